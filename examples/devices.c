@@ -30,16 +30,15 @@ static struct driver {
 
 static int open_cuda(void) {
     static const char *const names[] = {
-        "cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc_v2",
-        "cuMemFree_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuStreamCreate",
-        "cuStreamSynchronize"};
+        "cuInit",       "cuDeviceGet",          "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc_v2",
+        "cuMemFree_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",     "cuStreamCreate",  "cuStreamSynchronize"};
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *entry[10], *context;
     int device;
     for (int i = 0; i < 10; i++)
         if (!library || !(entry[i] = dlsym(library, names[i]))) return 0;
     memcpy(&cuda, entry, sizeof cuda);
-    return !cuda.init(0) && !cuda.device_get(&device, 0) &&
-           !cuda.context_retain(&context, device) && !cuda.context_set(context);
+    return !cuda.init(0) && !cuda.device_get(&device, 0) && !cuda.context_retain(&context, device) &&
+           !cuda.context_set(context);
 }
 
 /* Line integrals of a cylinder of 0.02/mm, 40 mm wide, about the axis; pixels of 0.5 mm. */
@@ -57,8 +56,7 @@ static void make_projections(double *angles, float *lines) {
 static qb_status reconstruct(const double *angles, const float *lines, float *volume) {
     uint64_t projections = 0, slices = 0;
     void *stream;
-    int failed = cuda.stream_create(&stream, 0) ||
-                 cuda.memory_alloc(&projections, PIXELS * sizeof(float)) ||
+    int failed = cuda.stream_create(&stream, 0) || cuda.memory_alloc(&projections, PIXELS * sizeof(float)) ||
                  cuda.memory_alloc(&slices, VOXELS * sizeof(float)) ||
                  cuda.upload(projections, lines, PIXELS * sizeof(float), stream);
     if (failed) return QB_NO_DEVICE;
@@ -94,7 +92,6 @@ int main(void) {
         fprintf(stderr, "%s: %s\n", qb_status_text(status), qb_detail());
         return qb_status_exit_code(status);
     }
-    printf("%.4f/mm in the middle, 0.02 went in\n",
-           volume[(COLUMNS + COLUMNS / 2) * COLUMNS + COLUMNS / 2]);
+    printf("%.4f/mm in the middle, 0.02 went in\n", volume[(COLUMNS + COLUMNS / 2) * COLUMNS + COLUMNS / 2]);
     return 0;
 }

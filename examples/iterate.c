@@ -22,8 +22,8 @@ static void add(float *a, double factor, const float *b, size_t count) {
 }
 
 /* x becomes what makes |A x - y| small; y becomes y - A x. */
-static qb_status conjugate_gradients(qb_projector *a, size_t views, size_t pixels, float *y,
-                                     size_t voxels, float *x, int iterations) {
+static qb_status conjugate_gradients(qb_projector *a, size_t views, size_t pixels, float *y, size_t voxels, float *x,
+                                     int iterations) {
     float *p = calloc(voxels, sizeof *p), *g = calloc(voxels, sizeof *g);
     float *q = calloc(pixels, sizeof *q);
     qb_status status = p && g && q ? QB_OK : QB_NO_MEMORY;
@@ -80,8 +80,8 @@ int main(int argc, char **argv) {
     if (status == QB_OK) {
         size_t voxels = grid.n[0] * grid.n[1] * grid.n[2];
         volume = calloc(voxels, sizeof *volume);
-        status = volume ? conjugate_gradients(projector, lines.shape[0], qb_array_count(&lines),
-                                              lines.data, voxels, volume, atoi(argv[3]))
+        status = volume ? conjugate_gradients(projector, lines.shape[0], qb_array_count(&lines), lines.data, voxels,
+                                              volume, atoi(argv[3]))
                         : QB_NO_MEMORY;
     }
     if (status == QB_OK) status = write(argv[4], &grid, volume);

@@ -32,8 +32,7 @@ static qb_status reconstruct(const char *from, const char *to, const qb_env *env
     qb_job *job = NULL;
     const char *report;
     qb_status status = qb_scan_open(from, &scan_options, env, &scan);
-    if (status == QB_OK)
-        status = qb_fbp_plan(scan, &prep, &fbp, &output, "examples/plan_run", env, &job);
+    if (status == QB_OK) status = qb_fbp_plan(scan, &prep, &fbp, &output, "examples/plan_run", env, &job);
     if (status == QB_OK) status = qb_job_run(job, env, &report);
     if (status == QB_OK) printf("%s\n", report);
 

@@ -4,14 +4,14 @@
 # What is there already is left alone; NO_INSTALL=1 installs nothing.
 set -eu
 want="gcc cmake ninja-build pkg-config libfftw3-dev libcjson-dev libhdf5-dev libtiff-dev libpng-dev libexpat1-dev libxxhash-dev zlib1g-dev"
-[ "${1:-build}" != build ] && want="$want g++ libcmocka-dev python3 python3-numpy python3-h5py python3-pytest python3-tifffile python3-pil locales ocl-icd-libopencl1 pocl-opencl-icd"
+[ "${1:-build}" != build ] && want="$want g++ libcmocka-dev python3 python3-numpy python3-h5py python3-pytest python3-tifffile python3-pil locales clang-format ocl-icd-libopencl1 pocl-opencl-icd"
 
 [ "${1:-build}" = peers ] && want="$want python3-venv"
 
 missing=
 for package in $want; do
     # A tool that is on the PATH counts, wherever it came from.
-    case $package in gcc | g++ | cmake | python3) command -v "$package" >/dev/null 2>&1 && continue ;; esac
+    case $package in gcc | g++ | cmake | python3 | clang-format) command -v "$package" >/dev/null 2>&1 && continue ;; esac
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "ok installed" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0

@@ -87,12 +87,14 @@ case $tier in
 check)
     scripts/install-packages.sh test
     step "floors" python3 scripts/check-floors.py
+    step "layout of sources" scripts/check-format.sh
     step "release build" configure build
     QB_QUICK=1 run release build -L check
     ;;
 all)
     scripts/install-packages.sh test
     step "floors" python3 scripts/check-floors.py
+    step "layout of sources" scripts/check-format.sh
     step "release build" configure build
     step "build without optional libraries" bare
     step "build with sanitizers" configure build-asan -DQB_SANITIZE=ON -DQB_TEST_CACHE="$PWD/build/kernel-cache"

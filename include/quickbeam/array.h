@@ -12,15 +12,15 @@ extern "C" {
 #endif
 
 /* X(name, bytes, text) */
-#define QB_DTYPE_LIST(X)                                                                           \
-    X(U8, 1, "uint8")                                                                              \
-    X(I8, 1, "int8")                                                                               \
-    X(U16, 2, "uint16")                                                                            \
-    X(I16, 2, "int16")                                                                             \
-    X(U32, 4, "uint32")                                                                            \
-    X(I32, 4, "int32")                                                                             \
-    X(F16, 2, "float16")                                                                           \
-    X(F32, 4, "float32")                                                                           \
+#define QB_DTYPE_LIST(X)                                                                                               \
+    X(U8, 1, "uint8")                                                                                                  \
+    X(I8, 1, "int8")                                                                                                   \
+    X(U16, 2, "uint16")                                                                                                \
+    X(I16, 2, "int16")                                                                                                 \
+    X(U32, 4, "uint32")                                                                                                \
+    X(I32, 4, "int32")                                                                                                 \
+    X(F16, 2, "float16")                                                                                               \
+    X(F32, 4, "float32")                                                                                               \
     X(F64, 8, "float64")
 
 typedef enum qb_dtype {

@@ -9,11 +9,11 @@ extern "C" {
 #endif
 
 typedef struct qb_comparison {
-    size_t struct_size; /* sizeof(qb_comparison), or 0: that of the first version. New fields come at the end */
-    double rmse, max_abs; /* of a - b, in the data's unit */
-    double rel_l2;        /* |a - b| / |b|; 0 when equal */
-    double psnr_db;       /* 10 log10(range(b)^2 / mse); INFINITY when equal */
-    double ssim;          /* mean structural similarity over the images; window 7x7, or the image's
+    size_t struct_size;        /* sizeof(qb_comparison), or 0: that of the first version. New fields come at the end */
+    double rmse, max_abs;      /* of a - b, in the data's unit */
+    double rel_l2;             /* |a - b| / |b|; 0 when equal */
+    double psnr_db;            /* 10 log10(range(b)^2 / mse); INFINITY when equal */
+    double ssim;               /* mean structural similarity over the images; window 7x7, or the image's
                              side where that is smaller; range of b */
     double slope, correlation; /* least-squares a = slope b + offset; Pearson; NAN for a constant */
 } qb_comparison;

@@ -23,8 +23,8 @@ extern "C" {
 /* A by columns: entries first[j] <= k < first[j + 1] of `row` and `value` are column j's. */
 typedef struct qb_columns {
     size_t rows, columns;
-    const size_t *first;   /* [columns + 1], rising from 0 */
-    const uint32_t *row;   /* [first[columns]] below `rows`, rising within a column */
+    const size_t *first; /* [columns + 1], rising from 0 */
+    const uint32_t *row; /* [first[columns]] below `rows`, rising within a column */
     const float *value;
 } qb_columns;
 
@@ -51,8 +51,7 @@ typedef struct qb_descent {
  * the seed: the same bits everywhere. `descent` and `env` may be NULL. QB_BAD_ARGUMENT for a matrix that
  * contradicts itself, QB_BAD_INPUT for numbers that are none, weights below zero and an x beyond single precision, QB_CANCELLED between
  * passes, QB_NO_MEMORY. */
-QB_API qb_status qb_quadratic_descend(const qb_quadratic *quadratic, float *x, qb_descent *descent,
-                                      const qb_env *env);
+QB_API qb_status qb_quadratic_descend(const qb_quadratic *quadratic, float *x, qb_descent *descent, const qb_env *env);
 
 #ifdef __cplusplus
 }

@@ -20,11 +20,11 @@ QB_API void qb_text_free(char *text);
 
 /* What is opened when it runs, never linked. */
 typedef enum qb_library {
-    QB_LIBRARY_CUDA,  /* libcuda.so.1, the driver */
-    QB_LIBRARY_NVRTC, /* libnvrtc.so.* */
-    QB_LIBRARY_CUFFT, /* libcufft.so.* */
+    QB_LIBRARY_CUDA,   /* libcuda.so.1, the driver */
+    QB_LIBRARY_NVRTC,  /* libnvrtc.so.* */
+    QB_LIBRARY_CUFFT,  /* libcufft.so.* */
     QB_LIBRARY_OPENCL, /* libOpenCL.so.1 */
-    QB_LIBRARY_NCCL   /* libnccl.so.2 */
+    QB_LIBRARY_NCCL    /* libnccl.so.2 */
 } qb_library;
 
 /* Where one of them is: its file, or the folder that it is in, and nowhere else; "" = do without it;
@@ -36,9 +36,9 @@ QB_API qb_status qb_library_path_set(qb_library library, const char *path);
 /* Find the best parameters of the device kernels by measuring them, and how fast the CPU's are of a cone beam. */
 typedef struct qb_tune_options {
     size_t struct_size; /* see qb_params_init */
-    char *kernel;    /* only variants whose id contains this; NULL = all */
-    double seconds;  /* time to spend */
-    qb_numbers size; /* NX,NY,NZ: NZ slices at a time */
+    char *kernel;       /* only variants whose id contains this; NULL = all */
+    double seconds;     /* time to spend */
+    qb_numbers size;    /* NX,NY,NZ: NZ slices at a time */
     int views;
     qb_beam geometry; /* whose kernels */
 } qb_tune_options;

@@ -31,8 +31,8 @@ typedef struct qb_beside {
  * until exec(). threads above 4096 are QB_BAD_ARGUMENT. A NULL env, or a zeroed one, means: silent, all cores, 3/4 of the free memory. */
 typedef struct qb_env {
     size_t struct_size; /* sizeof(qb_env), or 0: that of the first version. New fields come at the end */
-    int threads;     /* computing threads; 0 = as many as the CPUs this process may run on */
-    size_t max_ram;  /* bytes the whole process may hold, code pages not counted; 0 = 3/4 of free */
+    int threads;        /* computing threads; 0 = as many as the CPUs this process may run on */
+    size_t max_ram;     /* bytes the whole process may hold, code pages not counted; 0 = 3/4 of free */
     /* What computes: auto (NULL), cpu, cuda, cuda:N, cuda:all, opencl, opencl:N, opencl:all (those
      * of one kind). Auto takes a GPU where the work at hand has a kernel for it and room, else the
      * CPU, and says which; a device that is named and cannot be had is QB_NO_DEVICE, one named for

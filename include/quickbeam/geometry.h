@@ -30,11 +30,11 @@ typedef struct qb_view {
 typedef struct qb_geometry {
     qb_beam beam;
     size_t views, rows, columns;
-    qb_view *view; /* [views], owned */
-    double radius; /* mm: of a detector bent about a line along its rows' direction v, concave to the
+    qb_view *view;   /* [views], owned */
+    double radius;   /* mm: of a detector bent about a line along its rows' direction v, concave to the
                       source, its pixels measured along the arc; detector, u and v then describe the
                       plane that touches it where that is nearest to the origin. 0 = flat */
-    bool apart; /* each row has a source of its own, level with it: fans one above the other, for qb mbir alone */
+    bool apart;      /* each row has a source of its own, level with it: fans one above the other, for qb mbir alone */
     void *read_from; /* the library's list of the files it was read from, so that no output takes
                         their place; owned, NULL = none */
 } qb_geometry;
@@ -43,9 +43,8 @@ typedef struct qb_geometry {
  * (rows - 1) / 2. angles[views] in radians; pixel in mm; center in columns. QB_BAD_ARGUMENT for a
  * size of zero or a pixel that is not positive, QB_BAD_INPUT for an angle that is not finite,
  * QB_NO_MEMORY. *geometry owns memory only on success: release it with qb_geometry_destroy. */
-QB_API qb_status qb_geometry_parallel(size_t views, const double *angles, size_t rows,
-                                      size_t columns, double pixel, double center,
-                                      qb_geometry *geometry);
+QB_API qb_status qb_geometry_parallel(size_t views, const double *angles, size_t rows, size_t columns, double pixel,
+                                      double center, qb_geometry *geometry);
 
 /* Cone beam, flat detector, circular source: at angle t the source is at sod (sin t, -cos t, 0) and
  * the detector's plane, at right angles to the principal ray (-sin t, cos t, 0), lies sdd from it;
@@ -53,9 +52,9 @@ QB_API qb_status qb_geometry_parallel(size_t views, const double *angles, size_t
  * in mm, 0 < sod <= sdd. (offset_u, offset_v) is where the detector's centre lies relative to the
  * principal ray, which therefore meets it at column (columns - 1) / 2 - offset_u / pixel_u and row
  * (rows - 1) / 2 - offset_v / pixel_v. Errors and ownership as in qb_geometry_parallel. */
-QB_API qb_status qb_geometry_cone(size_t views, const double *angles, size_t rows, size_t columns,
-                                  double pixel_u, double pixel_v, double sod, double sdd,
-                                  double offset_u, double offset_v, qb_geometry *geometry);
+QB_API qb_status qb_geometry_cone(size_t views, const double *angles, size_t rows, size_t columns, double pixel_u,
+                                  double pixel_v, double sod, double sdd, double offset_u, double offset_v,
+                                  qb_geometry *geometry);
 
 /* NULL-safe; leaves the geometry empty. */
 QB_API void qb_geometry_destroy(qb_geometry *geometry);
@@ -76,11 +75,11 @@ QB_API void qb_grid_default(const qb_geometry *geometry, qb_grid *grid);
 /* The volume as the command line names it; what is unset leaves the grid as it is. */
 typedef struct qb_grid_options {
     size_t struct_size; /* see qb_params_init */
-    qb_numbers size;   /* NX[,NY[,NZ]]; a lone number is NX and NY */
-    double voxel;      /* mm, along all axes; 0 = unset */
-    qb_numbers offset; /* X[,Y[,Z]] mm: where the middle lies */
-    char *like;        /* a volume file whose grid it is, instead of all that; NULL = unset */
-    qb_numbers voxels; /* mm along X,Y,Z, or one number for all, in place of voxel; no numbers = unset */
+    qb_numbers size;    /* NX[,NY[,NZ]]; a lone number is NX and NY */
+    double voxel;       /* mm, along all axes; 0 = unset */
+    qb_numbers offset;  /* X[,Y[,Z]] mm: where the middle lies */
+    char *like;         /* a volume file whose grid it is, instead of all that; NULL = unset */
+    qb_numbers voxels;  /* mm along X,Y,Z, or one number for all, in place of voxel; no numbers = unset */
 } qb_grid_options;
 QB_API extern const qb_param qb_grid_params[];
 
@@ -121,12 +120,12 @@ QB_API qb_status qb_geometry_can_save(const char *path);
 /* A geometry from the command line: a file, or a circle and its faults. */
 typedef struct qb_geometry_options {
     size_t struct_size; /* see qb_params_init */
-    char *geometry;      /* a file; NULL = circular, from what follows */
-    double sod, sdd;     /* mm */
-    char *offset;        /* U,V in mm, or with px: the detector's centre off the principal ray */
-    double radius;       /* mm, of a bent detector; 0 = flat */
-    qb_numbers tilt;     /* degrees: in-plane, out-of-plane, slant */
-    qb_numbers jitter;   /* mm: amplitude U,V, periods per turn, phase in degrees */
+    char *geometry;     /* a file; NULL = circular, from what follows */
+    double sod, sdd;    /* mm */
+    char *offset;       /* U,V in mm, or with px: the detector's centre off the principal ray */
+    double radius;      /* mm, of a bent detector; 0 = flat */
+    qb_numbers tilt;    /* degrees: in-plane, out-of-plane, slant */
+    qb_numbers jitter;  /* mm: amplitude U,V, periods per turn, phase in degrees */
 } qb_geometry_options;
 QB_API extern const qb_param qb_geometry_params[];
 
@@ -135,13 +134,12 @@ QB_API extern const qb_param qb_geometry_params[];
  * about the point where the principal ray meets it, right-handed: first about the column axis
  * (out-of-plane), then about the row axis (slant), then about the ray (in-plane). `jitter` shifts it by
  * amplitude sin(periods t + phase). Errors as in qb_geometry_load. */
-QB_API qb_status qb_geometry_make(const qb_geometry_options *options, size_t views,
-                                  const double *angles, const qb_detector *detector,
-                                  const qb_env *env, qb_geometry *geometry);
+QB_API qb_status qb_geometry_make(const qb_geometry_options *options, size_t views, const double *angles,
+                                  const qb_detector *detector, const qb_env *env, qb_geometry *geometry);
 
 /* "U,V", mm unless it ends in px -> mm. */
-QB_API qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v,
-                                          double *offset_u, double *offset_v);
+QB_API qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v, double *offset_u,
+                                          double *offset_v);
 
 /* Which weights make up for rays that are measured twice or not at all. */
 typedef enum qb_redundancy {
@@ -154,23 +152,23 @@ typedef enum qb_redundancy {
 /* What a geometry is; lengths in mm, angles in degrees. */
 typedef struct qb_geometry_info {
     size_t struct_size; /* sizeof(qb_geometry_info), or 0: that of the first version. New fields come at the end */
-    double sod, sdd, magnification; /* means; sod = 0 and magnification 1 for a parallel beam */
-    double pixel_u, pixel_v;        /* on the detector */
-    double offset_u, offset_v;      /* of the detector's centre, mean */
-    bool circular;           /* within a thousandth of a pixel of an ideal circular scan ... */
-    double circular_error;   /* ... from which it differs by this many pixels at most */
-    double nearest, farthest; /* of the source's distances from the axis */
-    double z_range;          /* how far the source moves along z */
-    double field_radius;     /* of the cylinder about z that is seen from all around */
-    double field_height;     /* of what is seen of the axis in every view ... */
-    double field_height_rim; /* ... and at field_radius */
-    double field_z;          /* the middle of field_height */
-    double coverage;         /* of 360 (180 parallel) */
+    double sod, sdd, magnification;     /* means; sod = 0 and magnification 1 for a parallel beam */
+    double pixel_u, pixel_v;            /* on the detector */
+    double offset_u, offset_v;          /* of the detector's centre, mean */
+    bool circular;                      /* within a thousandth of a pixel of an ideal circular scan ... */
+    double circular_error;              /* ... from which it differs by this many pixels at most */
+    double nearest, farthest;           /* of the source's distances from the axis */
+    double z_range;                     /* how far the source moves along z */
+    double field_radius;                /* of the cylinder about z that is seen from all around */
+    double field_height;                /* of what is seen of the axis in every view ... */
+    double field_height_rim;            /* ... and at field_radius */
+    double field_z;                     /* the middle of field_height */
+    double coverage;                    /* of 360 (180 parallel) */
     double step, gap, gap_from, gap_to; /* median step; the largest gap and where it is */
-    double needed, missing;  /* 180 + fan for a short scan; what of it was not measured */
-    size_t repeated;         /* views at the place of an earlier one */
+    double needed, missing;             /* 180 + fan for a short scan; what of it was not measured */
+    size_t repeated;                    /* views at the place of an earlier one */
     qb_redundancy weights;
-    double wide, narrow;     /* fan angles on the two sides of the axis */
+    double wide, narrow; /* fan angles on the two sides of the axis */
 } qb_geometry_info;
 
 /* QB_BAD_INPUT when it is no geometry at all (a number that is not finite, a source in the detector's
@@ -185,8 +183,7 @@ QB_API qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *
  * path of the source, some detectors, the first view with its rays, the field that all views see (shaded)
  * and the volume (green; grid NULL = the default one). QB_BAD_ARGUMENT when `path` does not end in .svg, else
  * errors as in qb_file_write. */
-QB_API qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry,
-                                     const qb_grid *grid);
+QB_API qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry, const qb_grid *grid);
 
 /* Can this grid be reconstructed from these views? QB_BAD_INPUT with the view and the number when the
  * source enters the grid, part of it lies behind a source, no view sees any of it, or lengths cannot be

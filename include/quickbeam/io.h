@@ -15,22 +15,20 @@ extern "C" {
 /* Load a whole file as one array [z][y][x] or [view][row][column] in its own dtype: HDF5 (`dataset`
  * NULL = /exchange/data or the only 3-D one), TIFF file, folder or pattern, MHA, NPY. voxel[3] in mm
  * (x, y, z), 0 when the file does not say; may be NULL. */
-QB_API qb_status qb_array_load(const char *path, const char *dataset, qb_array *array,
-                               double voxel[3]);
+QB_API qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, double voxel[3]);
 
 /* The same as values: integers of our own files that stand for a range (--range) become float32 in it;
  * others stay what they are. */
-QB_API qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array,
-                                      double voxel[3]);
+QB_API qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array, double voxel[3]);
 
 /* What a file says of the array in it. */
 typedef struct qb_array_info {
     size_t struct_size; /* sizeof(qb_array_info), or 0: that of the first version. New fields come at the end */
     const char *format; /* "NPY" */
     qb_dtype dtype;
-    size_t shape[3];            /* slowest first */
-    double voxel[3], offset[3]; /* mm along x, y, z: of a voxel, of the middle; 0 = not said */
-    double scale[2]; /* the values that integers' 0 and maximum stand for; equal = none */
+    size_t shape[3];              /* slowest first */
+    double voxel[3], offset[3];   /* mm along x, y, z: of a voxel, of the middle; 0 = not said */
+    double scale[2];              /* the values that integers' 0 and maximum stand for; equal = none */
     char quantity[24], units[24]; /* "attenuation", "1/mm"; "" = not said */
 } qb_array_info;
 
@@ -45,21 +43,22 @@ QB_API qb_status qb_provenance_load(const char *path, char **json);
 typedef struct qb_stack {
     qb_dtype dtype;
     size_t shape[3];
-    double voxel[3];        /* mm along x, y, z (projections: column, row); 0 = unknown */
-    double offset[3];       /* mm: world position of the volume's centre */
-    const char *units;      /* "1/mm", "1/pixel", "HU", "counts", "" */
-    const char *quantity;   /* "attenuation", or a qb_quantity_name */
+    double voxel[3];              /* mm along x, y, z (projections: column, row); 0 = unknown */
+    double offset[3];             /* mm: world position of the volume's centre */
+    const char *units;            /* "1/mm", "1/pixel", "HU", "counts", "" */
+    const char *quantity;         /* "attenuation", or a qb_quantity_name */
     double scale_low, scale_high; /* integer dtypes: the values that 0 and the maximum stand for */
-    size_t first;           /* number of the first image in file names and metadata */
-    const char *description; /* one line */
+    size_t first;                 /* number of the first image in file names and metadata */
+    const char *description;      /* one line */
     /* projections only */
-    qb_beam beam;           /* QB_BEAM_UNKNOWN: not said */
-    const double *angles;   /* [shape[0]] radians, or NULL */
+    qb_beam beam;                  /* QB_BEAM_UNKNOWN: not said */
+    const double *angles;          /* [shape[0]] radians, or NULL */
     const qb_array *flats, *darks; /* same dtype, [n][row][column], or NULL */
     /* HDF5 only: that many files in the folder NAME.h5.parts have the images, which threads write at once, and
      * NAME.h5 a virtual dataset of them; 0 and 1 = all in NAME.h5. */
     size_t parts;
-    double axis; /* projections of a parallel beam: by how many columns the axis lies behind the middle one; NAN: not known */
+    double
+        axis; /* projections of a parallel beam: by how many columns the axis lies behind the middle one; NAN: not known */
     bool axis_stated; /* HDF5 too: who reads it goes by the axis (an attribute of the images, rotation_axis_column) */
 } qb_stack;
 
@@ -79,19 +78,17 @@ QB_API void qb_writer_abort(qb_writer *writer); /* leaves nothing behind; NULL-s
 
 /* float32 -> dtype, rounding half to even and clamping; integer types map low..high onto their whole
  * range. NaN becomes 0 in integer types. `out` may be `values` when the dtype is QB_F32. */
-QB_API void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low,
-                                  double high, void *out);
+QB_API void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low, double high,
+                                  void *out);
 /* How many of them that cannot hold: outside low..high for integer types and -65504..65504 for
  * float16 (by more than rounding makes good), or NaN. 0 for QB_F32. */
-QB_API size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low,
-                               double high);
+QB_API size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low, double high);
 /* Any dtype -> float32, value by value. */
 QB_API void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count, float *out);
 
 /* A grey-level PNG of one image; low = high picks the 0.5 and 99.5 percentiles. Larger images are
  * reduced by whole factors to at most 2048 pixels a side. Row 0 is at the top. */
-QB_API qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny,
-                                  double low, double high);
+QB_API qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low, double high);
 
 /* A small file of a program's own, in the way of all outputs: it gets its name when the whole text is
  * on the disk, what a link leads to is replaced and not the link, and QB_BAD_ARGUMENT when there is a
@@ -113,10 +110,10 @@ typedef qb_status (*qb_slab_fn)(void *user, const qb_slab *slab);
 /* Where results go and as what. */
 typedef struct qb_output_options {
     size_t struct_size; /* see qb_params_init */
-    char *output;      /* -o */
-    qb_dtype dtype;    /* float32, float16, uint16 or uint8 */
-    qb_numbers range;  /* LO,HI for integer types */
-    char *preview;     /* PNG of the three slices through the middle, labelled; the middle one of few */
+    char *output;       /* -o */
+    qb_dtype dtype;     /* float32, float16, uint16 or uint8 */
+    qb_numbers range;   /* LO,HI for integer types */
+    char *preview;      /* PNG of the three slices through the middle, labelled; the middle one of few */
     /* Instead of a file: an array of the result's shape, whose type is the output's. The struct and
      * its data must outlive the job. Slabs appear as they are finished; what a job that failed has
      * written stays. Set it by hand after qb_params_init. */
@@ -128,7 +125,7 @@ typedef struct qb_output_options {
      * run another job. NULL = nobody; likewise by hand. */
     qb_slab_fn slab;
     void *slab_user;
-    char *window;      /* of pictures (preview, the sheet of a sweep): "LO,HI", the values that are black and white;
+    char *window; /* of pictures (preview, the sheet of a sweep): "LO,HI", the values that are black and white;
                           NULL or "auto": all but the least and the greatest 0.5 % of what they show */
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };

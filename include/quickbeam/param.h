@@ -31,21 +31,21 @@ typedef struct qb_numbers {
 } qb_numbers;
 
 typedef struct qb_param {
-    const char *name;     /* "filter": --filter, config key, provenance key */
+    const char *name; /* "filter": --filter, config key, provenance key */
     qb_param_type type;
-    size_t offset;        /* of the field in the options struct */
-    const char *meta;     /* what stands for the value in the help: "COLUMN|auto" */
-    const char *initial;  /* the default, as text; NULL = unset, 0 or false */
-    const char *choices;  /* QB_PARAM_CHOICE: "zero|edge|mirror"; of a number, the word that may stand for it: "auto",
+    size_t offset;       /* of the field in the options struct */
+    const char *meta;    /* what stands for the value in the help: "COLUMN|auto" */
+    const char *initial; /* the default, as text; NULL = unset, 0 or false */
+    const char *choices; /* QB_PARAM_CHOICE: "zero|edge|mirror"; of a number, the word that may stand for it: "auto",
                              which is NAN, or min - 1 of a whole number */
-    double min, max;      /* checked when min < max, for every number of the value */
-    const char *help;     /* one sentence with the unit */
-    char letter;          /* short flag, 0 = none */
+    double min, max;     /* checked when min < max, for every number of the value */
+    const char *help;    /* one sentence with the unit */
+    char letter;         /* short flag, 0 = none */
 } qb_param;
 
 /* A table ends with a row whose name is NULL; its offset is the size of the struct, its min that of the
  * struct as it first was. `last` is the last field of that. */
-#define QB_PARAMS_END(type, last)                                                                  \
+#define QB_PARAMS_END(type, last)                                                                                      \
     { .offset = sizeof(type), .min = (double)(offsetof(type, last) + sizeof(((type *)0)->last)) }
 
 /* Every struct of options begins with `size_t struct_size`, the bytes it has where the caller was compiled:
@@ -69,8 +69,7 @@ QB_API void qb_params_clear(const qb_param *table, void *options);
 QB_API qb_status qb_params_copy(const qb_param *table, const void *from, void *to);
 /* Set a field by the option's name: qb_params_set(qb_fbp_params, &fbp, "center", "511.5"). Errors of
  * qb_param_set, and QB_BAD_ARGUMENT where there is no such option. */
-QB_API qb_status qb_params_set(const qb_param *table, void *options, const char *name,
-                               const char *value);
+QB_API qb_status qb_params_set(const qb_param *table, void *options, const char *name, const char *value);
 QB_API const qb_param *qb_param_find(const qb_param *table, const char *name);
 /* Set one field from text. QB_BAD_ARGUMENT with the flag, the value and what is allowed, or where the
  * caller's struct ends before that field. For a flag, NULL or "true" sets it and "false" clears it. */

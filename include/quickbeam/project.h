@@ -29,31 +29,29 @@ typedef struct qb_projector qb_projector;
  * a source inside the volume, a part of the volume behind a source, and a volume of which no view's
  * detector sees anything; QB_BAD_ARGUMENT for an empty or too large volume or a kernel that there
  * is not; QB_UNSUPPORTED for one that this CPU, or this device, cannot run; QB_NO_DEVICE; QB_NO_MEMORY. */
-QB_API qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid,
-                                     const char *kernel, const qb_env *env,
-                                     qb_projector **projector);
+QB_API qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
+                                     const qb_env *env, qb_projector **projector);
 QB_API void qb_projector_destroy(qb_projector *projector); /* NULL-safe */
 
 /* projections = A volume for views first <= view < end, `first` first. Besides its arguments it
  * holds copies of 126 slices of the volume and of 16 views (more while they fit into 256 MiB). Calls
  * for one projector from several threads wait for each other. QB_NO_MEMORY, QB_BAD_ARGUMENT for views that there are not,
  * QB_CANCELLED. env's cancel; may be NULL. */
-QB_API qb_status qb_projector_forward(qb_projector *projector, const float *volume, size_t first,
-                                      size_t end, const qb_env *env, float *projections);
+QB_API qb_status qb_projector_forward(qb_projector *projector, const float *volume, size_t first, size_t end,
+                                      const qb_env *env, float *projections);
 /* volume = A' projections over the views first <= view < end; with `accumulate`, volume += that.
  * The same bits as all views at once come out when blocks of views are accumulated in ascending
  * order, on a device blocks that begin at a multiple of 32 views. */
-QB_API qb_status qb_projector_adjoint(qb_projector *projector, const float *projections,
-                                      size_t first, size_t end, bool accumulate, const qb_env *env,
-                                      float *volume);
+QB_API qb_status qb_projector_adjoint(qb_projector *projector, const float *projections, size_t first, size_t end,
+                                      bool accumulate, const qb_env *env, float *volume);
 
 /* The same of arrays in any memory, of any strides: float32, the volume [z][y][x] as the grid has it, the projections
  * [view][row][column] of those views alone. Where the projector computes on the CUDA device that an array is on, the
  * array is used in place, and nothing of it passes through the host; others that are not dense in the host's
  * memory pass through a copy there. What is queued on the stream of an array in a device's memory comes before; the
  * result is there on return. Also QB_BAD_ARGUMENT for arrays of other types and shapes or that overlap. */
-QB_API qb_status qb_projector_forward_tensor(qb_projector *projector, const qb_tensor *volume, size_t first,
-                                             size_t end, const qb_env *env, const qb_tensor *projections);
+QB_API qb_status qb_projector_forward_tensor(qb_projector *projector, const qb_tensor *volume, size_t first, size_t end,
+                                             const qb_env *env, const qb_tensor *projections);
 QB_API qb_status qb_projector_adjoint_tensor(qb_projector *projector, const qb_tensor *projections, size_t first,
                                              size_t end, bool accumulate, const qb_env *env, const qb_tensor *volume);
 

@@ -14,13 +14,7 @@ extern "C" {
 #endif
 
 /* What continues a row beyond the detector; TAPER and ELLIPSE guess a truncated object. */
-typedef enum qb_pad {
-    QB_PAD_ZERO,
-    QB_PAD_EDGE,
-    QB_PAD_MIRROR,
-    QB_PAD_TAPER,
-    QB_PAD_ELLIPSE
-} qb_pad;
+typedef enum qb_pad { QB_PAD_ZERO, QB_PAD_EDGE, QB_PAD_MIRROR, QB_PAD_TAPER, QB_PAD_ELLIPSE } qb_pad;
 /* Onto a flat, upright detector before views are filtered? Auto: where it is bent or not level. */
 typedef enum qb_resample { QB_RESAMPLE_AUTO, QB_RESAMPLE_ALWAYS, QB_RESAMPLE_NEVER } qb_resample;
 
@@ -32,12 +26,12 @@ typedef enum qb_rings { QB_RINGS_KEEP, QB_RINGS_SORT, QB_RINGS_WAVELET } qb_ring
 typedef enum qb_monitor { QB_MONITOR_USE, QB_MONITOR_IGNORE } qb_monitor;
 
 typedef struct qb_prep_options {
-    size_t struct_size; /* see qb_params_init */
-    char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
+    size_t struct_size;        /* see qb_params_init */
+    char *air;                 /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
     double transmission_floor; /* smaller transmissions are raised to this before -log */
-    qb_rings rings; /* not for the finders of the axis, which take theirs out themselves */
-    qb_numbers hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
-    qb_monitor monitor;   /* qb_scan_info.intensity */
+    qb_rings rings;            /* not for the finders of the axis, which take theirs out themselves */
+    qb_numbers hardening;      /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
+    qb_monitor monitor;        /* qb_scan_info.intensity */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 
@@ -49,7 +43,7 @@ QB_API qb_status qb_scan_check(qb_scan *scan, const qb_env *env);
 typedef enum qb_outside { QB_OUTSIDE_KEEP, QB_OUTSIDE_ZERO, QB_OUTSIDE_NAN } qb_outside;
 /* What a view counts for. */
 typedef enum qb_angle_weights {
-    QB_WEIGHTS_CAPPED,  /* half of the steps to both neighbours, but no more than twice the median: gaps are left out, values lack them */
+    QB_WEIGHTS_CAPPED, /* half of the steps to both neighbours, but no more than twice the median: gaps are left out, values lack them */
     QB_WEIGHTS_SPACING, /* half of the steps to both neighbours, also of gaps */
     QB_WEIGHTS_EVEN,    /* all the same */
     QB_WEIGHTS_AUTO     /* the default: half of the steps; a wide gap is shared by more views beside it than two */
@@ -58,63 +52,63 @@ typedef enum qb_angle_weights {
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
-    char *center;        /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP; NULL: stated where
+    char *center;       /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP; NULL: stated where
                             qb_scan_info.center_holds, else auto */
-    char *slices;        /* A:B[:S] */
-    char *filter;        /* NAME[:CUTOFF] or a file */
+    char *slices;       /* A:B[:S] */
+    char *filter;       /* NAME[:CUTOFF] or a file */
     qb_pad pad;
     qb_interp interp;
     qb_accuracy accuracy;
-    char *kernel;        /* a variant id; NULL = the planner chooses */
-    qb_numbers size;     /* NX,NY[,NZ]; default: columns, columns, rows */
-    double voxel;        /* mm, of x and y; default: the pixel size */
-    qb_numbers offset;   /* X,Y[,Z] mm; slices lie where detector rows do */
-    char *like;          /* the grid of this volume file instead of the three; NULL = unset */
-    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    char *search;        /* A:B, columns between which the axis is looked for; NULL = all */
-    qb_outside outside;  /* voxels that not all views see */
-    bool circle;         /* nothing beyond the circle that all views see */
+    char *kernel;       /* a variant id; NULL = the planner chooses */
+    qb_numbers size;    /* NX,NY[,NZ]; default: columns, columns, rows */
+    double voxel;       /* mm, of x and y; default: the pixel size */
+    qb_numbers offset;  /* X,Y[,Z] mm; slices lie where detector rows do */
+    char *like;         /* the grid of this volume file instead of the three; NULL = unset */
+    double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    char *search;       /* A:B, columns between which the axis is looked for; NULL = all */
+    qb_outside outside; /* voxels that not all views see */
+    bool circle;        /* nothing beyond the circle that all views see */
     qb_angle_weights angle_weights;
-    double tilt;         /* degrees by which the detector is turned in its plane about its middle, right-handed
+    double tilt;       /* degrees by which the detector is turned in its plane about its middle, right-handed
                             about the rays: rows are resampled between its own, on the CPU */
-    char *geometry;      /* a file that says where rays and detector are, in place of angles and center */
-    bool resume;         /* go on with what a run of the same job kept of the output before it was killed or failed */
-    double checkpoint;   /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
+    char *geometry;    /* a file that says where rays and detector are, in place of angles and center */
+    bool resume;       /* go on with what a run of the same job kept of the output before it was killed or failed */
+    double checkpoint; /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
 /* Cone-beam reconstruction after Feldkamp, Davis and Kress. */
 typedef struct qb_fdk_options {
     size_t struct_size; /* see qb_params_init */
-    char *filter;        /* NAME[:CUTOFF] or a file */
+    char *filter;       /* NAME[:CUTOFF] or a file */
     qb_pad pad;
     qb_accuracy accuracy;
-    char *kernel;        /* a variant id; NULL = the planner chooses */
-    qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
-    double voxel;        /* mm; default: pixel / magnification */
-    qb_numbers offset;   /* X,Y,Z mm */
-    char *like;          /* the grid of this volume file instead of the three; NULL = unset */
-    char *slices;        /* A:B[:S] of that grid; NULL = all */
-    bool allow_limited;  /* reconstruct although angles are missing; else QB_BAD_INPUT with how many */
-    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    char *kernel;       /* a variant id; NULL = the planner chooses */
+    qb_numbers size;    /* NX,NY,NZ; default: columns, columns, rows */
+    double voxel;       /* mm; default: pixel / magnification */
+    qb_numbers offset;  /* X,Y,Z mm */
+    char *like;         /* the grid of this volume file instead of the three; NULL = unset */
+    char *slices;       /* A:B[:S] of that grid; NULL = all */
+    bool allow_limited; /* reconstruct although angles are missing; else QB_BAD_INPUT with how many */
+    double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     qb_resample resample;
-    bool force;          /* reconstruct although the source's path is no circle; else QB_BAD_INPUT */
-    qb_outside outside;  /* voxels that not all views see */
-    bool circle;         /* nothing beyond the circle that all views see */
-    char *grid;          /* of ranks (quickbeam/ranks.h): ROWSxCOLUMNS, or auto */
-    char *cluster;       /* the plan also has what it would take on a cluster, on paper: the rates of one, a file of
+    bool force;         /* reconstruct although the source's path is no circle; else QB_BAD_INPUT */
+    qb_outside outside; /* voxels that not all views see */
+    bool circle;        /* nothing beyond the circle that all views see */
+    char *grid;         /* of ranks (quickbeam/ranks.h): ROWSxCOLUMNS, or auto */
+    char *cluster;      /* the plan also has what it would take on a cluster, on paper: the rates of one, a file of
                           * qb bench mpi's; ... */
     int nodes, gpus_per_node; /* ... 0 = 1; grid is that of these ranks then */
-    bool resume;         /* go on with what a run of the same job kept of the output before it was killed or failed */
-    double checkpoint;   /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
+    bool resume;       /* go on with what a run of the same job kept of the output before it was killed or failed */
+    double checkpoint; /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
     qb_angle_weights angle_weights;
-    qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
+    qb_numbers voxels; /* mm along X,Y,Z, or one number for all, in place of voxel */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 
 /* Forward projection of a volume file. Zero, no numbers or NULL: the default named. */
 typedef struct qb_project_options {
-    size_t struct_size; /* see qb_params_init */
+    size_t struct_size;   /* see qb_params_init */
     char *dataset;        /* HDF5 path of the volume; default /exchange/data, or the only array */
     double voxel;         /* mm; default: the file's */
     qb_numbers offset;    /* X,Y,Z mm: where its middle lies; default: the file's, else 0 */
@@ -135,95 +129,93 @@ QB_API extern const qb_param qb_project_params[];
 typedef struct qb_convert_options {
     size_t struct_size; /* see qb_params_init */
     char *output;       /* of a name that qb_writer_create knows */
-    char *center;       /* the axis' column, `stated` or `middle`, for files that state it; NULL: stated where the scan does (of one
+    char *
+        center; /* the axis' column, `stated` or `middle`, for files that state it; NULL: stated where the scan does (of one
                            that qb_scan_info.center_holds says so of, for .h5), else middle (.h5: none) */
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* What `prep` (NULL: its defaults) makes of the scan's numbers, all rows of all its views, with their angles. `command` is kept in the
  * provenance; NULL: none. QB_BAD_INPUT for a scan without angles, QB_BAD_ARGUMENT for what the kind of file cannot hold, and what
  * qb_writer_create and qb_scan_read return; what was not finished leaves no file. */
-QB_API qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options, const char *command,
-                            const qb_env *env);
+QB_API qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options,
+                            const char *command, const qb_env *env);
 /* The same, and what came of it, as JSON, for qb_text_free (NULL after a failure): output, views, column of the axis where
  * the file states one, and preparation, with how many values were raised to the floor, were no numbers, or have no flat. */
-QB_API qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options, const char *command,
-                                   const qb_env *env, char **report);
+QB_API qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options,
+                                   const char *command, const qb_env *env, char **report);
 
 /* Least squares on the projector pair (quickbeam/project.h): the volume whose line integrals differ
  * least from the measured ones, by SIRT or CGLS, where stopping early regularises; or by TV, which also keeps the total
  * variation small. Zero, no numbers or NULL: the default named. */
 typedef struct qb_iterative_options {
     size_t struct_size; /* see qb_params_init */
-    int iterations;      /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
-    double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
-    bool nonneg;         /* no value below zero */
-    char *center;        /* as qb_fbp_options', without A:B:STEP; for a parallel beam */
-    qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
-    double voxel;        /* mm; default: pixel / magnification */
-    qb_numbers offset;   /* X,Y,Z mm */
-    char *like;          /* the grid of this volume file instead of the three; NULL = unset */
-    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    char *kernel;        /* a projection variant's id; NULL = the planner chooses */
-    double relaxation;   /* SIRT: how much of each update is taken, 0 < relaxation < 2 */
-    qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
-    char *lambda;        /* TV: weight of the variation in mm, or "auto" (default): from the noise */
-    char *weights;       /* TV: unweighted, transmission (default) or transmission_root */
-    double gap;          /* TV: stop once the primal-dual gap is this part of the objective; 0 = never */
+    int iterations;     /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
+    double tolerance;   /* stop once |x' - x| / |x'| is less; 0 = never */
+    bool nonneg;        /* no value below zero */
+    char *center;       /* as qb_fbp_options', without A:B:STEP; for a parallel beam */
+    qb_numbers size;    /* NX,NY,NZ; default: columns, columns, rows */
+    double voxel;       /* mm; default: pixel / magnification */
+    qb_numbers offset;  /* X,Y,Z mm */
+    char *like;         /* the grid of this volume file instead of the three; NULL = unset */
+    double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    char *kernel;       /* a projection variant's id; NULL = the planner chooses */
+    double relaxation;  /* SIRT: how much of each update is taken, 0 < relaxation < 2 */
+    qb_numbers voxels;  /* mm along X,Y,Z, or one number for all, in place of voxel */
+    char *lambda;       /* TV: weight of the variation in mm, or "auto" (default): from the noise */
+    char *weights;      /* TV: unweighted, transmission (default) or transmission_root */
+    double gap;         /* TV: stop once the primal-dual gap is this part of the objective; 0 = never */
 } qb_iterative_options;
 QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[], qb_tv_params[];
 
 /* Where the system matrix comes from: the choice that fits memory, computed as it goes, kept in 8 bits
  * of each column's largest entry, kept as floats. */
-typedef enum qb_mbir_matrix {
-    QB_MATRIX_AUTO,
-    QB_MATRIX_FLY,
-    QB_MATRIX_BYTES,
-    QB_MATRIX_FLOATS
-} qb_mbir_matrix;
+typedef enum qb_mbir_matrix { QB_MATRIX_AUTO, QB_MATRIX_FLY, QB_MATRIX_BYTES, QB_MATRIX_FLOATS } qb_mbir_matrix;
 
 /* Model-based reconstruction of a parallel or fan beam by iterative coordinate descent: weighted least
  * squares and a q-generalised Gaussian Markov random field (Thibault et al. 2007), as svmbir has it.
  * Zero, no numbers or NULL: the default named. */
 typedef struct qb_mbir_options {
     size_t struct_size; /* see qb_params_init */
-    double sharpness;    /* sigma_x is 0.2 * 2^sharpness of a typical attenuation, when not given */
-    double snr_db;       /* sigma_y is this far below the data's rms, when not given; NAN (auto) = by the data's noise */
-    double sigma_x;      /* 1/mm; 0 = from sharpness */
-    double sigma_y;      /* 0 = from snr_db */
-    double p, q, t;      /* 1 <= p <= q <= 2 */
+    double sharpness;   /* sigma_x is 0.2 * 2^sharpness of a typical attenuation, when not given */
+    double snr_db;      /* sigma_y is this far below the data's rms, when not given; NAN (auto) = by the data's noise */
+    double sigma_x;     /* 1/mm; 0 = from sharpness */
+    double sigma_y;     /* 0 = from snr_db */
+    double p, q, t;     /* 1 <= p <= q <= 2 */
     qb_numbers neighbours; /* nearest, diagonal, interslice: b, rescaled to 4 + 4 + 2 of them = 1 */
-    char *weights;       /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
-    bool positivity;     /* no attenuation below zero */
-    char *start;         /* fbp, prox, a constant in 1/mm, or a volume's file */
-    int equits;          /* at most; an equit is as many updates as there are voxels */
-    double stop;         /* once an equit changes voxels by less than this % of their mean; 0 = never */
-    bool zero_skip;      /* leave out voxels that are zero among zeros, in two turns of three */
+    char *weights; /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
+    bool positivity; /* no attenuation below zero */
+    char *start;     /* fbp, prox, a constant in 1/mm, or a volume's file */
+    int equits;      /* at most; an equit is as many updates as there are voxels */
+    double stop;     /* once an equit changes voxels by less than this % of their mean; 0 = never */
+    bool zero_skip;  /* leave out voxels that are zero among zeros, in two turns of three */
     qb_mbir_matrix matrix;
-    char *center;        /* as qb_fbp_options', without A:B:STEP */
-    char *slices;        /* A:B; NULL = all */
-    qb_numbers size;     /* NX,NY; default: columns, columns */
-    double voxel;        /* mm, of x and y; default: the pixel size */
-    double roi;          /* mm: voxels farther from the middle stay zero; default: half the longer side */
-    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    int seed;            /* of the order of voxels */
-    char *kernel;        /* a variant id; NULL = the planner chooses */
-    bool resume;         /* go on from OUT.checkpoint, where a run of the same job was killed */
-    double checkpoint;   /* seconds between two of them; 0 = none */
-    char *matrix_cache;  /* a folder where a kept matrix is looked for and left; NULL = none */
+    char *center;       /* as qb_fbp_options', without A:B:STEP */
+    char *slices;       /* A:B; NULL = all */
+    qb_numbers size;    /* NX,NY; default: columns, columns */
+    double voxel;       /* mm, of x and y; default: the pixel size */
+    double roi;         /* mm: voxels farther from the middle stay zero; default: half the longer side */
+    double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    int seed;           /* of the order of voxels */
+    char *kernel;       /* a variant id; NULL = the planner chooses */
+    bool resume;        /* go on from OUT.checkpoint, where a run of the same job was killed */
+    double checkpoint;  /* seconds between two of them; 0 = none */
+    char *matrix_cache; /* a folder where a kept matrix is looked for and left; NULL = none */
     /* The proximal map of the data term, for methods that alternate between data and a prior of their own (plug and
      * play): argmin 1/2 |y - A x|_W^2 + 1/(2 sigma_p^2) |x - prox|^2, none of it below zero with positivity, in the
      * place of the prior. */
-    char *prox;          /* a volume of the output's shape in 1/mm; NULL = none */
-    double sigma_p;      /* 1/mm; 0 = 2 * 2^sharpness of a typical attenuation */
+    char *prox;     /* a volume of the output's shape in 1/mm; NULL = none */
+    double sigma_p; /* 1/mm; 0 = 2 * 2^sharpness of a typical attenuation */
     /* Instead of files: arrays of the output's shape in 1/mm. Structs and arrays are the caller's and outlive the
      * job; the result's array may be one of them. */
     const qb_tensor *prox_array, *start_array;
-    int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none, -1 = where views are few or cover a part of the half turn */
+    int coarse; /* levels of coarser voxels to begin with, each of twice the side; 0 = none, -1 = where views are few or cover a part of the half turn */
     /* A fan beam's: a cone's with a detector that is flat, or bent about the source, of the scan's views, rows and columns, of whose rows the slices that are
      * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. The caller's; it outlives the job. */
     const qb_geometry *geometry;
-    char *reference;     /* a volume of the output's shape, in 1/mm or, with hu, HU: the report tells each turn's rmse to it; NULL = none */
-    bool deterministic;  /* refuse kernels whose last bits are left to chance: icd_supervoxel.global; all others give the same bits each time */
+    char *
+        reference; /* a volume of the output's shape, in 1/mm or, with hu, HU: the report tells each turn's rmse to it; NULL = none */
+    bool
+        deterministic; /* refuse kernels whose last bits are left to chance: icd_supervoxel.global; all others give the same bits each time */
 } qb_mbir_options;
 QB_API extern const qb_param qb_mbir_params[];
 
@@ -232,34 +224,32 @@ typedef struct qb_job qb_job;
 
 /* Decide centre, chunks, kernel, memory and time. `command` is what to repeat it with, for the
  * provenance. The scan must outlive the job. */
-QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep,
-                             const qb_fbp_options *options, const qb_output_options *output,
-                             const char *command, const qb_env *env, qb_job **job);
+QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_options *options,
+                             const qb_output_options *output, const char *command, const qb_env *env, qb_job **job);
 /* The same for a cone beam. geometry has the scan's views, rows and columns, and must outlive the job. On a device, but for
  * class high, a few lines of given line integrals are looked at already; what is queued for an array of them is waited for. */
 QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                             const qb_fdk_options *options, const qb_output_options *output,
-                             const char *command, const qb_env *env, qb_job **job);
+                             const qb_fdk_options *options, const qb_output_options *output, const char *command,
+                             const qb_env *env, qb_job **job);
 /* Iterative reconstruction of any geometry; NULL: a parallel beam of the scan's own angles and pixels.
  * All line integrals and a few volumes are held: QB_BAD_ARGUMENT, with how much, when env allows less. The
  * report says how residual |A x - b| / |b| and change fell. */
 QB_API qb_status qb_sirt_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                              const qb_iterative_options *options, const qb_output_options *output,
-                              const char *command, const qb_env *env, qb_job **job);
+                              const qb_iterative_options *options, const qb_output_options *output, const char *command,
+                              const qb_env *env, qb_job **job);
 QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                              const qb_iterative_options *options, const qb_output_options *output,
-                              const char *command, const qb_env *env, qb_job **job);
+                              const qb_iterative_options *options, const qb_output_options *output, const char *command,
+                              const qb_env *env, qb_job **job);
 QB_API qb_status qb_tv_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                            const qb_iterative_options *options, const qb_output_options *output,
-                            const char *command, const qb_env *env, qb_job **job);
+                            const qb_iterative_options *options, const qb_output_options *output, const char *command,
+                            const qb_env *env, qb_job **job);
 /* Model-based reconstruction of a parallel beam or a fan (options->geometry). With a prior between slices the whole stack is held,
  * with line integrals, errors and weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on
  * their own pass in slabs. What is NaN or infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing.
  * QB_BAD_INPUT for a slice of which nothing was measured, and for weights that are negative, no numbers or all zero. The
  * report tells equits, change and cost, and of slabs how much was not measured. */
-QB_API qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep,
-                              const qb_mbir_options *options, const qb_output_options *output,
-                              const char *command, const qb_env *env, qb_job **job);
+QB_API qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep, const qb_mbir_options *options,
+                              const qb_output_options *output, const char *command, const qb_env *env, qb_job **job);
 /* Line integrals of a volume, by qb_projector, from disk to disk. geometry->geometry is `parallel`, a
  * file (then views, angles, detector and distances are its), or NULL for a circle. QB_BAD_INPUT for a
  * volume whose voxels' size is not known where mm are needed, and as qb_projector_create. */
@@ -269,11 +259,9 @@ QB_API qb_status qb_project_plan(const char *volume, const qb_geometry_options *
 /* The same from memory: volume [z][y][x], of the voxels of `grid` (NULL = those of qb_grid_default, or
  * options->voxel and offset), along the rays of `geometry`, which is copied. Of the options, hu, kernel
  * and geometry_out are left; options may be NULL. */
-QB_API qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid,
-                                       const qb_geometry *geometry,
-                                       const qb_project_options *options,
-                                       const qb_output_options *output, const char *command,
-                                       const qb_env *env, qb_job **job);
+QB_API qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid, const qb_geometry *geometry,
+                                       const qb_project_options *options, const qb_output_options *output,
+                                       const char *command, const qb_env *env, qb_job **job);
 /* The forecast and the decisions, a JSON object; lives until the job is run or destroyed. After a
  * run they are those it came to: a device may have had less room than was forecast. */
 QB_API const char *qb_job_plan(const qb_job *job);
@@ -286,10 +274,10 @@ QB_API void qb_job_destroy(qb_job *job); /* NULL-safe; does nothing while the jo
 /* The rotation axis. */
 typedef struct qb_center_options {
     size_t struct_size; /* see qb_params_init */
-    char *method;   /* auto, registration, overlap, sharpness, mass */
-    char *search;   /* A:B, columns; NULL = the whole detector */
-    char *rows;     /* A:B[:S] rows to look at; NULL = five, spread */
-    double tilt;    /* degrees by which the detector is known to be turned, as in qb_fbp_options */
+    char *method;       /* auto, registration, overlap, sharpness, mass */
+    char *search;       /* A:B, columns; NULL = the whole detector */
+    char *rows;         /* A:B[:S] rows to look at; NULL = five, spread */
+    double tilt;        /* degrees by which the detector is known to be turned, as in qb_fbp_options */
 } qb_center_options;
 QB_API extern const qb_param qb_center_params[];
 
@@ -310,9 +298,8 @@ typedef struct qb_center_result {
 } qb_center_result;
 
 /* QB_BAD_INPUT where no finder has a clue; *result then still holds what each said. */
-QB_API qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
-                                const qb_center_options *options, const qb_env *env,
-                                qb_center_result *result);
+QB_API qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
+                                const qb_env *env, qb_center_result *result);
 
 #ifdef __cplusplus
 }

@@ -14,12 +14,7 @@ extern "C" {
 
 /* What the numbers of a scan are; auto: as the file says, else counts for HDF5 and integers, line
  * integrals for floats. */
-typedef enum qb_quantity {
-    QB_QUANTITY_AUTO,
-    QB_COUNTS,
-    QB_TRANSMISSION,
-    QB_LINE_INTEGRAL
-} qb_quantity;
+typedef enum qb_quantity { QB_QUANTITY_AUTO, QB_COUNTS, QB_TRANSMISSION, QB_LINE_INTEGRAL } qb_quantity;
 QB_API const char *qb_quantity_name(qb_quantity quantity); /* "counts" */
 
 /* What one image of a file is: a view, or a detector row over all views. Auto: a view. */
@@ -32,8 +27,8 @@ typedef enum qb_angle_unit { QB_ANGLE_AUTO, QB_ANGLE_DEGREES, QB_ANGLE_RADIANS }
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {
     size_t struct_size; /* see qb_params_init */
-    char *dataset;     /* HDF5 path of the projections (or of the NXtomo entry) */
-    qb_image as;       /* what one image of the file is */
+    char *dataset;      /* HDF5 path of the projections (or of the NXtomo entry) */
+    qb_image as;        /* what one image of the file is */
     qb_quantity quantity;
     char *angles;      /* degrees: FROM:TO[:N] (TO exclusive) or FILE[:COLUMN][:A:B:S]; NULL = from the scan */
     char *flats;       /* files, folders or patterns of flat fields, one a line; FILE.h5:/PATH; NULL = from the scan */
@@ -42,12 +37,12 @@ typedef struct qb_scan_options {
     char *views;       /* A:B[:S]: only these views; NULL = all */
     char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
     qb_angle_unit angle_unit; /* of `angles`, and of the scan's own, whatever it says */
-    char *exclude;       /* stored views that are left out, "141:227,300"; NULL = none */
-    char *exclude_flats; /* flat fields to leave out, as exclude */
-    char *exclude_darks; /* dark fields to leave out, as exclude */
-    bool keep_all_views;  /* views that cannot be right are named, but not left out */
-    bool keep_all_fields; /* the same of flats and darks; their means are plain ones */
-    qb_numbers pixels;    /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
+    char *exclude;            /* stored views that are left out, "141:227,300"; NULL = none */
+    char *exclude_flats;      /* flat fields to leave out, as exclude */
+    char *exclude_darks;      /* dark fields to leave out, as exclude */
+    bool keep_all_views;      /* views that cannot be right are named, but not left out */
+    bool keep_all_fields;     /* the same of flats and darks; their means are plain ones */
+    qb_numbers pixels;        /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -56,7 +51,7 @@ typedef struct qb_scan qb_scan;
 
 typedef struct qb_scan_info {
     const char *path;
-    const char *format;    /* "DataExchange HDF5", "NXtomo HDF5", "TIFF stack", ... */
+    const char *format; /* "DataExchange HDF5", "NXtomo HDF5", "TIFF stack", ... */
     qb_dtype dtype;
     size_t views, rows, columns;
     qb_quantity quantity;
@@ -67,26 +62,29 @@ typedef struct qb_scan_info {
     size_t flats, darks;       /* how many frames */
     double pixel_size;         /* mm; 0 when unknown */
     const char *pixel_from;
-    qb_beam beam;              /* as the file states it */
-    double center;             /* the axis' column as the file states it; NAN when it does not */
-    size_t cache_bytes;        /* what reading holds besides what it is asked for */
-    size_t chunk_rows;         /* storage comes in pieces of so many rows that are costly to read
+    qb_beam beam;                 /* as the file states it */
+    double center;                /* the axis' column as the file states it; NAN when it does not */
+    size_t cache_bytes;           /* what reading holds besides what it is asked for */
+    size_t chunk_rows;            /* storage comes in pieces of so many rows that are costly to read
                                   twice (compressed chunks); 1 when any rows can be had alone */
-    size_t problems;           /* of qb_scan_problem */
-    size_t stored;             /* views in the file: the scan has stored view first_view ... */
+    size_t problems;              /* of qb_scan_problem */
+    size_t stored;                /* views in the file: the scan has stored view first_view ... */
     size_t first_view, view_step; /* ... and every view_step-th from there on (--views) */
-    const char *geometry_from; /* the file that says where source and detector of a cone beam are; NULL: none does */
-    size_t first_slice;        /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
-    bool center_holds;         /* reconstructions go by `center` unless they are told otherwise: it was written to that end, as in
+    const char *geometry_from;    /* the file that says where source and detector of a cone beam are; NULL: none does */
+    size_t first_slice; /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
+    bool
+        center_holds; /* reconstructions go by `center` unless they are told otherwise: it was written to that end, as in
                                   scans of sv-mbirct and by qb convert. A motor's estimate, as in NXtomo, is gone by where asked for */
-    const char *files;         /* of many files: "90 files, p_000.tif to p_089.tif"; else "" */
-    const char *no_angles;     /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
+    const char *files;          /* of many files: "90 files, p_000.tif to p_089.tif"; else "" */
+    const char *no_angles;      /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
     const size_t *stored_views; /* [views]: the stored view that each is, where some between were left out; NULL: as
                                    first_view and view_step say */
-    double detector_offset[2]; /* mm: where the file puts the middle of its images (Offset of MetaImage), relative to the principal
+    double detector_offset
+        [2]; /* mm: where the file puts the middle of its images (Offset of MetaImage), relative to the principal
                                   ray; NAN where it does not say. A circular cone beam goes by it unless an offset is given */
-    const double *intensity;   /* [views] intensity of each view as the file's monitor has it, over that of its flats; NULL: none */
-    double intensity_range[2]; /* the least and the most of them */
+    const double *
+        intensity; /* [views] intensity of each view as the file's monitor has it, over that of its flats; NULL: none */
+    double intensity_range[2];  /* the least and the most of them */
     const char *intensity_from; /* where they are from */
     double pixel_v;             /* mm: the pitch of the rows; pixel_size unless options->pixels gives another */
 } qb_scan_info;
@@ -95,16 +93,14 @@ typedef struct qb_scan_info {
  * only NaN, one value everywhere, saturated) are left out, unless options->keep_all_views: the scan has fewer views then,
  * and a problem names them. What is odd but survivable becomes a problem; what cannot be read is QB_NOT_FOUND,
  * QB_BAD_INPUT or QB_UNSUPPORTED. The info lives as long as the scan. */
-QB_API qb_status qb_scan_open(const char *path, const qb_scan_options *options, const qb_env *env,
-                              qb_scan **scan);
+QB_API qb_status qb_scan_open(const char *path, const qb_scan_options *options, const qb_env *env, qb_scan **scan);
 /* The same from arrays, which are borrowed until the scan is closed: projections [view][row][column]
  * ([row][view][column] with options->as; of two dimensions: [view][column]) of any type and strides,
  * angles[views] in radians (copied; NULL = options->angles), flats and darks [frame][row][column] or
  * one frame [row][column] (NULL = options', or none). options may be NULL; dataset and shape have no
  * meaning. QB_BAD_ARGUMENT for what is no array, QB_UNSUPPORTED for memory that cannot be read. */
-QB_API qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles,
-                                     const qb_tensor *flats, const qb_tensor *darks,
-                                     const qb_scan_options *options, const qb_env *env,
+QB_API qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles, const qb_tensor *flats,
+                                     const qb_tensor *darks, const qb_scan_options *options, const qb_env *env,
                                      qb_scan **scan);
 QB_API void qb_scan_close(qb_scan *scan); /* NULL-safe */
 QB_API const qb_scan_info *qb_scan_describe(const qb_scan *scan);
@@ -134,21 +130,18 @@ QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);
  * step apart, whatever zero and sense of rotation each of them has. Otherwise as qb_geometry_make.
  */
 QB_API qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options,
-                                  const qb_detector *detector, const qb_env *env,
-                                  qb_geometry *geometry);
+                                  const qb_detector *detector, const qb_env *env, qb_geometry *geometry);
 
 /* Read views view0 <= view < view1, rows row0 <= row < row1, all columns, in the scan's own dtype
  * into out[view][row][column]. Thread-safe against itself for contiguous storage; HDF5 serialises. */
-QB_API qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1,
-                              void *out);
+QB_API qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 /* Mean flat and mean dark of the rows, float [row][column]; darks absent read as 0. QB_NOT_FOUND
  * when there are no flats. */
 QB_API qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *flat, float *dark);
 
 /* Parse A:B[:S] against n items: first, past-the-end and step. NULL text means all. Negative A or B
  * count from the end. */
-QB_API qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first,
-                                size_t *end, size_t *step);
+QB_API qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first, size_t *end, size_t *step);
 /* "--angles": FROM:TO[:N], FILE[:COLUMN][:A:B:S] or FILE.h5:/PATH[:A:B:S], :deg or :rad behind it where
  * it does not say itself -> radians[views]. */
 QB_API qb_status qb_angles_parse(const char *text, size_t views, double *radians);

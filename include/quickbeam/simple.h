@@ -22,27 +22,26 @@ extern "C" {
  * 0 in 1/pixel. The volume has as many slices as there are rows, and any number of voxels along x and
  * y, as large as pixels, about the axis; or what options say. The axis is found (options->center =
  * "auto"). */
-QB_API qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size,
-                        const qb_tensor *volume, const qb_fbp_options *options, const qb_env *env);
+QB_API qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
+                        const qb_fbp_options *options, const qb_env *env);
 
 /* Cone-beam reconstruction after Feldkamp, Davis and Kress, in 1/mm, along the rays of `geometry`,
  * which has the projections' views, rows and columns. The volume, float32 or float16, has voxels as
  * large as pixels appear at the axis, about the origin, or what options say. */
-QB_API qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry,
-                        const qb_tensor *volume, const qb_fdk_options *options, const qb_env *env);
+QB_API qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry, const qb_tensor *volume,
+                        const qb_fdk_options *options, const qb_env *env);
 
 /* Model-based reconstruction of line integrals [view][row][column] into volume [z][y][x], float32 or float16, as qb_fbp
  * otherwise; with options->prox_array one call is the proximal map of the data, for plug and play: both arrays of the
  * options may be the volume's. With options->geometry the rays are that fan's: angles may be NULL, pixel_size counts for nothing. */
-QB_API qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size,
-                         const qb_tensor *volume, const qb_mbir_options *options, const qb_env *env);
+QB_API qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
+                         const qb_mbir_options *options, const qb_env *env);
 
 /* Line integrals of volume [z][y][x] in 1/mm along the rays of `geometry`, into projections
  * [view][row][column], float32 or float16. grid says where the voxels are; NULL: as large as pixels
  * appear at the axis, about the origin. */
-QB_API qb_status qb_project(const qb_tensor *volume, const qb_grid *grid,
-                            const qb_geometry *geometry, const qb_tensor *projections,
-                            const qb_project_options *options, const qb_env *env);
+QB_API qb_status qb_project(const qb_tensor *volume, const qb_grid *grid, const qb_geometry *geometry,
+                            const qb_tensor *projections, const qb_project_options *options, const qb_env *env);
 
 #ifdef __cplusplus
 }

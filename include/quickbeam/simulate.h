@@ -14,7 +14,7 @@ extern "C" {
  * (all of it: views, angles, distances, faults; for JSON the detector too) must not be said again. */
 typedef struct qb_simulate_options {
     size_t struct_size; /* see qb_params_init */
-    char *geometry; /* parallel, cone, or a file that qb_geometry_load reads; NULL = parallel */
+    char *geometry;     /* parallel, cone, or a file that qb_geometry_load reads; NULL = parallel */
     /* NX[,NY[,NZ]] voxels of the box the phantom fills and of `truth`, one number = a cube;
      * default: detector columns, columns, rows. A voxel is pixel_size / magnification. */
     qb_numbers size;
@@ -25,8 +25,8 @@ typedef struct qb_simulate_options {
     char *offset;        /* these three: cone only, as in qb_geometry_options */
     double radius;
     qb_numbers tilt, jitter;
-    double pixel_size;   /* mm, of the detector; default: its columns see 256 mm at the axis */
-    double attenuation;  /* 1/mm of value 1.0 */
+    double pixel_size;  /* mm, of the detector; default: its columns see 256 mm at the axis */
+    double attenuation; /* 1/mm of value 1.0 */
     /* Per pixel in the flats: uint16 counts with 20 flats and 10 darks; 0 = noiseless transmission,
      * float32. One count is one photon while the flats fit into 16 bits, else as many photons as it
      * takes (said in the log and in the provenance). */
@@ -37,8 +37,8 @@ typedef struct qb_simulate_options {
     char *truth;        /* volume file to write: 1/mm, each voxel the mean over 3x3x3 points */
     char *geometry_out; /* file to write, of a kind that qb_geometry_save knows */
     char *output;
-    double voxel;       /* mm, of the box and of `truth`; 0 = pixel_size / magnification */
-    qb_numbers pixels;  /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
+    double voxel;      /* mm, of the box and of `truth`; 0 = pixel_size / magnification */
+    qb_numbers pixels; /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 
@@ -49,8 +49,7 @@ QB_API extern const qb_param qb_simulate_params[];
  * truth and geometry. The result depends on the options alone, not on threads. QB_BAD_ARGUMENT for
  * options that contradict each other or lack something, and what qb_writer_create and
  * qb_angles_parse return; what was not finished leaves no file. */
-QB_API qb_status qb_simulate(const char *phantom, const qb_simulate_options *options,
-                             const qb_env *env);
+QB_API qb_status qb_simulate(const char *phantom, const qb_simulate_options *options, const qb_env *env);
 
 #ifdef __cplusplus
 }

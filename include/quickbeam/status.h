@@ -13,17 +13,17 @@ extern "C" {
 #endif
 
 /* Every fallible call returns one of these. X(name, exit code of the qb command, text). */
-#define QB_STATUS_LIST(X)                                                                          \
-    X(OK, 0, "done")                                                                               \
-    X(NO_MEMORY, 1, "out of memory")                                                               \
-    X(IO, 1, "input/output error")                                                                 \
-    X(NO_SPACE, 1, "no space left")                                                                \
-    X(NO_DEVICE, 1, "no such device")                                                              \
-    X(INTERNAL, 1, "internal error")                                                               \
-    X(BAD_ARGUMENT, 2, "bad argument")                                                             \
-    X(NOT_FOUND, 3, "not found")                                                                   \
-    X(BAD_INPUT, 3, "bad input")                                                                   \
-    X(UNSUPPORTED, 3, "not supported")                                                             \
+#define QB_STATUS_LIST(X)                                                                                              \
+    X(OK, 0, "done")                                                                                                   \
+    X(NO_MEMORY, 1, "out of memory")                                                                                   \
+    X(IO, 1, "input/output error")                                                                                     \
+    X(NO_SPACE, 1, "no space left")                                                                                    \
+    X(NO_DEVICE, 1, "no such device")                                                                                  \
+    X(INTERNAL, 1, "internal error")                                                                                   \
+    X(BAD_ARGUMENT, 2, "bad argument")                                                                                 \
+    X(NOT_FOUND, 3, "not found")                                                                                       \
+    X(BAD_INPUT, 3, "bad input")                                                                                       \
+    X(UNSUPPORTED, 3, "not supported")                                                                                 \
     X(CANCELLED, 130, "interrupted")
 
 typedef enum qb_status {

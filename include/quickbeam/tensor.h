@@ -30,10 +30,10 @@ typedef enum qb_memory {
  *     shape   = tensor.shape[0 .. ndim - 1]        strides = tensor.strides, or zeros when NULL
  * (qb_tensor_from_dlpack does it, and knows strides that are all 0 from none). The struct will not change. */
 typedef struct qb_tensor {
-    void *data;         /* element [0][0]...; aligned to an element's size */
+    void *data; /* element [0][0]...; aligned to an element's size */
     qb_memory memory;
-    int device;         /* number of the CUDA device, else 0 */
-    int ndim;           /* 1 to 4; the first of 4 has one element */
+    int device; /* number of the CUDA device, else 0 */
+    int ndim;   /* 1 to 4; the first of 4 has one element */
     qb_dtype dtype;
     int64_t shape[4];   /* slowest first */
     int64_t strides[4]; /* in elements, also negative; all 0 = dense, the last index fastest */

@@ -13,9 +13,9 @@ extern "C" {
 #define QB_VERSION_MINOR 1
 #define QB_VERSION_PATCH 0
 /* Are these headers of that version or a later one? For #if. */
-#define QB_VERSION_AT_LEAST(major, minor, patch)                                                   \
-    (QB_VERSION_MAJOR * 1000000 + QB_VERSION_MINOR * 1000 + QB_VERSION_PATCH >=                    \
-     (major) * 1000000 + (minor) * 1000 + (patch))
+#define QB_VERSION_AT_LEAST(major, minor, patch)                                                                       \
+    (QB_VERSION_MAJOR * 1000000 + QB_VERSION_MINOR * 1000 + QB_VERSION_PATCH >=                                        \
+     (major)*1000000 + (minor)*1000 + (patch))
 
 /* Of the library that runs: "0.1.0". */
 QB_API const char *qb_version(void);

@@ -9,7 +9,8 @@
 
 /* What the environment asks for, since neither benchmark hands options on; the runners say no more than no. */
 static bool wanted_accuracy(qb_accuracy *accuracy) {
-    static const char *const names[] = {[QB_ACCURACY_HIGH] = "high", [QB_ACCURACY_NORMAL] = "normal", [QB_ACCURACY_FAST] = "fast"};
+    static const char *const names[] = {
+        [QB_ACCURACY_HIGH] = "high", [QB_ACCURACY_NORMAL] = "normal", [QB_ACCURACY_FAST] = "fast"};
     const char *wanted = getenv("RABBITCT_ACCURACY");
     *accuracy = QB_ACCURACY_NORMAL;
     if (!wanted || !*wanted) return true;
@@ -34,8 +35,7 @@ static bool wanted_threads(int *threads) {
     return false;
 }
 
-qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows, float voxel,
-                                float origin) {
+qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows, float voxel, float origin) {
     const char *device = getenv("RABBITCT_DEVICE");
     qb_accuracy accuracy;
     int threads;
@@ -54,19 +54,14 @@ qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows, float 
     return (qb_rabbitct *)engine;
 }
 
-void qb_rabbitct_destroy(qb_rabbitct *engine) {
-    qb__rabbitct_engine_destroy((qb__rabbitct_engine *)engine);
-}
+void qb_rabbitct_destroy(qb_rabbitct *engine) { qb__rabbitct_engine_destroy((qb__rabbitct_engine *)engine); }
 
-bool qb_rabbitct_add(qb_rabbitct *engine, const qb_rabbitct_view *views, size_t count,
-                     float *volume) {
+bool qb_rabbitct_add(qb_rabbitct *engine, const qb_rabbitct_view *views, size_t count, float *volume) {
     while (count > 0) {
         qb__rabbitct_input some[QB__RABBITCT_GROUP];
         const size_t n = count < QB__RABBITCT_GROUP ? count : QB__RABBITCT_GROUP;
-        for (size_t i = 0; i < n; i++)
-            some[i] = (qb__rabbitct_input){views[i].matrix, views[i].image};
-        if (qb__rabbitct_engine_add((qb__rabbitct_engine *)engine, some, n, volume) != QB_OK)
-            return false;
+        for (size_t i = 0; i < n; i++) some[i] = (qb__rabbitct_input){views[i].matrix, views[i].image};
+        if (qb__rabbitct_engine_add((qb__rabbitct_engine *)engine, some, n, volume) != QB_OK) return false;
         views += n;
         count -= n;
     }

@@ -42,8 +42,7 @@ static uint32_t views_in_all; /* 0 = not told */
 int quickbeamPrepare(global_data *data) {
     qb_rabbitct_destroy(engine);
     views_in_all = data->numberOfProjections;
-    engine = qb_rabbitct_create(data->problemSize, data->imageWidth, data->imageHeight,
-                                data->voxelSize, data->O_Index);
+    engine = qb_rabbitct_create(data->problemSize, data->imageWidth, data->imageHeight, data->voxelSize, data->O_Index);
     return engine != NULL;
 }
 
@@ -55,8 +54,7 @@ int quickbeamBackprojection(global_data *data) {
         qb_rabbitct_view views[64];
         size_t n = 0;
         for (; n < 64 && i < data->numberOfProjections; n++, i++)
-            views[n] = (qb_rabbitct_view){data->projectionBuffer[i].matrix,
-                                          data->projectionBuffer[i].image};
+            views[n] = (qb_rabbitct_view){data->projectionBuffer[i].matrix, data->projectionBuffer[i].image};
         good = qb_rabbitct_add(engine, views, n, data->volumeData);
     }
     if (views_in_all == 0 || last->id < 1 || (uint32_t)last->id >= views_in_all)

@@ -35,8 +35,7 @@ static void *need(void *memory) {
 
 /* A C-arm of 1248x960 pixels, 785 mm to the centre and 1200 mm to the detector, or the same with
  * larger pixels. Columns of the matrix one after the other, w = 1 at the centre. */
-static void c_arm(double out[12], double angle, double pitch, unsigned columns, unsigned rows,
-                  uint64_t *seed) {
+static void c_arm(double out[12], double angle, double pitch, unsigned columns, unsigned rows, uint64_t *seed) {
     const double sod = 785 * (1 + 0.002 * uniform(seed)), f = 1200 * (1 + 0.002 * uniform(seed));
     const double tilt = 0.01 * uniform(seed), roll = 0.01 * uniform(seed);
     const double c = cos(angle), s = sin(angle);
@@ -84,8 +83,7 @@ static double pixel(const data_set *d, unsigned view, double column, double row)
 
 static double reference(const data_set *d, unsigned i, unsigned j, unsigned k) {
     double sum = 0;
-    const double at[4] = {(double)d->origin + i * (double)d->voxel,
-                          (double)d->origin + j * (double)d->voxel,
+    const double at[4] = {(double)d->origin + i * (double)d->voxel, (double)d->origin + j * (double)d->voxel,
                           (double)d->origin + k * (double)d->voxel, 1};
     for (unsigned n = 0; n < d->views; n++) {
         double u = 0, v = 0, w = 0;
@@ -176,8 +174,7 @@ static bool refuses_source_inside(void *module) {
                         .adv_N = 1,
                         .A_n = d.matrix[0],
                         .I_n = d.images[0]};
-    bool refused =
-        find(module, "RCTLoadAlgorithm")(&g) && !find(module, "RCTAlgorithmBackprojection")(&g);
+    bool refused = find(module, "RCTLoadAlgorithm")(&g) && !find(module, "RCTAlgorithmBackprojection")(&g);
     find(module, "RCTUnloadAlgorithm")(&g);
     release(&d);
     return refused;
@@ -236,8 +233,8 @@ int main(int argc, char **argv) {
     data_set d = make(size, views, argc > 2 ? 1 : 4);
     bool good = run_module(module, &d, true) && run_module(module, &d, false);
     if (argc == 2)
-        good = good && refuses_source_inside(module) && run_registry(&d, 3, true) &&
-               run_registry(&d, 1, true) && run_registry(&d, 4, false);
+        good = good && refuses_source_inside(module) && run_registry(&d, 3, true) && run_registry(&d, 1, true) &&
+               run_registry(&d, 4, false);
     release(&d);
     dlclose(module);
     puts(good ? "ok" : "FAILED");

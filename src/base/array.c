@@ -18,17 +18,15 @@ static const struct {
 #undef ROW
 };
 
-static bool is_known(qb_dtype dtype) {
-    return (unsigned)dtype < sizeof dtypes / sizeof dtypes[0];
-}
+static bool is_known(qb_dtype dtype) { return (unsigned)dtype < sizeof dtypes / sizeof dtypes[0]; }
 
 size_t qb_dtype_size(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].bytes : 0; }
 const char *qb_dtype_name(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].name : "unknown"; }
 bool qb_dtype_is_float(qb_dtype dtype) { return is_known(dtype) && dtype >= QB_F16; }
 
 float qb__dtype_top(qb_dtype dtype) {
-    static const float tops[] = {[QB_U8] = 255,   [QB_I8] = 127,          [QB_U16] = 65535,
-                                 [QB_I16] = 32767, [QB_U32] = 4294967296, [QB_I32] = 2147483648};
+    static const float tops[] = {
+        [QB_U8] = 255, [QB_I8] = 127, [QB_U16] = 65535, [QB_I16] = 32767, [QB_U32] = 4294967296, [QB_I32] = 2147483648};
     return is_known(dtype) && dtype < QB_F16 ? tops[dtype] : INFINITY;
 }
 
@@ -58,14 +56,11 @@ void qb_array_destroy(qb_array *array) {
     *array = (qb_array){0};
 }
 
-size_t qb_array_count(const qb_array *array) {
-    return array ? array->shape[0] * array->shape[1] * array->shape[2] : 0;
-}
+size_t qb_array_count(const qb_array *array) { return array ? array->shape[0] * array->shape[1] * array->shape[2] : 0; }
 
 qb_status qb__array_check(const qb_array *array, const char *what) {
     const size_t *n = array->shape;
-    if (!is_known(array->dtype))
-        return qb__fail(QB_BAD_ARGUMENT, "%s: there is no dtype %d", what, (int)array->dtype);
+    if (!is_known(array->dtype)) return qb__fail(QB_BAD_ARGUMENT, "%s: there is no dtype %d", what, (int)array->dtype);
     if (array->data || qb_array_count(array) == 0) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%s of %zu x %zu x %zu: data is NULL", what, n[0], n[1], n[2]);
 }
@@ -85,11 +80,11 @@ qb_status qb_array_to_float(qb_array *array) {
 
 void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count, float *out) {
     switch (dtype) {
-#define WIDEN(name, type)                                                                          \
-    case name: {                                                                                   \
-        const type *in = values;                                                                   \
-        for (size_t i = 0; i < count; i++) out[i] = (float)in[i];                                  \
-        break;                                                                                     \
+#define WIDEN(name, type)                                                                                              \
+    case name: {                                                                                                       \
+        const type *in = values;                                                                                       \
+        for (size_t i = 0; i < count; i++) out[i] = (float)in[i];                                                      \
+        break;                                                                                                         \
     }
         WIDEN(QB_U8, unsigned char)
         WIDEN(QB_I8, signed char)

@@ -15,8 +15,9 @@ static size_t size_of(const void *result, size_t first) {
 qb_status qb__result_check(const void *result, size_t first, const char *what) {
     const size_t size = size_of(result, first);
     if (size >= first && size <= MOST_BYTES) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "a %s of %zu bytes, its first version had %zu: set its struct_size to sizeof(%s), or to 0",
-                    what, size, first, what);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "a %s of %zu bytes, its first version had %zu: set its struct_size to sizeof(%s), or to 0", what,
+                    size, first, what);
 }
 
 void qb__result_give(const void *found, size_t size, size_t first, void *result) {

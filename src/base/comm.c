@@ -32,11 +32,12 @@ qb_status qb__env_check(const qb_env *env) {
     enum { MOST_BYTES = 1 << 16 }; /* no struct comes near */
     const size_t size = env ? env->struct_size : 0;
     if (env && env->threads > QB__THREADS_MOST)
-        return qb__fail(QB_BAD_ARGUMENT, "%d threads: at most %d, or 0 for one per CPU", env->threads, QB__THREADS_MOST);
+        return qb__fail(QB_BAD_ARGUMENT, "%d threads: at most %d, or 0 for one per CPU", env->threads,
+                        QB__THREADS_MOST);
     if (size == 0 || (size >= offsetof(qb_env, ranks) && size <= MOST_BYTES)) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT,
-                    "a qb_env of %zu bytes, its first version had %zu: set its struct_size to sizeof(qb_env), or to 0", size,
-                    offsetof(qb_env, ranks));
+                    "a qb_env of %zu bytes, its first version had %zu: set its struct_size to sizeof(qb_env), or to 0",
+                    size, offsetof(qb_env, ranks));
 }
 
 qb_env qb__env_whole(const qb_env *env) {
@@ -202,8 +203,10 @@ static qb_status split(qb__comm *comm, int colour, qb__comm *part) {
 static qb_status check_grid(const qb__comm *comm, int rows, int columns, const int *all) {
     for (int i = 0; i < comm->count; i++)
         if (all[2 * i] != rows || all[2 * i + 1] != columns)
-            return qb__fail(QB_BAD_ARGUMENT, "a grid of %d x %d ranks, and rank %d has %d x %d: all are started with the "
-                                             "same arguments", rows, columns, i, all[2 * i], all[2 * i + 1]);
+            return qb__fail(QB_BAD_ARGUMENT,
+                            "a grid of %d x %d ranks, and rank %d has %d x %d: all are started with the "
+                            "same arguments",
+                            rows, columns, i, all[2 * i], all[2 * i + 1]);
     if (rows > 0 && columns > 0 && (long)rows * columns == comm->count) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "a grid of %d x %d ranks is for %ld processes, and there are %d", rows, columns,
                     (long)rows * columns, comm->count);

@@ -37,8 +37,8 @@ typedef struct qb__comm_calls {
     /* Those of one colour are ranks of a comm of their own, in the order that they have here: rank, count and own of
      * *part are set. On all ranks. */
     bool (*split)(qb__comm *comm, int colour, qb__comm *part);
-    void (*warn)(qb__comm *comm);              /* tell all others that this one has failed; does not wait */
-    bool (*warned)(qb__comm *comm);            /* whether another has; any thread, costs nothing */
+    void (*warn)(qb__comm *comm);                /* tell all others that this one has failed; does not wait */
+    bool (*warned)(qb__comm *comm);              /* whether another has; any thread, costs nothing */
     void (*close)(qb__comm *comm, int warnings); /* so many came from others; frees what is the carrier's */
 } qb__comm_calls;
 
@@ -64,12 +64,12 @@ struct qb_ranks {
     char host[64];
     char trouble[256]; /* why a call returned false */
     /* of comm.c */
-    qb__vote *votes;       /* [count] */
-    qb_status over;        /* what all agreed to have failed with, ... */
-    char words[1024];      /* ... in these words */
-    int warnings;          /* that others sent */
-    qb__comm *whole;       /* what it is a part of; NULL: it is that */
-    _Atomic bool told;     /* of a part: another one of its ranks has failed, `words` says how */
+    qb__vote *votes;             /* [count] */
+    qb_status over;              /* what all agreed to have failed with, ... */
+    char words[1024];            /* ... in these words */
+    int warnings;                /* that others sent */
+    qb__comm *whole;             /* what it is a part of; NULL: it is that */
+    _Atomic bool told;           /* of a part: another one of its ranks has failed, `words` says how */
     struct qb__comm_grid *grids; /* of qb__comm_arrange */
 };
 

@@ -9,8 +9,8 @@
 qb__conversion qb__conversion_of(qb_dtype dtype, double low, double high) {
     const float top = dtype == QB_U8 ? 255.0f : 65535.0f;
     const double half = 0.5 * (high - low) / (double)top;
-    qb__conversion c = {dtype, (float)low, high > low ? (float)((double)top / (high - low)) : 0.0f, top,
-                        (float)(low - half), (float)(high + half)};
+    qb__conversion c = {dtype, (float)low,          high > low ? (float)((double)top / (high - low)) : 0.0f,
+                        top,   (float)(low - half), (float)(high + half)};
     if (dtype == QB_F16) c.least = -65519.996f, c.most = 65519.996f; /* beyond it, rounding makes no 65504 */
     return c;
 }
@@ -37,8 +37,7 @@ static void halve(const float *values, size_t count, unsigned short *out) {
     }
 }
 
-size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low,
-                        double high) {
+size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low, double high) {
     const qb__conversion c = qb__conversion_of(dtype, low, high);
     const float least = c.least, most = c.most;
     size_t outside = 0;
@@ -54,8 +53,7 @@ size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, doubl
     return outside;
 }
 
-void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low,
-                           double high, void *out) {
+void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low, double high, void *out) {
     const qb__conversion c = qb__conversion_of(dtype, low, high);
     if (dtype == QB_U8) {
         unsigned char *bytes = out;

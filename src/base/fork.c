@@ -7,10 +7,10 @@
 
 #include "base/status.h"
 
-static atomic_int calls;           /* of all threads, under way */
-static _Thread_local int own;      /* of this thread */
+static atomic_int calls;      /* of all threads, under way */
+static _Thread_local int own; /* of this thread */
 static atomic_uint forks;
-static atomic_bool torn;           /* this process was made while others were at work */
+static atomic_bool torn; /* this process was made while others were at work */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void in_child(void) {
@@ -36,8 +36,10 @@ void qb__call_end(int *call) {
 }
 
 qb_status qb__call_refused(void) {
-    return qb__fail(QB_UNSUPPORTED, "this process was made by fork() while another thread worked in quickbeam, whose locks stay locked here: "
-                                    "call exec() after fork(), or fork before the work begins");
+    return qb__fail(
+        QB_UNSUPPORTED,
+        "this process was made by fork() while another thread worked in quickbeam, whose locks stay locked here: "
+        "call exec() after fork(), or fork before the work begins");
 }
 
 unsigned qb__forks(void) { return atomic_load(&forks); }

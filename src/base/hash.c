@@ -12,13 +12,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-bool qb__hash_known(void) {
-    return true;
-}
+bool qb__hash_known(void) { return true; }
 
-uint64_t qb__hash(const void *data, size_t bytes, uint64_t seed) {
-    return XXH3_64bits_withSeed(data, bytes, seed);
-}
+uint64_t qb__hash(const void *data, size_t bytes, uint64_t seed) { return XXH3_64bits_withSeed(data, bytes, seed); }
 
 static qb_status hash_all(int fd, const char *path, uint64_t *hash) {
     enum { PIECE = 256 << 10 };
@@ -45,9 +41,7 @@ qb_status qb__hash_file(const char *path, uint64_t *hash) {
     return status;
 }
 #else
-bool qb__hash_known(void) {
-    return false;
-}
+bool qb__hash_known(void) { return false; }
 
 uint64_t qb__hash(const void *data, size_t bytes, uint64_t seed) {
     (void)data, (void)bytes, (void)seed;

@@ -58,8 +58,11 @@ static void add(qb__inputs *inputs, const qb__input *seen) {
 }
 
 static void add_seen(const char *path, const struct stat *about, bool advice) {
-    const qb__input seen = {.device = about->st_dev, .inode = about->st_ino, .path = (char *)path,
-                            .bytes = (uint64_t)about->st_size, .advice = advice};
+    const qb__input seen = {.device = about->st_dev,
+                            .inode = about->st_ino,
+                            .path = (char *)path,
+                            .bytes = (uint64_t)about->st_size,
+                            .advice = advice};
     for (qb__inputs *inputs = collecting; inputs; inputs = inputs->outer) add(inputs, &seen);
 }
 
@@ -101,8 +104,7 @@ qb_status qb__inputs_hash(const qb__inputs *inputs, uint64_t most) {
 }
 
 static const qb__input *find(const qb__inputs *inputs, const qb__input *key) {
-    const qb__input *found =
-        inputs->count ? bsearch(key, inputs->file, inputs->count, sizeof *key, compare) : NULL;
+    const qb__input *found = inputs->count ? bsearch(key, inputs->file, inputs->count, sizeof *key, compare) : NULL;
     for (int i = 0; !found && i < 2; i++)
         if (inputs->also[i]) found = find(inputs->also[i], key);
     return found;

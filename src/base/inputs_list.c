@@ -45,9 +45,7 @@ static bool collect(const qb__inputs *inputs, entry *entries, size_t *count) {
     return true;
 }
 
-static int by_path(const void *a, const void *b) {
-    return strcmp(((const entry *)a)->path, ((const entry *)b)->path);
-}
+static int by_path(const void *a, const void *b) { return strcmp(((const entry *)a)->path, ((const entry *)b)->path); }
 
 /* How many from `at` on lie in one folder, and each of their names is another. */
 static size_t in_folder(const entry *entries, size_t at, size_t count) {

@@ -39,7 +39,8 @@ static size_t character(const unsigned char *at) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (at[0] < rows[i].first || at[0] > rows[i].last) continue;
         size_t n = 1;
-        while (n < rows[i].bytes && at[n] >= (n == 1 ? rows[i].low : 0x80) && at[n] <= (n == 1 ? rows[i].high : 0xbf)) n++;
+        while (n < rows[i].bytes && at[n] >= (n == 1 ? rows[i].low : 0x80) && at[n] <= (n == 1 ? rows[i].high : 0xbf))
+            n++;
         return n == rows[i].bytes ? n : 0;
     }
     return 0;
@@ -49,7 +50,8 @@ static size_t character(const unsigned char *at) {
 static char *escape(char *text) {
     static const char hex[] = "0123456789abcdef";
     size_t bad = 0, bytes = 0, n;
-    for (const unsigned char *at = (unsigned char *)text; at[bytes]; bytes += n ? n : 1) bad += (n = character(at + bytes)) == 0;
+    for (const unsigned char *at = (unsigned char *)text; at[bytes]; bytes += n ? n : 1)
+        bad += (n = character(at + bytes)) == 0;
     char *wider = bad ? cJSON_malloc(bytes + 4 * bad + 1) : NULL, *to = wider;
     if (!bad) return text;
     for (const char *at = text; wider && *at; at += n ? n : 1) {

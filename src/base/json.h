@@ -11,8 +11,8 @@
  * thread, until the text is asked for: cJSON_Print gives NULL then. Plans, reports and provenance
  * are built by dozens of calls of which nobody looks at the results; none of them may quietly lack
  * a part. */
-cJSON *qb__json_kept(cJSON *item);    /* the item itself; NULL is remembered */
-bool qb__json_added(bool added);      /* the same of what was to be added */
+cJSON *qb__json_kept(cJSON *item); /* the item itself; NULL is remembered */
+bool qb__json_added(bool added);   /* the same of what was to be added */
 /* Nothing where there is no text to add. */
 cJSON *qb__json_add_text(cJSON *to, const char *name, const char *text);
 char *qb__json_print(const cJSON *json); /* cJSON_free it; NULL: no memory, then or before */
@@ -21,7 +21,7 @@ qb_status qb__json_text(cJSON *json, const char *what, char **text);
 /* Whether all that this thread built is there; else QB_NO_MEMORY names `what`, and it is forgotten. To be asked by whom
  * builds a part of what another thread will print. */
 qb_status qb__json_whole(const char *what);
-void qb__json_forget(void);           /* what was lost by then belongs to something given up */
+void qb__json_forget(void); /* what was lost by then belongs to something given up */
 
 #define cJSON_CreateObject() qb__json_kept(cJSON_CreateObject())
 #define cJSON_CreateArray() qb__json_kept(cJSON_CreateArray())

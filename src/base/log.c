@@ -84,9 +84,7 @@ qb_status qb__check_callback(void) {
 }
 
 /* Another thread may be setting it. */
-static bool stopped(const qb_env *env) {
-    return env && env->cancel && __atomic_load_n(env->cancel, __ATOMIC_RELAXED);
-}
+static bool stopped(const qb_env *env) { return env && env->cancel && __atomic_load_n(env->cancel, __ATOMIC_RELAXED); }
 
 bool qb__cancelled(const qb_env *env) { return stopped(env) || qb__comm_warned(qb__comm_of(env)); }
 

@@ -8,8 +8,7 @@
 #include "quickbeam/env.h"
 
 /* Tell the caller; nothing happens for a NULL env or without a callback. Calls are serialised. */
-__attribute__((format(printf, 3, 4))) void qb__log(const qb_env *env, qb_log_level level,
-                                                   const char *format, ...);
+__attribute__((format(printf, 3, 4))) void qb__log(const qb_env *env, qb_log_level level, const char *format, ...);
 #define qb__info(env, ...) qb__log(env, QB_LOG_INFO, __VA_ARGS__)
 #define qb__warn(env, ...) qb__log(env, QB_LOG_WARNING, __VA_ARGS__)
 

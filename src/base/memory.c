@@ -44,7 +44,8 @@ qb_status qb__fail_ram(const qb_env *env, double cap, double need, const char *w
         qb__available_from(&from);
         snprintf(limit, sizeof limit, "3/4 of what %s, ", from);
     }
-    return qb__fail(QB_BAD_ARGUMENT, "%s%s is too small: %s %.1f MiB", limit, given, words, ceil((need + spare) / tenth) / 10);
+    return qb__fail(QB_BAD_ARGUMENT, "%s%s is too small: %s %.1f MiB", limit, given, words,
+                    ceil((need + spare) / tenth) / 10);
 }
 
 bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {
@@ -52,9 +53,7 @@ bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {
     return !__builtin_mul_overflow(a, b, &ab) && !__builtin_mul_overflow(ab, c, product);
 }
 
-size_t qb__fail_allocation(size_t n) {
-    return atomic_exchange(&failure_countdown, n);
-}
+size_t qb__fail_allocation(size_t n) { return atomic_exchange(&failure_countdown, n); }
 
 /* One alone, and nobody counts on behind it. */
 static bool must_fail(void) {
@@ -76,8 +75,7 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
     *slot = NULL;
     size_t bytes;
     if (!qb__mul(count, size, 1, &bytes) || bytes > SIZE_MAX - sizeof(head) - 64)
-        return qb__fail(QB_NO_MEMORY, "%zu x %zu bytes are more than can be addressed", count,
-                        size);
+        return qb__fail(QB_NO_MEMORY, "%zu x %zu bytes are more than can be addressed", count, size);
     if (bytes == 0) return QB_OK;
     bytes = (bytes + sizeof(head) + 63) / 64 * 64;
     bool mapped = bytes >= MAP_FROM;
@@ -115,9 +113,7 @@ void qb__free(void *memory) {
     }
 }
 
-size_t qb__allocations_failed(void) {
-    return failures;
-}
+size_t qb__allocations_failed(void) { return failures; }
 
 char *qb__strdup(const char *text) {
     void *copy = NULL;
@@ -160,9 +156,8 @@ static size_t number_in(const char *path) {
 
 size_t qb__cgroup_room(const char *folder) {
     /* What the two versions call the same thing. */
-    static const char *const files[][3] = {
-        {"memory.max", "memory.current", "inactive_file "},
-        {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}};
+    static const char *const files[][3] = {{"memory.max", "memory.current", "inactive_file "},
+                                           {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}};
     size_t room = SIZE_MAX;
     for (int i = 0; i < 2; i++) {
         char path[4096];
@@ -186,8 +181,7 @@ static size_t room_above(const char *mount, const char *version1, char *path) {
         char folder[4096];
         size_t n = strlen(path);
         while (n && path[n - 1] == '/') path[--n] = 0;
-        if ((size_t)snprintf(folder, sizeof folder, "%s%s%s", mount, version1, path) <
-            sizeof folder)
+        if ((size_t)snprintf(folder, sizeof folder, "%s%s%s", mount, version1, path) < sizeof folder)
             room = qb__smaller(room, qb__cgroup_room(folder));
         char *slash = strrchr(path, '/');
         if (!slash) return room;
@@ -198,17 +192,14 @@ static size_t room_above(const char *mount, const char *version1, char *path) {
 size_t qb__cgroups_room(const char *list, const char *mount) {
     FILE *file = fopen(list, "re");
     char line[2048], root[2] = "";
-    size_t room =
-        room_above(mount, "", root); /* in a container the mount is the group's own folder */
+    size_t room = room_above(mount, "", root); /* in a container the mount is the group's own folder */
     while (file && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
-        char *controllers = strchr(line, ':'),
-             *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!path) continue;
         *path++ = 0;
         bool version2 = controllers[1] == 0, memory = strstr(controllers, "memory") != NULL;
-        if (version2 || memory)
-            room = qb__smaller(room, room_above(mount, version2 ? "" : "/memory", path));
+        if (version2 || memory) room = qb__smaller(room, room_above(mount, version2 ? "" : "/memory", path));
     }
     if (file) fclose(file);
     return room;
@@ -222,8 +213,7 @@ static size_t limit_room(int resource, const char *used_key) {
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
     size_t used = proc_bytes("/proc/self/status", used_key), most = (size_t)limit.rlim_cur;
     if (used == SIZE_MAX || used >= most) return 0;
-    size_t room = most - used,
-           threads = ((size_t)sysconf(_SC_NPROCESSORS_ONLN) + OTHERS) * THREAD_ADDRESSES;
+    size_t room = most - used, threads = ((size_t)sysconf(_SC_NPROCESSORS_ONLN) + OTHERS) * THREAD_ADDRESSES;
     return room - qb__smaller(threads, room / 2);
 }
 
@@ -232,7 +222,8 @@ size_t qb__available_from(const char **from) {
         size_t bytes;
         const char *from;
     } limits[] = {{proc_bytes("/proc/meminfo", "MemAvailable:"), "this computer has free"},
-                  {qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup"), "the memory limit of the container or batch job (cgroup) leaves"},
+                  {qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup"),
+                   "the memory limit of the container or batch job (cgroup) leaves"},
                   {limit_room(RLIMIT_AS, "VmSize:"), "the limit of addresses (ulimit -v) leaves"},
                   {limit_room(RLIMIT_DATA, "VmData:"), "the limit of data (ulimit -d) leaves"}};
     size_t least = 0;

@@ -12,22 +12,14 @@
 bool qb__mul(size_t a, size_t b, size_t c, size_t *product);
 
 /* How many b hold a. */
-static inline size_t qb__ceil_div(size_t a, size_t b) {
-    return (a + b - 1) / b;
-}
+static inline size_t qb__ceil_div(size_t a, size_t b) { return (a + b - 1) / b; }
 
 /* The next multiple of step. */
-static inline size_t qb__round_up(size_t n, size_t step) {
-    return qb__ceil_div(n, step) * step;
-}
+static inline size_t qb__round_up(size_t n, size_t step) { return qb__ceil_div(n, step) * step; }
 
-static inline size_t qb__smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
+static inline size_t qb__smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static inline size_t qb__larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
+static inline size_t qb__larger(size_t a, size_t b) { return a > b ? a : b; }
 
 /* count * size bytes, 64-byte aligned, zeroed: pages are only taken when touched. *out is NULL on
  * failure (QB_NO_MEMORY) and for zero bytes. Large blocks come from and return to the system, so
@@ -59,13 +51,13 @@ size_t qb__cgroup_room(const char *folder);
 /* The same for all groups that `list`, which is like /proc/self/cgroup, names below `mount`. */
 size_t qb__cgroups_room(const char *list, const char *mount);
 
-
 /* Bytes this process may hold: env's max_ram, or 3/4 of what is free now. */
 size_t qb__memory_cap(const qb_env *env);
 /* QB_BAD_ARGUMENT for a cap of so many bytes: "--max-ram of 3.0 MiB is too small: <what> 7.9 MiB", where
  * `what` says that something needs so many. Where the caller's env has no max_ram it names the limit that the cap comes from. The figure is enough the next time, too: more than `need` bytes by 1/32
  * and by half a MiB, because what a process holds before it begins differs by some 100 KiB and up to 2 % from run to run,
  * and rounded up. */
-qb_status qb__fail_ram(const qb_env *env, double cap, double need, const char *what, ...) __attribute__((format(printf, 4, 5)));
+qb_status qb__fail_ram(const qb_env *env, double cap, double need, const char *what, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -10,9 +10,7 @@
 static locale_t plain;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void make_plain(void) {
-    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
+static void make_plain(void) { plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 double qb__strtod(const char *text, char **end) {
     pthread_once(&once, make_plain);

@@ -11,8 +11,7 @@
 /* strtod and vsnprintf of the "C" locale. */
 double qb__strtod(const char *text, char **end);
 int qb__vprint(char *text, size_t size, const char *format, va_list arguments);
-__attribute__((format(printf, 3, 4))) int qb__print(char *text, size_t size, const char *format,
-                                                    ...);
+__attribute__((format(printf, 3, 4))) int qb__print(char *text, size_t size, const char *format, ...);
 
 /* Up to `most` numbers with `between` them, or blanks when that is 0: how many there are. *end,
  * which may be NULL, is what follows the last one. */

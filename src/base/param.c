@@ -81,7 +81,8 @@ static int parse_choice(const char *choices, const char *value) {
 
 /* A number that may be left to a word: NAN, or for whole numbers one below the least. */
 static bool is_word(const qb_param *row, const char *value) {
-    return row->choices && (row->type == QB_PARAM_DOUBLE || row->type == QB_PARAM_INT) && strcmp(row->choices, value) == 0;
+    return row->choices && (row->type == QB_PARAM_DOUBLE || row->type == QB_PARAM_INT) &&
+           strcmp(row->choices, value) == 0;
 }
 
 static qb_status in_range(const qb_param *row, const char *value, double number) {
@@ -95,8 +96,7 @@ static qb_status set_numbers(const qb_param *row, void *options, const char *val
     qb_numbers numbers = {0};
     for (const char *at = value; *at;) {
         const char *end;
-        if (numbers.count == 8 || !parse_double(at, &end, &numbers.value[numbers.count]) ||
-            (*end && *end != ','))
+        if (numbers.count == 8 || !parse_double(at, &end, &numbers.value[numbers.count]) || (*end && *end != ','))
             return refuse(row, value, "is not a list of numbers like 1,2.5");
         qb_status status = in_range(row, value, numbers.value[numbers.count++]);
         if (status != QB_OK) return status;
@@ -129,8 +129,7 @@ static qb_status set_choice(const qb_param *row, void *options, const char *valu
     char why[256];
     snprintf(why, sizeof why, "is none of %s", row->choices);
     qb_dtype dtype = QB_U8;
-    if (index < 0 || (row->type == QB_PARAM_DTYPE && !qb_dtype_parse(value, &dtype)))
-        return refuse(row, value, why);
+    if (index < 0 || (row->type == QB_PARAM_DTYPE && !qb_dtype_parse(value, &dtype))) return refuse(row, value, why);
     *(int *)field(row, options) = row->type == QB_PARAM_DTYPE ? (int)dtype : (int)row->min + index;
     return QB_OK;
 }
@@ -156,23 +155,20 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
         }
         errno = 0;
         long whole = strtol(value, &stop, 10);
-        if (errno || *stop || whole < INT_MIN || whole > INT_MAX)
-            return refuse(row, value, "is not a whole number");
+        if (errno || *stop || whole < INT_MIN || whole > INT_MAX) return refuse(row, value, "is not a whole number");
         if ((status = in_range(row, value, (double)whole)) != QB_OK) return status;
         *(int *)field(row, options) = (int)whole;
         return QB_OK;
     }
     case QB_PARAM_BYTES:
-        if (!parse_bytes(value, field(row, options)))
-            return refuse(row, value, "is not a size like 512M or 8G");
+        if (!parse_bytes(value, field(row, options))) return refuse(row, value, "is not a size like 512M or 8G");
         return QB_OK;
     case QB_PARAM_DOUBLE:
         if (is_word(row, value)) {
             *(double *)field(row, options) = NAN;
             return QB_OK;
         }
-        if (!parse_double(value, &end, &number) || *end)
-            return refuse(row, value, "is not a number");
+        if (!parse_double(value, &end, &number) || *end) return refuse(row, value, "is not a number");
         if ((status = in_range(row, value, number)) != QB_OK) return status;
         *(double *)field(row, options) = number;
         return QB_OK;
@@ -210,13 +206,17 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
     switch (row->type) {
     case QB_PARAM_FLAG: snprintf(text, size, "%s", *(const unsigned char *)at ? "true" : "false"); break;
     case QB_PARAM_INT:
-        if (row->choices && *(const int *)at < (int)row->min) snprintf(text, size, "%s", row->choices);
-        else snprintf(text, size, "%d", *(const int *)at);
+        if (row->choices && *(const int *)at < (int)row->min)
+            snprintf(text, size, "%s", row->choices);
+        else
+            snprintf(text, size, "%d", *(const int *)at);
         break;
     case QB_PARAM_BYTES: snprintf(text, size, "%zu", *(const size_t *)at); break;
     case QB_PARAM_DOUBLE:
-        if (row->choices && isnan(*(const double *)at)) snprintf(text, size, "%s", row->choices);
-        else print_double(*(const double *)at, text, size);
+        if (row->choices && isnan(*(const double *)at))
+            snprintf(text, size, "%s", row->choices);
+        else
+            print_double(*(const double *)at, text, size);
         break;
     case QB_PARAM_TEXT:
     case QB_PARAM_LIST:
@@ -256,9 +256,7 @@ size_t qb_params_size(const qb_param *table) { return table ? end_of(table)->off
 
 static size_t first_size(const qb_param *table) { return (size_t)end_of(table)->min; }
 
-static bool reaches(const qb_param *row, size_t size) {
-    return row->offset + field_size(row) <= size;
-}
+static bool reaches(const qb_param *row, size_t size) { return row->offset + field_size(row) <= size; }
 
 static qb_status check_size(const qb_param *table, size_t size) {
     if (size >= table->offset + field_size(table) && size <= MOST_BYTES) return QB_OK;
@@ -335,8 +333,7 @@ static qb_status check_field(const qb_param *row, const void *options) {
     case QB_PARAM_TEXT:
     case QB_PARAM_LIST:
     case QB_PARAM_BYTES: return QB_OK;
-    case QB_PARAM_FLAG:
-        return *(const unsigned char *)at <= 1 ? QB_OK : refuse(row, "", "is neither true nor false");
+    case QB_PARAM_FLAG: return *(const unsigned char *)at <= 1 ? QB_OK : refuse(row, "", "is neither true nor false");
     case QB_PARAM_CHOICE:
     case QB_PARAM_DTYPE: {
         int value = *(const int *)at;
@@ -382,8 +379,7 @@ qb_status qb__params_view(const qb_param *table, const void *from, void *to) {
     if (from) memcpy(to, from, has < known ? has : known);
     *(size_t *)to = known;
     for (const qb_param *row = table; row->name && status == QB_OK; row++)
-        if (!reaches(row, has) || (is_text(row) && !*(char **)field(row, to)))
-            status = set_default(row, to);
+        if (!reaches(row, has) || (is_text(row) && !*(char **)field(row, to))) status = set_default(row, to);
     for (const qb_param *row = table; row->name && status == QB_OK; row++) status = check_field(row, to);
     if (status != QB_OK) memset(to, 0, known);
     return status;
@@ -398,8 +394,7 @@ qb_status qb_params_copy(const qb_param *table, const void *from, void *to) {
         if (!is_text(row)) continue;
         char **slot = field(row, to), *text = *slot;
         *slot = qb__strdup(text);
-        if (text && !*slot)
-            status = qb__fail(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
+        if (text && !*slot) status = qb__fail(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
     }
     return status;
 }
@@ -411,8 +406,7 @@ const qb_param *qb_param_find(const qb_param *table, const char *name) {
     return NULL;
 }
 
-qb_status qb_params_set(const qb_param *table, void *options, const char *name,
-                        const char *value) {
+qb_status qb_params_set(const qb_param *table, void *options, const char *name, const char *value) {
     QB__NEED(table);
     QB__NEED(options);
     QB__NEED(name);

@@ -26,7 +26,7 @@ struct qb__pool {
         qb__pool *pool;
         pthread_t thread;
         int index;
-    } *worker;
+    } * worker;
 };
 
 static void *work(void *argument) {
@@ -90,7 +90,8 @@ out:
 
 void qb__pool_destroy(qb__pool *pool) {
     if (!pool) return;
-    const bool ours = pool->forks == qb__forks(); /* else its threads are in the process before fork(): nobody ends here */
+    const bool ours =
+        pool->forks == qb__forks(); /* else its threads are in the process before fork(): nobody ends here */
     if (ours) {
         pthread_mutex_lock(&pool->lock);
         pool->closing = true;
@@ -146,8 +147,7 @@ static void wait_done(void *context) {
     pthread_mutex_unlock(&waiter->lock);
 }
 
-void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker),
-                  void *context) {
+void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker), void *context) {
     struct waiter waiter = {.run = run, .context = context, .pool = pool};
     pthread_mutex_init(&waiter.lock, NULL);
     pthread_cond_init(&waiter.ready, NULL);

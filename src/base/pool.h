@@ -12,7 +12,7 @@ typedef struct qb__pool qb__pool;
 
 typedef struct qb__batch {
     void (*run)(void *context, size_t task, int worker); /* worker: 0..threads-1 */
-    void (*done)(void *context); /* by the last worker to finish; may be NULL */
+    void (*done)(void *context);                         /* by the last worker to finish; may be NULL */
     void *context;
     size_t count;
     int priority;
@@ -27,8 +27,7 @@ int qb__pool_threads(const qb__pool *pool);
 /* `batch` belongs to the caller and stays untouched until its done() has been called. */
 void qb__pool_submit(qb__pool *pool, qb__batch *batch);
 /* Run count tasks and come back when all are done. Not from inside a task. */
-void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker),
-                  void *context);
+void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker), void *context);
 /* Processor time of all tasks so far that were run by qb__pool_for: what stages of a pipeline that block have others do. */
 double qb__pool_for_seconds(const qb__pool *pool);
 

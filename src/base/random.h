@@ -22,9 +22,7 @@ static inline qb__random qb__random_stream(uint64_t seed, uint64_t index) {
     return (qb__random){qb__mix64(key ^ qb__mix64(index + 0x632be59bd9b4e019u))};
 }
 
-static inline uint64_t qb__random_bits(qb__random *random) {
-    return qb__mix64(random->state += 0x9e3779b97f4a7c15u);
-}
+static inline uint64_t qb__random_bits(qb__random *random) { return qb__mix64(random->state += 0x9e3779b97f4a7c15u); }
 
 /* Even in the open interval (0, 1). */
 static inline double qb__random_unit(qb__random *random) {
@@ -34,9 +32,7 @@ static inline double qb__random_unit(qb__random *random) {
 /* White noise in -1..1 from a seed, the same everywhere. */
 static inline void qb__noise(float *values, size_t count, uint64_t seed) {
     for (size_t i = 0; i < count; i++)
-        values[i] = (float)((double)(qb__mix64((seed + i + 1) * 0x9e3779b97f4a7c15u) >> 11) *
-                                0x1p-52 -
-                            1.0);
+        values[i] = (float)((double)(qb__mix64((seed + i + 1) * 0x9e3779b97f4a7c15u) >> 11) * 0x1p-52 - 1.0);
 }
 
 #endif

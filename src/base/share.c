@@ -68,8 +68,8 @@ static qb_status alone(size_t count, qb_status (*run)(void *, size_t, size_t), v
     return status;
 }
 
-qb_status qb__share(size_t threads, size_t count,
-                    qb_status (*run)(void *context, size_t piece, size_t worker), void *context) {
+qb_status qb__share(size_t threads, size_t count, qb_status (*run)(void *context, size_t piece, size_t worker),
+                    void *context) {
     pthread_t helper[HELPERS_MOST];
     size_t wanted = qb__smaller(threads, count), started = 0;
     if (wanted < 2) return alone(count, run, context);

@@ -13,8 +13,8 @@
  * when all have ended. `worker` is below the smaller of threads and count. After a failure no further
  * piece begins; the first one's status and detail come back in the caller's thread. A thread that cannot be
  * started is one fewer. */
-qb_status qb__share(size_t threads, size_t count,
-                    qb_status (*run)(void *context, size_t piece, size_t worker), void *context);
+qb_status qb__share(size_t threads, size_t count, qb_status (*run)(void *context, size_t piece, size_t worker),
+                    void *context);
 
 /* As many as pay where nothing was measured: one per CPU of this process, QB__SHARE_MOST at most. */
 size_t qb__share_threads(void);

@@ -22,13 +22,9 @@ static int by_angle(const void *a, const void *b) {
     return p->view < q->view ? -1 : p->view > q->view;
 }
 
-void qb__sort(double *values, size_t count) {
-    qsort(values, count, sizeof *values, by_value);
-}
+void qb__sort(double *values, size_t count) { qsort(values, count, sizeof *values, by_value); }
 
-void qb__sort_floats(float *values, size_t count) {
-    qsort(values, count, sizeof *values, by_float);
-}
+void qb__sort_floats(float *values, size_t count) { qsort(values, count, sizeof *values, by_float); }
 
 /* Bits whose order as unsigned integers is that of the floats. */
 static uint32_t key_of(float x) {
@@ -58,17 +54,14 @@ void qb__sort_floats_with(float *values, size_t count, float *scratch) {
             at += here;
         }
         if (same) continue;
-        for (size_t i = 0; i < count; i++)
-            to[ends[p][key_of(from[i]) >> (BITS * p) & (DIGITS - 1)]++] = from[i];
+        for (size_t i = 0; i < count; i++) to[ends[p][key_of(from[i]) >> (BITS * p) & (DIGITS - 1)]++] = from[i];
         float *swapped = from;
         from = to, to = swapped;
     }
     if (from != values) memcpy(values, from, count * sizeof *values);
 }
 
-void qb__sort_directions(qb__direction *list, size_t count) {
-    qsort(list, count, sizeof *list, by_angle);
-}
+void qb__sort_directions(qb__direction *list, size_t count) { qsort(list, count, sizeof *list, by_angle); }
 
 double qb__median(double *values, size_t count) {
     qb__sort(values, count);

@@ -10,7 +10,7 @@ static _Thread_local char detail[1024];
 
 const char *qb_status_text(qb_status status) {
     switch (status) {
-#define CASE(name, code, text)                                                                     \
+#define CASE(name, code, text)                                                                                         \
     case QB_##name: return text;
         QB_STATUS_LIST(CASE)
 #undef CASE
@@ -20,7 +20,7 @@ const char *qb_status_text(qb_status status) {
 
 int qb_status_exit_code(qb_status status) {
     switch (status) {
-#define CASE(name, code, text)                                                                     \
+#define CASE(name, code, text)                                                                                         \
     case QB_##name: return code;
         QB_STATUS_LIST(CASE)
 #undef CASE
@@ -54,9 +54,7 @@ qb_status qb__fail_in(qb_status status, const char *format, ...) {
     va_start(args, format);
     int n = vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
-    if (n >= 0 && (size_t)n < sizeof detail) {
-        snprintf(detail + n, sizeof detail - (size_t)n, ": %.900s", inner);
-    }
+    if (n >= 0 && (size_t)n < sizeof detail) { snprintf(detail + n, sizeof detail - (size_t)n, ": %.900s", inner); }
     qb__printable(detail);
     return status;
 }
@@ -70,8 +68,7 @@ qb_status qb__fail_errno(int error, const char *doing, const char *path) {
 }
 
 bool qb__is_system_fault(int error) {
-    static const int faults[] = {EACCES, EPERM,  EIO,       EMFILE, ENFILE, ENOMEM,
-                                 ESTALE, ENODEV, ETIMEDOUT, EREMOTEIO};
+    static const int faults[] = {EACCES, EPERM, EIO, EMFILE, ENFILE, ENOMEM, ESTALE, ENODEV, ETIMEDOUT, EREMOTEIO};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         if (error == faults[i]) return true;
     return false;

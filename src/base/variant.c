@@ -47,8 +47,7 @@ void qb__parameter_combination(const qb__variant *variant, size_t n, int *values
 bool qb__parameters_legal(const qb__variant *variant, const int *values) {
     for (int i = 0; i < qb__parameter_count(variant); i++) {
         bool found = false;
-        for (int j = 0; j < variant->parameters[i].count; j++)
-            found |= variant->parameters[i].values[j] == values[i];
+        for (int j = 0; j < variant->parameters[i].count; j++) found |= variant->parameters[i].values[j] == values[i];
         if (!found) return false;
     }
     return true;

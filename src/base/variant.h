@@ -74,8 +74,7 @@ typedef struct qb__variant {
     /* NULL when it can compute the problem, on that device where it is a device's and with these values of
      * its parameters; else why not, in a few words ("needs compute capability 8.0"). Whether the CPU has
      * the features and the device the api has been asked before. May be NULL: it always can. */
-    const char *(*unusable)(const struct qb__device_info *device, const void *problem,
-                            const int *values);
+    const char *(*unusable)(const struct qb__device_info *device, const void *problem, const int *values);
     /* Devices': what an update costs when so many slices are passed at a time. */
     void (*cost)(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
 } qb__variant;

@@ -24,18 +24,18 @@ const char *qb_build_summary(void) {
                 LACK("PNG", "libpng-dev")
 #endif
 #ifdef QB_HAVE_XXHASH
-                HAVE("hashes of inputs", "libxxhash-dev")
+                    HAVE("hashes of inputs", "libxxhash-dev")
 #else
-                LACK("hashes of inputs", "libxxhash-dev")
+                    LACK("hashes of inputs", "libxxhash-dev")
 #endif
 #ifdef QB_HAVE_EXPAT
-                    HAVE("RTK geometry XML", "libexpat1-dev")
+                        HAVE("RTK geometry XML", "libexpat1-dev")
 #else
-                    LACK("RTK geometry XML", "libexpat1-dev")
+                        LACK("RTK geometry XML", "libexpat1-dev")
 #endif
 #ifdef QB_HAVE_MPI
-                        HAVE("MPI", "libopenmpi-dev");
+                            HAVE("MPI", "libopenmpi-dev");
 #else
-                        LACK("MPI", "libopenmpi-dev");
+                            LACK("MPI", "libopenmpi-dev");
 #endif
 }

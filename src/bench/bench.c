@@ -19,29 +19,29 @@
 static_assert(sizeof(qb_beam) == sizeof(int), "a choice is written as an int");
 
 const qb_param qb_bench_params[] = {
-    {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel",
-     "parallel|cone", QB_BEAM_PARALLEL, 0, "beam", 0},
+    {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel", "parallel|cone",
+     QB_BEAM_PARALLEL, 0, "beam", 0},
     {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL, 1, 16384,
-     "voxels of the volume; default: 1024,1024,64, of a cone beam and projection 512,512,512, of rabbitct and mpi 256", 0},
-    {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000,
-     "projections", 0},
-    {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL,
-     NULL, 2, 65536, "detector pixels; default: NX columns, NZ rows", 0},
-    {"accuracy", QB_PARAM_CHOICE, offsetof(qb_bench_options, accuracy), NULL, "high",
-     "high|normal|fast", 0, 0, "bound on the error", 0},
-    {"interp", QB_PARAM_CHOICE, offsetof(qb_bench_options, interp), NULL, "auto",
-     "linear|nearest|oversample|auto", 0, 0,
-     "interpolation between columns; auto is that of --kernel, else linear", 0},
+     "voxels of the volume; default: 1024,1024,64, of a cone beam and projection 512,512,512, of rabbitct and mpi 256",
+     0},
+    {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000, "projections", 0},
+    {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL, NULL, 2, 65536,
+     "detector pixels; default: NX columns, NZ rows", 0},
+    {"accuracy", QB_PARAM_CHOICE, offsetof(qb_bench_options, accuracy), NULL, "high", "high|normal|fast", 0, 0,
+     "bound on the error", 0},
+    {"interp", QB_PARAM_CHOICE, offsetof(qb_bench_options, interp), NULL, "auto", "linear|nearest|oversample|auto", 0,
+     0, "interpolation between columns; auto is that of --kernel, else linear", 0},
     {"kernel", QB_PARAM_TEXT, offsetof(qb_bench_options, kernel), "ID", NULL, NULL, 0, 0,
      "the kernel to time; default: the planner's choice", 0},
     {"reference", QB_PARAM_TEXT, offsetof(qb_bench_options, reference), "FILE", NULL, NULL, 0, 0,
      "rabbitct: the volume to compare with, uint16 HU; default: the data set's own", 0},
-    {"repeat", QB_PARAM_INT, offsetof(qb_bench_options, repeat), "N", "5", NULL, 1, 64,
-     "timed runs; the median counts", 0},
+    {"repeat", QB_PARAM_INT, offsetof(qb_bench_options, repeat), "N", "5", NULL, 1, 64, "timed runs; the median counts",
+     0},
     {"ablate", QB_PARAM_FLAG, offsetof(qb_bench_options, ablate), NULL, "false", NULL, 0, 0,
      "mbir on a device: then each parameter of the kernel is changed by itself, and timed", 0},
     {"ladder", QB_PARAM_FLAG, offsetof(qb_bench_options, ladder), NULL, "false", NULL, 0, 0,
-     "rabbitct, ifdk on a device: the kernels of the paper's table, one after another, as that table; --json as JSON", 0},
+     "rabbitct, ifdk on a device: the kernels of the paper's table, one after another, as that table; --json as JSON",
+     0},
     {"problem", QB_PARAM_TEXT, offsetof(qb_bench_options, problem), "NAME", NULL, NULL, 0, 0,
      "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
     {"cases", QB_PARAM_INT, offsetof(qb_bench_options, cases), "N", "0", NULL, 0, 100000,
@@ -71,33 +71,77 @@ typedef struct way {
     qb_numbers size; /* what --size is when it is not given */
 } way;
 
-#define FLAT 3, {1024, 1024, 64}
-#define CUBE 3, {512, 512, 512}
+#define FLAT                                                                                                           \
+    3, { 1024, 1024, 64 }
+#define CUBE                                                                                                           \
+    3, { 512, 512, 512 }
 
 /* Options beside --size, --repeat and --geometry, of which a benchmark takes some. */
-enum { VIEWS = 1, DETECTOR = 2, ACCURACY = 4, INTERP = 8, KERNEL = 16, REFERENCE = 32, ABLATE = 64, LADDER = 128, PROBLEM = 256, CASES = 512 };
+enum {
+    VIEWS = 1,
+    DETECTOR = 2,
+    ACCURACY = 4,
+    INTERP = 8,
+    KERNEL = 16,
+    REFERENCE = 32,
+    ABLATE = 64,
+    LADDER = 128,
+    PROBLEM = 256,
+    CASES = 512
+};
 
 static const struct {
     const char *name;
     way parallel, cone; /* cone without run: there is fdk */
     int takes;
-    qb_status (*run_file)(const char *file, const qb_bench_options *options, const qb_env *env,
-                          cJSON *result);
+    qb_status (*run_file)(const char *file, const qb_bench_options *options, const qb_env *env, cJSON *result);
 } benches[] = {
     {"backproject",
      {qb__bench_backproject, true, true, {FLAT}},
      {qb__bench_backproject_cone, true, false, {CUBE}},
      VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL,
      NULL},
-    {"filter", {qb__bench_filter_anywhere, true, true, {FLAT}}, {qb__bench_filter_anywhere, false, false, {CUBE}}, VIEWS | DETECTOR, NULL},
-    {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL, NULL},
-    {"fdk", {qb__bench_fdk, true, false, {CUBE}}, {qb__bench_fdk, true, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | KERNEL, NULL},
-    {"project", {qb__bench_project, true, false, {CUBE}}, {qb__bench_project, true, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | KERNEL, NULL},
-    {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL, NULL},
-    {"mbir", {qb__bench_mbir, true, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | KERNEL | ABLATE | CASES, NULL},
+    {"filter",
+     {qb__bench_filter_anywhere, true, true, {FLAT}},
+     {qb__bench_filter_anywhere, false, false, {CUBE}},
+     VIEWS | DETECTOR,
+     NULL},
+    {"fbp",
+     {qb__bench_fbp, true, true, {FLAT}},
+     {NULL, false, false, {CUBE}},
+     VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL,
+     NULL},
+    {"fdk",
+     {qb__bench_fdk, true, false, {CUBE}},
+     {qb__bench_fdk, true, false, {CUBE}},
+     VIEWS | DETECTOR | ACCURACY | KERNEL,
+     NULL},
+    {"project",
+     {qb__bench_project, true, false, {CUBE}},
+     {qb__bench_project, true, false, {CUBE}},
+     VIEWS | DETECTOR | ACCURACY | KERNEL,
+     NULL},
+    {"resident",
+     {qb__bench_resident, true, true, {FLAT}},
+     {NULL, false, false, {CUBE}},
+     VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL,
+     NULL},
+    {"mbir",
+     {qb__bench_mbir, true, false, {3, {512, 512, 16}}},
+     {NULL, false, false, {CUBE}},
+     VIEWS | DETECTOR | KERNEL | ABLATE | CASES,
+     NULL},
     {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, 0, NULL},
-    {"ifdk", {qb__bench_ifdk, true, false, {1, {1024}}}, {qb__bench_ifdk, true, false, {1, {1024}}}, ACCURACY | KERNEL | LADDER | PROBLEM, NULL},
-    {"mpi", {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, DETECTOR, NULL},
+    {"ifdk",
+     {qb__bench_ifdk, true, false, {1, {1024}}},
+     {qb__bench_ifdk, true, false, {1, {1024}}},
+     ACCURACY | KERNEL | LADDER | PROBLEM,
+     NULL},
+    {"mpi",
+     {qb__bench_mpi, true, false, {3, {256, 256, 256}}},
+     {qb__bench_mpi, true, false, {3, {256, 256, 256}}},
+     DETECTOR,
+     NULL},
     {"rabbitct",
      {NULL, true, false, {1, {256}}},
      {NULL, true, false, {1, {256}}},
@@ -111,15 +155,16 @@ static qb_status check_device(const way *side, const char *name, bool cone, cons
     const char *device = env ? env->device : NULL;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
     if (side->on_devices) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s%s computes on the CPU only; use auto or cpu",
-                    device, name, cone ? " of a cone beam" : "");
+    return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s%s computes on the CPU only; use auto or cpu", device, name,
+                    cone ? " of a cone beam" : "");
 }
 
 /* Who takes an option, as a list. */
 static const char *takers(int option, char *text, size_t size) {
     size_t n = 0;
     for (size_t i = 0; i < BENCHES && n < size; i++)
-        if (benches[i].takes & option) n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", benches[i].name);
+        if (benches[i].takes & option)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", benches[i].name);
     return text;
 }
 
@@ -129,28 +174,35 @@ static qb_status check_options(size_t bench, const qb_bench_options *o) {
         int option;
         const char *name;
         bool given;
-    } rows[] = {{VIEWS, "views", o->views != 1024},     {DETECTOR, "detector", o->detector.count > 0},
-                {ACCURACY, "accuracy", o->accuracy != QB_ACCURACY_HIGH}, {INTERP, "interp", o->interp != QB_INTERP_AUTO},
-                {KERNEL, "kernel", o->kernel != NULL},  {REFERENCE, "reference", o->reference != NULL},
-                {ABLATE, "ablate", o->ablate},          {LADDER, "ladder", o->ladder},
-                {PROBLEM, "problem", o->problem != NULL}, {CASES, "cases", o->cases > 0}};
+    } rows[] = {{VIEWS, "views", o->views != 1024},
+                {DETECTOR, "detector", o->detector.count > 0},
+                {ACCURACY, "accuracy", o->accuracy != QB_ACCURACY_HIGH},
+                {INTERP, "interp", o->interp != QB_INTERP_AUTO},
+                {KERNEL, "kernel", o->kernel != NULL},
+                {REFERENCE, "reference", o->reference != NULL},
+                {ABLATE, "ablate", o->ablate},
+                {LADDER, "ladder", o->ladder},
+                {PROBLEM, "problem", o->problem != NULL},
+                {CASES, "cases", o->cases > 0}};
     char text[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(benches[bench].takes & rows[i].option))
             return qb__fail(QB_BAD_ARGUMENT, "%s takes no --%s, which is for %s", benches[bench].name, rows[i].name,
                             takers(rows[i].option, text, sizeof text));
-    if (o->ladder && o->kernel) return qb__fail(QB_BAD_ARGUMENT, "--ladder goes through kernels of its own: leave --kernel out");
+    if (o->ladder && o->kernel)
+        return qb__fail(QB_BAD_ARGUMENT, "--ladder goes through kernels of its own: leave --kernel out");
     return QB_OK;
 }
 
-static qb_status run(size_t bench, const char *file, const qb_bench_options *options,
-                     const qb_env *env, cJSON *result) {
+static qb_status run(size_t bench, const char *file, const qb_bench_options *options, const qb_env *env,
+                     cJSON *result) {
     const char *name = benches[bench].name;
     qb_bench_options all = *options;
     const bool cone = options->geometry == QB_BEAM_CONE;
     if (qb__comm_of(env) && strcmp(name, "mpi") != 0)
-        return qb__fail(QB_UNSUPPORTED, "qb bench %s is no work for %d processes: start it once, without mpirun; mpi is",
-                        name, qb__comm_count(qb__comm_of(env)));
+        return qb__fail(QB_UNSUPPORTED,
+                        "qb bench %s is no work for %d processes: start it once, without mpirun; mpi is", name,
+                        qb__comm_count(qb__comm_of(env)));
     const way *side = cone ? &benches[bench].cone : &benches[bench].parallel;
     qb_status able = check_device(side, name, cone, env);
     if (able == QB_OK) able = check_options(bench, options);
@@ -159,15 +211,13 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
     if (all.size.count == 0) all.size = side->size;
     if (benches[bench].run_file)
         return file ? benches[bench].run_file(file, &all, env, result)
-                    : qb__fail(QB_BAD_ARGUMENT,
-                               "%s needs a data set; qb simulate rabbitct makes one", name);
+                    : qb__fail(QB_BAD_ARGUMENT, "%s needs a data set; qb simulate rabbitct makes one", name);
     if (file) return qb__fail(QB_BAD_ARGUMENT, "%s takes no file: %s", name, file);
     return side->run ? side->run(&all, env, result)
                      : qb__fail(QB_BAD_ARGUMENT, "%s is for a parallel beam: there is fdk", name);
 }
 
-qb_status qb_bench(const char *what, const char *file, const qb_bench_options *given,
-                   const qb_env *env, char **json) {
+qb_status qb_bench(const char *what, const char *file, const qb_bench_options *given, const qb_env *env, char **json) {
     QB__NEED(what);
     QB__NEED(json);
     QB__CALL();
@@ -187,9 +237,8 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *g
     }
     return qb__fail(
         QB_BAD_ARGUMENT,
-        "there is no %s; there are backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi and rabbitct", what);
+        "there is no %s; there are backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi and rabbitct",
+        what);
 }
 
-void qb_text_free(char *text) {
-    cJSON_free(text);
-}
+void qb_text_free(char *text) { cJSON_free(text); }

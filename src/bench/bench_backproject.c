@@ -49,8 +49,8 @@ static void run_tile(void *context, size_t task, int worker) {
     size_t x0 = task % across * tile, y0 = task / across * tile;
     size_t x1 = x0 + tile < b->problem.nx ? x0 + tile : b->problem.nx;
     size_t y1 = y0 + tile < b->problem.ny ? y0 + tile : b->problem.ny;
-    b->variant->run(&b->problem, b->packed, b->lanes, b->slices, x0, x1, y0, y1, b->slab,
-                    b->problem.nx * b->problem.ny, b->problem.nx, b->scratch[worker]);
+    b->variant->run(&b->problem, b->packed, b->lanes, b->slices, x0, x1, y0, y1, b->slab, b->problem.nx * b->problem.ny,
+                    b->problem.nx, b->scratch[worker]);
 }
 
 /* Relative L2 error at pixels along a diagonal of the first and last slices. */
@@ -62,16 +62,14 @@ static qb_status check(const bench *b, double *rel_l2) {
     qb_status status;
     QB__TRY(qb__alloc(b->slices * b->row_stride, sizeof(float), &rows));
     QB__TRY(qb__alloc(views * b->row_stride, sizeof(float), &one));
-    for (size_t s = 0; s < b->slices; s += b->slices > 1 ? b->slices - 1 : 1) {
+    for (size_t s = 0; s<b->slices; s += b->slices> 1 ? b->slices - 1 : 1) {
         for (size_t v = 0; v < views; v++) {
             view_rows(b, v, rows);
-            for (size_t c = 0; c < b->problem.columns; c++)
-                one[v * b->row_stride + c] = rows[s * b->row_stride + c];
+            for (size_t c = 0; c < b->problem.columns; c++) one[v * b->row_stride + c] = rows[s * b->row_stride + c];
         }
         for (size_t i = 0; i < PIXELS; i++) {
             size_t x = i * (nx - 1) / (PIXELS - 1), y = (i * 37 + 11) % PIXELS * (ny - 1) / (PIXELS - 1);
-            double want = qb__bp_parallel_reference(&b->problem, b->variant->head.interp, one,
-                                                    b->row_stride, x, y);
+            double want = qb__bp_parallel_reference(&b->problem, b->variant->head.interp, one, b->row_stride, x, y);
             double d = (double)b->slab[(s * ny + y) * nx + x] - want;
             error += d * d;
             norm += want * want;
@@ -108,18 +106,15 @@ static void release(bench *b) {
     qb__pool_destroy(b->pool);
 }
 
-static void report(const bench *b, double seconds, double packing, double rel_l2, double ratio,
-                   cJSON *result) {
-    double updates = (double)b->problem.nx * (double)b->problem.ny * b->slices *
-                     (double)b->problem.views;
+static void report(const bench *b, double seconds, double packing, double rel_l2, double ratio, cJSON *result) {
+    double updates = (double)b->problem.nx * (double)b->problem.ny * b->slices * (double)b->problem.views;
     int threads = qb__pool_threads(b->pool);
     cJSON_AddStringToObject(result, "kernel", b->variant->head.id);
     cJSON_AddNumberToObject(result, "slices", b->slices);
     cJSON_AddNumberToObject(result, "threads", threads);
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);
-    cJSON_AddNumberToObject(result, "giga_updates_per_second_per_thread",
-                            updates / seconds * 1e-9 / threads);
+    cJSON_AddNumberToObject(result, "giga_updates_per_second_per_thread", updates / seconds * 1e-9 / threads);
     cJSON_AddNumberToObject(result, "ratio_to_scalar", ratio);
     cJSON_AddNumberToObject(result, "packing_seconds", packing);
     cJSON_AddNumberToObject(result, "rel_l2", rel_l2);
@@ -133,11 +128,10 @@ static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, c
     size_t nx = (size_t)options->size.value[0];
     size_t slices = options->size.count > 2 ? (size_t)options->size.value[2] : 64;
     qb_status status;
-    b.problem = (qb__bp_parallel_problem){
-        .views = (size_t)options->views,
-        .columns = options->detector.count ? (size_t)options->detector.value[0] : nx,
-        .nx = nx,
-        .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
+    b.problem = (qb__bp_parallel_problem){.views = (size_t)options->views,
+                                          .columns = options->detector.count ? (size_t)options->detector.value[0] : nx,
+                                          .nx = nx,
+                                          .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
     QB__TRY(qb__half_turn(&b.problem, &coefficients));
     QB__TRY(qb__alloc(slices, sizeof *b.largest, &b.largest));
     for (size_t i = 0; i < slices; i++) b.largest[i] = 1.0f;
@@ -178,18 +172,17 @@ out:
 /* ---- on a device ---- */
 
 static void report_device(const qb__choice *choice, const qb__trial_result *result, unsigned slices,
-                   const qb__device_info *info, const qb__bp_parallel_problem *problem,
-                   cJSON *json) {
+                          const qb__device_info *info, const qb__bp_parallel_problem *problem, cJSON *json) {
     cJSON_AddStringToObject(json, "kernel", choice->variant->id);
     cJSON_AddItemToObject(json, "parameters", qb__parameters_json(choice->variant, choice->values));
     cJSON_AddNumberToObject(json, "slices", slices);
     cJSON_AddNumberToObject(json, "seconds_median", result->seconds);
     cJSON_AddNumberToObject(json, "giga_updates_per_second", result->giga_updates);
     cJSON_AddNumberToObject(json, "packing_seconds", result->pack_seconds);
-    cJSON_AddNumberToObject(json, "packing_gigabytes_per_second",
-                            (4.0 * (double)problem->columns * (double)problem->views * slices +
-                             (double)result->packed_bytes) /
-                                result->pack_seconds * 1e-9);
+    cJSON_AddNumberToObject(
+        json, "packing_gigabytes_per_second",
+        (4.0 * (double)problem->columns * (double)problem->views * slices + (double)result->packed_bytes) /
+            result->pack_seconds * 1e-9);
     cJSON_AddNumberToObject(json, "predicted_seconds", choice->predicted);
     cJSON_AddStringToObject(json, "predicted_bottleneck", qb__unit_names[choice->bottleneck]);
     cJSON_AddNumberToObject(json, "share_of_prediction", choice->predicted / result->seconds);
@@ -232,8 +225,7 @@ qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *e
     if (status != QB_OK) return status;
     if (set.count) qb__tuning_warn(env);
     qb__compile_watch(&set, env);
-    status = set.count ? bench_device(options, set.device[0], result)
-                       : bench_cpu(options, env, result);
+    status = set.count ? bench_device(options, set.device[0], result) : bench_cpu(options, env, result);
     qb__compile_done(&set, result);
     qb__device_set_close(&set);
     return status;

@@ -13,10 +13,8 @@
 qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result);
 
 /* The same of a cone beam. */
-qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env,
-                                     cJSON *result);
-qb_status qb__bench_backproject_cone_device(const qb_bench_options *options,
-                                            const qb__bp_cone_problem *sizes, qb__device *device,
-                                            cJSON *result);
+qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_backproject_cone_device(const qb_bench_options *options, const qb__bp_cone_problem *sizes,
+                                            qb__device *device, cJSON *result);
 
 #endif

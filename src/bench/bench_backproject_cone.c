@@ -39,7 +39,7 @@ typedef struct bench {
     candidate all[KERNELS];
     size_t count;
     candidate *now; /* whom tasks work for */
-    char *scratch;   /* [thread] */
+    char *scratch;  /* [thread] */
     size_t scratch_bytes, bricks[3];
 } bench;
 
@@ -47,9 +47,7 @@ static const float *image_of(const bench *b, size_t view) {
     return b->images + view % IMAGES * b->problem.rows * b->problem.columns;
 }
 
-static qb__bp_cone_window whole(const bench *b) {
-    return (qb__bp_cone_window){0, b->problem.rows};
-}
+static qb__bp_cone_window whole(const bench *b) { return (qb__bp_cone_window){0, b->problem.rows}; }
 
 /* The fastest of each kernel, or the one asked for. */
 static qb_status choose(bench *b, const qb_bench_options *options) {
@@ -62,8 +60,7 @@ static qb_status choose(bench *b, const qb_bench_options *options) {
     qb__choice choice;
     for (int k = 0; k < KERNELS; k++) {
         question.family = kernels[k];
-        if (options->kernel && strncmp(options->kernel, kernels[k], strlen(kernels[k])) != 0)
-            continue;
+        if (options->kernel && strncmp(options->kernel, kernels[k], strlen(kernels[k])) != 0) continue;
         if (qb__choose(&question, &choice) == QB_OK)
             b->all[b->count++].variant = (const qb__bp_cone_variant *)choice.variant;
     }
@@ -109,9 +106,8 @@ static void brick_task(void *context, size_t task, int worker) {
         task /= b->bricks[i];
     }
     const qb__bp_cone_brick brick = {at[0], end[0], at[1], end[1], at[2], end[2]};
-    b->now->variant->run(&b->problem, 0, b->problem.views, b->now->packed, whole(b), brick,
-                         b->volume, n[1] * n[0], n[0], false,
-                         b->scratch + (size_t)worker * b->scratch_bytes);
+    b->now->variant->run(&b->problem, 0, b->problem.views, b->now->packed, whole(b), brick, b->volume, n[1] * n[0],
+                         n[0], false, b->scratch + (size_t)worker * b->scratch_bytes);
 }
 
 static double run(bench *b, candidate *c) {
@@ -129,8 +125,7 @@ static double error_of(const bench *b) {
     for (size_t i = 0; i < SAMPLES; i++) {
         const size_t x = i * 7919 % p->nx, y = i * 104729 % p->ny, z = i * 1299709 % p->nz;
         double want = 0, got = (double)b->volume[(z * p->ny + y) * p->nx + x];
-        for (size_t v = 0; v < p->views; v++)
-            want += qb__bp_cone_reference(p, v, image_of(b, v), p->columns, x, y, z);
+        for (size_t v = 0; v < p->views; v++) want += qb__bp_cone_reference(p, v, image_of(b, v), p->columns, x, y, z);
         error += (got - want) * (got - want);
         norm += want * want;
     }
@@ -194,8 +189,8 @@ static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
     return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
 }
 
-static qb_status bench_cpu(const qb_bench_options *options, const qb__bp_cone_problem *sizes,
-                           const qb_env *env, cJSON *result) {
+static qb_status bench_cpu(const qb_bench_options *options, const qb__bp_cone_problem *sizes, const qb_env *env,
+                           cJSON *result) {
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
     bench b = {.problem = *sizes};
     cJSON *kernels;
@@ -228,8 +223,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env,
-                                     cJSON *result) {
+qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     const size_t nx = number(&options->size, 0, 512), nz = number(&options->size, 2, nx);
     const qb__bp_cone_problem sizes = {.views = (size_t)options->views,
                                        .columns = number(&options->detector, 0, nx),

@@ -34,9 +34,8 @@ static qb_status make_trial(const qb_bench_options *options, qb__device *device,
     return qb__choose(&question, choice);
 }
 
-qb_status qb__bench_backproject_cone_device(const qb_bench_options *options,
-                                            const qb__bp_cone_problem *sizes, qb__device *device,
-                                            cJSON *result) {
+qb_status qb__bench_backproject_cone_device(const qb_bench_options *options, const qb__bp_cone_problem *sizes,
+                                            qb__device *device, cJSON *result) {
     const qb__device_info *info = qb__device_info_of(device);
     qb__trial *trial = NULL;
     qb__trial_result found;

@@ -66,8 +66,7 @@ static void run_prep(void *context, size_t task, int worker) {
     bench *b = context;
     qb__prep_counts counts = {0};
     for (size_t r = 0; r < ROWS; r++)
-        qb__prep_row(&b->prep, 0, 0, b->raw + r * b->columns,
-                     b->lines + (size_t)worker * b->columns, &counts);
+        qb__prep_row(&b->prep, 0, 0, b->raw + r * b->columns, b->lines + (size_t)worker * b->columns, &counts);
 }
 
 static qb_status allocate(bench *b, size_t threads) {
@@ -80,8 +79,7 @@ static qb_status allocate(bench *b, size_t threads) {
     QB__TRY(qb__alloc(b->columns, sizeof(float), &b->dark));
     QB__TRY(qb__alloc(b->columns, sizeof(float), &b->gain));
     qb__noise(b->fresh, ROWS * b->columns, 1);
-    for (size_t i = 0; i < ROWS * b->columns; i++)
-        b->raw[i] = (unsigned short)(20000 + i * 7919 % 20000);
+    for (size_t i = 0; i < ROWS * b->columns; i++) b->raw[i] = (unsigned short)(20000 + i * 7919 % 20000);
     for (size_t i = 0; i < b->columns; i++) {
         b->dark[i] = 100;
         b->gain[i] = 1.0f / 50000;
@@ -109,8 +107,7 @@ static void release(bench *b) {
     qb__free(b->gain);
 }
 
-static qb_status measure(bench *b, int threads, size_t tasks, int repeat, const qb_env *env,
-                         timing *t) {
+static qb_status measure(bench *b, int threads, size_t tasks, int repeat, const qb_env *env, timing *t) {
     void (*const runs[])(void *, size_t, int) = {run_filter, run_transforms, run_prep};
     double seconds[3][REPEAT_MAX];
     qb__pool *pool;
@@ -136,13 +133,11 @@ static void report(const bench *b, const timing *t, double rows, int threads, cJ
     cJSON_AddNumberToObject(result, "threads", threads);
     cJSON_AddNumberToObject(result, "seconds_median", t->filter);
     cJSON_AddNumberToObject(result, "rows_per_second", rows / t->filter);
-    cJSON_AddNumberToObject(result, "giga_samples_per_second",
-                            rows * (double)b->columns / t->filter * 1e-9);
+    cJSON_AddNumberToObject(result, "giga_samples_per_second", rows * (double)b->columns / t->filter * 1e-9);
     cJSON_AddNumberToObject(result, "bare_transforms_seconds_median", t->transforms);
     cJSON_AddNumberToObject(result, "share_of_bare_transforms", t->transforms / t->filter);
     cJSON_AddNumberToObject(result, "prep_seconds_median", t->prep);
-    cJSON_AddNumberToObject(result, "prep_giga_samples_per_second",
-                            rows * (double)b->columns / t->prep * 1e-9);
+    cJSON_AddNumberToObject(result, "prep_giga_samples_per_second", rows * (double)b->columns / t->prep * 1e-9);
 }
 
 static qb_status thread_count(const qb_env *env, int *threads) {
@@ -155,8 +150,7 @@ static qb_status thread_count(const qb_env *env, int *threads) {
 }
 
 qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result) {
-    bench b = {.columns = (size_t)(options->detector.count ? options->detector.value[0]
-                                                           : options->size.value[0])};
+    bench b = {.columns = (size_t)(options->detector.count ? options->detector.value[0] : options->size.value[0])};
     int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat, threads;
     size_t tasks = (size_t)options->views;
     double rows = (double)tasks * ROWS;

@@ -30,9 +30,7 @@ typedef struct bench {
     qb__memory *raw, *rows;
 } bench;
 
-static size_t row_count(const bench *b) {
-    return b->views * b->slices;
-}
+static size_t row_count(const bench *b) { return b->views * b->slices; }
 
 static qb_status make_fields(bench *b) {
     size_t pixels = b->slices * b->columns;
@@ -46,8 +44,7 @@ static qb_status make_fields(bench *b) {
         b->dark[i] = (float)(100 + i % 13);
         b->gain[i] = 1.0f / (float)(40000 + i % 1009);
     }
-    for (size_t i = 0; i < FRESH_ROWS * b->columns; i++)
-        b->fresh[i] = (unsigned short)(2000 + i * 7919 % 36007);
+    for (size_t i = 0; i < FRESH_ROWS * b->columns; i++) b->fresh[i] = (unsigned short)(2000 + i * 7919 % 36007);
     b->prep = (qb__device_prep){.quantity = QB_COUNTS,
                                 .dtype = QB_U16,
                                 .views = b->views,
@@ -70,8 +67,7 @@ static qb_status fill_device(bench *b) {
     QB__TRY(qb__memory_create(b->device, bytes, &b->raw));
     QB__TRY(qb__memory_create(b->device, 2 * bytes, &b->rows));
     for (size_t at = 0; at < bytes; at += piece)
-        QB__TRY(qb__memory_upload(b->queue, b->raw, at, b->fresh,
-                                  bytes - at < piece ? bytes - at : piece));
+        QB__TRY(qb__memory_upload(b->queue, b->raw, at, b->fresh, bytes - at < piece ? bytes - at : piece));
     QB__TRY(qb__queue_finish(b->queue));
 out:
     return status;
@@ -103,8 +99,8 @@ static qb_status run_copy(bench *b, qb__device_filter *filter) {
     return qb__memory_copy(b->queue, b->rows, half, b->rows, 0, half);
 }
 
-static qb_status measure(bench *b, qb_status (*run)(bench *, qb__device_filter *),
-                         qb__device_filter *filter, const qb_env *env, double *median) {
+static qb_status measure(bench *b, qb_status (*run)(bench *, qb__device_filter *), qb__device_filter *filter,
+                         const qb_env *env, double *median) {
     double seconds[REPEAT_MAX];
     qb_status status;
     for (int i = -1; i < b->repeat; i++) { /* the first warms up */
@@ -142,8 +138,7 @@ static qb_status compare(bench *b, double *error) {
         size_t row = (rows - 1) * k / (CHECKED_ROWS - 1);
         QB__TRY(qb__memory_download(b->queue, b->rows, row * bytes, got, bytes));
         QB__TRY(qb__queue_finish(b->queue));
-        qb__prep_row(&cpu, 0, row % b->slices, b->fresh + row % FRESH_ROWS * columns, want,
-                     &counts);
+        qb__prep_row(&cpu, 0, row % b->slices, b->fresh + row % FRESH_ROWS * columns, want, &counts);
         qb__filter_rows(b->filter, want, 1, columns, b->weights[row / b->slices], scratch);
         for (size_t c = 0; c < columns; c++) {
             double e = (double)got[c] - (double)want[c];
@@ -159,8 +154,7 @@ out:
     return status;
 }
 
-static qb_status add_method(bench *b, qb__filter_method method, double copy_rate, const qb_env *env,
-                            cJSON *json) {
+static qb_status add_method(bench *b, qb__filter_method method, double copy_rate, const qb_env *env, cJSON *json) {
     qb__device_filter *filter = NULL;
     double seconds, error, rows = (double)row_count(b), samples = rows * (double)b->columns;
     qb_status status;
@@ -196,10 +190,9 @@ static qb_status add_others(bench *b, double copy_rate, const qb_env *env, cJSON
     return QB_OK;
 }
 
-qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device,
-                                  const qb_env *env, cJSON *result) {
-    bench b = {.columns = (size_t)(options->detector.count ? options->detector.value[0]
-                                                           : options->size.value[0]),
+qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device, const qb_env *env,
+                                  cJSON *result) {
+    bench b = {.columns = (size_t)(options->detector.count ? options->detector.value[0] : options->size.value[0]),
                .views = (size_t)options->views,
                .slices = 64,
                .repeat = options->repeat < REPEAT_MAX ? options->repeat : REPEAT_MAX,

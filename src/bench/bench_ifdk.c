@@ -20,17 +20,15 @@ static const struct problem {
     const char *name;
     size_t pixels, nx, nz;
 } problems[] = {
-    {"512-128", 512, 128, 128}, {"512-256", 512, 256, 256}, {"512-512", 512, 512, 512},
-    {"512-1k", 512, K, K}, {"512-2k", 512, K, 2 * K},
-    {"1k-128", K, 128, 128}, {"1k-256", K, 256, 256}, {"1k-512", K, 512, 512},
-    {"1k-1k", K, K, K}, {"1k-2k", K, K, 2 * K},
-    {"2k-128", 2 * K, 128, 128}, {"2k-256", 2 * K, 256, 256}, {"2k-512", 2 * K, 512, 512},
-    {"2k-1k", 2 * K, K, K}, {"2k-2k", 2 * K, K, 2 * K},
+    {"512-128", 512, 128, 128},  {"512-256", 512, 256, 256}, {"512-512", 512, 512, 512},  {"512-1k", 512, K, K},
+    {"512-2k", 512, K, 2 * K},   {"1k-128", K, 128, 128},    {"1k-256", K, 256, 256},     {"1k-512", K, 512, 512},
+    {"1k-1k", K, K, K},          {"1k-2k", K, K, 2 * K},     {"2k-128", 2 * K, 128, 128}, {"2k-256", 2 * K, 256, 256},
+    {"2k-512", 2 * K, 512, 512}, {"2k-1k", 2 * K, K, K},     {"2k-2k", 2 * K, K, 2 * K},
 };
 enum { PROBLEMS = sizeof problems / sizeof problems[0] };
 
 /* The kernels of Table 4, as it names them, then the planner's choice. */
-static const char *const paper[] = {"bp_cone_matrix.rtk-32", "bp_cone_circular.bp-tex", "bp_cone_circular.tex-tran",
+static const char *const paper[] = {"bp_cone_matrix.rtk-32",  "bp_cone_circular.bp-tex",  "bp_cone_circular.tex-tran",
                                     "bp_cone_circular.bp-l1", "bp_cone_circular.l1-tran", NULL};
 enum { PAPER = sizeof paper / sizeof paper[0] };
 
@@ -85,8 +83,7 @@ static qb_status solve_by(bench *b, const char *name, qb__trial *trial, const ch
     question.accuracy = b->options->accuracy;
     question.id = id;
     qb_status status = qb__choose(&question, &choice);
-    if (status == QB_OK)
-        status = qb__trial_run(trial, choice.variant, choice.values, 1, b->options->repeat, &found);
+    if (status == QB_OK) status = qb__trial_run(trial, choice.variant, choice.values, 1, b->options->repeat, &found);
     if (status == QB_OK) add_result(b, row, sizes, &choice, &found);
     if (status == QB_UNSUPPORTED || status == QB_NO_MEMORY) cJSON_AddStringToObject(row, "kernel", id ? id : "auto");
     return passed_over(b, status, row);
@@ -120,8 +117,11 @@ static qb_status solve_all(bench *b, size_t k, const qb_env *env) {
         const size_t pixels = scaled(p->pixels, k), nx = scaled(p->nx, k);
         status = qb__check_cancel(env);
         if (status == QB_OK && is_asked_for(b, p))
-            status = solve(b, p->name, &(qb__bp_cone_problem){.views = k, .columns = pixels, .rows = pixels, .nx = nx,
-                                                              .ny = nx, .nz = scaled(p->nz, k)}, env);
+            status =
+                solve(b, p->name,
+                      &(qb__bp_cone_problem){
+                          .views = k, .columns = pixels, .rows = pixels, .nx = nx, .ny = nx, .nz = scaled(p->nz, k)},
+                      env);
         qb__progress(env, "problems", (uint64_t)i + 1, PROBLEMS);
     }
     return status;

@@ -31,7 +31,7 @@ qb_status qb__bench_folder_in(const char *folder, qb__bench_folder *made) {
 
 void qb__bench_folder_remove(const qb__bench_folder *folder) {
     DIR *list = opendir(folder->path);
-    char path[sizeof folder->path + sizeof ((struct dirent *)0)->d_name + 1];
+    char path[sizeof folder->path + sizeof((struct dirent *)0)->d_name + 1];
     for (const struct dirent *entry; list && (entry = readdir(list));) {
         if (entry->d_name[0] == '.' && strspn(entry->d_name, ".") == strlen(entry->d_name)) continue;
         qb__bench_file(folder, entry->d_name, path, sizeof path);
@@ -46,8 +46,10 @@ void qb__bench_file(const qb__bench_folder *folder, const char *name, char *path
 }
 
 static qb_status time_write(const char *path, const qb_array *volume, double *seconds) {
-    qb_stack stack = {.dtype = QB_F32, .shape = {volume->shape[0], volume->shape[1], volume->shape[2]},
-                      .units = "1/mm", .quantity = "attenuation"};
+    qb_stack stack = {.dtype = QB_F32,
+                      .shape = {volume->shape[0], volume->shape[1], volume->shape[2]},
+                      .units = "1/mm",
+                      .quantity = "attenuation"};
     qb_writer *writer;
     double from = qb__now();
     qb_status status = qb_writer_create(path, &stack, &writer);

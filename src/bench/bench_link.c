@@ -42,13 +42,15 @@ void qb__bench_link_close(qb__bench_link *link) {
 
 qb_status qb__bench_link_up(const qb__bench_link *link, int turns) {
     qb_status status = QB_OK;
-    for (int i = 0; i < turns && status == QB_OK; i++) status = qb__memory_upload(link->queue, link->there, 0, link->here, link->bytes);
+    for (int i = 0; i < turns && status == QB_OK; i++)
+        status = qb__memory_upload(link->queue, link->there, 0, link->here, link->bytes);
     return qb__queue_finish_after(link->queue, status);
 }
 
 qb_status qb__bench_link_down(const qb__bench_link *link, int turns) {
     qb_status status = QB_OK;
-    for (int i = 0; i < turns && status == QB_OK; i++) status = qb__memory_download(link->queue, link->there, 0, link->here, link->bytes);
+    for (int i = 0; i < turns && status == QB_OK; i++)
+        status = qb__memory_download(link->queue, link->there, 0, link->here, link->bytes);
     return qb__queue_finish_after(link->queue, status);
 }
 

@@ -12,8 +12,8 @@ typedef struct qb__bench_link {
     int devices;        /* that the ranks of this machine use */
     qb__queue *queue;
     qb__memory *there;
-    void *here;         /* page-locked */
-    size_t bytes;       /* of both */
+    void *here;   /* page-locked */
+    size_t bytes; /* of both */
     qb__device_sum *sum;
 } qb__bench_link;
 

@@ -29,8 +29,7 @@ static qb_status time_matrix(bench *b, double *seconds) {
     qb_status status;
     QB__TRY(qb__system_matrix_create(&b->geometry, &b->grid, 1, b->matrix.variant, &kept));
     QB__TRY(qb__alloc(nx * ny, sizeof *pixels, &pixels));
-    for (size_t i = 0; i < nx * ny; i++)
-        pixels[count++] = (uint32_t)((i / nx + 1) * (nx + 2) + i % nx + 1);
+    for (size_t i = 0; i < nx * ny; i++) pixels[count++] = (uint32_t)((i / nx + 1) * (nx + 2) + i % nx + 1);
     const double begun = qb__now();
     QB__TRY(qb__matrix_keep(&kept, QB_MATRIX_BYTES, pixels, count, b->pool));
     *seconds = qb__now() - begun;
@@ -88,9 +87,11 @@ static void add_cores(const bench *b, const qb_bench_options *options, double al
     const size_t slices = b->grid.n[2];
     const int threads = qb__pool_threads(b->pool);
     const bool few = b->settings.supervoxels;
-    const double parts = few ? (double)qb__icd_few_at_once(b->grid.n[0], b->grid.n[1]) : ceil((double)slices / QB__ICD_LANES);
+    const double parts =
+        few ? (double)qb__icd_few_at_once(b->grid.n[0], b->grid.n[1]) : ceil((double)slices / QB__ICD_LANES);
     const double busy = fmin(threads, parts), each = (double)slices / busy;
-    const bool usual = b->grid.n[0] == 512 && b->grid.n[1] == 512 && options->views == 720 && b->geometry.columns == 1024;
+    const bool usual =
+        b->grid.n[0] == 512 && b->grid.n[1] == 512 && options->views == 720 && b->geometry.columns == 1024;
     cJSON_AddStringToObject(result, "threads_share", few ? "supervoxels" : "slices");
     cJSON_AddNumberToObject(result, "equit_seconds_per_slice_and_core", b->seconds / b->equits / each);
     cJSON_AddNumberToObject(result, "slices_per_second_and_core", each / all);
@@ -143,7 +144,8 @@ qb_status qb__bench_mbir(const qb_bench_options *options, const qb_env *env, cJS
     }
     if (options->ablate && b.set.count) QB__TRY(ablate(&b, env, result));
     if (options->ablate && !b.set.count)
-        status = qb__fail(QB_BAD_ARGUMENT, "--ablate changes the parameters of a device's kernel: give --device cuda or opencl");
+        status = qb__fail(QB_BAD_ARGUMENT,
+                          "--ablate changes the parameters of a device's kernel: give --device cuda or opencl");
 out:
     qb__mbir_bench_release(&b);
     return status;

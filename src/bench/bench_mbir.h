@@ -10,7 +10,7 @@
 #include "recon/mbir/icd_bands.h"
 #include "recon/mbir/mbir.h"
 
-enum { QB__MBIR_GOLDEN = 40 };                /* equits of the image to compare with */
+enum { QB__MBIR_GOLDEN = 40 };                  /* equits of the image to compare with */
 static const double qb__mbir_close_enough = 10; /* Hounsfield units */
 
 /* Noisy slices of a phantom that descend twice: to the image to compare with, and to within 10 HU of it. */
@@ -21,14 +21,14 @@ typedef struct qb__mbir_bench {
     qb_grid grid;
     qb__phantom *phantom; /* [phantoms]: one of all slices, or each slice has its own */
     size_t phantoms;
-    double water;         /* attenuation of a voxel's side of it */
-    uint64_t noise;       /* seed */
+    double water;   /* attenuation of a voxel's side of it */
+    uint64_t noise; /* seed */
     qb__system_matrix matrix;
     qb__icd_settings settings;
     qb__pool *pool;
     qb__filter *filter;
     double *theta;
-    float *lines;  /* [view][slice][column] */
+    float *lines; /* [view][slice][column] */
     char **scratch;
     double **row;  /* [thread][columns] */
     float *golden; /* [slice][y][x] */

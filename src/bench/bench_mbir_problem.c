@@ -28,8 +28,7 @@ static void project_view(void *context, size_t view, int worker) {
         qb__phantom_project(phantom, &b->geometry, view, s, s + 1, b->row[worker], b->scratch[worker]);
         for (size_t c = 0; c < columns; c++) {
             const double y = b->row[worker][c];
-            b->lines[(view * slices + s) * columns + c] =
-                (float)(y + normal(&random) * sqrt(exp(y) / photons));
+            b->lines[(view * slices + s) * columns + c] = (float)(y + normal(&random) * sqrt(exp(y) / photons));
         }
     }
 }
@@ -71,8 +70,8 @@ static qb_status sigmas(qb__mbir_bench *b) {
     qb_status status = qb__alloc(count, sizeof *weights, &weights);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < count; i++) weights[i] = qb__icd_weigh(b->settings.weighting, b->lines[i]);
-    const qb__mbir_sigmas s = qb__mbir_sigmas_of(b->lines, weights, count, (double)b->geometry.columns,
-                                                 b->grid.voxel[0], 0, snr_db);
+    const qb__mbir_sigmas s =
+        qb__mbir_sigmas_of(b->lines, weights, count, (double)b->geometry.columns, b->grid.voxel[0], 0, snr_db);
     b->settings.prior.sigma = s.x;
     b->settings.sigma_y = s.y;
     qb__free(weights);
@@ -121,8 +120,12 @@ qb_status qb__mbir_bench_make(const qb_bench_options *o, const qb_env *env, doub
     const size_t columns = o->detector.count ? (size_t)o->detector.value[0] : nx;
     const double voxel = (double)columns / (double)nx;
     const qb__icd_size size = {.views = views, .columns = columns, .pixels = nx * ny, .taps = 4};
-    const qb__question question = {.operation = QB__ICD, .problem = &size, .slices = slices,
-                                   .interp = QB_INTERP_LINEAR, .accuracy = QB_ACCURACY_HIGH, .id = o->kernel};
+    const qb__question question = {.operation = QB__ICD,
+                                   .problem = &size,
+                                   .slices = slices,
+                                   .interp = QB_INTERP_LINEAR,
+                                   .accuracy = QB_ACCURACY_HIGH,
+                                   .id = o->kernel};
     qb__choice choice;
     double *angles = NULL;
     qb_status status;
@@ -137,10 +140,14 @@ qb_status qb__mbir_bench_make(const qb_bench_options *o, const qb_env *env, doub
     QB__TRY(qb_geometry_parallel(views, angles, slices, columns, 1, ((double)columns - 1) / 2, &b->geometry));
     QB__TRY(make_arrays(b, views, angles));
     QB__TRY(qb__system_matrix_create(&b->geometry, &b->grid, 1, (const qb__icd_variant *)choice.variant, &b->matrix));
-    b->settings = (qb__icd_settings){.prior = {.p = 1.2, .q = 2, .t = 1, .nearest = 1 / 6.828, .diagonal = 0.7071 / 6.828},
-                                     .weighting = QB__WEIGH_TRANSMISSION,
-                                     .positive = true, .skip = true, .seed = 1,
-                                     .radius = (double)nx / 2, .equits = QB__MBIR_GOLDEN};
+    b->settings =
+        (qb__icd_settings){.prior = {.p = 1.2, .q = 2, .t = 1, .nearest = 1 / 6.828, .diagonal = 0.7071 / 6.828},
+                           .weighting = QB__WEIGH_TRANSMISSION,
+                           .positive = true,
+                           .skip = true,
+                           .seed = 1,
+                           .radius = (double)nx / 2,
+                           .equits = QB__MBIR_GOLDEN};
 out:
     qb__free(angles);
     return status;
@@ -233,8 +240,7 @@ qb_status qb__mbir_bench_descend(qb__mbir_bench *b, bool golden, const qb_env *e
     b->watched = 0;
     const qb__icd_watch see = {.turn = watch, .self = &w};
     QB__TRY(qb__icd_stack_run(stack, env, golden ? NULL : &see, trace, &turns, &stopped));
-    for (size_t s = 0; golden && s < slices; s++)
-        QB__TRY(qb__icd_stack_image(stack, s, 1, b->golden + s * pixels));
+    for (size_t s = 0; golden && s < slices; s++) QB__TRY(qb__icd_stack_image(stack, s, 1, b->golden + s * pixels));
 out:
     qb__icd_stack_destroy(stack);
     qb__free(trace);

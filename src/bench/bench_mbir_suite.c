@@ -98,7 +98,10 @@ static void add(cJSON *result, const char *name, const double *values, size_t co
     const struct {
         const char *end;
         double value;
-    } rows[] = {{"mean", mean}, {"std", sqrt(square / (double)count)}, {"worst", values[worst]}, {"worst_case", (double)(worst + 1)}};
+    } rows[] = {{"mean", mean},
+                {"std", sqrt(square / (double)count)},
+                {"worst", values[worst]},
+                {"worst_case", (double)(worst + 1)}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         qb__print(key, sizeof key, "%s_%s", name, rows[i].end);
         cJSON_AddNumberToObject(result, key, rows[i].value);

@@ -29,11 +29,11 @@ typedef struct bench {
     const qb_env *env;
     qb__comm *comm;
     int count, hosts, repeat;
-    size_t view, part;   /* bytes of a view, of a sub-volume; ... */
-    size_t slices, slice; /* ... its slices, and bytes of one */
-    char *mine, *all;    /* room for a part each; for the views of all ranks, and parts of all */
+    size_t view, part;       /* bytes of a view, of a sub-volume; ... */
+    size_t slices, slice;    /* ... its slices, and bytes of one */
+    char *mine, *all;        /* room for a part each; for the views of all ranks, and parts of all */
     qb__comm_part *out, *in; /* [count] */
-    double *each;        /* [count] */
+    double *each;            /* [count] */
     qb__bench_folder folder;
     qb__bench_link link;
     cJSON *result, *rates;
@@ -72,7 +72,9 @@ static qb_status reduce(bench *b) {
 }
 
 /* The same where a device has the part. */
-static qb_status reduce_there(bench *b) { return qb__device_sum_run(b->link.sum, b->link.there, b->slices, b->slice / sizeof(float)); }
+static qb_status reduce_there(bench *b) {
+    return qb__device_sum_run(b->link.sum, b->link.there, b->slices, b->slice / sizeof(float));
+}
 
 static qb_status upload(bench *b) { return qb__bench_link_up(&b->link, TURNS); }
 
@@ -122,7 +124,8 @@ static double sum(const bench *b) {
 }
 
 /* They begin together; the slowest counts, and of rounds the median. The first one warms up. */
-static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), double bytes, const char *rate, double *found) {
+static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), double bytes, const char *rate,
+                       double *found) {
     double seconds[REPEAT_MAX];
     for (int i = -1; i < b->repeat; i++) {
         qb_status status = qb__agree(b->comm, qb__check_cancel(b->env));
@@ -172,7 +175,8 @@ out:
 static qb_status measure_sums(bench *b) {
     char words[256];
     double found;
-    qb_status status = timed(b, "reduce", b->link.sum ? reduce_there : reduce, (double)b->part, "reduce_bytes_per_second", &found);
+    qb_status status =
+        timed(b, "reduce", b->link.sum ? reduce_there : reduce, (double)b->part, "reduce_bytes_per_second", &found);
     if (!b->link.sum) return status;
     status = qb__device_sum_leave(b->link.sum, status);
     qb__device_sum_tell(b->link.sum, words);
@@ -220,8 +224,10 @@ static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
 }
 
 static qb_status take_room(bench *b, const qb_bench_options *options) {
-    const size_t nx = number(&options->size, 0, 0), ny = number(&options->size, 1, nx), nz = number(&options->size, 2, nx);
-    const size_t count = (size_t)b->count, columns = number(&options->detector, 0, nx), rows = number(&options->detector, 1, nz);
+    const size_t nx = number(&options->size, 0, 0), ny = number(&options->size, 1, nx),
+                 nz = number(&options->size, 2, nx);
+    const size_t count = (size_t)b->count, columns = number(&options->detector, 0, nx),
+                 rows = number(&options->detector, 1, nz);
     qb_status status;
     b->slices = nz;
     if (!qb__mul(nx, ny, sizeof(float), &b->slice) || !qb__mul(b->slice, nz, 1, &b->part) ||
@@ -241,14 +247,18 @@ static void describe(const bench *b, const qb_env *env) {
     cJSON_AddNumberToObject(b->result, "ranks", b->count);
     cJSON_AddNumberToObject(b->result, "hosts", b->hosts);
     cJSON_AddStringToObject(b->result, "folder", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    if (b->link.set.count) cJSON_AddStringToObject(b->result, "device", qb__device_info_of(b->link.set.device[0])->name);
-    if (b->count == 1) qb__warn(env, "one process alone exchanges nothing: run mpirun -n N qb bench mpi" QB__CODE("one-process"));
+    if (b->link.set.count)
+        cJSON_AddStringToObject(b->result, "device", qb__device_info_of(b->link.set.device[0])->name);
+    if (b->count == 1)
+        qb__warn(env, "one process alone exchanges nothing: run mpirun -n N qb bench mpi" QB__CODE("one-process"));
 }
 
 qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     qb_env own = qb__env_whole(env);
     qb__job_share(&own);
-    bench b = {.env = &own, .comm = qb__comm_of(env), .result = result,
+    bench b = {.env = &own,
+               .comm = qb__comm_of(env),
+               .result = result,
                .repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat};
     bool folder = false;
     b.count = qb__comm_count(b.comm);

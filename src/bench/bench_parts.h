@@ -11,8 +11,8 @@ qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, c
 /* On the device that env names, else that. */
 qb_status qb__bench_filter_anywhere(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* The same on a device, by each method it has, beside a copy of its memory. */
-qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device,
-                                  const qb_env *env, cJSON *result);
+qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device, const qb_env *env,
+                                  cJSON *result);
 /* Filtered back-projection of what is on a device, and stays there. */
 qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* A whole reconstruction, file to file in the temporary folder ($TMPDIR), from the page cache. */
@@ -28,8 +28,7 @@ qb_status qb__bench_ifdk(const qb_bench_options *options, const qb_env *env, cJS
 /* What several ranks give together: exchanges, files, filter and back-projection, and the rates of planner/cluster.h. */
 qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* The RabbitCT benchmark on one of its data sets, in either layout. */
-qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env,
-                             cJSON *result);
+qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* The same on a device, through the configurations of the RabbitCT paper's Table I. */
 qb_status qb__bench_rabbitct_ladder(const char *file, const qb_bench_options *options, const qb_env *env,
                                     cJSON *result);

@@ -17,13 +17,17 @@
 
 enum { REPEAT_MAX = 64 };
 
-static int repeats(const qb_bench_options *options) { return options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat; }
+static int repeats(const qb_bench_options *options) {
+    return options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
+}
 
 static qb__trial_sizes sizes_of(const qb_bench_options *o) {
     const double *n = o->size.value;
-    const size_t nx = (size_t)n[0], ny = o->size.count > 1 ? (size_t)n[1] : nx, nz = o->size.count > 2 ? (size_t)n[2] : nx;
+    const size_t nx = (size_t)n[0], ny = o->size.count > 1 ? (size_t)n[1] : nx,
+                 nz = o->size.count > 2 ? (size_t)n[2] : nx;
     const qb_numbers *d = &o->detector;
-    return (qb__trial_sizes){(size_t)o->views, d->count ? (size_t)d->value[0] : nx, d->count > 1 ? (size_t)d->value[1] : nz, nx, ny, nz};
+    return (qb__trial_sizes){
+        (size_t)o->views, d->count ? (size_t)d->value[0] : nx, d->count > 1 ? (size_t)d->value[1] : nz, nx, ny, nz};
 }
 
 static void add_part(cJSON *result, const char *name, const qb__trial_sizes *s, double seconds, double rel_l2) {
@@ -36,14 +40,16 @@ static void add_part(cJSON *result, const char *name, const qb__trial_sizes *s, 
 }
 
 static void add_sizes(cJSON *result, const qb__trial_sizes *s) {
-    const int volume[] = {(int)s->nx, (int)s->ny, (int)s->nz}, images[] = {(int)s->views, (int)s->rows, (int)s->columns};
+    const int volume[] = {(int)s->nx, (int)s->ny, (int)s->nz},
+              images[] = {(int)s->views, (int)s->rows, (int)s->columns};
     cJSON_AddItemToObject(result, "size", cJSON_CreateIntArray(volume, 3));
     cJSON_AddItemToObject(result, "views_rows_columns", cJSON_CreateIntArray(images, 3));
 }
 
 /* ---- a device ---- */
 
-static qb_status run_trial(qb__trial *trial, const qb_bench_options *options, const qb__trial_sizes *sizes, cJSON *result) {
+static qb_status run_trial(qb__trial *trial, const qb_bench_options *options, const qb__trial_sizes *sizes,
+                           cJSON *result) {
     static const char *const names[] = {[QB__TRIAL_FORWARD] = "forward", [QB__TRIAL_ADJOINT] = "adjoint"};
     qb__question question = qb__trial_question(trial);
     qb__trial_result found;
@@ -69,7 +75,8 @@ out:
     return status;
 }
 
-static qb_status on_device(const qb_bench_options *options, qb__device *device, const qb__trial_sizes *sizes, cJSON *result) {
+static qb_status on_device(const qb_bench_options *options, qb__device *device, const qb__trial_sizes *sizes,
+                           cJSON *result) {
     qb__trial *trial;
     qb_status status = qb__trial_create(QB__PROJECT_JOSEPH, device, sizes, &trial);
     if (status == QB_OK) status = run_trial(trial, options, sizes, result);

@@ -52,11 +52,10 @@ static qb_status run(bench *b, bool sampling, const qb_env *env, double *seconds
         if (status == QB_OK) status = read_group(b, v, n);
         if (status != QB_OK) return status;
         for (size_t i = 0; i < n && sampling; i++)
-            qb__rabbitct_add_samples(&b->set, b->size, b->world[i],
-                                     b->images + i * b->set.columns * b->set.rows, b->samples);
+            qb__rabbitct_add_samples(&b->set, b->size, b->world[i], b->images + i * b->set.columns * b->set.rows,
+                                     b->samples);
         for (size_t i = 0; i < n; i++)
-            views[i] =
-                (qb__rabbitct_input){b->world[i], b->images + i * b->set.columns * b->set.rows};
+            views[i] = (qb__rabbitct_input){b->world[i], b->images + i * b->set.columns * b->set.rows};
         const double from = qb__now();
         status = qb__rabbitct_engine_add(b->engine, views, n, b->volume);
         if (status == QB_OK && v + n == b->set.views) status = qb__rabbitct_engine_flush(b->engine, b->volume);
@@ -78,8 +77,7 @@ static qb_status against_scalar(bench *b, double *ratio) {
     for (size_t v = 0; v < n; v++) {
         qb__rabbitct_matrix(b->world[v], b->size, matrix[v]);
         largest[v] = 0;
-        for (size_t i = 0; i < pixels; i++)
-            largest[v] = fmaxf(largest[v], fabsf(b->images[v * pixels + i]));
+        for (size_t i = 0; i < pixels; i++) largest[v] = fmaxf(largest[v], fabsf(b->images[v * pixels + i]));
     }
     const qb__bp_cone_problem problem = {.views = n,
                                          .columns = b->set.columns,
@@ -103,12 +101,10 @@ static const char *device_of(const qb_env *env) {
 }
 
 /* ratio: 0 where a device computed. */
-static void describe(const bench *b, double seconds, const qb__rabbitct_quality *q, double ratio,
-                     cJSON *result) {
+static void describe(const bench *b, double seconds, const qb__rabbitct_quality *q, double ratio, cJSON *result) {
     const qb__variant *kernel = qb__rabbitct_engine_kernel(b->engine);
     const int threads = qb__rabbitct_engine_threads(b->engine);
-    const double updates = (double)b->voxels * (double)b->set.views,
-                 gups = updates / seconds / 0x1p30;
+    const double updates = (double)b->voxels * (double)b->set.views, gups = updates / seconds / 0x1p30;
     const struct {
         const char *name;
         double value;
@@ -130,8 +126,7 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
     cJSON_AddStringToObject(result, "layout", b->set.original ? "original" : "newer");
     cJSON_AddBoolToObject(result, "reference_present", b->reference != NULL);
     cJSON_AddStringToObject(result, "compared_with",
-                            b->reference ? "the reference volume"
-                                         : "double precision, at voxels drawn at random");
+                            b->reference ? "the reference volume" : "double precision, at voxels drawn at random");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         cJSON_AddNumberToObject(result, rows[i].name, rows[i].value);
     const char *device = qb__rabbitct_engine_device(b->engine);
@@ -141,8 +136,7 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
 }
 
-static qb_status set_up(bench *b, const char *file, const qb_bench_options *options,
-                        const qb_env *env) {
+static qb_status set_up(bench *b, const char *file, const qb_bench_options *options, const qb_env *env) {
     qb_status status = qb__rabbitct_check_size(&options->size, &b->size);
     if (status != QB_OK) return status;
     const double n = (double)b->size, voxel = 256 / n;
@@ -161,9 +155,8 @@ static qb_status set_up(bench *b, const char *file, const qb_bench_options *opti
     const double image = (double)(b->set.columns * b->set.rows) * sizeof(float);
     const double need = (double)b->voxels * 6 + 2.2 * GROUP * image;
     if (need > (double)qb__memory_cap(env))
-        return qb__fail(QB_NO_MEMORY,
-                        "%zu^3 voxels need %.1f GB, %.1f are allowed: try a smaller --size",
-                        b->size, need * 1e-9, (double)qb__memory_cap(env) * 1e-9);
+        return qb__fail(QB_NO_MEMORY, "%zu^3 voxels need %.1f GB, %.1f are allowed: try a smaller --size", b->size,
+                        need * 1e-9, (double)qb__memory_cap(env) * 1e-9);
     QB__TRY(qb__rabbitct_engine_create(&setup, &b->engine));
     QB__TRY(qb__alloc(GROUP * b->set.columns * b->set.rows, sizeof *b->images, &b->images));
     QB__TRY(qb__alloc(b->voxels, sizeof *b->volume, &b->volume));
@@ -174,8 +167,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env,
-                             cJSON *result) {
+qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env, cJSON *result) {
     if (options->ladder) return qb__bench_rabbitct_ladder(file, options, env, result);
     bench b = {.set.fd = -1};
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
@@ -183,8 +175,7 @@ qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, 
     qb_status status;
     QB__TRY(set_up(&b, file, options, env));
     for (int i = 0; i < repeat; i++) QB__TRY(run(&b, i == 0, env, &seconds[i]));
-    const qb__rabbitct_quality q =
-        qb__rabbitct_measure(&b.set, b.size, b.volume, b.reference, b.samples);
+    const qb__rabbitct_quality q = qb__rabbitct_measure(&b.set, b.size, b.volume, b.reference, b.samples);
     if (!device_of(env)) QB__TRY(against_scalar(&b, &ratio));
     describe(&b, qb__median(seconds, (size_t)repeat), &q, ratio, result);
 out:

@@ -54,7 +54,7 @@ typedef struct ladder {
     double (*matrix)[12];
     uint16_t *reference; /* NULL = there is none */
     qb__rabbitct_sample *samples;
-    int best;            /* views a launch */
+    int best;                    /* views a launch */
     double best_seconds, before; /* of the best; of the last configuration that ran */
 } ladder;
 
@@ -95,15 +95,20 @@ static qb_status set_up(ladder *l, const char *file, const qb_bench_options *opt
     l->pixels = l->set.columns * l->set.rows;
     const double need = (double)l->voxels * 6 + (double)l->pixels * GROUP * sizeof(float);
     const double cap = (double)qb__memory_cap(env);
-    QB__TRY(need <= cap ? QB_OK : qb__fail(QB_NO_MEMORY, "%zu^3 voxels need %.1f GB, %.1f are allowed: try a smaller --size",
-                                           l->size, need * 1e-9, cap * 1e-9));
+    QB__TRY(need <= cap ? QB_OK
+                        : qb__fail(QB_NO_MEMORY, "%zu^3 voxels need %.1f GB, %.1f are allowed: try a smaller --size",
+                                   l->size, need * 1e-9, cap * 1e-9));
     QB__TRY(qb__alloc(l->set.views, sizeof *l->matrix, &l->matrix));
     QB__TRY(qb__alloc(QB__RABBITCT_SAMPLES, sizeof *l->samples, &l->samples));
     qb__rabbitct_draw_samples(l->size, l->samples);
     QB__TRY(read_matrices(l));
     QB__TRY(qb__rabbitct_load_reference(&l->set, l->size, options->reference, &l->reference));
-    l->problem = (qb__bp_cone_problem){.views = l->set.views, .columns = l->set.columns, .rows = l->set.rows,
-                                       .nx = l->size, .ny = l->size, .nz = l->size,
+    l->problem = (qb__bp_cone_problem){.views = l->set.views,
+                                       .columns = l->set.columns,
+                                       .rows = l->set.rows,
+                                       .nx = l->size,
+                                       .ny = l->size,
+                                       .nz = l->size,
                                        .matrix = (const double(*)[12])l->matrix};
 out:
     return status;
@@ -156,7 +161,8 @@ static qb_status add_views(const ladder *l, attempt *a, size_t first, size_t end
     const qb__bp_cone_window window = {0, l->problem.rows};
     qb_status status;
     QB__TRY(qb__memory_upload(a->queue, a->rows, 0, a->images, (end - first) * l->pixels * sizeof(float)));
-    QB__TRY(a->variant->pack(a->plan, a->queue, a->rows, 0, l->pixels, l->problem.columns, first, end, window, a->packed));
+    QB__TRY(
+        a->variant->pack(a->plan, a->queue, a->rows, 0, l->pixels, l->problem.columns, first, end, window, a->packed));
     QB__TRY(a->variant->run(a->plan, a->queue, a->packed, first, end, window, 0, l->size, a->out, 0, first > 0));
     if (down) QB__TRY(qb__memory_download(a->queue, a->out, 0, a->volume, l->voxels * sizeof(float)));
 out:
@@ -205,7 +211,9 @@ static void set_views(attempt *a) {
 
 static qb_status climb(ladder *l, const rung *r, int repeat, const qb_env *env, cJSON *list) {
     const qb__variant *head = qb__variant_named(r->kernel);
-    attempt a = {.variant = qb__bp_cone_on_device(head), .locked = r->locked, .each = r->each,
+    attempt a = {.variant = qb__bp_cone_on_device(head),
+                 .locked = r->locked,
+                 .each = r->each,
                  .views = r->views == BEST ? l->best : r->views};
     double seconds[REPEAT_MAX];
     qb_status status = QB_OK;

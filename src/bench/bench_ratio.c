@@ -27,8 +27,7 @@ static const qb__bp_parallel_variant *scalar_like(const qb__bp_parallel_variant 
     size_t count;
     const qb__bp_parallel_variant *rows = qb__bp_parallel_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (rows[i].head.features == 0 && rows[i].head.interp == variant->head.interp)
-            return rows + i;
+        if (rows[i].head.features == 0 && rows[i].head.interp == variant->head.interp) return rows + i;
     return variant;
 }
 
@@ -54,21 +53,18 @@ out:
 }
 
 static double run_parallel(const parallel_candidate *c, const qb__bp_parallel_problem *p) {
-    const size_t side = c->variant->tile, x0 = p->nx / 2 / side * side,
-                 y0 = p->ny / 2 / side * side;
+    const size_t side = c->variant->tile, x0 = p->nx / 2 / side * side, y0 = p->ny / 2 / side * side;
     const size_t x1 = x0 + side < p->nx ? x0 + side : p->nx;
     const size_t y1 = y0 + side < p->ny ? y0 + side : p->ny;
     const uintptr_t origin = (uintptr_t)c->tile - (y0 * side + x0) * sizeof *c->tile;
     const double from = qb__now();
-    c->variant->run(p, c->packed, c->lanes, c->slices, x0, x1, y0, y1, (float *)origin, side * side,
-                    side, c->scratch);
+    c->variant->run(p, c->packed, c->lanes, c->slices, x0, x1, y0, y1, (float *)origin, side * side, side, c->scratch);
     const double seconds = qb__now() - from;
     return 1e9 * seconds / ((double)((x1 - x0) * (y1 - y0)) * c->slices * (double)p->views);
 }
 
-qb_status qb__bench_parallel_ratio(const qb__bp_parallel_problem *problem,
-                                   const qb__bp_parallel_variant *variant, unsigned slices,
-                                   double *ratio) {
+qb_status qb__bench_parallel_ratio(const qb__bp_parallel_problem *problem, const qb__bp_parallel_variant *variant,
+                                   unsigned slices, double *ratio) {
     parallel_candidate both[2] = {{.variant = variant}, {.variant = scalar_like(variant)}};
     qb__bp_parallel_problem few = *problem;
     qb_status status;
@@ -91,9 +87,7 @@ out:
 
 /* ---- cone beam ---- */
 
-static size_t family(const char *id) {
-    return (size_t)(strchr(id, '.') - id);
-}
+static size_t family(const char *id) { return (size_t)(strchr(id, '.') - id); }
 
 const qb__bp_cone_variant *qb__bench_cone_scalar(const qb__bp_cone_variant *variant) {
     size_t count;
@@ -117,13 +111,11 @@ static qb_status prepare_cone(cone_candidate *c, const qb__bp_cone_problem *p, c
     qb_status status = qb__alloc(p->views, bytes, &c->packed);
     if (status == QB_OK) status = qb__alloc(1, c->variant->scratch_bytes(p), &c->scratch);
     for (size_t v = 0; v < p->views && status == QB_OK; v++)
-        c->variant->pack(p, v, whole, images + v * p->rows * p->columns, p->columns,
-                         c->packed + v * bytes);
+        c->variant->pack(p, v, whole, images + v * p->rows * p->columns, p->columns, c->packed + v * bytes);
     return status;
 }
 
-static double run_cone(const cone_candidate *c, const qb__bp_cone_problem *p, qb__bp_cone_brick b,
-                  float *block) {
+static double run_cone(const cone_candidate *c, const qb__bp_cone_problem *p, qb__bp_cone_brick b, float *block) {
     const size_t ny = b.y1 - b.y0, nx = b.x1 - b.x0;
     const uintptr_t before = ((b.z0 * ny + b.y0) * nx + b.x0) * sizeof *block;
     const double from = qb__now();
@@ -139,8 +131,7 @@ static void middle(size_t n, size_t *from, size_t *to) {
 }
 
 qb_status qb__bench_cone_block(const qb__bp_cone_problem *problem, const float *images,
-                               const qb__bp_cone_variant *const *variants, size_t count,
-                               double *seconds) {
+                               const qb__bp_cone_variant *const *variants, size_t count, double *seconds) {
     cone_candidate all[MOST] = {0};
     qb__bp_cone_brick b = {.z0 = 0, .z1 = problem->nz};
     float *block = NULL;

@@ -15,16 +15,17 @@ static bool is_one_of(const char *name, const char *const *list) {
 
 static bool has_stage(const cJSON *report, const char *name) {
     const cJSON *stage;
-    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages"))
-        if (strcmp(cJSON_GetObjectItem(stage, "name")->valuestring, name) == 0) return true;
+    cJSON_ArrayForEach(
+        stage, cJSON_GetObjectItem(report, "stages")) if (strcmp(cJSON_GetObjectItem(stage, "name")->valuestring,
+                                                                 name) == 0) return true;
     return false;
 }
 
 /* What a device does costs its stage's thread next to nothing: it waits. Back-projection of a cone beam is the
  * CPU's stage, or a device's where there is an upload. */
 static double alone(const cJSON *report, const cJSON *stage) {
-    static const char *const io[] = {"read", "write", NULL},
-                             *const device[] = {"upload", "reconstruct", "download", NULL};
+    static const char *const io[] = {"read", "write", NULL}, *const device[] = {"upload", "reconstruct", "download",
+                                                                                NULL};
     const char *name = cJSON_GetObjectItem(stage, "name")->valuestring;
     const bool waits = strcmp(name, "back-project") == 0 && has_stage(report, "upload");
     if (waits || is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
@@ -46,8 +47,8 @@ double qb__bench_bound(const cJSON *report) {
 void qb__bench_add_stages(const cJSON *report, cJSON *result) {
     cJSON *stages = cJSON_AddObjectToObject(result, "stage_seconds_alone");
     const cJSON *stage;
-    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) cJSON_AddNumberToObject(
-        stages, cJSON_GetObjectItem(stage, "name")->valuestring, alone(report, stage));
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages"))
+        cJSON_AddNumberToObject(stages, cJSON_GetObjectItem(stage, "name")->valuestring, alone(report, stage));
     cJSON_AddNumberToObject(result, "cpu_seconds", qb__bench_number(report, "cpu_seconds"));
     cJSON_AddNumberToObject(result, "bound_seconds", qb__bench_bound(report));
 }

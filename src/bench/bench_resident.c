@@ -47,9 +47,7 @@ typedef struct figures {
     double seconds, rel_l2;
 } figures;
 
-static size_t columns_of(const bench *b) {
-    return b->problem.columns;
-}
+static size_t columns_of(const bench *b) { return b->problem.columns; }
 
 /* Numbers that stand for line integrals 0 .. 4 through a flat field. */
 static void make_fresh(bench *b) {
@@ -112,13 +110,10 @@ static qb_status make_device(bench *b) {
     QB__TRY(qb__device_filter_create(b->device, &spectrum, &prep, QB__FILTER_AUTO, &pass->filter));
     QB__TRY(qb__memory_create(b->device, views * b->slices * row / 2, &b->raw));
     QB__TRY(qb__memory_create(b->device, pass->block * b->most * row, &pass->rows.memory));
-    QB__TRY(qb__memory_create(b->device,
-                              variant->packed_bytes(&b->problem,
-                                                    qb__variant_padded(&variant->head, b->most),
-                                                    b->choice.values),
-                              &pass->packed));
-    QB__TRY(qb__memory_create(b->device, b->problem.nx * b->problem.ny * b->slices * sizeof(float),
-                              &b->out));
+    QB__TRY(qb__memory_create(
+        b->device, variant->packed_bytes(&b->problem, qb__variant_padded(&variant->head, b->most), b->choice.values),
+        &pass->packed));
+    QB__TRY(qb__memory_create(b->device, b->problem.nx * b->problem.ny * b->slices * sizeof(float), &b->out));
     QB__TRY(qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out)));
     status = fill_raw(b);
 out:
@@ -128,8 +123,7 @@ out:
 /* Enqueue slices first .. first + n - 1. */
 static qb_status run_pass(bench *b, unsigned first, unsigned n) {
     size_t columns = columns_of(b);
-    const qb__device_rows raw = {b->raw, first * columns * sizeof *b->fresh, b->slices * columns,
-                                 columns};
+    const qb__device_rows raw = {b->raw, first * columns * sizeof *b->fresh, b->slices * columns, columns};
     qb_status status = qb__device_pass_prepare(&b->pass, b->queue, &raw, n, 0, 1);
     if (status == QB_OK) status = qb__device_pass_pack(&b->pass, b->queue, &raw, n, 0, 1);
     if (status != QB_OK) return status;
@@ -157,8 +151,7 @@ static qb_status filter_slice(void *context, unsigned slice, float *rows) {
     qb_status status = qb__alloc(qb__filter_scratch(b->cpu_filter), 1, &scratch);
     for (size_t v = 0; v < b->problem.views && status == QB_OK; v++) {
         const unsigned short *raw = b->fresh + (v % FRESH_VIEWS * b->slices + slice) * columns;
-        for (size_t c = 0; c < columns; c++)
-            rows[v * columns + c] = -(float)log(fmax(raw[c], 1e-6));
+        for (size_t c = 0; c < columns; c++) rows[v * columns + c] = -(float)log(fmax(raw[c], 1e-6));
         qb__filter_rows(b->cpu_filter, rows + v * columns, 1, columns, b->weights[v], scratch);
     }
     qb__free(scratch);
@@ -184,11 +177,9 @@ static void release(bench *b) {
 }
 
 static void report(const bench *b, const figures *bounded, cJSON *result) {
-    double updates =
-        (double)b->problem.nx * (double)b->problem.ny * b->slices * (double)b->problem.views;
+    double updates = (double)b->problem.nx * (double)b->problem.ny * b->slices * (double)b->problem.views;
     cJSON_AddStringToObject(result, "kernel", b->choice.variant->id);
-    cJSON_AddItemToObject(result, "parameters",
-                          qb__parameters_json(b->choice.variant, b->choice.values));
+    cJSON_AddItemToObject(result, "parameters", qb__parameters_json(b->choice.variant, b->choice.values));
     cJSON_AddStringToObject(result, "filter", qb__device_filter_method(b->pass.filter));
     cJSON_AddNumberToObject(result, "slices", b->slices);
     cJSON_AddNumberToObject(result, "slices_a_pass", b->most);
@@ -198,14 +189,13 @@ static void report(const bench *b, const figures *bounded, cJSON *result) {
     cJSON_AddStringToObject(result, "device", qb__device_info_of(b->device)->name);
 }
 
-static qb_status time_it(const qb_bench_options *options, bench *b, const qb_env *env,
-                         figures *found) {
+static qb_status time_it(const qb_bench_options *options, bench *b, const qb_env *env, figures *found) {
     double seconds[REPEAT_MAX];
     int repeat = options->repeat < REPEAT_MAX ? options->repeat : REPEAT_MAX;
     qb_status status;
     QB__TRY(run_all(b, &seconds[0])); /* compiles, touches memory */
-    QB__TRY(qb__parallel_error(b->queue, b->out, &b->problem, b->choice.variant->interp, b->slices,
-                               filter_slice, b, &found->rel_l2));
+    QB__TRY(qb__parallel_error(b->queue, b->out, &b->problem, b->choice.variant->interp, b->slices, filter_slice, b,
+                               &found->rel_l2));
     for (int i = 0; i < repeat; i++) {
         QB__TRY(qb__check_cancel(env));
         QB__TRY(run_all(b, &seconds[i]));
@@ -215,8 +205,8 @@ out:
     return status;
 }
 
-static qb_status time_measuring(const qb_bench_options *options, bench *b, const qb_env *env,
-                                const char *name, cJSON *result) {
+static qb_status time_measuring(const qb_bench_options *options, bench *b, const qb_env *env, const char *name,
+                                cJSON *result) {
     figures found;
     qb_status status;
     QB__TRY(qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out)));
@@ -230,32 +220,26 @@ out:
 
 /* As if nobody knew a bound: with blocks filtered twice, and with all views' rows kept where there
  * is room for them. */
-static qb_status time_unbounded(const qb_bench_options *options, bench *b, const qb_env *env,
-                                cJSON *result) {
+static qb_status time_unbounded(const qb_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
     qb__device_pass *pass = &b->pass;
     qb__bp_parallel_problem unknown = b->problem;
     qb_status status = QB_OK;
     unknown.largest = NULL;
-    if (!qb__device_pass_measures(b->choice.variant, qb__device_info_of(b->device), &unknown,
-                                  b->choice.values))
+    if (!qb__device_pass_measures(b->choice.variant, qb__device_info_of(b->device), &unknown, b->choice.values))
         return QB_OK;
-    QB__TRY(qb__rows_largest_create(b->device, b->problem.views, b->most, columns_of(b),
-                                    &pass->measure));
-    if (pass->block < pass->views)
-        QB__TRY(time_measuring(options, b, env, "measuring_filtered_twice", result));
+    QB__TRY(qb__rows_largest_create(b->device, b->problem.views, b->most, columns_of(b), &pass->measure));
+    if (pass->block < pass->views) QB__TRY(time_measuring(options, b, env, "measuring_filtered_twice", result));
     qb__memory_destroy(pass->rows.memory);
     pass->rows.memory = NULL;
     pass->block = pass->views;
-    status = qb__memory_create(b->device, pass->views * b->most * columns_of(b) * sizeof(float),
-                               &pass->rows.memory);
+    status = qb__memory_create(b->device, pass->views * b->most * columns_of(b) * sizeof(float), &pass->rows.memory);
     if (status == QB_NO_MEMORY) return QB_OK;
     if (status == QB_OK) status = time_measuring(options, b, env, "measuring", result);
 out:
     return status;
 }
 
-static qb_status bench_on(const qb_bench_options *options, bench *b, const qb_env *env,
-                          cJSON *result) {
+static qb_status bench_on(const qb_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
     figures bounded;
     qb_status status;
     QB__TRY(make_host(b));
@@ -280,16 +264,14 @@ out:
 qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     size_t nx = (size_t)options->size.value[0];
     bench b = {.slices = options->size.count > 2 ? (unsigned)options->size.value[2] : 64};
-    b.problem = (qb__bp_parallel_problem){
-        .views = (size_t)options->views,
-        .columns = options->detector.count ? (size_t)options->detector.value[0] : nx,
-        .nx = nx,
-        .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
+    b.problem = (qb__bp_parallel_problem){.views = (size_t)options->views,
+                                          .columns = options->detector.count ? (size_t)options->detector.value[0] : nx,
+                                          .nx = nx,
+                                          .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
-    if (set.count == 0)
-        return qb__fail(QB_NO_DEVICE, "resident measures a device: give --device cuda or opencl");
+    if (set.count == 0) return qb__fail(QB_NO_DEVICE, "resident measures a device: give --device cuda or opencl");
     b.device = set.device[0];
     qb__tuning_warn(env);
     qb__compile_watch(&set, env);

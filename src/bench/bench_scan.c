@@ -37,8 +37,7 @@ static qb_status write_frames(const char *path, const qb_stack *stack, float mea
     QB__TRY(qb_writer_create(path, stack, &writer));
     qb__noise(noise, pixels, 1);
     for (size_t v = 0; v < stack->shape[0]; v++) {
-        for (size_t i = 0; i < pixels; i++)
-            image[i] = (unsigned short)(mean + spread * noise[(i + v * 977) % pixels]);
+        for (size_t i = 0; i < pixels; i++) image[i] = (unsigned short)(mean + spread * noise[(i + v * 977) % pixels]);
         QB__TRY(qb_writer_write(writer, v, v + 1, image));
     }
     status = qb_writer_commit(writer, "{}");
@@ -51,10 +50,7 @@ out:
 }
 
 static qb_stack counts(const bench *b, size_t images) {
-    return (qb_stack){.dtype = QB_U16,
-                      .shape = {images, b->rows, b->columns},
-                      .units = "counts",
-                      .quantity = "counts"};
+    return (qb_stack){.dtype = QB_U16, .shape = {images, b->rows, b->columns}, .units = "counts", .quantity = "counts"};
 }
 
 /* One file, with flats, darks, angles and the pixel size in it. */
@@ -70,8 +66,7 @@ static qb_status write_exchange(const bench *b) {
         ((unsigned short *)flat.data)[i] = 60000;
         ((unsigned short *)dark.data)[i] = 100;
     }
-    for (size_t v = 0; v < b->views; v++)
-        angles[v] = 3.14159265358979 * (double)v / (double)b->views;
+    for (size_t v = 0; v < b->views; v++) angles[v] = 3.14159265358979 * (double)v / (double)b->views;
     stack.angles = angles;
     stack.flats = &flat;
     stack.darks = &dark;
@@ -103,8 +98,7 @@ static qb_status set(const qb_param *table, void *options, const char *name, con
     return value ? qb_param_set(qb_param_find(table, name), options, value) : QB_OK;
 }
 
-static qb_status plan_fbp(bench *b, qb_scan *scan, const settings *s, const qb_env *env,
-                          qb_job **job) {
+static qb_status plan_fbp(bench *b, qb_scan *scan, const settings *s, const qb_env *env, qb_job **job) {
     qb_fbp_options fbp;
     char center[32];
     qb_status status;
@@ -121,8 +115,7 @@ out:
 }
 
 /* A circle whose cone is as wide as a bench-top scanner's: the source two volumes away. */
-static qb_status plan_fdk(bench *b, qb_scan *scan, const settings *s, const qb_env *env,
-                          qb_job **job) {
+static qb_status plan_fdk(bench *b, qb_scan *scan, const settings *s, const qb_env *env, qb_job **job) {
     const qb_scan_info *info = qb_scan_describe(scan);
     const double sod = 2 * (b->n[0] > b->n[2] ? b->n[0] : b->n[2]), sdd = 1.5 * sod;
     const double pixel = 1.5 * b->n[0] / (double)b->columns;
@@ -135,8 +128,8 @@ static qb_status plan_fdk(bench *b, qb_scan *scan, const settings *s, const qb_e
     snprintf(size, sizeof size, "%.0f,%.0f,%.0f", b->n[0], b->n[1], b->n[2]);
     QB__TRY(set(qb_fdk_params, &fdk, "size", size));
     QB__TRY(set(qb_fdk_params, &fdk, "kernel", b->options->kernel));
-    QB__TRY(qb_geometry_cone(info->views, info->angles, info->rows, info->columns, pixel, pixel,
-                             sod, sdd, 0, 0, &b->geometry));
+    QB__TRY(qb_geometry_cone(info->views, info->angles, info->rows, info->columns, pixel, pixel, sod, sdd, 0, 0,
+                             &b->geometry));
     status = qb_fdk_plan(scan, &b->geometry, &s->prep, &fdk, &s->output, "qb bench fdk", env, job);
 out:
     qb_params_clear(qb_fdk_params, &fdk);
@@ -156,7 +149,8 @@ static const kind parallel = {"scan.h5", "volume.h5", false, write_exchange, pla
 
 /* Which device computed, nothing where that was the CPU; and how the job was cut. */
 static void add_plan(const qb_job *job, cJSON *report) {
-    static const char *const cut[] = {"slices_per_chunk", "slices_after_first", "chunks", "views_per_block", "rows_kept"};
+    static const char *const cut[] = {"slices_per_chunk", "slices_after_first", "chunks", "views_per_block",
+                                      "rows_kept"};
     cJSON *plan = cJSON_Parse(qb_job_plan(job)), *item;
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "device_name"));
     if (name) cJSON_AddStringToObject(report, "device", name);
@@ -222,7 +216,7 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
     }
     if (status != QB_OK) return status;
     cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* of each run, in turn */
-    const double seconds = qb__median(wall, (size_t)repeat); /* which sorts them */
+    const double seconds = qb__median(wall, (size_t)repeat);                         /* which sorts them */
     const double updates = b->n[0] * b->n[1] * b->n[2] * (double)b->views;
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);

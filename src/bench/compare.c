@@ -28,10 +28,8 @@ static const float *image(const pair *two, int which, size_t index) {
 
 static qb_status refuse_values(const qb_array *array, const char *which, size_t bad, size_t first) {
     size_t nx = array->shape[2], ny = array->shape[1];
-    return qb__fail(
-        QB_BAD_INPUT,
-        "%zu of %zu values of the %s array are not finite, the first at [%zu][%zu][%zu]", bad,
-        qb_array_count(array), which, first / nx / ny, first / nx % ny, first % nx);
+    return qb__fail(QB_BAD_INPUT, "%zu of %zu values of the %s array are not finite, the first at [%zu][%zu][%zu]", bad,
+                    qb_array_count(array), which, first / nx / ny, first / nx % ny, first % nx);
 }
 
 static qb_status check_finite(const pair *two, int which) {
@@ -77,12 +75,10 @@ static void add_moments(const float *a, const float *b, size_t count, sums *s) {
 static sums measure(const pair *two) {
     sums s = {.low = INFINITY, .high = -INFINITY};
     size_t count = two->nx * two->ny;
-    for (size_t i = 0; i < two->images; i++)
-        add_means(image(two, 0, i), image(two, 1, i), count, &s);
+    for (size_t i = 0; i < two->images; i++) add_means(image(two, 0, i), image(two, 1, i), count, &s);
     s.mean_a /= (double)(count * two->images);
     s.mean_b /= (double)(count * two->images);
-    for (size_t i = 0; i < two->images; i++)
-        add_moments(image(two, 0, i), image(two, 1, i), count, &s);
+    for (size_t i = 0; i < two->images; i++) add_moments(image(two, 0, i), image(two, 1, i), count, &s);
     return s;
 }
 
@@ -90,8 +86,8 @@ static double mean_ssim(const pair *two, const sums *s, double *scratch) {
     double total = 0;
     size_t windows = 0;
     for (size_t i = 0; i < two->images; i++)
-        total += qb__ssim_sum(image(two, 0, i), image(two, 1, i), two->nx, two->ny,
-                              s->high - s->low, s->mean_b, scratch, &windows);
+        total += qb__ssim_sum(image(two, 0, i), image(two, 1, i), two->nx, two->ny, s->high - s->low, s->mean_b,
+                              scratch, &windows);
     return total / ((double)windows * (double)two->images);
 }
 
@@ -109,8 +105,8 @@ static void derive(const sums *s, double count, qb_comparison *result) {
 static qb_status check_shapes(const qb_array *a, const qb_array *b) {
     const size_t *p = a->shape, *q = b->shape;
     if (p[0] != q[0] || p[1] != q[1] || p[2] != q[2])
-        return qb__fail(QB_BAD_INPUT, "the shapes differ: %zu x %zu x %zu and %zu x %zu x %zu",
-                        p[0], p[1], p[2], q[0], q[1], q[2]);
+        return qb__fail(QB_BAD_INPUT, "the shapes differ: %zu x %zu x %zu and %zu x %zu x %zu", p[0], p[1], p[2], q[0],
+                        q[1], q[2]);
     if (qb_array_count(a) == 0) return qb__fail(QB_BAD_INPUT, "the arrays are empty");
     return QB_OK;
 }
@@ -121,8 +117,7 @@ static qb_status compare(const qb_array *a, const qb_array *b, qb_comparison *re
     qb_status status;
     QB__TRY(check_shapes(a, b));
     for (int i = 0; i < 2; i++) {
-        if (two.array[i]->dtype != QB_F32)
-            QB__TRY(qb__alloc(two.nx * two.ny, sizeof(float), &two.buffer[i]));
+        if (two.array[i]->dtype != QB_F32) QB__TRY(qb__alloc(two.nx * two.ny, sizeof(float), &two.buffer[i]));
         QB__TRY(check_finite(&two, i));
     }
     QB__TRY(qb__alloc(qb__ssim_scratch(two.nx), sizeof *scratch, &scratch));

@@ -26,15 +26,15 @@ enum { COLUMNS = 256, ROWS = 64, FEW = 32, VIEWS = 360, SIDE = 256, CUBE = 128 }
 static const double pi = 3.14159265358979, sure = 0.1; /* seconds of a job */
 
 typedef struct machine {
-    qb_env env;            /* without words */
+    qb_env env; /* without words */
     cJSON *rates;
     unsigned short *count; /* [VIEWS][ROWS][COLUMNS] */
     unsigned short *flat;  /* [CUBE][CUBE], or [ROWS][COLUMNS] */
     double angle[VIEWS];
-    void *result;          /* of any of the jobs */
+    void *result;                /* of any of the jobs */
     size_t views, rows, columns; /* of the job at hand, evenly over half a turn */
-    double updates;        /* its views times its voxels */
-    qb_geometry geometry;  /* of a cone */
+    double updates;              /* its views times its voxels */
+    qb_geometry geometry;        /* of a cone */
 } machine;
 
 /* ---- the scan ---- */
@@ -59,7 +59,10 @@ static void fill(machine *m) {
 }
 
 static qb_tensor tensor(void *data, qb_dtype dtype, size_t a, size_t b, size_t c) {
-    return (qb_tensor){.data = data, .memory = QB_MEMORY_CPU, .ndim = 3, .dtype = dtype,
+    return (qb_tensor){.data = data,
+                       .memory = QB_MEMORY_CPU,
+                       .ndim = 3,
+                       .dtype = dtype,
                        .shape = {(int64_t)a, (int64_t)b, (int64_t)c}};
 }
 
@@ -84,7 +87,7 @@ typedef struct trial {
     const qb_param *params;
     size_t views, most;                 /* to begin with, at most */
     size_t rows, columns, slices, side; /* of the detector and of the result */
-    const char *const (*option)[2]; /* of the method, ended by NULL */
+    const char *const (*option)[2];     /* of the method, ended by NULL */
     qb_dtype dtype;
     qb_status (*plan)(machine *m, qb_scan *scan, void *options, const qb_output_options *output, qb_job **job);
     void (*learn)(machine *m, const cJSON *plan, const cJSON *report);
@@ -320,7 +323,8 @@ qb_status qb_machine_measure(const char *const *paths, size_t count, const qb_en
     for (size_t i = 0; i < count && status == QB_OK; i++)
         if (measure_storage(paths[i], env) != QB_OK) qb__log(env, QB_LOG_DEBUG, "%s", qb_detail());
     if (status != QB_OK && status != QB_CANCELLED) {
-        qb__warn(env, "this machine cannot be measured (%s): plans use listed rates" QB__CODE("machine-unmeasured"), qb_detail());
+        qb__warn(env, "this machine cannot be measured (%s): plans use listed rates" QB__CODE("machine-unmeasured"),
+                 qb_detail());
         return QB_OK;
     }
     if (status == QB_OK && first) qb__info(env, "it took %.1f s; kept in %s", qb__now() - from, qb__tuning_path());

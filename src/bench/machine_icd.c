@@ -32,9 +32,13 @@ typedef struct descending {
 
 static qb_status make(descending *d) {
     const qb_grid grid = {{SIDE, SIDE, d->slices}, {1, 1, 1}, {0, 0, 0}};
-    const qb__icd_size size = {.views = d->views, .columns = SIDE, .pixels = qb__icd_pixels(SIDE, SIDE, RADIUS), .taps = 3};
-    const qb__question question = {.operation = QB__ICD, .problem = &size, .slices = d->slices,
-                                   .interp = QB_INTERP_LINEAR, .accuracy = QB_ACCURACY_HIGH};
+    const qb__icd_size size = {
+        .views = d->views, .columns = SIDE, .pixels = qb__icd_pixels(SIDE, SIDE, RADIUS), .taps = 3};
+    const qb__question question = {.operation = QB__ICD,
+                                   .problem = &size,
+                                   .slices = d->slices,
+                                   .interp = QB_INTERP_LINEAR,
+                                   .accuracy = QB_ACCURACY_HIGH};
     double angles[MANY];
     qb__choice choice;
     qb_status status;
@@ -50,7 +54,9 @@ static qb_status make(descending *d) {
     QB__TRY(qb__alloc(d->views * d->slices * SIDE, sizeof *d->lines, &d->lines));
     for (size_t i = 0; i < d->views * d->slices * SIDE; i++) d->lines[i] = (float)(1 + little * sin((double)i));
     d->settings = (qb__icd_settings){.prior = {1.2, 2, 1, little / SIDE, 1 / 6.828, 0.7071 / 6.828, 0},
-                                     .sigma_y = little, .radius = RADIUS, .equits = TURNS};
+                                     .sigma_y = little,
+                                     .radius = RADIUS,
+                                     .equits = TURNS};
 out:
     return status;
 }
@@ -66,7 +72,8 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     descending *d = self;
     (void)stack;
     const double now = qb__now_process();
-    const bool usual = !d->settings.supervoxels || d->equits > 0; /* the first goes through all, those after it choose */
+    const bool usual =
+        !d->settings.supervoxels || d->equits > 0; /* the first goes through all, those after it choose */
     if (usual) d->turn_cpu = fmin(d->turn_cpu, (now - d->since) / (trace->equits - d->equits));
     d->since = now;
     d->equits = trace->equits;
@@ -103,7 +110,8 @@ static qb_status run(descending *d, size_t views, qb_mbir_matrix kind, qb__icd_w
     d->settings.supervoxels = single;
     if (single) d->settings.equits = PARTS;
     if (status == QB_OK) status = descend(d, kind);
-    *entries = (double)(views * (single ? qb__round_up(d->matrix.shadows.taps, 4) : d->matrix.shadows.taps)) * (double)qb__icd_pixels(SIDE, SIDE, RADIUS);
+    *entries = (double)(views * (single ? qb__round_up(d->matrix.shadows.taps, 4) : d->matrix.shadows.taps)) *
+               (double)qb__icd_pixels(SIDE, SIDE, RADIUS);
     unmake(d);
     d->matrix = (qb__system_matrix){0};
     d->geometry = (qb_geometry){0};
@@ -132,7 +140,9 @@ static qb_status measure(descending *d, cJSON *rates) {
     static const struct {
         qb_mbir_matrix kind;
         const char *rate;
-    } kinds[] = {{QB_MATRIX_FLY, QB__RATE_ICD_FLY}, {QB_MATRIX_BYTES, QB__RATE_ICD_BYTES}, {QB_MATRIX_FLOATS, QB__RATE_ICD_FLOATS}};
+    } kinds[] = {{QB_MATRIX_FLY, QB__RATE_ICD_FLY},
+                 {QB_MATRIX_BYTES, QB__RATE_ICD_BYTES},
+                 {QB_MATRIX_FLOATS, QB__RATE_ICD_FLOATS}};
     const double groups = (double)(d->slices / QB__ICD_LANES), voxels = (double)qb__icd_pixels(SIDE, SIDE, RADIUS);
     double few, many, fly = 0, priors = 0;
     qb_status status;
@@ -163,7 +173,8 @@ qb_status qb__machine_icd(cJSON *rates, const qb_env *env) {
     if (status != QB_OK) return status;
     d.slices = (size_t)(QB__ICD_LANES * qb__pool_threads(d.pool));
     status = measure(&d, rates);
-    for (int i = 0; i < TIMES && status == QB_OK; i++) status = measure_single(&d, rates); /* short: the fastest counts */
+    for (int i = 0; i < TIMES && status == QB_OK; i++)
+        status = measure_single(&d, rates); /* short: the fastest counts */
     qb__pool_destroy(d.pool);
     return status;
 }

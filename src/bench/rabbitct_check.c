@@ -21,8 +21,7 @@ static qb__bp_cone_problem one_view(const qb__rabbitct *set, size_t size, double
 }
 
 static double at_corner(const double *row, int which, double edge) {
-    return row[0] * (which & 1 ? edge : 0) + row[1] * (which & 2 ? edge : 0) +
-           row[2] * (which & 4 ? edge : 0) + row[3];
+    return row[0] * (which & 1 ? edge : 0) + row[1] * (which & 2 ? edge : 0) + row[2] * (which & 4 ? edge : 0) + row[3];
 }
 
 /* Does the cube's shadow meet the detector, as far as its corners tell? */
@@ -35,8 +34,7 @@ static bool sees(const qb__rabbitct *set, const double matrix[12], double edge) 
             low[k] = fmin(low[k], at), high[k] = fmax(high[k], at);
         }
     }
-    return high[0] > -1 && low[0] < (double)set->columns && high[1] > -1 &&
-           low[1] < (double)set->rows;
+    return high[0] > -1 && low[0] < (double)set->columns && high[1] > -1 && low[1] < (double)set->rows;
 }
 
 qb_status qb__rabbitct_check_matrices(const qb__rabbitct *set, size_t size) {
@@ -49,18 +47,15 @@ qb_status qb__rabbitct_check_matrices(const qb__rabbitct *set, size_t size) {
         const qb__bp_cone_problem one = one_view(set, size, matrix);
         const double w = qb__bp_cone_nearest(&one);
         if (!(w > 0))
-            return qb__fail(
-                QB_BAD_INPUT,
-                "%s: in view %zu a corner of the cube has w = %g, not positive: the source lies "
-                "in or behind the cube",
-                set->path, v, w);
+            return qb__fail(QB_BAD_INPUT,
+                            "%s: in view %zu a corner of the cube has w = %g, not positive: the source lies "
+                            "in or behind the cube",
+                            set->path, v, w);
         seen += sees(set, matrix[0], (double)size - 1);
     }
     if (seen > 0) return QB_OK;
-    return qb__fail(
-        QB_BAD_INPUT,
-        "%s: none of the %zu views sees the cube: its shadow misses the %zu x %zu pixels",
-        set->path, set->views, set->columns, set->rows);
+    return qb__fail(QB_BAD_INPUT, "%s: none of the %zu views sees the cube: its shadow misses the %zu x %zu pixels",
+                    set->path, set->views, set->columns, set->rows);
 }
 
 qb_status qb__rabbitct_check_size(const qb_numbers *given, size_t *size) {
@@ -97,8 +92,8 @@ void qb__rabbitct_draw_samples(size_t size, qb__rabbitct_sample *samples) {
     for (size_t i = 0; i < SAMPLES; i++) samples[i].sum = 0;
 }
 
-void qb__rabbitct_add_samples(const qb__rabbitct *set, size_t size, const double world[12],
-                              const float *image, qb__rabbitct_sample *samples) {
+void qb__rabbitct_add_samples(const qb__rabbitct *set, size_t size, const double world[12], const float *image,
+                              qb__rabbitct_sample *samples) {
     double matrix[1][12];
     qb__rabbitct_matrix(world, size, matrix[0]);
     const qb__bp_cone_problem one = one_view(set, size, matrix);
@@ -116,12 +111,10 @@ static void count_error(const qb__rabbitct *set, double got, double want, qb__ra
 }
 
 qb__rabbitct_quality qb__rabbitct_measure(const qb__rabbitct *set, size_t size, const float *volume,
-                                          const uint16_t *reference,
-                                          const qb__rabbitct_sample *samples) {
+                                          const uint16_t *reference, const qb__rabbitct_sample *samples) {
     qb__rabbitct_quality q = {0};
     double error2 = 0, norm2 = 0;
-    for (size_t i = 0; reference && i < size * size * size; i++)
-        count_error(set, (double)volume[i], reference[i], &q);
+    for (size_t i = 0; reference && i < size * size * size; i++) count_error(set, (double)volume[i], reference[i], &q);
     for (size_t i = 0; i < SAMPLES; i++) {
         const size_t *at = samples[i].at;
         const double want = samples[i].sum;

@@ -24,8 +24,8 @@ typedef struct qb__rabbitct_sample {
 } qb__rabbitct_sample;
 
 void qb__rabbitct_draw_samples(size_t size, qb__rabbitct_sample *samples);
-void qb__rabbitct_add_samples(const qb__rabbitct *set, size_t size, const double world[12],
-                              const float *image, qb__rabbitct_sample *samples);
+void qb__rabbitct_add_samples(const qb__rabbitct *set, size_t size, const double world[12], const float *image,
+                              qb__rabbitct_sample *samples);
 
 typedef struct qb__rabbitct_quality {
     double rmse, largest; /* HU, as the benchmark counts them */
@@ -35,7 +35,6 @@ typedef struct qb__rabbitct_quality {
 
 /* Against the reference, or the samples when it is NULL. */
 qb__rabbitct_quality qb__rabbitct_measure(const qb__rabbitct *set, size_t size, const float *volume,
-                                          const uint16_t *reference,
-                                          const qb__rabbitct_sample *samples);
+                                          const uint16_t *reference, const qb__rabbitct_sample *samples);
 
 #endif

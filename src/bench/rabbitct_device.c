@@ -18,13 +18,13 @@ struct qb__rabbitct_device {
     const qb__bp_cone_device_variant *variant;
     qb__bp_cone_plan *plan;
     qb__queue *up, *work;
-    float *images[SLOTS];     /* [GROUP][rows][columns], page-locked: one slot is filled while the other's is added */
-    qb__memory *rows[SLOTS];  /* the same there */
+    float *images[SLOTS];    /* [GROUP][rows][columns], page-locked: one slot is filled while the other's is added */
+    qb__memory *rows[SLOTS]; /* the same there */
     qb__memory *packed, *out;
-    size_t pixels, bytes;     /* of an image */
-    size_t slot, waiting;     /* views of the slot that are there, not yet added */
-    bool more;                /* `out` holds sums */
-    const float *given;       /* the volume that has all of them already; NULL = none */
+    size_t pixels, bytes; /* of an image */
+    size_t slot, waiting; /* views of the slot that are there, not yet added */
+    bool more;            /* `out` holds sums */
+    const float *given;   /* the volume that has all of them already; NULL = none */
     qb__pool *pool;
     const float *from; /* what copy_task copies */
     float *to;
@@ -75,21 +75,24 @@ qb_status qb__rabbitct_device_create(const qb__rabbitct_setup *setup, qb__rabbit
     *device = NULL;
     qb_status status = qb__alloc(1, sizeof *d, &d);
     if (status != QB_OK) return status;
-    *d = (qb__rabbitct_device){.problem = {.views = GROUP, .columns = setup->columns, .rows = setup->rows, .nx = n, .ny = n, .nz = n},
-                               .pixels = setup->columns * setup->rows,
-                               .bytes = setup->columns * setup->rows * sizeof(float)};
+    *d = (qb__rabbitct_device){
+        .problem = {.views = GROUP, .columns = setup->columns, .rows = setup->rows, .nx = n, .ny = n, .nz = n},
+        .pixels = setup->columns * setup->rows,
+        .bytes = setup->columns * setup->rows * sizeof(float)};
     lay_down_matrices(d);
     QB__TRY(qb__device_open(setup->device, &d->device));
     QB__TRY(choose(d, setup, &choice));
-    QB__TRY(d->variant->set_matrices ? QB_OK : qb__fail(QB_UNSUPPORTED, "kernel %s needs all matrices before the first view",
-                                                        choice.variant->id));
+    QB__TRY(d->variant->set_matrices
+                ? QB_OK
+                : qb__fail(QB_UNSUPPORTED, "kernel %s needs all matrices before the first view", choice.variant->id));
     QB__TRY(qb__pool_create(setup->threads, &d->pool));
     status = allocate(d, choice.values);
     if (status == QB_NO_MEMORY)
-        status = qb__fail(QB_NO_MEMORY,
-                          "%s: %zu^3 voxels and two groups of %d images do not fit its memory, or the host's page-locked: "
-                          "take a smaller cube, or the CPU",
-                          setup->device, n, GROUP);
+        status =
+            qb__fail(QB_NO_MEMORY,
+                     "%s: %zu^3 voxels and two groups of %d images do not fit its memory, or the host's page-locked: "
+                     "take a smaller cube, or the CPU",
+                     setup->device, n, GROUP);
     if (status == QB_OK) *device = d;
 out:
     if (status != QB_OK) qb__rabbitct_device_destroy(d);
@@ -121,8 +124,8 @@ static qb_status add_waiting(qb__rabbitct_device *d) {
     QB__TRY(qb__queue_finish(d->up));
     QB__TRY(qb__queue_finish(d->work));
     QB__TRY(d->variant->set_matrices(d->plan, d->work, d->waiting, (const double(*)[12])d->matrix));
-    QB__TRY(d->variant->pack(d->plan, d->work, d->rows[d->slot], 0, d->pixels, d->problem.columns, 0, d->waiting, window,
-                             d->packed));
+    QB__TRY(d->variant->pack(d->plan, d->work, d->rows[d->slot], 0, d->pixels, d->problem.columns, 0, d->waiting,
+                             window, d->packed));
     QB__TRY(d->variant->run(d->plan, d->work, d->packed, 0, d->waiting, window, 0, d->problem.nz, d->out, 0, d->more));
     d->more = true;
     d->slot = (d->slot + 1) % SLOTS;
@@ -151,8 +154,7 @@ qb_status qb__rabbitct_device_add(qb__rabbitct_device *d, const double matrix[12
 qb_status qb__rabbitct_device_flush(qb__rabbitct_device *d, float *volume) {
     if (d->given == volume) return QB_OK;
     qb_status status = add_waiting(d);
-    if (status == QB_OK && d->more)
-        status = qb__memory_download(d->work, d->out, 0, volume, qb__memory_bytes(d->out));
+    if (status == QB_OK && d->more) status = qb__memory_download(d->work, d->out, 0, volume, qb__memory_bytes(d->out));
     status = qb__queue_finish_after(d->work, status);
     if (status == QB_OK) d->given = volume;
     return status;

@@ -33,9 +33,7 @@ struct qb__rabbitct_engine {
     qb__rabbitct_device *device; /* computes; NULL = the CPU, with all of the above but problem and matrix */
 };
 
-static qb__bp_cone_window whole(const qb__rabbitct_engine *e) {
-    return (qb__bp_cone_window){0, e->problem.rows};
-}
+static qb__bp_cone_window whole(const qb__rabbitct_engine *e) { return (qb__bp_cone_window){0, e->problem.rows}; }
 
 /* Any matrices may come; only bp_cone_matrix takes them all. */
 static qb_status choose(const qb__rabbitct_setup *setup, const qb__bp_cone_problem *problem,
@@ -63,22 +61,19 @@ static qb_status allocate(qb__rabbitct_engine *e, int threads) {
     e->view_bytes = e->variant->view_bytes(&e->problem, whole(e));
     e->scratch_bytes = e->variant->scratch_bytes(&e->problem);
     status = qb__alloc(GROUP, e->view_bytes, &e->packed);
-    if (status == QB_OK)
-        status = qb__alloc((size_t)qb__pool_threads(e->pool), e->scratch_bytes, &e->scratch);
+    if (status == QB_OK) status = qb__alloc((size_t)qb__pool_threads(e->pool), e->scratch_bytes, &e->scratch);
     /* Pages are made now, not in the first timed call. */
     if (status == QB_OK) memset(e->packed, 0, GROUP * e->view_bytes);
     return status;
 }
 
-qb_status qb__rabbitct_engine_create(const qb__rabbitct_setup *setup,
-                                     qb__rabbitct_engine **engine) {
+qb_status qb__rabbitct_engine_create(const qb__rabbitct_setup *setup, qb__rabbitct_engine **engine) {
     const size_t n = setup->size;
     qb__rabbitct_engine *e;
     *engine = NULL;
     if (n == 0 || setup->columns == 0 || setup->rows == 0 || !(setup->voxel > 0))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "%zu^3 voxels of %g mm, %zu x %zu pixels: none may be zero", n,
-                        setup->voxel, setup->columns, setup->rows);
+        return qb__fail(QB_BAD_ARGUMENT, "%zu^3 voxels of %g mm, %zu x %zu pixels: none may be zero", n, setup->voxel,
+                        setup->columns, setup->rows);
     qb_status status = qb__alloc(1, sizeof *e, &e);
     if (status != QB_OK) return status;
     e->problem = (qb__bp_cone_problem){.views = GROUP,
@@ -135,17 +130,16 @@ static void largest_task(void *context, size_t task, int worker) {
     (void)worker;
     qb__rabbitct_engine *e = context;
     const size_t part = task % e->parts, pixels = e->problem.rows * e->problem.columns;
-    e->largest_of_part[task] = largest_of(e->incoming[task / e->parts].image,
-                                          pixels * part / e->parts, pixels * (part + 1) / e->parts);
+    e->largest_of_part[task] =
+        largest_of(e->incoming[task / e->parts].image, pixels * part / e->parts, pixels * (part + 1) / e->parts);
 }
 
 static void pack_task(void *context, size_t task, int worker) {
     (void)worker;
     qb__rabbitct_engine *e = context;
     const size_t slot = e->waiting + task / e->parts;
-    e->variant->pack_part(&e->problem, slot, whole(e), e->incoming[task / e->parts].image,
-                          e->problem.columns, e->packed + slot * e->view_bytes, task % e->parts,
-                          e->parts);
+    e->variant->pack_part(&e->problem, slot, whole(e), e->incoming[task / e->parts].image, e->problem.columns,
+                          e->packed + slot * e->view_bytes, task % e->parts, e->parts);
 }
 
 /* A view that comes alone is cut into parts for all threads. */
@@ -156,8 +150,7 @@ static void pack_views(qb__rabbitct_engine *e, size_t views) {
     for (size_t i = 0; i < views; i++) {
         e->largest[e->waiting + i] = 0;
         for (size_t k = 0; k < e->parts; k++)
-            e->largest[e->waiting + i] =
-                fmaxf(e->largest[e->waiting + i], e->largest_of_part[i * e->parts + k]);
+            e->largest[e->waiting + i] = fmaxf(e->largest[e->waiting + i], e->largest_of_part[i * e->parts + k]);
     }
     qb__pool_for(e->pool, views * e->parts, pack_task, e);
 }
@@ -173,8 +166,8 @@ static void brick_task(void *context, size_t task, int worker) {
     }
     const qb__bp_cone_brick brick = {at[0], end[0], at[1], end[1], at[2], end[2]};
     const size_t n = e->problem.nx;
-    e->variant->run(&e->problem, 0, e->waiting, e->packed, whole(e), brick, e->volume, n * n, n,
-                    true, e->scratch + (size_t)worker * e->scratch_bytes);
+    e->variant->run(&e->problem, 0, e->waiting, e->packed, whole(e), brick, e->volume, n * n, n, true,
+                    e->scratch + (size_t)worker * e->scratch_bytes);
 }
 
 qb_status qb__rabbitct_engine_begin(qb__rabbitct_engine *e) {
@@ -218,15 +211,14 @@ static qb_status add_on_device(qb__rabbitct_engine *e, const qb__rabbitct_input 
     return status;
 }
 
-qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *e, const qb__rabbitct_input *views,
-                                  size_t count, float *volume) {
+qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *e, const qb__rabbitct_input *views, size_t count,
+                                  float *volume) {
     if (e->device) return add_on_device(e, views, count);
     while (count > 0) {
         size_t n = 0;
         qb_status status = QB_OK;
         while (n < count && e->waiting + n < GROUP && status == QB_OK) {
-            qb__rabbitct_to_indices(views[n].matrix, e->voxel, e->origin,
-                                    e->matrix[e->waiting + n]);
+            qb__rabbitct_to_indices(views[n].matrix, e->voxel, e->origin, e->matrix[e->waiting + n]);
             status = check(e, e->waiting + n, e->seen + n);
             n += status == QB_OK;
         }
@@ -246,7 +238,9 @@ const qb__variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *e) {
     return e->device ? qb__rabbitct_device_kernel(e->device) : &e->variant->head;
 }
 
-const char *qb__rabbitct_engine_device(const qb__rabbitct_engine *e) { return e->device ? qb__rabbitct_device_name(e->device) : NULL; }
+const char *qb__rabbitct_engine_device(const qb__rabbitct_engine *e) {
+    return e->device ? qb__rabbitct_device_name(e->device) : NULL;
+}
 
 int qb__rabbitct_engine_threads(const qb__rabbitct_engine *e) {
     return e->device ? qb__rabbitct_device_threads(e->device) : qb__pool_threads(e->pool);

@@ -28,8 +28,8 @@ qb_status qb__rabbitct_engine_begin(qb__rabbitct_engine *engine);
  * what they add may still be missing until the flush. QB_BAD_INPUT, with the number, when a matrix
  * puts the source into or before the cube; nothing of that call's views from it on is added then. What is
  * on a device begins at zero, whatever volume held, and overwrites it in the flush. */
-qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *engine, const qb__rabbitct_input *views,
-                                  size_t count, float *volume);
+qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *engine, const qb__rabbitct_input *views, size_t count,
+                                  float *volume);
 qb_status qb__rabbitct_engine_flush(qb__rabbitct_engine *engine, float *volume);
 
 const qb__variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *engine);

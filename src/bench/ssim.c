@@ -5,14 +5,11 @@
 
 enum { WINDOW = 7, SUMS = 5 }; /* a, b, aa, bb, ab */
 
-size_t qb__ssim_scratch(size_t nx) {
-    return SUMS * nx;
-}
+size_t qb__ssim_scratch(size_t nx) { return SUMS * nx; }
 
 /* Over `height` rows, the sums of every column. Anew for each row of windows: no error builds up.
  */
-static void sum_columns(const float *a, const float *b, size_t nx, size_t height, double level,
-                        double *sums) {
+static void sum_columns(const float *a, const float *b, size_t nx, size_t height, double level, double *sums) {
     memset(sums, 0, SUMS * nx * sizeof *sums);
     for (size_t y = 0; y < height; y++) {
         for (size_t x = 0; x < nx; x++) {
@@ -40,8 +37,8 @@ static double similarity(const double sum[SUMS], double pixels, double range, do
     return below > 0 ? above / below : above == below;
 }
 
-double qb__ssim_sum(const float *a, const float *b, size_t nx, size_t ny, double range,
-                    double level, double *scratch, size_t *windows) {
+double qb__ssim_sum(const float *a, const float *b, size_t nx, size_t ny, double range, double level, double *scratch,
+                    size_t *windows) {
     size_t width = nx < WINDOW ? nx : WINDOW, height = ny < WINDOW ? ny : WINDOW;
     double total = 0, pixels = (double)(width * height);
     for (size_t y = 0; y + height <= ny; y++) {

@@ -10,7 +10,7 @@
  * scikit-image calls its defaults. `level` is subtracted while squaring so that little cancels:
  * something near the data's mean. scratch: qb__ssim_scratch(nx) doubles. */
 size_t qb__ssim_scratch(size_t nx);
-double qb__ssim_sum(const float *a, const float *b, size_t nx, size_t ny, double range,
-                    double level, double *scratch, size_t *windows);
+double qb__ssim_sum(const float *a, const float *b, size_t nx, size_t ny, double range, double level, double *scratch,
+                    size_t *windows);
 
 #endif

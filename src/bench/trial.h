@@ -16,7 +16,7 @@ typedef struct qb__trial_sizes {
 } qb__trial_sizes;
 
 typedef struct qb__trial_result {
-    double seconds;      /* median of a back-projection, by the device's own clock; of the thread's time on the CPU */
+    double seconds; /* median of a back-projection, by the device's own clock; of the thread's time on the CPU */
     double fastest;
     double pack_seconds; /* of all views, into the layout of the kernel */
     double rel_l2;       /* against the double-precision oracle, at voxels all over */
@@ -29,7 +29,8 @@ typedef struct qb__trial_result {
 bool qb__trial_can(qb__operation operation, bool on_device);
 /* device NULL: the CPU, where one thread works on a part of the grid. QB_NO_MEMORY when the problem does not fit, the
  * device must outlive the trial. */
-qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb__trial_sizes *sizes, qb__trial **trial);
+qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb__trial_sizes *sizes,
+                           qb__trial **trial);
 void qb__trial_destroy(qb__trial *trial); /* NULL-safe */
 /* What a planner would be asked about it, accuracy and interpolation left open. */
 qb__question qb__trial_question(const qb__trial *trial);
@@ -52,8 +53,7 @@ typedef qb_status qb__slice_rows(void *context, unsigned slice, float *rows);
 /* The error of a volume on the device, `out` [slice][y][x], relative to the double-precision oracle at
  * pixels all over its first, middle and last slice. */
 qb_status qb__parallel_error(qb__queue *queue, const qb__memory *out, const struct qb__bp_parallel_problem *problem,
-                             qb_interp interp, unsigned slices, qb__slice_rows *rows_of, void *context,
-                             double *rel_l2);
+                             qb_interp interp, unsigned slices, qb__slice_rows *rows_of, void *context, double *rel_l2);
 /* The matrices of a full circle of views, for a problem whose other sizes are set: a detector that
  * takes in the grid, the source at twice its larger side. */
 qb_status qb__cone_circle(const struct qb__bp_cone_problem *problem, double (*matrix)[12]);

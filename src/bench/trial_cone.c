@@ -93,8 +93,8 @@ static void close_attempt(qb__trial *trial) {
 static qb_status pack(qb__trial *trial) {
     device_trial *t = (device_trial *)trial;
     const qb__bp_cone_problem *p = &t->cone.problem;
-    return variant_of(t)->pack(t->plan, trial->queue, t->cone.base.rows, 0, image(t), p->columns, 0, block(t) / t->turns,
-                               (qb__bp_cone_window){0, p->rows}, trial->packed);
+    return variant_of(t)->pack(t->plan, trial->queue, t->cone.base.rows, 0, image(t), p->columns, 0,
+                               block(t) / t->turns, (qb__bp_cone_window){0, p->rows}, trial->packed);
 }
 
 static qb_status pass(qb__trial *trial) {
@@ -118,15 +118,13 @@ static qb_status error_of(qb__trial *trial, double *rel_l2) {
     qb_status status = qb__alloc(slice(t), sizeof *one, &one);
     for (size_t i = 0; status == QB_OK && i < SLICES; i++) {
         const size_t z = i * (p->nz - 1) / (SLICES - 1);
-        status = qb__memory_download(trial->queue, trial->out, z * slice(t) * sizeof *one, one,
-                                     slice(t) * sizeof *one);
+        status = qb__memory_download(trial->queue, trial->out, z * slice(t) * sizeof *one, one, slice(t) * sizeof *one);
         if (status == QB_OK) status = qb__queue_finish(trial->queue);
         for (size_t n = 0; status == QB_OK && n < SAMPLES; n++) {
             const size_t x = (n * 7919 + i) % p->nx, y = (n * 104729 + 31 * i) % p->ny;
             double want = 0;
             for (size_t v = 0; v < p->views; v++)
-                want += qb__bp_cone_reference(p, v, image_of(t, place_in_block(t, v, t->turns)), p->columns, x, y,
-                                              z);
+                want += qb__bp_cone_reference(p, v, image_of(t, place_in_block(t, v, t->turns)), p->columns, x, y, z);
             const double d = (double)one[y * p->nx + x] - want;
             error += d * d;
             norm += want * want;

@@ -20,8 +20,7 @@ qb_status qb__cone_circle(const qb__bp_cone_problem *p, double (*matrix)[12]) {
     QB__TRY(qb__alloc(p->views, sizeof *angles, &angles));
     QB__TRY(qb__alloc(p->views, sizeof *matrices, &matrices));
     for (size_t v = 0; v < p->views; v++) angles[v] = 2 * M_PI * (double)v / (double)p->views;
-    QB__TRY(qb_geometry_cone(p->views, angles, p->rows, p->columns, pixel, pixel, sod, sdd, 0, 0,
-                             &geometry));
+    QB__TRY(qb_geometry_cone(p->views, angles, p->rows, p->columns, pixel, pixel, sod, sdd, 0, 0, &geometry));
     QB__TRY(qb__matrices_on_grid(&geometry, &grid, matrices));
     for (size_t v = 0; v < p->views; v++) memcpy(matrix[v], matrices[v].m, sizeof matrix[v]);
 out:
@@ -34,8 +33,12 @@ out:
 qb_status qb__cone_trial_make(qb__cone_trial *t, const qb__trial_sizes *sizes) {
     qb_status status;
     t->base.all = 1;
-    t->problem = (qb__bp_cone_problem){.views = sizes->views, .columns = sizes->columns, .rows = sizes->rows,
-                                       .nx = sizes->nx, .ny = sizes->ny, .nz = sizes->nz};
+    t->problem = (qb__bp_cone_problem){.views = sizes->views,
+                                       .columns = sizes->columns,
+                                       .rows = sizes->rows,
+                                       .nx = sizes->nx,
+                                       .ny = sizes->ny,
+                                       .nz = sizes->nz};
     QB__TRY(qb__alloc(sizes->views, sizeof *t->matrix, &t->matrix));
     QB__TRY(qb__alloc(sizes->views, sizeof *t->largest, &t->largest));
     t->problem.matrix = (const double(*)[12])t->matrix;

@@ -31,8 +31,12 @@ static qb_status make(qb__trial *trial, const qb__trial_sizes *s) {
     qb_status status;
     trial->all = 1;
     t->grid = (qb_grid){.n = {s->nx, s->ny, s->nz}, .voxel = {1, 1, 1}};
-    t->problem = (qb__joseph_problem){.views = s->views, .rows = s->rows, .columns = s->columns, .planes = qb__larger(s->nx, s->ny),
-                                      .geometry = &t->geometry, .grid = &t->grid};
+    t->problem = (qb__joseph_problem){.views = s->views,
+                                      .rows = s->rows,
+                                      .columns = s->columns,
+                                      .planes = qb__larger(s->nx, s->ny),
+                                      .geometry = &t->geometry,
+                                      .grid = &t->grid};
     QB__TRY(qb__project_circle(s, &t->geometry));
     QB__TRY(qb__alloc(voxels(t), sizeof *t->volume, &t->volume));
     qb__noise(t->volume, voxels(t), 20262);
@@ -57,7 +61,8 @@ static qb_status open_attempt(qb__trial *trial, qb__trial_result *result) {
     qb_status status;
     result->block = t->problem.views;
     result->packed_bytes = qb__joseph_block_bytes(&t->problem, t->problem.views);
-    QB__TRY(qb__joseph_plan_create(trial->device, &t->problem, (qb__joseph_most){nz, t->problem.views}, trial->values, &t->plan));
+    QB__TRY(qb__joseph_plan_create(trial->device, &t->problem, (qb__joseph_most){nz, t->problem.views}, trial->values,
+                                   &t->plan));
     QB__TRY(qb__memory_create(trial->device, lines, &t->from));
     QB__TRY(qb__memory_create(trial->device, lines, &t->back));
     QB__TRY(qb__memory_fill(trial->queue, t->from, 0, 0, lines));
@@ -97,7 +102,8 @@ static qb_status pass(qb__trial *trial) {
     qb_status status = QB_OK;
     if (t->part != QB__TRIAL_ADJOINT) status = forward(t);
     if (status == QB_OK && t->part != QB__TRIAL_FORWARD)
-        status = qb__joseph_adjoint(t->plan, trial->queue, trial->packed, 0, t->problem.views, t->back, 0, t->grid.n[2], false);
+        status = qb__joseph_adjoint(t->plan, trial->queue, trial->packed, 0, t->problem.views, t->back, 0, t->grid.n[2],
+                                    false);
     return status;
 }
 

@@ -11,9 +11,8 @@
 #include "kernels/bp_parallel/bp_parallel_device.h"
 
 enum {
-    NOISE_VIEWS =
-        64,       /* distinct ones: view v shows noise v % 64, so that large problems start fast */
-    SAMPLES = 96, /* pixels checked in each of up to three slices */
+    NOISE_VIEWS = 64, /* distinct ones: view v shows noise v % 64, so that large problems start fast */
+    SAMPLES = 96,     /* pixels checked in each of up to three slices */
 };
 
 typedef struct parallel_trial {
@@ -55,8 +54,8 @@ static qb_status make(qb__trial *trial, const qb__trial_sizes *sizes) {
     parallel_trial *t = (parallel_trial *)trial;
     qb_status status;
     t->base.all = (unsigned)sizes->nz;
-    t->problem = (qb__bp_parallel_problem){
-        .views = sizes->views, .columns = sizes->columns, .nx = sizes->nx, .ny = sizes->ny};
+    t->problem =
+        (qb__bp_parallel_problem){.views = sizes->views, .columns = sizes->columns, .nx = sizes->nx, .ny = sizes->ny};
     QB__TRY(qb__half_turn(&t->problem, &t->coefficients));
     QB__TRY(make_noise(t));
     QB__TRY(qb__memory_create(trial->device, sizes->nx * sizes->ny * t->base.all * sizeof(float), &trial->out));
@@ -93,8 +92,8 @@ static qb_status pack(qb__trial *trial) {
     size_t columns = t->problem.columns, block = noise_views(t);
     for (size_t v = 0; v < t->problem.views; v += block) {
         size_t end = v + block < t->problem.views ? v + block : t->problem.views;
-        qb_status status = variant_of(t)->pack(t->plan, trial->queue, trial->rows, 0, trial->all * columns, columns,
-                                               v, end, trial->slices, trial->packed);
+        qb_status status = variant_of(t)->pack(t->plan, trial->queue, trial->rows, 0, trial->all * columns, columns, v,
+                                               end, trial->slices, trial->packed);
         if (status != QB_OK) return status;
     }
     return QB_OK;
@@ -136,8 +135,7 @@ const qb__trial_kind qb__trial_parallel = {.operation = QB__BP_PARALLEL,
 /* ---- against the oracle ---- */
 
 qb_status qb__parallel_error(qb__queue *queue, const qb__memory *out, const qb__bp_parallel_problem *of,
-                             qb_interp interp, unsigned count, qb__slice_rows *rows_of, void *context,
-                             double *rel_l2) {
+                             qb_interp interp, unsigned count, qb__slice_rows *rows_of, void *context, double *rel_l2) {
     const size_t nx = of->nx, ny = of->ny, columns = of->columns;
     float *rows = NULL, *image = NULL;
     double error = 0, norm = 0;
@@ -147,8 +145,7 @@ qb_status qb__parallel_error(qb__queue *queue, const qb__memory *out, const qb__
     for (unsigned i = 0; i < 3 && i < count; i++) {
         unsigned slice = i == 0 ? 0 : i == 1 ? count - 1 : count / 2;
         QB__TRY(rows_of(context, slice, rows));
-        QB__TRY(qb__memory_download(queue, out, nx * ny * slice * sizeof *image, image,
-                                    nx * ny * sizeof *image));
+        QB__TRY(qb__memory_download(queue, out, nx * ny * slice * sizeof *image, image, nx * ny * sizeof *image));
         QB__TRY(qb__queue_finish(queue));
         for (size_t n = 0; n < SAMPLES; n++) {
             size_t x = n * (nx - 1) / (SAMPLES - 1);

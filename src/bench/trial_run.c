@@ -9,7 +9,8 @@
 enum { REPEAT_MAX = 64 };
 
 static const qb__trial_kind *kind_of(qb__operation operation, bool on_device) {
-    static const qb__trial_kind *const kinds[] = {&qb__trial_parallel, &qb__trial_cone, &qb__trial_cone_cpu, &qb__trial_joseph};
+    static const qb__trial_kind *const kinds[] = {&qb__trial_parallel, &qb__trial_cone, &qb__trial_cone_cpu,
+                                                  &qb__trial_joseph};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i]->operation == operation && kinds[i]->on_device == on_device) return kinds[i];
     return NULL;
@@ -22,8 +23,9 @@ qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb
     const qb__trial_kind *kind = kind_of(operation, device);
     qb__trial *t;
     *trial = NULL;
-    if (!kind) return qb__fail(QB_UNSUPPORTED, "there are no trials of %s kernels %s", qb__operation_of(operation)->whose,
-                               device ? "on devices" : "on the CPU");
+    if (!kind)
+        return qb__fail(QB_UNSUPPORTED, "there are no trials of %s kernels %s", qb__operation_of(operation)->whose,
+                        device ? "on devices" : "on the CPU");
     qb_status status = qb__alloc(1, kind->bytes, &t);
     if (status != QB_OK) return status;
     t->kind = kind;

@@ -22,11 +22,12 @@ const qb_param qb_tune_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_tune_options, geometry), NULL, "parallel", "parallel|cone",
      QB_BEAM_PARALLEL, 0, "whose kernels; the CPU's are measured of a cone beam", 0},
     {"kernel", QB_PARAM_TEXT, offsetof(qb_tune_options, kernel), "TEXT", NULL, NULL, 0, 0,
-     "only kernels whose id contains TEXT, and what the planner would take instead, once; project_joseph: those of projection and its adjoint", 0},
-    {"seconds", QB_PARAM_DOUBLE, offsetof(qb_tune_options, seconds), "S", "60", NULL, 0.1, 86400,
-     "time to spend", 0},
-    {"size", QB_PARAM_NUMBERS, offsetof(qb_tune_options, size), "NX[,NY,NZ]", "1024,1024,64", NULL,
-     1, 16384, "voxels of the problem: NZ slices at a time", 0},
+     "only kernels whose id contains TEXT, and what the planner would take instead, once; project_joseph: those of "
+     "projection and its adjoint",
+     0},
+    {"seconds", QB_PARAM_DOUBLE, offsetof(qb_tune_options, seconds), "S", "60", NULL, 0.1, 86400, "time to spend", 0},
+    {"size", QB_PARAM_NUMBERS, offsetof(qb_tune_options, size), "NX[,NY,NZ]", "1024,1024,64", NULL, 1, 16384,
+     "voxels of the problem: NZ slices at a time", 0},
     {"views", QB_PARAM_INT, offsetof(qb_tune_options, views), "N", "1024", NULL, 1, 100000,
      "projections of the problem", 0},
     QB_PARAMS_END(qb_tune_options, geometry),
@@ -51,9 +52,7 @@ static const variant *candidate(const tuner *t, size_t i) {
     return qb__variant_at(q->operation, q->device, i);
 }
 
-static bool is_wanted(const tuner *t, const variant *row) {
-    return !t->text || strstr(row->id, t->text) != NULL;
-}
+static bool is_wanted(const tuner *t, const variant *row) { return !t->text || strstr(row->id, t->text) != NULL; }
 
 static cJSON *new_row(const tuner *t) {
     cJSON *row = cJSON_CreateObject();
@@ -79,8 +78,7 @@ static void add_unreached(const tuner *t) {
         cJSON *entry = new_row(t);
         cJSON_AddStringToObject(entry, "kernel", row->id);
         const char *why = qb__tune_refusal(&t->place, row, &start);
-        cJSON_AddStringToObject(entry, "not_run",
-                                why ? why : "the time was over: give more --seconds");
+        cJSON_AddStringToObject(entry, "not_run", why ? why : "the time was over: give more --seconds");
     }
 }
 
@@ -89,8 +87,7 @@ static void add_unreached(const tuner *t) {
  * where only some kernels are tuned, those that it would take instead are measured too, or a slower
  * kernel would win by being known. */
 
-static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy accuracy,
-                                bool *measured) {
+static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy accuracy, bool *measured) {
     qb__question question = t->place.question;
     qb__choice choice;
     *measured = false;
@@ -208,11 +205,10 @@ out:
 
 /* What it tunes is told to who asked for something else. */
 static qb_status no_device(bool named) {
-    return qb__fail(
-        QB_NO_DEVICE,
-        "%s: qb tune measures the kernels of CUDA and OpenCL devices, and the CPU's of a cone beam "
-        "(--geometry cone); a device is named by --device cuda or opencl, and qb devices lists them",
-        named ? "--device cpu" : "there is no GPU to tune");
+    return qb__fail(QB_NO_DEVICE,
+                    "%s: qb tune measures the kernels of CUDA and OpenCL devices, and the CPU's of a cone beam "
+                    "(--geometry cone); a device is named by --device cuda or opencl, and qb devices lists them",
+                    named ? "--device cpu" : "there is no GPU to tune");
 }
 
 /* What a job pays besides its kernels; a program takes what those took that were compiled now. */

@@ -75,18 +75,16 @@ static qb_status keep(const search *s, cJSON *row) {
     cJSON_AddNumberToObject(row, "ratio_to_start", s->best.giga_updates / s->first);
     char name[QB__TUNING_NAME];
     const qb__question *q = &place->question;
-    qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), s->variant->id,
-                          q->slices, qb__columns_of(q->operation, q->problem)};
+    qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), s->variant->id, q->slices,
+                          qb__columns_of(q->operation, q->problem)};
     return qb__tuning_store(&key, &s->best, place->env);
 }
 
-const char *qb__tune_refusal(const qb__tune_place *place, const qb__variant *variant,
-                             qb__choice *start) {
+const char *qb__tune_refusal(const qb__tune_place *place, const qb__variant *variant, qb__choice *start) {
     return qb__estimate(variant, &place->question, start);
 }
 
-qb_status qb__tune_variant(const qb__tune_place *place, const qb__variant *variant, double deadline,
-                           cJSON *row) {
+qb_status qb__tune_variant(const qb__tune_place *place, const qb__variant *variant, double deadline, cJSON *row) {
     search s = {.place = place, .variant = variant, .deadline = deadline};
     qb__choice start;
     const char *why = qb__tune_refusal(place, variant, &start);

@@ -21,7 +21,7 @@
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"
 
-#define ROW(name, meta, initial, help)                                                             \
+#define ROW(name, meta, initial, help)                                                                                 \
     { #name, QB_PARAM_TEXT, offsetof(qb_center_options, name), meta, initial, NULL, 0, 0, help, 0 }
 
 const qb_param qb_center_params[] = {
@@ -29,8 +29,7 @@ const qb_param qb_center_params[] = {
         "how to look: views half a turn apart, by their edges or, of full turns, by the values "
         "where "
         "they overlap; sharpness of trial slices; centre of mass; or all"),
-    ROW(search, "A:B", NULL,
-        "columns between which the axis is looked for; default: the whole width"),
+    ROW(search, "A:B", NULL, "columns between which the axis is looked for; default: the whole width"),
     ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
     {"tilt", QB_PARAM_DOUBLE, offsetof(qb_center_options, tilt), "DEGREES", NULL, NULL, -45, 45,
      "by how much the detector is known to be turned in its plane: the axis is looked for between its rows", 0},
@@ -60,8 +59,7 @@ static qb_status choose_method(const char *text, choice *c) {
     c->all = !text || strcmp(text, "auto") == 0;
     for (int i = 0; i < FINDERS; i++) c->ask[i] = c->all || strcmp(text, finders[i]) == 0;
     if (c->all || qb__center_names_method(text)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, " QB__CENTER_FINDERS(", "),
-                    text);
+    return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, " QB__CENTER_FINDERS(", "), text);
 }
 
 static qb_status choose_search(const char *text, size_t columns, choice *c) {
@@ -97,8 +95,7 @@ static qb__center_rows middle_of(const choice *c, const qb__center_rows *rows) {
 
 static bool one_sided(const qb__center_rows *rows, const qb__center_answer *overlap) {
     const double SURE = 0.5;
-    return overlap->confidence > SURE &&
-           qb__half_fan_of(rows->columns, overlap->column, overlap->column).used;
+    return overlap->confidence > SURE && qb__half_fan_of(rows->columns, overlap->column, overlap->column).used;
 }
 
 static qb_status ask_sharpness(const qb__center_rows *rows, qb__center_answer *answer) {
@@ -108,8 +105,7 @@ static qb_status ask_sharpness(const qb__center_rows *rows, qb__center_answer *a
     return status;
 }
 
-static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_result *result,
-                     double *each) {
+static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_result *result, double *each) {
     const qb__center_rows middle = middle_of(c, rows);
     qb__center_answer answer[FINDERS];
     bool asked[FINDERS];
@@ -121,9 +117,7 @@ static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_res
         asked[i] = c->ask[i];
     }
     if (asked[REGISTRATION]) QB__TRY(qb__center_registration(rows, &answer[REGISTRATION], each));
-    if (asked[OVERLAP])
-        QB__TRY(
-            qb__center_overlap(rows, answer[REGISTRATION].column, &answer[OVERLAP], &agrees));
+    if (asked[OVERLAP]) QB__TRY(qb__center_overlap(rows, answer[REGISTRATION].column, &answer[OVERLAP], &agrees));
     /* The opposites of a fan's rays are half a turn and twice their fan angle away: over a whole turn that cancels, over less it does not. */
     if (c->short_fan) answer[REGISTRATION].confidence *= HALF;
     /* Edges that meet other edges' mirror images: the values there do not agree. */
@@ -147,16 +141,15 @@ static qb_status conclude(const qb_scan_info *info, const qb__level *level, qb_c
                         "middle, --center middle; a sweep, qb fbp --center A:B:STEP, shows which is right",
                         info->path);
     result->column = qb__level_back(level, result->column);
-    for (int i = 0; i < result->count; i++)
-        result->method[i].column = qb__level_back(level, result->method[i].column);
+    for (int i = 0; i < result->count; i++) result->method[i].column = qb__level_back(level, result->method[i].column);
     return QB_OK;
 }
 
 static qb_status check(const qb_scan_info *info) {
     if (!info->angles) return qb__scan_lacks_angles(info);
     if (info->views < 2 || info->rows == 0 || info->columns < 16)
-        return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few for an axis",
-                        info->path, info->views, info->rows, info->columns);
+        return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few for an axis", info->path,
+                        info->views, info->rows, info->columns);
     return QB_OK;
 }
 
@@ -165,12 +158,16 @@ static qb_status judge_beam(const qb_scan_info *info, const qb_env *env, choice 
     const qb_status status = qb__turns_fully(info->views, info->angles, &full, NULL);
     if (status != QB_OK || info->beam != QB_BEAM_CONE) return status;
     c->short_fan = !full;
-    qb__warn(env, "%s is a cone-beam scan: the axis is found as for parallel rays, which holds near the middle row only" QB__CODE("center-cone"), info->path);
+    qb__warn(
+        env,
+        "%s is a cone-beam scan: the axis is found as for parallel rays, which holds near the middle row only" QB__CODE(
+            "center-cone"),
+        info->path);
     return QB_OK;
 }
 
-static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given,
-                      const qb_env *env, qb_center_result *result) {
+static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given, const qb_env *env,
+                      qb_center_result *result) {
     qb_center_options options;
     qb_prep_options steps;
     *result = (qb_center_result){.column = NAN, .tilt = NAN};
@@ -189,8 +186,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     QB__TRY(choose_method(options.method, &c));
     QB__TRY(judge_beam(info, env, &c));
     QB__TRY(choose_search(options.search, info->columns, &c));
-    if (options.tilt != 0)
-        QB__TRY(qb__level_turned(options.tilt / DEGREES, info->columns, info->rows, &level));
+    if (options.tilt != 0) QB__TRY(qb__level_turned(options.tilt / DEGREES, info->columns, info->rows, &level));
     QB__TRY(qb__center_choose(options.rows, info, &c.at));
     qb__center_fit(&c.at, info, env);
     QB__TRY(qb__center_check_room(&c.at, info, env));

@@ -37,13 +37,11 @@ typedef struct qb__center_answer {
 /* In place, row by row: columns that are far noisier than their neighbours (dead, hot) are bridged,
  * and what stays put over all views and is narrow (a faulty column's gain: a ring) is taken out,
  * lest it be registered with itself. */
-qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t columns,
-                           qb__pool *pool);
+qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t columns, qb__pool *pool);
 
 /* Views half a turn apart are mirror images about the axis. `each`, when not NULL, receives every
  * row's own column (NAN where it cannot say): a tilted axis shows there. */
-qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer,
-                                  double *each);
+qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer, double *each);
 /* Of a full turn: where a view and the mirrored opposite one overlap, their values agree, however
  * narrow the strip. NAN for less than a turn. *other_agrees, when not NULL: how well they do with the
  * axis at the column `other`, of how well at the answer; NAN when `other` or the answer is. */
@@ -57,8 +55,7 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
 
 /* Whether qb_center_options.method may be `text`. */
 /* The finders' names, in the order of qb_center_result.method. */
-#define QB__CENTER_FINDERS(between)                                                                \
-    "registration" between "overlap" between "sharpness" between "mass"
+#define QB__CENTER_FINDERS(between) "registration" between "overlap" between "sharpness" between "mass"
 bool qb__center_names_method(const char *text);
 
 /* The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
@@ -119,6 +116,7 @@ typedef struct qb__center_leaning {
 
 /* From each chosen row's own column (NAN: none), at the tilt that is known: result->tilt in degrees, NAN where they
  * show none, and a warning of a lean that nobody took out. result->column is there already. */
-qb_status qb__center_tilt(const qb__center_leaning *leaning, const double *each, double known, qb_center_result *result);
+qb_status qb__center_tilt(const qb__center_leaning *leaning, const double *each, double known,
+                          qb_center_result *result);
 
 #endif

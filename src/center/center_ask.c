@@ -9,7 +9,9 @@
 #include "base/status.h"
 #include "center/center.h"
 
-static bool is_within(const qb_scan_info *info) { return info->center >= 0 && info->center <= (double)info->columns - 1; }
+static bool is_within(const qb_scan_info *info) {
+    return info->center >= 0 && info->center <= (double)info->columns - 1;
+}
 
 const char *qb__center_usual(const char *text, const qb_scan_info *info) {
     return text ? text : info->center_holds && is_within(info) ? "stated" : "auto";
@@ -20,7 +22,11 @@ void qb__center_tell(const char *text, const qb_scan_info *info, const qb_env *e
     if (is_within(info))
         qb__info(env, "axis at column %.6g, as %s states it (--center auto looks for it)", info->center, info->path);
     else
-        qb__warn(env, "%s states an axis at column %.6g, outside its columns 0 to %zu: it is not used, --center auto is" QB__CODE("axis-outside"), info->path, info->center, info->columns - 1);
+        qb__warn(
+            env,
+            "%s states an axis at column %.6g, outside its columns 0 to %zu: it is not used, --center auto is" QB__CODE(
+                "axis-outside"),
+            info->path, info->center, info->columns - 1);
 }
 
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center) {
@@ -28,8 +34,10 @@ qb_status qb__center_named(const char *text, const qb_scan_info *info, double *c
     *center = strcmp(text, "middle") == 0 ? last / 2 : NAN;
     if (strcmp(text, "stated") != 0) return QB_OK;
     if (!is_within(info))
-        return qb__fail(QB_BAD_INPUT, "--center stated: %s does not state where the axis is, from 0 to %g; give --center auto or a column",
-                        info->path, last);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "--center stated: %s does not state where the axis is, from 0 to %g; give --center auto or a column",
+            info->path, last);
     *center = info->center;
     return QB_OK;
 }
@@ -43,7 +51,8 @@ qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *c
     *center = qb__strtod(text, &stop);
     if (stop == text || *stop)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "--center %s is neither a column nor one of auto, middle, stated, " QB__CENTER_FINDERS(", "), text);
+                        "--center %s is neither a column nor one of auto, middle, stated, " QB__CENTER_FINDERS(", "),
+                        text);
     if (*center >= 0 && *center <= last) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
 }

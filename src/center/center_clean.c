@@ -60,8 +60,7 @@ static void bridge(float *sinogram, size_t views, size_t columns, const bool *ba
 
 /* A column is bad when it departs from the mean of its neighbours by far more, over all views, than
  * columns around it do. A bad column spoils its neighbours' measure too: only peaks count. */
-static void bridge_bad_columns(float *sinogram, size_t views, size_t columns, double *departure,
-                               bool *bad) {
+static void bridge_bad_columns(float *sinogram, size_t views, size_t columns, double *departure, bool *bad) {
     const double FAR = 4;
     memset(departure, 0, columns * sizeof *departure);
     for (size_t v = 0; v < views; v++) {
@@ -76,8 +75,7 @@ static void bridge_bad_columns(float *sinogram, size_t views, size_t columns, do
     bool any = false;
     for (size_t k = 0; k < columns; k++) {
         double usual = running_median(departure, columns, k, 8);
-        bool peak = departure[k] >= departure[k ? k - 1 : 0] &&
-                    departure[k] >= departure[k + 1 < columns ? k + 1 : k];
+        bool peak = departure[k] >= departure[k ? k - 1 : 0] && departure[k] >= departure[k + 1 < columns ? k + 1 : k];
         bad[k] = peak && departure[k] > FAR * FAR * usual;
         any |= bad[k];
     }
@@ -115,8 +113,7 @@ static void clean_row(void *context, size_t row, int worker) {
     remove_rings(sinogram, job->views, job->columns, scratch);
 }
 
-qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t columns,
-                           qb__pool *pool) {
+qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t columns, qb__pool *pool) {
     struct clean_job job = {.sinograms = sinograms, .views = views, .columns = columns};
     qb_status status = qb__alloc(rows * columns, 2 * sizeof(double), &job.scratch);
     if (status == QB_OK) status = qb__alloc(rows * columns, sizeof(bool), &job.bad);

@@ -10,9 +10,7 @@
 
 /* The centre of mass errs by a pixel with the slightest background: it may back another finder, but
  * counts little in the place and cannot outvote one. */
-static bool is_mass(const qb_center_method *m) {
-    return strcmp(m->name, "mass") == 0;
-}
+static bool is_mass(const qb_center_method *m) { return strcmp(m->name, "mass") == 0; }
 static bool agree(const qb_center_method *a, const qb_center_method *b) {
     double tolerance = is_mass(a) || is_mass(b) ? 2 : 1;
     return a == b || fabs(a->column - b->column) <= tolerance;
@@ -56,8 +54,8 @@ static void warn_of_dissent(qb_center_result *result) {
     for (int i = 0; i < result->count && at < room; i++) {
         const qb_center_method *m = &result->method[i];
         if (vote(result, i) <= 0) continue;
-        at += (size_t)snprintf(result->warning + at, room - at, "%s%s says column %.2f (%.2f)",
-                               at ? ", " : "", m->name, m->column, m->confidence);
+        at += (size_t)snprintf(result->warning + at, room - at, "%s%s says column %.2f (%.2f)", at ? ", " : "", m->name,
+                               m->column, m->confidence);
     }
     strcpy(result->warning + strlen(result->warning), advice);
 }
@@ -99,7 +97,8 @@ void qb__center_combine(qb_center_result *result) {
         warn_of_dissent(result);
     } else if (result->confidence < DOUBT) {
         snprintf(result->warning, sizeof result->warning,
-                 "the axis is uncertain: column %.2f with confidence %.2f; look at a sweep, qb fbp --center A:B:STEP" QB__CODE("center-doubt"),
+                 "the axis is uncertain: column %.2f with confidence %.2f; look at a sweep, qb fbp --center "
+                 "A:B:STEP" QB__CODE("center-doubt"),
                  result->column, result->confidence);
     }
 }

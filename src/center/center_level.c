@@ -11,9 +11,9 @@ struct qb__leveler {
     qb__pool *pool;
     qb__leveled leveled;
     qb__resampler *resampler;
-    char **scratch;          /* [thread] */
-    qb__prep_counts *counts; /* [thread] dropped: the volume's rows are counted when it is made */
-    char *raw;               /* a block of views */
+    char **scratch;             /* [thread] */
+    qb__prep_counts *counts;    /* [thread] dropped: the volume's rows are counted when it is made */
+    char *raw;                  /* a block of views */
     size_t block, first, bytes; /* views; the first; bytes a view */
     size_t row;
     float *sinogram;
@@ -35,8 +35,7 @@ qb_status qb__leveler_create(qb_scan *scan, const qb__prepare *prepare, const qb
     QB__TRY(qb__alloc(l->block, l->bytes, &l->raw));
     QB__TRY(qb__alloc(threads, sizeof *l->counts, &l->counts));
     QB__TRY(qb__alloc(threads, sizeof *l->scratch, &l->scratch));
-    for (size_t i = 0; i < threads; i++)
-        QB__TRY(qb__alloc(qb__leveled_scratch(&l->leveled, 1), 1, &l->scratch[i]));
+    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__leveled_scratch(&l->leveled, 1), 1, &l->scratch[i]));
 out:
     if (status != QB_OK) {
         qb__leveler_destroy(l);

@@ -68,8 +68,7 @@ static int fit(const double *y, const double *angles, size_t n, double *constant
     return 1;
 }
 
-static qb__center_answer row_answer(const qb__center_rows *rows, const float *sinogram,
-                                    moments *m) {
+static qb__center_answer row_answer(const qb__center_rows *rows, const float *sinogram, moments *m) {
     const qb__center_answer unknown = {NAN, 0};
     size_t views = rows->views;
     m->top = 0;
@@ -84,8 +83,8 @@ static qb__center_answer row_answer(const qb__center_rows *rows, const float *si
     spread = sqrt(spread / (double)views) / mass;
     double constant, error;
     if (!fit(m->first, rows->angles, views, &constant, &error)) return unknown;
-    double confidence = 0.7 * (1 - qb__center_ramp(edge, 0, 0.06)) *
-                        (1 - qb__center_ramp(spread, 0, 0.06)) * (1 - qb__center_ramp(error, 0, 1));
+    double confidence = 0.7 * (1 - qb__center_ramp(edge, 0, 0.06)) * (1 - qb__center_ramp(spread, 0, 0.06)) *
+                        (1 - qb__center_ramp(error, 0, 1));
     double column = constant + ((double)rows->columns - 1) / 2;
     if (!(column >= rows->low && column <= rows->high)) return unknown;
     return (qb__center_answer){column, confidence};
@@ -99,8 +98,7 @@ qb_status qb__center_mass(const qb__center_rows *rows, qb__center_answer *answer
     moments m = {block, block + rows->views, block + 2 * rows->views, block + 3 * rows->views, 0};
     double sum = 0, weight = 0, best = 0;
     for (size_t r = 0; r < rows->rows; r++) {
-        qb__center_answer one =
-            row_answer(rows, rows->sinograms + r * rows->views * rows->columns, &m);
+        qb__center_answer one = row_answer(rows, rows->sinograms + r * rows->views * rows->columns, &m);
         if (!(one.confidence > 0)) continue;
         sum += one.confidence * one.column;
         weight += one.confidence;

@@ -22,12 +22,11 @@ typedef struct search {
     const qb__center_rows *rows;
     const qb__center_pairs *pairs;
     const float *still; /* [row][columns] to be taken off; NULL: nothing */
-    size_t bin, width; /* width = columns / bin */
-    ptrdiff_t first;   /* m of the first lag, in bins */
+    size_t bin, width;  /* width = columns / bin */
+    ptrdiff_t first;    /* m of the first lag, in bins */
     size_t lags, groups, row;
-    ptrdiff_t
-        longest; /* strips are cut to this, lest what they gain or lose at their ends tilt R */
-    float *line; /* [place][width], of the row at hand */
+    ptrdiff_t longest;      /* strips are cut to this, lest what they gain or lose at their ends tilt R */
+    float *line;            /* [place][width], of the row at hand */
     double *sum, *square;   /* [place][width + 1], running */
     float *mirrored;        /* [worker][width] */
     float *binned;          /* [width], of `still` */
@@ -52,8 +51,8 @@ static void line_task(void *context, size_t place, int worker) {
     size_t w = s->width, columns = s->rows->columns;
     float *line = s->line + place * w;
     double *sum = s->sum + place * (w + 1), *square = s->square + place * (w + 1), mean = 0;
-    qb__center_bin(s->rows->sinograms + (s->row * s->rows->views + s->pairs->view[place]) * columns,
-                   columns, s->bin, line);
+    qb__center_bin(s->rows->sinograms + (s->row * s->rows->views + s->pairs->view[place]) * columns, columns, s->bin,
+                   line);
     for (size_t k = 0; k < w; k++) line[k] -= s->binned[k], mean += (double)line[k] / (double)w;
     sum[0] = square[0] = 0;
     for (size_t k = 0; k < w; k++) {
@@ -90,8 +89,7 @@ static ptrdiff_t length_of(const search *s, size_t lag) {
 }
 
 /* A pair's part for all lags. */
-static void correlate(const search *s, const qb__center_pair *pair, float *mirrored, double *cross,
-                      double *spread) {
+static void correlate(const search *s, const qb__center_pair *pair, float *mirrored, double *cross, double *spread) {
     size_t w = s->width;
     const float *a = s->line + pair->i * w, *b = s->line + pair->j * w;
     const double *sa = s->sum + pair->i * (w + 1), *sb = s->sum + pair->j * (w + 1);
@@ -113,8 +111,7 @@ static void group_task(void *context, size_t group, int worker) {
     search *s = context;
     size_t count = s->pairs->count, at = group * s->lags;
     for (size_t p = group * count / s->groups; p < (group + 1) * count / s->groups; p++)
-        correlate(s, &s->pairs->pair[p], s->mirrored + (size_t)worker * s->width, s->cross + at,
-                  s->spread + at);
+        correlate(s, &s->pairs->pair[p], s->mirrored + (size_t)worker * s->width, s->cross + at, s->spread + at);
 }
 
 /* What is looked at: these rows, from the first one on so many, less what stands still. */
@@ -286,8 +283,8 @@ out:
 }
 
 /* Less what stands still, which stripes are; where little else is left, as of a disc about the axis, as a whole. */
-static qb_status find_both(const qb__center_rows *rows, const qb__center_pairs *pairs, double other, qb__center_answer *answer,
-                           double *other_agrees) {
+static qb_status find_both(const qb__center_rows *rows, const qb__center_pairs *pairs, double other,
+                           qb__center_answer *answer, double *other_agrees) {
     const double SURE = 0.9, GOOD = 0.1, BAD = 0.4; /* GOOD, BAD: columns */
     float *still;
     double agrees = NAN;
@@ -300,7 +297,8 @@ static qb_status find_both(const qb__center_rows *rows, const qb__center_pairs *
         return status;
     }
     status = find(&all, other, &whole, &agrees);
-    if (status == QB_OK && !isnan(whole.column)) whole.confidence *= 1 - qb__center_ramp(qb__center_uneven(rows, still, whole.column), GOOD, BAD);
+    if (status == QB_OK && !isnan(whole.column))
+        whole.confidence *= 1 - qb__center_ramp(qb__center_uneven(rows, still, whole.column), GOOD, BAD);
     qb__free(still);
     if (status == QB_OK && whole.confidence > answer->confidence) {
         *answer = whole;
@@ -315,8 +313,7 @@ qb_status qb__center_overlap(const qb__center_rows *rows, double other, qb__cent
     if (other_agrees) *other_agrees = NAN;
     if (rows->columns < 16) return QB_OK;
     qb__center_pairs pairs;
-    qb_status status =
-        qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
+    qb_status status = qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
     if (status == QB_OK && pairs.count && !pairs.one_sided && pairs.opposed > 0.5)
         status = find_both(rows, &pairs, other, answer, other_agrees);
     qb__center_pairs_clear(&pairs);

@@ -12,9 +12,7 @@ enum { MAX_BRACKETED = 360 };
 /* Columns by which the object's rim moves over the distance that is extrapolated from. */
 static const double RIM_MOVES = 1;
 
-static double wrap(double angle) {
-    return angle - 2 * pi * floor(angle / (2 * pi) + 0.5);
-}
+static double wrap(double angle) { return angle - 2 * pi * floor(angle / (2 * pi) + 0.5); }
 
 /* The median distance between neighbouring directions. */
 static double usual_step(const qb__direction *list, size_t n, double *scratch) {
@@ -42,8 +40,7 @@ static double gap_to(const qb__direction *list, size_t n, size_t s, size_t k) {
 }
 
 /* Two pairs whose weights, summing to 1, put the mean gap at none. */
-static size_t blend(const qb__direction *list, size_t n, size_t s, size_t j, size_t k,
-                    qb__center_pair *pair) {
+static size_t blend(const qb__direction *list, size_t n, size_t s, size_t j, size_t k, qb__center_pair *pair) {
     double near = gap_to(list, n, s, j), far = gap_to(list, n, s, k);
     pair[0] = (qb__center_pair){list[s].view, list[j % n].view, far / (far - near)};
     pair[1] = (qb__center_pair){list[s].view, list[k % n].view, near / (near - far)};
@@ -51,8 +48,7 @@ static size_t blend(const qb__direction *list, size_t n, size_t s, size_t j, siz
 }
 
 /* The opposite of list[s] coincides with a view or lies between two: how many pairs that makes. */
-static size_t interpolate(const qb__direction *list, size_t n, size_t s, double step,
-                          qb__center_pair *pair) {
+static size_t interpolate(const qb__direction *list, size_t n, size_t s, double step, qb__center_pair *pair) {
     double target = list[s].angle + pi;
     if (target >= 2 * pi) target -= 2 * pi;
     size_t after = first_past(list, n, target - 1e-9) % n, before = after + n - 1;
@@ -67,8 +63,7 @@ static size_t interpolate(const qb__direction *list, size_t n, size_t s, double 
 
 /* The opposite of list[s] lies before the first or past the last of a range of views, by up to
  * `step`: extrapolate from the range's end and a view `step` further in. */
-static size_t extrapolate(const qb__direction *list, size_t n, size_t s, double step,
-                          qb__center_pair *pair) {
+static size_t extrapolate(const qb__direction *list, size_t n, size_t s, double step, qb__center_pair *pair) {
     double target = list[s].angle + pi;
     if (target >= 2 * pi) target -= 2 * pi;
     size_t after = first_past(list, n, target) % n, before = after + n - 1;
@@ -90,8 +85,7 @@ static size_t extrapolate(const qb__direction *list, size_t n, size_t s, double 
 }
 
 /* Of views in the first half turn, which is enough: how many have an opposite. */
-static size_t find_bracketed(const qb__direction *list, size_t n, double step,
-                             qb__center_pairs *pairs) {
+static size_t find_bracketed(const qb__direction *list, size_t n, double step, qb__center_pairs *pairs) {
     size_t half = first_past(list, n, pi), stride = half / MAX_BRACKETED + 1, views = 0, looked = 0;
     pairs->count = 0;
     for (size_t s = 0; s < half; s += stride, looked++) {
@@ -103,8 +97,7 @@ static size_t find_bracketed(const qb__direction *list, size_t n, double step,
     return views;
 }
 
-static size_t find_extrapolated(const qb__direction *list, size_t n, double step,
-                                qb__center_pair *pair) {
+static size_t find_extrapolated(const qb__direction *list, size_t n, double step, qb__center_pair *pair) {
     size_t count = 0;
     for (size_t s = 0; s < n; s++) {
         size_t found = interpolate(list, n, s, step, pair + count);
@@ -150,8 +143,7 @@ static qb_status renumber(qb__center_pairs *pairs, size_t views) {
     return status;
 }
 
-qb_status qb__center_pairs_find(const double *angles, size_t views, double radius,
-                                qb__center_pairs *pairs) {
+qb_status qb__center_pairs_find(const double *angles, size_t views, double radius, qb__center_pairs *pairs) {
     *pairs = (qb__center_pairs){0};
     if (views < 4) return QB_OK;
     qb__direction *list = NULL;

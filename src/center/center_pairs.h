@@ -28,8 +28,7 @@ typedef struct qb__center_pairs {
  * view at one end lies just past the other end and is extrapolated, with a negative weight, from
  * two views there; they are so far apart that the rim of the object, `radius` columns from the
  * axis, moves by a column or more. count is 0 when nothing comes close to opposite. */
-qb_status qb__center_pairs_find(const double *angles, size_t views, double radius,
-                                qb__center_pairs *pairs);
+qb_status qb__center_pairs_find(const double *angles, size_t views, double radius, qb__center_pairs *pairs);
 void qb__center_pairs_clear(qb__center_pairs *pairs);
 
 #endif

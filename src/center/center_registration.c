@@ -92,8 +92,7 @@ static double dot(const float *a, const float *b, size_t n) {
 }
 
 /* Add a pair's products and norms for all lags. */
-static void correlate(const level *at, const qb__center_pair *pair, float *mirrored,
-                      double *product, double *norm) {
+static void correlate(const level *at, const qb__center_pair *pair, float *mirrored, double *product, double *norm) {
     size_t w = at->width;
     const float *a = at->band + pair->i * w, *b = at->band + pair->j * w;
     const double *ea = at->energy + pair->i * (w + 1), *eb = at->energy + pair->j * (w + 1);
@@ -114,8 +113,8 @@ static void group_task(void *context, size_t group, int worker) {
     level *at = context;
     size_t count = at->pairs->count, place = (at->row * at->groups + group) * at->lags;
     for (size_t p = group * count / at->groups; p < (group + 1) * count / at->groups; p++) {
-        correlate(at, &at->pairs->pair[p], at->scratch + (size_t)worker * 2 * at->width,
-                  at->product + place, at->norm + place);
+        correlate(at, &at->pairs->pair[p], at->scratch + (size_t)worker * 2 * at->width, at->product + place,
+                  at->norm + place);
     }
 }
 
@@ -246,8 +245,7 @@ static qb_status search(const qb__center_rows *rows, const qb__center_pairs *pai
     QB__TRY(qb__alloc(at.lags + 1, 2 * sizeof *curve, &curve));
     peak found = find_peak(&at, curve);
     double confidence = qb__center_ramp(found.height - found.second, 0.05, 0.45) *
-                        qb__center_ramp(found.height / found.chance, 2, 4) *
-                        (pairs->one_sided ? 0.8 : 0.98);
+                        qb__center_ramp(found.height / found.chance, 2, 4) * (pairs->one_sided ? 0.8 : 0.98);
     if (bin > 1 && found.height > 0) {
         double reach = 3 * (double)bin;
         level_clear(&at);
@@ -269,7 +267,8 @@ out:
 }
 
 /* Less what stands still, which stripes are, where both halves of a turn are there; as a whole where that does not say more. */
-static qb_status search_both(const qb__center_rows *rows, const qb__center_pairs *pairs, qb__center_answer *answer, double *each) {
+static qb_status search_both(const qb__center_rows *rows, const qb__center_pairs *pairs, qb__center_answer *answer,
+                             double *each) {
     const double SURE = 0.5;
     float *still = NULL;
     double other[QB__CENTER_ROWS];
@@ -288,14 +287,12 @@ static qb_status search_both(const qb__center_rows *rows, const qb__center_pairs
     return QB_OK;
 }
 
-qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer,
-                                  double *each) {
+qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer, double *each) {
     *answer = (qb__center_answer){NAN, 0};
     for (size_t r = 0; each && r < rows->rows; r++) each[r] = NAN;
     if (rows->columns < 16) return QB_OK;
     qb__center_pairs pairs;
-    qb_status status =
-        qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
+    qb_status status = qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
     if (status == QB_OK && pairs.count) status = search_both(rows, &pairs, answer, each);
     qb__center_pairs_clear(&pairs);
     return status;

@@ -42,7 +42,8 @@ static double rows_held(size_t rows, const qb_scan_info *info) {
 /* Rows are dropped, evenly, until all fits into half of what the process may take. */
 /* What the process holds besides. */
 static double held(const qb_scan_info *info, const qb_env *env) {
-    return (double)qb__held_bytes(&(qb__held){.threads = env && env->threads > 0 ? env->threads : qb__cpu_count(), .scan = info});
+    return (double)qb__held_bytes(
+        &(qb__held){.threads = env && env->threads > 0 ? env->threads : qb__cpu_count(), .scan = info});
 }
 
 static double room_for_rows(const qb_scan_info *info, const qb_env *env) {
@@ -52,7 +53,8 @@ static double room_for_rows(const qb_scan_info *info, const qb_env *env) {
 qb_status qb__center_check_room(const qb__center_chosen *c, const qb_scan_info *info, const qb_env *env) {
     const double need = rows_held(c->rows, info) * (double)info->views * (double)info->columns * sizeof(float);
     if (need <= room_for_rows(info, env)) return QB_OK;
-    return qb__fail_ram(env, (double)qb__memory_cap(env), held(info, env) + 2 * need, "to look for the axis in even one row needs");
+    return qb__fail_ram(env, (double)qb__memory_cap(env), held(info, env) + 2 * need,
+                        "to look for the axis in even one row needs");
 }
 
 void qb__center_fit(qb__center_chosen *c, const qb_scan_info *info, const qb_env *env) {
@@ -90,22 +92,23 @@ static void drop_empty_rows(float *sinograms, size_t size, qb__center_chosen *c)
 }
 
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
-                           const qb__level *level, qb__center_chosen *c, float *sinograms) {
+                          const qb__level *level, qb__center_chosen *c, float *sinograms) {
     const qb_scan_info *info = qb_scan_describe(scan);
     size_t size = info->views * info->columns, row0 = c->row[0], row1 = c->row[c->rows - 1] + 1;
     qb__prepare *prepare;
     qb__leveler *leveler = NULL;
     qb__prep_counts counts = {0};
     if (level->maps) qb__level_rows(level, row0, row1, QB__RESAMPLE_MARGIN, &row0, &row1);
-    qb_status status = qb__prepare_create(scan, prep, &(qb__prepared){.row0 = row0, .row1 = row1, .own0 = row0, .own1 = row1}, env, &prepare);
+    qb_status status = qb__prepare_create(
+        scan, prep, &(qb__prepared){.row0 = row0, .row1 = row1, .own0 = row0, .own1 = row1}, env, &prepare);
     if (status != QB_OK) return status;
     if (level->maps) QB__TRY(qb__leveler_create(scan, prepare, level, pool, &leveler));
     for (size_t r = 0; r < c->rows; r++) {
         QB__TRY(qb__check_cancel(env));
         qb__progress(env, "reading rows", r, c->rows);
-        QB__TRY(leveler ? qb__leveler_row(leveler, c->row[r], sinograms + r * size)
-                        : qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool,
-                                           sinograms + r * size, &counts));
+        QB__TRY(leveler
+                    ? qb__leveler_row(leveler, c->row[r], sinograms + r * size)
+                    : qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool, sinograms + r * size, &counts));
     }
     qb__progress(env, "reading rows", c->rows, c->rows);
     QB__TRY(qb__center_clean(sinograms, c->rows, info->views, info->columns, pool));

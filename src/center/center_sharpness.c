@@ -39,8 +39,7 @@ static double dip(const double *curve, size_t count, size_t at) {
 }
 
 /* The mean over the rows. */
-static void pool_rows(const double *entropy, size_t rows, size_t count, size_t picked,
-                      double *curve) {
+static void pool_rows(const double *entropy, size_t rows, size_t count, size_t picked, double *curve) {
     memset(curve, 0, count * sizeof *curve);
     for (size_t r = 0; r < rows; r++) {
         for (size_t i = 0; i < count; i++) curve[i] += entropy[r * count + i] / (double)picked;
@@ -59,8 +58,8 @@ static void sweep_clear(sweep *s) {
     *s = (sweep){0};
 }
 
-static qb_status sweep_run(const qb__center_rows *rows, qb__center_trial *trial, size_t picked,
-                           double low, double high, double step, sweep *s) {
+static qb_status sweep_run(const qb__center_rows *rows, qb__center_trial *trial, size_t picked, double low, double high,
+                           double step, sweep *s) {
     *s = (sweep){.count = (size_t)floor((high - low) / step + 1e-6) + 1};
     qb_status status;
     QB__TRY(qb__alloc(s->count, sizeof(double), &s->axes));
@@ -95,8 +94,7 @@ static found deepest_dip(const qb__center_rows *rows, const sweep *s, double bin
 }
 
 /* The rows in which the dip is deepest, as many as the work allows. */
-static void pick_rows(const sweep *s, const found *best, size_t rows, size_t most,
-                      unsigned char *pick) {
+static void pick_rows(const sweep *s, const found *best, size_t rows, size_t most, unsigned char *pick) {
     memset(pick, 0, rows);
     for (size_t n = 0; n < most && n < rows; n++) {
         size_t deepest = rows;
@@ -155,8 +153,8 @@ typedef struct place {
 } place;
 
 /* Around *at in steps of one column of this bin, then of a quarter. */
-static qb_status refine(const qb__center_rows *rows, const unsigned char *pick, size_t picked,
-                        size_t bin, double reach, bool full_turn, place *at) {
+static qb_status refine(const qb__center_rows *rows, const unsigned char *pick, size_t picked, size_t bin, double reach,
+                        bool full_turn, place *at) {
     qb__center_trial *trial;
     sweep s = {0};
     double step = (double)bin, half = 3 * step;
@@ -176,9 +174,7 @@ out:
     return status;
 }
 
-static size_t bin_for(size_t columns, size_t most) {
-    return (columns + most - 1) / most;
-}
+static size_t bin_for(size_t columns, size_t most) { return (columns + most - 1) / most; }
 
 /* How many rows the fine search can afford: some seconds of one core. */
 static size_t affordable(const qb__center_rows *rows, size_t bin) {
@@ -220,8 +216,7 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
     qb_status status;
     QB__TRY(qb__alloc(rows->rows, 1, &pick));
     QB__TRY(qb__center_trial_create(rows, NULL, coarse, 1, &trial));
-    QB__TRY(
-        sweep_run(rows, trial, rows->rows, rows->low - margin, rows->high + margin, bin / 2, &s));
+    QB__TRY(sweep_run(rows, trial, rows->rows, rows->low - margin, rows->high + margin, bin / 2, &s));
     qb__center_trial_destroy(trial);
     trial = NULL;
     found best = deepest_dip(rows, &s, bin);
@@ -233,8 +228,8 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
     QB__TRY(turns_fully(rows, &full_turn));
     QB__TRY(refine(rows, pick, most, fine, 3 * bin, full_turn, &at));
     answer->column = at.column;
-    answer->confidence = 0.95 * qb__center_ramp(best.depth - best.second, 0.02, 0.6) *
-                         (1 - best.second / best.depth) * qb__center_ramp(at.depth, 0, 0.2);
+    answer->confidence = 0.95 * qb__center_ramp(best.depth - best.second, 0.02, 0.6) * (1 - best.second / best.depth) *
+                         qb__center_ramp(at.depth, 0, 0.2);
 out:
     sweep_clear(&s);
     qb__free(pick);

@@ -44,8 +44,7 @@ static qb_status look(const qb__center_leaning *l, double tilt, size_t sets, dou
     for (size_t set = 0; status == QB_OK && set < sets && all.rows + chosen->rows <= QB__CENTER_ROWS; set++) {
         qb__center_chosen c = *chosen;
         qb__center_answer answer;
-        for (size_t r = 0; r < c.rows; r++)
-            c.row[r] = qb__smaller(c.row[r] + set * apart / sets, l->info->rows - 1);
+        for (size_t r = 0; r < c.rows; r++) c.row[r] = qb__smaller(c.row[r] + set * apart / sets, l->info->rows - 1);
         QB__TRY(qb__center_load(l->scan, l->steps, &hushed, l->rows->pool, &level, &c, (float *)l->rows->sinograms));
         qb__center_rows now = *l->rows;
         now.rows = c.rows;
@@ -61,7 +60,8 @@ out:
 
 /* What two-dimensional pictures show at a tilt that is nearly right: of rows of interest, and between them, each with
  * its two neighbours. */
-static qb_status look_closely(const qb__center_leaning *l, const qb__center_pairs *pairs, double tilt, double column, double *more) {
+static qb_status look_closely(const qb__center_leaning *l, const qb__center_pairs *pairs, double tilt, double column,
+                              double *more) {
     enum { PLACES = 12 };
     const qb__center_chosen *chosen = l->chosen;
     const size_t first = chosen->row[0], last = chosen->row[chosen->rows - 1], rows = l->info->rows;
@@ -75,8 +75,8 @@ static qb_status look_closely(const qb__center_leaning *l, const qb__center_pair
         qb__center_chosen c = {.rows = 3, .row = {row - 1, row, row + 1}};
         QB__TRY(qb__center_load(l->scan, l->steps, &hushed, l->rows->pool, &level, &c, (float *)l->rows->sinograms));
         if (c.rows < 3) continue; /* of next to nothing */
-        qb__center_turn_add(l->rows->sinograms, l->info->views, l->info->columns, pairs, qb__level_column(&level, column),
-                            (double)row - ((double)rows - 1) / 2, &turn);
+        qb__center_turn_add(l->rows->sinograms, l->info->views, l->info->columns, pairs,
+                            qb__level_column(&level, column), (double)row - ((double)rows - 1) / 2, &turn);
     }
     *more = qb__center_turn_angle(&turn) * DEGREES;
 out:
@@ -139,7 +139,8 @@ static void warn(const qb_scan_info *info, double known, qb_center_result *resul
     if (isnan(more) || result->warning[0]) return;
     if (fabs(more) / DEGREES * (double)info->rows < 1) return;
     snprintf(result->warning, sizeof result->warning,
-             "the axis leans by %.3f degrees: its column changes by %.2f over the %zu rows; give --tilt %.3f" QB__CODE("axis-leans"),
+             "the axis leans by %.3f degrees: its column changes by %.2f over the %zu rows; give --tilt %.3f" QB__CODE(
+                 "axis-leans"),
              -more, -tan(more / DEGREES) * (double)(info->rows - 1), info->rows, result->tilt);
 }
 

@@ -57,8 +57,7 @@ static qb_status group_views(qb__center_trial *t, double span) {
     qb__sort_directions(list, n);
     for (size_t first = 0, end; first < n; first = end) {
         double sum = 0;
-        for (end = first; end < n && (end == first || list[end].angle - list[first].angle < span);
-             end++) {
+        for (end = first; end < n && (end == first || list[end].angle - list[first].angle < span); end++) {
             sum += list[end].angle;
             t->order[end] = list[end].view;
         }
@@ -94,10 +93,8 @@ static qb_status choose_kernel(qb__center_trial *t) {
                                            .ax = t->ax,
                                            .ay = t->ay,
                                            .h0 = t->angles};
-    const qb__question question = {.operation = QB__BP_PARALLEL,
-                                   .problem = &t->problem,
-                                   .slices = 1,
-                                   .accuracy = QB_ACCURACY_NORMAL};
+    const qb__question question = {
+        .operation = QB__BP_PARALLEL, .problem = &t->problem, .slices = 1, .accuracy = QB_ACCURACY_NORMAL};
     qb__choice choice;
     QB__TRY(qb__choose(&question, &choice));
     t->variant = (const qb__bp_parallel_variant *)choice.variant;
@@ -123,15 +120,9 @@ static qb_status draw_zones(qb__center_trial *t) {
 }
 
 /* What one worker holds: h0, the picture, and the kernel's or the filter's scratch. */
-static size_t align64(size_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
-static size_t picture_bytes(const qb__center_trial *t) {
-    return align64(t->side * t->side * sizeof(float));
-}
-static size_t h0_bytes(const qb__center_trial *t) {
-    return align64(t->views * sizeof(double));
-}
+static size_t align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
+static size_t picture_bytes(const qb__center_trial *t) { return align64(t->side * t->side * sizeof(float)); }
+static size_t h0_bytes(const qb__center_trial *t) { return align64(t->views * sizeof(double)); }
 
 /* One averaged, binned view with the detector's ends continued over the padding. */
 static void gather(const qb__center_trial *t, size_t row, size_t view, float *binned, float *out) {
@@ -181,8 +172,8 @@ out:
     return status;
 }
 
-qb_status qb__center_trial_create(const qb__center_rows *rows, const unsigned char *pick,
-                                  size_t bin, double per_width, qb__center_trial **trial) {
+qb_status qb__center_trial_create(const qb__center_rows *rows, const unsigned char *pick, size_t bin, double per_width,
+                                  qb__center_trial **trial) {
     *trial = NULL;
     qb__center_trial *t;
     qb_status status = qb__alloc(1, sizeof *t, &t);
@@ -244,8 +235,8 @@ static const float *draw(const qb__center_trial *t, size_t slot, double axis, in
         for (size_t x0 = 0; x0 < t->side; x0 += tile) {
             size_t x1 = x0 + tile < t->side ? x0 + tile : t->side;
             if (tile_matters(t, x0, x1, y0, y1))
-                t->variant->run(&problem, t->packed + slot * t->views * t->view_bytes, t->lanes, 1,
-                                x0, x1, y0, y1, picture, t->side * t->side, t->side, scratch);
+                t->variant->run(&problem, t->packed + slot * t->views * t->view_bytes, t->lanes, 1, x0, x1, y0, y1,
+                                picture, t->side * t->side, t->side, scratch);
         }
     }
     return picture;
@@ -288,8 +279,7 @@ static void set_scale(struct entropy_job *job, size_t slot) {
 }
 
 /* Each pixel shares itself between the two nearest greys, so that the entropy is smooth. */
-static void histogram(const qb__center_trial *t, const float *picture, scale grey,
-                      double counts[DISCS][GREYS + 1]) {
+static void histogram(const qb__center_trial *t, const float *picture, scale grey, double counts[DISCS][GREYS + 1]) {
     float shares[DISCS + 1][GREYS + 1] = {{0}};
     float factor = (GREYS - 1) / (grey.high - grey.low);
     for (size_t i = 0; i < t->side * t->side; i++) {
@@ -304,8 +294,7 @@ static void histogram(const qb__center_trial *t, const float *picture, scale gre
         share[g + 1] += rest;
     }
     for (int d = 0; d < DISCS; d++) {
-        for (int g = 0; g < GREYS; g++)
-            counts[d][g] = (double)shares[d][g] + (d ? counts[d - 1][g] : 0);
+        for (int g = 0; g < GREYS; g++) counts[d][g] = (double)shares[d][g] + (d ? counts[d - 1][g] : 0);
     }
 }
 
@@ -329,8 +318,7 @@ static void entropy_task(void *context, size_t task, int worker) {
     job->entropy[job->t->packed_row[slot] * job->count + axis] = sum;
 }
 
-qb_status qb__center_trial_entropy(qb__center_trial *t, const double *axes, size_t count,
-                                   double *entropy) {
+qb_status qb__center_trial_entropy(qb__center_trial *t, const double *axes, size_t count, double *entropy) {
     enum { STRIDE = 7, SAMPLED = 5 };
     struct entropy_job job = {.t = t,
                               .axes = axes,

@@ -27,13 +27,15 @@ static double between(const view_of *v, int row, double place) {
     return (1 - part) * value(v, row, k) + part * value(v, row, k + 1);
 }
 
-static void add_pair(const view_of *a, const view_of *b, double weight, double column, double above, qb__center_turn *t) {
+static void add_pair(const view_of *a, const view_of *b, double weight, double column, double above,
+                     qb__center_turn *t) {
     const double last = (double)a->columns - 4;
     for (size_t k = 3; k + 3 < a->columns; k++) {
         const double mirror = 2 * column - (double)k, x = (double)k - column;
         if (mirror < 3 || mirror > last) continue;
         const double here = value(a, 1, k), there = between(b, 1, mirror);
-        const double dx = 0.25 * (value(a, 1, k + 1) - value(a, 1, k - 1) + between(b, 1, mirror - 1) - between(b, 1, mirror + 1));
+        const double dx =
+            0.25 * (value(a, 1, k + 1) - value(a, 1, k - 1) + between(b, 1, mirror - 1) - between(b, 1, mirror + 1));
         const double dz = 0.25 * (value(a, 2, k) - value(a, 0, k) + between(b, 2, mirror) - between(b, 0, mirror));
         const double e = 2 * (above * dx - x * dz), s = 2 * dx, r = here - there;
         t->ss += weight * s * s;

@@ -16,8 +16,8 @@ typedef struct qb__center_turn {
 
 /* sinograms[3][views][columns] of three neighbouring rows, the middle one so many rows above the detector's middle; the
  * axis at `column`. */
-void qb__center_turn_add(const float *sinograms, size_t views, size_t columns, const qb__center_pairs *pairs, double column, double above,
-                         qb__center_turn *turn);
+void qb__center_turn_add(const float *sinograms, size_t views, size_t columns, const qb__center_pairs *pairs,
+                         double column, double above, qb__center_turn *turn);
 /* e in radians; NAN where nothing shows it. */
 double qb__center_turn_angle(const qb__center_turn *turn);
 

@@ -20,9 +20,7 @@ static uint64_t saved_state(void) {
     return (uint64_t)high << 32 | low;
 }
 
-static bool has_all(uint32_t word, uint32_t bits) {
-    return (word & bits) == bits;
-}
+static bool has_all(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
 
 static uint32_t detect(void) {
     uint32_t a, b, c, d;
@@ -71,15 +69,9 @@ static void read_name(char name[49]) {
     name[48] = '\0';
 }
 #else
-static uint32_t detect(void) {
-    return 0;
-}
-static size_t cache_bytes(unsigned level) {
-    return (void)level, (size_t)0;
-}
-static void read_name(char name[49]) {
-    (void)name;
-}
+static uint32_t detect(void) { return 0; }
+static size_t cache_bytes(unsigned level) { return (void)level, (size_t)0; }
+static void read_name(char name[49]) { (void)name; }
 #endif
 
 /* QB_CPU_MASK lets the tests reach the narrower variants on a wide machine. */

@@ -130,19 +130,16 @@ struct qb__backend {
     qb_status (*queue_create)(qb__queue *queue);
     void (*queue_destroy)(qb__queue *queue);
     qb_status (*queue_finish)(qb__queue *queue);
-    qb_status (*upload)(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
-                        size_t bytes);
-    qb_status (*download)(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
-                          size_t bytes);
-    qb_status (*copy)(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
-                      size_t from_offset, size_t bytes);
-    qb_status (*fill)(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
+    qb_status (*upload)(qb__queue *queue, qb__memory *to, size_t offset, const void *host, size_t bytes);
+    qb_status (*download)(qb__queue *queue, const qb__memory *from, size_t offset, void *host, size_t bytes);
+    qb_status (*copy)(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from, size_t from_offset,
                       size_t bytes);
+    qb_status (*fill)(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes);
 
     /* Memory and streams of others; NULL = the api has none that could be shared. */
     qb_status (*memory_check)(const qb__memory *memory); /* is it this device's? */
-    qb_status (*copy_rows)(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
-                           size_t width, size_t rows);
+    qb_status (*copy_rows)(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
+                           size_t rows);
 
     qb_status (*event_create)(qb__event *event);
     void (*event_destroy)(qb__event *event);
@@ -153,21 +150,18 @@ struct qb__backend {
 
     qb_status (*texture_create)(qb__texture *texture);
     void (*texture_destroy)(qb__texture *texture);
-    qb_status (*texture_load)(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                              size_t offset);
+    qb_status (*texture_load)(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset);
 
     /* Compiles and loads; `binary` stays empty when the api gives none. */
-    qb_status (*build)(qb__program *program, const char *text, const char *const *macros,
-                       qb__binary *binary);
+    qb_status (*build)(qb__program *program, const char *text, const char *const *macros, qb__binary *binary);
     /* Loads what build() once gave. Any failure but a lost device means: build again. */
     qb_status (*load)(qb__program *program, const qb__binary *binary);
     void (*unload)(qb__program *program);
     qb_status (*kernel_get)(qb__kernel *kernel);
     void (*kernel_release)(qb__kernel *kernel);
-    qb_status (*kernel_inspect)(qb__kernel *kernel, size_t group, size_t local_bytes,
-                                qb__kernel_facts *facts);
-    qb_status (*kernel_launch)(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
-                               const size_t group[3], const qb__arg *args, size_t count);
+    qb_status (*kernel_inspect)(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
+    qb_status (*kernel_launch)(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
+                               const qb__arg *args, size_t count);
 };
 
 extern const qb__backend qb__cuda_backend, qb__opencl_backend;

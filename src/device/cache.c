@@ -35,8 +35,7 @@ void qb__hash_add(qb__hash *hash, const void *bytes, size_t count) {
 
 const char *qb__program_cache_folder(void) {
     static _Thread_local char folder[PATH_MAX_BYTES];
-    const char *own = getenv("QB_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
+    const char *own = getenv("QB_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = 0;
     if (own)
         n = snprintf(folder, sizeof folder, "%s", own);
@@ -51,8 +50,8 @@ const char *qb__program_cache_folder(void) {
 static bool path_of(const uint64_t key[2], char path[PATH_MAX_BYTES]) {
     const char *folder = qb__program_cache_folder();
     if (!*folder) return false;
-    int n = snprintf(path, PATH_MAX_BYTES, "%s/%016llx%016llx.bin", folder,
-                     (unsigned long long)key[0], (unsigned long long)key[1]);
+    int n = snprintf(path, PATH_MAX_BYTES, "%s/%016llx%016llx.bin", folder, (unsigned long long)key[0],
+                     (unsigned long long)key[1]);
     return n > 0 && n < PATH_MAX_BYTES;
 }
 
@@ -119,8 +118,8 @@ static bool read_file(int fd, const uint64_t key[2], qb__binary *binary) {
     header h;
     struct stat st;
     if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !read_all(fd, &h, sizeof h) ||
-        memcmp(h.magic, magic, sizeof magic) != 0 || memcmp(h.key, key, sizeof h.key) != 0 ||
-        !h.bytes || h.bytes > bytes_max || (uint64_t)st.st_size != h.bytes + sizeof h) {
+        memcmp(h.magic, magic, sizeof magic) != 0 || memcmp(h.key, key, sizeof h.key) != 0 || !h.bytes ||
+        h.bytes > bytes_max || (uint64_t)st.st_size != h.bytes + sizeof h) {
         return false;
     }
     if (qb__alloc((size_t)h.bytes, 1, &binary->bytes) != QB_OK) return false;
@@ -150,8 +149,7 @@ bool qb__cache_read(const uint64_t key[2], qb__binary *binary) {
 
 bool qb__cache_write(const uint64_t key[2], const qb__binary *binary) {
     char path[PATH_MAX_BYTES], temporary[PATH_MAX_BYTES];
-    if (!binary->count || !path_of(key, path) || !make_folder(qb__program_cache_folder()))
-        return false;
+    if (!binary->count || !path_of(key, path) || !make_folder(qb__program_cache_folder())) return false;
     int n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", qb__program_cache_folder());
     if (n < 0 || n >= PATH_MAX_BYTES) return false;
     int fd = mkstemp(temporary); /* 0600 */

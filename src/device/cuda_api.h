@@ -67,58 +67,56 @@ enum {
 };
 
 /* X(field, symbol, arguments) */
-#define QB__CUDA_SYMBOLS(X)                                                                        \
-    X(init, "cuInit", (unsigned))                                                                  \
-    X(driver_version, "cuDriverGetVersion", (int *))                                               \
-    X(error_name, "cuGetErrorName", (qb__cu_result, const char **))                                \
-    X(error_text, "cuGetErrorString", (qb__cu_result, const char **))                              \
-    X(device_count, "cuDeviceGetCount", (int *))                                                   \
-    X(device_get, "cuDeviceGet", (int *, int))                                                     \
-    X(device_name, "cuDeviceGetName", (char *, int, int))                                          \
-    X(device_attribute, "cuDeviceGetAttribute", (int *, int, int))                                 \
-    X(device_memory, "cuDeviceTotalMem_v2", (size_t *, int))                                       \
-    X(device_identity, "?cuDeviceGetUuid", (void *, int))                                          \
-    X(context_retain, "cuDevicePrimaryCtxRetain", (void **, int))                                  \
-    X(context_release, "cuDevicePrimaryCtxRelease_v2", (int))                                      \
-    X(context_push, "cuCtxPushCurrent_v2", (void *))                                               \
-    X(context_pop, "cuCtxPopCurrent_v2", (void **))                                                \
-    X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                                        \
-    X(memory_alloc, "cuMemAlloc_v2", (qb__cu_pointer *, size_t))                                   \
-    X(memory_free, "cuMemFree_v2", (qb__cu_pointer))                                               \
-    X(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned))                                   \
-    X(host_free, "cuMemFreeHost", (void *))                                                        \
-    X(host_register, "?cuMemHostRegister_v2", (void *, size_t, unsigned))                          \
-    X(host_unregister, "?cuMemHostUnregister", (void *))                                           \
-    X(upload, "cuMemcpyHtoDAsync_v2", (qb__cu_pointer, const void *, size_t, void *))              \
-    X(download, "cuMemcpyDtoHAsync_v2", (void *, qb__cu_pointer, size_t, void *))                  \
-    X(copy, "cuMemcpyDtoDAsync_v2", (qb__cu_pointer, qb__cu_pointer, size_t, void *))              \
-    X(copy_3d, "cuMemcpy3DAsync_v2", (const qb__cu_copy *, void *))                                \
-    X(pointer_attribute, "?cuPointerGetAttribute", (void *, int, qb__cu_pointer))                  \
-    X(fill, "cuMemsetD8Async", (qb__cu_pointer, unsigned char, size_t, void *))                    \
-    X(stream_create, "cuStreamCreate", (void **, unsigned))                                        \
-    X(stream_destroy, "cuStreamDestroy_v2", (void *))                                              \
-    X(stream_finish, "cuStreamSynchronize", (void *))                                              \
-    X(stream_wait, "cuStreamWaitEvent", (void *, void *, unsigned))                                \
-    X(event_create, "cuEventCreate", (void **, unsigned))                                          \
-    X(event_destroy, "cuEventDestroy_v2", (void *))                                                \
-    X(event_record, "cuEventRecord", (void *, void *))                                             \
-    X(event_wait, "cuEventSynchronize", (void *))                                                  \
-    X(event_elapsed, "cuEventElapsedTime", (float *, void *, void *))                              \
-    X(array_create, "cuArray3DCreate_v2", (void **, const qb__cu_array_shape *))                   \
-    X(array_destroy, "cuArrayDestroy", (void *))                                                   \
-    X(texture_create, "cuTexObjectCreate",                                                         \
-      (uint64_t *, const qb__cu_resource *, const qb__cu_texture *, const void *))                 \
-    X(texture_destroy, "cuTexObjectDestroy", (uint64_t))                                           \
-    X(module_load, "cuModuleLoadDataEx", (void **, const void *, unsigned, int *, void **))        \
-    X(module_unload, "cuModuleUnload", (void *))                                                   \
-    X(function_get, "cuModuleGetFunction", (void **, void *, const char *))                        \
-    X(function_attribute, "cuFuncGetAttribute", (int *, int, void *))                              \
-    X(function_set, "cuFuncSetAttribute", (void *, int, int))                                      \
-    X(function_groups, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                              \
-      (int *, void *, int, size_t))                                                                \
-    X(launch, "cuLaunchKernel",                                                                    \
-      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,       \
-       void **, void **))
+#define QB__CUDA_SYMBOLS(X)                                                                                            \
+    X(init, "cuInit", (unsigned))                                                                                      \
+    X(driver_version, "cuDriverGetVersion", (int *))                                                                   \
+    X(error_name, "cuGetErrorName", (qb__cu_result, const char **))                                                    \
+    X(error_text, "cuGetErrorString", (qb__cu_result, const char **))                                                  \
+    X(device_count, "cuDeviceGetCount", (int *))                                                                       \
+    X(device_get, "cuDeviceGet", (int *, int))                                                                         \
+    X(device_name, "cuDeviceGetName", (char *, int, int))                                                              \
+    X(device_attribute, "cuDeviceGetAttribute", (int *, int, int))                                                     \
+    X(device_memory, "cuDeviceTotalMem_v2", (size_t *, int))                                                           \
+    X(device_identity, "?cuDeviceGetUuid", (void *, int))                                                              \
+    X(context_retain, "cuDevicePrimaryCtxRetain", (void **, int))                                                      \
+    X(context_release, "cuDevicePrimaryCtxRelease_v2", (int))                                                          \
+    X(context_push, "cuCtxPushCurrent_v2", (void *))                                                                   \
+    X(context_pop, "cuCtxPopCurrent_v2", (void **))                                                                    \
+    X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                                                            \
+    X(memory_alloc, "cuMemAlloc_v2", (qb__cu_pointer *, size_t))                                                       \
+    X(memory_free, "cuMemFree_v2", (qb__cu_pointer))                                                                   \
+    X(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned))                                                       \
+    X(host_free, "cuMemFreeHost", (void *))                                                                            \
+    X(host_register, "?cuMemHostRegister_v2", (void *, size_t, unsigned))                                              \
+    X(host_unregister, "?cuMemHostUnregister", (void *))                                                               \
+    X(upload, "cuMemcpyHtoDAsync_v2", (qb__cu_pointer, const void *, size_t, void *))                                  \
+    X(download, "cuMemcpyDtoHAsync_v2", (void *, qb__cu_pointer, size_t, void *))                                      \
+    X(copy, "cuMemcpyDtoDAsync_v2", (qb__cu_pointer, qb__cu_pointer, size_t, void *))                                  \
+    X(copy_3d, "cuMemcpy3DAsync_v2", (const qb__cu_copy *, void *))                                                    \
+    X(pointer_attribute, "?cuPointerGetAttribute", (void *, int, qb__cu_pointer))                                      \
+    X(fill, "cuMemsetD8Async", (qb__cu_pointer, unsigned char, size_t, void *))                                        \
+    X(stream_create, "cuStreamCreate", (void **, unsigned))                                                            \
+    X(stream_destroy, "cuStreamDestroy_v2", (void *))                                                                  \
+    X(stream_finish, "cuStreamSynchronize", (void *))                                                                  \
+    X(stream_wait, "cuStreamWaitEvent", (void *, void *, unsigned))                                                    \
+    X(event_create, "cuEventCreate", (void **, unsigned))                                                              \
+    X(event_destroy, "cuEventDestroy_v2", (void *))                                                                    \
+    X(event_record, "cuEventRecord", (void *, void *))                                                                 \
+    X(event_wait, "cuEventSynchronize", (void *))                                                                      \
+    X(event_elapsed, "cuEventElapsedTime", (float *, void *, void *))                                                  \
+    X(array_create, "cuArray3DCreate_v2", (void **, const qb__cu_array_shape *))                                       \
+    X(array_destroy, "cuArrayDestroy", (void *))                                                                       \
+    X(texture_create, "cuTexObjectCreate",                                                                             \
+      (uint64_t *, const qb__cu_resource *, const qb__cu_texture *, const void *))                                     \
+    X(texture_destroy, "cuTexObjectDestroy", (uint64_t))                                                               \
+    X(module_load, "cuModuleLoadDataEx", (void **, const void *, unsigned, int *, void **))                            \
+    X(module_unload, "cuModuleUnload", (void *))                                                                       \
+    X(function_get, "cuModuleGetFunction", (void **, void *, const char *))                                            \
+    X(function_attribute, "cuFuncGetAttribute", (int *, int, void *))                                                  \
+    X(function_set, "cuFuncSetAttribute", (void *, int, int))                                                          \
+    X(function_groups, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, void *, int, size_t))                    \
+    X(launch, "cuLaunchKernel",                                                                                        \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))
 
 typedef struct qb__cuda_api {
 #define QB__CUDA_FIELD(field, symbol, arguments) qb__cu_result(*field) arguments;
@@ -126,19 +124,19 @@ typedef struct qb__cuda_api {
 #undef QB__CUDA_FIELD
 } qb__cuda_api;
 
-#define QB__NVRTC_SYMBOLS(X)                                                                       \
-    X(version, "nvrtcVersion", (int *, int *))                                                     \
-    X(arch_count, "nvrtcGetNumSupportedArchs", (int *))                                            \
-    X(archs, "nvrtcGetSupportedArchs", (int *))                                                    \
-    X(create, "nvrtcCreateProgram",                                                                \
-      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
-    X(destroy, "nvrtcDestroyProgram", (void **))                                                   \
-    X(compile, "nvrtcCompileProgram", (void *, int, const char *const *))                          \
-    X(log_size, "nvrtcGetProgramLogSize", (void *, size_t *))                                      \
-    X(log, "nvrtcGetProgramLog", (void *, char *))                                                 \
-    X(cubin_size, "nvrtcGetCUBINSize", (void *, size_t *))                                         \
-    X(cubin, "nvrtcGetCUBIN", (void *, char *))                                                    \
-    X(ptx_size, "nvrtcGetPTXSize", (void *, size_t *))                                             \
+#define QB__NVRTC_SYMBOLS(X)                                                                                           \
+    X(version, "nvrtcVersion", (int *, int *))                                                                         \
+    X(arch_count, "nvrtcGetNumSupportedArchs", (int *))                                                                \
+    X(archs, "nvrtcGetSupportedArchs", (int *))                                                                        \
+    X(create, "nvrtcCreateProgram",                                                                                    \
+      (void **, const char *, const char *, int, const char *const *, const char *const *))                            \
+    X(destroy, "nvrtcDestroyProgram", (void **))                                                                       \
+    X(compile, "nvrtcCompileProgram", (void *, int, const char *const *))                                              \
+    X(log_size, "nvrtcGetProgramLogSize", (void *, size_t *))                                                          \
+    X(log, "nvrtcGetProgramLog", (void *, char *))                                                                     \
+    X(cubin_size, "nvrtcGetCUBINSize", (void *, size_t *))                                                             \
+    X(cubin, "nvrtcGetCUBIN", (void *, char *))                                                                        \
+    X(ptx_size, "nvrtcGetPTXSize", (void *, size_t *))                                                                 \
     X(ptx, "nvrtcGetPTX", (void *, char *))
 
 typedef struct qb__nvrtc_api {
@@ -165,8 +163,8 @@ typedef enum qb__code {
 /* Machine code for compute capability `arch` where this NVRTC knows the chip, else PTX for the
  * newest one it knows below. `options` beyond the architecture are given; `log` gets the compiler's
  * words. */
-qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__code code,
-                            const char *const *options, size_t option_count, qb__binary *binary);
+qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__code code, const char *const *options,
+                            size_t option_count, qb__binary *binary);
 /* Whether code for exactly this chip (the "a" targets) can be had. */
 bool qb__nvrtc_specific(int arch);
 /* NVRTC's options for our macros; *list by qb__alloc, its strings too: free with qb__options_free.
@@ -185,21 +183,17 @@ qb_status qb__cuda_memory_create(qb__memory *memory);
 void qb__cuda_memory_destroy(qb__memory *memory);
 qb_status qb__cuda_host_create(qb__device *device, size_t bytes, void **host);
 void qb__cuda_host_destroy(qb__device *device, void *host);
-qb_status qb__cuda_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
-                          size_t bytes);
-qb_status qb__cuda_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
-                            size_t bytes);
-qb_status qb__cuda_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
-                        size_t from_offset, size_t bytes);
-qb_status qb__cuda_memory_check(const qb__memory *memory);
-qb_status qb__cuda_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
-                             size_t width, size_t rows);
-qb_status qb__cuda_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
+qb_status qb__cuda_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host, size_t bytes);
+qb_status qb__cuda_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host, size_t bytes);
+qb_status qb__cuda_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from, size_t from_offset,
                         size_t bytes);
+qb_status qb__cuda_memory_check(const qb__memory *memory);
+qb_status qb__cuda_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
+                             size_t rows);
+qb_status qb__cuda_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes);
 qb_status qb__cuda_texture_create(qb__texture *texture);
 void qb__cuda_texture_destroy(qb__texture *texture);
-qb_status qb__cuda_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                                size_t offset);
+qb_status qb__cuda_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset);
 qb_status qb__cuda_queue_create(qb__queue *queue);
 void qb__cuda_queue_destroy(qb__queue *queue);
 qb_status qb__cuda_queue_finish(qb__queue *queue);
@@ -209,25 +203,23 @@ qb_status qb__cuda_event_record(qb__event *event, qb__queue *queue);
 qb_status qb__cuda_event_wait(qb__event *event);
 qb_status qb__cuda_queue_wait(qb__queue *queue, qb__event *event);
 qb_status qb__cuda_event_seconds(const qb__event *from, const qb__event *to, double *seconds);
-qb_status qb__cuda_build(qb__program *program, const char *text, const char *const *macros,
-                         qb__binary *binary);
+qb_status qb__cuda_build(qb__program *program, const char *text, const char *const *macros, qb__binary *binary);
 qb_status qb__cuda_load(qb__program *program, const qb__binary *binary);
 void qb__cuda_unload(qb__program *program);
 qb_status qb__cuda_kernel_get(qb__kernel *kernel);
 void qb__cuda_kernel_release(qb__kernel *kernel);
-qb_status qb__cuda_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes,
-                                  qb__kernel_facts *facts);
-qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
-                                 const size_t group[3], const qb__arg *args, size_t count);
+qb_status qb__cuda_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
+qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
+                                 const qb__arg *args, size_t count);
 
 /* One driver call with the device's context current. */
-#define QB__CUDA_CALL(device, doing, call)                                                         \
-    do {                                                                                           \
-        qb_status entered = qb__cuda_enter(device);                                                \
-        if (entered != QB_OK) return entered;                                                      \
-        qb__cu_result result_ = (call);                                                            \
-        qb__cuda_leave(device);                                                                    \
-        if (result_) return qb__cuda_status(device, result_, doing);                               \
+#define QB__CUDA_CALL(device, doing, call)                                                                             \
+    do {                                                                                                               \
+        qb_status entered = qb__cuda_enter(device);                                                                    \
+        if (entered != QB_OK) return entered;                                                                          \
+        qb__cu_result result_ = (call);                                                                                \
+        qb__cuda_leave(device);                                                                                        \
+        if (result_) return qb__cuda_status(device, result_, doing);                                                   \
     } while (0)
 
 #endif

@@ -5,7 +5,8 @@
 
 /* The primary context, errors, streams and events. */
 
-static const char capturing[] = ": a stream of the caller's is being captured into a graph, which nothing here can be part of";
+static const char capturing[] =
+    ": a stream of the caller's is being captured into a graph, which nothing here can be part of";
 
 /* What a driver's error means to us. Those that end the context are lasting: every later call on it
  * returns the same, so the device counts as lost. */
@@ -16,8 +17,7 @@ static const struct {
     const char *remedy;
 } errors[] = {
     {QB__CU_OUT_OF_MEMORY, QB_NO_MEMORY, false, ""},
-    {701, QB_UNSUPPORTED, false,
-     ": the kernel needs more registers or shared memory than a group gets"},
+    {701, QB_UNSUPPORTED, false, ": the kernel needs more registers or shared memory than a group gets"},
     {46, QB_NO_DEVICE, false, ": another process has the device for itself (nvidia-smi)"},
     {100, QB_NO_DEVICE, false, ""},
     {101, QB_NO_DEVICE, false, ""},
@@ -57,10 +57,7 @@ qb_status qb__cuda_status(qb__device *device, qb__cu_result result, const char *
         remedy = errors[i].remedy;
     }
     if (qb__cuda.error_name(result, &name) || !name) name = "unknown error";
-    if (!lasting) {
-        return qb__fail(status, "%s: %s: %s (%d)%s", device->info.spec, doing, name, result,
-                        remedy);
-    }
+    if (!lasting) { return qb__fail(status, "%s: %s: %s (%d)%s", device->info.spec, doing, name, result, remedy); }
     char why[256];
     snprintf(why, sizeof why, "%s: %s (%d)%s", doing, name, result, remedy);
     return qb__device_lose(device, why);
@@ -94,8 +91,7 @@ static qb_status free_bytes(qb__device *device, size_t *bytes) {
 }
 
 qb_status qb__cuda_queue_create(qb__queue *queue) {
-    QB__CUDA_CALL(queue->device, "making a stream",
-                  qb__cuda.stream_create(&queue->native, QB__CU_STREAM_NON_BLOCKING));
+    QB__CUDA_CALL(queue->device, "making a stream", qb__cuda.stream_create(&queue->native, QB__CU_STREAM_NON_BLOCKING));
     return QB_OK;
 }
 
@@ -113,8 +109,7 @@ qb_status qb__cuda_queue_finish(qb__queue *queue) {
 
 /* A waiting thread sleeps: the CPU has its own work. */
 qb_status qb__cuda_event_create(qb__event *event) {
-    QB__CUDA_CALL(event->device, "making an event",
-                  qb__cuda.event_create(&event->native, QB__CU_EVENT_BLOCKING_SYNC));
+    QB__CUDA_CALL(event->device, "making an event", qb__cuda.event_create(&event->native, QB__CU_EVENT_BLOCKING_SYNC));
     return QB_OK;
 }
 
@@ -125,8 +120,7 @@ void qb__cuda_event_destroy(qb__event *event) {
 }
 
 qb_status qb__cuda_event_record(qb__event *event, qb__queue *queue) {
-    QB__CUDA_CALL(queue->device, "recording an event",
-                  qb__cuda.event_record(event->native, queue->native));
+    QB__CUDA_CALL(queue->device, "recording an event", qb__cuda.event_record(event->native, queue->native));
     return QB_OK;
 }
 
@@ -136,15 +130,13 @@ qb_status qb__cuda_event_wait(qb__event *event) {
 }
 
 qb_status qb__cuda_queue_wait(qb__queue *queue, qb__event *event) {
-    QB__CUDA_CALL(queue->device, "making a stream wait",
-                  qb__cuda.stream_wait(queue->native, event->native, 0));
+    QB__CUDA_CALL(queue->device, "making a stream wait", qb__cuda.stream_wait(queue->native, event->native, 0));
     return QB_OK;
 }
 
 qb_status qb__cuda_event_seconds(const qb__event *from, const qb__event *to, double *seconds) {
     float ms = 0;
-    QB__CUDA_CALL(from->device, "the time between two events",
-                  qb__cuda.event_elapsed(&ms, from->native, to->native));
+    QB__CUDA_CALL(from->device, "the time between two events", qb__cuda.event_elapsed(&ms, from->native, to->native));
     *seconds = 1e-3 * (double)ms;
     return QB_OK;
 }

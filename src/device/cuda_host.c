@@ -41,12 +41,10 @@ static qb_status map(qb__device *device, size_t bytes, qb__pinned *pinned) {
     void *all = MAP_FAILED;
     if (bytes <= room && bytes <= SIZE_MAX - page - HUGE_PAGE) {
         bytes = (bytes + page - 1) / page * page;
-        all = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                   0);
+        all = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     if (all == MAP_FAILED)
-        return qb__fail(QB_NO_MEMORY,
-                        "%s: no room for %.1f MiB of page-locked memory, %.1f MiB are free",
+        return qb__fail(QB_NO_MEMORY, "%s: no room for %.1f MiB of page-locked memory, %.1f MiB are free",
                         device->info.spec, (double)bytes / 1048576, (double)room / 1048576);
     size_t before = -(uintptr_t)all % HUGE_PAGE;
     pinned->host = (char *)all + before;
@@ -65,8 +63,7 @@ static void unmap(qb__pinned *pinned) {
 }
 
 static qb_status drivers_own(qb__device *device, size_t bytes, void **host) {
-    QB__CUDA_CALL(device, "taking page-locked memory",
-                  qb__cuda.host_alloc(host, bytes, QB__CU_HOST_PORTABLE));
+    QB__CUDA_CALL(device, "taking page-locked memory", qb__cuda.host_alloc(host, bytes, QB__CU_HOST_PORTABLE));
     return QB_OK;
 }
 
@@ -79,8 +76,7 @@ static qb_status lock_pages(qb__device *device, const qb__pinned *pinned, qb__cu
 }
 
 qb_status qb__cuda_host_create(qb__device *device, size_t bytes, void **host) {
-    if (bytes < FROM || !qb__cuda.host_register || !qb__cuda.host_unregister)
-        return drivers_own(device, bytes, host);
+    if (bytes < FROM || !qb__cuda.host_register || !qb__cuda.host_unregister) return drivers_own(device, bytes, host);
     qb__cu_result result = 0;
     qb__pinned *pinned;
     qb_status status;

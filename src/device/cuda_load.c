@@ -30,10 +30,8 @@ static bool open_driver(char *missing, size_t size) {
                  why);
         return false;
     }
-    if (!qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, &qb__cuda,
-                             &absent)) {
-        snprintf(missing, size, "no CUDA: the driver is too old, it lacks %s; install a newer one",
-                 absent);
+    if (!qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, &qb__cuda, &absent)) {
+        snprintf(missing, size, "no CUDA: the driver is too old, it lacks %s; install a newer one", absent);
         return false;
     }
     return true;
@@ -58,8 +56,7 @@ static bool start_driver(int *count, char *missing, size_t size) {
     }
     if (qb__cuda.error_text(result, &text) || !text) text = "unknown error";
     snprintf(missing, size, "no CUDA: the driver does not start: %s (error %d)%s", text, result,
-             result == 803 || result == 999 ? "; restart the machine after updating the driver"
-                                            : "");
+             result == 803 || result == 999 ? "; restart the machine after updating the driver" : "");
     return false;
 }
 
@@ -111,7 +108,8 @@ static void describe(qb__device *device, int index) {
     info->multiprocessors = (unsigned)attribute(id, MULTIPROCESSORS);
     if (qb__cuda.device_memory(&info->memory_bytes, id)) info->memory_bytes = 0;
     info->free_bytes = info->memory_bytes;
-    if (qb__cuda.device_identity && qb__cuda.device_identity(info->identity, id)) memset(info->identity, 0, sizeof info->identity);
+    if (qb__cuda.device_identity && qb__cuda.device_identity(info->identity, id))
+        memset(info->identity, 0, sizeof info->identity);
     info->local_bytes = (size_t)(shared ? shared : attribute(id, SHARED));
     info->l2_bytes = (size_t)attribute(id, L2);
     info->group_size = (size_t)attribute(id, GROUP_SIZE);
@@ -119,14 +117,13 @@ static void describe(qb__device *device, int index) {
     info->image_height = (size_t)attribute(id, LAYERED_HEIGHT);
     info->image_layers = (size_t)attribute(id, LAYERS);
     info->clock_hz = 1000.0 * attribute(id, CLOCK_KHZ);
-    int n = snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", qb__cuda_driver / 1000,
-                     qb__cuda_driver % 1000 / 10);
+    int n =
+        snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", qb__cuda_driver / 1000, qb__cuda_driver % 1000 / 10);
     if (n > 0 && qb__nvrtc.major) {
-        snprintf(info->driver + n, sizeof info->driver - (size_t)n, ", NVRTC %d.%d",
-                 qb__nvrtc.major, qb__nvrtc.minor);
+        snprintf(info->driver + n, sizeof info->driver - (size_t)n, ", NVRTC %d.%d", qb__nvrtc.major, qb__nvrtc.minor);
     }
-    snprintf(device->compiler, sizeof device->compiler, "driver %d nvrtc %d.%d", qb__cuda_driver,
-             qb__nvrtc.major, qb__nvrtc.minor);
+    snprintf(device->compiler, sizeof device->compiler, "driver %d nvrtc %d.%d", qb__cuda_driver, qb__nvrtc.major,
+             qb__nvrtc.minor);
 }
 
 void qb__cuda_find(qb__device **list, size_t *count, char *missing, size_t size) {
@@ -140,9 +137,7 @@ void qb__cuda_find(qb__device **list, size_t *count, char *missing, size_t size)
         return;
     }
     char why[400];
-    if (!qb__nvrtc_open(qb__cuda_driver, why, sizeof why)) {
-        snprintf(missing, size, "CUDA cannot compile: %s", why);
-    }
+    if (!qb__nvrtc_open(qb__cuda_driver, why, sizeof why)) { snprintf(missing, size, "CUDA cannot compile: %s", why); }
     for (int i = 0; i < devices; i++) {
         if (qb__cuda.device_get(&(*list)[*count].number, i)) continue;
         describe(&(*list)[*count], i);

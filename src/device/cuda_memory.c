@@ -17,9 +17,8 @@ qb_status qb__cuda_memory_create(qb__memory *memory) {
     }
     qb__cuda_leave(device);
     if (result == QB__CU_OUT_OF_MEMORY) {
-        return qb__fail(QB_NO_MEMORY, "%s: no room for %.1f MiB, %.1f MiB are free",
-                        device->info.spec, (double)memory->bytes / 1048576,
-                        (double)available / 1048576);
+        return qb__fail(QB_NO_MEMORY, "%s: no room for %.1f MiB, %.1f MiB are free", device->info.spec,
+                        (double)memory->bytes / 1048576, (double)available / 1048576);
     }
     return qb__cuda_status(device, result, "taking memory");
 }
@@ -30,25 +29,20 @@ void qb__cuda_memory_destroy(qb__memory *memory) {
     qb__cuda_leave(memory->device);
 }
 
-qb_status qb__cuda_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
-                          size_t bytes) {
-    QB__CUDA_CALL(queue->device, "uploading",
-                  qb__cuda.upload(to->native + offset, host, bytes, queue->native));
+qb_status qb__cuda_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host, size_t bytes) {
+    QB__CUDA_CALL(queue->device, "uploading", qb__cuda.upload(to->native + offset, host, bytes, queue->native));
     return QB_OK;
 }
 
-qb_status qb__cuda_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
-                            size_t bytes) {
-    QB__CUDA_CALL(queue->device, "downloading",
-                  qb__cuda.download(host, from->native + offset, bytes, queue->native));
+qb_status qb__cuda_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host, size_t bytes) {
+    QB__CUDA_CALL(queue->device, "downloading", qb__cuda.download(host, from->native + offset, bytes, queue->native));
     return QB_OK;
 }
 
-qb_status qb__cuda_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
-                        size_t from_offset, size_t bytes) {
-    QB__CUDA_CALL(
-        queue->device, "copying",
-        qb__cuda.copy(to->native + to_offset, from->native + from_offset, bytes, queue->native));
+qb_status qb__cuda_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from, size_t from_offset,
+                        size_t bytes) {
+    QB__CUDA_CALL(queue->device, "copying",
+                  qb__cuda.copy(to->native + to_offset, from->native + from_offset, bytes, queue->native));
     return QB_OK;
 }
 
@@ -63,8 +57,7 @@ qb_status qb__cuda_memory_check(const qb__memory *memory) {
     qb__cu_result result = qb__cuda.pointer_attribute(&type, MEMORY_TYPE, memory->native);
     if (!result) result = qb__cuda.pointer_attribute(&ordinal, DEVICE_ORDINAL, memory->native);
     qb__cuda_leave(memory->device);
-    if (result && result != NOT_KNOWN)
-        return qb__cuda_status(memory->device, result, "looking at an address");
+    if (result && result != NOT_KNOWN) return qb__cuda_status(memory->device, result, "looking at an address");
     if (!result && type == QB__CU_MEMORY_DEVICE && ordinal == device->number) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%s: %#llx is no memory of this device", device->info.spec,
                     (unsigned long long)memory->native);
@@ -72,36 +65,26 @@ qb_status qb__cuda_memory_check(const qb__memory *memory) {
 
 static qb__cu_copy_side side_of(const qb__rows_side *side) {
     if (!side->memory)
-        return (qb__cu_copy_side){.kind = QB__CU_MEMORY_HOST,
-                                  .host = (const char *)side->host + side->offset,
-                                  .pitch = side->pitch};
-    return (qb__cu_copy_side){.kind = QB__CU_MEMORY_DEVICE,
-                              .device = side->memory->native + side->offset,
-                              .pitch = side->pitch};
+        return (qb__cu_copy_side){
+            .kind = QB__CU_MEMORY_HOST, .host = (const char *)side->host + side->offset, .pitch = side->pitch};
+    return (qb__cu_copy_side){
+        .kind = QB__CU_MEMORY_DEVICE, .device = side->memory->native + side->offset, .pitch = side->pitch};
 }
 
-qb_status qb__cuda_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
-                             size_t width, size_t rows) {
-    qb__cu_copy copy = {.from = side_of(from),
-                        .to = side_of(to),
-                        .width_bytes = width,
-                        .height = rows,
-                        .depth = 1};
+qb_status qb__cuda_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
+                             size_t rows) {
+    qb__cu_copy copy = {.from = side_of(from), .to = side_of(to), .width_bytes = width, .height = rows, .depth = 1};
     copy.from.height = copy.to.height = rows;
     QB__CUDA_CALL(queue->device, "copying rows", qb__cuda.copy_3d(&copy, queue->native));
     return QB_OK;
 }
 
-qb_status qb__cuda_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
-                        size_t bytes) {
-    QB__CUDA_CALL(queue->device, "filling",
-                  qb__cuda.fill(memory->native + offset, byte, bytes, queue->native));
+qb_status qb__cuda_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes) {
+    QB__CUDA_CALL(queue->device, "filling", qb__cuda.fill(memory->native + offset, byte, bytes, queue->native));
     return QB_OK;
 }
 
-static size_t texel_bytes(const qb__texture_shape *shape) {
-    return shape->channels * (shape->half ? 2u : 4u);
-}
+static size_t texel_bytes(const qb__texture_shape *shape) { return shape->channels * (shape->half ? 2u : 4u); }
 
 static qb_status array_create(qb__texture *texture) {
     const qb__texture_shape *shape = &texture->shape;
@@ -113,8 +96,7 @@ static qb_status array_create(qb__texture *texture) {
         .channels = shape->channels,
         .flags = shape->layers ? QB__CU_ARRAY_LAYERED : 0,
     };
-    QB__CUDA_CALL(texture->device, "making a texture",
-                  qb__cuda.array_create(&texture->array, &array));
+    QB__CUDA_CALL(texture->device, "making a texture", qb__cuda.array_create(&texture->array, &array));
     return QB_OK;
 }
 
@@ -144,15 +126,11 @@ void qb__cuda_texture_destroy(qb__texture *texture) {
     qb__cuda_leave(texture->device);
 }
 
-qb_status qb__cuda_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                                size_t offset) {
+qb_status qb__cuda_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset) {
     const qb__texture_shape *shape = &texture->shape;
     size_t row = shape->width * texel_bytes(shape);
     qb__cu_copy copy = {
-        .from = {.kind = QB__CU_MEMORY_DEVICE,
-                 .device = from->native + offset,
-                 .pitch = row,
-                 .height = shape->height},
+        .from = {.kind = QB__CU_MEMORY_DEVICE, .device = from->native + offset, .pitch = row, .height = shape->height},
         .to = {.kind = QB__CU_MEMORY_ARRAY, .array = texture->array},
         .width_bytes = row,
         .height = shape->height,

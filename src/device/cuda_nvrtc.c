@@ -12,8 +12,8 @@
 
 qb__nvrtc_api qb__nvrtc;
 
-static const char *const sonames[] = {"libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12",
-                                      "libnvrtc.so.11.2", "libnvrtc.so"};
+static const char *const sonames[] = {"libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                      "libnvrtc.so"};
 enum { SONAMES = sizeof sonames / sizeof *sonames };
 static const char install[] =
     "install cuda-nvrtc of NVIDIA's repository (cuda-nvrtc-12-8, say), Debian's libnvrtc12, or "
@@ -31,8 +31,7 @@ static bool try_file(const char *path, int driver, int *newest) {
     qb__nvrtc_api api;
     memset(&api, 0, sizeof api);
     void *library = qb__library_open("QB_LIBNVRTC", files, why, sizeof why);
-    if (!library ||
-        !qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, &api, &absent)) {
+    if (!library || !qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, &api, &absent)) {
         return false;
     }
     if (api.version(&api.major, &api.minor)) return false;
@@ -67,8 +66,8 @@ bool qb__nvrtc_open(int driver, char *why, size_t why_size) {
                  newest / 1000, newest % 1000 / 10, driver / 1000, driver % 1000 / 10, install);
     } else {
         const char *set = getenv("QB_LIBNVRTC");
-        snprintf(why, why_size, "%s%s%s: %s", set ? "QB_LIBNVRTC=" : "libnvrtc.so is not there",
-                 set ? set : "", set ? " does not open" : "", install);
+        snprintf(why, why_size, "%s%s%s: %s", set ? "QB_LIBNVRTC=" : "libnvrtc.so is not there", set ? set : "",
+                 set ? " does not open" : "", install);
     }
     return false;
 }
@@ -108,8 +107,7 @@ qb_status qb__nvrtc_options(const char *const *macros, char ***list, size_t *cou
         size_t size = strlen(macros[i]) + 32;
         QB__TRY(qb__alloc(size, 1, &(*list)[i]));
         *count = i + 1;
-        snprintf((*list)[i], size, cap ? "--maxrregcount=%s" : "-D%s",
-                 cap ? macros[i] + 13 : macros[i]);
+        snprintf((*list)[i], size, cap ? "--maxrregcount=%s" : "-D%s", cap ? macros[i] + 13 : macros[i]);
     }
 out:
     if (status != QB_OK) {
@@ -127,11 +125,10 @@ static qb_status complain(void *program, const char *name, int result) {
     if (qb__nvrtc.log_size(program, &size) || size < 2 || qb__alloc(size + 1, 1, &log) != QB_OK ||
         qb__nvrtc.log(program, log)) {
         qb__free(log);
-        return qb__fail(QB_INTERNAL, "NVRTC %d.%d does not compile %s (error %d)", qb__nvrtc.major,
-                        qb__nvrtc.minor, name, result);
+        return qb__fail(QB_INTERNAL, "NVRTC %d.%d does not compile %s (error %d)", qb__nvrtc.major, qb__nvrtc.minor,
+                        name, result);
     }
-    qb__fail(QB_INTERNAL, "NVRTC %d.%d does not compile %s: %.800s", qb__nvrtc.major,
-             qb__nvrtc.minor, name, log);
+    qb__fail(QB_INTERNAL, "NVRTC %d.%d does not compile %s: %.800s", qb__nvrtc.major, qb__nvrtc.minor, name, log);
     qb__free(log);
     return QB_INTERNAL;
 }
@@ -144,14 +141,12 @@ static qb_status take(void *program, bool cubin, qb__binary *binary) {
         return qb__fail(QB_INTERNAL, "NVRTC gives no code");
     }
     qb_status status = qb__alloc(binary->count, 1, &binary->bytes);
-    if (status == QB_OK && get(program, binary->bytes)) {
-        status = qb__fail(QB_INTERNAL, "NVRTC gives no code");
-    }
+    if (status == QB_OK && get(program, binary->bytes)) { status = qb__fail(QB_INTERNAL, "NVRTC gives no code"); }
     return status;
 }
 
-qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__code code,
-                            const char *const *options, size_t option_count, qb__binary *binary) {
+qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__code code, const char *const *options,
+                            size_t option_count, qb__binary *binary) {
     int below;
     bool cubin = known(arch, &below) && code != QB__CODE_PTX;
     char target[32];
@@ -159,11 +154,11 @@ qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__co
     void *program = NULL;
     qb_status status;
     if (!below) {
-        return qb__fail(QB_UNSUPPORTED, "NVRTC %d.%d makes no code for compute capability %d.%d",
-                        qb__nvrtc.major, qb__nvrtc.minor, arch / 10, arch % 10);
+        return qb__fail(QB_UNSUPPORTED, "NVRTC %d.%d makes no code for compute capability %d.%d", qb__nvrtc.major,
+                        qb__nvrtc.minor, arch / 10, arch % 10);
     }
-    snprintf(target, sizeof target, cubin ? "-arch=sm_%d%s" : "-arch=compute_%d%s",
-             cubin ? arch : below, cubin && code == QB__CODE_SPECIFIC ? "a" : "");
+    snprintf(target, sizeof target, cubin ? "-arch=sm_%d%s" : "-arch=compute_%d%s", cubin ? arch : below,
+             cubin && code == QB__CODE_SPECIFIC ? "a" : "");
     QB__TRY(qb__alloc(option_count + 2, sizeof *all, &all));
     all[0] = target;
     all[1] = "--std=c++17";

@@ -14,21 +14,17 @@ qb_status qb__cuda_load(qb__program *program, const qb__binary *binary) {
     return QB_OK;
 }
 
-qb_status qb__cuda_build(qb__program *program, const char *text, const char *const *macros,
-                         qb__binary *binary) {
+qb_status qb__cuda_build(qb__program *program, const char *text, const char *const *macros, qb__binary *binary) {
     const qb__device_info *info = &program->device->info;
     char **options = NULL;
     size_t count = 0;
     qb_status status;
-    if (!qb__nvrtc.major) {
-        return qb__fail(QB_NO_DEVICE, "%s: %s", info->spec, qb__device_missing(QB__API_CUDA));
-    }
+    if (!qb__nvrtc.major) { return qb__fail(QB_NO_DEVICE, "%s: %s", info->spec, qb__device_missing(QB__API_CUDA)); }
     QB__TRY(qb__nvrtc_options(macros, &options, &count));
     qb__code code = program->device->lesser_arch ? QB__CODE_PTX
                     : info->arch_specific        ? QB__CODE_SPECIFIC
                                                  : QB__CODE_COMMON;
-    QB__TRY(qb__nvrtc_compile(program->name, text, info->arch, code, (const char *const *)options,
-                              count, binary));
+    QB__TRY(qb__nvrtc_compile(program->name, text, info->arch, code, (const char *const *)options, count, binary));
     status = qb__cuda_load(program, binary);
 out:
     qb__options_free(options, count);
@@ -47,76 +43,55 @@ qb_status qb__cuda_kernel_get(qb__kernel *kernel) {
     if (status != QB_OK) return status;
     qb__cu_result result = qb__cuda.function_get(&kernel->native, program->native, kernel->name);
     qb__cuda_leave(program->device);
-    if (result == 500) {
-        return qb__fail(QB_NOT_FOUND, "%s has no kernel %s", program->name, kernel->name);
-    }
+    if (result == 500) { return qb__fail(QB_NOT_FOUND, "%s has no kernel %s", program->name, kernel->name); }
     return qb__cuda_status(program->device, result, kernel->name);
 }
 
-void qb__cuda_kernel_release(qb__kernel *kernel) {
-    (void)kernel;
-}
+void qb__cuda_kernel_release(qb__kernel *kernel) { (void)kernel; }
 
 /* More than 48 KiB of shared memory, the kernel's own included, must be asked for: what is dynamic
  * always is, once a kernel. */
 static qb__cu_result opt_in(qb__kernel *kernel, size_t bytes) {
     if (bytes <= kernel->dynamic_bytes) return 0;
-    qb__cu_result result =
-        qb__cuda.function_set(kernel->native, QB__CU_FUNCTION_DYNAMIC_SHARED, (int)bytes);
+    qb__cu_result result = qb__cuda.function_set(kernel->native, QB__CU_FUNCTION_DYNAMIC_SHARED, (int)bytes);
     if (!result) kernel->dynamic_bytes = bytes;
     return result;
 }
 
-qb_status qb__cuda_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes,
-                                  qb__kernel_facts *facts) {
+qb_status qb__cuda_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts) {
     qb__device *device = kernel->program->device;
     qb_status status = qb__cuda_enter(device);
     if (status != QB_OK) return status;
     pthread_mutex_lock(&kernel->lock);
     qb__cu_result result = opt_in(kernel, local_bytes);
     pthread_mutex_unlock(&kernel->lock);
+    if (!result) { result = qb__cuda.function_attribute(&facts->registers, QB__CU_FUNCTION_REGISTERS, kernel->native); }
+    if (!result) { result = qb__cuda.function_attribute(&facts->spilled_bytes, QB__CU_FUNCTION_LOCAL, kernel->native); }
+    if (!result) { result = qb__cuda.function_attribute(&facts->local_bytes, QB__CU_FUNCTION_SHARED, kernel->native); }
     if (!result) {
-        result = qb__cuda.function_attribute(&facts->registers, QB__CU_FUNCTION_REGISTERS,
-                                             kernel->native);
-    }
-    if (!result) {
-        result = qb__cuda.function_attribute(&facts->spilled_bytes, QB__CU_FUNCTION_LOCAL,
-                                             kernel->native);
-    }
-    if (!result) {
-        result = qb__cuda.function_attribute(&facts->local_bytes, QB__CU_FUNCTION_SHARED,
-                                             kernel->native);
-    }
-    if (!result) {
-        result = qb__cuda.function_groups(&facts->groups_per_multiprocessor, kernel->native,
-                                          (int)group, local_bytes);
+        result = qb__cuda.function_groups(&facts->groups_per_multiprocessor, kernel->native, (int)group, local_bytes);
     }
     qb__cuda_leave(device);
     return qb__cuda_status(device, result, kernel->name);
 }
 
-qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
-                                 const size_t group[3], const qb__arg *args, size_t count) {
+qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
+                                 const qb__arg *args, size_t count) {
     void *values[ARGS_MAX];
     qb__cu_pointer null = 0;
     size_t dynamic = 0, used = 0;
-    if (count > ARGS_MAX) {
-        return qb__fail(QB_BAD_ARGUMENT, "%s: more than %d arguments", kernel->name, ARGS_MAX);
-    }
+    if (count > ARGS_MAX) { return qb__fail(QB_BAD_ARGUMENT, "%s: more than %d arguments", kernel->name, ARGS_MAX); }
     if (groups[0] > 0x7fffffff || groups[1] > 65535 || groups[2] > 65535) {
-        return qb__fail(QB_BAD_ARGUMENT, "%s: %zu x %zu x %zu groups; CUDA takes 2^31-1 x 65535^2",
-                        kernel->name, groups[0], groups[1], groups[2]);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: %zu x %zu x %zu groups; CUDA takes 2^31-1 x 65535^2", kernel->name,
+                        groups[0], groups[1], groups[2]);
     }
     for (size_t i = 0; i < count; i++) {
         const void *value = args[i].value;
         switch (args[i].kind) {
         case QB__ARG_MEMORY:
-            values[used++] =
-                value ? (void *)(uintptr_t) & ((const qb__memory *)value)->native : &null;
+            values[used++] = value ? (void *)(uintptr_t) & ((const qb__memory *)value)->native : &null;
             break;
-        case QB__ARG_TEXTURE:
-            values[used++] = (void *)(uintptr_t) & ((const qb__texture *)value)->object;
-            break;
+        case QB__ARG_TEXTURE: values[used++] = (void *)(uintptr_t) & ((const qb__texture *)value)->object; break;
         case QB__ARG_VALUE: values[used++] = (void *)(uintptr_t)value; break;
         case QB__ARG_LOCAL: dynamic += args[i].size; break;
         }
@@ -128,10 +103,9 @@ qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const siz
     qb__cu_result result = opt_in(kernel, dynamic);
     pthread_mutex_unlock(&kernel->lock);
     if (!result) {
-        result =
-            qb__cuda.launch(kernel->native, (unsigned)groups[0], (unsigned)groups[1],
-                            (unsigned)groups[2], (unsigned)group[0], (unsigned)group[1],
-                            (unsigned)group[2], (unsigned)dynamic, queue->native, values, NULL);
+        result = qb__cuda.launch(kernel->native, (unsigned)groups[0], (unsigned)groups[1], (unsigned)groups[2],
+                                 (unsigned)group[0], (unsigned)group[1], (unsigned)group[2], (unsigned)dynamic,
+                                 queue->native, values, NULL);
     }
     qb__cuda_leave(device);
     return qb__cuda_status(device, result, kernel->name);

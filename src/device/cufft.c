@@ -32,14 +32,13 @@ static const char install[] =
     "nvidia-cufft, and name the file in QB_LIBCUFFT if it is not on the library path";
 
 static bool try_file(const char *path, qb__cufft_api *api, char *why, size_t why_size) {
-    static const char *const symbols[] = {"cufftPlanMany", "cufftDestroy", "cufftSetStream",
-                                          "cufftExecC2C", "cufftGetSize"};
+    static const char *const symbols[] = {"cufftPlanMany", "cufftDestroy", "cufftSetStream", "cufftExecC2C",
+                                          "cufftGetSize"};
     const char *const files[] = {path, NULL};
     const char *absent;
     void *library = qb__library_open("QB_LIBCUFFT", files, why, why_size);
     if (!library) return false;
-    if (qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, api, &absent))
-        return true;
+    if (qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, api, &absent)) return true;
     snprintf(why, why_size, "%.200s lacks %s", path, absent);
     return false;
 }
@@ -54,8 +53,7 @@ bool qb__cufft_open(int driver, qb__cufft_api *api, char *why, size_t why_size) 
         for (size_t i = 0; !found && i < sizeof sonames / sizeof *sonames; i++) {
             char path[4096], ignored[512];
             if (sonames[i].toolkit > driver / 1000) continue;
-            int n = snprintf(path, sizeof path, f ? "%s/lib64/%s" : "%s%s", folders[f],
-                             sonames[i].file);
+            int n = snprintf(path, sizeof path, f ? "%s/lib64/%s" : "%s%s", folders[f], sonames[i].file);
             if (n < 0 || (size_t)n >= sizeof path) continue;
             found = try_file(path, api, ignored, sizeof ignored);
         }
@@ -68,9 +66,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static qb__cufft_api cufft_api;
 static char missing[1024];
 
-static void open_once(void) {
-    qb__cufft_open(qb__cuda_driver, &cufft_api, missing, sizeof missing);
-}
+static void open_once(void) { qb__cufft_open(qb__cuda_driver, &cufft_api, missing, sizeof missing); }
 
 qb_status qb__cufft_missing(const qb__device *device) {
     if (device->info.api != QB__API_CUDA)
@@ -84,8 +80,8 @@ static qb_status fail(const qb__device *device, int result, const char *doing) {
                                         "invalid type",  "invalid value", "internal error",
                                         "failed to run", "setup failed",  "invalid size"};
     const char *name = result > 0 && result < 9 ? names[result] : "unknown error";
-    return qb__fail(result == 2 ? QB_NO_MEMORY : QB_INTERNAL, "%s: cuFFT, %s: %s (%d)",
-                    device->info.spec, doing, name, result);
+    return qb__fail(result == 2 ? QB_NO_MEMORY : QB_INTERNAL, "%s: cuFFT, %s: %s (%d)", device->info.spec, doing, name,
+                    result);
 }
 
 qb_status qb__cufft_create(qb__device *device, size_t length, size_t batch, qb__cufft **out) {
@@ -122,9 +118,7 @@ void qb__cufft_destroy(qb__cufft *cufft) {
     qb__free(cufft);
 }
 
-size_t qb__cufft_bytes(const qb__cufft *cufft) {
-    return cufft->bytes;
-}
+size_t qb__cufft_bytes(const qb__cufft *cufft) { return cufft->bytes; }
 
 qb_status qb__cufft_forward(qb__cufft *cufft, qb__queue *queue, qb__memory *memory) {
     qb__device *device = cufft->device;

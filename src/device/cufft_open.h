@@ -7,8 +7,8 @@
 
 /* cuFFT's functions, in the order they are looked up. */
 typedef struct qb__cufft_api {
-    int (*plan_many)(int *plan, int rank, int *n, int *inembed, int istride, int idist,
-                     int *onembed, int ostride, int odist, int type, int batch);
+    int (*plan_many)(int *plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed, int ostride,
+                     int odist, int type, int batch);
     int (*destroy)(int plan);
     int (*set_stream)(int plan, void *stream);
     int (*exec)(int plan, void *in, void *out, int direction);

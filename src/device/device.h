@@ -36,7 +36,7 @@ typedef struct qb__device_info {
     size_t l2_bytes;
     size_t group_size; /* most work items of a group */
     size_t image_width, image_height, image_layers;
-    double clock_hz; /* of the multiprocessors */
+    double clock_hz;            /* of the multiprocessors */
     unsigned char identity[16]; /* CUDA: which chip of all it is; zeros: not known */
 } qb__device_info;
 
@@ -71,8 +71,7 @@ qb_status qb__device_free_bytes(qb__device *device, size_t *bytes);
 
 /* QB_NO_MEMORY when the device has no room: the caller makes its chunks smaller and tries again. */
 qb_status qb__memory_create(qb__device *device, size_t bytes, qb__memory **memory);
-void qb__memory_destroy(
-    qb__memory *memory); /* NULL-safe; waits for nothing: finish its queues first */
+void qb__memory_destroy(qb__memory *memory); /* NULL-safe; waits for nothing: finish its queues first */
 size_t qb__memory_bytes(const qb__memory *memory);
 /* The CUdeviceptr or cl_mem, for libraries (cuFFT). */
 uint64_t qb__memory_native(const qb__memory *memory);
@@ -84,23 +83,19 @@ void qb__host_destroy(qb__device *device, void *host); /* NULL-safe */
 /* ---- queues: everything below is asynchronous and in order within its queue ---- */
 
 qb_status qb__queue_create(qb__device *device, qb__queue **queue);
-void qb__queue_destroy(qb__queue *queue); /* NULL-safe; finishes first */
-qb_status qb__queue_finish(
-    qb__queue *queue); /* a failed kernel shows here: QB_NO_DEVICE when the device is lost */
+void qb__queue_destroy(qb__queue *queue);     /* NULL-safe; finishes first */
+qb_status qb__queue_finish(qb__queue *queue); /* a failed kernel shows here: QB_NO_DEVICE when the device is lost */
 /* Wait, after a failure as well: what is still on its way uses buffers that are about to go. The first
  * failure's words stay. */
 qb_status qb__queue_finish_after(qb__queue *queue, qb_status status);
 uint64_t qb__queue_native(const qb__queue *queue); /* CUstream or cl_command_queue */
 /* `host` must stay as it is until the queue has passed; page-locked memory makes it asynchronous.
  */
-qb_status qb__memory_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
-                            size_t bytes);
-qb_status qb__memory_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
-                              size_t bytes);
-qb_status qb__memory_copy(qb__queue *queue, qb__memory *to, size_t to_offset,
-                          const qb__memory *from, size_t from_offset, size_t bytes);
-qb_status qb__memory_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
-                          size_t bytes);
+qb_status qb__memory_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host, size_t bytes);
+qb_status qb__memory_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host, size_t bytes);
+qb_status qb__memory_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
+                          size_t from_offset, size_t bytes);
+qb_status qb__memory_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes);
 
 /* ---- what belongs to the caller of the library: CUDA's memory and streams ---- */
 
@@ -120,17 +115,15 @@ typedef struct qb__rows_side {
     size_t pitch;  /* bytes from row to row, at least `width` */
 } qb__rows_side;
 /* `rows` pieces of `width` bytes. Host memory must stay until the queue has passed. */
-qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
-                               size_t width, size_t rows);
+qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
+                               size_t rows);
 
 qb_status qb__event_create(qb__device *device, qb__event **event);
 void qb__event_destroy(qb__event *event); /* NULL-safe */
 qb_status qb__event_record(qb__event *event, qb__queue *queue);
-qb_status qb__event_wait(qb__event *event); /* the calling thread waits */
-qb_status qb__queue_wait(qb__queue *queue,
-                         qb__event *event); /* the queue waits, the thread does not */
-qb_status qb__event_seconds(const qb__event *from, const qb__event *to,
-                            double *seconds); /* both passed */
+qb_status qb__event_wait(qb__event *event);                   /* the calling thread waits */
+qb_status qb__queue_wait(qb__queue *queue, qb__event *event); /* the queue waits, the thread does not */
+qb_status qb__event_seconds(const qb__event *from, const qb__event *to, double *seconds); /* both passed */
 
 /* ---- textures: layered 2-D images of 1, 2 or 4 channels, float or half; coordinates in texels
  * with centres at +0.5, linear or nearest filtering, zero outside (border) ---- */
@@ -143,12 +136,10 @@ typedef struct qb__texture_shape {
 } qb__texture_shape;
 /* What it takes of the device's memory. */
 size_t qb__texture_bytes(const qb__device *device, const qb__texture_shape *shape);
-qb_status qb__texture_create(qb__device *device, const qb__texture_shape *shape,
-                             qb__texture **texture);
+qb_status qb__texture_create(qb__device *device, const qb__texture_shape *shape, qb__texture **texture);
 void qb__texture_destroy(qb__texture *texture); /* NULL-safe */
 /* The whole image from linear memory [layer][y][x][channel] at `offset` bytes. */
-qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                           size_t offset);
+qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset);
 
 /* ---- programs ---- */
 
@@ -157,28 +148,21 @@ qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__mem
  * ended by NULL; may be NULL), from the disk cache when it is there. Programs of the same device,
  * source and macros are shared. The macro QB_REGISTERS=N caps the registers of an item where the
  * compiler can. A compiler's complaint is in the detail. */
-qb_status qb__program_build(qb__device *device, const char *source, const char *const *macros,
-                            qb__program **program);
+qb_status qb__program_build(qb__device *device, const char *source, const char *const *macros, qb__program **program);
 void qb__program_release(qb__program *program); /* NULL-safe */
 qb_status qb__kernel_get(qb__program *program, const char *name, qb__kernel **kernel);
 /* What the compiler made of it; -1 where the api does not say. */
 typedef struct qb__kernel_facts {
     int registers, spilled_bytes, local_bytes, groups_per_multiprocessor;
 } qb__kernel_facts;
-qb_status qb__kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes,
-                             qb__kernel_facts *facts);
+qb_status qb__kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
 
 /* One argument of a launch. */
-typedef enum qb__arg_kind {
-    QB__ARG_MEMORY,
-    QB__ARG_TEXTURE,
-    QB__ARG_VALUE,
-    QB__ARG_LOCAL
-} qb__arg_kind;
+typedef enum qb__arg_kind { QB__ARG_MEMORY, QB__ARG_TEXTURE, QB__ARG_VALUE, QB__ARG_LOCAL } qb__arg_kind;
 typedef struct qb__arg {
     qb__arg_kind kind;
     const void *value; /* the qb__memory, the qb__texture, or where the value stands */
-    size_t size; /* of the value; of dynamic local memory (the last argument of such a kernel) */
+    size_t size;       /* of the value; of dynamic local memory (the last argument of such a kernel) */
 } qb__arg;
 /* qb__arg rows by hand: */
 #define QB__MEMORY(m) ((qb__arg){QB__ARG_MEMORY, (m), 0})
@@ -188,8 +172,8 @@ typedef struct qb__arg {
 
 /* groups[3] work groups of group[3] items. Dynamic local memory: at most one QB__LOCAL, last; CUDA
  * kernels declare it with the dialect's LOCAL_DYNAMIC. */
-qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
-                            const size_t group[3], const qb__arg *args, size_t count);
+qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
+                            const qb__arg *args, size_t count);
 
 /* What was compiled for this device in this process so far; what came from the cache does not
  * count. */

@@ -26,8 +26,7 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static void find(void) {
     size_t total = 0;
     for (size_t b = 0; b < BACKENDS; b++) {
-        backends[b]->find(&found[b].list, &found[b].count, found[b].missing,
-                          sizeof found[b].missing);
+        backends[b]->find(&found[b].list, &found[b].count, found[b].missing, sizeof found[b].missing);
         for (size_t i = 0; i < found[b].count; i++) {
             qb__device *device = &found[b].list[i];
             device->backend = backends[b];
@@ -90,9 +89,8 @@ static qb_status find_spec(const char *spec, qb__device **device) {
         return qb__fail(QB_NO_DEVICE, "%s: there %s %zu, numbered from 0; see qb devices", spec,
                         found[b].count == 1 ? "is" : "are", found[b].count);
     }
-    return qb__fail(
-        QB_BAD_ARGUMENT,
-        "%s is no device: auto, cpu, cuda, cuda:N, cuda:all, opencl, opencl:N or opencl:all", spec);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s is no device: auto, cpu, cuda, cuda:N, cuda:all, opencl, opencl:N or opencl:all", spec);
 }
 
 qb_status qb__device_open(const char *spec, qb__device **device) {
@@ -121,9 +119,7 @@ void qb__device_close(qb__device *device) {
     pthread_mutex_unlock(&open_lock);
 }
 
-const qb__device_info *qb__device_info_of(const qb__device *device) {
-    return &device->info;
-}
+const qb__device_info *qb__device_info_of(const qb__device *device) { return &device->info; }
 
 qb_status qb__device_check(const qb__device *device) {
     if (!device->lost) return QB_OK;
@@ -150,10 +146,6 @@ qb_status qb__device_free_bytes(qb__device *device, size_t *bytes) {
     return device->backend->free_bytes(device, bytes);
 }
 
-qb_status qb__device_enter(qb__device *device) {
-    return device->backend->enter(device);
-}
+qb_status qb__device_enter(qb__device *device) { return device->backend->enter(device); }
 
-void qb__device_leave(qb__device *device) {
-    device->backend->leave(device);
-}
+void qb__device_leave(qb__device *device) { device->backend->leave(device); }

@@ -90,9 +90,7 @@ void *qb__library_open(const char *override, const char *const *names, char *why
         return library;
     }
     void *library = open_any(only, names);
-    if (!library)
-        snprintf(why, why_size, "%s is not there%s%s", names[0], only ? ", in " : "",
-                 only ? only : "");
+    if (!library) snprintf(why, why_size, "%s is not there%s%s", names[0], only ? ", in " : "", only ? only : "");
     return library;
 }
 
@@ -101,8 +99,7 @@ void qb__library_beside(void *library, const char *name) {
     if (dlinfo(library, RTLD_DI_ORIGIN, folder) == 0) open_in(folder, name);
 }
 
-bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table,
-                         const char **missing) {
+bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table, const char **missing) {
     char *slots = table;
     for (size_t i = 0; i < count; i++) {
         bool optional = names[i][0] == '?';

@@ -19,7 +19,6 @@ void qb__library_beside(void *library, const char *name);
 
 /* Fills a table of function pointers, one per name, in order. False when one is missing; its name
  * in *missing. Names that begin with '?' may be missing and leave NULL. */
-bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table,
-                         const char **missing);
+bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table, const char **missing);
 
 #endif

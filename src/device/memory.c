@@ -9,12 +9,12 @@
 /* Linear memory, queues, events, textures: the checks that all apis share. */
 
 /* Every object begins with its device; `create` fills the rest. */
-#define MAKE(out, owner)                                                                           \
-    do {                                                                                           \
-        qb_status made = qb__device_check(owner);                                                  \
-        if (made == QB_OK) made = qb__alloc(1, sizeof **(out), (out));                             \
-        if (made != QB_OK) return made;                                                            \
-        (*(out))->device = (owner);                                                                \
+#define MAKE(out, owner)                                                                                               \
+    do {                                                                                                               \
+        qb_status made = qb__device_check(owner);                                                                      \
+        if (made == QB_OK) made = qb__alloc(1, sizeof **(out), (out));                                                 \
+        if (made != QB_OK) return made;                                                                                \
+        (*(out))->device = (owner);                                                                                    \
     } while (0)
 
 static qb_status keep(qb_status status, void *object) {
@@ -41,12 +41,10 @@ void qb__memory_destroy(qb__memory *memory) {
 
 static qb_status check_sharing(const qb__device *device) {
     if (device->backend->copy_rows) return QB_OK;
-    return qb__fail(QB_UNSUPPORTED, "%s: only CUDA devices share memory and streams with others",
-                    device->info.spec);
+    return qb__fail(QB_UNSUPPORTED, "%s: only CUDA devices share memory and streams with others", device->info.spec);
 }
 
-qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes,
-                            qb__memory **memory) {
+qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes, qb__memory **memory) {
     *memory = NULL;
     qb_status status = check_sharing(device);
     if (status != QB_OK) return status;
@@ -64,12 +62,8 @@ qb_status qb__queue_borrow(qb__device *device, void *native, qb__queue **queue) 
     return QB_OK;
 }
 
-size_t qb__memory_bytes(const qb__memory *memory) {
-    return memory->bytes;
-}
-uint64_t qb__memory_native(const qb__memory *memory) {
-    return memory->native;
-}
+size_t qb__memory_bytes(const qb__memory *memory) { return memory->bytes; }
+uint64_t qb__memory_native(const qb__memory *memory) { return memory->native; }
 
 qb_status qb__host_create(qb__device *device, size_t bytes, void **host) {
     *host = NULL;
@@ -126,53 +120,45 @@ qb_status qb__queue_finish_after(qb__queue *queue, qb_status status) {
     return qb__fail(status, "%s", said);
 }
 
-uint64_t qb__queue_native(const qb__queue *queue) {
-    return (uint64_t)(uintptr_t)queue->native;
-}
+uint64_t qb__queue_native(const qb__queue *queue) { return (uint64_t)(uintptr_t)queue->native; }
 
 /* Whether [offset, offset + bytes) lies in the memory; a transfer must never run past its end. */
-static qb_status check_range(const qb__queue *queue, const qb__memory *memory, size_t offset,
-                             size_t bytes) {
+static qb_status check_range(const qb__queue *queue, const qb__memory *memory, size_t offset, size_t bytes) {
     qb_status status = qb__device_check(queue->device);
     if (status != QB_OK) return status;
     if (offset <= memory->bytes && bytes <= memory->bytes - offset) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%zu bytes at %zu do not fit device memory of %zu", bytes,
-                    offset, memory->bytes);
+    return qb__fail(QB_BAD_ARGUMENT, "%zu bytes at %zu do not fit device memory of %zu", bytes, offset, memory->bytes);
 }
 
-qb_status qb__memory_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
-                            size_t bytes) {
+qb_status qb__memory_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host, size_t bytes) {
     qb_status status = check_range(queue, to, offset, bytes);
     if (status != QB_OK || !bytes) return status;
     return queue->device->backend->upload(queue, to, offset, host, bytes);
 }
 
-qb_status qb__memory_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
-                              size_t bytes) {
+qb_status qb__memory_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host, size_t bytes) {
     qb_status status = check_range(queue, from, offset, bytes);
     if (status != QB_OK || !bytes) return status;
     return queue->device->backend->download(queue, from, offset, host, bytes);
 }
 
-qb_status qb__memory_copy(qb__queue *queue, qb__memory *to, size_t to_offset,
-                          const qb__memory *from, size_t from_offset, size_t bytes) {
+qb_status qb__memory_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
+                          size_t from_offset, size_t bytes) {
     qb_status status = check_range(queue, to, to_offset, bytes);
     if (status == QB_OK) status = check_range(queue, from, from_offset, bytes);
     if (status != QB_OK || !bytes) return status;
     return queue->device->backend->copy(queue, to, to_offset, from, from_offset, bytes);
 }
 
-static qb_status check_rows(const qb__queue *queue, const qb__rows_side *side, size_t width,
-                            size_t rows) {
+static qb_status check_rows(const qb__queue *queue, const qb__rows_side *side, size_t width, size_t rows) {
     size_t last;
     if (side->pitch < width || !qb__mul(rows - 1, side->pitch, 1, &last) || last > SIZE_MAX - width)
-        return qb__fail(QB_BAD_ARGUMENT, "%zu rows of %zu bytes, %zu bytes apart", rows, width,
-                        side->pitch);
+        return qb__fail(QB_BAD_ARGUMENT, "%zu rows of %zu bytes, %zu bytes apart", rows, width, side->pitch);
     return side->memory ? check_range(queue, side->memory, side->offset, last + width) : QB_OK;
 }
 
-qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
-                               size_t width, size_t rows) {
+qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
+                               size_t rows) {
     qb_status status = check_sharing(queue->device);
     if (status == QB_OK) status = qb__device_check(queue->device);
     if (status != QB_OK || !width || !rows) return status;
@@ -182,8 +168,7 @@ qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const 
     return queue->device->backend->copy_rows(queue, to, from, width, rows);
 }
 
-qb_status qb__memory_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
-                          size_t bytes) {
+qb_status qb__memory_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes) {
     qb_status status = check_range(queue, memory, offset, bytes);
     if (status != QB_OK || !bytes) return status;
     return queue->device->backend->fill(queue, memory, offset, byte, bytes);
@@ -251,21 +236,17 @@ static qb_status check_shape(const qb__device_info *info, const qb__texture_shap
     if (channels != 1 && channels != 2 && channels != 4) {
         return qb__fail(QB_BAD_ARGUMENT, "a texture of %u channels; 1, 2 or 4", channels);
     }
-    if (!info->images) {
-        return qb__fail(QB_UNSUPPORTED, "%s (%s) has no images", info->spec, info->name);
-    }
-    if (texel_bytes(shape) && shape->width <= info->image_width &&
-        shape->height <= info->image_height && shape->layers <= info->image_layers) {
+    if (!info->images) { return qb__fail(QB_UNSUPPORTED, "%s (%s) has no images", info->spec, info->name); }
+    if (texel_bytes(shape) && shape->width <= info->image_width && shape->height <= info->image_height &&
+        shape->layers <= info->image_layers) {
         return QB_OK;
     }
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "a texture of %zu x %zu x %zu texels; %s takes 1 to %zu x %zu and %zu layers",
-                    shape->width, shape->height, shape->layers, info->spec, info->image_width,
-                    info->image_height, info->image_layers);
+    return qb__fail(QB_BAD_ARGUMENT, "a texture of %zu x %zu x %zu texels; %s takes 1 to %zu x %zu and %zu layers",
+                    shape->width, shape->height, shape->layers, info->spec, info->image_width, info->image_height,
+                    info->image_layers);
 }
 
-qb_status qb__texture_create(qb__device *device, const qb__texture_shape *shape,
-                             qb__texture **texture) {
+qb_status qb__texture_create(qb__device *device, const qb__texture_shape *shape, qb__texture **texture) {
     *texture = NULL;
     qb_status status = check_shape(&device->info, shape);
     if (status != QB_OK) return status;
@@ -280,8 +261,7 @@ void qb__texture_destroy(qb__texture *texture) {
     qb__free(texture);
 }
 
-qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                           size_t offset) {
+qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset) {
     qb_status status = check_range(queue, from, offset, texel_bytes(&texture->shape));
     if (status != QB_OK) return status;
     return queue->device->backend->texture_load(queue, texture, from, offset);

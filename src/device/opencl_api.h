@@ -73,64 +73,54 @@ enum {
 #define QB__CL_EVENTS uint32_t, void *const *, void **
 
 /* X(return type, field, symbol, arguments) */
-#define QB__OPENCL_SYMBOLS(X)                                                                      \
-    X(qb__cl_result, platforms, "clGetPlatformIDs", (uint32_t, void **, uint32_t *))               \
-    X(qb__cl_result, devices, "clGetDeviceIDs", (void *, uint64_t, uint32_t, void **, uint32_t *)) \
-    X(qb__cl_result, device_info, "clGetDeviceInfo", (void *, uint32_t, size_t, void *, size_t *)) \
-    X(void *, context_create, "clCreateContext",                                                   \
-      (const intptr_t *, uint32_t, void *const *, void *, void *, qb__cl_result *))                \
-    X(qb__cl_result, context_release, "clReleaseContext", (void *))                                \
-    X(qb__cl_result, formats, "clGetSupportedImageFormats",                                        \
-      (void *, uint64_t, uint32_t, uint32_t, qb__cl_format *, uint32_t *))                         \
-    X(void *, queue_create, "clCreateCommandQueue", (void *, void *, uint64_t, qb__cl_result *))   \
-    X(qb__cl_result, queue_release, "clReleaseCommandQueue", (void *))                             \
-    X(qb__cl_result, finish, "clFinish", (void *))                                                 \
-    X(qb__cl_result, flush, "clFlush", (void *))                                                   \
-    X(void *, buffer_create, "clCreateBuffer",                                                     \
-      (void *, uint64_t, size_t, void *, qb__cl_result *))                                         \
-    X(qb__cl_result, memory_release, "clReleaseMemObject", (void *))                               \
-    X(void *, image_create, "clCreateImage",                                                       \
-      (void *, uint64_t, const qb__cl_format *, const qb__cl_image *, void *, qb__cl_result *))    \
-    X(void *, sampler_create, "clCreateSampler",                                                   \
-      (void *, uint32_t, uint32_t, uint32_t, qb__cl_result *))                                     \
-    X(qb__cl_result, sampler_release, "clReleaseSampler", (void *))                                \
-    X(qb__cl_result, write, "clEnqueueWriteBuffer",                                                \
-      (void *, void *, uint32_t, size_t, size_t, const void *, QB__CL_EVENTS))                     \
-    X(qb__cl_result, read, "clEnqueueReadBuffer",                                                  \
-      (void *, void *, uint32_t, size_t, size_t, void *, QB__CL_EVENTS))                           \
-    X(qb__cl_result, copy, "clEnqueueCopyBuffer",                                                  \
-      (void *, void *, void *, size_t, size_t, size_t, QB__CL_EVENTS))                             \
-    X(qb__cl_result, fill, "clEnqueueFillBuffer",                                                  \
-      (void *, void *, const void *, size_t, size_t, size_t, QB__CL_EVENTS))                       \
-    X(qb__cl_result, copy_to_image, "clEnqueueCopyBufferToImage",                                  \
-      (void *, void *, void *, size_t, const size_t *, const size_t *, QB__CL_EVENTS))             \
-    X(void *, map, "clEnqueueMapBuffer",                                                           \
-      (void *, void *, uint32_t, uint64_t, size_t, size_t, QB__CL_EVENTS, qb__cl_result *))        \
-    X(qb__cl_result, unmap, "clEnqueueUnmapMemObject", (void *, void *, void *, QB__CL_EVENTS))    \
-    X(qb__cl_result, marker, "clEnqueueMarkerWithWaitList", (void *, QB__CL_EVENTS))               \
-    X(qb__cl_result, barrier, "clEnqueueBarrierWithWaitList", (void *, QB__CL_EVENTS))             \
-    X(qb__cl_result, wait, "clWaitForEvents", (uint32_t, void *const *))                           \
-    X(qb__cl_result, event_release, "clReleaseEvent", (void *))                                    \
-    X(qb__cl_result, event_time, "clGetEventProfilingInfo",                                        \
-      (void *, uint32_t, size_t, void *, size_t *))                                                \
-    X(void *, program_create, "clCreateProgramWithSource",                                         \
-      (void *, uint32_t, const char **, const size_t *, qb__cl_result *))                          \
-    X(void *, program_binary, "clCreateProgramWithBinary",                                         \
-      (void *, uint32_t, void *const *, const size_t *, const unsigned char **, qb__cl_result *,   \
-       qb__cl_result *))                                                                           \
-    X(qb__cl_result, program_build, "clBuildProgram",                                              \
-      (void *, uint32_t, void *const *, const char *, void *, void *))                             \
-    X(qb__cl_result, program_log, "clGetProgramBuildInfo",                                         \
-      (void *, void *, uint32_t, size_t, void *, size_t *))                                        \
-    X(qb__cl_result, program_info, "clGetProgramInfo",                                             \
-      (void *, uint32_t, size_t, void *, size_t *))                                                \
-    X(qb__cl_result, program_release, "clReleaseProgram", (void *))                                \
-    X(void *, kernel_create, "clCreateKernel", (void *, const char *, qb__cl_result *))            \
-    X(qb__cl_result, kernel_release, "clReleaseKernel", (void *))                                  \
-    X(qb__cl_result, kernel_arg, "clSetKernelArg", (void *, uint32_t, size_t, const void *))       \
-    X(qb__cl_result, kernel_info, "clGetKernelWorkGroupInfo",                                      \
-      (void *, void *, uint32_t, size_t, void *, size_t *))                                        \
-    X(qb__cl_result, launch, "clEnqueueNDRangeKernel",                                             \
+#define QB__OPENCL_SYMBOLS(X)                                                                                          \
+    X(qb__cl_result, platforms, "clGetPlatformIDs", (uint32_t, void **, uint32_t *))                                   \
+    X(qb__cl_result, devices, "clGetDeviceIDs", (void *, uint64_t, uint32_t, void **, uint32_t *))                     \
+    X(qb__cl_result, device_info, "clGetDeviceInfo", (void *, uint32_t, size_t, void *, size_t *))                     \
+    X(void *, context_create, "clCreateContext",                                                                       \
+      (const intptr_t *, uint32_t, void *const *, void *, void *, qb__cl_result *))                                    \
+    X(qb__cl_result, context_release, "clReleaseContext", (void *))                                                    \
+    X(qb__cl_result, formats, "clGetSupportedImageFormats",                                                            \
+      (void *, uint64_t, uint32_t, uint32_t, qb__cl_format *, uint32_t *))                                             \
+    X(void *, queue_create, "clCreateCommandQueue", (void *, void *, uint64_t, qb__cl_result *))                       \
+    X(qb__cl_result, queue_release, "clReleaseCommandQueue", (void *))                                                 \
+    X(qb__cl_result, finish, "clFinish", (void *))                                                                     \
+    X(qb__cl_result, flush, "clFlush", (void *))                                                                       \
+    X(void *, buffer_create, "clCreateBuffer", (void *, uint64_t, size_t, void *, qb__cl_result *))                    \
+    X(qb__cl_result, memory_release, "clReleaseMemObject", (void *))                                                   \
+    X(void *, image_create, "clCreateImage",                                                                           \
+      (void *, uint64_t, const qb__cl_format *, const qb__cl_image *, void *, qb__cl_result *))                        \
+    X(void *, sampler_create, "clCreateSampler", (void *, uint32_t, uint32_t, uint32_t, qb__cl_result *))              \
+    X(qb__cl_result, sampler_release, "clReleaseSampler", (void *))                                                    \
+    X(qb__cl_result, write, "clEnqueueWriteBuffer",                                                                    \
+      (void *, void *, uint32_t, size_t, size_t, const void *, QB__CL_EVENTS))                                         \
+    X(qb__cl_result, read, "clEnqueueReadBuffer", (void *, void *, uint32_t, size_t, size_t, void *, QB__CL_EVENTS))   \
+    X(qb__cl_result, copy, "clEnqueueCopyBuffer", (void *, void *, void *, size_t, size_t, size_t, QB__CL_EVENTS))     \
+    X(qb__cl_result, fill, "clEnqueueFillBuffer",                                                                      \
+      (void *, void *, const void *, size_t, size_t, size_t, QB__CL_EVENTS))                                           \
+    X(qb__cl_result, copy_to_image, "clEnqueueCopyBufferToImage",                                                      \
+      (void *, void *, void *, size_t, const size_t *, const size_t *, QB__CL_EVENTS))                                 \
+    X(void *, map, "clEnqueueMapBuffer",                                                                               \
+      (void *, void *, uint32_t, uint64_t, size_t, size_t, QB__CL_EVENTS, qb__cl_result *))                            \
+    X(qb__cl_result, unmap, "clEnqueueUnmapMemObject", (void *, void *, void *, QB__CL_EVENTS))                        \
+    X(qb__cl_result, marker, "clEnqueueMarkerWithWaitList", (void *, QB__CL_EVENTS))                                   \
+    X(qb__cl_result, barrier, "clEnqueueBarrierWithWaitList", (void *, QB__CL_EVENTS))                                 \
+    X(qb__cl_result, wait, "clWaitForEvents", (uint32_t, void *const *))                                               \
+    X(qb__cl_result, event_release, "clReleaseEvent", (void *))                                                        \
+    X(qb__cl_result, event_time, "clGetEventProfilingInfo", (void *, uint32_t, size_t, void *, size_t *))              \
+    X(void *, program_create, "clCreateProgramWithSource",                                                             \
+      (void *, uint32_t, const char **, const size_t *, qb__cl_result *))                                              \
+    X(void *, program_binary, "clCreateProgramWithBinary",                                                             \
+      (void *, uint32_t, void *const *, const size_t *, const unsigned char **, qb__cl_result *, qb__cl_result *))     \
+    X(qb__cl_result, program_build, "clBuildProgram", (void *, uint32_t, void *const *, const char *, void *, void *)) \
+    X(qb__cl_result, program_log, "clGetProgramBuildInfo", (void *, void *, uint32_t, size_t, void *, size_t *))       \
+    X(qb__cl_result, program_info, "clGetProgramInfo", (void *, uint32_t, size_t, void *, size_t *))                   \
+    X(qb__cl_result, program_release, "clReleaseProgram", (void *))                                                    \
+    X(void *, kernel_create, "clCreateKernel", (void *, const char *, qb__cl_result *))                                \
+    X(qb__cl_result, kernel_release, "clReleaseKernel", (void *))                                                      \
+    X(qb__cl_result, kernel_arg, "clSetKernelArg", (void *, uint32_t, size_t, const void *))                           \
+    X(qb__cl_result, kernel_info, "clGetKernelWorkGroupInfo", (void *, void *, uint32_t, size_t, void *, size_t *))    \
+    X(qb__cl_result, launch, "clEnqueueNDRangeKernel",                                                                 \
       (void *, void *, uint32_t, const size_t *, const size_t *, const size_t *, QB__CL_EVENTS))
 
 typedef struct qb__opencl_api {
@@ -143,8 +133,7 @@ extern qb__opencl_api qb__opencl; /* filled by opencl_load.c before any device e
 
 /* What "out of resources" stands for depends on the call. */
 typedef enum qb__cl_call { QB__CL_ALLOCATES, QB__CL_LAUNCHES, QB__CL_RUNS } qb__cl_call;
-qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call,
-                            const char *doing);
+qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call, const char *doing);
 
 /* Parts of the table, by file. */
 void qb__opencl_find(qb__device **list, size_t *count, char *missing, size_t size);
@@ -152,29 +141,23 @@ qb_status qb__opencl_memory_create(qb__memory *memory);
 void qb__opencl_memory_destroy(qb__memory *memory);
 qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host);
 void qb__opencl_host_destroy(qb__device *device, void *host);
-qb_status qb__opencl_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
-                            size_t bytes);
-qb_status qb__opencl_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
-                              size_t bytes);
-qb_status qb__opencl_copy(qb__queue *queue, qb__memory *to, size_t to_offset,
-                          const qb__memory *from, size_t from_offset, size_t bytes);
-qb_status qb__opencl_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
-                          size_t bytes);
+qb_status qb__opencl_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host, size_t bytes);
+qb_status qb__opencl_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host, size_t bytes);
+qb_status qb__opencl_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
+                          size_t from_offset, size_t bytes);
+qb_status qb__opencl_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes);
 /* Fills device->stored. */
 void qb__opencl_choose_images(qb__device *device);
 qb_status qb__opencl_texture_create(qb__texture *texture);
 void qb__opencl_texture_destroy(qb__texture *texture);
-qb_status qb__opencl_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                                  size_t offset);
-qb_status qb__opencl_build(qb__program *program, const char *text, const char *const *macros,
-                           qb__binary *binary);
+qb_status qb__opencl_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset);
+qb_status qb__opencl_build(qb__program *program, const char *text, const char *const *macros, qb__binary *binary);
 qb_status qb__opencl_load(qb__program *program, const qb__binary *binary);
 void qb__opencl_unload(qb__program *program);
 qb_status qb__opencl_kernel_get(qb__kernel *kernel);
 void qb__opencl_kernel_release(qb__kernel *kernel);
-qb_status qb__opencl_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes,
-                                    qb__kernel_facts *facts);
-qb_status qb__opencl_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
-                                   const size_t group[3], const qb__arg *args, size_t count);
+qb_status qb__opencl_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
+qb_status qb__opencl_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
+                                   const qb__arg *args, size_t count);
 
 #endif

@@ -16,8 +16,7 @@ static qb_status open_device(qb__device *device) {
     qb__cl_result result;
     device->open.context = qb__opencl.context_create(NULL, 1, &device->id, NULL, NULL, &result);
     if (device->open.context) {
-        device->open.service =
-            qb__opencl.queue_create(device->open.context, device->id, 0, &result);
+        device->open.service = qb__opencl.queue_create(device->open.context, device->id, 0, &result);
     }
     if (device->open.service) {
         if (device->info.images) qb__opencl_choose_images(device);
@@ -28,12 +27,8 @@ static qb_status open_device(qb__device *device) {
 }
 
 /* OpenCL has no common context to take up. */
-static qb_status enter(qb__device *device) {
-    return qb__device_check(device);
-}
-static void leave(qb__device *device) {
-    (void)device;
-}
+static qb_status enter(qb__device *device) { return qb__device_check(device); }
+static void leave(qb__device *device) { (void)device; }
 
 /* OpenCL does not say what others hold: all but what was taken here. */
 static qb_status free_bytes(qb__device *device, size_t *bytes) {
@@ -49,8 +44,7 @@ static qb_status free_bytes(qb__device *device, size_t *bytes) {
 static qb_status queue_create(qb__queue *queue) {
     qb__device *device = queue->device;
     qb__cl_result result;
-    queue->native =
-        qb__opencl.queue_create(device->open.context, device->id, QB__CL_QUEUE_TIMES, &result);
+    queue->native = qb__opencl.queue_create(device->open.context, device->id, QB__CL_QUEUE_TIMES, &result);
     return qb__opencl_status(device, result, QB__CL_ALLOCATES, "making a queue");
 }
 
@@ -60,8 +54,7 @@ static void queue_destroy(qb__queue *queue) {
 }
 
 static qb_status queue_finish(qb__queue *queue) {
-    return qb__opencl_status(queue->device, qb__opencl.finish(queue->native), QB__CL_RUNS,
-                             "finishing a queue");
+    return qb__opencl_status(queue->device, qb__opencl.finish(queue->native), QB__CL_RUNS, "finishing a queue");
 }
 
 static qb_status event_create(qb__event *event) {
@@ -86,23 +79,18 @@ static qb_status event_record(qb__event *event, qb__queue *queue) {
 }
 
 static qb_status event_wait(qb__event *event) {
-    return qb__opencl_status(event->device, qb__opencl.wait(1, &event->native), QB__CL_RUNS,
-                             "waiting for an event");
+    return qb__opencl_status(event->device, qb__opencl.wait(1, &event->native), QB__CL_RUNS, "waiting for an event");
 }
 
 static qb_status queue_wait(qb__queue *queue, qb__event *event) {
-    return qb__opencl_status(queue->device,
-                             qb__opencl.barrier(queue->native, 1, &event->native, NULL),
-                             QB__CL_RUNS, "making a queue wait");
+    return qb__opencl_status(queue->device, qb__opencl.barrier(queue->native, 1, &event->native, NULL), QB__CL_RUNS,
+                             "making a queue wait");
 }
 
 static qb_status event_seconds(const qb__event *from, const qb__event *to, double *seconds) {
     uint64_t begin = 0, end = 0;
-    qb__cl_result result =
-        qb__opencl.event_time(from->native, QB__CL_EVENT_END, sizeof begin, &begin, NULL);
-    if (!result) {
-        result = qb__opencl.event_time(to->native, QB__CL_EVENT_END, sizeof end, &end, NULL);
-    }
+    qb__cl_result result = qb__opencl.event_time(from->native, QB__CL_EVENT_END, sizeof begin, &begin, NULL);
+    if (!result) { result = qb__opencl.event_time(to->native, QB__CL_EVENT_END, sizeof end, &end, NULL); }
     *seconds = 1e-9 * ((double)end - (double)begin);
     return qb__opencl_status(from->device, result, QB__CL_RUNS, "the time between two events");
 }

@@ -27,8 +27,7 @@ static bool open_loader(char *missing, size_t size) {
                  why);
         return false;
     }
-    if (!qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, &qb__opencl,
-                             &absent)) {
+    if (!qb__library_symbols(library, symbols, sizeof symbols / sizeof *symbols, &qb__opencl, &absent)) {
         snprintf(missing, size, "no OpenCL: the loader lacks %s; OpenCL 1.2 is needed", absent);
         return false;
     }
@@ -71,8 +70,8 @@ static void describe(qb__device *device, int index) {
     info->half_arithmetic = strstr(extensions, "cl_khr_fp16") != NULL;
     info->doubles = strstr(extensions, "cl_khr_fp64") != NULL;
     info->images = number(id, QB__CL_DEVICE_IMAGES) != 0;
-    info->subgroups = strstr(extensions, "cl_khr_subgroup_shuffle") != NULL ||
-                      strstr(extensions, "cl_intel_subgroups") != NULL;
+    info->subgroups =
+        strstr(extensions, "cl_khr_subgroup_shuffle") != NULL || strstr(extensions, "cl_intel_subgroups") != NULL;
     uint64_t warp = number(id, QB__CL_NVIDIA_WARP);
     device->nvidia = warp != 0;
     if (strstr(extensions, "cl_nv_device_attribute_query"))
@@ -118,10 +117,9 @@ void qb__opencl_find(qb__device **list, size_t *count, char *missing, size_t siz
     if (!open_loader(missing, size)) return;
     size_t total = collect(ids);
     if (!total) {
-        snprintf(
-            missing, size,
-            "no OpenCL: the loader finds no device; install the device's driver "
-            "(nvidia-opencl-icd, intel-opencl-icd, mesa-opencl-icd; pocl-opencl-icd for CPUs)");
+        snprintf(missing, size,
+                 "no OpenCL: the loader finds no device; install the device's driver "
+                 "(nvidia-opencl-icd, intel-opencl-icd, mesa-opencl-icd; pocl-opencl-icd for CPUs)");
         return;
     }
     if (qb__alloc(total, sizeof **list, list) != QB_OK) {

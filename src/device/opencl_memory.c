@@ -6,9 +6,7 @@
 
 /* Buffers, mapped host memory, transfers, images. */
 
-static void *buffer_of(const qb__memory *memory) {
-    return (void *)(uintptr_t)memory->native;
-}
+static void *buffer_of(const qb__memory *memory) { return (void *)(uintptr_t)memory->native; }
 
 static void count(qb__device *device, size_t more, size_t less) {
     pthread_mutex_lock(&device->lock);
@@ -20,8 +18,7 @@ static void count(qb__device *device, size_t more, size_t less) {
  * hard to tell from others: so one byte is used at once. */
 static qb__cl_result touch(qb__device *device, void *buffer) {
     unsigned char zero = 0;
-    qb__cl_result result =
-        qb__opencl.fill(device->open.service, buffer, &zero, 1, 0, 1, 0, NULL, NULL);
+    qb__cl_result result = qb__opencl.fill(device->open.service, buffer, &zero, 1, 0, 1, 0, NULL, NULL);
     return result ? result : qb__opencl.finish(device->open.service);
 }
 
@@ -31,8 +28,7 @@ qb_status qb__opencl_memory_create(qb__memory *memory) {
     void *buffer = NULL;
     char doing[64];
     if (memory->bytes <= device->info.memory_bytes) {
-        buffer = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE,
-                                          memory->bytes, NULL, &result);
+        buffer = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE, memory->bytes, NULL, &result);
     }
     if (buffer && !device->info.is_cpu) {
         result = touch(device, buffer);
@@ -58,17 +54,16 @@ qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host) 
     qb__cl_result result;
     qb_status status = qb__alloc(1, sizeof *pinned, &pinned);
     if (status != QB_OK) return status;
-    pinned->buffer = qb__opencl.buffer_create(
-        device->open.context, QB__CL_MEMORY_READ_WRITE | QB__CL_MEMORY_HOST, bytes, NULL, &result);
+    pinned->buffer = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE | QB__CL_MEMORY_HOST,
+                                              bytes, NULL, &result);
     if (pinned->buffer) {
-        pinned->host = qb__opencl.map(device->open.service, pinned->buffer, 1,
-                                      QB__CL_MAP_READ_WRITE, 0, bytes, 0, NULL, NULL, &result);
+        pinned->host = qb__opencl.map(device->open.service, pinned->buffer, 1, QB__CL_MAP_READ_WRITE, 0, bytes, 0, NULL,
+                                      NULL, &result);
         if (!pinned->host) qb__opencl.memory_release(pinned->buffer);
     }
     if (!pinned->host) {
         qb__free(pinned);
-        return qb__opencl_status(device, result ? result : -4, QB__CL_ALLOCATES,
-                                 "taking page-locked memory");
+        return qb__opencl_status(device, result ? result : -4, QB__CL_ALLOCATES, "taking page-locked memory");
     }
     *host = pinned->host;
     qb__pinned_keep(device, pinned);
@@ -90,34 +85,25 @@ static qb_status sent(qb__queue *queue, qb__cl_result result, const char *doing)
     return qb__opencl_status(queue->device, result, QB__CL_ALLOCATES, doing);
 }
 
-qb_status qb__opencl_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
-                            size_t bytes) {
-    return sent(
-        queue,
-        qb__opencl.write(queue->native, buffer_of(to), 0, offset, bytes, host, 0, NULL, NULL),
-        "uploading");
+qb_status qb__opencl_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host, size_t bytes) {
+    return sent(queue, qb__opencl.write(queue->native, buffer_of(to), 0, offset, bytes, host, 0, NULL, NULL),
+                "uploading");
 }
 
-qb_status qb__opencl_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
-                              size_t bytes) {
-    return sent(
-        queue,
-        qb__opencl.read(queue->native, buffer_of(from), 0, offset, bytes, host, 0, NULL, NULL),
-        "downloading");
+qb_status qb__opencl_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host, size_t bytes) {
+    return sent(queue, qb__opencl.read(queue->native, buffer_of(from), 0, offset, bytes, host, 0, NULL, NULL),
+                "downloading");
 }
 
-qb_status qb__opencl_copy(qb__queue *queue, qb__memory *to, size_t to_offset,
-                          const qb__memory *from, size_t from_offset, size_t bytes) {
-    return sent(queue,
-                qb__opencl.copy(queue->native, buffer_of(from), buffer_of(to), from_offset,
-                                to_offset, bytes, 0, NULL, NULL),
-                "copying");
-}
-
-qb_status qb__opencl_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
-                          size_t bytes) {
+qb_status qb__opencl_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
+                          size_t from_offset, size_t bytes) {
     return sent(
         queue,
-        qb__opencl.fill(queue->native, buffer_of(memory), &byte, 1, offset, bytes, 0, NULL, NULL),
-        "filling");
+        qb__opencl.copy(queue->native, buffer_of(from), buffer_of(to), from_offset, to_offset, bytes, 0, NULL, NULL),
+        "copying");
+}
+
+qb_status qb__opencl_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes) {
+    return sent(queue, qb__opencl.fill(queue->native, buffer_of(memory), &byte, 1, offset, bytes, 0, NULL, NULL),
+                "filling");
 }

@@ -19,8 +19,7 @@ static qb_status options_of(const qb__device *device, const char *const *macros,
     for (size_t i = 0; macros && macros[i]; i++) {
         bool cap = !strncmp(macros[i], "QB_REGISTERS=", 13);
         if (cap && !device->nvidia) continue;
-        used += (size_t)snprintf(*options + used, size - used,
-                                 cap ? " -cl-nv-maxrregcount=%s" : " -D%s",
+        used += (size_t)snprintf(*options + used, size - used, cap ? " -cl-nv-maxrregcount=%s" : " -D%s",
                                  cap ? macros[i] + 13 : macros[i]);
     }
     return QB_OK;
@@ -38,8 +37,7 @@ static qb_status complain(qb__program *program, void *native, qb__cl_result resu
     qb__device *device = program->device;
     char *log = NULL;
     size_t size = 0;
-    if (result != -11 ||
-        qb__opencl.program_log(native, device->id, QB__CL_PROGRAM_LOG, 0, NULL, &size) ||
+    if (result != -11 || qb__opencl.program_log(native, device->id, QB__CL_PROGRAM_LOG, 0, NULL, &size) ||
         qb__alloc(size + 1, 1, &log) != QB_OK ||
         qb__opencl.program_log(native, device->id, QB__CL_PROGRAM_LOG, size, log, NULL)) {
         qb__free(log);
@@ -55,8 +53,7 @@ static qb_status complain(qb__program *program, void *native, qb__cl_result resu
 static void take_binary(const qb__device *device, void *native, qb__binary *binary) {
     size_t count = 1;
     unsigned char *bytes = NULL;
-    if (!device->info.is_cpu &&
-        qb__opencl.program_info(native, QB__CL_PROGRAM_SIZES, sizeof count, &count, NULL))
+    if (!device->info.is_cpu && qb__opencl.program_info(native, QB__CL_PROGRAM_SIZES, sizeof count, &count, NULL))
         return;
     if (!count || qb__alloc(count, 1, &bytes) != QB_OK) return;
     binary->bytes = bytes;
@@ -68,8 +65,7 @@ static void take_binary(const qb__device *device, void *native, qb__binary *bina
     }
 }
 
-qb_status qb__opencl_build(qb__program *program, const char *text, const char *const *macros,
-                           qb__binary *binary) {
+qb_status qb__opencl_build(qb__program *program, const char *text, const char *const *macros, qb__binary *binary) {
     qb__device *device = program->device;
     char *options = NULL;
     qb__cl_result result;
@@ -95,8 +91,8 @@ qb_status qb__opencl_load(qb__program *program, const qb__binary *binary) {
     qb__device *device = program->device;
     const unsigned char *bytes = binary->bytes;
     qb__cl_result each = 0, result;
-    void *native = qb__opencl.program_binary(device->open.context, 1, &device->id, &binary->count,
-                                             &bytes, &each, &result);
+    void *native =
+        qb__opencl.program_binary(device->open.context, 1, &device->id, &binary->count, &bytes, &each, &result);
     if (!result) result = each;
     if (!result) result = qb__opencl.program_build(native, 1, &device->id, "", NULL, NULL);
     if (!result) {
@@ -104,34 +100,27 @@ qb_status qb__opencl_load(qb__program *program, const qb__binary *binary) {
         return QB_OK;
     }
     if (native) qb__opencl.program_release(native);
-    return qb__fail(QB_INTERNAL, "%s does not take %s back from the cache (%d)", device->info.spec,
-                    program->name, result);
+    return qb__fail(QB_INTERNAL, "%s does not take %s back from the cache (%d)", device->info.spec, program->name,
+                    result);
 }
 
-void qb__opencl_unload(qb__program *program) {
-    qb__opencl.program_release(program->native);
-}
+void qb__opencl_unload(qb__program *program) { qb__opencl.program_release(program->native); }
 
 qb_status qb__opencl_kernel_get(qb__kernel *kernel) {
     qb__cl_result result;
     kernel->native = qb__opencl.kernel_create(kernel->program->native, kernel->name, &result);
-    if (result == -46) {
-        return qb__fail(QB_NOT_FOUND, "%s has no kernel %s", kernel->program->name, kernel->name);
-    }
+    if (result == -46) { return qb__fail(QB_NOT_FOUND, "%s has no kernel %s", kernel->program->name, kernel->name); }
     return qb__opencl_status(kernel->program->device, result, QB__CL_LAUNCHES, kernel->name);
 }
 
-void qb__opencl_kernel_release(qb__kernel *kernel) {
-    qb__opencl.kernel_release(kernel->native);
-}
+void qb__opencl_kernel_release(qb__kernel *kernel) { qb__opencl.kernel_release(kernel->native); }
 
-qb_status qb__opencl_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes,
-                                    qb__kernel_facts *facts) {
+qb_status qb__opencl_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts) {
     uint64_t bytes = 0;
     (void)group;
     (void)local_bytes;
-    if (!qb__opencl.kernel_info(kernel->native, kernel->program->device->id,
-                                QB__CL_KERNEL_LOCAL_BYTES, sizeof bytes, &bytes, NULL)) {
+    if (!qb__opencl.kernel_info(kernel->native, kernel->program->device->id, QB__CL_KERNEL_LOCAL_BYTES, sizeof bytes,
+                                &bytes, NULL)) {
         facts->local_bytes = (int)bytes;
     }
     return QB_OK;
@@ -155,27 +144,20 @@ static qb__cl_result set_args(qb__kernel *kernel, const qb__arg *args, size_t co
             if (result) break;
             result = qb__opencl.kernel_arg(kernel->native, index++, sizeof handle, &handle);
             break;
-        case QB__ARG_VALUE:
-            result = qb__opencl.kernel_arg(kernel->native, index++, args[i].size, value);
-            break;
-        case QB__ARG_LOCAL:
-            result = qb__opencl.kernel_arg(kernel->native, index++, args[i].size, NULL);
-            break;
+        case QB__ARG_VALUE: result = qb__opencl.kernel_arg(kernel->native, index++, args[i].size, value); break;
+        case QB__ARG_LOCAL: result = qb__opencl.kernel_arg(kernel->native, index++, args[i].size, NULL); break;
         }
     }
     return result;
 }
 
-qb_status qb__opencl_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
-                                   const size_t group[3], const qb__arg *args, size_t count) {
+qb_status qb__opencl_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
+                                   const qb__arg *args, size_t count) {
     size_t items[3];
     for (int i = 0; i < 3; i++) items[i] = groups[i] * group[i];
     pthread_mutex_lock(&kernel->lock); /* arguments live in the kernel until it is enqueued */
     qb__cl_result result = set_args(kernel, args, count);
-    if (!result) {
-        result =
-            qb__opencl.launch(queue->native, kernel->native, 3, NULL, items, group, 0, NULL, NULL);
-    }
+    if (!result) { result = qb__opencl.launch(queue->native, kernel->native, 3, NULL, items, group, 0, NULL, NULL); }
     pthread_mutex_unlock(&kernel->lock);
     if (!result) result = qb__opencl.flush(queue->native);
     return qb__opencl_status(queue->device, result, QB__CL_LAUNCHES, kernel->name);

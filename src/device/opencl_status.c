@@ -45,8 +45,7 @@ static bool is_gone(const qb__device *device) {
     return device->open.service && qb__opencl.finish(device->open.service);
 }
 
-qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call,
-                            const char *doing) {
+qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call, const char *doing) {
     if (!result) return QB_OK;
     const char *name = "OpenCL error";
     qb_status status = QB_INTERNAL;
@@ -63,9 +62,7 @@ qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_cal
         status = errors[i].status;
         lasting = errors[i].lasting;
     }
-    if (!lasting) {
-        return qb__fail(status, "%s: %s: %s (%d)", device->info.spec, doing, name, result);
-    }
+    if (!lasting) { return qb__fail(status, "%s: %s: %s (%d)", device->info.spec, doing, name, result); }
     char why[256];
     snprintf(why, sizeof why, "%s: %s (%d)", doing, name, result);
     return qb__device_lose(device, why);

@@ -14,17 +14,13 @@ static uint32_t order_of(unsigned channels) {
     return channels == 1 ? QB__CL_R : channels == 2 ? QB__CL_RG : QB__CL_RGBA;
 }
 
-static uint32_t type_of(bool half) {
-    return half ? QB__CL_HALF : QB__CL_FLOAT;
-}
+static uint32_t type_of(bool half) { return half ? QB__CL_HALF : QB__CL_FLOAT; }
 
 /* The fewest channels, from `channels` on, that there are images with; 0 when there are none. */
 static unsigned fewest(const qb__cl_format *formats, uint32_t count, bool half, unsigned channels) {
     for (unsigned stored = channels; stored <= 4; stored *= 2) {
         for (uint32_t i = 0; i < count; i++) {
-            if (formats[i].type == type_of(half) && formats[i].order == order_of(stored)) {
-                return stored;
-            }
+            if (formats[i].type == type_of(half) && formats[i].order == order_of(stored)) { return stored; }
         }
     }
     return 0;
@@ -33,8 +29,8 @@ static unsigned fewest(const qb__cl_format *formats, uint32_t count, bool half, 
 void qb__opencl_choose_images(qb__device *device) {
     qb__cl_format formats[FORMATS_MAX];
     uint32_t count = 0;
-    if (qb__opencl.formats(device->open.context, QB__CL_MEMORY_READ_ONLY, QB__CL_IMAGE_2D_ARRAY,
-                           FORMATS_MAX, formats, &count)) {
+    if (qb__opencl.formats(device->open.context, QB__CL_MEMORY_READ_ONLY, QB__CL_IMAGE_2D_ARRAY, FORMATS_MAX, formats,
+                           &count)) {
         return;
     }
     if (count > FORMATS_MAX) count = FORMATS_MAX;
@@ -65,11 +61,9 @@ static qb__cl_result touch(qb__device *device, void *image) {
     enum { TEXEL_BYTES = 16 };
     const size_t origin[3] = {0, 0, 0}, region[3] = {1, 1, 1};
     qb__cl_result result;
-    void *texel = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE,
-                                           TEXEL_BYTES, NULL, &result);
+    void *texel = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE, TEXEL_BYTES, NULL, &result);
     if (!texel) return result;
-    result = qb__opencl.copy_to_image(device->open.service, texel, image, 0, origin, region, 0,
-                                      NULL, NULL);
+    result = qb__opencl.copy_to_image(device->open.service, texel, image, 0, origin, region, 0, NULL, NULL);
     if (!result) result = qb__opencl.finish(device->open.service);
     qb__opencl.memory_release(texel);
     return result;
@@ -81,8 +75,8 @@ qb_status qb__opencl_texture_create(qb__texture *texture) {
     unsigned stored = device->stored[shape->half][shape->channels].channels;
     bool half = device->stored[shape->half][shape->channels].half;
     if (!stored) {
-        return qb__fail(QB_UNSUPPORTED, "%s has no images of %u %s channels", device->info.spec,
-                        shape->channels, shape->half ? "half" : "float");
+        return qb__fail(QB_UNSUPPORTED, "%s has no images of %u %s channels", device->info.spec, shape->channels,
+                        shape->half ? "half" : "float");
     }
     qb__cl_format format = {order_of(stored), type_of(half)};
     qb__cl_image image = {
@@ -92,13 +86,13 @@ qb_status qb__opencl_texture_create(qb__texture *texture) {
         .layers = shape->layers,
     };
     qb__cl_result result;
-    texture->array = qb__opencl.image_create(device->open.context, QB__CL_MEMORY_READ_ONLY, &format,
-                                             &image, NULL, &result);
+    texture->array =
+        qb__opencl.image_create(device->open.context, QB__CL_MEMORY_READ_ONLY, &format, &image, NULL, &result);
     if (!result && !device->info.is_cpu) result = touch(device, texture->array);
     if (!result) {
-        void *sampler = qb__opencl.sampler_create(
-            device->open.context, 0, QB__CL_ADDRESS_CLAMP,
-            shape->linear ? QB__CL_FILTER_LINEAR : QB__CL_FILTER_NEAREST, &result);
+        void *sampler =
+            qb__opencl.sampler_create(device->open.context, 0, QB__CL_ADDRESS_CLAMP,
+                                      shape->linear ? QB__CL_FILTER_LINEAR : QB__CL_FILTER_NEAREST, &result);
         texture->object = (uint64_t)(uintptr_t)sampler;
     }
     qb_status status = qb__opencl_status(device, result, QB__CL_ALLOCATES, "making an image");
@@ -116,8 +110,7 @@ void qb__opencl_texture_destroy(qb__texture *texture) {
     if (texture->array) qb__opencl.memory_release(texture->array);
 }
 
-static qb_status widen(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                       size_t offset) {
+static qb_status widen(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset) {
     const qb__texture_shape *shape = &texture->shape;
     uint32_t channels = shape->channels;
     uint32_t stored = texture->device->stored[shape->half][channels].channels;
@@ -135,8 +128,7 @@ static qb_status widen(qb__queue *queue, qb__texture *texture, const qb__memory 
     return qb__kernel_launch(kernel, queue, groups, group, args, sizeof args / sizeof *args);
 }
 
-qb_status qb__opencl_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
-                                  size_t offset) {
+qb_status qb__opencl_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset) {
     const qb__texture_shape *shape = &texture->shape;
     const size_t origin[3] = {0, 0, 0};
     const size_t region[3] = {shape->width, shape->height, shape->layers ? shape->layers : 1};
@@ -146,9 +138,8 @@ qb_status qb__opencl_texture_load(qb__queue *queue, qb__texture *texture, const 
         from = texture->wide;
         offset = 0;
     }
-    qb__cl_result result =
-        qb__opencl.copy_to_image(queue->native, (void *)(uintptr_t)from->native, texture->array,
-                                 offset, origin, region, 0, NULL, NULL);
+    qb__cl_result result = qb__opencl.copy_to_image(queue->native, (void *)(uintptr_t)from->native, texture->array,
+                                                    offset, origin, region, 0, NULL, NULL);
     if (!result) result = qb__opencl.flush(queue->native);
     return qb__opencl_status(queue->device, result, QB__CL_ALLOCATES, "loading an image");
 }

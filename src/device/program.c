@@ -15,8 +15,7 @@ static void add_text(qb__hash *hash, const char *text) {
     qb__hash_add(hash, text, strlen(text) + 1); /* with its end: "ab","c" is not "a","bc" */
 }
 
-static void make_key(const qb__device *device, const char *text, const char *const *macros,
-                     uint64_t key[2]) {
+static void make_key(const qb__device *device, const char *text, const char *const *macros, uint64_t key[2]) {
     const qb__device_info *info = &device->info;
     char chip[48];
     snprintf(chip, sizeof chip, "%d %d %d", (int)info->api, info->arch, info->arch_specific);
@@ -35,8 +34,7 @@ static void make_key(const qb__device *device, const char *text, const char *con
 static qb_status check_macros(const char *const *macros) {
     for (size_t i = 0; macros && macros[i]; i++) {
         if (strpbrk(macros[i], " \t\n\"'\\") || macros[i][0] == '-') {
-            return qb__fail(QB_BAD_ARGUMENT, "the macro %s cannot be given to every compiler",
-                            macros[i]);
+            return qb__fail(QB_BAD_ARGUMENT, "the macro %s cannot be given to every compiler", macros[i]);
         }
     }
     return QB_OK;
@@ -53,8 +51,7 @@ static qb__program *share(qb__device *device, const uint64_t key[2]) {
 }
 
 /* Told before, counted after: a compiler that works for seconds does so in nobody's silence. */
-static qb_status build(qb__program *program, const char *text, const char *const *macros,
-                       qb__binary *binary) {
+static qb_status build(qb__program *program, const char *text, const char *const *macros, qb__binary *binary) {
     qb__device *device = program->device;
     pthread_mutex_lock(&device->lock);
     if (device->made.listener) device->made.listener(device->made.listener_user, &device->info);
@@ -157,8 +154,8 @@ static void destroy(qb__program *program) {
     qb__free(program);
 }
 
-static qb_status make(qb__device *device, const char *source, const char *text,
-                      const char *const *macros, const uint64_t key[2], qb__program **program) {
+static qb_status make(qb__device *device, const char *source, const char *text, const char *const *macros,
+                      const uint64_t key[2], qb__program **program) {
     qb_status status = qb__alloc(1, sizeof **program, program);
     if (status != QB_OK) return status;
     qb__program *p = *program;
@@ -193,8 +190,7 @@ out:
 }
 
 /* Compiling takes seconds: it happens outside the lock, and who comes second takes the first's. */
-qb_status qb__program_build(qb__device *device, const char *source, const char *const *given,
-                            qb__program **program) {
+qb_status qb__program_build(qb__device *device, const char *source, const char *const *given, qb__program **program) {
     const char **macros = NULL;
     char *text = NULL, *own = NULL;
     uint64_t key[2];
@@ -274,22 +270,20 @@ qb_status qb__kernel_get(qb__program *program, const char *name, qb__kernel **ke
     return status;
 }
 
-qb_status qb__kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes,
-                             qb__kernel_facts *facts) {
+qb_status qb__kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts) {
     *facts = (qb__kernel_facts){-1, -1, -1, -1};
     return kernel->program->device->backend->kernel_inspect(kernel, group, local_bytes, facts);
 }
 
-qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
-                            const size_t group[3], const qb__arg *args, size_t count) {
+qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
+                            const qb__arg *args, size_t count) {
     qb__device *device = queue->device;
     qb_status status = qb__device_check(device);
     if (status != QB_OK) return status;
     size_t items = group[0] * group[1] * group[2];
     if (!items || items > device->info.group_size) {
-        return qb__fail(QB_BAD_ARGUMENT, "%s: a group of %zu x %zu x %zu items; %s takes 1 to %zu",
-                        kernel->name, group[0], group[1], group[2], device->info.spec,
-                        device->info.group_size);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a group of %zu x %zu x %zu items; %s takes 1 to %zu", kernel->name,
+                        group[0], group[1], group[2], device->info.spec, device->info.group_size);
     }
     if (!groups[0] || !groups[1] || !groups[2]) return QB_OK; /* nothing to do */
     return device->backend->kernel_launch(kernel, queue, groups, group, args, count);

@@ -110,8 +110,7 @@ static uint32_t cached_pieces(const bench *m) {
 
 static qb_status run_cache(bench *m, const void *kernel, uint32_t rounds) {
     uint32_t pieces = cached_pieces(m);
-    const qb__arg args[] = {QB__MEMORY(m->a), QB__MEMORY(m->b), QB__VALUE(pieces),
-                            QB__VALUE(rounds)};
+    const qb__arg args[] = {QB__MEMORY(m->a), QB__MEMORY(m->b), QB__VALUE(pieces), QB__VALUE(rounds)};
     return launch(m, kernel, args, 4);
 }
 

@@ -101,8 +101,7 @@ qb_status qb__kernel_source_text(const char *name, char **text) {
     qb_status status;
     *text = NULL;
     if (!dialect || !source) {
-        return qb__fail(QB_NOT_FOUND, "the library has no kernel source %s",
-                        source ? "dialect.h" : name);
+        return qb__fail(QB_NOT_FOUND, "the library has no kernel source %s", source ? "dialect.h" : name);
     }
     QB__TRY(put_file(&w, dialect));
     QB__TRY(put_file(&w, source));

@@ -21,8 +21,8 @@ typedef struct world world;
 struct world {
     MPI_Comm all, notices;
     pthread_mutex_t *lock, own; /* MPI_THREAD_SERIALIZED: the same for all its parts */
-    MPI_Request *requests; /* [2 * count] under way */
-    world *whole; /* what it is a part of; NULL: it is that */
+    MPI_Request *requests;      /* [2 * count] under way */
+    world *whole;               /* what it is a part of; NULL: it is that */
     pthread_t watch;
     bool watched, broken, joined; /* joined: what others take their time for is their work */
     _Atomic bool warned, closing;
@@ -216,9 +216,7 @@ static void warn(qb__comm *comm) {
     pthread_mutex_unlock(w->lock);
 }
 
-static bool warned(qb__comm *comm) {
-    return atomic_load_explicit(&whole_of(comm->own)->warned, memory_order_relaxed);
-}
+static bool warned(qb__comm *comm) { return atomic_load_explicit(&whole_of(comm->own)->warned, memory_order_relaxed); }
 
 /* Those that have come by now. */
 static void listen(world *w) {

@@ -25,17 +25,17 @@ typedef struct config { /* its head: what is behind it is left as it is by defau
 enum { SUCCESS = 0, IN_PROGRESS = 7, INT8 = 0, OLDEST = 21400, MAGIC = (int)0xcafebeef };
 
 /* X(field, symbol, result, arguments) */
-#define SYMBOLS(X)                                                                                 \
-    X(version, "ncclGetVersion", int, (int *))                                                     \
-    X(text, "ncclGetErrorString", const char *, (int))                                             \
-    X(make_id, "ncclGetUniqueId", int, (unique_id *))                                              \
-    X(join, "ncclCommInitRankConfig", int, (void **, int, unique_id, int, config *))               \
-    X(state, "ncclCommGetAsyncError", int, (void *, int *))                                        \
-    X(leave, "ncclCommDestroy", int, (void *))                                                     \
-    X(give_up, "ncclCommAbort", int, (void *))                                                     \
-    X(group, "ncclGroupStart", int, (void))                                                        \
-    X(group_end, "ncclGroupEnd", int, (void))                                                      \
-    X(send, "ncclSend", int, (const void *, size_t, int, int, void *, void *))                     \
+#define SYMBOLS(X)                                                                                                     \
+    X(version, "ncclGetVersion", int, (int *))                                                                         \
+    X(text, "ncclGetErrorString", const char *, (int))                                                                 \
+    X(make_id, "ncclGetUniqueId", int, (unique_id *))                                                                  \
+    X(join, "ncclCommInitRankConfig", int, (void **, int, unique_id, int, config *))                                   \
+    X(state, "ncclCommGetAsyncError", int, (void *, int *))                                                            \
+    X(leave, "ncclCommDestroy", int, (void *))                                                                         \
+    X(give_up, "ncclCommAbort", int, (void *))                                                                         \
+    X(group, "ncclGroupStart", int, (void))                                                                            \
+    X(group_end, "ncclGroupEnd", int, (void))                                                                          \
+    X(send, "ncclSend", int, (const void *, size_t, int, int, void *, void *))                                         \
     X(receive, "ncclRecv", int, (void *, size_t, int, int, void *, void *))
 
 static struct {
@@ -105,7 +105,8 @@ static bool all_can(const qb__comm *comm, const member *all, char *why) {
     for (int i = 1; i < comm->count; i++) {
         for (int k = 0; k < i; k++) {
             if (memcmp(all[i].identity, all[k].identity, sizeof all->identity) != 0) continue;
-            snprintf(why, QB__NCCL_WORDS, "NCCL wants a device for each rank, and two have the same one on %.60s", all[i].host);
+            snprintf(why, QB__NCCL_WORDS, "NCCL wants a device for each rank, and two have the same one on %.60s",
+                     all[i].host);
             return false;
         }
     }
@@ -204,7 +205,9 @@ qb_status qb__nccl_join(qb__nccl **own, char why[QB__NCCL_WORDS]) {
 
 /* ---- transfers ---- */
 
-static char *address(const qb__nccl_part *part) { return (char *)(uintptr_t)qb__memory_native(part->memory) + part->offset; }
+static char *address(const qb__nccl_part *part) {
+    return (char *)(uintptr_t)qb__memory_native(part->memory) + part->offset;
+}
 
 static int pass(const qb__nccl *nccl, void *stream, const qb__nccl_part *out, const qb__nccl_part *in) {
     const int mine = nccl->comm->rank, count = nccl->comm->count;
@@ -212,7 +215,8 @@ static int pass(const qb__nccl *nccl, void *stream, const qb__nccl_part *out, co
     for (int step = 1; step < count && result == SUCCESS; step++) {
         const int to = (mine + step) % count, from = (mine + count - step) % count;
         if (out[to].bytes) result = api.send(address(&out[to]), out[to].bytes, INT8, to, nccl->own, stream);
-        if (result == SUCCESS && in[from].bytes) result = api.receive(address(&in[from]), in[from].bytes, INT8, from, nccl->own, stream);
+        if (result == SUCCESS && in[from].bytes)
+            result = api.receive(address(&in[from]), in[from].bytes, INT8, from, nccl->own, stream);
     }
     const int ended = api.group_end();
     if (result != SUCCESS) return result;
@@ -225,7 +229,8 @@ qb_status qb__nccl_exchange(qb__nccl *nccl, qb__queue *queue, const qb__nccl_par
     const int result = pass(nccl, (void *)(uintptr_t)qb__queue_native(queue), out, in);
     qb__device_leave(nccl->device);
     if (result == IN_PROGRESS && qb__comm_warned(nccl->comm)) return qb__fail(QB_CANCELLED, "another rank has failed");
-    return result == SUCCESS ? QB_OK : qb__fail(QB_NO_DEVICE, "NCCL cannot send what is to be summed: %s", words_of(result));
+    return result == SUCCESS ? QB_OK
+                             : qb__fail(QB_NO_DEVICE, "NCCL cannot send what is to be summed: %s", words_of(result));
 }
 
 /* ---- the end ---- */

@@ -27,17 +27,20 @@ static void find_gaps(const qb__turn *turn, qb__angle_report *report) {
 static void describe(size_t views, qb__angle_report *report) {
     char repeated[96] = "", limited[160] = "", capped[112] = "";
     if (report->repeated)
-        snprintf(repeated, sizeof repeated, ", %zu views seen before, from either side, share weights", report->repeated);
+        snprintf(repeated, sizeof repeated, ", %zu views seen before, from either side, share weights",
+                 report->repeated);
     if (report->limited) {
         char more[48] = "";
         if (report->gaps > 1) snprintf(more, sizeof more, ", the widest of %zu gaps", report->gaps);
-        snprintf(limited, sizeof limited, "; limited angle: %.4g degrees missing from %.4g to %.4g%s", report->missing, report->gap_from,
-                 report->gap_to, more);
+        snprintf(limited, sizeof limited, "; limited angle: %.4g degrees missing from %.4g to %.4g%s", report->missing,
+                 report->gap_from, report->gap_to, more);
     }
     if (report->open)
-        snprintf(capped, sizeof capped, "; values are %.2g %% too low, as nothing stands in for so much", 100 * report->capped);
+        snprintf(capped, sizeof capped, "; values are %.2g %% too low, as nothing stands in for so much",
+                 100 * report->capped);
     else if (report->capped > 1e-4)
-        snprintf(capped, sizeof capped, "; weights capped at twice the median make values %.2g %% too low (--angle-weights)",
+        snprintf(capped, sizeof capped,
+                 "; weights capped at twice the median make values %.2g %% too low (--angle-weights)",
                  100 * report->capped);
     snprintf(report->text, sizeof report->text, "%zu views, %s, %.6g of 180 degrees%s%s%s", views,
              report->even ? "evenly spaced" : "weighted by spacing", report->coverage, repeated, limited, capped);
@@ -47,14 +50,16 @@ qb_status qb__angle_weights(size_t views, const double *radians, double *weights
     return qb__angle_weights_as(QB_WEIGHTS_AUTO, views, radians, weights, report);
 }
 
-qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians, double *weights, qb__angle_report *report) {
+qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians, double *weights,
+                               qb__angle_report *report) {
     qb__turn turn;
     double capped;
     qb_status status = qb__turn_create(views, radians, pi, rule, &turn);
     if (status != QB_OK) return status;
     status = qb__turn_weigh(&turn, rule, weights, &capped);
     if (report) {
-        *report = (qb__angle_report){.even = turn.even, .repeated = views - turn.directions, .capped = capped, .open = qb__turn_is_open(&turn)};
+        *report = (qb__angle_report){
+            .even = turn.even, .repeated = views - turn.directions, .capped = capped, .open = qb__turn_is_open(&turn)};
         find_gaps(&turn, report);
         describe(views, report);
     }

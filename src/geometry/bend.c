@@ -22,8 +22,7 @@ static double touching_column(const qb_view *view) {
 qb__bend qb__bend_of_view(const qb_geometry *geometry, size_t i) {
     const qb_view *view = &geometry->view[i];
     double n[3], away[3];
-    qb__bend bend = {
-        .radius = geometry->radius, .touch = touching_column(view), .pitch = qb__norm(view->u)};
+    qb__bend bend = {.radius = geometry->radius, .touch = touching_column(view), .pitch = qb__norm(view->u)};
     outward(geometry, view, n);
     for (int j = 0; j < 3; j++) away[j] = view->source[j] - view->detector[j];
     bend.x = qb__dot(away, view->u) / bend.pitch - bend.touch * bend.pitch;
@@ -45,8 +44,7 @@ void qb__bend_pixel(const qb__bend *bend, double *column, double *row) {
     *row = bend->row + t * (*row - bend->row);
 }
 
-void qb__pixel_place(const qb_geometry *geometry, size_t i, double column, double row,
-                     double place[3]) {
+void qb__pixel_place(const qb_geometry *geometry, size_t i, double column, double row, double place[3]) {
     const qb_view *view = &geometry->view[i];
     double depth = 0, n[3] = {0};
     if (geometry->radius > 0) {
@@ -56,11 +54,11 @@ void qb__pixel_place(const qb_geometry *geometry, size_t i, double column, doubl
         depth = geometry->radius * (cos(arc) - 1);
         outward(geometry, view, n);
     }
-    for (int j = 0; j < 3; j++)
-        place[j] = view->detector[j] + column * view->u[j] + row * view->v[j] + depth * n[j];
+    for (int j = 0; j < 3; j++) place[j] = view->detector[j] + column * view->u[j] + row * view->v[j] + depth * n[j];
 }
 
-void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3], double along[3]) {
+void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3],
+                   double along[3]) {
     const double *source = geometry->view[view].source;
     qb__pixel_place(geometry, view, column, row, place);
     for (int j = 0; j < 3; j++) along[j] = geometry->beam == QB_BEAM_CONE ? place[j] - source[j] : source[j];

@@ -12,8 +12,7 @@
 typedef struct qb__bend {
     double radius, touch; /* mm; a column */
     double pitch;         /* mm along the arc */
-    double x, depth,
-        row; /* of the source: mm, mm in front of the plane, the row it is level with */
+    double x, depth, row; /* of the source: mm, mm in front of the plane, the row it is level with */
 } qb__bend;
 
 /* What is needed to go from the plane to the cylinder in one view. */
@@ -23,9 +22,9 @@ qb__bend qb__bend_of_view(const qb_geometry *geometry, size_t view);
 void qb__bend_pixel(const qb__bend *bend, double *column, double *row);
 
 /* Where a pixel is, flat or bent, in mm. */
-void qb__pixel_place(const qb_geometry *geometry, size_t view, double column, double row,
-                     double place[3]);
+void qb__pixel_place(const qb_geometry *geometry, size_t view, double column, double row, double place[3]);
 /* The same, and which way its ray goes, of any length: from the source, or of a parallel beam. */
-void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3], double along[3]);
+void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3],
+                   double along[3]);
 
 #endif

@@ -16,7 +16,8 @@ static void narrow(double at, double along, double half, double part[2]) {
     part[1] = fmin(part[1], fmax(a, b));
 }
 
-bool qb__ray_beside(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid, double radius, bool flat) {
+bool qb__ray_beside(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid,
+                    double radius, bool flat) {
     double at[3], along[3], part[2] = {-INFINITY, INFINITY};
     qb__pixel_ray(geometry, view, column, row, at, along);
     for (int j = 0; j < (flat ? 2 : 3); j++) {

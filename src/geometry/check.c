@@ -11,12 +11,10 @@
 
 static qb_status check_shape(size_t views, size_t rows, size_t columns) {
     if (views < 1 || views > QB__GEOMETRY_MOST_VIEWS)
-        return qb__fail(QB_BAD_INPUT, "a geometry of %zu views (1..%d are allowed)", views,
-                        QB__GEOMETRY_MOST_VIEWS);
-    if (rows < 1 || columns < 1 || rows > QB__GEOMETRY_MOST_PIXELS ||
-        columns > QB__GEOMETRY_MOST_PIXELS)
-        return qb__fail(QB_BAD_INPUT, "a detector of %zu rows and %zu columns (1..%d are allowed)",
-                        rows, columns, QB__GEOMETRY_MOST_PIXELS);
+        return qb__fail(QB_BAD_INPUT, "a geometry of %zu views (1..%d are allowed)", views, QB__GEOMETRY_MOST_VIEWS);
+    if (rows < 1 || columns < 1 || rows > QB__GEOMETRY_MOST_PIXELS || columns > QB__GEOMETRY_MOST_PIXELS)
+        return qb__fail(QB_BAD_INPUT, "a detector of %zu rows and %zu columns (1..%d are allowed)", rows, columns,
+                        QB__GEOMETRY_MOST_PIXELS);
     return QB_OK;
 }
 
@@ -24,8 +22,7 @@ static qb_status check_numbers(const qb_view *view) {
     const struct {
         const char *name;
         const double *vector;
-    } parts[] = {
-        {"source", view->source}, {"detector", view->detector}, {"u", view->u}, {"v", view->v}};
+    } parts[] = {{"source", view->source}, {"detector", view->detector}, {"u", view->u}, {"v", view->v}};
     for (size_t p = 0; p < 4; p++) {
         for (int j = 0; j < 3; j++) {
             /* Larger lengths than a light second in mm would overflow the products taken of them.
@@ -43,7 +40,8 @@ static qb_status check_bend(const qb_geometry *geometry, const qb_view *view) {
     if (radius == 0) return QB_OK;
     const double skew = qb__dot(view->u, view->v) / (qb__norm(view->u) * qb__norm(view->v));
     if (fabs(skew) > 1e-6)
-        return qb__fail(QB_UNSUPPORTED, "rows and columns of the bent detector are %.4g degrees off a right angle", asin(skew) * 180 / M_PI);
+        return qb__fail(QB_UNSUPPORTED, "rows and columns of the bent detector are %.4g degrees off a right angle",
+                        asin(skew) * 180 / M_PI);
     if (arc < 2 * M_PI * radius) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm has no room for %zu columns of %g mm", radius,
                     geometry->columns, qb__norm(view->u));
@@ -54,13 +52,13 @@ qb_status qb__geometry_check_views(const qb_geometry *geometry) {
     if (status == QB_OK && !(geometry->radius >= 0 && isfinite(geometry->radius)))
         status = qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm", geometry->radius);
     if (status == QB_OK && (!geometry->view || geometry->beam < QB_BEAM_PARALLEL || geometry->beam > QB_BEAM_CONE))
-        status = qb__fail(QB_BAD_ARGUMENT, "a geometry %s", geometry->view ? "of a beam that there is not" : "without views");
+        status = qb__fail(QB_BAD_ARGUMENT, "a geometry %s",
+                          geometry->view ? "of a beam that there is not" : "without views");
     if (status != QB_OK) return status;
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix matrix;
         status = check_numbers(&geometry->view[i]);
-        if (status == QB_OK)
-            status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
+        if (status == QB_OK) status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
         if (status == QB_OK) status = check_bend(geometry, &geometry->view[i]);
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
     }
@@ -69,13 +67,14 @@ qb_status qb__geometry_check_views(const qb_geometry *geometry) {
 
 qb_status qb__geometry_check(const qb_geometry *geometry) {
     if (geometry->apart)
-        return qb__fail(QB_UNSUPPORTED, "the geometry's %zu rows are fans one above the other, each with a source of its own, and no cone beam: use qb mbir",
+        return qb__fail(QB_UNSUPPORTED,
+                        "the geometry's %zu rows are fans one above the other, each with a source of its own, and no "
+                        "cone beam: use qb mbir",
                         geometry->rows);
     return qb__geometry_check_views(geometry);
 }
 
-qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns,
-                              qb_geometry *geometry) {
+qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns, qb_geometry *geometry) {
     *geometry = (qb_geometry){.beam = beam, .views = views, .rows = rows, .columns = columns};
     qb_status status = check_shape(views, rows, columns);
     return status == QB_OK ? qb__alloc(views, sizeof *geometry->view, &geometry->view) : status;

@@ -14,8 +14,7 @@ qb_status qb__geometry_check_views(const qb_geometry *geometry);
 qb_status qb__geometry_check(const qb_geometry *geometry);
 
 /* Allocate the views of a geometry of this shape, checked against the limits. */
-qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns,
-                              qb_geometry *geometry);
+qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns, qb_geometry *geometry);
 
 /* Check and copy; *to owns its views, on success only. */
 qb_status qb__geometry_copy(const qb_geometry *from, qb_geometry *to);

@@ -35,8 +35,8 @@ void qb__circle_view(const qb__circle *circle, double angle, qb_view *view) {
 
 /* Where the line from the source through the axis, at right angles to it, meets the detector's
  * plane, and how far that is from the source. */
-static void principal(const qb_view *view, qb_beam beam, const qb__matrix *matrix, double *column,
-                      double *row, double *sdd) {
+static void principal(const qb_view *view, qb_beam beam, const qb__matrix *matrix, double *column, double *row,
+                      double *sdd) {
     double p[3], z = beam == QB_BEAM_CONE ? view->source[2] : 0;
     qb__matrix_apply(matrix, 0, 0, z, p);
     *column = p[0] / p[2];
@@ -54,8 +54,7 @@ static double distance(const qb__matrix *a, const qb__matrix *b, const double at
     return hypot(p[0] / p[2] - q[0] / q[2], p[1] / p[2] - q[1] / q[2]);
 }
 
-static double view_error(const qb__circle *circle, const qb_geometry *geometry, size_t i,
-                         const qb__matrix *matrix) {
+static double view_error(const qb__circle *circle, const qb_geometry *geometry, size_t i, const qb__matrix *matrix) {
     qb_view ideal;
     qb__matrix reference;
     qb__circle_view(circle, qb__view_angle(geometry->beam, &geometry->view[i]), &ideal);
@@ -86,8 +85,7 @@ qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle) {
         circle->column += column / views;
         circle->row += row / views;
         circle->sdd += sdd / views;
-        if (geometry->beam == QB_BEAM_CONE)
-            circle->sod += hypot(view->source[0], view->source[1]) / views;
+        if (geometry->beam == QB_BEAM_CONE) circle->sod += hypot(view->source[0], view->source[1]) / views;
         circle->pixel_u += qb__norm(view->u) / views;
         circle->pixel_v += qb__norm(view->v) / views;
     }

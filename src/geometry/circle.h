@@ -9,9 +9,8 @@
 typedef struct qb__circle {
     qb_beam beam;
     double sod, sdd, pixel_u, pixel_v;
-    double column,
-        row;      /* where the principal ray (the axis, in the plane z = 0) meets the detector */
-    double error; /* pixels: how far apart a point of the field falls on the two at most */
+    double column, row; /* where the principal ray (the axis, in the plane z = 0) meets the detector */
+    double error;       /* pixels: how far apart a point of the field falls on the two at most */
 } qb__circle;
 
 /* The angle t of a view: of its source, or of its rays if they are parallel. */

@@ -24,17 +24,13 @@ static void disturb_view(qb_view *view, double angle, double sod, double sdd, co
         turn(vectors[i], ray, f->in_plane);
     }
     double u = shift * f->jitter_u / qb__norm(view->u), v = shift * f->jitter_v / qb__norm(view->v);
-    for (int j = 0; j < 3; j++)
-        view->detector[j] = (sdd - sod) * ray[j] + arm[j] + u * view->u[j] + v * view->v[j];
+    for (int j = 0; j < 3; j++) view->detector[j] = (sdd - sod) * ray[j] + arm[j] + u * view->u[j] + v * view->v[j];
 }
 
 void qb__geometry_disturb(qb_geometry *geometry, const double *angles, double sod, double sdd,
                           const qb__faults *faults) {
     const qb__faults *f = faults;
     /* Nothing to do must change no bit: a circle stays exact. */
-    if (f->in_plane == 0 && f->out_of_plane == 0 && f->slant == 0 && f->jitter_u == 0 &&
-        f->jitter_v == 0)
-        return;
-    for (size_t i = 0; i < geometry->views; i++)
-        disturb_view(&geometry->view[i], angles[i], sod, sdd, faults);
+    if (f->in_plane == 0 && f->out_of_plane == 0 && f->slant == 0 && f->jitter_u == 0 && f->jitter_v == 0) return;
+    for (size_t i = 0; i < geometry->views; i++) disturb_view(&geometry->view[i], angles[i], sod, sdd, faults);
 }

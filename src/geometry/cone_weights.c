@@ -33,18 +33,17 @@ static frame frame_of(const qb_view *view) {
 static double fan_of_place(const qb_view *view, const double place[2]) {
     frame at = frame_of(view);
     double d[2] = {place[0] - view->source[0], place[1] - view->source[1]};
-    return atan2(-(d[0] * at.aside[0] + d[1] * at.aside[1]),
-                 d[0] * at.toward[0] + d[1] * at.toward[1]);
+    return atan2(-(d[0] * at.aside[0] + d[1] * at.aside[1]), d[0] * at.toward[0] + d[1] * at.toward[1]);
 }
 
 double qb__cone_fan_angle(const qb_view *view, double column, double row) {
     double place[2];
-    for (int j = 0; j < 2; j++)
-        place[j] = view->detector[j] + column * view->u[j] + row * view->v[j];
+    for (int j = 0; j < 2; j++) place[j] = view->detector[j] + column * view->u[j] + row * view->v[j];
     return fan_of_place(view, place);
 }
 
-static void fan_between(const qb_geometry *geometry, size_t i, const double first[2], const double last[2], double *low, double *high) {
+static void fan_between(const qb_geometry *geometry, size_t i, const double first[2], const double last[2], double *low,
+                        double *high) {
     double at[3], a, b;
     qb__pixel_place(geometry, i, first[0], first[1], at);
     a = fan_of_place(&geometry->view[i], at);
@@ -98,8 +97,7 @@ static qb_status find_fan(const qb_geometry *geometry, qb__cone_weights *weights
 static bool is_upright(const qb_geometry *geometry) {
     for (size_t i = 0; i < geometry->views; i++) {
         const double *v = geometry->view[i].v;
-        if (hypot(v[0], v[1]) * (double)geometry->rows > 1e-6 * qb__norm(geometry->view[i].u))
-            return false;
+        if (hypot(v[0], v[1]) * (double)geometry->rows > 1e-6 * qb__norm(geometry->view[i].u)) return false;
     }
     return true;
 }
@@ -140,7 +138,9 @@ static void weigh_short_scan(qb_angle_weights rule, qb__cone_weights *w) {
         const size_t d = t->direction[i];
         const bool border = d == 0 || d == t->directions - 1;
         const double all = (t->weight[d] + (border && !t->gap[0].open ? 0.5 * w->step : 0)) / (double)t->same[d];
-        w->view[i] = rule == QB_WEIGHTS_EVEN ? w->span / (double)t->views : rule == QB_WEIGHTS_CAPPED ? fmin(all, w->view[i]) : all;
+        w->view[i] = rule == QB_WEIGHTS_EVEN     ? w->span / (double)t->views
+                     : rule == QB_WEIGHTS_CAPPED ? fmin(all, w->view[i])
+                                                 : all;
     }
 }
 
@@ -166,7 +166,8 @@ static void find_holes(double fan, qb__cone_weights *w) {
         const double gamma = fan * (2.0 * k / (RAYS - 1) - 1);
         double largest = qb__turn_missing(&w->turn.gap[0]), from = w->turn.gap[0].from, sum = missing;
         for (size_t i = 1; i < w->turn.gaps; i++)
-            if (qb__turn_missing(&w->turn.gap[i]) > largest) largest = qb__turn_missing(&w->turn.gap[i]), from = w->turn.gap[i].from;
+            if (qb__turn_missing(&w->turn.gap[i]) > largest)
+                largest = qb__turn_missing(&w->turn.gap[i]), from = w->turn.gap[i].from;
         if (!(w->sided && fabs(gamma) > narrower(w))) qb__turn_hole(&w->turn, pi + 2 * gamma, &largest, &from, &sum);
         all += sum / (2 * pi * RAYS);
         if (largest > w->missing) w->missing = largest;
@@ -218,7 +219,8 @@ static double column_at(const qb_view *view, double gamma) {
  * the field, as wide there as on the long side, needs that part. */
 static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weights) {
     if (!weights->sided) return QB_OK;
-    double most = 8 * (double)geometry->columns, wide = fmax(-weights->gamma_low, weights->gamma_high), low = 0, high = 0;
+    double most = 8 * (double)geometry->columns, wide = fmax(-weights->gamma_low, weights->gamma_high), low = 0,
+           high = 0;
     for (size_t i = 0; i < geometry->views; i++) {
         double a = column_at(&geometry->view[i], wide), b = column_at(&geometry->view[i], -wide);
         low = fmin(low, fmin(a, b));
@@ -228,8 +230,7 @@ static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weigh
             return qb__fail(QB_BAD_INPUT,
                             "view %zu: to cover a fan of %.4g degrees to both sides, rows would go on "
                             "from column %.4g to %.4g beside the detector's %zu",
-                            i, wide * 180 / pi, low, high + (double)geometry->columns - 1,
-                            geometry->columns);
+                            i, wide * 180 / pi, low, high + (double)geometry->columns - 1, geometry->columns);
     }
     weights->before = (size_t)ceil(-low - 1e-6);
     weights->after = (size_t)ceil(high - 1e-6);
@@ -244,8 +245,7 @@ static void scale_views(const qb_geometry *geometry, qb__cone_weights *weights) 
             double n[3], f[3];
             qb__cross(view->u, view->v, n);
             for (int j = 0; j < 3; j++) f[j] = view->detector[j] - view->source[j];
-            double origin = -qb__dot(view->source, n) / qb__norm(n),
-                   plane = qb__dot(f, n) / qb__norm(n);
+            double origin = -qb__dot(view->source, n) / qb__norm(n), plane = qb__dot(f, n) / qb__norm(n);
             double pitch = qb__norm(view->u) * origin / plane;
             if (pass == 0) {
                 sum += pitch;
@@ -276,13 +276,12 @@ static double lacking(const qb__cone_weights *w) {
     return fmax(0, 1 - sum / pi);
 }
 
-qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field, qb_angle_weights rule,
-                                   qb__cone_weights *weights) {
+qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field,
+                                   qb_angle_weights rule, qb__cone_weights *weights) {
     double *angles = NULL;
     qb_status status;
     *weights = (qb__cone_weights){.upright = is_upright(geometry)};
-    if (geometry->beam != QB_BEAM_CONE)
-        return qb__fail(QB_UNSUPPORTED, "cone-beam weights for a parallel beam");
+    if (geometry->beam != QB_BEAM_CONE) return qb__fail(QB_UNSUPPORTED, "cone-beam weights for a parallel beam");
     QB__TRY(qb__alloc(geometry->views, sizeof *angles, &angles));
     QB__TRY(qb__alloc(geometry->views, sizeof *weights->view, &weights->view));
     QB__TRY(qb__alloc(geometry->views, sizeof *weights->beta, &weights->beta));
@@ -302,8 +301,7 @@ out:
     return status;
 }
 
-qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
-                                  qb__cone_weights *weights) {
+qb_status qb__cone_weights_create(const qb_geometry *geometry, double field, qb__cone_weights *weights) {
     return qb__cone_weights_upright(geometry, geometry, field, QB_WEIGHTS_AUTO, weights);
 }
 
@@ -358,13 +356,11 @@ double qb__cone_redundancy(const qb__cone_weights *weights, size_t view, double 
     return 0.5;
 }
 
-static void redundancy_row(const qb_geometry *geometry, const qb__cone_weights *weights, size_t i,
-                           size_t row, float *out) {
+static void redundancy_row(const qb_geometry *geometry, const qb__cone_weights *weights, size_t i, size_t row,
+                           float *out) {
     const qb_view *view = &geometry->view[i];
     for (size_t column = 0; column < geometry->columns; column++) {
-        double gamma = weights->kind == QB_REDUNDANCY_NONE
-                           ? 0
-                           : qb__cone_fan_angle(view, (double)column, (double)row);
+        double gamma = weights->kind == QB_REDUNDANCY_NONE ? 0 : qb__cone_fan_angle(view, (double)column, (double)row);
         out[column] = (float)qb__cone_redundancy(weights, i, gamma);
     }
 }
@@ -380,16 +376,14 @@ static double row_distance(const qb_view *view, const double first[3]) {
 }
 
 /* out = cosine * share, for one row. */
-static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t row, bool upright,
-                       const float *share, float *out) {
+static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t row, bool upright, const float *share,
+                       float *out) {
     frame at = frame_of(view);
     double first[3];
-    for (int j = 0; j < 3; j++)
-        first[j] = view->detector[j] + (double)row * view->v[j] - view->source[j];
+    for (int j = 0; j < 3; j++) first[j] = view->detector[j] + (double)row * view->v[j] - view->source[j];
     double scale = upright ? 1 : row_distance(view, first);
     for (size_t column = 0; column < geometry->columns; column++) {
-        double x = first[0] + (double)column * view->u[0],
-               y = first[1] + (double)column * view->u[1];
+        double x = first[0] + (double)column * view->u[0], y = first[1] + (double)column * view->u[1];
         double z = first[2] + (double)column * view->u[2];
         double toward = x * at.toward[0] + y * at.toward[1];
         out[column] = (float)(share[column] * scale * toward / sqrt(x * x + y * y + z * z));
@@ -397,13 +391,12 @@ static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t 
 }
 
 /* The first row's shares serve all rows of an upright detector, so it is finished last. */
-void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights *weights,
-                            size_t view, size_t row0, size_t row1, float *out) {
+void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights *weights, size_t view, size_t row0,
+                            size_t row1, float *out) {
     if (row0 < row1) redundancy_row(geometry, weights, view, row0, out);
     for (size_t row = row1; row-- > row0;) {
         float *line = out + (row - row0) * geometry->columns;
         if (!weights->upright && row > row0) redundancy_row(geometry, weights, view, row, line);
-        cosine_row(geometry, &geometry->view[view], row, weights->upright,
-                   weights->upright ? out : line, line);
+        cosine_row(geometry, &geometry->view[view], row, weights->upright, weights->upright ? out : line, line);
     }
 }

@@ -14,12 +14,13 @@
  * with w from qb__matrix_of_view. A pixel's weight is its cosine times its redundancy. */
 typedef struct qb__cone_weights {
     qb_redundancy kind;
-    double *view; /* [views] mostly the angle in radians that the view stands for */
-    double pitch; /* mm: mean spacing of the columns, seen at the depth of the origin */
-    double *beta; /* [views] radians, 0..2 pi: the source's angle from where the scan begins */
-    double span;  /* radians: what the views cover, 2 pi for a full turn */
+    double *view;                 /* [views] mostly the angle in radians that the view stands for */
+    double pitch;                 /* mm: mean spacing of the columns, seen at the depth of the origin */
+    double *beta;                 /* [views] radians, 0..2 pi: the source's angle from where the scan begins */
+    double span;                  /* radians: what the views cover, 2 pi for a full turn */
     double gamma_low, gamma_high; /* fan angles that every view sees, low < 0 < high */
-    double needed, missing;       /* radians: 180 degrees + fan, and what of it there is not. Of several gaps, or a full turn with one:
+    double needed,
+        missing; /* radians: 180 degrees + fan, and what of it there is not. Of several gaps, or a full turn with one:
                                      360 degrees, and the widest range for which no opposite ray was measured either */
     double step, gap, gap_from; /* radians: usual step, largest gap, the source angle before it */
     size_t gaps;                /* ranges of angles that were not measured */
@@ -27,23 +28,22 @@ typedef struct qb__cone_weights {
     double lacking;             /* of a value at the axis so much is lost, 0..1: weights that do not sum to the whole */
     bool open;                  /* limited angle: no view stands in for what is missing */
     size_t repeated;            /* views at the angle of an earlier one */
-    size_t before, after; /* offset detector: so many columns must be added to the filtered rows, left and
+    size_t before, after;       /* offset detector: so many columns must be added to the filtered rows, left and
                              right: beside the detector's short side their values are not zero */
-    bool offset;          /* the detector sees much more on one side of the axis */
-    bool sided;           /* a full turn, perhaps with gaps, of such a detector: the long side's field is covered */
-    bool upright;         /* fan angles do not change along a column of the detector */
-    qb__turn turn;        /* the views on the circle */
+    bool offset;                /* the detector sees much more on one side of the axis */
+    bool sided;    /* a full turn, perhaps with gaps, of such a detector: the long side's field is covered */
+    bool upright;  /* fan angles do not change along a column of the detector */
+    qb__turn turn; /* the views on the circle */
 } qb__cone_weights;
 
 /* `field`: radius in mm of what will be reconstructed, to judge the coverage; 0 = all that is seen.
  * QB_UNSUPPORTED for a parallel beam, QB_BAD_INPUT when the detector does not see the axis (with
  * the view and by how much), QB_NO_MEMORY. Missing angle is for the caller to refuse or report. */
-qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
-                                  qb__cone_weights *weights);
+qb_status qb__cone_weights_create(const qb_geometry *geometry, double field, qb__cone_weights *weights);
 /* The same by another rule for what views count for, and for views that were resampled: `geometry` is the upright detector's, `measured`
  * the real one's, which says how far to the sides anything was seen. */
-qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field, qb_angle_weights rule,
-                                   qb__cone_weights *weights);
+qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field,
+                                   qb_angle_weights rule, qb__cone_weights *weights);
 void qb__cone_weights_destroy(qb__cone_weights *weights); /* NULL-safe */
 
 /* What share of a ray counts, so that with its opposite it makes 1: by its view and its fan angle,
@@ -54,7 +54,7 @@ double qb__cone_redundancy(const qb__cone_weights *weights, size_t view, double 
 double qb__cone_fan_angle(const qb_view *view, double column, double row);
 
 /* Cosine times redundancy of rows row0 <= row < row1 of a view, out[row][column]. */
-void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights *weights,
-                            size_t view, size_t row0, size_t row1, float *out);
+void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights *weights, size_t view, size_t row0,
+                            size_t row1, float *out);
 
 #endif

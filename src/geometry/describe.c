@@ -17,9 +17,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-static double degrees(double radians) {
-    return radians * (180 / pi);
-}
+static double degrees(double radians) { return radians * (180 / pi); }
 
 static void describe_path(const qb_geometry *geometry, qb_geometry_info *info) {
     double low = INFINITY, high = -INFINITY;
@@ -35,8 +33,7 @@ static void describe_path(const qb_geometry *geometry, qb_geometry_info *info) {
     info->z_range = high - low;
 }
 
-static void from_circle(const qb_geometry *geometry, const qb__circle *circle,
-                        qb_geometry_info *info) {
+static void from_circle(const qb_geometry *geometry, const qb__circle *circle, qb_geometry_info *info) {
     bool cone = geometry->beam == QB_BEAM_CONE;
     info->sod = circle->sod;
     info->sdd = circle->sdd;
@@ -84,8 +81,7 @@ static void parallel_sides(const qb_geometry *geometry, double *narrow, double *
         double side[3], z[3] = {0, 0, 1};
         qb__cross(view->source, z, side); /* (cos t, sin t, 0) */
         double first = qb__dot(view->detector, side) / qb__norm(side);
-        double last =
-            first + ((double)geometry->columns - 1) * qb__dot(view->u, side) / qb__norm(side);
+        double last = first + ((double)geometry->columns - 1) * qb__dot(view->u, side) / qb__norm(side);
         low = fmin(low, -fmin(first, last));
         high = fmin(high, fmax(first, last));
     }
@@ -112,8 +108,7 @@ static qb_status describe_parallel(const qb_geometry *geometry, qb_geometry_info
     qb_status status;
     QB__TRY(qb__alloc(geometry->views, sizeof *angles, &angles));
     QB__TRY(qb__alloc(geometry->views, sizeof *weights, &weights));
-    for (size_t i = 0; i < geometry->views; i++)
-        angles[i] = qb__view_angle(geometry->beam, &geometry->view[i]);
+    for (size_t i = 0; i < geometry->views; i++) angles[i] = qb__view_angle(geometry->beam, &geometry->view[i]);
     QB__TRY(qb__angle_weights(geometry->views, angles, weights, &report));
     info->coverage = report.coverage;
     info->gap = report.gap;
@@ -165,8 +160,7 @@ qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_ge
     if (status == QB_OK) status = qb__circle_fit(geometry, &circle);
     if (status != QB_OK) return status;
     from_circle(geometry, &circle, info);
-    return geometry->beam == QB_BEAM_CONE ? describe_cone(geometry, field, info)
-                                          : describe_parallel(geometry, info);
+    return geometry->beam == QB_BEAM_CONE ? describe_cone(geometry, field, info) : describe_parallel(geometry, info);
 }
 
 enum { FIRST_INFO = sizeof(qb_geometry_info) }; /* the first version's bytes */
@@ -204,8 +198,10 @@ static void place_by_panel(const qb_geometry *geometry, const qb__circle *circle
     double low, high;
     if (!(grid->voxel[2] > 0) || !qb__panel_heights(geometry, 0, false, &low, &high)) return;
     const double z = 0.5 * (low + high);
-    if (!isfinite(z) || (geometry->beam == QB_BEAM_CONE && fabs(z - geometry->view[0].source[2]) > STEEP * circle->sod)) return;
-    if (fabs(z) > MOST * (double)grid->n[2] * grid->voxel[2]) grid->offset[2] = round(z / grid->voxel[2]) * grid->voxel[2];
+    if (!isfinite(z) || (geometry->beam == QB_BEAM_CONE && fabs(z - geometry->view[0].source[2]) > STEEP * circle->sod))
+        return;
+    if (fabs(z) > MOST * (double)grid->n[2] * grid->voxel[2])
+        grid->offset[2] = round(z / grid->voxel[2]) * grid->voxel[2];
 }
 
 void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {

@@ -10,7 +10,7 @@
 #include "geometry/circle.h"
 #include "geometry/vector.h"
 
-enum { LOOKS = 9 }; /* columns along a row that are looked at */
+enum { LOOKS = 9 };                                  /* columns along a row that are looked at */
 static const double stray = 0.5 + 1e-9, lean = 0.05; /* slices, columns */
 
 /* ---- rays ---- */
@@ -79,7 +79,8 @@ static qb_status check_lean(const qb_geometry *g, size_t row0, size_t row1) {
             const double off = beside(&g->view[v], column_at(g, i), (double)row0, middle);
             if (!(off <= lean))
                 return qb__fail(QB_UNSUPPORTED,
-                                "view %zu: the detector leans, its rows %zu and %zu are %.2g columns apart as the source sees them: "
+                                "view %zu: the detector leans, its rows %zu and %zu are %.2g columns apart as the "
+                                "source sees them: "
                                 "give one row, --slices %zu:%zu, or use qb sirt or cgls",
                                 v, row0, row1 - 1, 2 * off, level_row(g), level_row(g) + 1);
         }
@@ -93,13 +94,17 @@ static qb_status check_rows(const qb_geometry *g, size_t row0, size_t row1, doub
     const bool only = row0 == level && row1 == level + 1;
     for (size_t v = 0; v < g->views; v++)
         for (size_t row = row0; row < row1; row++) {
-            const double most = strays(g, v, (double)row, plane->z + (double)(row - row0) * plane->step, radius) / plane->step;
+            const double most =
+                strays(g, v, (double)row, plane->z + (double)(row - row0) * plane->step, radius) / plane->step;
             if (most <= stray) continue;
             if (only)
-                return qb__fail(QB_UNSUPPORTED, "view %zu: rays of row %zu come %.3g slices away from their own: no fan beam; use qb sirt or cgls",
-                                v, row, most);
+                return qb__fail(
+                    QB_UNSUPPORTED,
+                    "view %zu: rays of row %zu come %.3g slices away from their own: no fan beam; use qb sirt or cgls",
+                    v, row, most);
             return qb__fail(QB_UNSUPPORTED,
-                            "view %zu: rays of row %zu come %.3g slices away from their own: a cone beam; use qb fdk, sirt or cgls, or take "
+                            "view %zu: rays of row %zu come %.3g slices away from their own: a cone beam; use qb fdk, "
+                            "sirt or cgls, or take "
                             "the row in the plane of the source for a fan beam, --slices %zu:%zu",
                             v, row, most, level, level + 1);
         }
@@ -114,8 +119,10 @@ static qb_status check_bend(const qb_geometry *g) {
         const bool even = fabs(bend.pitch / qb__norm(g->view[0].u) - 1) < 1e-6;
         if (even && fabs(bend.x) <= aside * bend.pitch && fabs(bend.depth - g->radius) <= deep * g->radius) continue;
         return qb__fail(QB_UNSUPPORTED,
-                        "view %zu: a detector bent to a radius of %g mm, %.6g mm from the source: qb mbir takes flat ones and those bent about "
-                        "the source; use qb fdk, sirt or cgls", v, g->radius, bend.depth);
+                        "view %zu: a detector bent to a radius of %g mm, %.6g mm from the source: qb mbir takes flat "
+                        "ones and those bent about "
+                        "the source; use qb fdk, sirt or cgls",
+                        v, g->radius, bend.depth);
     }
     return QB_OK;
 }
@@ -133,7 +140,8 @@ static qb_status flatten(const qb_geometry *g, double row, qb_geometry *flat) {
     return status;
 }
 
-qb_status qb__fan_plane_create(const qb_geometry *given, size_t row0, size_t row1, double radius, qb__fan_plane *plane) {
+qb_status qb__fan_plane_create(const qb_geometry *given, size_t row0, size_t row1, double radius,
+                               qb__fan_plane *plane) {
     qb_geometry seen = *given, *g = &seen;
     qb__circle circle;
     qb_status status;

@@ -19,7 +19,9 @@ typedef struct qb__runs {
 } qb__runs;
 
 static inline size_t qb__run_count(qb__run run) { return run.end - run.first; }
-static inline size_t qb__runs_count(const qb__runs *runs) { return qb__run_count(runs->of[0]) + qb__run_count(runs->of[1]); }
+static inline size_t qb__runs_count(const qb__runs *runs) {
+    return qb__run_count(runs->of[0]) + qb__run_count(runs->of[1]);
+}
 
 /* The slices that are first .. end - 1 in the order of a cut; folded: pairs, of an even number of `slices`. */
 static inline qb__runs qb__unfold(size_t slices, bool folded, size_t first, size_t end) {
@@ -35,7 +37,8 @@ static inline qb__runs qb__runs_part(const qb__runs *runs, size_t from, size_t t
     size_t before = 0;
     for (int i = 0; i < 2; i++) {
         const qb__run whole = runs->of[i];
-        const size_t count = qb__run_count(whole), a = from < before ? 0 : from - before, b = to < before ? 0 : to - before;
+        const size_t count = qb__run_count(whole), a = from < before ? 0 : from - before,
+                     b = to < before ? 0 : to - before;
         part.of[i] = (qb__run){whole.first + (a < count ? a : count), whole.first + (b < count ? b : count)};
         before += count;
     }

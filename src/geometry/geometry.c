@@ -14,27 +14,22 @@ const char *qb_beam_name(qb_beam beam) {
     return (unsigned)beam <= QB_BEAM_CONE ? names[beam] : names[0];
 }
 
-static bool positive(double number) {
-    return isfinite(number) && number > 0;
-}
+static bool positive(double number) { return isfinite(number) && number > 0; }
 
-static qb_status begin(qb_beam beam, size_t views, const double *angles, size_t rows,
-                       size_t columns, qb_geometry *geometry) {
+static qb_status begin(qb_beam beam, size_t views, const double *angles, size_t rows, size_t columns,
+                       qb_geometry *geometry) {
     *geometry = (qb_geometry){.beam = beam, .views = views, .rows = rows, .columns = columns};
     if (views == 0 || rows == 0 || columns == 0)
-        return qb__fail(QB_BAD_ARGUMENT, "a geometry of %zu views, %zu rows and %zu columns", views,
-                        rows, columns);
+        return qb__fail(QB_BAD_ARGUMENT, "a geometry of %zu views, %zu rows and %zu columns", views, rows, columns);
     qb_status status = qb__angles_check(angles, views);
     if (status != QB_OK) return status;
     return qb__alloc(views, sizeof *geometry->view, &geometry->view);
 }
 
-static double middle(size_t n) {
-    return 0.5 * ((double)n - 1);
-}
+static double middle(size_t n) { return 0.5 * ((double)n - 1); }
 
-qb_status qb_geometry_parallel(size_t views, const double *angles, size_t rows, size_t columns,
-                               double pixel, double center, qb_geometry *geometry) {
+qb_status qb_geometry_parallel(size_t views, const double *angles, size_t rows, size_t columns, double pixel,
+                               double center, qb_geometry *geometry) {
     QB__NEED(angles);
     QB__NEED(geometry);
     qb_status status = begin(QB_BEAM_PARALLEL, views, angles, rows, columns, geometry);
@@ -57,9 +52,9 @@ qb_status qb_geometry_parallel(size_t views, const double *angles, size_t rows, 
     return QB_OK;
 }
 
-qb_status qb_geometry_cone(size_t views, const double *angles, size_t rows, size_t columns,
-                           double pixel_u, double pixel_v, double sod, double sdd, double offset_u,
-                           double offset_v, qb_geometry *geometry) {
+qb_status qb_geometry_cone(size_t views, const double *angles, size_t rows, size_t columns, double pixel_u,
+                           double pixel_v, double sod, double sdd, double offset_u, double offset_v,
+                           qb_geometry *geometry) {
     QB__NEED(angles);
     QB__NEED(geometry);
     qb_status status = begin(QB_BEAM_CONE, views, angles, rows, columns, geometry);

@@ -17,15 +17,15 @@ qb_status qb__grid_check(const qb_grid *grid) {
     size_t voxels;
     for (int j = 0; j < 3; j++) {
         if (grid->n[j] == 0)
-            return qb__fail(QB_BAD_ARGUMENT, "an empty volume: %zu x %zu x %zu voxels", grid->n[0],
-                            grid->n[1], grid->n[2]);
+            return qb__fail(QB_BAD_ARGUMENT, "an empty volume: %zu x %zu x %zu voxels", grid->n[0], grid->n[1],
+                            grid->n[2]);
         if (!(grid->voxel[j] > 0 && isfinite(grid->voxel[j]) && isfinite(grid->offset[j])))
-            return qb__fail(QB_BAD_ARGUMENT, "a voxel of %g mm, the volume %g mm off the middle",
-                            grid->voxel[j], grid->offset[j]);
+            return qb__fail(QB_BAD_ARGUMENT, "a voxel of %g mm, the volume %g mm off the middle", grid->voxel[j],
+                            grid->offset[j]);
     }
     if (!qb__mul(grid->n[0], grid->n[1], grid->n[2], &voxels) || voxels > SIZE_MAX / 64)
-        return qb__fail(QB_BAD_ARGUMENT, "a volume of %zu x %zu x %zu voxels is too large",
-                        grid->n[0], grid->n[1], grid->n[2]);
+        return qb__fail(QB_BAD_ARGUMENT, "a volume of %zu x %zu x %zu voxels is too large", grid->n[0], grid->n[1],
+                        grid->n[2]);
     return QB_OK;
 }
 
@@ -42,7 +42,8 @@ qb_numbers qb__voxels(double one, const qb_numbers *each) {
 qb_status qb__pixels(double one, const qb_numbers *each, double *pixel) {
     pixel[0] = pixel[1] = each->count > 0 ? each->value[0] : one;
     if (each->count > 1) pixel[1] = each->value[1];
-    if (each->count > 2) return qb__fail(QB_BAD_ARGUMENT, "--pixel-size takes one number or two, U,V, not %d", each->count);
+    if (each->count > 2)
+        return qb__fail(QB_BAD_ARGUMENT, "--pixel-size takes one number or two, U,V, not %d", each->count);
     if (each->count == 2 && !(pixel[0] > 0 && pixel[1] > 0))
         return qb__fail(QB_BAD_ARGUMENT, "--pixel-size %g,%g: both must be more than 0", pixel[0], pixel[1]);
     return QB_OK;
@@ -58,14 +59,18 @@ bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *te
     const bool one_side = info->field_radius > 1.001 * info->nearest * sin(info->narrow * M_PI / 180);
     if (!one_side || !(field < 0.99 * info->field_radius)) return false;
     snprintf(text, size,
-             "the volume reaches %.4g mm from the axis, the detector to one side covers %.4g mm: --size %.0f takes it all in" QB__CODE("narrow-volume"),
+             "the volume reaches %.4g mm from the axis, the detector to one side covers %.4g mm: --size %.0f takes it "
+             "all in" QB__CODE("narrow-volume"),
              field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));
     return true;
 }
 
 void qb__grid_tell_height(const qb_grid *usual, const qb_grid_options *asked, const qb_env *env) {
     if (usual->offset[2] == 0 || asked->like || asked->offset.count > 2) return;
-    qb__info(env, "the detector looks past the plane of the source: the volume lies about z = %.5g mm (--offset X,Y,Z moves it)", usual->offset[2]);
+    qb__info(
+        env,
+        "the detector looks past the plane of the source: the volume lies about z = %.5g mm (--offset X,Y,Z moves it)",
+        usual->offset[2]);
 }
 
 /* The columns and rows on which the box of a grid falls. */
@@ -90,9 +95,7 @@ static shadow shadow_of(const qb__matrix *on_grid, const qb_grid *grid, const qb
     return s;
 }
 
-static bool meets(const double range[2], size_t n) {
-    return range[0] < (double)n && range[1] > -1;
-}
+static bool meets(const double range[2], size_t n) { return range[0] < (double)n && range[1] > -1; }
 
 /* How far from the axis the rays to the detector's corners pass at most. */
 static double reach(const qb_geometry *geometry) {
@@ -111,19 +114,17 @@ static double reach(const qb_geometry *geometry) {
 /* The distance of a grid from the axis; 0 when the axis goes through it. */
 static double distance(const qb_grid *grid) {
     double d[2];
-    for (int j = 0; j < 2; j++)
-        d[j] = fmax(0, fabs(grid->offset[j]) - 0.5 * (double)grid->n[j] * grid->voxel[j]);
+    for (int j = 0; j < 2; j++) d[j] = fmax(0, fabs(grid->offset[j]) - 0.5 * (double)grid->n[j] * grid->voxel[j]);
     return hypot(d[0], d[1]);
 }
 
 static qb_status check_distance(const qb_geometry *geometry, const qb_grid *grid) {
     double away = distance(grid), seen = away > 0 ? reach(geometry) : 0;
     if (away <= seen) return QB_OK;
-    return qb__fail(
-        QB_BAD_INPUT,
-        "the volume begins %.6g mm from the axis, the views see %.6g mm around it: check "
-        "--offset, --voxel and the units of the geometry",
-        away, seen);
+    return qb__fail(QB_BAD_INPUT,
+                    "the volume begins %.6g mm from the axis, the views see %.6g mm around it: check "
+                    "--offset, --voxel and the units of the geometry",
+                    away, seen);
 }
 
 qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) {
@@ -140,13 +141,11 @@ qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) 
         if (meets(box.column, geometry->columns) && meets(box.row, geometry->rows))
             return check_distance(geometry, grid);
     }
-    return qb__fail(
-        QB_BAD_INPUT,
-        "no view sees any of the volume: in view 0 it falls on columns %.5g to %.5g and "
-        "rows %.5g to %.5g of a detector of %zu x %zu; check --offset, --voxel and the "
-        "units of the geometry",
-        first.column[0], first.column[1], first.row[0], first.row[1], geometry->columns,
-        geometry->rows);
+    return qb__fail(QB_BAD_INPUT,
+                    "no view sees any of the volume: in view 0 it falls on columns %.5g to %.5g and "
+                    "rows %.5g to %.5g of a detector of %zu x %zu; check --offset, --voxel and the "
+                    "units of the geometry",
+                    first.column[0], first.column[1], first.row[0], first.row[1], geometry->columns, geometry->rows);
 }
 
 /* How far, in mm, a point is outside the box of the whole voxels; negative inside. */
@@ -159,25 +158,20 @@ static double outside(const qb_grid *grid, const double point[3]) {
     return most;
 }
 
-static qb_status check_view(const qb_view *view, size_t number, const qb_grid *grid,
-                            const qb__matrix *on_grid) {
+static qb_status check_view(const qb_view *view, size_t number, const qb_grid *grid, const qb__matrix *on_grid) {
     double depth = outside(grid, view->source);
-    if (depth <= 0)
-        return qb__fail(QB_BAD_INPUT, "view %zu: the source is %.6g mm inside the volume", number,
-                        -depth);
+    if (depth <= 0) return qb__fail(QB_BAD_INPUT, "view %zu: the source is %.6g mm inside the volume", number, -depth);
     for (int corner = 0; corner < 8; corner++) {
         double p[3];
         qb__matrix_at_corner(on_grid, grid, corner, p);
         if (!(p[2] > 0))
-            return qb__fail(QB_BAD_INPUT,
-                            "view %zu: a corner of the volume is behind the source (w = %.6g)",
-                            number, p[2]);
+            return qb__fail(QB_BAD_INPUT, "view %zu: a corner of the volume is behind the source (w = %.6g)", number,
+                            p[2]);
     }
     return QB_OK;
 }
 
-static qb_status matrix_checked(const qb_geometry *geometry, size_t view, const qb_grid *grid,
-                                qb__matrix *matrix) {
+static qb_status matrix_checked(const qb_geometry *geometry, size_t view, const qb_grid *grid, qb__matrix *matrix) {
     qb__matrix world;
     qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[view], &world);
     if (status != QB_OK) return qb__fail_in(status, "view %zu", view);
@@ -186,8 +180,7 @@ static qb_status matrix_checked(const qb_geometry *geometry, size_t view, const 
     return check_view(&geometry->view[view], view, grid, matrix);
 }
 
-qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
-                               qb__matrix *matrices) {
+qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid, qb__matrix *matrices) {
     qb_status status = QB_OK;
     for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
         status = matrix_checked(geometry, i, grid, &matrices[i]);
@@ -201,7 +194,6 @@ qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *gri
     if (status == QB_OK) status = qb__grid_check(grid);
     if (status == QB_OK) status = qb__geometry_check_units(geometry);
     qb__matrix matrix;
-    for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
-        status = matrix_checked(geometry, i, grid, &matrix);
+    for (size_t i = 0; i < geometry->views && status == QB_OK; i++) status = matrix_checked(geometry, i, grid, &matrix);
     return status == QB_OK ? qb__grid_check_seen(geometry, grid) : status;
 }

@@ -29,7 +29,6 @@ void qb__grid_tell_height(const qb_grid *usual, const qb_grid_options *asked, co
 qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid);
 
 /* All views on a grid, checked as by qb_geometry_check_grid: matrices[geometry->views]. */
-qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
-                               qb__matrix *matrices);
+qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid, qb__matrix *matrices);
 
 #endif

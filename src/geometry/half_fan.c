@@ -64,8 +64,8 @@ void qb__half_fan_turn(const qb__half_fan *fan, char *text, size_t size) {
 void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size) {
     char turn[48];
     qb__half_fan_turn(fan, turn, sizeof turn);
-    snprintf(text, size, "%s, the axis at column %.2f of %zu: slices are %zu voxels wide, as far as the wide side sees", turn, center,
-             fan->columns, qb__half_fan_width(fan));
+    snprintf(text, size, "%s, the axis at column %.2f of %zu: slices are %zu voxels wide, as far as the wide side sees",
+             turn, center, fan->columns, qb__half_fan_width(fan));
 }
 
 static double rising(double x) {

@@ -19,8 +19,8 @@
  * the wide side. The halves near the axis keep the noise there that of two measurements. */
 typedef struct qb__half_fan {
     bool used;
-    bool aside;     /* the axis lies to one side, whether or not the turn is full */
-    double covered; /* degrees of the turn that views cover, if they were given; else 0 */
+    bool aside;                    /* the axis lies to one side, whether or not the turn is full */
+    double covered;                /* degrees of the turn that views cover, if they were given; else 0 */
     size_t columns, before, after; /* measured; added left and right of them */
 } qb__half_fan;
 

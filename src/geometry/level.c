@@ -69,9 +69,7 @@ static void map_of(const qb_view *view, const meeting *m, double axis, double ze
     map[5] = m->row0 - map[3] * axis - map[4] * zero;
 }
 
-static double at(const double part[3], double column, double row) {
-    return part[0] * column + part[1] * row + part[2];
-}
+static double at(const double part[3], double column, double row) { return part[0] * column + part[1] * row + part[2]; }
 
 /* How far pixels move, at most: at a corner. */
 static double departure(const qb__level *level, const double map[6]) {
@@ -135,9 +133,7 @@ void qb__level_clear(qb__level *level) {
 
 /* ---- where rows fall ---- */
 
-static const double *map_at(const qb__level *level, size_t view) {
-    return level->map[level->maps > 1 ? view : 0];
-}
+static const double *map_at(const qb__level *level, size_t view) { return level->map[level->maps > 1 ? view : 0]; }
 
 void qb__level_line(const qb__level *level, size_t view, size_t row, double *column_out, double *row_out) {
     const double *map = map_at(level, view);

@@ -72,8 +72,7 @@ void qb__matrix_on_grid(const qb__matrix *world, const qb_grid *grid, qb__matrix
  * times the matrix above, and -A^-1 times its last column is the source. |u| fixes |c|; its sign is
  * that which puts the origin in front of the source. */
 static qb_status decompose_cone(const double m[3][4], double pixel_u, qb_view *view) {
-    const double a[3][3] = {
-        {m[0][0], m[0][1], m[0][2]}, {m[1][0], m[1][1], m[1][2]}, {m[2][0], m[2][1], m[2][2]}};
+    const double a[3][3] = {{m[0][0], m[0][1], m[0][2]}, {m[1][0], m[1][1], m[1][2]}, {m[2][0], m[2][1], m[2][2]}};
     double inverse[3][3]; /* its columns, as rows */
     qb__cross(a[1], a[2], inverse[0]);
     qb__cross(a[2], a[0], inverse[1]);
@@ -116,18 +115,15 @@ static qb_status decompose_parallel(const double m[3][4], qb_view *view) {
 
 static qb_status check_pitch(const char *which, double found, double given) {
     if (given > 0 && !(fabs(found / given - 1) <= 0.01))
-        return qb__fail(QB_BAD_INPUT, "the matrix makes %s %.6g mm apart, %.6g were given", which,
-                        found, given);
+        return qb__fail(QB_BAD_INPUT, "the matrix makes %s %.6g mm apart, %.6g were given", which, found, given);
     return QB_OK;
 }
 
-qb_status qb__matrix_decompose(const qb__matrix *matrix, double pixel_u, double pixel_v,
-                               qb_beam *beam, qb_view *view) {
+qb_status qb__matrix_decompose(const qb__matrix *matrix, double pixel_u, double pixel_v, qb_beam *beam, qb_view *view) {
     const double(*m)[4] = matrix->m;
     for (int i = 0; i < 12; i++)
         if (!isfinite(m[i / 4][i % 4]))
-            return qb__fail(QB_BAD_INPUT, "element %d,%d of the matrix is not finite", i / 4,
-                            i % 4);
+            return qb__fail(QB_BAD_INPUT, "element %d,%d of the matrix is not finite", i / 4, i % 4);
     qb_status status;
     if (m[2][0] == 0 && m[2][1] == 0 && m[2][2] == 0 && m[2][3] != 0) {
         *beam = QB_BEAM_PARALLEL;
@@ -135,8 +131,7 @@ qb_status qb__matrix_decompose(const qb__matrix *matrix, double pixel_u, double 
         if (status == QB_OK) status = check_pitch("columns", qb__norm(view->u), pixel_u);
     } else {
         *beam = QB_BEAM_CONE;
-        if (!(pixel_u > 0))
-            return qb__fail(QB_BAD_ARGUMENT, "matrices need the pixel size in mm (--pixel-size)");
+        if (!(pixel_u > 0)) return qb__fail(QB_BAD_ARGUMENT, "matrices need the pixel size in mm (--pixel-size)");
         status = decompose_cone(m, pixel_u, view);
     }
     return status == QB_OK ? check_pitch("rows", qb__norm(view->v), pixel_v) : status;

@@ -21,11 +21,9 @@ void qb__matrix_on_grid(const qb__matrix *world, const qb_grid *grid, qb__matrix
 /* A view whose matrix is a multiple, of either sign, of this one, with columns pixel_u apart. A
  * matrix fixes the rays but not how far away the detector is: the pitch does. pixel_v is checked
  * against it to 1 %; 0 = take what follows. Parallel when the last row is (0, 0, 0, c). */
-qb_status qb__matrix_decompose(const qb__matrix *matrix, double pixel_u, double pixel_v,
-                               qb_beam *beam, qb_view *view);
+qb_status qb__matrix_decompose(const qb__matrix *matrix, double pixel_u, double pixel_v, qb_beam *beam, qb_view *view);
 
-static inline void qb__matrix_apply(const qb__matrix *matrix, double x, double y, double z,
-                                    double out[3]) {
+static inline void qb__matrix_apply(const qb__matrix *matrix, double x, double y, double z, double out[3]) {
     for (int i = 0; i < 3; i++) {
         const double *row = matrix->m[i];
         out[i] = row[0] * x + row[1] * y + row[2] * z + row[3];
@@ -33,10 +31,8 @@ static inline void qb__matrix_apply(const qb__matrix *matrix, double x, double y
 }
 
 /* A corner of the voxels 0..n-1: corner 0..7, one bit an axis. */
-static inline void qb__matrix_at_corner(const qb__matrix *on_grid, const qb_grid *grid, int corner,
-                                        double out[3]) {
-    qb__matrix_apply(on_grid, corner & 1 ? (double)grid->n[0] - 1 : 0,
-                     corner & 2 ? (double)grid->n[1] - 1 : 0,
+static inline void qb__matrix_at_corner(const qb__matrix *on_grid, const qb_grid *grid, int corner, double out[3]) {
+    qb__matrix_apply(on_grid, corner & 1 ? (double)grid->n[0] - 1 : 0, corner & 2 ? (double)grid->n[1] - 1 : 0,
                      corner & 4 ? (double)grid->n[2] - 1 : 0, out);
 }
 

@@ -22,7 +22,8 @@ static bool steps_of(const qb_view *view, double level[2], double upright[2]) {
     return hypot(level[0] * u, level[1] * v) > 1e-9 * u * v;
 }
 
-static void measure(const qb_view *view, const double step[2], double columns, double rows, double *pixels, double *pitch) {
+static void measure(const qb_view *view, const double step[2], double columns, double rows, double *pixels,
+                    double *pitch) {
     const double length = hypot(step[0], step[1]);
     *pixels = times_within(step, columns, rows) * length;
     *pitch = hypot(step[0] * qb__norm(view->u), step[1] * qb__norm(view->v)) / length;
@@ -137,8 +138,11 @@ double qb__panel_radius(const qb_geometry *geometry, bool either) {
         const qb_view *view = &geometry->view[i];
         const double wide = (double)geometry->columns * qb__norm(view->u) + (double)geometry->rows * qb__norm(view->v);
         double middle[3];
-        for (int j = 0; j < 3; j++) middle[j] = view->detector[j] + 0.5 * ((double)geometry->columns * view->u[j] + (double)geometry->rows * view->v[j]);
-        outside = fmin(outside, geometry->beam == QB_BEAM_CONE ? hypot(view->source[0], view->source[1]) : wide + hypot(middle[0], middle[1]));
+        for (int j = 0; j < 3; j++)
+            middle[j] = view->detector[j] +
+                        0.5 * ((double)geometry->columns * view->u[j] + (double)geometry->rows * view->v[j]);
+        outside = fmin(outside, geometry->beam == QB_BEAM_CONE ? hypot(view->source[0], view->source[1])
+                                                               : wide + hypot(middle[0], middle[1]));
     }
     for (int i = 0; i < HALVINGS; i++) {
         const double at = 0.5 * (inside + outside);

@@ -9,9 +9,9 @@
 /* A flat detector that is turned in its plane: what it is across (level, at right angles to the axis) and along the axis. Both are measured
  * through its middle, as means over the views. */
 typedef struct qb__panel {
-    double turn;                       /* degrees from upright, 0 to 90: at 90 the columns run along the axis */
-    double across, along;              /* pixels */
-    double pitch_across, pitch_along;  /* mm from pixel to pixel */
+    double turn;                      /* degrees from upright, 0 to 90: at 90 the columns run along the axis */
+    double across, along;             /* pixels */
+    double pitch_across, pitch_along; /* mm from pixel to pixel */
 } qb__panel;
 
 qb__panel qb__panel_of(const qb_geometry *geometry);

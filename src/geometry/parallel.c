@@ -20,8 +20,7 @@ static bool column_of(const qb_view *view, double n[3], double *at_origin) {
     return true;
 }
 
-qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, double *ax,
-                            double *ay, double *h0) {
+qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, double *ax, double *ay, double *h0) {
     if (geometry->beam != QB_BEAM_PARALLEL)
         return qb__fail(QB_UNSUPPORTED, "a cone beam where a parallel one is needed");
     for (size_t i = 0; i < geometry->views; i++) {
@@ -33,8 +32,8 @@ qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, do
             return qb__fail(QB_UNSUPPORTED, "view %zu: the axis is tilted against the rows", i);
         ax[i] = n[0] * grid->voxel[0];
         ay[i] = n[1] * grid->voxel[1];
-        h0[i] = at_origin + n[0] * grid->offset[0] + n[1] * grid->offset[1] -
-                0.5 * ((double)grid->n[0] - 1) * ax[i] - 0.5 * ((double)grid->n[1] - 1) * ay[i];
+        h0[i] = at_origin + n[0] * grid->offset[0] + n[1] * grid->offset[1] - 0.5 * ((double)grid->n[0] - 1) * ax[i] -
+                0.5 * ((double)grid->n[1] - 1) * ay[i];
     }
     return QB_OK;
 }
@@ -55,8 +54,7 @@ qb_status qb__half_turn(qb__bp_parallel_problem *problem, double **coefficients)
     QB__TRY(qb__alloc(3 * views, sizeof *rows, &rows));
     QB__TRY(qb__alloc(views, sizeof *angles, &angles));
     for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views;
-    QB__TRY(
-        qb_geometry_parallel(views, angles, 1, columns, 1.0, ((double)columns - 1) / 2, &geometry));
+    QB__TRY(qb_geometry_parallel(views, angles, 1, columns, 1.0, ((double)columns - 1) / 2, &geometry));
     problem->ax = rows;
     problem->ay = rows + views;
     problem->h0 = rows + 2 * views;

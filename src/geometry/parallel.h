@@ -11,16 +11,15 @@
 /* Per view the detector column h = ax ix + ay iy + h0 on which the voxel with indices ix, iy falls:
  * what bp_parallel_* wants. ax, ay, h0 are [geometry->views], the caller's. QB_UNSUPPORTED for a
  * cone beam, a degenerate view, and a view whose columns depend on z (a tilted axis). */
-qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, double *ax,
-                            double *ay, double *h0);
+qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, double *ax, double *ay, double *h0);
 
 /* Rows of the detector so far apart, about its middle, where they are not as far apart as its columns. */
 void qb__parallel_set_rows(qb_geometry *geometry, double pixel_v);
 
 /* What the angles of a parallel-beam scan amount to; angles here are in degrees modulo 180. */
 typedef struct qb__angle_report {
-    double coverage;         /* of 180, the unmeasured ranges left out */
-    double gap;              /* the widest gap, or, where there is none, the largest step between neighbouring directions ... */
+    double coverage; /* of 180, the unmeasured ranges left out */
+    double gap;      /* the widest gap, or, where there is none, the largest step between neighbouring directions ... */
     double gap_from, gap_to; /* ... which is here; gap_to may pass 180 */
     double missing;          /* of that gap what is more than the usual step; else 0 */
     size_t repeated;         /* views that share their direction with an earlier one */
@@ -39,12 +38,11 @@ typedef struct qb__angle_report {
  * beside a gap stand for it, unless the angle is limited (turn.h). Directions even to 1/1000 of a step, or to what single
  * precision makes of degrees, get exactly equal weights. `report` may be NULL. QB_BAD_ARGUMENT
  * without views, QB_BAD_INPUT for an angle that is not finite, QB_NO_MEMORY. */
-qb_status qb__angle_weights(size_t views, const double *radians, double *weights,
-                            qb__angle_report *report);
+qb_status qb__angle_weights(size_t views, const double *radians, double *weights, qb__angle_report *report);
 
 /* The same with another rule for what a view counts for; the report says what a cap at twice the median took away. */
-qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians,
-                               double *weights, qb__angle_report *report);
+qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians, double *weights,
+                               qb__angle_report *report);
 
 /* The views of a problem: half a turn in even steps, pixels and voxels of 1 mm, the axis in the
  * middle. *coefficients is what the problem then points at: the caller's to free, also on failure. */

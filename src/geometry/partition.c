@@ -11,9 +11,9 @@ size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size
     if (thickness < nz) {
         while (layers->below > (down + 1) * thickness) down++;
         for (; down > 0; down--)
-            if (layers->below - down * thickness < layers->above)
-                cut[n++] = layers->below - down * thickness;
-        const size_t up = layers->below ? layers->above : layers->above % thickness; /* nothing goes down: nor is all before it one */
+            if (layers->below - down * thickness < layers->above) cut[n++] = layers->below - down * thickness;
+        const size_t up =
+            layers->below ? layers->above : layers->above % thickness; /* nothing goes down: nor is all before it one */
         for (size_t at = up; at < nz; at += thickness)
             if (at > 0) cut[n++] = at;
     }
@@ -149,8 +149,7 @@ static void try_cut(search *s, qb__cut *cut) {
     cut->need = space->need(space->context, cut);
     cut->seconds = space->seconds ? space->seconds(space->context, cut) : 0;
     const qb__room *need = &cut->need, *least = &s->least.need;
-    if (s->least.thickness == 0 || need->host + need->device < least->host + least->device)
-        s->least = *cut;
+    if (s->least.thickness == 0 || need->host + need->device < least->host + least->device) s->least = *cut;
     if (need->host > space->cap.host || need->device > space->cap.device) return;
     if (s->found && !(cut->seconds < s->best.seconds)) return;
     s->best = *cut;
@@ -182,7 +181,11 @@ static bool is_idle(const search *s, size_t thickness, int *idle) {
 /* Of one thickness. */
 static void try_thickness(search *s, size_t thickness, size_t *edge) {
     const qb__cut_space *space = s->space;
-    qb__cut now = {.thickness = thickness, .turns = turns_of(space), .parts = space->parts ? space->parts : 1, .grid = space->grid, .lead = 1};
+    qb__cut now = {.thickness = thickness,
+                   .turns = turns_of(space),
+                   .parts = space->parts ? space->parts : 1,
+                   .grid = space->grid,
+                   .lead = 1};
     do {
         qb__cut_edges(space, edge, &now);
         try_slabs(s, &now);

@@ -36,29 +36,31 @@ typedef struct qb__cut {
     size_t first, count;  /* slices of the whole volume: the first of slab 0, those of all slabs */
     size_t views, blocks; /* of a block but for the last; how many there are */
     size_t view0, view1;  /* of the whole scan: the first of block 0, so many behind it as all blocks have */
-    const qb__cut_grid *grid; /* NULL: this rank has all views. Else slabs are as many as those of the row that has most,
+    const qb__cut_grid
+        *grid;      /* NULL: this rank has all views. Else slabs are as many as those of the row that has most,
                              * at the end empty ones */
-    size_t turns;         /* ranges of views in a block, equally long and far apart */
-    unsigned slots;       /* buffers in each ring of the pipeline */
-    size_t parts;         /* devices that share each slab's slices */
-    size_t piece, pieces; /* slices of a slab that leave it at a time, of what this rank has of it; how many times, on all ranks */
-    bool kept;            /* what several slabs need of the scan stays with the engine once it was read */
-    bool folded;          /* slices are counted in the order of geometry/fold.h; first, thickness and the like are even */
-    qb__room need;        /* what need() said */
-    double seconds;       /* what seconds() said; 0 where nobody was asked */
+    size_t turns;   /* ranges of views in a block, equally long and far apart */
+    unsigned slots; /* buffers in each ring of the pipeline */
+    size_t parts;   /* devices that share each slab's slices */
+    size_t piece,
+        pieces; /* slices of a slab that leave it at a time, of what this rank has of it; how many times, on all ranks */
+    bool kept;  /* what several slabs need of the scan stays with the engine once it was read */
+    bool folded;    /* slices are counted in the order of geometry/fold.h; first, thickness and the like are even */
+    qb__room need;  /* what need() said */
+    double seconds; /* what seconds() said; 0 where nobody was asked */
 } qb__cut;
 
 typedef struct qb__cut_space qb__cut_space;
 struct qb__cut_space {
-    size_t first;         /* slice of the whole volume that this begins with; 0 unless ranks share it */
-    size_t slices, views; /* of the whole job, or of a rank's share */
-    bool shared;          /* it is one */
+    size_t first;             /* slice of the whole volume that this begins with; 0 unless ranks share it */
+    size_t slices, views;     /* of the whole job, or of a rank's share */
+    bool shared;              /* it is one */
     const qb__cut_grid *grid; /* as the cut's */
-    size_t view0;         /* of the whole scan: where `views` begin */
-    qb__layers layers;    /* slabs are whole numbers of these while they can be */
-    size_t most;          /* slices of the thickest slab to try */
-    bool folded, either;  /* as the cut's; either: or not, of layers half as thick, whichever is forecast to be faster */
-    size_t parts, turns;  /* as the cut's; 0 = 1. turns divides views, and what views_after() says */
+    size_t view0;             /* of the whole scan: where `views` begin */
+    qb__layers layers;        /* slabs are whole numbers of these while they can be */
+    size_t most;              /* slices of the thickest slab to try */
+    bool folded, either; /* as the cut's; either: or not, of layers half as thick, whichever is forecast to be faster */
+    size_t parts, turns; /* as the cut's; 0 = 1. turns divides views, and what views_after() says */
     /* The next thickness to try after `thickness`, 0 = none; one of those below. */
     size_t (*thinner)(const qb__cut_space *space, size_t thickness);
     /* Views a block to try after `before` (0: the first), 0 = none; the cut's slabs and slots are set.
@@ -69,7 +71,7 @@ struct qb__cut_space {
     /* Slices that leave a slab at a time, of so many; NULL: all. As above, the same on all ranks. */
     size_t (*piece)(const void *engine, size_t slices);
     const void *engine;
-    bool views_stream;    /* blocks pass the pipeline one by one */
+    bool views_stream; /* blocks pass the pipeline one by one */
     qb__room cap;
     /* Slabs are cut anew, as qb__cut_edges has them; NULL = nobody wants to know. */
     void (*slabs)(void *context, const qb__cut *cut, const size_t *edge);

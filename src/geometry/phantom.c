@@ -6,8 +6,7 @@
 #include "base/memory.h"
 #include "geometry/vector.h"
 
-qb__ellipsoid qb__ellipsoid_make(const double center[3], const double semi[3], double phi,
-                                 double value) {
+qb__ellipsoid qb__ellipsoid_make(const double center[3], const double semi[3], double phi, double value) {
     double c = cos(phi), s = sin(phi);
     return (qb__ellipsoid){
         .center = {center[0], center[1], center[2]},
@@ -62,8 +61,7 @@ double qb__phantom_value(const qb__phantom *phantom, const double point[3]) {
 /* In the ellipsoid's own coordinates, where it is the unit ball, the line passes the centre at the
  * distance |w x d| / |d|; what it cuts off there is stretched by the ratio of the two lengths of d.
  */
-double qb__phantom_line(const qb__phantom *phantom, const double origin[3],
-                        const double direction[3]) {
+double qb__phantom_line(const qb__phantom *phantom, const double origin[3], const double direction[3]) {
     double sum = 0;
     for (size_t i = 0; i < phantom->count; i++) {
         const qb__ellipsoid *e = &phantom->shape[i];

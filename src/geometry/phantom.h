@@ -23,8 +23,7 @@ typedef struct qb__phantom {
 } qb__phantom;
 
 /* Semi-axes in mm (INFINITY allowed), turned by `phi` radians about z, from x towards y. */
-qb__ellipsoid qb__ellipsoid_make(const double center[3], const double semi[3], double phi,
-                                 double value);
+qb__ellipsoid qb__ellipsoid_make(const double center[3], const double semi[3], double phi, double value);
 /* Half the sides instead. */
 qb__ellipsoid qb__box_make(const double center[3], const double half[3], double phi, double value);
 /* Where w + t d lies within `limit` of the origin in each component; false when nowhere, or
@@ -47,15 +46,14 @@ bool qb__box_cut(const double w[3], const double d[3], double limit, double *fro
  *
  * QB_BAD_ARGUMENT with the list of names for another name; QB_NO_MEMORY. Release with
  * qb__phantom_destroy. */
-qb_status qb__phantom_create(const char *name, const qb_grid *grid, double attenuation,
-                             uint64_t seed, qb__phantom *phantom);
+qb_status qb__phantom_create(const char *name, const qb_grid *grid, double attenuation, uint64_t seed,
+                             qb__phantom *phantom);
 void qb__phantom_destroy(qb__phantom *phantom); /* NULL-safe */
 
 /* The attenuation at a point (mm), in 1/mm. */
 double qb__phantom_value(const qb__phantom *phantom, const double point[3]);
 /* Its integral along the whole line through `origin` along `direction` (any length > 0). */
-double qb__phantom_line(const qb__phantom *phantom, const double origin[3],
-                        const double direction[3]);
+double qb__phantom_line(const qb__phantom *phantom, const double origin[3], const double direction[3]);
 /* The radius of the smallest sphere (cylinder about z, for what is infinite) about the origin that
  * holds everything. */
 double qb__phantom_reach(const qb__phantom *phantom);
@@ -68,12 +66,11 @@ qb_status qb__phantom_check_sources(const qb__phantom *phantom, const qb_geometr
  * c]. Every shape must lie in front of a cone's source. scratch: qb__phantom_scratch bytes, one
  * thread's. A result depends on nothing but the view and the pixel. */
 size_t qb__phantom_scratch(const qb__phantom *phantom, size_t columns);
-void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry, size_t view,
-                         size_t row, size_t end, double *out, void *scratch);
+void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry, size_t view, size_t row, size_t end,
+                         double *out, void *scratch);
 
 /* One slice of the voxelised phantom, out[y][x] (float): each voxel the mean over `samples`^3
  * points evenly spread in it; 1 = its centre. */
-void qb__phantom_slice(const qb__phantom *phantom, const qb_grid *grid, size_t iz, int samples,
-                       float *out);
+void qb__phantom_slice(const qb__phantom *phantom, const qb_grid *grid, size_t iz, int samples, float *out);
 
 #endif

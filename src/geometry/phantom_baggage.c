@@ -8,8 +8,16 @@
 #include "base/status.h"
 
 /* Of a layer: things, how often is tried, folds, and shapes in all. */
-enum { THINGS = 40, THROWS = 6000, FOLDS = 260, SHAPES_OF_THING = 12, SHAPES = THINGS * SHAPES_OF_THING + FOLDS, OF_CASE = 4 };
-static const double layer = 0.5, highest = 0.98; /* half a layer's height; how much of it what lies in it fills at most */
+enum {
+    THINGS = 40,
+    THROWS = 6000,
+    FOLDS = 260,
+    SHAPES_OF_THING = 12,
+    SHAPES = THINGS * SHAPES_OF_THING + FOLDS,
+    OF_CASE = 4
+};
+static const double layer = 0.5,
+                    highest = 0.98; /* half a layer's height; how much of it what lies in it fills at most */
 
 /* Lengths in units of `plane`, angles in radians, values of water. */
 typedef struct packing {
@@ -102,7 +110,8 @@ static void appliance(packing *p, const thing *t) {
 static void cable(packing *p, const thing *t) {
     for (int i = 0; i < 6; i++) {
         const double angle = i * (M_PI / 3) + between(p, 0, 0.5);
-        add(p, t, 0.7 * t->radius * cos(angle), 0.7 * t->radius * sin(angle), 0.012, 0.012, false, between(p, 1, 1.3) - p->cloth);
+        add(p, t, 0.7 * t->radius * cos(angle), 0.7 * t->radius * sin(angle), 0.012, 0.012, false,
+            between(p, 1, 1.3) - p->cloth);
         add(p, t, 0.7 * t->radius * cos(angle), 0.7 * t->radius * sin(angle), 0.006, 0.006, false, between(p, 3, 5));
     }
 }
@@ -120,8 +129,9 @@ static const struct {
     int share;
     double least, most;
     void (*pack)(packing *p, const thing *t);
-} things[] = {{16, 0.07, 0.16, bottle}, {9, 0.07, 0.2, carton}, {14, 0.1, 0.25, book}, {12, 0.08, 0.3, sheet}, {13, 0.02, 0.1, food},
-              {8, 0.14, 0.24, shoe},    {10, 0.1, 0.22, appliance}, {8, 0.06, 0.12, cable}, {10, 0.02, 0.07, metal}};
+} things[] = {{16, 0.07, 0.16, bottle},   {9, 0.07, 0.2, carton}, {14, 0.1, 0.25, book},
+              {12, 0.08, 0.3, sheet},     {13, 0.02, 0.1, food},  {8, 0.14, 0.24, shoe},
+              {10, 0.1, 0.22, appliance}, {8, 0.06, 0.12, cable}, {10, 0.02, 0.07, metal}};
 
 static void pack(packing *p, const thing *t) {
     enum { KINDS = sizeof things / sizeof *things };
@@ -203,7 +213,10 @@ qb_status qb__phantom_baggage(const double center[3], double plane, double depth
                               qb__phantom *phantom) {
     /* Layers from -about to about. */
     const int about = (int)fmax(0, ceil(depth / (2 * layer * plane) - 0.5));
-    packing p = {.phantom = phantom, .center = center, .plane = plane, .attenuation = attenuation,
+    packing p = {.phantom = phantom,
+                 .center = center,
+                 .plane = plane,
+                 .attenuation = attenuation,
                  .random = qb__random_stream(seed, 0)};
     thing list[THINGS];
     qb_status status = qb__alloc((size_t)(2 * about + 1) * SHAPES + OF_CASE, sizeof *phantom->shape, &phantom->shape);

@@ -142,16 +142,14 @@ static bool cut(const shadow *s, double row, line *l) {
 /* The columns of its shadow; false when there are none. */
 static bool span(const line *l, size_t columns, size_t *begin, size_t *end) {
     double reach = sqrt(-l->f0 / l->f2);
-    double from = fmax(ceil(l->c0 - reach), 0),
-           to = fmin(floor(l->c0 + reach) + 1, (double)columns);
+    double from = fmax(ceil(l->c0 - reach), 0), to = fmin(floor(l->c0 + reach) + 1, (double)columns);
     if (!(from < to)) return false;
     *begin = (size_t)from;
     *end = (size_t)to;
     return true;
 }
 
-static void add_line(const line *l, double value, const double *length, size_t columns,
-                     double *out) {
+static void add_line(const line *l, double value, const double *length, size_t columns, double *out) {
     size_t begin, end;
     if (!span(l, columns, &begin, &end)) return;
     if (l->q2 == 0) {
@@ -183,8 +181,8 @@ static void add_box(const shadow *s, const line *l, double row, const double *le
 }
 
 /* Pixel by pixel: the rays to a bent detector are not linear in the column. */
-static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry, size_t view,
-                         size_t row, size_t end, double *out) {
+static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry, size_t view, size_t row, size_t end,
+                         double *out) {
     const qb_view *at = &geometry->view[view];
     bool cone = geometry->beam == QB_BEAM_CONE;
     for (size_t c = 0; c < geometry->columns; c++) {
@@ -193,14 +191,13 @@ static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry
         for (size_t r = row; r < end; r++) {
             combine(first, at->v, (double)r, pixel);
             combine(pixel, at->source, -1, along);
-            out[(r - row) * geometry->columns + c] =
-                qb__phantom_line(phantom, pixel, cone ? along : at->source);
+            out[(r - row) * geometry->columns + c] = qb__phantom_line(phantom, pixel, cone ? along : at->source);
         }
     }
 }
 
-void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry, size_t view,
-                         size_t row, size_t end, double *out, void *scratch) {
+void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry, size_t view, size_t row, size_t end,
+                         double *out, void *scratch) {
     size_t columns = geometry->columns;
     shadow *shadows = scratch;
     double *length = (double *)(shadows + phantom->count);

@@ -20,16 +20,12 @@ static frame measure(const qb_grid *grid, double attenuation) {
         if (grid->n[k] > 1) least = fmin(least, half[k]);
     }
     if (!isfinite(least)) least = fmin(half[0], half[1]);
-    return (frame){fmin(half[0], half[1]),
-                   half[2],
-                   least,
-                   {grid->offset[0], grid->offset[1], grid->offset[2]},
-                   attenuation};
+    return (frame){
+        fmin(half[0], half[1]), half[2], least, {grid->offset[0], grid->offset[1], grid->offset[2]}, attenuation};
 }
 
 /* Centre and semi-axes in mm, relative to the box. */
-static qb__ellipsoid place(const frame *box, const double at[3], const double semi[3], double phi,
-                           double value) {
+static qb__ellipsoid place(const frame *box, const double at[3], const double semi[3], double phi, double value) {
     double center[3];
     for (int k = 0; k < 3; k++) center[k] = box->center[k] + at[k];
     return qb__ellipsoid_make(center, semi, phi, value * box->value);
@@ -42,16 +38,11 @@ static qb_status reserve(qb__phantom *phantom, size_t count) {
 /* P. Toft, The Radon Transform (1996), table B.3: a, b, x, y, phi in degrees, value; then the z
  * semi-axis of the usual 3-D phantom and the height of the centre. */
 static const double shepp_logan_table[10][8] = {
-    {0.6900, 0.9200, 0, 0, 0, 1.0, 0.810, 0},
-    {0.6624, 0.8740, 0, -0.0184, 0, -0.8, 0.780, 0},
-    {0.1100, 0.3100, 0.22, 0, -18, -0.2, 0.220, 0},
-    {0.1600, 0.4100, -0.22, 0, 18, -0.2, 0.280, 0},
-    {0.2100, 0.2500, 0, 0.35, 0, 0.1, 0.410, -0.15},
-    {0.0460, 0.0460, 0, 0.1, 0, 0.1, 0.050, 0.02},
-    {0.0460, 0.0460, 0, -0.1, 0, 0.1, 0.050, 0.02},
-    {0.0460, 0.0230, -0.08, -0.605, 0, 0.1, 0.050, 0},
-    {0.0230, 0.0230, 0, -0.606, 0, 0.1, 0.020, 0},
-    {0.0230, 0.0460, 0.06, -0.605, 0, 0.1, 0.020, 0},
+    {0.6900, 0.9200, 0, 0, 0, 1.0, 0.810, 0},        {0.6624, 0.8740, 0, -0.0184, 0, -0.8, 0.780, 0},
+    {0.1100, 0.3100, 0.22, 0, -18, -0.2, 0.220, 0},  {0.1600, 0.4100, -0.22, 0, 18, -0.2, 0.280, 0},
+    {0.2100, 0.2500, 0, 0.35, 0, 0.1, 0.410, -0.15}, {0.0460, 0.0460, 0, 0.1, 0, 0.1, 0.050, 0.02},
+    {0.0460, 0.0460, 0, -0.1, 0, 0.1, 0.050, 0.02},  {0.0460, 0.0230, -0.08, -0.605, 0, 0.1, 0.050, 0},
+    {0.0230, 0.0230, 0, -0.606, 0, 0.1, 0.020, 0},   {0.0230, 0.0460, 0.06, -0.605, 0, 0.1, 0.020, 0},
 };
 
 static qb_status shepp_logan(const frame *box, uint64_t seed, qb__phantom *phantom) {
@@ -88,9 +79,8 @@ static qb_status ball(const frame *box, uint64_t seed, qb__phantom *phantom) {
 
 /* x and y in half sides of the plane, z in half depths, radius in least half sides, value. */
 static const double spheres_table[6][5] = {
-    {-0.35, 0.10, -0.20, 0.30, 1.0}, {0.40, 0.35, 0.15, 0.20, 0.6},
-    {0.15, -0.50, 0.45, 0.15, 0.8},  {-0.10, 0.62, 0.50, 0.10, 1.2},
-    {0.55, -0.15, -0.55, 0.12, 0.4}, {0.10, 0.05, 0.05, 0.06, 1.5},
+    {-0.35, 0.10, -0.20, 0.30, 1.0}, {0.40, 0.35, 0.15, 0.20, 0.6},   {0.15, -0.50, 0.45, 0.15, 0.8},
+    {-0.10, 0.62, 0.50, 0.10, 1.2},  {0.55, -0.15, -0.55, 0.12, 0.4}, {0.10, 0.05, 0.05, 0.06, 1.5},
 };
 
 static qb_status spheres(const frame *box, uint64_t seed, qb__phantom *phantom) {
@@ -100,8 +90,7 @@ static qb_status spheres(const frame *box, uint64_t seed, qb__phantom *phantom) 
         const double *t = spheres_table[phantom->count];
         double at[3] = {t[0] * box->plane, t[1] * box->plane, t[2] * box->depth};
         double radius = t[3] * box->least;
-        phantom->shape[phantom->count] =
-            place(box, at, (double[3]){radius, radius, radius}, 0, t[4]);
+        phantom->shape[phantom->count] = place(box, at, (double[3]){radius, radius, radius}, 0, t[4]);
     }
     return status;
 }
@@ -130,10 +119,8 @@ static size_t throw_holes(const frame *box, uint64_t seed, hole *holes) {
     for (uint64_t i = 0; i < FOAM_THROWS && count < FOAM_HOLES; i++) {
         qb__random random = qb__random_stream(seed, i);
         double shrink = 1 - (double)i / FOAM_THROWS;
-        hole next = {.radius = box->plane *
-                               (0.015 + 0.13 * pow(shrink, 6) + 0.02 * qb__random_unit(&random))};
-        for (int k = 0; k < 3; k++)
-            next.at[k] = (2 * qb__random_unit(&random) - 1) * (k < 2 ? rim : depth);
+        hole next = {.radius = box->plane * (0.015 + 0.13 * pow(shrink, 6) + 0.02 * qb__random_unit(&random))};
+        for (int k = 0; k < 3; k++) next.at[k] = (2 * qb__random_unit(&random) - 1) * (k < 2 ? rim : depth);
         if (hypot(next.at[0], next.at[1]) + next.radius > rim) continue;
         if (!touches(holes, count, &next, 0.005 * box->plane)) holes[count++] = next;
     }
@@ -166,20 +153,16 @@ static qb_status baggage(const frame *box, uint64_t seed, qb__phantom *phantom) 
 static const struct {
     const char *name;
     qb_status (*build)(const frame *box, uint64_t seed, qb__phantom *phantom);
-} phantoms[] = {{"shepp-logan", shepp_logan},
-                {"disc", disc},
-                {"ball", ball},
-                {"spheres", spheres},
-                {"foam", foam},
-                {"baggage", baggage}};
+} phantoms[] = {{"shepp-logan", shepp_logan}, {"disc", disc}, {"ball", ball},
+                {"spheres", spheres},         {"foam", foam}, {"baggage", baggage}};
 
-qb_status qb__phantom_create(const char *name, const qb_grid *grid, double attenuation,
-                             uint64_t seed, qb__phantom *phantom) {
+qb_status qb__phantom_create(const char *name, const qb_grid *grid, double attenuation, uint64_t seed,
+                             qb__phantom *phantom) {
     *phantom = (qb__phantom){0};
     frame box = measure(grid, attenuation);
     for (size_t i = 0; i < sizeof phantoms / sizeof *phantoms; i++) {
         if (strcmp(phantoms[i].name, name) == 0) return phantoms[i].build(&box, seed, phantom);
     }
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "there is no phantom %s: shepp-logan, disc, ball, spheres, foam and baggage are", name);
+    return qb__fail(QB_BAD_ARGUMENT, "there is no phantom %s: shepp-logan, disc, ball, spheres, foam and baggage are",
+                    name);
 }

@@ -38,14 +38,12 @@ static double sample(const qb_grid *grid, int axis, size_t index, int k, int par
     return (at - 0.5 * ((double)grid->n[axis] - 1)) * grid->voxel[axis] + grid->offset[axis];
 }
 
-static void add_line(const qb__ellipsoid *e, const qb_grid *grid, const double point[3], int k,
-                     float *row) {
+static void add_line(const qb__ellipsoid *e, const qb_grid *grid, const double point[3], int k, float *row) {
     double from, to, step = grid->voxel[0] / k;
     if (!inside(e, point, &from, &to)) return;
     double first = fmax(ceil(from / step), 0);
     double last = fmin(floor(to / step), (double)grid->n[0] * k - 1);
-    if (first <= last)
-        add_samples((long)first, (long)last, k, (float)(e->value / ((double)k * k * k)), row);
+    if (first <= last) add_samples((long)first, (long)last, k, (float)(e->value / ((double)k * k * k)), row);
 }
 
 /* Half of the bounding box: the lengths of the rows of the inverse of A, of a box the sums of their components. */
@@ -62,14 +60,12 @@ static void bounds(const qb__ellipsoid *e, double half[3]) {
 }
 
 /* Whether anything within half a voxel of an index along an axis can lie inside. */
-static bool near(const qb__ellipsoid *e, const qb_grid *grid, const double half[3], int axis,
-                 size_t index) {
+static bool near(const qb__ellipsoid *e, const qb_grid *grid, const double half[3], int axis, size_t index) {
     double away = fabs(sample(grid, axis, index, 1, 0) - e->center[axis]);
     return away <= half[axis] + 0.51 * grid->voxel[axis];
 }
 
-static void add_row(const qb__ellipsoid *e, const qb_grid *grid, size_t iz, size_t iy, int k,
-                    float *row) {
+static void add_row(const qb__ellipsoid *e, const qb_grid *grid, size_t iz, size_t iy, int k, float *row) {
     for (int part = 0; part < k * k; part++) {
         double point[3] = {sample(grid, 0, 0, k, 0), sample(grid, 1, iy, k, part % k),
                            sample(grid, 2, iz, k, part / k)};
@@ -77,8 +73,7 @@ static void add_row(const qb__ellipsoid *e, const qb_grid *grid, size_t iz, size
     }
 }
 
-void qb__phantom_slice(const qb__phantom *phantom, const qb_grid *grid, size_t iz, int samples,
-                       float *out) {
+void qb__phantom_slice(const qb__phantom *phantom, const qb_grid *grid, size_t iz, int samples, float *out) {
     size_t nx = grid->n[0], ny = grid->n[1];
     memset(out, 0, nx * ny * sizeof *out);
     for (size_t i = 0; i < phantom->count; i++) {

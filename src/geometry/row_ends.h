@@ -9,8 +9,9 @@
 /* Which ends of a detector's rows, that of column 0 and that of the last one, must see past the object for it to be measured as
  * a whole. */
 typedef struct qb__row_ends {
-    bool count[2]; /* of a full turn with the axis to one side the near end does not: what it cuts off is seen half a turn later */
-    double reach;  /* mm from the axis to where those that count see, at most */
+    bool count
+        [2]; /* of a full turn with the axis to one side the near end does not: what it cuts off is seen half a turn later */
+    double reach; /* mm from the axis to where those that count see, at most */
 } qb__row_ends;
 
 /* Parallel beams and cones; none counts where rows are turned by more than 20 degrees towards the axis. QB_NO_MEMORY. */

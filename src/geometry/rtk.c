@@ -37,9 +37,7 @@ static void place(const double r[3][3], double a, double b, double c, double out
     to_ours(sum, out);
 }
 
-static double first_pixel(double offset, double pixel, size_t n) {
-    return offset - 0.5 * ((double)n - 1) * pixel;
-}
+static double first_pixel(double offset, double pixel, size_t n) { return offset - 0.5 * ((double)n - 1) * pixel; }
 
 void qb__rtk_view(const qb__rtk *rtk, const qb_detector *detector, qb_view *view) {
     double r[3][3];
@@ -78,12 +76,10 @@ static void angles_of(const double r[3][3], qb__rtk *rtk) {
     rtk->in_plane = -z / degree;
 }
 
-static qb_status check_axes(const qb_geometry *geometry, const qb_view *view,
-                            const double r[3][3]) {
+static qb_status check_axes(const qb_geometry *geometry, const qb_view *view, const double r[3][3]) {
     double skew = qb__dot(r[0], r[1]);
     if (fabs(skew) > 1e-6)
-        return qb__fail(QB_UNSUPPORTED, "rows and columns are %.6g degrees off a right angle",
-                        asin(skew) / degree);
+        return qb__fail(QB_UNSUPPORTED, "rows and columns are %.6g degrees off a right angle", asin(skew) / degree);
     if (geometry->beam != QB_BEAM_PARALLEL) return QB_OK;
     double ray[3];
     to_rtk(view->source, ray);
@@ -120,8 +116,7 @@ qb_status qb__rtk_from_view(const qb_geometry *geometry, size_t i, qb__rtk *rtk)
     rtk->sid = qb__dot(r[2], source);
     rtk->sdd = rtk->sid - qb__dot(r[2], middle);
     if (!(rtk->sdd > 0))
-        return qb__fail(QB_UNSUPPORTED, "view %zu: the detector is mirrored (distance %.6g mm)", i,
-                        rtk->sdd);
+        return qb__fail(QB_UNSUPPORTED, "view %zu: the detector is mirrored (distance %.6g mm)", i, rtk->sdd);
     return QB_OK;
 }
 
@@ -149,7 +144,8 @@ static void shadow(const double m[3][4], const double at[3], double out[2]) {
 double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb_detector *detector) {
     const double shrink = rtk->sdd > 0 ? rtk->sid / rtk->sdd : 1;
     double own[3][4], most = 0;
-    double r = 0.5 * (double)detector->columns * detector->pixel_u * shrink, h = 0.5 * (double)detector->rows * detector->pixel_v * shrink;
+    double r = 0.5 * (double)detector->columns * detector->pixel_u * shrink,
+           h = 0.5 * (double)detector->rows * detector->pixel_v * shrink;
     if (rtk->sdd > 0) r = fmin(r, 0.4 * rtk->sid), h = fmin(h, rtk->sid); /* in front of the source */
     qb__rtk_matrix(rtk, own);
     for (int corner = 0; corner < 8; corner++) {
@@ -164,16 +160,14 @@ double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb
 }
 
 /* Columns in RTK's order, rows in mm: column = (p - p0) / pixel, and row likewise. */
-qb_status qb__rtk_view_of_matrix(const double m[3][4], const qb_detector *detector, qb_beam *beam,
-                                 qb_view *view) {
+qb_status qb__rtk_view_of_matrix(const double m[3][4], const qb_detector *detector, qb_beam *beam, qb_view *view) {
     double first[2] = {first_pixel(detector->offset_u, detector->pixel_u, detector->columns),
                        first_pixel(detector->offset_v, detector->pixel_v, detector->rows)};
     double pixel[2] = {detector->pixel_u, detector->pixel_v};
     qb__matrix ours;
     for (int i = 0; i < 3; i++) {
         double row[4];
-        for (int j = 0; j < 4; j++)
-            row[j] = i < 2 ? (m[i][j] - first[i] * m[2][j]) / pixel[i] : m[2][j];
+        for (int j = 0; j < 4; j++) row[j] = i < 2 ? (m[i][j] - first[i] * m[2][j]) / pixel[i] : m[2][j];
         ours.m[i][0] = row[0];
         ours.m[i][1] = -row[2];
         ours.m[i][2] = row[1];

@@ -23,7 +23,6 @@ void qb__rtk_matrix(const qb__rtk *rtk, double matrix[3][4]);
  * no shadow in one of them. */
 double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb_detector *detector);
 /* The view of such a matrix on its own. */
-qb_status qb__rtk_view_of_matrix(const double matrix[3][4], const qb_detector *detector,
-                                 qb_beam *beam, qb_view *view);
+qb_status qb__rtk_view_of_matrix(const double matrix[3][4], const qb_detector *detector, qb_beam *beam, qb_view *view);
 
 #endif

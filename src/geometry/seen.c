@@ -31,7 +31,8 @@ static void narrow(qb__seen *seen, int i, double a, double b) {
 /* Low above high where some view does not see the circle at all. */
 static void seen_by_turned(const qb_geometry *geometry, bool either, qb__seen *seen) {
     for (int i = 0; i < QB__SEEN_RADII; i++) {
-        if (!qb__panel_heights(geometry, seen->radius * i / (QB__SEEN_RADII - 1), either, &seen->low[i], &seen->high[i]))
+        if (!qb__panel_heights(geometry, seen->radius * i / (QB__SEEN_RADII - 1), either, &seen->low[i],
+                               &seen->high[i]))
             seen->low[i] = 1, seen->high[i] = 0;
     }
 }
@@ -75,8 +76,7 @@ static double place(const qb_grid *grid, int axis, size_t i) {
     return ((double)i - ((double)grid->n[axis] - 1) / 2) * grid->voxel[axis] + grid->offset[axis];
 }
 
-void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool along, float value,
-                   float *image) {
+void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool along, float value, float *image) {
     double z = place(grid, 2, iz);
     for (size_t iy = 0; iy < grid->n[1]; iy++) {
         double y = place(grid, 1, iy);
@@ -89,7 +89,8 @@ void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool al
 
 /* Twice the way from the middle to a side, squared: beyond 1 it is a corner. */
 static double aside(const qb_grid *grid, size_t ix, size_t iy) {
-    const double x = ((double)ix + 0.5) / (double)grid->n[0] * 2 - 1, y = ((double)iy + 0.5) / (double)grid->n[1] * 2 - 1;
+    const double x = ((double)ix + 0.5) / (double)grid->n[0] * 2 - 1,
+                 y = ((double)iy + 0.5) / (double)grid->n[1] * 2 - 1;
     return x * x + y * y;
 }
 

@@ -10,7 +10,7 @@
  * from the axis, the same in all directions. */
 enum { QB__SEEN_RADII = 65 };
 typedef struct qb__seen {
-    double radius;                                   /* mm */
+    double radius;                                    /* mm */
     double low[QB__SEEN_RADII], high[QB__SEEN_RADII]; /* z at radius i / (RADII - 1); low > high = nothing */
 } qb__seen;
 
@@ -22,8 +22,7 @@ void qb__seen_cone(const qb_geometry *geometry, double radius, bool either, qb__
 
 /* Voxels of the slice iz that are not seen become `value`: image[ny][nx]. Without `along`, z does not
  * matter. */
-void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool along, float value,
-                   float *image);
+void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool along, float value, float *image);
 /* The share of a grid's voxels, 0..1, that is not seen; from a part of them where there are many. `round`: only
  * those within the ellipse that touches the slices' sides count, not the corners that any square has. */
 double qb__seen_outside(const qb__seen *seen, const qb_grid *grid, bool round);

@@ -10,14 +10,12 @@
 
 static const double pi = 3.14159265358979323846;
 
-enum { NEIGHBOURS = 8 };                      /* steps on each side that say what is usual */
-static const double GAP = 4;                  /* times the usual step */
+enum { NEIGHBOURS = 8 };                          /* steps on each side that say what is usual */
+static const double GAP = 4;                      /* times the usual step */
 static const double RADIAN = 0.01745329251994330; /* of a degree */
 
 /* Single-precision degrees are good to 3e-5 below 512: this, in radians of a half turn, and a thousandth of a step. */
-static double tolerance(double period, size_t steps) {
-    return period / pi * (1e-6 + 1e-3 * pi / (double)steps);
-}
+static double tolerance(double period, size_t steps) { return period / pi * (1e-6 + 1e-3 * pi / (double)steps); }
 
 /* ---- directions ---- */
 
@@ -42,7 +40,8 @@ static void sort_views(const qb__turn *t, const double *radians, qb__direction *
 static void find_directions(qb__turn *t, const qb__direction *list) {
     const double alike = tolerance(t->period, t->views);
     for (size_t i = 0; i < t->views; i++) {
-        if (!t->directions || list[i].angle - t->angle[t->directions - 1] > alike) t->angle[t->directions++] = list[i].angle;
+        if (!t->directions || list[i].angle - t->angle[t->directions - 1] > alike)
+            t->angle[t->directions++] = list[i].angle;
         t->direction[list[i].view] = t->directions - 1;
         t->same[t->directions - 1]++;
     }
@@ -73,7 +72,8 @@ static void find_gaps(qb__turn *t) {
     for (size_t d = 0; d < t->directions && !t->even; d++) {
         const double before = usual_step(t, d, false), behind = usual_step(t, d, true);
         if (!(t->step[d] > (1 + 1e-6) * GAP * fmax(before, behind))) continue;
-        t->gap[t->gaps++] = (qb__turn_gap){.from = t->angle[d], .width = t->step[d], .usual = 0.5 * (before + behind), .before = d};
+        t->gap[t->gaps++] =
+            (qb__turn_gap){.from = t->angle[d], .width = t->step[d], .usual = 0.5 * (before + behind), .before = d};
     }
 }
 
@@ -102,7 +102,8 @@ static void measure_arcs(qb__turn *t) {
     }
     for (size_t i = 0; i < t->gaps; i++) {
         qb__turn_gap *gap = &t->gap[i];
-        gap->arc = t->gaps == 1 ? t->period - gap->width : qb__turn_wrap(t->gap[(i + 1) % t->gaps].from - gap->from, t->period) - gap->width;
+        gap->arc = t->gaps == 1 ? t->period - gap->width
+                                : qb__turn_wrap(t->gap[(i + 1) % t->gaps].from - gap->from, t->period) - gap->width;
     }
     for (size_t i = 0; i < t->gaps; i++) {
         qb__turn_gap *gap = &t->gap[i];
@@ -116,7 +117,8 @@ static void measure_arcs(qb__turn *t) {
 static void weigh(qb__turn *t) {
     for (size_t d = 0, g = 0; d < t->directions; d++) {
         double step = t->step[d]; /* at an open gap of parallel rays a view counts for up to two steps, as capped */
-        if (g < t->gaps && t->gap[g].before == d) step = !t->gap[g].open ? 0 : (t->period > pi ? 1 : 3) * t->gap[g].usual, g++;
+        if (g < t->gaps && t->gap[g].before == d)
+            step = !t->gap[g].open ? 0 : (t->period > pi ? 1 : 3) * t->gap[g].usual, g++;
         t->weight[d] += 0.5 * step;
         t->weight[(d + 1) % t->directions] += 0.5 * step;
     }
@@ -169,7 +171,8 @@ static void cut(const half_gap *h, double from, double to, size_t direction, con
         if (list->count)
             list->first[direction + 1]++;
         else
-            list->stand[list->first[direction]++] = (qb__turn_stand_in){h->before ? h->border + away : h->border - away, piece};
+            list->stand[list->first[direction]++] =
+                (qb__turn_stand_in){h->before ? h->border + away : h->border - away, piece};
     }
 }
 
@@ -179,7 +182,8 @@ static void stand_in(const qb__turn *t, qb_angle_weights rule, const stand_in_li
         const half_gap h = half_of(t, g / 2, g % 2 == 0, rule);
         double from = 0, middle = 0;
         for (size_t n = 0; from < h.half && n < t->directions; n++) {
-            const size_t direction = h.before ? (h.first + t->directions - n) % t->directions : (h.first + n) % t->directions;
+            const size_t direction =
+                h.before ? (h.first + t->directions - n) % t->directions : (h.first + n) % t->directions;
             const double to = n + 1 < t->directions ? stands_to(&h, n, &middle) : h.half;
             if (to > from) cut(&h, from, to, direction, list);
             from = fmax(from, to);

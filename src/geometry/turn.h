@@ -35,17 +35,17 @@ typedef struct qb__turn_stand_in {
  * angle nothing is known of what lies far within the gap, and views that stood for it would add more error than value: such a gap is
  * left open. */
 typedef struct qb__turn {
-    double period;             /* radians */
+    double period; /* radians */
     size_t views, directions;
-    size_t *direction;         /* [views] of each view */
-    size_t *same;              /* [directions] views there */
-    double *angle;             /* [directions] ascending; from the end of the largest step on, so up to two periods */
-    double *step;              /* [directions] to the next one */
-    double *weight;            /* [directions] without the gaps */
-    bool even;                 /* all steps are alike */
-    size_t gaps, largest;      /* largest: the direction before the largest step */
-    qb__turn_gap *gap;         /* [gaps] ascending */
-    size_t *first;             /* [directions + 1] the stand-ins of direction d: first[d] <= i < first[d + 1] */
+    size_t *direction;    /* [views] of each view */
+    size_t *same;         /* [directions] views there */
+    double *angle;        /* [directions] ascending; from the end of the largest step on, so up to two periods */
+    double *step;         /* [directions] to the next one */
+    double *weight;       /* [directions] without the gaps */
+    bool even;            /* all steps are alike */
+    size_t gaps, largest; /* largest: the direction before the largest step */
+    qb__turn_gap *gap;    /* [gaps] ascending */
+    size_t *first;        /* [directions + 1] the stand-ins of direction d: first[d] <= i < first[d + 1] */
     qb__turn_stand_in *stand;
 } qb__turn;
 

@@ -33,7 +33,8 @@ static double cap(const qb__turn *t, double *weights, double *sorted) {
 
 qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weights, double *capped) {
     double *sorted = NULL, taken = 0;
-    for (size_t v = 0; v < t->views; v++) weights[v] = rule == QB_WEIGHTS_EVEN ? t->period / (double)t->views : qb__turn_weight(t, v);
+    for (size_t v = 0; v < t->views; v++)
+        weights[v] = rule == QB_WEIGHTS_EVEN ? t->period / (double)t->views : qb__turn_weight(t, v);
     if (rule == QB_WEIGHTS_CAPPED && !t->even) {
         const qb_status status = qb__alloc(t->directions, sizeof *sorted, &sorted);
         if (status != QB_OK) return status;
@@ -104,17 +105,20 @@ static double overlap(double width, double from, double other, double period, do
 }
 
 /* Of two gaps, the second one moved by `opposite`: what they share, and where it begins in the first one. */
-static double both_missing(const qb__turn *t, const qb__turn_gap *a, const qb__turn_gap *b, double opposite, double *from) {
+static double both_missing(const qb__turn *t, const qb__turn_gap *a, const qb__turn_gap *b, double opposite,
+                           double *from) {
     const double start = a->from + 0.5 * a->usual, other = b->from + 0.5 * b->usual - opposite;
     double begin;
-    const double both = overlap(qb__turn_missing(a), qb__turn_wrap(other - start, t->period), qb__turn_missing(b), t->period, &begin);
+    const double both =
+        overlap(qb__turn_missing(a), qb__turn_wrap(other - start, t->period), qb__turn_missing(b), t->period, &begin);
     *from = start + begin;
     return both;
 }
 
 double qb__turn_gap_hole(const qb__turn *t, size_t gap) {
     double widest = t->period > pi ? 0 : qb__turn_missing(&t->gap[gap]), from;
-    for (size_t i = 0; i < t->gaps && t->period > pi; i++) widest = fmax(widest, both_missing(t, &t->gap[gap], &t->gap[i], pi, &from));
+    for (size_t i = 0; i < t->gaps && t->period > pi; i++)
+        widest = fmax(widest, both_missing(t, &t->gap[gap], &t->gap[i], pi, &from));
     return widest;
 }
 

@@ -27,7 +27,8 @@ qb_status qb__check_turning(const qb_geometry *geometry) {
     const int axis = qb__turns_about(geometry);
     if (axis == 2) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
-                    "the source turns about %c, and the axis must be z: write (%s) for (x, y, z) everywhere, or give the geometry as 3x4 matrices, "
+                    "the source turns about %c, and the axis must be z: write (%s) for (x, y, z) everywhere, or give "
+                    "the geometry as 3x4 matrices, "
                     "which are turned so when they are read",
                     "xy"[axis], qb__turned_names(axis));
 }

@@ -12,11 +12,10 @@ static const double degree = 3.14159265358979323846 / 180;
 
 qb_status qb__angles_check(const double *radians, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (!isfinite(radians[i]))
-            return qb__fail(QB_BAD_INPUT, "the angle of view %zu is not a finite number", i);
+        if (!isfinite(radians[i])) return qb__fail(QB_BAD_INPUT, "the angle of view %zu is not a finite number", i);
         if (fabs(radians[i]) > QB__MOST_DEGREES * degree)
-            return qb__fail(QB_BAD_INPUT, "the angle of view %zu is %.6g degrees, beyond %g", i,
-                            radians[i] / degree, QB__MOST_DEGREES);
+            return qb__fail(QB_BAD_INPUT, "the angle of view %zu is %.6g degrees, beyond %g", i, radians[i] / degree,
+                            QB__MOST_DEGREES);
     }
     return QB_OK;
 }
@@ -34,20 +33,17 @@ qb_status qb__geometry_check_units(const qb_geometry *geometry) {
     if (geometry->beam != QB_BEAM_CONE) return QB_OK;
     double arc = geometry->views ? (double)geometry->columns * qb__norm(geometry->view[0].u) : 0;
     if (geometry->radius > 0 && (geometry->radius > 1e9 || arc > 180 * degree * geometry->radius))
-        return qb__fail(
-            QB_BAD_INPUT,
-            "a detector bent to a radius of %.6g mm, %.6g mm wide along its arc: the radius "
-            "must be at least %.6g and at most 1e9; a flat detector has none",
-            geometry->radius, arc, arc / (180 * degree));
+        return qb__fail(QB_BAD_INPUT,
+                        "a detector bent to a radius of %.6g mm, %.6g mm wide along its arc: the radius "
+                        "must be at least %.6g and at most 1e9; a flat detector has none",
+                        geometry->radius, arc, arc / (180 * degree));
     for (size_t i = 0; i < geometry->views; i++) {
         const qb_view *view = &geometry->view[i];
         double far = distance(view), pixel = fmax(qb__norm(view->u), qb__norm(view->v));
-        double width = fmax((double)geometry->columns * qb__norm(view->u),
-                            (double)geometry->rows * qb__norm(view->v));
+        double width = fmax((double)geometry->columns * qb__norm(view->u), (double)geometry->rows * qb__norm(view->v));
         if (pixel >= far)
-            return qb__fail(QB_BAD_INPUT,
-                            "view %zu: a pixel of %.6g mm, %.6g mm from the source: %s", i, pixel,
-                            far, ask);
+            return qb__fail(QB_BAD_INPUT, "view %zu: a pixel of %.6g mm, %.6g mm from the source: %s", i, pixel, far,
+                            ask);
         /* A bent detector may be wider than it is far. */
         if (width > 12 * far && !(geometry->radius > 0))
             return qb__fail(QB_BAD_INPUT,
@@ -58,41 +54,41 @@ qb_status qb__geometry_check_units(const qb_geometry *geometry) {
     return QB_OK;
 }
 
-bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
-                        size_t size) {
+bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size) {
     double fan = info->wide + info->narrow;
     if (geometry->beam != QB_BEAM_CONE) return false;
     if (info->magnification > 300)
         snprintf(text, size,
-                 "a magnification of %.5g (%.5g mm to the axis, %.5g to the detector): are both in mm?" QB__CODE("geometry-units"),
+                 "a magnification of %.5g (%.5g mm to the axis, %.5g to the detector): are both in mm?" QB__CODE(
+                     "geometry-units"),
                  info->magnification, info->sod, info->sdd);
     else if (fan > 100 && !(geometry->radius > 0))
-        snprintf(text, size,
-                 "a fan of %.4g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all lengths in mm?" QB__CODE("geometry-units"),
-                 fan, geometry->columns, info->pixel_u, info->sdd);
-    else if (fan < 0.05 && geometry->columns > 16)
         snprintf(
             text, size,
-            "a fan of only %.3g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all lengths in mm? For parallel rays use qb "
-            "fbp" QB__CODE("geometry-units"),
+            "a fan of %.4g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all lengths in mm?" QB__CODE(
+                "geometry-units"),
             fan, geometry->columns, info->pixel_u, info->sdd);
+    else if (fan < 0.05 && geometry->columns > 16)
+        snprintf(text, size,
+                 "a fan of only %.3g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all lengths in mm? "
+                 "For parallel rays use qb "
+                 "fbp" QB__CODE("geometry-units"),
+                 fan, geometry->columns, info->pixel_u, info->sdd);
     else if (info->step > 15)
-        snprintf(text, size, "%zu views, %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
+        snprintf(text, size,
+                 "%zu views, %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
                  geometry->views, info->step);
     else
         return false;
     return true;
 }
 
-bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
-                    size_t size) {
+bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size) {
     /* A calibrated circle's sources jitter by as much as a thousandth; what all views see together
      * shrinks by what they move. */
-    bool still = !(info->z_range > 1e-3 * info->sod) ||
-                 !(info->z_range > 0.05 * (info->field_height + info->z_range));
+    bool still = !(info->z_range > 1e-3 * info->sod) || !(info->z_range > 0.05 * (info->field_height + info->z_range));
     if (geometry->beam != QB_BEAM_CONE || still) return false;
-    snprintf(text, size, "the source moves by %.5g mm along the axis: FDK is made for circles",
-             info->z_range);
+    snprintf(text, size, "the source moves by %.5g mm along the axis: FDK is made for circles", info->z_range);
     return true;
 }
 
@@ -105,7 +101,8 @@ bool qb__path_steep(const qb_geometry *geometry, const double middle[3], char *t
     }
     if (!(most > STEEP * degree)) return false;
     snprintf(text, size,
-             "rays reach the middle of the volume %.3g degrees off the plane of the source (laminography?): values are blurred along the axis" QB__CODE("steep-rays"),
+             "rays reach the middle of the volume %.3g degrees off the plane of the source (laminography?): values are "
+             "blurred along the axis" QB__CODE("steep-rays"),
              most / degree);
     return true;
 }

@@ -15,12 +15,10 @@ qb_status qb__angles_check(const double *radians, size_t count);
 qb_status qb__geometry_check_units(const qb_geometry *geometry);
 
 /* What is possible but hardly meant, in one sentence; false when there is nothing. */
-bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
-                        size_t size);
+bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size);
 
 /* Why the source's path is none that FDK is made for, in one sentence; false when it is. */
-bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
-                    size_t size);
+bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size);
 
 /* Whether rays reach `middle` (mm) at more than 10 degrees off the plane in which the source turns, in one sentence. */
 bool qb__path_steep(const qb_geometry *geometry, const double middle[3], char *text, size_t size);

@@ -31,9 +31,7 @@ double qb__upright_drift(const qb_geometry *geometry) {
     return most;
 }
 
-bool qb__upright_wanted(const qb_geometry *geometry) {
-    return geometry->radius > 0 || qb__upright_drift(geometry) > 1;
-}
+bool qb__upright_wanted(const qb_geometry *geometry) { return geometry->radius > 0 || qb__upright_drift(geometry) > 1; }
 
 /* Distance of pixels along a direction within the detector's plane. */
 static double pitch_along(const qb_view *view, const double direction[3]) {
@@ -43,8 +41,7 @@ static double pitch_along(const qb_view *view, const double direction[3]) {
     return length > 0 ? length / hypot(a / u, b / v) : u;
 }
 
-static qb_status stand_of_view(const qb_geometry *real, const qb_view *view, stand *s,
-                               pixels *sum) {
+static qb_status stand_of_view(const qb_geometry *real, const qb_view *view, stand *s, pixels *sum) {
     double n[3], p[3];
     qb__matrix matrix;
     qb_status status = qb__matrix_of_view(QB_BEAM_CONE, view, &matrix);
@@ -56,15 +53,13 @@ static qb_status stand_of_view(const qb_geometry *real, const qb_view *view, sta
                         acos(flat / qb__norm(n)) * 57.29577951308232);
     /* Columns keep their sense; where they run along the axis, a hair of v decides. */
     double sense[2];
-    for (int j = 0; j < 2; j++)
-        sense[j] = view->u[j] / qb__norm(view->u) + 1e-3 * view->v[j] / qb__norm(view->v);
+    for (int j = 0; j < 2; j++) sense[j] = view->u[j] / qb__norm(view->u) + 1e-3 * view->v[j] / qb__norm(view->v);
     double side = n[0] * sense[1] - n[1] * sense[0] < 0 ? 1 : -1;
     memcpy(s->along, (double[3]){side * n[1] / flat, -side * n[0] / flat, 0}, sizeof s->along);
     s->up = (s->along[0] * n[1] - s->along[1] * n[0]) < 0 ? 1 : -1; /* along x up . n > 0 */
     qb__matrix_apply(&matrix, 0, 0, view->source[2], p);
     double column = p[0] / p[2], row = p[1] / p[2];
-    for (int j = 0; j < 3; j++)
-        s->point[j] = view->detector[j] + column * view->u[j] + row * view->v[j];
+    for (int j = 0; j < 3; j++) s->point[j] = view->detector[j] + column * view->u[j] + row * view->v[j];
     double views = (double)real->views, up[3] = {0, 0, 1};
     sum->pitch_u += pitch_along(view, s->along) / views;
     sum->pitch_v += pitch_along(view, up) / views;
@@ -73,8 +68,8 @@ static qb_status stand_of_view(const qb_geometry *real, const qb_view *view, sta
     return QB_OK;
 }
 
-static void make_view(const qb_view *real, const stand *s, const pixels *mean, double column,
-                      double row, qb_view *view) {
+static void make_view(const qb_view *real, const stand *s, const pixels *mean, double column, double row,
+                      qb_view *view) {
     memcpy(view->source, real->source, sizeof view->source);
     for (int j = 0; j < 3; j++) {
         view->u[j] = s->along[j] * mean->pitch_u;
@@ -84,8 +79,7 @@ static void make_view(const qb_view *real, const stand *s, const pixels *mean, d
 }
 
 /* The rim of the real detector, some points a side, on a view of the upright one. */
-static qb_status widen(const qb_geometry *real, size_t i, const qb_view *view, double low[2],
-                       double high[2]) {
+static qb_status widen(const qb_geometry *real, size_t i, const qb_view *view, double low[2], double high[2]) {
     enum { SIDE = 33 };
     qb__matrix matrix;
     qb_status status = qb__matrix_of_view(QB_BEAM_CONE, view, &matrix);
@@ -97,8 +91,7 @@ static qb_status widen(const qb_geometry *real, size_t i, const qb_view *view, d
         qb__pixel_place(real, i, c, r, place);
         qb__matrix_apply(&matrix, place[0], place[1], place[2], p);
         if (!(p[2] > 0.05))
-            return qb__fail(QB_UNSUPPORTED,
-                            "the detector reaches round to the source: no flat one sees as much");
+            return qb__fail(QB_UNSUPPORTED, "the detector reaches round to the source: no flat one sees as much");
         for (int a = 0; a < 2; a++) {
             low[a] = fmin(low[a], p[a] / p[2]);
             high[a] = fmax(high[a], p[a] / p[2]);
@@ -107,8 +100,7 @@ static qb_status widen(const qb_geometry *real, size_t i, const qb_view *view, d
     return QB_OK;
 }
 
-static qb_status number_pixels(const qb_geometry *real, const stand *stands, pixels *mean,
-                               qb_geometry *upright) {
+static qb_status number_pixels(const qb_geometry *real, const stand *stands, pixels *mean, qb_geometry *upright) {
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
     for (size_t i = 0; i < real->views; i++) {
         make_view(&real->view[i], &stands[i], mean, 0, 0, &upright->view[i]);
@@ -118,14 +110,12 @@ static qb_status number_pixels(const qb_geometry *real, const stand *stands, pix
     /* Rows at whole or half numbers from the point keep the mirror of the plane z = 0. */
     double part[2] = {mean->column - floor(mean->column), 0.5 * round(2 * mean->row)}, first[2];
     part[1] -= floor(part[1]);
-    size_t count[2],
-        most[2] = {8 * real->columns + 8 * real->rows, 8 * real->columns + 8 * real->rows};
+    size_t count[2], most[2] = {8 * real->columns + 8 * real->rows, 8 * real->columns + 8 * real->rows};
     for (int a = 0; a < 2; a++) {
         first[a] = ceil(low[a] + part[a] - 1e-6) - part[a];
         double n = floor(high[a] - first[a] + 1e-6) + 1;
         if (!(n <= (double)most[a]))
-            return qb__fail(QB_UNSUPPORTED, "an upright detector would need %.0f %s", n,
-                            a ? "rows" : "columns");
+            return qb__fail(QB_UNSUPPORTED, "an upright detector would need %.0f %s", n, a ? "rows" : "columns");
         count[a] = n > 1 ? (size_t)n : 1;
     }
     upright->columns = count[0];
@@ -196,8 +186,7 @@ void qb__upright_destroy(qb__upright *upright) {
     *upright = (qb__upright){0};
 }
 
-static void pixel(const qb__upright *up, size_t view, double x, double y, double *column,
-                  double *row) {
+static void pixel(const qb__upright *up, size_t view, double x, double y, double *column, double *row) {
     const double *m = up->map[view];
     double w = m[6] * x + m[7] * y + m[8];
     *column = (m[0] * x + m[1] * y + m[2]) / w;
@@ -206,8 +195,7 @@ static void pixel(const qb__upright *up, size_t view, double x, double y, double
 }
 
 void qb__upright_line(const qb__upright *up, size_t view, size_t at, double *column, double *row) {
-    for (size_t i = 0; i < up->geometry.columns; i++)
-        pixel(up, view, (double)i, (double)at, &column[i], &row[i]);
+    for (size_t i = 0; i < up->geometry.columns; i++) pixel(up, view, (double)i, (double)at, &column[i], &row[i]);
 }
 
 /* Between two of the columns looked at, less than a row is missed. */
@@ -215,8 +203,7 @@ static void rows_of_line(const qb__upright *up, size_t view, size_t at, double *
     enum { LOOKS = 33 };
     double column[LOOKS], row[LOOKS], last = (double)up->geometry.columns - 1;
     double most = (double)up->real->columns - 0.5;
-    for (int k = 0; k < LOOKS; k++)
-        pixel(up, view, last * k / (LOOKS - 1), (double)at, &column[k], &row[k]);
+    for (int k = 0; k < LOOKS; k++) pixel(up, view, last * k / (LOOKS - 1), (double)at, &column[k], &row[k]);
     for (int k = 0; k < LOOKS; k++) {
         bool near = false;
         for (int j = k > 0 ? k - 1 : 0; j <= k + 1 && j < LOOKS; j++)
@@ -226,8 +213,7 @@ static void rows_of_line(const qb__upright *up, size_t view, size_t at, double *
     }
 }
 
-void qb__upright_rows(const qb__upright *up, size_t row0, size_t row1, size_t margin, size_t *first,
-                      size_t *end) {
+void qb__upright_rows(const qb__upright *up, size_t row0, size_t row1, size_t margin, size_t *first, size_t *end) {
     double low = INFINITY, high = -INFINITY, rows = (double)up->real->rows;
     size_t views = up->different ? up->geometry.views : 1;
     for (size_t i = 0; i < views && row0 < row1; i++) {

@@ -13,10 +13,9 @@
 typedef struct qb__upright {
     const qb_geometry *real;
     qb_geometry geometry; /* the upright one; owned */
-    double (
-        *map)[9];   /* [views] upright (column, row, 1) -> (column w, row w, w) of the real plane */
-    qb__bend *bend; /* [views] when the real one is bent, else NULL */
-    size_t different; /* views after the first of which the map differs */
+    double (*map)[9];     /* [views] upright (column, row, 1) -> (column w, row w, w) of the real plane */
+    qb__bend *bend;       /* [views] when the real one is bent, else NULL */
+    size_t different;     /* views after the first of which the map differs */
 } qb__upright;
 
 /* By how many rows a detector row departs from a level line across the detector's width, at most.
@@ -35,12 +34,10 @@ void qb__upright_destroy(qb__upright *upright); /* NULL-safe */
 
 /* Where the pixels of a row of the upright detector fall on the real one: column[], row[] of
  * upright->geometry.columns; far outside or NAN where it was not measured. */
-void qb__upright_line(const qb__upright *upright, size_t view, size_t at, double *column,
-                      double *row);
+void qb__upright_line(const qb__upright *upright, size_t view, size_t at, double *column, double *row);
 
 /* Real rows first <= row < end, `margin` more on both sides, on which the upright rows
  * row0 <= row < row1 fall in any view; first = end when there are none. */
-void qb__upright_rows(const qb__upright *upright, size_t row0, size_t row1, size_t margin,
-                      size_t *first, size_t *end);
+void qb__upright_rows(const qb__upright *upright, size_t row0, size_t row1, size_t margin, size_t *first, size_t *end);
 
 #endif

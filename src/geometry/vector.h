@@ -4,13 +4,9 @@
 
 #include <math.h>
 
-static inline double qb__dot(const double a[3], const double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
+static inline double qb__dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-static inline double qb__norm(const double a[3]) {
-    return sqrt(qb__dot(a, a));
-}
+static inline double qb__norm(const double a[3]) { return sqrt(qb__dot(a, a)); }
 
 /* `out` is neither a nor b. */
 static inline void qb__cross(const double a[3], const double b[3], double out[3]) {

@@ -11,7 +11,8 @@ static qb_status check_shape(const qb__angle_list *list, const size_t n[3]) {
     size_t count;
     const bool one = n[1] == 1 || n[2] == 1;
     if (n[0] != 1 || !qb__mul(n[1], n[2], 1, &count) || !count || count > MOST)
-        return qb__fail(QB_BAD_INPUT, "%s holds %zu x %zu x %zu numbers: no list of angles", list->path, n[0], n[1], n[2]);
+        return qb__fail(QB_BAD_INPUT, "%s holds %zu x %zu x %zu numbers: no list of angles", list->path, n[0], n[1],
+                        n[2]);
     if (list->column > (one ? 1 : n[2]))
         return qb__fail(QB_BAD_INPUT, "%s has no column %zu", list->path, list->column);
     if (one || list->column) return QB_OK;

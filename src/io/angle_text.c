@@ -113,7 +113,8 @@ static double unit_in(const char *text) {
 static qb_status check_brackets(const qb__angle_list *list, const char *cell) {
     const char *open = strchr(cell, '['), *close = open ? strchr(open, ']') : NULL;
     if (list->unit > 0 || !close || open == cell || close == open + 1) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: its header states the unit %.*s, which is no known angle: give --angle-unit deg or rad",
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: its header states the unit %.*s, which is no known angle: give --angle-unit deg or rad",
                     list->path, (int)(close - open + 1), open);
 }
 
@@ -160,7 +161,8 @@ static qb_status take_unit(qb__angle_list *list, const beginning *b, size_t colu
 /* Letters beyond ASCII may be in any encoding. */
 static void quote(const char *line, char *out, size_t size) {
     size_t n = 0;
-    for (; line[n] && n + 1 < size && n < 40; n++) out[n] = line[n] >= ' ' && line[n] <= '~' ? line[n] : line[n] == '\t' ? ' ' : '?';
+    for (; line[n] && n + 1 < size && n < 40; n++)
+        out[n] = line[n] >= ' ' && line[n] <= '~' ? line[n] : line[n] == '\t' ? ' ' : '?';
     out[n] = 0;
 }
 

@@ -99,9 +99,10 @@ static qb_status check_unit(const qb__angle_list *list, const char *text, bool s
                         "--angle-unit deg or rad, or put :deg or :rad behind",
                         text, list->count, low, high);
     if (list->unit == 1 && !sure && qb__angles_like_degrees(list->values, list->count))
-        return qb__fail(QB_BAD_INPUT,
-                        "--angles %s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad", text,
-                        low, high, (high - low) / (2 * M_PI));
+        return qb__fail(
+            QB_BAD_INPUT,
+            "--angles %s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad",
+            text, low, high, (high - low) / (2 * M_PI));
     return QB_OK;
 }
 
@@ -115,7 +116,8 @@ static qb_status read_hdf5(qb__angle_list *list, const char *rest, const char **
     *lines = rest[n] ? rest + n + 1 : NULL;
     qb__inputs files = {0};
     qb__inputs_begin(&files);
-    qb_status status = qb__hdf5_angles(list->path, dataset, MOST, &list->values, &list->count, list->unit > 0 ? NULL : &unit);
+    qb_status status =
+        qb__hdf5_angles(list->path, dataset, MOST, &list->values, &list->count, list->unit > 0 ? NULL : &unit);
     qb__inputs_end(&files);
     if (status == QB_OK) /* not a whole scan */
         status = qb__inputs_hash(&files, 2 * list->count * sizeof *list->values + (1 << 20));
@@ -148,8 +150,8 @@ static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const 
         return qb__angle_list_npy(list);
     }
     if (status == QB_OK && strncmp(text, "\x89HDF", 4) == 0)
-        status = qb__fail(QB_BAD_ARGUMENT, "%s is HDF5: say which dataset, as in %s:/exchange/theta",
-                          list->path, list->path);
+        status = qb__fail(QB_BAD_ARGUMENT, "%s is HDF5: say which dataset, as in %s:/exchange/theta", list->path,
+                          list->path);
     if (status == QB_OK) status = plain_text(list->path, text, length, &from);
     if (status == QB_OK) status = qb__angle_list_text(list, from);
     qb__free(text);
@@ -158,18 +160,18 @@ static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const 
 
 static qb_status wrong_count(const qb__angle_list *list, const char *text, size_t n, size_t views) {
     const char *more = list->row ? ", as one row" : "";
-    if (n == views + 1 && list->values[0] == (double)views)
-        more = "; the first is their number: FILE:1: leaves it out";
-    return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles (%zu numbers in the file%s) for %zu views", text, n, list->count, more,
-                    views);
+    if (n == views + 1 && list->values[0] == (double)views) more = "; the first is their number: FILE:1: leaves it out";
+    return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles (%zu numbers in the file%s) for %zu views", text, n,
+                    list->count, more, views);
 }
 
 static void tell(const qb__angle_list *list, qb__angles_said *said) {
     if (!said) return;
     snprintf(said->how, sizeof said->how, "%s", list->how);
     if (*list->doubt)
-        snprintf(said->doubt, sizeof said->doubt, "%.80s: line %zu, \"%s\", is no number and was left out" QB__CODE("angle-line"),
-                 list->path, list->doubt_line, list->doubt);
+        snprintf(said->doubt, sizeof said->doubt,
+                 "%.80s: line %zu, \"%s\", is no number and was left out" QB__CODE("angle-line"), list->path,
+                 list->doubt_line, list->doubt);
 }
 
 /* Without `radians` only *views, how many they are, is asked for. */
@@ -192,8 +194,7 @@ static qb_status from_file(const char *text, double unit, size_t *views, double 
         status = wrong_count(&list, text, n, *views);
         goto out;
     }
-    for (size_t i = 0; i < n; i++)
-        radians[i] = list.values[first + i * step] * (list.unit > 0 ? list.unit : degree);
+    for (size_t i = 0; i < n; i++) radians[i] = list.values[first + i * step] * (list.unit > 0 ? list.unit : degree);
     tell(&list, said);
     status = qb__angles_check(radians, n);
     if (status != QB_OK) status = qb__fail_in(status, "--angles %s", text);
@@ -208,12 +209,10 @@ static qb_status parse(const char *text, double unit, size_t *views, double *rad
     size_t n;
     if (!parse_span(text, &from, &to, &n)) return from_file(text, unit, views, radians, said);
     if (!radians) *views = n;
-    if (n && n != *views)
-        return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles for %zu views", text, n, *views);
+    if (n && n != *views) return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles for %zu views", text, n, *views);
     if (!(unit > 0)) unit = degree;
     if (fabs(from) * unit > QB__MOST_DEGREES * degree || fabs(to) * unit > QB__MOST_DEGREES * degree)
-        return qb__fail(QB_BAD_ARGUMENT, "--angles %s: angles beyond %g degrees", text,
-                        QB__MOST_DEGREES);
+        return qb__fail(QB_BAD_ARGUMENT, "--angles %s: angles beyond %g degrees", text, QB__MOST_DEGREES);
     for (size_t i = 0; radians && i < *views; i++)
         radians[i] = (from + (to - from) * (double)i / (double)*views) * unit;
     return QB_OK;

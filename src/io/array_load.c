@@ -15,11 +15,11 @@ static qb_status check_room(const qb__source *source) {
     const double need = (double)source->shape[0] * (double)source->shape[1] * (double)qb__source_row_bytes(source);
     const double room = (double)qb__available_from(&from);
     if (need <= room) return QB_OK;
-    return qb__fail(QB_NO_MEMORY, "it is held whole, which takes %.1f MiB, and %s %.1f MiB", need / 1048576, from, room / 1048576);
+    return qb__fail(QB_NO_MEMORY, "it is held whole, which takes %.1f MiB, and %s %.1f MiB", need / 1048576, from,
+                    room / 1048576);
 }
 
-static qb_status load(const char *path, const char *dataset, qb_array *array, double voxel[3],
-                      double scale[2]) {
+static qb_status load(const char *path, const char *dataset, qb_array *array, double voxel[3], double scale[2]) {
     qb__source *source;
     *array = (qb_array){0};
     QB__CALL();
@@ -72,12 +72,10 @@ qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info
 static void spread(qb_array *array, double top, const double scale[2]) {
     float *values = array->data;
     double step = (scale[1] - scale[0]) / top;
-    for (size_t i = 0, n = qb_array_count(array); i < n; i++)
-        values[i] = (float)(scale[0] + (double)values[i] * step);
+    for (size_t i = 0, n = qb_array_count(array); i < n; i++) values[i] = (float)(scale[0] + (double)values[i] * step);
 }
 
-qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array,
-                               double voxel[3]) {
+qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array, double voxel[3]) {
     QB__NEED(path);
     QB__NEED(array);
     double scale[2] = {0};

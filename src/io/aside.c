@@ -77,8 +77,7 @@ void qb__aside_abandon(void (*remove)(const char *name)) {
     until.tv_sec += PATIENCE;
     pthread_mutex_lock(&aside.lock);
     aside.abandoned = true;
-    for (int error = 0; aside.publishing && !error;)
-        error = pthread_cond_timedwait(&aside.idle, &aside.lock, &until);
+    for (int error = 0; aside.publishing && !error;) error = pthread_cond_timedwait(&aside.idle, &aside.lock, &until);
     for (size_t i = 0; i < aside.count && !aside.publishing; i++) remove(aside.name[i]);
     pthread_mutex_unlock(&aside.lock);
 }

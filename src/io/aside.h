@@ -8,7 +8,7 @@
 
 /* The hidden folders in which unfinished outputs lie (hidden.h): what qb_abandon() removes when the process must end
  * before whoever writes them comes back. Any thread. */
-bool qb__aside_add(const char *name); /* a copy is kept; false = no memory */
+bool qb__aside_add(const char *name);  /* a copy is kept; false = no memory */
 void qb__aside_drop(const char *name); /* as often as it was added; NULL-safe */
 
 /* Around renames of which all or none must happen. QB_CANCELLED when it is too late for the first. */

@@ -14,7 +14,7 @@
  * as they are in memory, seeded with image * rows + row. */
 typedef struct qb__digest {
     size_t rows, row0, row1, bytes; /* of an image; bytes of a row */
-    _Atomic uint64_t *seen; /* a bit for each image and row; NULL: nothing is gathered */
+    _Atomic uint64_t *seen;         /* a bit for each image and row; NULL: nothing is gathered */
     _Atomic uint64_t sum;
     _Atomic size_t left; /* rows of images that were not read yet */
     /* Among those of one scan, of which each job has its own: */

@@ -28,8 +28,7 @@ static const struct {
 
 static bool find_type(const dl_tensor *t, qb_dtype *dtype) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (t->dtype.lanes != 1 || t->dtype.code != types[i].code || t->dtype.bits != types[i].bits)
-            continue;
+        if (t->dtype.lanes != 1 || t->dtype.code != types[i].code || t->dtype.bits != types[i].bits) continue;
         *dtype = types[i].dtype;
         return true;
     }
@@ -68,11 +67,10 @@ qb_status qb_tensor_from_dlpack(const void *dltensor, void *stream, qb_tensor *t
                         "can be used",
                         (int)t->device.type);
     if (t->ndim < 1 || t->ndim > 4)
-        return qb__fail(QB_UNSUPPORTED, "an array of %d dimensions: 1 to 4 are possible",
-                        (int)t->ndim);
+        return qb__fail(QB_UNSUPPORTED, "an array of %d dimensions: 1 to 4 are possible", (int)t->ndim);
     if (!find_type(t, &tensor->dtype))
-        return qb__fail(QB_UNSUPPORTED, "DLPack's type of code %u, %u bits and %u lanes",
-                        t->dtype.code, t->dtype.bits, t->dtype.lanes);
+        return qb__fail(QB_UNSUPPORTED, "DLPack's type of code %u, %u bits and %u lanes", t->dtype.code, t->dtype.bits,
+                        t->dtype.lanes);
     if (!t->shape) return qb__fail(QB_BAD_ARGUMENT, "the DLTensor has no shape");
     tensor->data = t->data ? (char *)t->data + t->byte_offset : NULL;
     tensor->memory = (qb_memory)t->device.type;

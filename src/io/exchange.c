@@ -21,8 +21,7 @@ static qb_status list_files(const char *path, qb__notes *names) {
     DIR *folder = opendir(path);
     if (!folder) return qb__fail_errno(errno, "opening the folder", path);
     for (struct dirent *entry; (entry = readdir(folder));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            qb__note(names, "%s", entry->d_name);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) qb__note(names, "%s", entry->d_name);
     closedir(folder);
     return names->lost ? qb__fail(QB_NO_MEMORY, "%s: no memory for the names in it", path) : QB_OK;
 }
@@ -59,8 +58,7 @@ static qb_status move(const char *from, const char *to, const char *name, bool s
 
 static qb_status move_all(const qb__notes *names, const char *from, const char *to) {
     qb_status status = QB_OK;
-    for (size_t i = 0; status == QB_OK && i < names->count; i++)
-        status = move(from, to, names->text[i], false);
+    for (size_t i = 0; status == QB_OK && i < names->count; i++) status = move(from, to, names->text[i], false);
     return status;
 }
 

@@ -12,16 +12,16 @@ typedef struct qb__member {
     size_t count;    /* how many there were to begin with */
 } qb__member;
 
-qb_status qb__member_list(qb__member *member); /* names and count, from what is in `fresh` */
+qb_status qb__member_list(qb__member *member);    /* names and count, from what is in `fresh` */
 qb_status qb__member_retire(qb__member *member);  /* target -> old */
 qb_status qb__member_install(qb__member *member); /* fresh -> target */
 /* The names that were given are on the disk. */
 qb_status qb__member_flush(const qb__member *member);
 /* The opposites do what they can. They, and installing with `anew`, never take the place of a file:
  * what somebody put there since stays. */
-void qb__member_withdraw(qb__member *member); /* target -> fresh, of what was installed */
-void qb__member_restore(qb__member *member);  /* old -> target */
-void qb__member_resume(qb__member *member);   /* install what has not been */
+void qb__member_withdraw(qb__member *member);    /* target -> fresh, of what was installed */
+void qb__member_restore(qb__member *member);     /* old -> target */
+void qb__member_resume(qb__member *member);      /* install what has not been */
 bool qb__member_begun(const qb__member *member); /* something of it was installed */
 void qb__member_release(qb__member *member);
 

@@ -8,7 +8,9 @@
 
 enum { MOST = 4096 /* frames that a level is taken from */ };
 
-static bool is_good(const qb__field_series *s, size_t i) { return !s->bad[i] && s->frames[i].looked && isfinite(s->frames[i].median); }
+static bool is_good(const qb__field_series *s, size_t i) {
+    return !s->bad[i] && s->frames[i].looked && isfinite(s->frames[i].median);
+}
 
 static double level(const qb__field_series *s, size_t i) { return (double)s->frames[i].median; }
 

@@ -13,9 +13,7 @@
 #include "base/status.h"
 #include "quickbeam/io.h"
 
-static bool begins_hdf5(const unsigned char head[8]) {
-    return memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
-}
+static bool begins_hdf5(const unsigned char head[8]) { return memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0; }
 
 static bool begins_tiff(const unsigned char head[8]) {
     static const char *const starts[] = {"II*", "II+", "MM\0*", "MM\0+"};
@@ -24,9 +22,7 @@ static bool begins_tiff(const unsigned char head[8]) {
     return false;
 }
 
-static bool begins_npy(const unsigned char head[8]) {
-    return memcmp(head, "\x93NUMPY", 6) == 0;
-}
+static bool begins_npy(const unsigned char head[8]) { return memcmp(head, "\x93NUMPY", 6) == 0; }
 
 static bool begins_mha(const unsigned char head[8]) {
     return memcmp(head, "ObjectTy", 8) == 0 || memcmp(head, "NDims = ", 8) == 0;
@@ -98,7 +94,8 @@ const qb__format qb__formats[] = {
     {
         .name = "sv-mbirct",
         .extensions = " .sinoparams .imgparams .2dsinodata .2dweightdata .2dprojection .2dimgdata ",
-        .line = "sv-mbirct (.sinoparams .imgparams, slices beside them): reads scans of parallel beams and fans, weights and images; writes "
+        .line = "sv-mbirct (.sinoparams .imgparams, slices beside them): reads scans of parallel beams and fans, "
+                "weights and images; writes "
                 "images, as BASE_slice%04d.2Dimgdata, and scans of parallel beams, as BASE.sinoparams",
         .open = qb__mbirct_open,
         .scan = qb__mbirct_scan,
@@ -130,13 +127,9 @@ const qb__format qb__formats[] = {
 };
 const size_t qb__format_count = sizeof qb__formats / sizeof qb__formats[0];
 
-size_t qb_format_count(void) {
-    return qb__format_count;
-}
+size_t qb_format_count(void) { return qb__format_count; }
 
-const char *qb_format_line(size_t index) {
-    return index < qb__format_count ? qb__formats[index].line : "";
-}
+const char *qb_format_line(size_t index) { return index < qb__format_count ? qb__formats[index].line : ""; }
 
 /* By the letters after the last dot. */
 static const qb__format *by_name(const char *path) {
@@ -169,7 +162,8 @@ static const qb__format *by_content(const char *path) {
         unsigned char head[8] = {0};
         if (pread(fd, head, sizeof head, at) != (ssize_t)sizeof head) break;
         for (size_t i = 0; i < qb__format_count && !found; i++)
-            if (qb__formats[i].begins && qb__formats[i].begins(head) && (at == 0 || qb__formats[i].begins == begins_hdf5))
+            if (qb__formats[i].begins && qb__formats[i].begins(head) &&
+                (at == 0 || qb__formats[i].begins == begins_hdf5))
                 found = &qb__formats[i];
     }
     close(fd);
@@ -207,8 +201,8 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
                         "known here",
                         path);
     if ((*format)->package)
-        return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read %s; install %s and build again",
-                        path, (*format)->name, (*format)->package);
+        return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read %s; install %s and build again", path,
+                        (*format)->name, (*format)->package);
     return QB_OK;
 }
 
@@ -227,8 +221,7 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
                         "name_%%05d.tif or a folder that ends in /",
                         path);
     if (!(*format)->writer)
-        return qb__fail(QB_UNSUPPORTED,
-                        "%s: this build cannot write %s; install %s and build again", path,
+        return qb__fail(QB_UNSUPPORTED, "%s: this build cannot write %s; install %s and build again", path,
                         (*format)->name, (*format)->package ? (*format)->package : "another one");
     return QB_OK;
 }

@@ -45,8 +45,8 @@ qb_status qb__hdf5_fields(const char *path, const char *dataset, bool dark, qb__
 /* All numbers, `most` at most, of an HDF5 dataset, the caller's to free, and how many radians one of
  * them is as its attribute `units` has it: 0 where there is none, QB_BAD_INPUT where it is not known; `unit` NULL: it
  * is not asked for. QB_UNSUPPORTED in builds without HDF5. */
-qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, double **values,
-                          size_t *count, double *unit);
+qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, double **values, size_t *count,
+                          double *unit);
 qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source);
 qb_status qb__tiff_open(const char *path, const char *how, qb__source **source);
 qb_status qb__npy_open(const char *path, const char *how, qb__source **source);

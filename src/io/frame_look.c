@@ -11,7 +11,13 @@
 #include "base/status.h"
 #include "quickbeam/io.h"
 
-enum { SAMPLES = 128, ROOM = 256 << 10, LINES_AGAIN = 16, MOST = SAMPLES + 8 * LINES_AGAIN /* of a frame */, TURN = 64 /* frames that a thread takes at a time */ };
+enum {
+    SAMPLES = 128,
+    ROOM = 256 << 10,
+    LINES_AGAIN = 16,
+    MOST = SAMPLES + 8 * LINES_AGAIN /* of a frame */,
+    TURN = 64 /* frames that a thread takes at a time */
+};
 
 size_t qb__frame_row(const qb__frame_series *series, size_t line) {
     return (2 * line + 1) * series->rows / (2 * series->lines);
@@ -38,8 +44,14 @@ static void judge(float *samples, size_t count, float limit, float *scratch, qb_
         else if (samples[i] < limit)
             samples[good++] = samples[i];
     }
-    *frame = (qb__frame){.looked = true, .least = NAN, .most = NAN, .low = NAN, .median = NAN, .bright = NAN,
-                         .lost = (float)lost / (float)count, .top = (float)(count - good - lost) / (float)count};
+    *frame = (qb__frame){.looked = true,
+                         .least = NAN,
+                         .most = NAN,
+                         .low = NAN,
+                         .median = NAN,
+                         .bright = NAN,
+                         .lost = (float)lost / (float)count,
+                         .top = (float)(count - good - lost) / (float)count};
     if (!good) return;
     qb__sort_floats_with(samples, good, scratch);
     frame->least = samples[0], frame->most = samples[good - 1];
@@ -73,7 +85,8 @@ static qb_status read_line(const qb__frame_series *series, size_t first, size_t 
     if (series->stride == 1) return series->read(series->self, first, first + count, row, raw);
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < count; i++)
-        status = series->read(series->self, first + i * series->stride, first + i * series->stride + 1, row, raw + i * bytes);
+        status = series->read(series->self, first + i * series->stride, first + i * series->stride + 1, row,
+                              raw + i * bytes);
     return status;
 }
 
@@ -90,7 +103,8 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
 }
 
 qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb__frame *frames) {
-    const size_t bytes = series->columns * qb_dtype_size(series->dtype), all = qb__ceil_div(series->count, series->stride);
+    const size_t bytes = series->columns * qb_dtype_size(series->dtype),
+                 all = qb__ceil_div(series->count, series->stride);
     const size_t each = bytes + samples_of(series) * series->lines * sizeof(float);
     const size_t block = qb__smaller(all, qb__larger(1, ROOM / each));
     char *raw = NULL;

@@ -10,10 +10,10 @@
 
 /* What some hundred numbers of a frame say of it. A frame is a view, a flat or a dark. */
 typedef struct qb__frame {
-    bool looked;                 /* else nothing is known of it */
-    float least, most;           /* of the numbers that are finite and below the type's maximum; NaN: there are none */
-    float low, median, bright;   /* their 5 %, 50 % and 95 % levels */
-    float lost, top;             /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
+    bool looked;               /* else nothing is known of it */
+    float least, most;         /* of the numbers that are finite and below the type's maximum; NaN: there are none */
+    float low, median, bright; /* their 5 %, 50 % and 95 % levels */
+    float lost, top;           /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
 } qb__frame;
 
 /* Frames of one series, and how their rows are read. */

@@ -15,8 +15,8 @@ qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry);
 /* The two steps of that. *object: release with cJSON_Delete. */
 qb_status qb__geometry_json(const qb__text *text, cJSON **object);
 qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry);
-qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector,
-                                const qb_env *env, qb_geometry *geometry);
+qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector, const qb_env *env,
+                                qb_geometry *geometry);
 qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *detector, const qb_env *env,
                                      qb_geometry *geometry);
 qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector, const qb_env *env,

@@ -34,8 +34,7 @@ static qb_status check_keys(const cJSON *root) {
     for (const cJSON *item = root->child; item; item = item->next) {
         size_t i = 0, n = sizeof keys / sizeof keys[0];
         while (i < n && strcmp(item->string, keys[i]) != 0) i++;
-        if (i == n)
-            return qb__fail(QB_BAD_INPUT, "the key '%.60s' means nothing here", item->string);
+        if (i == n) return qb__fail(QB_BAD_INPUT, "the key '%.60s' means nothing here", item->string);
         if (cJSON_GetObjectItemCaseSensitive(root, item->string) != item)
             return qb__fail(QB_BAD_INPUT, "the key '%s' is there twice", item->string);
     }
@@ -79,10 +78,9 @@ static qb_status numbers(const cJSON *root, const char *key, bool optional, int 
 
 static qb_status read_views(const cJSON *list, qb_geometry *geometry) {
     const cJSON *item;
-    qb_status status = cJSON_IsArray(list)
-                           ? qb__geometry_create(geometry->beam, (size_t)cJSON_GetArraySize(list),
-                                                 geometry->rows, geometry->columns, geometry)
-                           : qb__fail(QB_BAD_INPUT, "'views' is not a list");
+    qb_status status = cJSON_IsArray(list) ? qb__geometry_create(geometry->beam, (size_t)cJSON_GetArraySize(list),
+                                                                 geometry->rows, geometry->columns, geometry)
+                                           : qb__fail(QB_BAD_INPUT, "'views' is not a list");
     if (status != QB_OK) return status;
     size_t i = 0;
     cJSON_ArrayForEach(item, list) {
@@ -102,8 +100,7 @@ static qb_status read_angles(const cJSON *root, size_t *views, double **radians)
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(root, "angles_degrees");
     double from = 0, to = 0;
     bool range = cJSON_IsObject(list);
-    if (!range && !cJSON_IsArray(list))
-        return qb__fail(QB_BAD_INPUT, "neither 'views' nor 'angles_degrees' is there");
+    if (!range && !cJSON_IsArray(list)) return qb__fail(QB_BAD_INPUT, "neither 'views' nor 'angles_degrees' is there");
     *views = range ? 0 : (size_t)cJSON_GetArraySize(list);
     qb_status status = range ? count(list, "count", views) : QB_OK;
     if (range && status == QB_OK) status = number(list, "from", NAN, &from);
@@ -111,8 +108,7 @@ static qb_status read_angles(const cJSON *root, size_t *views, double **radians)
     if (status == QB_OK) status = qb__alloc(*views, sizeof **radians, radians);
     if (status != QB_OK) return status;
     size_t i = 0;
-    for (; range && i < *views; i++)
-        (*radians)[i] = (from + (to - from) * (double)i / (double)*views) * (pi / 180);
+    for (; range && i < *views; i++) (*radians)[i] = (from + (to - from) * (double)i / (double)*views) * (pi / 180);
     if (range) return QB_OK;
     cJSON_ArrayForEach(item, list) {
         if (!cJSON_IsNumber(item)) return qb__fail(QB_BAD_INPUT, "angle %zu is not a number", i);
@@ -152,24 +148,21 @@ static qb_status read_circle(const cJSON *root, qb_geometry *g) {
     }
     QB__TRY(number(root, "sod", NAN, &sod));
     QB__TRY(number(root, "sdd", NAN, &sdd));
-    QB__TRY(qb_geometry_cone(views, angles, rows, columns, pixel[0], pixel[1], sod, sdd, offset[0],
-                             offset[1], g));
+    QB__TRY(qb_geometry_cone(views, angles, rows, columns, pixel[0], pixel[1], sod, sdd, offset[0], offset[1], g));
     qb__geometry_disturb(g, angles, sod, sdd,
-                         &(qb__faults){tilt[0] * (pi / 180), tilt[1] * (pi / 180),
-                                       tilt[2] * (pi / 180), jitter[0], jitter[1], jitter[2],
-                                       jitter[3] * (pi / 180)});
+                         &(qb__faults){tilt[0] * (pi / 180), tilt[1] * (pi / 180), tilt[2] * (pi / 180), jitter[0],
+                                       jitter[1], jitter[2], jitter[3] * (pi / 180)});
 out:
     qb__free(angles);
     return status == QB_BAD_ARGUMENT ? QB_BAD_INPUT : status;
 }
 
-static qb_status is(const cJSON *root, const char *key, const char *one, const char *other,
-                    bool *second) {
+static qb_status is(const cJSON *root, const char *key, const char *one, const char *other, bool *second) {
     const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, key));
     *second = value && other && strcmp(value, other) == 0;
     if (value && (*second || strcmp(value, one) == 0)) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "'%s' is '%.40s', not '%s'%s%s", key, value ? value : "(absent)",
-                    one, other ? " or " : "", other ? other : "");
+    return qb__fail(QB_BAD_INPUT, "'%s' is '%.40s', not '%s'%s%s", key, value ? value : "(absent)", one,
+                    other ? " or " : "", other ? other : "");
 }
 
 static qb_status read_root(const cJSON *root, qb_geometry *geometry) {
@@ -200,8 +193,7 @@ static qb_status check_size(const qb__text *text) {
     size_t values = 1;
     for (size_t i = 0; i < text->length; i++)
         values += text->data[i] == ',' || text->data[i] == '[' || text->data[i] == '{';
-    if (values > most)
-        return qb__fail(QB_BAD_INPUT, "it holds %zu values; at most %zu are read", values, most);
+    if (values > most) return qb__fail(QB_BAD_INPUT, "it holds %zu values; at most %zu are read", values, most);
     return QB_OK;
 }
 
@@ -213,9 +205,7 @@ qb_status qb__geometry_json(const qb__text *text, cJSON **object) {
     errno = 0;
     cJSON *root = cJSON_ParseWithLengthOpts(text->data, text->length + 1, &stop, 1);
     if (!root && errno == ENOMEM) return qb__fail(QB_NO_MEMORY, "no memory for %zu bytes of JSON", text->length);
-    if (!root)
-        return qb__fail(QB_BAD_INPUT, "not JSON at byte %zu",
-                        stop ? (size_t)(stop - text->data) : (size_t)0);
+    if (!root) return qb__fail(QB_BAD_INPUT, "not JSON at byte %zu", stop ? (size_t)(stop - text->data) : (size_t)0);
     if (!cJSON_IsObject(root)) {
         cJSON_Delete(root);
         return qb__fail(QB_BAD_INPUT, "not a JSON object");
@@ -228,7 +218,8 @@ qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry) {
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, "geometry");
     if (!cJSON_GetObjectItemCaseSensitive(object, QB__SIMULATED_SCAN)) return read_root(object, geometry);
     if (cJSON_IsObject(inner)) return read_root(inner, geometry);
-    return qb__fail(QB_BAD_INPUT, "a simulated scan without 'geometry', which says where source and detector of each view are: qb simulate -o NAME.sim "
+    return qb__fail(QB_BAD_INPUT, "a simulated scan without 'geometry', which says where source and detector of each "
+                                  "view are: qb simulate -o NAME.sim "
                                   "writes one");
 }
 
@@ -249,8 +240,8 @@ qb_status qb__geometry_to_json(const qb_geometry *geometry, qb__text *text) {
     qb__text_add(text,
                  "{\n  \"quickbeam_geometry\": 1,\n  \"units\": \"mm\",\n  \"beam\": \"%s\",\n"
                  "  \"rows\": %zu,\n  \"columns\": %zu,\n  \"radius\": %.17g,\n  \"views\": [\n",
-                 geometry->beam == QB_BEAM_CONE ? "cone" : "parallel", geometry->rows,
-                 geometry->columns, geometry->radius);
+                 geometry->beam == QB_BEAM_CONE ? "cone" : "parallel", geometry->rows, geometry->columns,
+                 geometry->radius);
     for (size_t i = 0; i < geometry->views; i++) {
         const qb_view *view = &geometry->view[i];
         qb__text_add(text, "    {");

@@ -20,8 +20,7 @@ static qb_status agree_on_pixels(double given, double stated) {
 }
 
 /* What the file and the caller say of the pixels; they must not contradict each other. */
-static qb_status find_detector(const qb__text *text, const qb_detector *given,
-                               qb_detector *detector) {
+static qb_status find_detector(const qb__text *text, const qb_detector *given, qb_detector *detector) {
     qb_detector stated = {0};
     *detector = given ? *given : stated;
     if (qb__geometry_read_note(text->data, &stated)) {
@@ -30,19 +29,17 @@ static qb_status find_detector(const qb__text *text, const qb_detector *given,
         if (!(detector->pixel_u > 0)) detector->pixel_u = stated.pixel_u;
         if (!(detector->pixel_v > 0)) detector->pixel_v = stated.pixel_v;
         if (detector->rows != stated.rows || detector->columns != stated.columns)
-            return qb__fail(QB_BAD_INPUT,
-                            "it is for %zu rows of %zu columns, the projections have %zu of %zu",
+            return qb__fail(QB_BAD_INPUT, "it is for %zu rows of %zu columns, the projections have %zu of %zu",
                             stated.rows, stated.columns, detector->rows, detector->columns);
         return agree_on_pixels(detector->pixel_u, stated.pixel_u);
     }
     if (!detector->rows || !detector->columns)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "the file does not say how many pixels there are: give the detector");
+        return qb__fail(QB_BAD_ARGUMENT, "the file does not say how many pixels there are: give the detector");
     return QB_OK;
 }
 
-static qb_status parse(const char *path, const qb__text *text, const qb_detector *detector,
-                       const qb_env *env, qb_geometry *geometry) {
+static qb_status parse(const char *path, const qb__text *text, const qb_detector *detector, const qb_env *env,
+                       qb_geometry *geometry) {
     const char *at = text->data;
     if (strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3;
     at += strspn(at, " \t\r\n");
@@ -62,16 +59,13 @@ static qb_status agree(const qb_detector *detector, const qb_geometry *geometry)
     if (!detector) return QB_OK;
     if ((detector->rows && detector->rows != geometry->rows) ||
         (detector->columns && detector->columns != geometry->columns))
-        return qb__fail(QB_BAD_INPUT,
-                        "it is for %zu rows of %zu columns, the projections have %zu of %zu",
+        return qb__fail(QB_BAD_INPUT, "it is for %zu rows of %zu columns, the projections have %zu of %zu",
                         geometry->rows, geometry->columns, detector->rows, detector->columns);
-    if (geometry->views && geometry->view)
-        return agree_on_pixels(detector->pixel_u, qb__norm(geometry->view->u));
+    if (geometry->views && geometry->view) return agree_on_pixels(detector->pixel_u, qb__norm(geometry->view->u));
     return QB_OK;
 }
 
-static qb_status load(const char *path, const qb_detector *detector, const qb_env *env,
-                      qb_geometry *geometry) {
+static qb_status load(const char *path, const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
     qb__text text;
     qb_status status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
     if (status != QB_OK) return status;
@@ -84,8 +78,7 @@ static qb_status load(const char *path, const qb_detector *detector, const qb_en
     return status;
 }
 
-qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,
-                           qb_geometry *geometry) {
+qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
     QB__NEED(path);
     QB__NEED(geometry);
     qb__inputs *files;
@@ -119,8 +112,7 @@ static size_t format_of(const char *path) {
 qb_status qb_geometry_can_save(const char *path) {
     QB__NEED(path);
     if (format_of(path) < FORMATS) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s: a geometry is written as .json, .xml, .txt or .csv",
-                    path);
+    return qb__fail(QB_BAD_ARGUMENT, "%s: a geometry is written as .json, .xml, .txt or .csv", path);
 }
 
 qb_status qb__geometry_save(qb__publication *set, const char *path, const qb_geometry *geometry) {

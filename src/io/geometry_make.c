@@ -19,8 +19,7 @@ const qb_param qb_geometry_params[] = {
      "where source and detector are: quickbeam JSON, RTK XML, or a 3x4 matrix per view", 'g'},
     {"sod", QB_PARAM_DOUBLE, FIELD(sod), "MM", NULL, NULL, 0, 1e9,
      "distance from the source to the rotation axis in mm", 0},
-    {"sdd", QB_PARAM_DOUBLE, FIELD(sdd), "MM", NULL, NULL, 0, 1e9,
-     "distance from the source to the detector in mm", 0},
+    {"sdd", QB_PARAM_DOUBLE, FIELD(sdd), "MM", NULL, NULL, 0, 1e9, "distance from the source to the detector in mm", 0},
     {"detector-offset", QB_PARAM_TEXT, FIELD(offset), "U,V[px]", NULL, NULL, 0, 0,
      "where the detector's centre lies relative to the principal ray, in mm or px", 0},
     {"detector-radius", QB_PARAM_DOUBLE, FIELD(radius), "MM", NULL, NULL, 0, 1e9,
@@ -46,8 +45,8 @@ static bool offset_part(const char **at, double *value, char *unit) {
     return true;
 }
 
-qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v,
-                                   double *offset_u, double *offset_v) {
+qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v, double *offset_u,
+                                   double *offset_v) {
     QB__NEED(offset_u);
     QB__NEED(offset_v);
     *offset_u = *offset_v = 0;
@@ -79,8 +78,7 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
                         const qb_detector *detector, qb_geometry *geometry) {
     double u, v;
     if (!detector) return qb__fail(QB_BAD_ARGUMENT, "a circular scan needs its detector, which is NULL");
-    qb_status status =
-        qb_detector_offset_parse(options->offset, detector->pixel_u, detector->pixel_v, &u, &v);
+    qb_status status = qb_detector_offset_parse(options->offset, detector->pixel_u, detector->pixel_v, &u, &v);
     if (status != QB_OK) return status;
     if (!angles) return qb__fail(QB_BAD_ARGUMENT, "a circular scan needs its angles (--angles)");
     if (!(options->sod > 0 && options->sdd > 0))
@@ -90,20 +88,19 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
                         options->sod, options->sdd);
     if (!(detector->pixel_u > 0 && detector->pixel_v > 0))
         return qb__fail(QB_BAD_ARGUMENT, "a cone-beam scan needs --pixel-size in mm");
-    status = qb_geometry_cone(views, angles, detector->rows, detector->columns, detector->pixel_u,
-                              detector->pixel_v, options->sod, options->sdd, u + detector->offset_u,
-                              v + detector->offset_v, geometry);
+    status = qb_geometry_cone(views, angles, detector->rows, detector->columns, detector->pixel_u, detector->pixel_v,
+                              options->sod, options->sdd, u + detector->offset_u, v + detector->offset_v, geometry);
     if (status != QB_OK) return status;
     const qb_numbers *tilt = &options->tilt, *jitter = &options->jitter;
     for (int i = 1; i < 3; i++) {
         if (fabs(nth(tilt, i, 0)) <= QB__MOST_LEAN) continue;
         qb_geometry_destroy(geometry);
-        return qb__fail(QB_BAD_ARGUMENT, "--tilt: %g degrees out of plane or of slant; at most %g are possible", nth(tilt, i, 0), QB__MOST_LEAN);
+        return qb__fail(QB_BAD_ARGUMENT, "--tilt: %g degrees out of plane or of slant; at most %g are possible",
+                        nth(tilt, i, 0), QB__MOST_LEAN);
     }
     qb__geometry_disturb(geometry, angles, options->sod, options->sdd,
-                         &(qb__faults){nth(tilt, 0, 0) * degree, nth(tilt, 1, 0) * degree,
-                                       nth(tilt, 2, 0) * degree, nth(jitter, 0, 0),
-                                       nth(jitter, 1, 0), nth(jitter, 2, 1),
+                         &(qb__faults){nth(tilt, 0, 0) * degree, nth(tilt, 1, 0) * degree, nth(tilt, 2, 0) * degree,
+                                       nth(jitter, 0, 0), nth(jitter, 1, 0), nth(jitter, 2, 1),
                                        nth(jitter, 3, 0) * degree});
     geometry->radius = options->radius;
     status = qb__geometry_check(geometry);
@@ -122,8 +119,7 @@ static qb_status only_the_file(const qb_geometry_options *options, const double 
                        : options->jitter.count ? "jitter"
                                                : NULL;
     if (!also) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it", also,
-                    options->geometry);
+    return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it", also, options->geometry);
 }
 
 qb_status qb_geometry_make(const qb_geometry_options *given, size_t views, const double *angles,
@@ -137,8 +133,8 @@ qb_status qb_geometry_make(const qb_geometry_options *given, size_t views, const
     status = only_the_file(options, angles);
     if (status == QB_OK) status = qb_geometry_load(options->geometry, detector, env, geometry);
     if (status == QB_OK && views && geometry->views != views) {
-        status = qb__fail(QB_BAD_INPUT, "%s has %zu views, the projections are %zu",
-                          options->geometry, geometry->views, views);
+        status = qb__fail(QB_BAD_INPUT, "%s has %zu views, the projections are %zu", options->geometry, geometry->views,
+                          views);
         qb_geometry_destroy(geometry);
     }
     return status;

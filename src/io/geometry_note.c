@@ -13,9 +13,8 @@ static const char before[] = "for projections of ";
 
 void qb__geometry_add_note(const qb_geometry *geometry, qb__text *text) {
     const qb_view *view = geometry->view;
-    qb__text_add(text,
-                 "%s%zu x %zu pixels, %.15g x %.15g mm apart, their origin at -spacing (n - 1) / 2",
-                 before, geometry->columns, geometry->rows, qb__norm(view->u), qb__norm(view->v));
+    qb__text_add(text, "%s%zu x %zu pixels, %.15g x %.15g mm apart, their origin at -spacing (n - 1) / 2", before,
+                 geometry->columns, geometry->rows, qb__norm(view->u), qb__norm(view->v));
 }
 
 static bool skip(const char **at, const char *word) {
@@ -51,9 +50,8 @@ bool qb__geometry_read_note(const char *text, qb_detector *detector) {
         if (comment) {
             at += strspn(at, "#<!- ");
             qb_detector d = {0};
-            if (skip(&at, before) && count(&at, &d.columns) && skip(&at, " x ") &&
-                count(&at, &d.rows) && skip(&at, " pixels, ") && length(&at, &d.pixel_u) &&
-                skip(&at, " x ") && length(&at, &d.pixel_v)) {
+            if (skip(&at, before) && count(&at, &d.columns) && skip(&at, " x ") && count(&at, &d.rows) &&
+                skip(&at, " pixels, ") && length(&at, &d.pixel_u) && skip(&at, " x ") && length(&at, &d.pixel_v)) {
                 *detector = d;
                 return true;
             }

@@ -18,7 +18,8 @@ static const char *const style =
     "text{font:15px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222;paint-order:stroke;stroke:#fff;stroke-width:4px}"
     ".t{font-weight:bold}.e{text-anchor:end}.a{stroke:#bbb;stroke-dasharray:5 5}.f{fill:#eceff1}"
     ".s{stroke:#c0392b;stroke-width:3;stroke-linecap:round}.r{stroke:#e0a79f}.o{fill:#c0392b}"
-    ".d{stroke:#b9cfe6;fill:none}.D{stroke:#1f5fa8;stroke-width:2.5;fill:none}.v{stroke:#2e7d32;stroke-width:2;fill:none}"
+    ".d{stroke:#b9cfe6;fill:none}.D{stroke:#1f5fa8;stroke-width:2.5;fill:none}.v{stroke:#2e7d32;stroke-width:2;fill:"
+    "none}"
     ".k{stroke:#222;stroke-width:2}";
 
 typedef struct picture {
@@ -213,7 +214,8 @@ static void add_scale(picture *c) {
     else if (2 * length <= most)
         length *= 2;
     double end = 20 + length * c->scale, y = PANEL - 18;
-    qb__text_add(&c->svg, "<path class=\"k\" d=\"M20 %.1fv8m0 -4H%.1fm0 -4v8\"/>\n<text x=\"%.1f\" y=\"%.1f\">%g mm</text>\n",
+    qb__text_add(&c->svg,
+                 "<path class=\"k\" d=\"M20 %.1fv8m0 -4H%.1fm0 -4v8\"/>\n<text x=\"%.1f\" y=\"%.1f\">%g mm</text>\n",
                  y - 4, end, end + 10, y + 5, length);
 }
 
@@ -227,7 +229,8 @@ static void add_panel(picture *c, int panel, const qb_geometry_info *info, const
     if (panel == 0)
         add_scale(c);
     else
-        qb__text_add(&c->svg, "<text x=\"20\" y=\"%d\">red: the source's path; grey: what all views see</text>\n", PANEL - 13);
+        qb__text_add(&c->svg, "<text x=\"20\" y=\"%d\">red: the source's path; grey: what all views see</text>\n",
+                     PANEL - 13);
     qb__text_add(&c->svg, "</svg>\n");
 }
 
@@ -250,7 +253,8 @@ qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry, con
     if (!grid) qb_grid_default(geometry, &usual);
     const qb_grid *volume = grid ? grid : &usual;
     fit(&c, volume);
-    qb__text_add(&c.svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n",
+    qb__text_add(&c.svg,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n",
                  2 * PANEL, PANEL, 2 * PANEL, PANEL);
     qb__text_add(&c.svg, "<title>%s beam, %zu views of %zu x %zu pixels</title>\n<style>%s</style>\n",
                  geometry->beam == QB_BEAM_CONE ? "Cone" : "Parallel", geometry->views, geometry->columns,

@@ -18,8 +18,7 @@ static void add_number(cJSON *root, const char *key, double value) {
         cJSON_AddNullToObject(root, key);
 }
 
-__attribute__((format(printf, 2, 3))) static void add_problem(cJSON *list, const char *format,
-                                                              ...) {
+__attribute__((format(printf, 2, 3))) static void add_problem(cJSON *list, const char *format, ...) {
     char text[320];
     va_list arguments;
     va_start(arguments, format);
@@ -87,8 +86,7 @@ static void add_info(cJSON *root, const qb_geometry *geometry, const qb_geometry
     cJSON_AddBoolToObject(root, "circular", info->circular);
     cJSON_AddStringToObject(root, "weights", weights_name(info, geometry->beam));
     cJSON_AddStringToObject(root, "weights_are", weights_text(info, geometry->beam));
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        add_number(root, numbers[i].key, numbers[i].value);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) add_number(root, numbers[i].key, numbers[i].value);
 }
 
 static void add_volume(cJSON *root, const qb_grid *grid) {
@@ -99,34 +97,32 @@ static void add_volume(cJSON *root, const qb_grid *grid) {
     cJSON_AddItemToObject(volume, "offset_mm", cJSON_CreateDoubleArray(grid->offset, 3));
 }
 
-static void find_angle_problems(const qb_geometry *geometry, const qb_geometry_info *info,
-                                cJSON *list) {
+static void find_angle_problems(const qb_geometry *geometry, const qb_geometry_info *info, cJSON *list) {
     if (info->missing > 0)
         add_problem(list,
                     "limited angle: %.4g of the %.5g degrees needed are missing, from %.5g to "
                     "%.5g degrees" QB__CODE("limited-angle"),
                     info->missing, info->needed, info->gap_from, info->gap_to);
     if (info->repeated > 0)
-        add_problem(list,
-                    "%zu of %zu views are at the angle of an earlier one: they share its weight" QB__CODE("repeated-view"),
-                    info->repeated, geometry->views);
+        add_problem(
+            list,
+            "%zu of %zu views are at the angle of an earlier one: they share its weight" QB__CODE("repeated-view"),
+            info->repeated, geometry->views);
 }
 
-static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_info *info,
-                               cJSON *list) {
+static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_info *info, cJSON *list) {
     char doubt[256], unfit[256];
     if (qb__geometry_doubt(geometry, info, doubt, sizeof doubt)) add_problem(list, "%s", doubt);
     if (info->weights == QB_REDUNDANCY_PARKER && info->wide > 1.1 * info->narrow)
-        add_problem(
-            list,
-            "the detector is off to one side (fan %.4g and %.4g degrees) but the scan is no full turn: only the smaller side's field is complete"
-            QB__CODE("offset-short-scan"),
-            info->wide, info->narrow);
+        add_problem(list,
+                    "the detector is off to one side (fan %.4g and %.4g degrees) but the scan is no full turn: only "
+                    "the smaller side's field is complete" QB__CODE("offset-short-scan"),
+                    info->wide, info->narrow);
     if (qb__path_unfit(geometry, info, unfit, sizeof unfit)) add_problem(list, "%s" QB__CODE("source-path"), unfit);
 }
 
-static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_info *info,
-                                 const qb_grid *grid, bool asked, cJSON *list) {
+static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_info *info, const qb_grid *grid,
+                                 bool asked, cJSON *list) {
     double reach = qb__grid_field(grid);
     char steep[256];
     if (qb__path_steep(geometry, grid->offset, steep, sizeof steep)) add_problem(list, "%s", steep);
@@ -141,9 +137,11 @@ static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_
 
 /* What needs weights, which such a geometry has not. */
 static void forget_field(cJSON *root) {
-    static const char *const keys[] = {"field_radius_mm", "field_height_mm", "field_z_mm", "field_height_at_rim_mm", "coverage_degrees",
-                                       "needed_degrees", "missing_degrees", "step_degrees", "largest_gap_degrees", "gap_from_degrees",
-                                       "gap_to_degrees", "repeated_views", "fan_wide_degrees", "fan_narrow_degrees", "weights", "weights_are"};
+    static const char *const keys[] = {
+        "field_radius_mm",     "field_height_mm",    "field_z_mm",      "field_height_at_rim_mm",
+        "coverage_degrees",    "needed_degrees",     "missing_degrees", "step_degrees",
+        "largest_gap_degrees", "gap_from_degrees",   "gap_to_degrees",  "repeated_views",
+        "fan_wide_degrees",    "fan_narrow_degrees", "weights",         "weights_are"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) cJSON_DeleteItemFromObject(root, keys[i]);
 }
 
@@ -157,7 +155,8 @@ qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, c
     if (status != QB_OK) return status;
     if (!grid) qb_grid_default(geometry, &usual);
     status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
-    const bool partly = status == QB_BAD_INPUT && info.pixel_u > 0; /* how the views lie is known, what they see is not */
+    const bool partly =
+        status == QB_BAD_INPUT && info.pixel_u > 0; /* how the views lie is known, what they see is not */
     if (status != QB_OK && !partly) return status;
     cJSON *root = cJSON_CreateObject(), *problems = NULL;
     add_info(root, geometry, &info);

@@ -22,7 +22,7 @@ static const struct {
     const char *name;
     size_t offset;
 } fields[] = {
-#define FIELD(name, member)                                                                        \
+#define FIELD(name, member)                                                                                            \
     { name, offsetof(qb__rtk, member) }
     FIELD("GantryAngle", gantry),
     FIELD("Angle", gantry), /* its name in older files */
@@ -70,8 +70,7 @@ static qb_status parse_numbers(const char *name, const char *text, int n, double
     for (int i = 0; i < n; i++) {
         char *end;
         out[i] = qb__strtod(text, &end);
-        if (end == text || !isfinite(out[i]))
-            return qb__fail(QB_BAD_INPUT, "%s: '%.30s' is not a number", name, text);
+        if (end == text || !isfinite(out[i])) return qb__fail(QB_BAD_INPUT, "%s: '%.30s' is not a number", name, text);
         text = end;
     }
     text += strspn(text, " \t\r\n");
@@ -81,8 +80,7 @@ static qb_status parse_numbers(const char *name, const char *text, int n, double
 
 static qb_status grow(reader *r) {
     if (r->geometry->views < r->room) return QB_OK;
-    if (r->room >= QB__GEOMETRY_MOST_VIEWS)
-        return qb__fail(QB_BAD_INPUT, "more than %zu projections", r->room);
+    if (r->room >= QB__GEOMETRY_MOST_VIEWS) return qb__fail(QB_BAD_INPUT, "more than %zu projections", r->room);
     size_t room = r->room ? 2 * r->room : 256;
     qb_view *view;
     qb_status status = qb__alloc(room, sizeof *view, &view);
@@ -100,7 +98,8 @@ static qb_status check_matrix(const reader *r) {
     const double away = qb__rtk_departure(&r->now, r->matrix, r->detector);
     if (away <= MOST) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
-                    "its Matrix puts points %.3g pixels away from where its other fields do (%g are allowed): one of both is wrong or has too few "
+                    "its Matrix puts points %.3g pixels away from where its other fields do (%g are allowed): one of "
+                    "both is wrong or has too few "
                     "digits; without the Matrix elements the fields are used",
                     away, MOST);
 }
@@ -108,8 +107,7 @@ static qb_status check_matrix(const reader *r) {
 static qb_status view_from_fields(reader *r, qb_beam *beam, qb_view *view) {
     if (!r->has_gantry) return qb__fail(QB_BAD_INPUT, "the projection has no GantryAngle");
     if (!r->has_sid) return qb__fail(QB_BAD_INPUT, "there is no SourceToIsocenterDistance");
-    if (!(r->now.sdd >= 0))
-        return qb__fail(QB_BAD_INPUT, "SourceToDetectorDistance is %g", r->now.sdd);
+    if (!(r->now.sdd >= 0)) return qb__fail(QB_BAD_INPUT, "SourceToDetectorDistance is %g", r->now.sdd);
     *beam = r->now.sdd == 0 ? QB_BEAM_PARALLEL : QB_BEAM_CONE;
     if (*beam == QB_BEAM_CONE && !(r->now.sid > 0))
         return qb__fail(QB_BAD_INPUT, "SourceToIsocenterDistance is %g", r->now.sid);
@@ -173,8 +171,7 @@ static qb_status set_field(reader *r, size_t index) {
     if (status != QB_OK) return status;
     size_t offset = fields[index].offset;
     if (strstr(fields[index].name, "Angle") && fabs(value) > QB__MOST_DEGREES)
-        return qb__fail(QB_BAD_INPUT, "%s is %g degrees, beyond %g", fields[index].name, value,
-                        QB__MOST_DEGREES);
+        return qb__fail(QB_BAD_INPUT, "%s is %g degrees, beyond %g", fields[index].name, value, QB__MOST_DEGREES);
     memcpy((char *)&r->now + offset, &value, sizeof value);
     if (offset == offsetof(qb__rtk, gantry)) r->has_gantry = true;
     if (offset == offsetof(qb__rtk, sid)) r->has_sid = true;
@@ -234,9 +231,8 @@ static void XMLCALL characters(void *user, const char *text, int length) {
 }
 
 /* RTK's files have a DOCTYPE but no entities; those are how XML is made to explode. */
-static void XMLCALL entity(void *user, const XML_Char *name, int is_parameter,
-                           const XML_Char *value, int length, const XML_Char *base,
-                           const XML_Char *system, const XML_Char *public_id,
+static void XMLCALL entity(void *user, const XML_Char *name, int is_parameter, const XML_Char *value, int length,
+                           const XML_Char *base, const XML_Char *system, const XML_Char *public_id,
                            const XML_Char *notation) {
     (void)is_parameter, (void)value, (void)length, (void)base;
     (void)system, (void)public_id, (void)notation;
@@ -259,20 +255,17 @@ static qb_status parse(reader *r, const qb__text *text) {
         size_t left = text->length - at, n = left < step ? left : step;
         enum XML_Status ok = XML_Parse(r->parser, text->data + at, (int)n, left <= step);
         if (ok != XML_STATUS_OK && r->status == QB_OK)
-            return qb__fail(QB_BAD_INPUT, "line %lu: %s",
-                            (unsigned long)XML_GetCurrentLineNumber(r->parser),
+            return qb__fail(QB_BAD_INPUT, "line %lu: %s", (unsigned long)XML_GetCurrentLineNumber(r->parser),
                             XML_ErrorString(XML_GetErrorCode(r->parser)));
     }
-    if (r->status == QB_OK && r->geometry->views == 0)
-        return qb__fail(QB_BAD_INPUT, "it has no Projection");
+    if (r->status == QB_OK && r->geometry->views == 0) return qb__fail(QB_BAD_INPUT, "it has no Projection");
     return r->status;
 }
 
-qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector,
-                                const qb_env *env, qb_geometry *geometry) {
+qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector, const qb_env *env,
+                                qb_geometry *geometry) {
     if (!(detector->pixel_u > 0 && detector->pixel_v > 0))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "RTK's XML does not say how large pixels are: give --pixel-size in mm");
+        return qb__fail(QB_BAD_ARGUMENT, "RTK's XML does not say how large pixels are: give --pixel-size in mm");
     reader *r = NULL;
     *geometry = (qb_geometry){.rows = detector->rows, .columns = detector->columns};
     qb_status status = qb__alloc(1, sizeof *r, &r);
@@ -287,8 +280,8 @@ qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detecto
 
 #else
 
-qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector,
-                                const qb_env *env, qb_geometry *geometry) {
+qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector, const qb_env *env,
+                                qb_geometry *geometry) {
     (void)text, (void)detector, (void)env, (void)geometry;
     return qb__fail(QB_UNSUPPORTED, "RTK geometry XML needs a quickbeam built with expat "
                                     "(libexpat1-dev)");

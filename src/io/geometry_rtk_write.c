@@ -13,14 +13,10 @@ static const struct {
     const char *name;
     size_t offset;
 } fields[] = {
-    {"SourceToIsocenterDistance", offsetof(qb__rtk, sid)},
-    {"SourceToDetectorDistance", offsetof(qb__rtk, sdd)},
-    {"SourceOffsetX", offsetof(qb__rtk, source_x)},
-    {"SourceOffsetY", offsetof(qb__rtk, source_y)},
-    {"ProjectionOffsetX", offsetof(qb__rtk, projection_x)},
-    {"ProjectionOffsetY", offsetof(qb__rtk, projection_y)},
-    {"InPlaneAngle", offsetof(qb__rtk, in_plane)},
-    {"OutOfPlaneAngle", offsetof(qb__rtk, out_of_plane)},
+    {"SourceToIsocenterDistance", offsetof(qb__rtk, sid)},  {"SourceToDetectorDistance", offsetof(qb__rtk, sdd)},
+    {"SourceOffsetX", offsetof(qb__rtk, source_x)},         {"SourceOffsetY", offsetof(qb__rtk, source_y)},
+    {"ProjectionOffsetX", offsetof(qb__rtk, projection_x)}, {"ProjectionOffsetY", offsetof(qb__rtk, projection_y)},
+    {"InPlaneAngle", offsetof(qb__rtk, in_plane)},          {"OutOfPlaneAngle", offsetof(qb__rtk, out_of_plane)},
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
@@ -51,8 +47,8 @@ static void add_projection(qb__text *text, const qb__rtk *rtk, const bool *globa
         if (!global[f]) add_field(text, fields[f].name, value(rtk, f));
     qb__text_add(text, "    <Matrix>\n");
     for (int i = 0; i < 3; i++)
-        qb__text_add(text, "      %19.15g %19.15g %19.15g %19.15g\n", matrix[i][0], matrix[i][1],
-                     matrix[i][2], matrix[i][3]);
+        qb__text_add(text, "      %19.15g %19.15g %19.15g %19.15g\n", matrix[i][0], matrix[i][1], matrix[i][2],
+                     matrix[i][3]);
     qb__text_add(text, "    </Matrix>\n  </Projection>\n");
 }
 
@@ -76,8 +72,7 @@ static qb_status check_pitch(const qb_geometry *geometry, size_t i) {
     const qb_view *first = geometry->view, *view = &geometry->view[i];
     double u = qb__norm(view->u) / qb__norm(first->u), v = qb__norm(view->v) / qb__norm(first->v);
     if (fabs(u - 1) > 1e-6 || fabs(v - 1) > 1e-6)
-        return qb__fail(QB_UNSUPPORTED,
-                        "view %zu: its pixels are %.9g x %.9g times those of view 0", i, u, v);
+        return qb__fail(QB_UNSUPPORTED, "view %zu: its pixels are %.9g x %.9g times those of view 0", i, u, v);
     return QB_OK;
 }
 

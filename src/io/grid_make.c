@@ -16,8 +16,8 @@ const qb_param qb_grid_params[] = {
      "voxel in mm, one number or one for each axis; default: a detector pixel as it appears at the axis", 0},
     {"offset", QB_PARAM_NUMBERS, FIELD(offset), "X,Y,Z", NULL, NULL, -1e9, 1e9,
      "where the middle of the volume lies, in mm", 0},
-    {"like", QB_PARAM_TEXT, FIELD(like), "FILE", NULL, NULL, 0, 0,
-     "the same grid as this volume: size, voxel, offset", 0},
+    {"like", QB_PARAM_TEXT, FIELD(like), "FILE", NULL, NULL, 0, 0, "the same grid as this volume: size, voxel, offset",
+     0},
     QB_PARAMS_END(qb_grid_options, like),
 };
 #undef FIELD
@@ -33,39 +33,31 @@ qb_status qb_grid_load(const char *path, qb_grid *grid) {
         grid->voxel[i] = source->voxel[i];
         grid->offset[i] = source->offset[i];
         if (!(grid->voxel[i] > 0 && isfinite(grid->voxel[i]) && isfinite(grid->offset[i])))
-            status =
-                qb__fail(QB_BAD_INPUT, "%s does not say how large its voxels are in mm along %c",
-                         path, "xyz"[i]);
+            status = qb__fail(QB_BAD_INPUT, "%s does not say how large its voxels are in mm along %c", path, "xyz"[i]);
     }
     if (status == QB_OK && source->turned)
-        status =
-            qb__fail(QB_UNSUPPORTED,
-                     "%s: its axes are turned (TransformMatrix); a grid's are x, y and z", path);
+        status = qb__fail(QB_UNSUPPORTED, "%s: its axes are turned (TransformMatrix); a grid's are x, y and z", path);
     qb__source_close(source);
     return status;
 }
 
 static qb_status check(const qb_grid_options *options, const qb_numbers *voxels) {
     const qb_numbers *size = &options->size, *offset = &options->offset;
-    const char *also = size->count          ? "size"
-                       : voxels->count      ? "voxel"
-                       : offset->count      ? "offset"
-                                            : NULL;
+    const char *also = size->count ? "size" : voxels->count ? "voxel" : offset->count ? "offset" : NULL;
     if (size->count > 3 || offset->count > 3)
         return qb__fail(QB_BAD_ARGUMENT, "--%s takes at most three numbers, not %d",
-                        size->count > 3 ? "size" : "offset",
-                        size->count > 3 ? size->count : offset->count);
+                        size->count > 3 ? "size" : "offset", size->count > 3 ? size->count : offset->count);
     if (voxels->count == 2 || voxels->count > 3)
         return qb__fail(QB_BAD_ARGUMENT, "--voxel takes one number or three, X,Y,Z, not %d", voxels->count);
     for (int i = 0; i < voxels->count; i++)
-        if (!(voxels->value[i] > 0)) return qb__fail(QB_BAD_ARGUMENT, "--voxel %g: a voxel has a length of more than 0 mm", voxels->value[i]);
+        if (!(voxels->value[i] > 0))
+            return qb__fail(QB_BAD_ARGUMENT, "--voxel %g: a voxel has a length of more than 0 mm", voxels->value[i]);
     for (int i = 0; i < size->count; i++) {
         if (size->value[i] != floor(size->value[i]))
             return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", size->value[i]);
     }
     if (options->like && also)
-        return qb__fail(QB_BAD_ARGUMENT, "--%s besides --like %s, which states it", also,
-                        options->like);
+        return qb__fail(QB_BAD_ARGUMENT, "--%s besides --like %s, which states it", also, options->like);
     return QB_OK;
 }
 
@@ -75,7 +67,8 @@ static qb_status check_voxels(const qb_numbers *voxels, const qb_grid *grid) {
     for (int i = 0; i < voxels->count; i++) {
         const double given = voxels->value[i], usual = grid->voxel[i];
         if (!(usual > 0) || (given < FAR * usual && given > usual / FAR)) continue;
-        return qb__fail(QB_BAD_ARGUMENT, "--voxel %g mm: the scan's pixels make voxels of %g mm; are both in mm?", given, usual);
+        return qb__fail(QB_BAD_ARGUMENT, "--voxel %g mm: the scan's pixels make voxels of %g mm; are both in mm?",
+                        given, usual);
     }
     return QB_OK;
 }

@@ -21,7 +21,7 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static int depth;
 static H5E_auto2_t printer;
 static void *printer_data;
-static int fault; /* errno of the system's first fault since the outermost qb__h5_enter(); 0 = none */
+static int fault;     /* errno of the system's first fault since the outermost qb__h5_enter(); 0 = none */
 static size_t denied; /* allocations of ours until then that had failed */
 
 static herr_t find_fault(unsigned n, const H5E_error2_t *error, void *user) {
@@ -115,13 +115,19 @@ static qb_status open_failed(const char *path, uint64_t bytes) {
     unsigned long long end, stored;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, words);
     const char *cut = strstr(words, "eof = ");
-    if (!bytes) return qb__fail(QB_BAD_INPUT, "%s is empty (0 bytes): it was never written, or is being written now", path);
+    if (!bytes)
+        return qb__fail(QB_BAD_INPUT, "%s is empty (0 bytes): it was never written, or is being written now", path);
     if (cut && sscanf(cut, "eof = %llu, sblock->base_addr = %*u, stored_eof = %llu", &end, &stored) == 2)
-        return qb__fail(QB_BAD_INPUT, "%s is cut short: it has %llu of %llu bytes; copy it again, or wait until it is written", path, end, stored);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s is cut short: it has %llu of %llu bytes; copy it again, or wait until it is written", path,
+                        end, stored);
     if (strstr(words, "already open"))
-        return qb__fail(QB_BAD_INPUT, "%s is being written, or its writer was stopped: wait, or run h5clear -s on a copy of it", path);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s is being written, or its writer was stopped: wait, or run h5clear -s on a copy of it",
+                        path);
     if (strstr(words, "signature"))
-        return qb__fail(QB_BAD_INPUT, "%s (%llu bytes) does not begin like HDF5: it is of another format, or damaged", path, (unsigned long long)bytes);
+        return qb__fail(QB_BAD_INPUT, "%s (%llu bytes) does not begin like HDF5: it is of another format, or damaged",
+                        path, (unsigned long long)bytes);
     char what[80];
     snprintf(what, sizeof what, "cannot be read as HDF5 (%llu bytes)", (unsigned long long)bytes);
     return qb__fail(QB_BAD_INPUT, "%s: %s: %s", path, what, *words ? words : "HDF5 gives no reason");
@@ -160,7 +166,8 @@ static bool leads_to_no_file(hid_t outer, const char *name) {
     unsigned flags;
     struct stat about;
     if (H5Lget_info(outer, name, &link, H5P_DEFAULT) < 0) return false;
-    if (link.type == H5L_TYPE_HARD || link.u.val_size >= sizeof value || H5Lget_val(outer, name, value, sizeof value, H5P_DEFAULT) < 0)
+    if (link.type == H5L_TYPE_HARD || link.u.val_size >= sizeof value ||
+        H5Lget_val(outer, name, value, sizeof value, H5P_DEFAULT) < 0)
         return false;
     value[link.u.val_size] = 0;
     if (link.type == H5L_TYPE_SOFT) {
@@ -172,8 +179,10 @@ static bool leads_to_no_file(hid_t outer, const char *name) {
         if (root >= 0) H5Gclose(root);
         return nowhere;
     }
-    if (link.type != H5L_TYPE_EXTERNAL || H5Lunpack_elink_val(value, link.u.val_size, &flags, &other, &object) < 0) return false;
-    if (H5Fget_name(outer, file, sizeof file) < 0 || !qb__h5_find_file(file, other, "HDF5_EXT_PREFIX", path)) return false;
+    if (link.type != H5L_TYPE_EXTERNAL || H5Lunpack_elink_val(value, link.u.val_size, &flags, &other, &object) < 0)
+        return false;
+    if (H5Fget_name(outer, file, sizeof file) < 0 || !qb__h5_find_file(file, other, "HDF5_EXT_PREFIX", path))
+        return false;
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
@@ -213,9 +222,7 @@ int qb__h5_look(hid_t place, const char *path) {
     return *path ? found : 0;
 }
 
-bool qb__h5_exists(hid_t place, const char *path) {
-    return qb__h5_look(place, path) == 1;
-}
+bool qb__h5_exists(hid_t place, const char *path) { return qb__h5_look(place, path) == 1; }
 
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]) {
     if (!qb__h5_exists(file, path)) return false;
@@ -249,11 +256,12 @@ static qb_status check_raw(const char *header, const char *name, uint64_t offset
     qb_status status = qb__external_check(header, name);
     if (status != QB_OK) return status;
     if (stat(name, &about) != 0) return qb__fail_errno(errno, "opening the external data", name);
-    if (!S_ISREG(about.st_mode)) return qb__fail(QB_BAD_INPUT, "%s takes its data from %s, which is no file", header, name);
+    if (!S_ISREG(about.st_mode))
+        return qb__fail(QB_BAD_INPUT, "%s takes its data from %s, which is no file", header, name);
     qb__input_seen(name, &about);
     if (offset <= (uint64_t)about.st_size && wanted <= (uint64_t)about.st_size - offset) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s takes %llu bytes from byte %llu on of %s, which ends at byte %llu", header, (unsigned long long)wanted,
-                    (unsigned long long)offset, name, (unsigned long long)about.st_size);
+    return qb__fail(QB_BAD_INPUT, "%s takes %llu bytes from byte %llu on of %s, which ends at byte %llu", header,
+                    (unsigned long long)wanted, (unsigned long long)offset, name, (unsigned long long)about.st_size);
 }
 
 qb_status qb__h5_check_external(hid_t set) {
@@ -263,7 +271,8 @@ qb_status qb__h5_check_external(hid_t set) {
     hid_t how = H5Dget_create_plist(set);
     int count = how < 0 ? 0 : H5Pget_external_count(how);
     qb_status status = QB_OK;
-    if (count > 0 && H5Fget_name(set, header, sizeof header) < 0) status = qb__h5_fail(QB_BAD_INPUT, "a file", "its name");
+    if (count > 0 && H5Fget_name(set, header, sizeof header) < 0)
+        status = qb__h5_fail(QB_BAD_INPUT, "a file", "its name");
     uint64_t left = count > 0 ? bytes_of(set) : 0;
     for (int i = 0; i < count && status == QB_OK; i++) {
         /* Names are relative to where the program runs. One too long comes without its end. */
@@ -278,13 +287,13 @@ qb_status qb__h5_check_external(hid_t set) {
         left -= wanted;
     }
     if (status == QB_OK && left)
-        status = qb__fail(QB_BAD_INPUT, "%s: its external files lack the last %llu bytes of the data", header, (unsigned long long)left);
+        status = qb__fail(QB_BAD_INPUT, "%s: its external files lack the last %llu bytes of the data", header,
+                          (unsigned long long)left);
     if (how >= 0) H5Pclose(how);
     return status;
 }
 
-qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit,
-                         double **values, size_t *count) {
+qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit, double **values, size_t *count) {
     *values = NULL;
     hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
     if (set < 0) return qb__h5_fail(QB_NOT_FOUND, name, path);
@@ -295,14 +304,13 @@ qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t 
     if (points < 0 || (class != H5T_INTEGER && class != H5T_FLOAT && class != H5T_ENUM))
         status = qb__fail(QB_BAD_INPUT, "%s:%s does not hold numbers", name, path);
     else if ((size_t)points > limit)
-        status = qb__fail(QB_BAD_INPUT, "%s:%s holds %lld numbers; at most %zu make sense", name,
-                          path, (long long)points, limit);
+        status = qb__fail(QB_BAD_INPUT, "%s:%s holds %lld numbers; at most %zu make sense", name, path,
+                          (long long)points, limit);
     else
         status = qb__h5_check_external(set);
     if (status == QB_OK) status = qb__alloc((size_t)points, sizeof **values, values);
     *count = points < 0 ? 0 : (size_t)points;
-    if (status == QB_OK && points > 0 &&
-        H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, *values) < 0)
+    if (status == QB_OK && points > 0 && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, *values) < 0)
         status = qb__h5_fail(QB_BAD_INPUT, name, path);
     if (type >= 0) H5Tclose(type);
     if (space >= 0) H5Sclose(space);
@@ -315,8 +323,7 @@ qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t 
 }
 
 /* Fixed and variable strings differ in who owns the bytes. */
-static bool read_text(hid_t object, hid_t type, hid_t space, bool attribute, char *text,
-                      size_t size) {
+static bool read_text(hid_t object, hid_t type, hid_t space, bool attribute, char *text, size_t size) {
     hssize_t points = H5Sget_simple_extent_npoints(space);
     if (H5Tget_class(type) != H5T_STRING || points != 1) return false;
     bool variable = H5Tis_variable_str(type) > 0;
@@ -328,8 +335,8 @@ static bool read_text(hid_t object, hid_t type, hid_t space, bool attribute, cha
     hid_t memory = H5Tcopy(H5T_C_S1);
     H5Tset_size(memory, variable ? H5T_VARIABLE : length + 1);
     H5Tset_cset(memory, H5Tget_cset(type));
-    herr_t failed = attribute ? H5Aread(object, memory, buffer)
-                              : H5Dread(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
+    herr_t failed =
+        attribute ? H5Aread(object, memory, buffer) : H5Dread(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
     if (failed >= 0 && variable) {
         char *owned;
         memcpy(&owned, buffer, sizeof owned);
@@ -351,8 +358,7 @@ bool qb__h5_text(hid_t file, const char *path, const char *attribute, char *text
     if (object < 0) return false;
     hid_t type = attribute ? H5Aget_type(object) : H5Dget_type(object);
     hid_t space = attribute ? H5Aget_space(object) : H5Dget_space(object);
-    bool good =
-        type >= 0 && space >= 0 && read_text(object, type, space, attribute != NULL, text, size);
+    bool good = type >= 0 && space >= 0 && read_text(object, type, space, attribute != NULL, text, size);
     if (space >= 0) H5Sclose(space);
     if (type >= 0) H5Tclose(type);
     if (attribute)
@@ -369,8 +375,7 @@ bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *
     hid_t space = H5Aget_space(object), type = H5Aget_type(object);
     H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     bool good = space >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
-                (class == H5T_FLOAT || class == H5T_INTEGER) &&
-                H5Aread(object, H5T_NATIVE_DOUBLE, number) >= 0;
+                (class == H5T_FLOAT || class == H5T_INTEGER) && H5Aread(object, H5T_NATIVE_DOUBLE, number) >= 0;
     if (type >= 0) H5Tclose(type);
     if (space >= 0) H5Sclose(space);
     H5Aclose(object);

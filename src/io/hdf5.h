@@ -50,8 +50,7 @@ static inline bool qb__h5_is_list(const size_t shape[3]) {
 qb_status qb__h5_check_external(hid_t set);
 /* Every number of a dataset of at most one dimension, as doubles. `count` must not exceed `limit`.
  */
-qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit,
-                         double **values, size_t *count);
+qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit, double **values, size_t *count);
 /* A string dataset or attribute; false and "" when there is none. `attribute` NULL = the dataset.
  */
 bool qb__h5_text(hid_t file, const char *path, const char *attribute, char *text, size_t size);
@@ -72,7 +71,7 @@ qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const
  * mapping leads become whole->holes, with whole->trouble. */
 qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, int rank, qb__source *whole);
 extern bool qb__h5_mapped_is_known; /* that was done by the process that this one reads for */
-enum { QB__H5_NAME = 4096 }; /* bytes of a file's name at most */
+enum { QB__H5_NAME = 4096 };        /* bytes of a file's name at most */
 /* Where the library finds a file that `file` names: under the folder that the environment variable `prefix` gives,
  * beside the file, where the program runs. False: nowhere. */
 bool qb__h5_find_file(const char *file, const char *name, const char *prefix, char path[QB__H5_NAME]);
@@ -115,7 +114,8 @@ qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const
 /* Intensities and motion of an NXtomo entry of so many frames, whose kinds are known. */
 void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts);
 /* Flats or darks alone; QB_NOT_FOUND likewise, QB_BAD_INPUT where its keys name none. */
-qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool dark, qb__frames *out);
+qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool dark,
+                            qb__frames *out);
 /* Raw files of ESRF's bliss: groups 1.1, 2.1, ... each a scan of its own, whose title says what its frames are.
  * QB_NOT_FOUND likewise, QB_BAD_INPUT where there are several sequences, or no such frames. */
 qb_status qb__bliss_scan(hid_t file, const char *name, const qb__h5_map *map, qb__scan_parts *parts);

@@ -39,7 +39,7 @@ static kind kind_of(hid_t file, const char *name, const char *group) {
     static const struct {
         const char *begins;
         kind kind;
-    } titles[] = {{"projections", VIEWS}, {"ascan rot", VIEWS}, {"fscan", VIEWS},  {"reference images", FLATS},
+    } titles[] = {{"projections", VIEWS}, {"ascan rot", VIEWS}, {"fscan", VIEWS}, {"reference images", FLATS},
                   {"flat", FLATS},        {"ref", FLATS},       {"dark", DARKS}};
     char path[64], title[128];
     double *key;
@@ -74,12 +74,14 @@ static void list_scans(hid_t file, const char *name, const qb__h5_map *map, sequ
             bool known = false;
             if (!n || strncmp(path + n, below, strlen(below)) != 0 || strlen(path) >= sizeof s->scan->data) continue;
             if (!qb__h5_shape(file, path, &rank, shape) || rank != 3) continue;
-            for (size_t j = 0; j < s->count; j++) known = known || (strncmp(s->scan[j].group, path, n) == 0 && !s->scan[j].group[n]);
+            for (size_t j = 0; j < s->count; j++)
+                known = known || (strncmp(s->scan[j].group, path, n) == 0 && !s->scan[j].group[n]);
             if (known) continue;
             scan *one = &s->scan[s->count++];
             snprintf(one->group, sizeof one->group, "%.*s", (int)n, path);
             snprintf(one->data, sizeof one->data, "%s", path);
-            one->number = (double)strtoul(path + 1, NULL, 10) + 1e-4 * (double)strtoul(strchr(one->group, '.') + 1, NULL, 10);
+            one->number =
+                (double)strtoul(path + 1, NULL, 10) + 1e-4 * (double)strtoul(strchr(one->group, '.') + 1, NULL, 10);
             one->kind = kind_of(file, name, one->group);
         }
     qsort(s->scan, s->count, sizeof *s->scan, by_number);
@@ -113,7 +115,8 @@ static qb_status open_kind(hid_t file, const char *name, const sequence *s, kind
 static bool find_motor(hid_t file, const char *group, size_t frames, char path[128]) {
     static const char *const motors[] = {"rotm",     "mhsrot", "hsrot",     "mrsrot", "hrsrot", "srot",
                                          "srot_eh2", "diffrz", "hrrz_trig", "rot",    "somega"};
-    static const char *const places[] = {"measurement/%s", "instrument/%s/data", "instrument/%s/value", "instrument/positioners/%s"};
+    static const char *const places[] = {"measurement/%s", "instrument/%s/data", "instrument/%s/value",
+                                         "instrument/positioners/%s"};
     size_t shape[3];
     int rank;
     for (size_t p = 0; p < sizeof places / sizeof *places; p++)
@@ -147,7 +150,8 @@ out:
     parts->angles = NULL;
     parts->angle_count = 0;
     if (status != QB_OK || used != parts->data.count) {
-        if (status != QB_OK) qb__note(&parts->notes, "the angles cannot be used: %s" QB__CODE("angles-unreadable"), qb_detail());
+        if (status != QB_OK)
+            qb__note(&parts->notes, "the angles cannot be used: %s" QB__CODE("angles-unreadable"), qb_detail());
         qb__free(all);
         return status == QB_NO_MEMORY ? status : QB_OK;
     }
@@ -158,13 +162,15 @@ out:
 
 /* Each begins with a group that has no images. */
 static size_t count_sequences(hid_t file) {
-    static const char *const begins[] = {"tomo:", "fulltomo", "fullturn", "halfturn", "sequence_of_scans", "multitomo", "backandforth"};
+    static const char *const begins[] = {"tomo:",     "fulltomo",    "fullturn", "halfturn", "sequence_of_scans",
+                                         "multitomo", "backandforth"};
     size_t found = 0;
     for (int k = 1; k <= SCANS; k++) {
         char path[32], title[64];
         snprintf(path, sizeof path, "/%d.1/title", k);
         if (!qb__h5_text(file, path, NULL, title, sizeof title)) continue;
-        for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) found += strncmp(title, begins[i], strlen(begins[i])) == 0;
+        for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+            found += strncmp(title, begins[i], strlen(begins[i])) == 0;
     }
     return found;
 }
@@ -182,8 +188,10 @@ static qb_status open_sequence(hid_t file, const char *name, const qb__h5_map *m
     }
     qb__free(s);
     if (sequences > 1)
-        return qb__fail(QB_BAD_INPUT, "%s holds %zu sequences of scans: give --dataset /N.1/... of the views, and --flats and --darks FILE:/N.1/...", name,
-                        sequences);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s holds %zu sequences of scans: give --dataset /N.1/... of the views, and --flats and "
+                        "--darks FILE:/N.1/...",
+                        name, sequences);
     return qb__fail(QB_NOT_FOUND, "%s: no groups 1.1, 2.1, ... of a sequence", name);
 }
 
@@ -193,7 +201,8 @@ qb_status qb__bliss_fields(hid_t file, const char *name, const qb__h5_map *map, 
     if (status != QB_OK) return status;
     status = open_kind(file, name, s, dark ? DARKS : FLATS, out);
     if (status == QB_OK && !out->count)
-        status = qb__fail(QB_BAD_INPUT, "%s: the title of none of its %zu groups says %s", name, s->count, dark ? "dark" : "flat");
+        status = qb__fail(QB_BAD_INPUT, "%s: the title of none of its %zu groups says %s", name, s->count,
+                          dark ? "dark" : "flat");
     qb__free(s);
     return status;
 }
@@ -204,7 +213,8 @@ qb_status qb__bliss_scan(hid_t file, const char *name, const qb__h5_map *map, qb
     if (status != QB_OK) return status;
     QB__TRY(open_kind(file, name, s, VIEWS, &parts->data));
     if (!parts->data.count) {
-        status = qb__fail(QB_BAD_INPUT, "%s: the title of none of its %zu groups says projections: give --dataset", name, s->count);
+        status = qb__fail(QB_BAD_INPUT, "%s: the title of none of its %zu groups says projections: give --dataset",
+                          name, s->count);
         goto out;
     }
     QB__TRY(open_kind(file, name, s, FLATS, &parts->flats));
@@ -219,7 +229,9 @@ qb_status qb__bliss_scan(hid_t file, const char *name, const qb__h5_map *map, qb
         break;
     }
     if (count_kind(s, OTHER))
-        qb__note(&parts->notes, "%zu of %zu groups are neither views, flats nor darks by their titles: left out" QB__CODE("frames-left-out"),
+        qb__note(&parts->notes,
+                 "%zu of %zu groups are neither views, flats nor darks by their titles: left out" QB__CODE(
+                     "frames-left-out"),
                  count_kind(s, OTHER), s->count);
 out:
     qb__free(s);

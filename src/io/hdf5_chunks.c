@@ -13,9 +13,7 @@
 #include "base/status.h"
 
 /* Deflate makes what it cannot pack a little longer, never this much. */
-static size_t stored_most(const qb__h5_chunks *chunks) {
-    return chunks->bytes + chunks->bytes / 8 + 4096;
-}
+static size_t stored_most(const qb__h5_chunks *chunks) { return chunks->bytes + chunks->bytes / 8 + 4096; }
 
 size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks) {
     enum { INFLATE = 64 << 10 }; /* zlib's own */
@@ -26,16 +24,15 @@ bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5
     unsigned options = 0;
     *chunks = (qb__h5_chunks){0};
     int filters = H5Pget_nfilters(plist);
-    if (!qb__mul(chunk[0], chunk[1], chunk[2], &chunks->bytes) ||
-        !qb__mul(chunks->bytes, size, 1, &chunks->bytes) || chunks->bytes > (size_t)1 << 31)
+    if (!qb__mul(chunk[0], chunk[1], chunk[2], &chunks->bytes) || !qb__mul(chunks->bytes, size, 1, &chunks->bytes) ||
+        chunks->bytes > (size_t)1 << 31)
         return false;
     if (filters < 0 || H5Pget_chunk_opts(plist, &options) < 0 || options) return false;
     for (int i = 0; i < filters; i++) {
         unsigned flags, value[8] = {0}, config;
         size_t values = 8;
         char name[8];
-        H5Z_filter_t filter =
-            H5Pget_filter2(plist, (unsigned)i, &flags, &values, value, sizeof name, name, &config);
+        H5Z_filter_t filter = H5Pget_filter2(plist, (unsigned)i, &flags, &values, value, sizeof name, name, &config);
         if (filter == H5Z_FILTER_SHUFFLE && i == 0 && values == 1 && value[0] == size) {
             chunks->shuffle = true;
             chunks->shuffle_at = i;
@@ -65,8 +62,8 @@ typedef struct sweep {
 
 static qb_status bad_chunk(const sweep *s, const hsize_t at[3], const char *why) {
     return qb__fail(QB_BAD_INPUT, "%s: the chunk at image %llu, row %llu, column %llu cannot be read: %s",
-                    s->source->path, (unsigned long long)at[0], (unsigned long long)at[1],
-                    (unsigned long long)at[2], why);
+                    s->source->path, (unsigned long long)at[0], (unsigned long long)at[1], (unsigned long long)at[2],
+                    why);
 }
 
 /* What is stored; the lock is held for as long as that takes. */

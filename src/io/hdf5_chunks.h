@@ -11,7 +11,7 @@ typedef struct qb__h5_chunks {
     bool deflate, shuffle;
     int deflate_at, shuffle_at; /* in the list of filters, which a chunk may leave out one by one */
     size_t bytes;               /* of a chunk, unpacked */
-    qb__h5_reader *reader; /* who hands over what is stored; NULL: the library in this process */
+    qb__h5_reader *reader;      /* who hands over what is stored; NULL: the library in this process */
 } qb__h5_chunks;
 
 /* Can we unpack all of it? With the lock. `plist` as H5Dget_create_plist gives it, `size` of a number; the
@@ -20,7 +20,7 @@ bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5
 /* What each thread holds while it unpacks. */
 size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks);
 /* As a source's read, without the lock; the dataset is of rank `rank`, and no chunk of it is missing. */
-qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank,
-                             const qb__source *source, const qb__region *region, void *out);
+qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank, const qb__source *source,
+                             const qb__region *region, void *out);
 
 #endif

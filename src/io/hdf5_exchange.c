@@ -14,8 +14,7 @@ enum { ANGLES_MOST = 1 << 24 };
 
 /* Radians of one number. Where the file does not say, degrees; said when they look like the other. A unit that is not
  * known, or that the numbers contradict, must be given by whoever knows. */
-static double angle_factor(hid_t file, const char *path, const double *values, size_t count,
-                           qb__scan_parts *parts) {
+static double angle_factor(hid_t file, const char *path, const double *values, size_t count, qb__scan_parts *parts) {
     char units[32];
     const bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
     const double factor = said ? qb__angle_unit(units) : 0.0;
@@ -27,13 +26,13 @@ static double angle_factor(hid_t file, const char *path, const double *values, s
     }
     if (factor == 1.0 && qb__angles_like_degrees(values, count))
         snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
-                 "%.120s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad", path, low, high,
-                 (high - low) / 6.283185307179586);
+                 "%.120s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad",
+                 path, low, high, (high - low) / 6.283185307179586);
     if (factor > 0.0) return factor;
     qb__printable(units);
     if (said)
-        snprintf(parts->unit_wrong, sizeof parts->unit_wrong, "%.120s is in \"%s\", which is no known angle: give --angle-unit deg or rad",
-                 path, units);
+        snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
+                 "%.120s is in \"%s\", which is no known angle: give --angle-unit deg or rad", path, units);
     else if (count > 8 && high - low < 6.5)
         snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
                  "%.120s has no units and spans only %g: taken as degrees; if they are radians, "
@@ -76,21 +75,22 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
             snprintf(parts->pixel_from, sizeof parts->pixel_from, "%s", *paths);
             return;
         }
-        qb__note(&parts->notes, "%s is %g %s%s%s: it is not used, give --pixel-size" QB__CODE("pixel-size-unusable"), *paths,
-                 size, said ? "\"" : "without units", units, said ? "\", no known length" : "");
+        qb__note(&parts->notes, "%s is %g %s%s%s: it is not used, give --pixel-size" QB__CODE("pixel-size-unusable"),
+                 *paths, size, said ? "\"" : "without units", units, said ? "\", no known length" : "");
     }
 }
 
 /* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
  * cannot be used would become another volume. */
-static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given, bool sinogram,
-                             qb__scan_parts *parts, qb__frames *fields) {
+static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
+                             bool sinogram, qb__scan_parts *parts, qb__frames *fields) {
     char path[600];
     size_t own[3];
     int rank;
     snprintf(path, sizeof path, "%s/%s", group, child);
     int there = given ? 0 : qb__h5_look(file, path);
-    if (there == 0 || (qb__h5_shape(file, path, &rank, own) && rank == 3 && own[0] == 0)) return QB_OK; /* 0 frames are none */
+    if (there == 0 || (qb__h5_shape(file, path, &rank, own) && rank == 3 && own[0] == 0))
+        return QB_OK; /* 0 frames are none */
     const size_t *data = parts->data.source->shape, n[3] = {data[0], sinogram ? data[0] : data[1], data[2]};
     qb__source *source = NULL;
     qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere", name, path)
@@ -121,11 +121,11 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
     if (status != QB_OK) return status;
     qb__source *data = parts->data.source;
-    parts->format = strncmp(group, "/exchange", 9) == 0 || strncmp(group, "exchange", 8) == 0 ? "DataExchange HDF5" : "HDF5";
+    parts->format =
+        strncmp(group, "/exchange", 9) == 0 || strncmp(group, "exchange", 8) == 0 ? "DataExchange HDF5" : "HDF5";
     parts->data.count = data->shape[0];
     snprintf(parts->quantity, sizeof parts->quantity, "%s", data->quantity);
-    if (!*parts->quantity && qb__h5_text(file, path, "units", units, sizeof units) &&
-        strcmp(units, "counts") == 0)
+    if (!*parts->quantity && qb__h5_text(file, path, "units", units, sizeof units) && strcmp(units, "counts") == 0)
         snprintf(parts->quantity, sizeof parts->quantity, "counts");
     const char *flats = options ? options->flats : NULL, *darks = options ? options->darks : NULL;
     const bool sinogram = options && options->as == QB_IMAGE_SINOGRAM;

@@ -35,14 +35,16 @@ static qb_status open_means(hid_t file, const char *name, const char *group, con
         status = open_stack(file, name, map->arrays.text[i], &part[n]);
         n += status == QB_OK;
     }
-    if (status == QB_OK) status = n ? qb__frames_join(part, n, out) : qb__fail(QB_NOT_FOUND, "%s:%s holds no images", name, group);
+    if (status == QB_OK)
+        status = n ? qb__frames_join(part, n, out) : qb__fail(QB_NOT_FOUND, "%s:%s holds no images", name, group);
     for (size_t i = 0; i < n; i++) qb__frames_release(&part[i]);
     qb__free(part);
     return status;
 }
 
 /* The first group "flats" or "darks" of means in the file, below `below`. */
-static qb_status find_means(hid_t file, const char *name, const char *below, bool dark, const qb__h5_map *map, qb__frames *out) {
+static qb_status find_means(hid_t file, const char *name, const char *below, bool dark, const qb__h5_map *map,
+                            qb__frames *out) {
     const char *end = dark ? "/darks/" : "/flats/";
     for (size_t i = 0; i < map->arrays.count; i++) {
         const char *path = map->arrays.text[i], *at = strstr(path, end);
@@ -66,8 +68,8 @@ static qb_status open_exchange(hid_t file, const char *name, const char *group, 
     }
     if (there[dark]) return open_stack(file, name, path[dark], out);
     if (there[!dark] || (there[2] && there[3]))
-        return qb__fail(QB_BAD_INPUT, "%s:%s is a scan without %s: name the dataset that is meant, as in %s:%s", name, group, children[dark], name,
-                        path[3]);
+        return qb__fail(QB_BAD_INPUT, "%s:%s is a scan without %s: name the dataset that is meant, as in %s:%s", name,
+                        group, children[dark], name, path[3]);
     if (there[3]) return open_stack(file, name, path[3], out);
     return qb__fail(QB_NOT_FOUND, "%s:%s holds neither %s nor data", name, group, children[dark]);
 }
@@ -81,13 +83,16 @@ static qb_status only_array(hid_t file, const char *name, const char *below, con
             count++;
         }
     if (count == 1) return open_stack(file, name, found, out);
-    return qb__fail(QB_BAD_INPUT, "%s: which of its %zu arrays? Say so, as in %s:%s", name, count, name, found ? found : "/entry/data");
+    return qb__fail(QB_BAD_INPUT, "%s: which of its %zu arrays? Say so, as in %s:%s", name, count, name,
+                    found ? found : "/entry/data");
 }
 
 /* What a named group, or the file, holds. */
-static qb_status of_group(hid_t file, const char *name, const char *group, bool dark, const qb__h5_map *map, qb__frames *out) {
+static qb_status of_group(hid_t file, const char *name, const char *group, bool dark, const qb__h5_map *map,
+                          qb__frames *out) {
     qb_status status = qb__nxtomo_fields(file, name, *group ? group : NULL, map, dark, out);
-    if (status == QB_NOT_FOUND && !*group && map->exchanges.count) status = open_exchange(file, name, map->exchanges.text[0], dark, out);
+    if (status == QB_NOT_FOUND && !*group && map->exchanges.count)
+        status = open_exchange(file, name, map->exchanges.text[0], dark, out);
     if (status == QB_NOT_FOUND && *group) status = open_exchange(file, name, group, dark, out);
     if (status == QB_NOT_FOUND) status = find_means(file, name, group, dark, map, out);
     if (status == QB_NOT_FOUND && *group) status = open_means(file, name, group, map, out);
@@ -96,15 +101,18 @@ static qb_status of_group(hid_t file, const char *name, const char *group, bool 
     return status;
 }
 
-static qb_status find_fields(hid_t file, const char *name, const char *dataset, bool dark, const qb__h5_map *map, qb__frames *out) {
+static qb_status find_fields(hid_t file, const char *name, const char *dataset, bool dark, const qb__h5_map *map,
+                             qb__frames *out) {
     char group[600];
     if (!dataset) return of_group(file, name, "", dark, map, out);
     if (!qb__h5_exists(file, dataset)) return qb__fail(QB_NOT_FOUND, "%s:%s is not there", name, dataset);
-    if (strlen(dataset) >= sizeof group) return qb__fail(QB_UNSUPPORTED, "%s: a path of %zu characters", name, strlen(dataset));
+    if (strlen(dataset) >= sizeof group)
+        return qb__fail(QB_UNSUPPORTED, "%s: a path of %zu characters", name, strlen(dataset));
     snprintf(group, sizeof group, "%s", dataset);
     for (size_t n = strlen(group); n > 0 && group[n - 1] == '/';) group[--n] = 0;
     H5O_info_t info;
-    const bool is_group = H5Oget_info_by_name2(file, dataset, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 && info.type == H5O_TYPE_GROUP;
+    const bool is_group =
+        H5Oget_info_by_name2(file, dataset, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 && info.type == H5O_TYPE_GROUP;
     if (is_group) return of_group(file, name, group, dark, map, out);
     const qb_status status = qb__nxtomo_fields(file, name, group, map, dark, out); /* the frames of its key */
     return status == QB_NOT_FOUND ? open_stack(file, name, group, out) : status;

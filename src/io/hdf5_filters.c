@@ -11,8 +11,8 @@ static const struct {
     H5Z_filter_t id;
     const char *name;
 } known[] = {
-    {305, "LZO"},       {307, "BZIP2"}, {32000, "LZF"},  {32001, "Blosc"},  {32004, "LZ4"}, {32008, "Bitshuffle"},
-    {32013, "ZFP"},     {32015, "Zstandard"}, {32017, "SZ"}, {32018, "FCIDECOMP"}, {32019, "JPEG"}, {32026, "Blosc2"},
+    {305, "LZO"},   {307, "BZIP2"},       {32000, "LZF"}, {32001, "Blosc"},     {32004, "LZ4"},  {32008, "Bitshuffle"},
+    {32013, "ZFP"}, {32015, "Zstandard"}, {32017, "SZ"},  {32018, "FCIDECOMP"}, {32019, "JPEG"}, {32026, "Blosc2"},
 };
 
 /* The filters that the first chunk goes without, one bit each: a writer without the plug-in leaves an optional one out. */
@@ -33,13 +33,15 @@ static qb_status find_missing(hid_t plist, unsigned without, const char *label) 
         unsigned flags, config;
         size_t values = 0;
         char stored[64] = "";
-        const H5Z_filter_t id = H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof stored, stored, &config);
+        const H5Z_filter_t id =
+            H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof stored, stored, &config);
         if (id < 0 || H5Zfilter_avail(id) > 0 || without >> i & 1) continue;
         const char *name = *stored ? stored : "unknown";
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             if (known[k].id == id) name = known[k].name;
         return qb__fail(QB_UNSUPPORTED,
-                        "%s is packed by HDF5 filter %d (%s), which is not installed: pip install hdf5plugin, and let HDF5_PLUGIN_PATH be its folder of plugins",
+                        "%s is packed by HDF5 filter %d (%s), which is not installed: pip install hdf5plugin, and let "
+                        "HDF5_PLUGIN_PATH be its folder of plugins",
                         label, (int)id, name);
     }
     return QB_OK;

@@ -77,7 +77,8 @@ qb_status qb__h5_guard_start(const char *path, const char *dataset, const char *
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    char *const words[] = {(char *)guard.program, (char *)guard.argument, (char *)path, (char *)dataset, (char *)task, NULL};
+    char *const words[] = {(char *)guard.program, (char *)guard.argument, (char *)path,
+                           (char *)dataset,       (char *)task,           NULL};
     sigemptyset(&none);
     sigfillset(&all);
     int error = posix_spawn_file_actions_init(&actions);
@@ -191,7 +192,8 @@ qb_status qb_hdf5_try(const char *path, const char *dataset) {
     qb__scan_parts_release(&parts);
     if (status != QB_OK && status != QB_NO_MEMORY) status = qb__hdf5_open(path, dataset, &source);
     qb__source_close(source);
-    if (dataset && qb__hdf5_angles(path, dataset, 1 << 24, &numbers, &count, &unit) == QB_NO_MEMORY) status = QB_NO_MEMORY;
+    if (dataset && qb__hdf5_angles(path, dataset, 1 << 24, &numbers, &count, &unit) == QB_NO_MEMORY)
+        status = QB_NO_MEMORY;
     qb__free(numbers);
     more = qb__hdf5_provenance(path, &object);
     qb_external_allow(before);
@@ -201,9 +203,7 @@ qb_status qb_hdf5_try(const char *path, const char *dataset) {
 #else
 #include "base/status.h"
 
-void qb_hdf5_guard(const char *program, const char *argument) {
-    (void)program, (void)argument;
-}
+void qb_hdf5_guard(const char *program, const char *argument) { (void)program, (void)argument; }
 
 qb_status qb_hdf5_try(const char *path, const char *dataset) {
     QB__NEED(path);

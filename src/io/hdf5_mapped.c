@@ -69,8 +69,8 @@ static qb_status open_file(mapping *m, const char *name) {
     if (strcmp(name, ".") == 0)
         snprintf(path, sizeof path, "%s", m->file);
     else if (!qb__h5_find_file(m->file, name, "HDF5_VDS_PREFIX", path))
-        return qb__fail(QB_BAD_INPUT, "%s: images of it are in %s, which is missing: that belongs beside the file", m->label,
-                        name);
+        return qb__fail(QB_BAD_INPUT, "%s: images of it are in %s, which is missing: that belongs beside the file",
+                        m->label, name);
     if (m->source >= 0 && strcmp(path, m->path) == 0) return QB_OK;
     if (m->source >= 0) H5Fclose(m->source);
     qb_status status = qb__h5_open(path, &m->source);
@@ -90,16 +90,17 @@ static qb_status compare(const mapping *m, const char *dataset) {
     else if (H5Sget_select_type(m->from) == H5S_SEL_ALL) {
         const hssize_t wanted = H5Sget_select_npoints(m->wanted), there = H5Sget_simple_extent_npoints(space);
         if (wanted != there)
-            status = qb__fail(QB_BAD_INPUT, "%s takes %lld values from %s:%s, which has %lld", m->label, (long long)wanted, m->path, dataset,
-                              (long long)there);
+            status = qb__fail(QB_BAD_INPUT, "%s takes %lld values from %s:%s, which has %lld", m->label,
+                              (long long)wanted, m->path, dataset, (long long)there);
     } else if (rank != H5Sget_simple_extent_ndims(m->from))
-        status = qb__fail(QB_BAD_INPUT, "%s takes images from %s:%s, which has %d dimensions, not %d", m->label, m->path, dataset,
-                          rank, H5Sget_simple_extent_ndims(m->from));
+        status = qb__fail(QB_BAD_INPUT, "%s takes images from %s:%s, which has %d dimensions, not %d", m->label,
+                          m->path, dataset, rank, H5Sget_simple_extent_ndims(m->from));
     else if (H5Sget_select_npoints(m->from) > 0 && H5Sget_select_bounds(m->from, low, high) >= 0)
         for (int i = 0; i < rank && status == QB_OK; i++)
             if (high[i] >= have[i] && high[i] != H5S_UNLIMITED)
-                status = qb__fail(QB_BAD_INPUT, "%s takes images from %s:%s, which ends at %llu of %llu along axis %d", m->label,
-                                  m->path, dataset, (unsigned long long)have[i], (unsigned long long)high[i] + 1, i);
+                status = qb__fail(QB_BAD_INPUT, "%s takes images from %s:%s, which ends at %llu of %llu along axis %d",
+                                  m->label, m->path, dataset, (unsigned long long)have[i],
+                                  (unsigned long long)high[i] + 1, i);
     if (space >= 0) H5Sclose(space);
     if (set >= 0) H5Dclose(set);
     return status;
@@ -112,7 +113,8 @@ static qb_status open_source(mapping *m, const char *name, const char *dataset, 
     size_t shape[3];
     qb__source *source = NULL;
     if (nested == NESTED_MOST)
-        return qb__fail(QB_BAD_INPUT, "%s: virtual datasets lead to each other more than %d deep", m->label, NESTED_MOST);
+        return qb__fail(QB_BAD_INPUT, "%s: virtual datasets lead to each other more than %d deep", m->label,
+                        NESTED_MOST);
     qb_status status = open_file(m, name);
     if (status != QB_OK) return status;
     if (!qb__h5_exists(m->source, dataset))
@@ -124,7 +126,8 @@ static qb_status open_source(mapping *m, const char *name, const char *dataset, 
     nested--;
     if (status != QB_OK) return nested ? status : qb__fail_in(status, "%s takes images from another dataset", m->label);
     if (source->holes)
-        status = qb__fail(QB_BAD_INPUT, "%s takes images from %s, of which %s", m->label, source->path, source->trouble);
+        status =
+            qb__fail(QB_BAD_INPUT, "%s takes images from %s, of which %s", m->label, source->path, source->trouble);
     else if (*source->trouble && !*whole->trouble)
         memcpy(whole->trouble, source->trouble, sizeof whole->trouble);
     qb__source_close(source);
@@ -150,18 +153,21 @@ static qb_status add_covered(const mapping *m, int rank, const qb__source *whole
         if (H5Sget_regular_hyperslab(m->wanted, start + skip, stride + skip, count + skip, block + skip) < 0)
             return qb__h5_fail(QB_BAD_INPUT, m->label, "where its parts go");
         for (int i = 0; i < 3; i++) { /* without an end: as far as the dataset reaches */
-            if (count[i] == H5S_UNLIMITED) count[i] = stride[i] ? qb__ceil_div(qb__larger(whole->shape[i], start[i]) - start[i], stride[i]) : 0;
+            if (count[i] == H5S_UNLIMITED)
+                count[i] = stride[i] ? qb__ceil_div(qb__larger(whole->shape[i], start[i]) - start[i], stride[i]) : 0;
             if (block[i] == H5S_UNLIMITED) block[i] = qb__larger(whole->shape[i], start[i]) - start[i];
         }
         if (!stride[0]) return qb__fail(QB_BAD_INPUT, "%s: a mapping of stride 0", m->label);
         *blocks = (size_t)count[0];
         for (hsize_t n = 0; n < count[0] && start[0] + n * stride[0] < whole->shape[0]; n++)
-            cover(covered, whole->shape[0], start[0] + n * stride[0], start[0] + n * stride[0] + block[0], count[1] * block[1] * count[2] * block[2]);
+            cover(covered, whole->shape[0], start[0] + n * stride[0], start[0] + n * stride[0] + block[0],
+                  count[1] * block[1] * count[2] * block[2]);
         return QB_OK;
     }
     hsize_t *list;
     const hssize_t many = how == H5S_SEL_HYPERSLABS ? H5Sget_select_hyper_nblocks(m->wanted) : -1;
-    if (many < 0 || many > BLOCKS_MOST) return qb__fail(QB_UNSUPPORTED, "%s: one of its mappings is no run of blocks", m->label);
+    if (many < 0 || many > BLOCKS_MOST)
+        return qb__fail(QB_UNSUPPORTED, "%s: one of its mappings is no run of blocks", m->label);
     qb_status status = qb__alloc((size_t)many, 2 * (size_t)rank * sizeof *list, &list);
     if (status == QB_OK && H5Sget_select_hyper_blocklist(m->wanted, 0, (hsize_t)many, list) < 0)
         status = qb__h5_fail(QB_BAD_INPUT, m->label, "where its parts go");
@@ -205,8 +211,9 @@ static qb_status find_holes(qb__source *whole, const uint64_t *covered) {
     for (size_t i = whole->shape[0]; i-- > 0;)
         if (covered[i] < values) missing++, first = i;
     if (!missing) return QB_OK;
-    snprintf(whole->trouble, sizeof whole->trouble, "%zu of %zu images have no source, the first is image %zu" QB__CODE("unmapped-images"), missing, whole->shape[0],
-             first);
+    snprintf(whole->trouble, sizeof whole->trouble,
+             "%zu of %zu images have no source, the first is image %zu" QB__CODE("unmapped-images"), missing,
+             whole->shape[0], first);
     qb_status status = qb__alloc(whole->shape[0], 1, &whole->holes);
     for (size_t i = 0; status == QB_OK && i < whole->shape[0]; i++) whole->holes[i] = covered[i] < values;
     return status;
@@ -221,7 +228,8 @@ qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, 
     qb_status status;
     if (qb__h5_mapped_is_known) return QB_OK;
     if (whole->shape[0] > IMAGES_MOST)
-        return qb__fail(QB_BAD_INPUT, "%s: %zu images; %d are the most of a virtual dataset", label, whole->shape[0], IMAGES_MOST);
+        return qb__fail(QB_BAD_INPUT, "%s: %zu images; %d are the most of a virtual dataset", label, whole->shape[0],
+                        IMAGES_MOST);
     QB__TRY(qb__alloc(1, sizeof *m, &m));
     QB__TRY(qb__alloc(whole->shape[0], sizeof *covered, &covered));
     *m = (mapping){.plist = plist, .label = label, .file = file, .source = H5I_INVALID_HID};

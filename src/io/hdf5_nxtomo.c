@@ -49,8 +49,7 @@ static bool judge(hid_t file, const char *key, const char *entry, const char *be
 }
 
 /* The best place; notes say what else there was. */
-static bool find_place(hid_t file, const char *below, const qb__h5_map *map, place *best,
-                       qb__notes *notes) {
+static bool find_place(hid_t file, const char *below, const qb__h5_map *map, place *best, qb__notes *notes) {
     char first[300] = "";
     *best = (place){0};
     const bool named = !below && qb__h5_text(file, "/", "default", first + 1, sizeof first - 1) && first[1];
@@ -90,14 +89,16 @@ static qb_status apply_control(hid_t file, const char *name, const place *at, do
     if (there < 0) return qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere: which frames are projections?", name, path);
     qb_status status = qb__h5_numbers(file, name, path, FRAMES_MOST, &control, &n);
     if (status != QB_OK) return status;
-    if (n != count) qb__note(notes, "%s has %zu numbers for %zu frames: it is not used" QB__CODE("image-key"), path, n, count);
+    if (n != count)
+        qb__note(notes, "%s has %zu numbers for %zu frames: it is not used" QB__CODE("image-key"), path, n, count);
     for (size_t i = 0; n == count && i < n; i++) {
         if (control[i] != -1.0 || keys[i] != 0.0) continue;
         keys[i] = 3.0;
         alignment++;
     }
     if (alignment)
-        qb__note(notes, "%zu alignment frames (image_key_control -1) are left out" QB__CODE("alignment-frames"), alignment);
+        qb__note(notes, "%zu alignment frames (image_key_control -1) are left out" QB__CODE("alignment-frames"),
+                 alignment);
     qb__free(control);
     return QB_OK;
 }
@@ -115,14 +116,14 @@ static qb_status sort_frames(const double *keys, size_t count, qb__scan_parts *p
     }
     for (size_t i = 0; i < count; i++) known += keys[i] == 3.0;
     if (known < count)
-        qb__note(&parts->notes, "%zu frames have an image_key other than 0, 1, 2 or 3: they are left out" QB__CODE("image-key"),
+        qb__note(&parts->notes,
+                 "%zu frames have an image_key other than 0, 1, 2 or 3: they are left out" QB__CODE("image-key"),
                  count - known);
     return QB_OK;
 }
 
 /* Flats and darks are other frames of the same array, opened anew so that each owns its own. */
-static qb_status open_frames(hid_t file, const char *name, const char *data,
-                             qb__scan_parts *parts) {
+static qb_status open_frames(hid_t file, const char *name, const char *data, qb__scan_parts *parts) {
     qb__frames *all[] = {&parts->data, &parts->flats, &parts->darks};
     for (size_t k = 0; k < 3; k++) {
         if (all[k]->count == 0) {
@@ -136,8 +137,8 @@ static qb_status open_frames(hid_t file, const char *name, const char *data,
 }
 
 /* The standard's places first, then whatever by its name is a rotation with an angle per frame. */
-static bool find_angles(hid_t file, const place *at, const qb__h5_map *map, size_t projections,
-                        char path[700], bool *guessed) {
+static bool find_angles(hid_t file, const place *at, const qb__h5_map *map, size_t projections, char path[700],
+                        bool *guessed) {
     static const char *const children[] = {"sample/rotation_angle", "data/rotation_angle"};
     int rank;
     size_t shape[3];
@@ -166,13 +167,11 @@ static bool find_angles(hid_t file, const place *at, const qb__h5_map *map, size
 static void keep_projections(qb__scan_parts *parts, size_t frames) {
     if (parts->angle_count == parts->data.count) return;
     if (parts->angle_count != frames) return; /* does not fit: said by whoever compares */
-    for (size_t i = 0; i < parts->data.count; i++)
-        parts->angles[i] = parts->angles[parts->data.index[i]];
+    for (size_t i = 0; i < parts->data.count; i++) parts->angles[i] = parts->angles[parts->data.index[i]];
     parts->angle_count = parts->data.count;
 }
 
-static void read_angles(hid_t file, const char *name, const place *at, const qb__h5_map *map,
-                        qb__scan_parts *parts) {
+static void read_angles(hid_t file, const char *name, const place *at, const qb__h5_map *map, qb__scan_parts *parts) {
     char path[700];
     bool guessed;
     if (!find_angles(file, at, map, parts->data.count, path, &guessed)) return;
@@ -181,7 +180,8 @@ static void read_angles(hid_t file, const char *name, const place *at, const qb_
         return;
     }
     if (guessed)
-        qb__note(&parts->notes, "no rotation_angle: angles are taken from %s by its name" QB__CODE("angles-guessed"), path);
+        qb__note(&parts->notes, "no rotation_angle: angles are taken from %s by its name" QB__CODE("angles-guessed"),
+                 path);
     keep_projections(parts, at->shape[0]);
 }
 
@@ -200,13 +200,14 @@ static void read_metadata(hid_t file, const char *name, const place *at, qb__sca
 }
 
 /* Which frames are views, flats and darks, opened. */
-static qb_status open_kinds(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool views, place *at,
-                            qb__scan_parts *parts) {
+static qb_status open_kinds(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool views,
+                            place *at, qb__scan_parts *parts) {
     if (!find_place(file, below, map, at, &parts->notes))
         return qb__fail(QB_NOT_FOUND, "%s: no image_key beside a stack of frames", name);
     if (at->keys != at->shape[0])
-        return qb__fail(QB_BAD_INPUT, "%s: %s has %zu numbers for %zu frames, so nothing says which frames are views: mend the file", name,
-                        at->key, at->keys, at->shape[0]);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: %s has %zu numbers for %zu frames, so nothing says which frames are views: mend the file",
+                        name, at->key, at->keys, at->shape[0]);
     char data[400];
     double *keys;
     size_t count;
@@ -224,14 +225,15 @@ out:
     return status;
 }
 
-qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool dark, qb__frames *out) {
+qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool dark,
+                            qb__frames *out) {
     place at;
     qb__scan_parts parts = {0};
     qb_status status = open_kinds(file, name, below, map, false, &at, &parts);
     qb__frames *own = dark ? &parts.darks : &parts.flats;
     if (status == QB_OK && !own->count)
-        status = qb__fail(QB_BAD_INPUT, "%s:%s: none of its %zu frames is a %s (image_key %d)", name, at.key, at.keys, dark ? "dark" : "flat",
-                          dark ? 2 : 1);
+        status = qb__fail(QB_BAD_INPUT, "%s:%s: none of its %zu frames is a %s (image_key %d)", name, at.key, at.keys,
+                          dark ? "dark" : "flat", dark ? 2 : 1);
     if (status == QB_OK) {
         *out = *own;
         *own = (qb__frames){0};

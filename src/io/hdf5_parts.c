@@ -23,9 +23,7 @@ static size_t images_in(const qb_stack *stack, size_t count, size_t part) {
     return (stack->shape[0] - part + count - 1) / count;
 }
 
-static void name_of(size_t part, char name[NAME]) {
-    snprintf(name, NAME, "%02zu.h5", part);
-}
+static void name_of(size_t part, char name[NAME]) { snprintf(name, NAME, "%02zu.h5", part); }
 
 /* Parts of an older volume that had more of them would stay, and nothing would say what they are. */
 static qb_status check_older(const char *folder, size_t count) {
@@ -48,8 +46,8 @@ static qb_status check_older(const char *folder, size_t count) {
 /* Which images it has, for whoever finds it alone. */
 static bool describe(hid_t set, const qb_writer *writer, const qb__h5_parts *parts, size_t part) {
     const char *slash = strrchr(writer->path, '/');
-    return qb__h5_put_text(set, "part_of", slash ? slash + 1 : writer->path) && qb__h5_put_text(set, "volume_id", parts->id) &&
-           qb__h5_put_text(set, "units", writer->stack.units) &&
+    return qb__h5_put_text(set, "part_of", slash ? slash + 1 : writer->path) &&
+           qb__h5_put_text(set, "volume_id", parts->id) && qb__h5_put_text(set, "units", writer->stack.units) &&
            qb__h5_put_number(set, "first_image", (double)(writer->stack.first + part)) &&
            qb__h5_put_number(set, "image_step", (double)parts->count);
 }
@@ -114,7 +112,9 @@ static qb_status check_folder(const char *folder, size_t count) {
     return check_older(folder, count);
 }
 
-static qb_status no_name(const qb_writer *writer) { return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path); }
+static qb_status no_name(const qb_writer *writer) {
+    return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
+}
 
 /* Names and room for numbers, before there is any file; *folder is what it will be, to release with qb__free. */
 static qb_status prepare(qb_writer *writer, qb__h5_parts *parts, char **folder) {
@@ -165,8 +165,9 @@ static haddr_t find_images(const qb_writer *writer, const char *path, size_t ima
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t set = file < 0 ? H5I_INVALID_HID : H5Dopen2(file, "/data", H5P_DEFAULT);
     hid_t space = set < 0 ? H5I_INVALID_HID : H5Dget_space(set), type = set < 0 ? H5I_INVALID_HID : H5Dget_type(set);
-    const bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 3 && H5Sget_simple_extent_dims(space, n, NULL) == 3 &&
-                      n[0] == images && n[1] == writer->stack.shape[1] && n[2] == writer->stack.shape[2] &&
+    const bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 3 &&
+                      H5Sget_simple_extent_dims(space, n, NULL) == 3 && n[0] == images &&
+                      n[1] == writer->stack.shape[1] && n[2] == writer->stack.shape[2] &&
                       H5Tget_size(type) == qb_dtype_size(writer->stack.dtype);
     const haddr_t offset = good ? H5Dget_offset(set) : HADDR_UNDEF;
     if (type >= 0) H5Tclose(type);
@@ -189,14 +190,15 @@ static qb_status take_up_part(const qb_writer *writer, qb__h5_parts *parts, size
     const bool good = parts->fd[part] >= 0;
     qb__free(path);
     if (good) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s of what is kept is no whole part of such a volume: remove %.*s to start anew", name,
-                    (int)(strrchr(parts->fresh, '/') - parts->fresh), parts->fresh);
+    return qb__fail(QB_BAD_INPUT, "%s of what is kept is no whole part of such a volume: remove %.*s to start anew",
+                    name, (int)(strrchr(parts->fresh, '/') - parts->fresh), parts->fresh);
 }
 
 qb_status qb__h5_parts_take_up(qb_writer *writer, qb__h5_parts *parts) {
     char *folder = NULL;
     qb_status status = prepare(writer, parts, &folder);
-    if (status == QB_OK && !parts->staged) status = qb__fail(QB_BAD_INPUT, "%s is on another disk than what is kept of it", folder);
+    if (status == QB_OK && !parts->staged)
+        status = qb__fail(QB_BAD_INPUT, "%s is on another disk than what is kept of it", folder);
     for (size_t i = 0; status == QB_OK && i < parts->count; i++) status = take_up_part(writer, parts, i);
     qb__free(folder);
     return status;

@@ -16,10 +16,11 @@ typedef struct qb__h5_parts {
     int *fd;          /* [count] */
     uint64_t *offset; /* [count] of the images in each file */
     char *folder;     /* NAME.h5.parts as NAME.h5 has to call it: without what is before the last / */
-    char *fresh;      /* the folder until then: `parts` in the hidden folder of the file (hidden.h), which can be gone on with as one;
+    char *
+        fresh; /* the folder until then: `parts` in the hidden folder of the file (hidden.h), which can be gone on with as one;
                          another one of the set's where that is on another disk */
-    bool staged;      /* the former */
-    char id[40];      /* QB__H5_ID: of the volume, in its file as in each part, so that none is taken for another */
+    bool staged; /* the former */
+    char id[40]; /* QB__H5_ID: of the volume, in its file as in each part, so that none is taken for another */
 } qb__h5_parts;
 
 /* The folder, as one of the writer's set, and its files; no images yet. QB_BAD_ARGUMENT when it is there
@@ -28,8 +29,8 @@ qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts);
 /* Where they are, for another process; there, open instead of begun. */
 void qb__h5_parts_place(const qb__h5_parts *parts, qb__place *place);
 qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__place *place);
-qb_status qb__h5_parts_write(const qb_writer *writer, const qb__h5_parts *parts, size_t first,
-                             size_t end, const void *data);
+qb_status qb__h5_parts_write(const qb_writer *writer, const qb__h5_parts *parts, size_t first, size_t end,
+                             const void *data);
 /* Those of a run that is over, in their place: QB_BAD_INPUT where they are not those of such a stack. */
 qb_status qb__h5_parts_take_up(qb_writer *writer, qb__h5_parts *parts);
 /* On the disk, and closed. */
@@ -46,7 +47,7 @@ bool qb__h5_put_text(hid_t object, const char *name, const char *text);
 bool qb__h5_put_number(hid_t object, const char *name, double number);
 /* A new dataset, with data or with room for them; negative on failure. `layout` is its creation list,
  * or H5P_DEFAULT: early allocation, nothing filled in. */
-hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape,
-                      const void *data, hid_t layout);
+hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape, const void *data,
+                      hid_t layout);
 
 #endif

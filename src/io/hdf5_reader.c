@@ -59,7 +59,8 @@ void qb__h5_reader_close(qb__h5_reader *reader) {
 static qb_status start(qb__h5_reader *reader) {
     int ends[2];
     if (reader->child) return QB_OK;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return qb__fail_errno(errno, "starting the reader of", reader->file);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return qb__fail_errno(errno, "starting the reader of", reader->file);
     qb_status status = qb__h5_guard_start(reader->file, reader->dataset, "serve", ends[1], &reader->child);
     close(ends[1]);
     if (status == QB_OK)
@@ -103,7 +104,8 @@ static qb_status lost(qb__h5_reader *reader, bool in_time) {
     close(reader->wire);
     reader->wire = -1;
     reader->failed = qb__h5_guard_end(reader->child, reader->file, in_time);
-    if (reader->failed == QB_OK) reader->failed = qb__fail(QB_BAD_INPUT, "%s: the process that read it ended", reader->file);
+    if (reader->failed == QB_OK)
+        reader->failed = qb__fail(QB_BAD_INPUT, "%s: the process that read it ended", reader->file);
     strncpy(reader->words, qb_detail(), WORDS_MOST);
     return reader->failed;
 }
@@ -123,26 +125,35 @@ static qb_status answer_of(qb__h5_reader *reader, const qb__h5_question *questio
 }
 
 qb_status qb__h5_reader_images(qb__h5_reader *reader, const qb__region *region, size_t row, size_t image, void *out) {
-    const qb__h5_question question = {.kind = QB__H5_IMAGES, .first = region->first, .count = region->count, .step = region->step, .row0 = region->row0, .row1 = region->row1};
+    const qb__h5_question question = {.kind = QB__H5_IMAGES,
+                                      .first = region->first,
+                                      .count = region->count,
+                                      .step = region->step,
+                                      .row0 = region->row0,
+                                      .row1 = region->row1};
     const size_t part = (region->row1 - region->row0) * row;
     qb__h5_answer answer;
     bool in_time = true;
     pthread_mutex_lock(&reader->lock);
     qb_status status = answer_of(reader, &question, &answer);
-    if (status == QB_OK && answer.bytes != region->count * part) status = qb__fail(QB_INTERNAL, "%s: the process that reads it sent %llu bytes", reader->file, (unsigned long long)answer.bytes);
+    if (status == QB_OK && answer.bytes != region->count * part)
+        status = qb__fail(QB_INTERNAL, "%s: the process that reads it sent %llu bytes", reader->file,
+                          (unsigned long long)answer.bytes);
     for (size_t i = 0; status == QB_OK && i < region->count; i++)
         if (!receive(reader, (char *)out + i * image, part, &in_time)) status = lost(reader, in_time);
     pthread_mutex_unlock(&reader->lock);
     return status;
 }
 
-qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes, uint32_t *mask) {
+qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes,
+                              uint32_t *mask) {
     const qb__h5_question question = {.kind = QB__H5_CHUNK, .at = {at[0], at[1], at[2]}, .most = most};
     qb__h5_answer answer;
     bool in_time = true;
     pthread_mutex_lock(&reader->lock);
     qb_status status = answer_of(reader, &question, &answer);
-    if (status == QB_OK && (answer.bytes > most || !receive(reader, raw, answer.bytes, &in_time))) status = lost(reader, in_time);
+    if (status == QB_OK && (answer.bytes > most || !receive(reader, raw, answer.bytes, &in_time)))
+        status = lost(reader, in_time);
     pthread_mutex_unlock(&reader->lock);
     if (status != QB_OK) return status;
     *bytes = answer.bytes;

@@ -17,7 +17,8 @@ void qb__h5_reader_close(qb__h5_reader *reader); /* NULL-safe */
 qb_status qb__h5_reader_images(qb__h5_reader *reader, const qb__region *region, size_t row, size_t image, void *out);
 
 /* A chunk as it is stored, of at most `most` bytes, and the filters that were left out. */
-qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes, uint32_t *mask);
+qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes,
+                              uint32_t *mask);
 
 /* What the two processes say to each other, over a socket that is the reader's standard input and output: a question,
  * then an answer with `words` bytes of an error's text or `bytes` of numbers behind it. */

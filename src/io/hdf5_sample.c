@@ -35,7 +35,10 @@ static void take_intensity(hid_t file, const char *name, const char *entry, size
     double *values = flats->count ? of_frames(file, name, path, frames, &parts->notes) : NULL;
     if (!values) return;
     if (!are_intensities(values, data) || !are_intensities(values, flats)) {
-        qb__note(&parts->notes, "%s has no positive number for each view and flat: the beam's intensity is not corrected" QB__CODE("monitor-unusable"), path);
+        qb__note(&parts->notes,
+                 "%s has no positive number for each view and flat: the beam's intensity is not corrected" QB__CODE(
+                     "monitor-unusable"),
+                 path);
     } else if (qb__alloc(data->count, sizeof *parts->intensity, &parts->intensity) == QB_OK) {
         for (size_t i = 0; i < flats->count; i++) open += values[flats->index[i]] / (double)flats->count;
         for (size_t i = 0; i < data->count; i++) parts->intensity[i] = values[data->index[i]] / open;
@@ -45,7 +48,8 @@ static void take_intensity(hid_t file, const char *name, const char *entry, size
 }
 
 /* How far it moved over the views, in pixels where their size is known. */
-static void note_motion(hid_t file, const char *name, const char *entry, char axis, size_t frames, qb__scan_parts *parts) {
+static void note_motion(hid_t file, const char *name, const char *entry, char axis, size_t frames,
+                        qb__scan_parts *parts) {
     const double visible = 0.1; /* pixels */
     char path[400], units[32];
     snprintf(path, sizeof path, "%s/sample/%c_translation", entry, axis);
@@ -57,13 +61,19 @@ static void note_motion(hid_t file, const char *name, const char *entry, char ax
     }
     qb__free(values);
     if (!qb__h5_text(file, path, "units", units, sizeof units)) *units = 0;
-    const double moved = high - low, mm = qb__length_unit(units), pixels = parts->pixel_size > 0 ? moved * mm / parts->pixel_size : 0;
+    const double moved = high - low, mm = qb__length_unit(units),
+                 pixels = parts->pixel_size > 0 ? moved * mm / parts->pixel_size : 0;
     if (!(moved > 0) || (pixels > 0 && pixels < visible)) return;
     if (pixels > 0)
-        qb__note(&parts->notes, "%s changes by %.3g pixels over the views; this is not corrected, and blurs the image" QB__CODE("sample-motion"), path, pixels);
+        qb__note(&parts->notes,
+                 "%s changes by %.3g pixels over the views; this is not corrected, and blurs the image" QB__CODE(
+                     "sample-motion"),
+                 path, pixels);
     else
-        qb__note(&parts->notes, "%s changes by %.6g %s over the views; this is not corrected, and blurs the image" QB__CODE("sample-motion"), path, moved,
-                 *units ? units : "(no unit)");
+        qb__note(&parts->notes,
+                 "%s changes by %.6g %s over the views; this is not corrected, and blurs the image" QB__CODE(
+                     "sample-motion"),
+                 path, moved, *units ? units : "(no unit)");
 }
 
 void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {

@@ -12,8 +12,7 @@
 
 static bool is_group(hid_t file, const char *path) {
     H5O_info_t info;
-    return qb__h5_exists(file, path) &&
-           H5Oget_info_by_name2(file, path, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+    return qb__h5_exists(file, path) && H5Oget_info_by_name2(file, path, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
            info.type == H5O_TYPE_GROUP;
 }
 
@@ -25,7 +24,8 @@ static void append_names(char *text, size_t size, const qb__notes *names) {
 }
 
 /* Angles beside a bare array, one for each of its images; and axes that the file names in another order. */
-static void take_beside(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as, qb__scan_parts *parts) {
+static void take_beside(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as,
+                        qb__scan_parts *parts) {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
     size_t shape[3];
@@ -38,8 +38,11 @@ static void take_beside(hid_t file, const char *name, const char *path, const qb
         if (qb__h5_angles(file, name, found, parts) != QB_OK)
             qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), found, qb_detail());
     }
-    if (as != QB_IMAGE_SINOGRAM && qb__h5_text(file, path, "dim0", first, sizeof first) && strcmp(first, "vertical") == 0)
-        qb__note(&parts->notes, "%s calls its first axis vertical: these are sinograms, give --as sinogram" QB__CODE("sinogram-order"), path);
+    if (as != QB_IMAGE_SINOGRAM && qb__h5_text(file, path, "dim0", first, sizeof first) &&
+        strcmp(first, "vertical") == 0)
+        qb__note(&parts->notes,
+                 "%s calls its first axis vertical: these are sinograms, give --as sinogram" QB__CODE("sinogram-order"),
+                 path);
 }
 
 /* An NXtomo entry that does not say what its frames are: all are projections, if there is only one stack. */
@@ -52,24 +55,24 @@ static void take_angles_of_entry(hid_t file, const char *name, const char *entry
     size_t shape[3];
     int rank;
     snprintf(path, sizeof path, "%.600s/sample/rotation_angle", entry);
-    qb__note(&parts->notes, "%.200s is an NXtomo without image_key: all frames are taken for projections" QB__CODE("no-image-key"), entry);
+    qb__note(&parts->notes,
+             "%.200s is an NXtomo without image_key: all frames are taken for projections" QB__CODE("no-image-key"),
+             entry);
     if (parts->angles || !qb__h5_shape(file, path, &rank, shape) || rank != 1) return;
     if (qb__h5_angles(file, name, path, parts) != QB_OK)
         qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
 }
 
 /* A bare array: which one, unless there is only one, the caller must say. */
-static qb_status plain_array(hid_t file, const char *name, const char *path, const qb__h5_map *map,
-                             qb_image as, qb__scan_parts *parts) {
+static qb_status plain_array(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as,
+                             qb__scan_parts *parts) {
     char chosen[600];
     if (!path && map->arrays.count > 1 && qb__h5_default(file, chosen, sizeof chosen)) path = chosen;
     if (!path && map->arrays.count != 1) {
         char names[400] = "";
         append_names(names, sizeof names, &map->arrays);
-        if (map->arrays.count == 0)
-            return qb__fail(QB_BAD_INPUT, "%s holds no array of two or three dimensions", name);
-        return qb__fail(QB_BAD_INPUT, "%s: which of its %zu arrays? Give --dataset:%s", name,
-                        map->arrays.count, names);
+        if (map->arrays.count == 0) return qb__fail(QB_BAD_INPUT, "%s holds no array of two or three dimensions", name);
+        return qb__fail(QB_BAD_INPUT, "%s: which of its %zu arrays? Give --dataset:%s", name, map->arrays.count, names);
     }
     if (!path) path = map->arrays.text[0];
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
@@ -82,14 +85,13 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
 }
 
 /* --dataset GROUP/data or GROUP: the group decides what it is. */
-static qb_status named_scan(hid_t file, const char *name, const qb_scan_options *options,
-                            const qb__h5_map *map, qb__scan_parts *parts) {
+static qb_status named_scan(hid_t file, const char *name, const qb_scan_options *options, const qb__h5_map *map,
+                            qb__scan_parts *parts) {
     const char *dataset = options->dataset;
     char group[600], data[620];
     if (strlen(dataset) >= 580)
         return qb__fail(QB_UNSUPPORTED, "%s: --dataset of %zu characters; 579 are the most", name, strlen(dataset));
-    if (!qb__h5_exists(file, dataset))
-        return qb__fail(QB_NOT_FOUND, "%s: --dataset %s is not there", name, dataset);
+    if (!qb__h5_exists(file, dataset)) return qb__fail(QB_NOT_FOUND, "%s: --dataset %s is not there", name, dataset);
     snprintf(group, sizeof group, "%s", dataset);
     size_t n = strlen(group);
     while (n > 1 && group[n - 1] == '/') group[--n] = 0;
@@ -103,8 +105,7 @@ static qb_status named_scan(hid_t file, const char *name, const qb_scan_options 
     if (status != QB_NOT_FOUND) return status;
     snprintf(data, sizeof data, "%s/data", group);
     if (!qb__h5_exists(file, data))
-        return qb__fail(QB_NOT_FOUND, "%s: %s holds no scan: neither image_key nor data", name,
-                        dataset);
+        return qb__fail(QB_NOT_FOUND, "%s: %s holds no scan: neither image_key nor data", name, dataset);
     return qb__exchange_scan(file, name, group, options, parts);
 }
 
@@ -113,7 +114,8 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
     if (options && options->dataset) return named_scan(file, name, options, map, parts);
     if (map->exchanges.count) {
         if (map->exchanges.count > 1)
-            qb__note(&parts->notes, "%zu exchange groups: %s is read; --dataset picks another" QB__CODE("several-scans"),
+            qb__note(&parts->notes,
+                     "%zu exchange groups: %s is read; --dataset picks another" QB__CODE("several-scans"),
                      map->exchanges.count, map->exchanges.text[0]);
         return qb__exchange_scan(file, name, map->exchanges.text[0], options, parts);
     }
@@ -128,14 +130,13 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
         return qb__fail(QB_BAD_INPUT,
                         "%s:%s is an NXtomo without image_key beside its data; %zu "
                         "links lead nowhere%s%s. Give --dataset",
-                        name, map->entries.text[0], map->dangling,
-                        map->dangling ? ", the first " : "", map->first_dangling);
+                        name, map->entries.text[0], map->dangling, map->dangling ? ", the first " : "",
+                        map->first_dangling);
     status = qb__bliss_scan(file, name, map, parts);
     if (status != QB_NOT_FOUND) return status;
     status = plain_array(file, name, NULL, map, options->as, parts);
     if (status == QB_OK || map->dangling == 0) return status;
-    return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling,
-                       map->first_dangling);
+    return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling, map->first_dangling);
 }
 
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
@@ -149,16 +150,20 @@ qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__sc
     QB__TRY(qb__h5_walk(file, path, &map));
     QB__TRY(find_scan(file, path, options, &map, parts));
     if (qb__h5_being_written(file))
-        qb__note(&parts->notes, "the file is being written: views that come later are not read" QB__CODE("being-written"));
+        qb__note(&parts->notes,
+                 "the file is being written: views that come later are not read" QB__CODE("being-written"));
     if (map.dangling)
         qb__note(&parts->notes, "%zu of %zu links lead nowhere, the first is %s" QB__CODE("broken-links"), map.dangling,
                  map.links, map.first_dangling);
     if (map.links > QB__H5_LINKS)
-        qb__note(&parts->notes, "more than %d links: the others are not searched; give --dataset" QB__CODE("large-file-tree"),
+        qb__note(&parts->notes,
+                 "more than %d links: the others are not searched; give --dataset" QB__CODE("large-file-tree"),
                  QB__H5_LINKS);
     if (map.deeper)
-        qb__note(&parts->notes, "%zu groups lie deeper than %d levels: they are not searched; give --dataset" QB__CODE("large-file-tree"),
-                 map.deeper, QB__H5_LEVELS);
+        qb__note(
+            &parts->notes,
+            "%zu groups lie deeper than %d levels: they are not searched; give --dataset" QB__CODE("large-file-tree"),
+            map.deeper, QB__H5_LEVELS);
 out:
     qb__h5_map_release(&map);
     H5Fclose(file);

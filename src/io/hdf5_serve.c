@@ -67,10 +67,12 @@ static bool give_images(qb__source *source, const qb__h5_question *asked) {
     const size_t images = source->shape[0], rows = source->shape[1];
     size_t bytes = 0;
     char *data = NULL;
-    bool good = region.count && region.step && region.first < images && (region.count - 1) <= (images - 1 - region.first) / region.step &&
-                region.row0 < region.row1 && region.row1 <= rows &&
+    bool good = region.count && region.step && region.first < images &&
+                (region.count - 1) <= (images - 1 - region.first) / region.step && region.row0 < region.row1 &&
+                region.row1 <= rows &&
                 qb__mul(region.count, region.row1 - region.row0, qb__source_row_bytes(source), &bytes);
-    qb_status status = good ? qb__alloc(bytes, 1, &data) : qb__fail(QB_BAD_ARGUMENT, "%s: no such images", source->path);
+    qb_status status =
+        good ? qb__alloc(bytes, 1, &data) : qb__fail(QB_BAD_ARGUMENT, "%s: no such images", source->path);
     if (status == QB_OK) status = source->read(source, &region, data);
     good = status == QB_OK ? answer_with(&(qb__h5_answer){.bytes = bytes}, data) : refuse(status);
     qb__free(data);
@@ -127,7 +129,8 @@ qb_status qb_hdf5_serve(const char *path, const char *dataset) {
     QB__NEED(path);
     QB__NEED(dataset);
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) signal(numbers[i], SIG_IGN); /* whoever asks decides */
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], SIG_IGN); /* whoever asks decides */
     qb__source *source = NULL;
     hid_t set = H5I_INVALID_HID;
     int rank = 3;

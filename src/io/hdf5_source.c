@@ -29,9 +29,8 @@ hid_t qb__h5_half_type(void) {
 hid_t qb__h5_type(qb_dtype dtype) {
     if (dtype == QB_F16) return qb__h5_half_type();
     const hid_t types[] = {
-        [QB_U8] = H5T_STD_U8LE,    [QB_I8] = H5T_STD_I8LE,    [QB_U16] = H5T_STD_U16LE,
-        [QB_I16] = H5T_STD_I16LE,  [QB_U32] = H5T_STD_U32LE,  [QB_I32] = H5T_STD_I32LE,
-        [QB_F32] = H5T_IEEE_F32LE, [QB_F64] = H5T_IEEE_F64LE,
+        [QB_U8] = H5T_STD_U8LE,   [QB_I8] = H5T_STD_I8LE,   [QB_U16] = H5T_STD_U16LE,  [QB_I16] = H5T_STD_I16LE,
+        [QB_U32] = H5T_STD_U32LE, [QB_I32] = H5T_STD_I32LE, [QB_F32] = H5T_IEEE_F32LE, [QB_F64] = H5T_IEEE_F64LE,
     };
     return H5Tcopy(types[dtype]);
 }
@@ -45,9 +44,7 @@ static bool dtype_of(hid_t type, qb_dtype *dtype) {
     }
     if (class != H5T_INTEGER) return false;
     bool sign = H5Tget_sign(type) == H5T_SGN_2;
-    *dtype = size == 1   ? (sign ? QB_I8 : QB_U8)
-             : size == 2 ? (sign ? QB_I16 : QB_U16)
-                         : (sign ? QB_I32 : QB_U32);
+    *dtype = size == 1 ? (sign ? QB_I8 : QB_U8) : size == 2 ? (sign ? QB_I16 : QB_U16) : (sign ? QB_I32 : QB_U32);
     return size == 1 || size == 2 || size == 4;
 }
 
@@ -57,8 +54,7 @@ static qb_status select_region(const h5_source *h5, const qb__region *region, hi
     hsize_t stride[3] = {region->step, 1, 1};
     hsize_t count[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
     int skip = 3 - h5->rank;
-    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip,
-                            NULL) < 0)
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip, NULL) < 0)
         return qb__h5_fail(QB_INTERNAL, h5->base.path, "choosing a region");
     return QB_OK;
 }
@@ -72,8 +68,8 @@ static qb_status read_locked(const h5_source *h5, const qb__region *region, void
     qb_status status = select_region(h5, region, space);
     if (status == QB_OK && H5Dread(h5->set, h5->type, memory, space, H5P_DEFAULT, out) < 0) {
         char what[96];
-        snprintf(what, sizeof what, "images %zu.., rows %zu..%zu cannot be read", region->first,
-                 region->row0, region->row1 - 1);
+        snprintf(what, sizeof what, "images %zu.., rows %zu..%zu cannot be read", region->first, region->row0,
+                 region->row1 - 1);
         status = qb__h5_fail(QB_BAD_INPUT, h5->base.path, what);
         const qb_status blame = qb__h5_blame_filters(h5->set, h5->base.path);
         if (blame != QB_OK) status = blame;
@@ -89,8 +85,8 @@ static size_t images_at_once(const h5_source *h5, const qb__region *region) {
     enum { CHUNKS = 64 };
     const size_t *chunk = h5->base.chunk;
     if (chunk[0] * chunk[1] * chunk[2] == 1) return region->count; /* not in chunks */
-    const size_t across = qb__ceil_div(region->row1 - region->row0, chunk[1]) *
-                          qb__ceil_div(h5->base.shape[2], chunk[2]);
+    const size_t across =
+        qb__ceil_div(region->row1 - region->row0, chunk[1]) * qb__ceil_div(h5->base.shape[2], chunk[2]);
     const size_t deep = across < CHUNKS ? CHUNKS / across * chunk[0] : chunk[0];
     const size_t images = qb__ceil_div(deep - region->first % chunk[0], region->step);
     return qb__smaller(images, region->count);
@@ -137,8 +133,7 @@ static qb_status read_h5(qb__source *source, const qb__region *region, void *out
     if (region->count == 0 || region->row1 == region->row0) return QB_OK;
     if (h5->reader && !h5->ours) return read_sent(h5, region, out);
     if (h5->ours) return qb__h5_chunks_read(&h5->chunks, h5->set, h5->rank, source, region, out);
-    const size_t image =
-        (region->row1 - region->row0) * source->shape[2] * qb_dtype_size(source->dtype);
+    const size_t image = (region->row1 - region->row0) * source->shape[2] * qb_dtype_size(source->dtype);
     qb__region rest = *region;
     qb_status status = QB_OK;
     while (rest.count > 0 && status == QB_OK) {
@@ -179,8 +174,8 @@ static size_t chunk_memory(const size_t chunk[3], size_t size) {
 
 /* Every chunk there? A shape that vastly exceeds what was ever written is an attack or an accident.
  */
-static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3],
-                              const size_t shape[3], uint64_t *there, uint64_t *missing) {
+static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3], const size_t shape[3],
+                              uint64_t *there, uint64_t *missing) {
     hsize_t written = 0;
     hid_t space = H5Dget_space(set);
     herr_t failed = H5Dget_num_chunks(set, space, &written);
@@ -188,12 +183,10 @@ static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3]
     if (failed < 0) return qb__h5_fail(QB_BAD_INPUT, path, "its chunks");
     uint64_t wanted = 1;
     for (int i = 0; i < 3; i++) {
-        if (__builtin_mul_overflow(wanted, (shape[i] + chunk[i] - 1) / chunk[i], &wanted))
-            wanted = UINT64_MAX;
+        if (__builtin_mul_overflow(wanted, (shape[i] + chunk[i] - 1) / chunk[i], &wanted)) wanted = UINT64_MAX;
     }
     if (written == 0)
-        return qb__fail(QB_BAD_INPUT, "%s: none of its %llu chunks was ever written", path,
-                        (unsigned long long)wanted);
+        return qb__fail(QB_BAD_INPUT, "%s: none of its %llu chunks was ever written", path, (unsigned long long)wanted);
     *there = written;
     *missing = wanted > written ? wanted - written : 0;
     if (*missing / 1000 > written)
@@ -207,11 +200,10 @@ static bool same_bytes(hid_t stored, hid_t ours) {
 }
 
 /* The dataset may live in another file, behind an external link. */
-static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const size_t shape[3],
-                            haddr_t offset, qb__source **source) {
+static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const size_t shape[3], haddr_t offset,
+                            qb__source **source) {
     char file[4096];
-    if (H5Fget_name(set, file, sizeof file) < 0)
-        return qb__h5_fail(QB_INTERNAL, path, "the name of its file");
+    if (H5Fget_name(set, file, sizeof file) < 0) return qb__h5_fail(QB_INTERNAL, path, "the name of its file");
     qb__plain layout = {.format = "HDF5", .dtype = dtype, .shape = {shape[0], shape[1], shape[2]}, .offset = offset};
     qb_status status = qb__plain_open(file, &layout, source);
     if (status != QB_OK) return qb__fail_in(status, "%s", path);
@@ -254,8 +246,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     size_t size = qb_dtype_size(h5->base.dtype), count, bytes;
     h5->type = qb__h5_type(h5->base.dtype);
     if (!qb__mul(shape[0], shape[1], shape[2], &count) || !qb__mul(count, size, 1, &bytes)) {
-        status = qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu values are too many", label, shape[0],
-                          shape[1], shape[2]);
+        status = qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu values are too many", label, shape[0], shape[1], shape[2]);
         goto out;
     }
     haddr_t offset = layout == H5D_CONTIGUOUS ? H5Dget_offset(h5->set) : HADDR_UNDEF;
@@ -282,8 +273,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         QB__TRY(qb__h5_check_filters(h5->set, plist, label));
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
         /* What was never written reads as the fill value, which HDF5 knows. */
-        h5->ours = !missing && same_bytes(stored, h5->type) &&
-                   qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
+        h5->ours = !missing && same_bytes(stored, h5->type) && qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
         if (h5->ours) h5->chunks.reader = h5->reader;
         cache = index_memory(there) + (h5->ours ? 0 : chunk_memory(chunk, size));
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
@@ -306,7 +296,7 @@ out:
             qb__free(h5->base.holes);
         if (h5->type > 0) H5Tclose(h5->type);
         if (h5->set > 0) H5Dclose(h5->set);
-            qb__h5_reader_close(h5->reader);
+        qb__h5_reader_close(h5->reader);
     }
     return status;
 }
@@ -320,8 +310,8 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     if (!qb__h5_shape(file, path, &h5.rank, h5.base.shape) || h5.rank < 2)
         return qb__h5_refuse_shape(file, path, label);
     if (!h5.base.shape[0] || !h5.base.shape[1] || !h5.base.shape[2])
-        return qb__fail(QB_BAD_INPUT, "%s is empty: %zu x %zu x %zu", label, h5.base.shape[0],
-                        h5.base.shape[1], h5.base.shape[2]);
+        return qb__fail(QB_BAD_INPUT, "%s is empty: %zu x %zu x %zu", label, h5.base.shape[0], h5.base.shape[1],
+                        h5.base.shape[2]);
     h5.set = H5Dopen2(file, path, H5P_DEFAULT);
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
     qb_status status = qb__h5_reader_create(name, path, &h5.reader);
@@ -331,21 +321,17 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     }
     status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
-    bool stated =
-        H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */
-    if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) &&
-        stated) {
+    bool stated = H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */
+    if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) && stated) {
         qb__source_close(*source);
         *source = NULL;
-        return qb__fail(QB_BAD_INPUT,
-                        "%s: its quantity, which says what the numbers are, cannot be read", label);
+        return qb__fail(QB_BAD_INPUT, "%s: its quantity, which says what the numbers are, cannot be read", label);
     }
     qb__h5_text(file, path, "units", (*source)->units, sizeof(*source)->units);
     char beam[16];
     if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);
-    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z",
-                                       "offset_x",     "offset_y",     "offset_z",
-                                       "scale_low",    "scale_high"};
+    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",
+                                       "offset_y",     "offset_z",     "scale_low",    "scale_high"};
     double *const values[] = {(*source)->voxel, (*source)->offset, (*source)->scale}, value;
     for (int i = 0; i < 8; i++)
         if (qb__h5_number(file, path, keys[i], &value)) values[i / 3][i % 3] = value;

@@ -45,8 +45,7 @@ static bool interleaved(hid_t plist, size_t i, size_t count, const size_t shape[
     hid_t space = H5Pget_virtual_vspace(plist, i), from = H5Pget_virtual_srcspace(plist, i);
     bool good = space >= 0 && from >= 0 && H5Sget_simple_extent_ndims(space) == 3 &&
                 H5Sget_select_npoints(from) == H5Sget_simple_extent_npoints(from) &&
-                H5Sis_regular_hyperslab(space) > 0 &&
-                H5Sget_regular_hyperslab(space, start, stride, n, block) >= 0;
+                H5Sis_regular_hyperslab(space) > 0 && H5Sget_regular_hyperslab(space, start, stride, n, block) >= 0;
     if (good) {
         good = start[0] == i && start[1] == 0 && start[2] == 0 && block[0] == 1 &&
                n[0] == (shape[0] - i + count - 1) / count && (n[0] == 1 || stride[0] == count);
@@ -70,9 +69,10 @@ static qb_status check_identity(hid_t file, const char *path, const char *datase
     if (!qb__h5_number(file, dataset, "first_image", &first)) return QB_OK; /* none of ours */
     if (part == 0) own->first = first;
     if (first != own->first + (double)part)
-        return qb__fail(QB_BAD_INPUT, "%s begins with image %.0f, not %.0f: it is another part than its name says", path, first,
-                        own->first + (double)part);
-    if (*own->volume && (!qb__h5_text(file, dataset, "volume_id", volume, sizeof volume) || strcmp(volume, own->volume) != 0))
+        return qb__fail(QB_BAD_INPUT, "%s begins with image %.0f, not %.0f: it is another part than its name says",
+                        path, first, own->first + (double)part);
+    if (*own->volume &&
+        (!qb__h5_text(file, dataset, "volume_id", volume, sizeof volume) || strcmp(volume, own->volume) != 0))
         return qb__fail(QB_BAD_INPUT, "%s is a part of another volume", path);
     return QB_OK;
 }
@@ -138,8 +138,7 @@ static qb_status read_virtual(qb__source *source, const qb__region *region, void
 /* Datasets may lead to virtual ones, and those in a circle: they are left to HDF5. */
 static _Thread_local bool inside;
 
-qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const qb__source *whole,
-                         qb__source **out) {
+qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const qb__source *whole, qb__source **out) {
     size_t count = 0;
     char *path = NULL;
     virtual_source *v = NULL;
@@ -166,8 +165,8 @@ qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const
         ours = ours && path[0] && interleaved(plist, i, count, whole->shape);
         if (!ours) continue;
         inside = true;
-        status = open_part(path, path + NAME_MOST, whole, (whole->shape[0] - i + count - 1) / count, i, &own,
-                           &v->part[i]);
+        status =
+            open_part(path, path + NAME_MOST, whole, (whole->shape[0] - i + count - 1) / count, i, &own, &v->part[i]);
         inside = false;
         if (status != QB_OK) goto out;
         ours = v->part[i] != NULL;

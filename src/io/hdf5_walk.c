@@ -35,8 +35,7 @@ static bool ends_with(const char *path, const char *name) {
 static bool says_rotation(hid_t group, const char *child, const char *path) {
     char kind[32];
     if (strstr(path, "rotation_angle") || strstr(path, "theta")) return true;
-    return qb__h5_text(group, child, "transformation_type", kind, sizeof kind) &&
-           strcmp(kind, "rotation") == 0;
+    return qb__h5_text(group, child, "transformation_type", kind, sizeof kind) && strcmp(kind, "rotation") == 0;
 }
 
 /* `child` of the group, whose full path is `path`. */
@@ -45,14 +44,14 @@ static void look_at_dataset(hid_t group, const char *child, const char *path, qb
     int rank;
     size_t shape[3];
     if (ends_with(path, "definition")) {
-        if (!qb__h5_text(group, child, NULL, text, sizeof text) || strcmp(text, "NXtomo") != 0)
-            return;
+        if (!qb__h5_text(group, child, NULL, text, sizeof text) || strcmp(text, "NXtomo") != 0) return;
         qb__note(&map->entries, "%.*s", (int)(strlen(path) - strlen("/definition")), path);
         return;
     }
     if (!qb__h5_shape(group, child, &rank, shape)) return;
     const bool key = ends_with(path, "image_key") || ends_with(path, "image_key_control");
-    const bool list = rank == 1 || (qb__h5_is_list(shape) && (key || ends_with(path, "rotation_angle") || ends_with(path, "theta")));
+    const bool list =
+        rank == 1 || (qb__h5_is_list(shape) && (key || ends_with(path, "rotation_angle") || ends_with(path, "theta")));
     if (!list) {
         if (rank >= 2) qb__note(&map->arrays, "%s", path);
         return;
@@ -70,8 +69,7 @@ static void look_at_group(hid_t group, const char *path, qb__h5_map *map) {
 
 static size_t slot_of(const spot *table, size_t room, const spot *one) {
     size_t at = (size_t)((one->address ^ one->file << 40) * 0x9e3779b97f4a7c15u >> 17) % room;
-    while (table[at].used && (table[at].file != one->file || table[at].address != one->address))
-        at = (at + 1) % room;
+    while (table[at].used && (table[at].file != one->file || table[at].address != one->address)) at = (at + 1) % room;
     return at;
 }
 
@@ -131,8 +129,7 @@ static void enter(walk *w, const char *child, const char *path, const H5O_info_t
 }
 
 static void note_dangling(walk *w, const char *path) {
-    if (w->map->dangling++ == 0)
-        snprintf(w->map->first_dangling, sizeof w->map->first_dangling, "%.255s", path);
+    if (w->map->dangling++ == 0) snprintf(w->map->first_dangling, sizeof w->map->first_dangling, "%.255s", path);
 }
 
 static herr_t visit(hid_t id, const char *child, const H5L_info_t *link, void *user) {

@@ -38,8 +38,8 @@ bool qb__h5_put_number(hid_t object, const char *name, double number) {
 }
 
 /* Groups on the way to it are made as needed. */
-hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape,
-                      const void *data, hid_t layout) {
+hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape, const void *data,
+                      hid_t layout) {
     hsize_t n[3];
     for (int i = 0; i < rank; i++) n[i] = shape[i];
     hid_t space = rank ? H5Screate_simple(rank, n, NULL) : H5Screate(H5S_SCALAR);
@@ -61,8 +61,7 @@ hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const 
     return set;
 }
 
-static hid_t make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape,
-                      const void *data) {
+static hid_t make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape, const void *data) {
     return qb__h5_make_set(file, path, type, rank, shape, data, H5P_DEFAULT);
 }
 
@@ -160,8 +159,7 @@ static bool fill_file(hid_t file, qb_writer *writer, const double *degrees) {
         good = good && put_fields(file, "/exchange/data_white", stack->flats, "theta_white:y:x") &&
                put_fields(file, "/exchange/data_dark", stack->darks, "theta_dark:y:x") &&
                put_theta(file, stack, degrees) && put_detector(file, stack);
-    return good && put_string(file, "/implements",
-                              projections ? "exchange:measurement:process" : "exchange:process");
+    return good && put_string(file, "/implements", projections ? "exchange:measurement:process" : "exchange:process");
 }
 
 /* Also where HDF5 passes over it, as on closing a dataset. The system's reason where HDF5 tells it; a full disk shows in errno only. */
@@ -227,9 +225,9 @@ static qb_status find_data(qb_writer *writer) {
     hid_t file = H5Fopen(writer->part, H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t set = file < 0 ? H5I_INVALID_HID : H5Dopen2(file, "/exchange/data", H5P_DEFAULT);
     hid_t space = set < 0 ? H5I_INVALID_HID : H5Dget_space(set), type = set < 0 ? H5I_INVALID_HID : H5Dget_type(set);
-    bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 3 && H5Sget_simple_extent_dims(space, n, NULL) == 3 &&
-                n[0] == shape[0] && n[1] == shape[1] && n[2] == shape[2] &&
-                H5Tget_size(type) == qb_dtype_size(writer->stack.dtype);
+    bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 3 &&
+                H5Sget_simple_extent_dims(space, n, NULL) == 3 && n[0] == shape[0] && n[1] == shape[1] &&
+                n[2] == shape[2] && H5Tget_size(type) == qb_dtype_size(writer->stack.dtype);
     const haddr_t offset = !good ? HADDR_UNDEF : writer->own ? 0 : H5Dget_offset(set);
     if (type >= 0) H5Tclose(type);
     if (space >= 0) H5Sclose(space);
@@ -251,8 +249,7 @@ static qb_status begin_hdf5(qb_writer *writer) {
     uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks);
     qb_status status = spread ? begin_parts(writer) : QB_OK;
     if (writer->taken_up) return status == QB_OK ? find_data(writer) : status;
-    if (status == QB_OK)
-        status = qb__h5_reserve(writer->fd, writer->path, images, fields + overhead_hdf5(writer));
+    if (status == QB_OK) status = qb__h5_reserve(writer->fd, writer->path, images, fields + overhead_hdf5(writer));
     if (status != QB_OK) return status;
     size_t n = stack->angles ? stack->shape[0] : 0;
     status = qb__alloc(n, sizeof *degrees, &degrees);

@@ -42,7 +42,11 @@ bool qb__hidden_for(const char *name, const char *prefix) {
 qb_status qb__hidden_prefix(qb__hidden_kind kind, const char *target, const char *label, char **prefix) {
     const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
     char text[NAME_MOST + 80];
-    snprintf(text, sizeof text, ".%.*s%s", NAME_MOST, kind != QB__HIDDEN_MEMBERS ? name : label ? label : "quickbeam", mark);
+    snprintf(text, sizeof text, ".%.*s%s", NAME_MOST,
+             kind != QB__HIDDEN_MEMBERS ? name
+             : label                    ? label
+                                        : "quickbeam",
+             mark);
     *prefix = qb__strdup(text);
     return *prefix ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
 }
@@ -122,10 +126,8 @@ qb_status qb__hidden_make(qb__hidden_kind kind, const char *target, const char *
 }
 
 qb_status qb__hidden_names(const char *folder, const char *target, qb__hidden *hidden) {
-    *hidden = (qb__hidden){.kind = hidden->kind,
-                         .lock = -1,
-                         .folder = qb__strdup(folder),
-                         .target = qb__strdup(target)};
+    *hidden =
+        (qb__hidden){.kind = hidden->kind, .lock = -1, .folder = qb__strdup(folder), .target = qb__strdup(target)};
     if (hidden->folder && hidden->target) return name_parts(hidden);
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
 }
@@ -174,11 +176,13 @@ static qb_status take_up(const char *folder, qb__hidden *hidden) {
     const int lock = qb__hidden_claim(folder);
     if (lock < 0 && access(folder, F_OK) != 0) return QB_OK; /* gone meanwhile */
     if (lock < 0)
-        return qb__fail(QB_BAD_ARGUMENT, "%s cannot be locked: another run that writes %s is at work; wait for it, or give another -o",
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s cannot be locked: another run that writes %s is at work; wait for it, or give another -o",
                         folder, hidden->target);
     hidden->lock = lock;
     hidden->folder = qb__strdup(folder);
-    if (!hidden->folder || !qb__aside_add(folder)) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden->target);
+    if (!hidden->folder || !qb__aside_add(folder))
+        return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden->target);
     return name_parts(hidden);
 }
 
@@ -266,9 +270,7 @@ static void remove_parts(int folder, const char *name) {
     unlinkat(folder, name, AT_REMOVEDIR);
 }
 
-void qb__hidden_remove(const char *folder) {
-    remove_parts(AT_FDCWD, folder);
-}
+void qb__hidden_remove(const char *folder) { remove_parts(AT_FDCWD, folder); }
 
 void qb__hidden_forget(const char *fresh) {
     char *folder = qb__folder_of(fresh);

@@ -18,12 +18,15 @@ static qb_status read_run(const joined *j, const qb__region *region, size_t *don
     size_t k = 0, image = region->first + *done * region->step;
     while (image >= j->part[k].count) image -= j->part[k++].count;
     const qb__source *source = j->part[k].source;
-    const size_t values = (region->row1 - region->row0) * j->base.shape[2], bytes = values * qb_dtype_size(j->base.dtype);
+    const size_t values = (region->row1 - region->row0) * j->base.shape[2],
+                 bytes = values * qb_dtype_size(j->base.dtype);
     const bool same = source->dtype == j->base.dtype;
-    const size_t n = same ? qb__smaller(region->count - *done, qb__ceil_div(j->part[k].count - image, region->step)) : 1;
+    const size_t n =
+        same ? qb__smaller(region->count - *done, qb__ceil_div(j->part[k].count - image, region->step)) : 1;
     const qb__region run = {image, n, region->step, region->row0, region->row1};
     const qb_status status = qb__frames_read(&j->part[k], &run, same ? out + *done * bytes : raw);
-    if (status == QB_OK && !same) qb_convert_to_float(raw, source->dtype, values, (float *)(void *)(out + *done * bytes));
+    if (status == QB_OK && !same)
+        qb_convert_to_float(raw, source->dtype, values, (float *)(void *)(out + *done * bytes));
     *done += n;
     return status;
 }
@@ -75,8 +78,8 @@ static qb_status agree(joined *j) {
     for (size_t k = 0; k < j->parts && status == QB_OK; k++) {
         const qb__source *s = j->part[k].source;
         if (s->shape[1] != first->shape[1] || s->shape[2] != first->shape[2])
-            return qb__fail(QB_BAD_INPUT, "%s is %zu x %zu, %s is %zu x %zu", s->path, s->shape[1], s->shape[2], first->path, first->shape[1],
-                            first->shape[2]);
+            return qb__fail(QB_BAD_INPUT, "%s is %zu x %zu, %s is %zu x %zu", s->path, s->shape[1], s->shape[2],
+                            first->path, first->shape[1], first->shape[2]);
         if (s->dtype != first->dtype) j->base.dtype = QB_F32;
         status = add_holes(j, &j->part[k], j->base.shape[0], images);
         j->base.shape[0] += j->part[k].count;

@@ -33,13 +33,13 @@ typedef struct record {
 static uint64_t hash_of(const record *r, uint64_t at) { return qb__hash(r, offsetof(record, hash), at); }
 
 /* Whoever writes there lives. On a disk without locks nobody is asked. */
-static bool is_taken(int fd) {
-    return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
+static bool is_taken(int fd) { return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
 
 static qb_status at_work(const char *path) {
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "what is kept of %s cannot be locked: another run that writes it is at work; wait for it, or give another -o", path);
+    return qb__fail(
+        QB_BAD_ARGUMENT,
+        "what is kept of %s cannot be locked: another run that writes it is at work; wait for it, or give another -o",
+        path);
 }
 
 static qb_status damaged(const char *hidden, const char *how) {
@@ -72,11 +72,13 @@ static qb_status read_job(const reading *r, char **job) {
     if (r->bytes < sizeof h) return QB_OK;
     qb_status status = get(r, &h, sizeof h, 0);
     if (status != QB_OK) return status;
-    if (memcmp(h.magic, magic, WORD) != 0 || h.bytes > JOB_MOST) return damaged(r->hidden, "is of no such job of this version");
+    if (memcmp(h.magic, magic, WORD) != 0 || h.bytes > JOB_MOST)
+        return damaged(r->hidden, "is of no such job of this version");
     if (r->bytes - sizeof h < h.bytes) return QB_OK;
     status = qb__alloc(h.bytes + 1, 1, job);
     if (status == QB_OK) status = get(r, *job, h.bytes, sizeof h);
-    if (status == QB_OK && qb__hash(*job, h.bytes, 0) != h.hash) status = damaged(r->hidden, "is damaged: its checksum is another");
+    if (status == QB_OK && qb__hash(*job, h.bytes, 0) != h.hash)
+        status = damaged(r->hidden, "is damaged: its checksum is another");
     return status;
 }
 

@@ -72,8 +72,7 @@ static qb_status list_folder(const char *path, const char *extensions, qb__notes
     size_t n = strlen(path);
     const char *slash = n && path[n - 1] == '/' ? "" : "/";
     for (struct dirent *entry; (entry = readdir(folder));)
-        if (has_extension(entry->d_name, extensions))
-            qb__note(files, "%s%s%s", path, slash, entry->d_name);
+        if (has_extension(entry->d_name, extensions)) qb__note(files, "%s%s%s", path, slash, entry->d_name);
     closedir(folder);
     return QB_OK;
 }
@@ -90,7 +89,8 @@ static qb_status parse_pattern(const char *path, char *pattern, size_t size, num
     static const char wild[] = "*?[";
     const char *percent = strchr(path, '%');
     *n = (numbered){0};
-    if ((size_t)snprintf(pattern, size, "%s", path) >= size) return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a pattern", path);
+    if ((size_t)snprintf(pattern, size, "%s", path) >= size)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a pattern", path);
     if (!percent) return QB_OK;
     const char *end = percent + 1 + strspn(percent + 1, "0123456789");
     if ((*end != 'd' && *end != 'i' && *end != 'u') || strchr(end, '%')) return QB_OK;
@@ -144,8 +144,9 @@ static qb_status no_images(const char *path, const char *extensions) {
         if (entry->d_name[0] != '.' && count++ == 0) snprintf(name, sizeof name, "%.63s", entry->d_name);
     if (folder) closedir(folder);
     if (!count) return qb__fail(QB_NOT_FOUND, "the folder %s is empty", path);
-    return qb__fail(QB_NOT_FOUND, "%s holds no image files (%s): of its %zu files one is %s; convert them to TIFF, or name one file", path,
-                    extensions + 1, count, name);
+    return qb__fail(QB_NOT_FOUND,
+                    "%s holds no image files (%s): of its %zu files one is %s; convert them to TIFF, or name one file",
+                    path, extensions + 1, count, name);
 }
 
 /* The files, and the number of each where `numbers` is wanted. */
@@ -189,7 +190,8 @@ qb_status qb__list_images(const char *path, const char *extensions, qb__notes *f
 }
 
 /* Holes among the numbers, which FROM:TO would spread the others over. */
-static qb_status check_numbers(const char *path, const qb__notes *files, const long long *number, char *trouble, size_t size) {
+static qb_status check_numbers(const char *path, const qb__notes *files, const long long *number, char *trouble,
+                               size_t size) {
     const size_t n = files->count;
     if (n < 3) return QB_OK;
     long long step = number[1] - number[0], hole;
@@ -200,10 +202,14 @@ static qb_status check_numbers(const char *path, const qb__notes *files, const l
     for (size_t i = 0; i < n && number[i] == hole; i++) hole += step;
     if (strchr(path, '%'))
         return qb__fail(QB_BAD_INPUT,
-                        "%s: number %lld is missing, %lld in all: views lie evenly only where none is; give a glob such as name_*.tif "
+                        "%s: number %lld is missing, %lld in all: views lie evenly only where none is; give a glob "
+                        "such as name_*.tif "
                         "to take those that are there, and their angles",
                         path, hole, missing);
-    snprintf(trouble, size, "number %lld is missing among its files, %lld in all: FROM:TO spreads the others evenly" QB__CODE("file-missing"), hole, missing);
+    snprintf(trouble, size,
+             "number %lld is missing among its files, %lld in all: FROM:TO spreads the others evenly" QB__CODE(
+                 "file-missing"),
+             hole, missing);
     return QB_OK;
 }
 
@@ -217,8 +223,8 @@ qb_status qb__source_files(qb__source *source, const char *extensions, qb__notes
     qb_status status = list(source->path, extensions, files, &numbers);
     if (status != QB_OK) return status;
     if (files->count > 1)
-        snprintf(source->files, sizeof source->files, "%zu files, %.150s to %.150s", files->count, name_of(files->text[0]),
-                 name_of(files->text[files->count - 1]));
+        snprintf(source->files, sizeof source->files, "%zu files, %.150s to %.150s", files->count,
+                 name_of(files->text[0]), name_of(files->text[files->count - 1]));
     status = check_numbers(source->path, files, numbers, source->trouble, sizeof source->trouble);
     qb__free(numbers);
     return status;

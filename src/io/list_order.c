@@ -101,7 +101,8 @@ static void join_decimals(table *t) {
     for (size_t k = 0; k + 1 < t->columns; k++) {
         column *whole = &t->column[k], *part = &t->column[k + 1];
         const char between = t->name[0][whole->end];
-        bool fits = part->begin == whole->end + 1 && (between == '.' || between == ',') && part->width && part->width <= MOST;
+        bool fits =
+            part->begin == whole->end + 1 && (between == '.' || between == ',') && part->width && part->width <= MOST;
         for (size_t i = 0; i < t->files; i++) fits = fits && whole->value[i] < tens[MOST];
         for (size_t i = 0; fits && i < t->files; i++) {
             whole->value[i] = whole->value[i] * tens[part->width] + part->value[i];
@@ -135,7 +136,8 @@ static qb_status judge(column *c, size_t files) {
     qsort(sorted, files, sizeof *sorted, compare_values);
     c->varies = sorted[files - 1] != sorted[0];
     c->step = c->varies ? sorted[files - 1] - sorted[0] : 1;
-    for (size_t i = 1; i < files; i++) c->step = sorted[i] - sorted[i - 1] < c->step ? sorted[i] - sorted[i - 1] : c->step;
+    for (size_t i = 1; i < files; i++)
+        c->step = sorted[i] - sorted[i - 1] < c->step ? sorted[i] - sorted[i - 1] : c->step;
     c->counts = c->varies && c->step > 0 && 3 * ((sorted[files - 1] - sorted[0]) / c->step) < 4 * (long long)files;
     qb__free(sorted);
     return QB_OK;
@@ -148,7 +150,8 @@ typedef struct entry {
 
 static int compare_entries(const void *a, const void *b) {
     const entry *x = a, *y = b;
-    return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : (x->index > y->index) - (x->index < y->index);
+    return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
+                                : (x->index > y->index) - (x->index < y->index);
 }
 
 static void sort_entries(const column *c, size_t files, entry *entries) {
@@ -177,7 +180,7 @@ static void suggest(const table *t, char *text, size_t size) {
         if (!c->varies || c->begin < at) continue;
         used += (size_t)snprintf(text + used, size - used, "%.*s", (int)(c->begin - at), name + at);
         if (used < size)
-            used += (size_t)(k < last    ? snprintf(text + used, size - used, "*")
+            used += (size_t)(k < last   ? snprintf(text + used, size - used, "*")
                              : c->width ? snprintf(text + used, size - used, "%%0%zud", c->width)
                                         : snprintf(text + used, size - used, "%%d"));
         at = c->end;
@@ -189,8 +192,10 @@ static qb_status refuse(const char *path, const table *t, const char *why) {
     char pattern[300];
     const char *a = strrchr(t->name[0], '/'), *b = strrchr(t->name[t->files - 1], '/');
     suggest(t, pattern, sizeof pattern);
-    return qb__fail(QB_BAD_INPUT, "%s: %s in its files' names, %s to %s: give a pattern whose %%d is the number that counts, such as %s", path, why,
-                    a ? a + 1 : t->name[0], b ? b + 1 : t->name[t->files - 1], pattern);
+    return qb__fail(
+        QB_BAD_INPUT,
+        "%s: %s in its files' names, %s to %s: give a pattern whose %%d is the number that counts, such as %s", path,
+        why, a ? a + 1 : t->name[0], b ? b + 1 : t->name[t->files - 1], pattern);
 }
 
 /* Which column decides; NULL: none varies. */
@@ -223,14 +228,16 @@ static qb_status check_alike(const char *path, const qb__notes *files) {
     for (size_t i = 1; i < files->count; i++) {
         if (alike(files->text[0], files->text[i])) continue;
         const char *a = strrchr(files->text[0], '/'), *b = strrchr(files->text[i], '/');
-        return qb__fail(QB_BAD_INPUT, "%s holds more than one series of images, %s and %s: give a pattern such as name_%%04d.tif", path,
-                        a ? a + 1 : files->text[0], b ? b + 1 : files->text[i]);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s holds more than one series of images, %s and %s: give a pattern such as name_%%04d.tif",
+                        path, a ? a + 1 : files->text[0], b ? b + 1 : files->text[i]);
     }
     return QB_OK;
 }
 
 /* The names in their order, and their numbers; 01 and 1 are one number. */
-static qb_status sort(const char *path, const table *t, const column *c, entry *entries, qb__notes *files, long long *numbers) {
+static qb_status sort(const char *path, const table *t, const column *c, entry *entries, qb__notes *files,
+                      long long *numbers) {
     char **names;
     qb_status status = qb__alloc(t->files, sizeof *names, &names);
     if (status != QB_OK) return status;

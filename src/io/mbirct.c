@@ -37,7 +37,7 @@ typedef struct mbirct {
     qb__source base;
     char stem[QB__MBIRCT_NAME]; /* BASE */
     const char *extension;
-    size_t first;         /* FirstSliceNumber */
+    size_t first; /* FirstSliceNumber */
     int digits;
     bool of_rays;
 } mbirct;
@@ -71,13 +71,15 @@ static qb_status check_files(const mbirct *m, const size_t lines) {
     if (!qb__mul(lines, columns, sizeof(float), &values))
         return qb__fail(QB_BAD_INPUT, "%s: slices of %zu x %zu are too large", m->base.path, lines, columns);
     for (size_t i = 0; i < slices; i++) {
-        if (!name_slice(m, i, m->digits, name)) return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", m->stem);
+        if (!name_slice(m, i, m->digits, name))
+            return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", m->stem);
         qb_status status = qb__file_size(name, &bytes);
         if (status == QB_OK && bytes != values)
             status = qb__fail(QB_BAD_INPUT, "%s has %llu bytes; %zu x %zu float32 of %s are %zu", name,
                               (unsigned long long)bytes, lines, columns, m->base.path, values);
         if (status == QB_NOT_FOUND)
-            status = qb__fail(QB_BAD_INPUT, "%s is not there: %s says %zu slices from %zu on", name, m->base.path, slices, m->first);
+            status = qb__fail(QB_BAD_INPUT, "%s is not there: %s says %zu slices from %zu on", name, m->base.path,
+                              slices, m->first);
         if (status != QB_OK) return status;
     }
     return QB_OK;
@@ -148,7 +150,8 @@ static qb_status set_shape(mbirct *m, const char *path, const char *text, size_t
     QB__TRY(qb__mbirct_count(path, text, m->of_rays ? "NSlices" : "Nz", &slices));
     QB__TRY(qb__mbirct_number(path, text, m->of_rays ? "DeltaChannel" : "Deltaxy", 1e-12, 1e12, &pixel));
     QB__TRY(qb__mbirct_number(path, text, m->of_rays ? "DeltaSlice" : "DeltaZ", 1e-12, 1e12, &high));
-    if (qb__mbirct_find(text, "FirstSliceNumber")) QB__TRY(qb__mbirct_number(path, text, "FirstSliceNumber", 0, 1e9, &first));
+    if (qb__mbirct_find(text, "FirstSliceNumber"))
+        QB__TRY(qb__mbirct_number(path, text, "FirstSliceNumber", 0, 1e9, &first));
     m->first = (size_t)first;
     m->base.shape[0] = m->of_rays ? *lines : slices;
     m->base.shape[1] = m->of_rays ? slices : *lines;
@@ -208,13 +211,16 @@ static qb_status take_angles(const char *parameters, const char *text, qb__scan_
     parts->angle_count = parts->data.source->shape[0];
     qb_status status = qb__alloc(parts->angle_count, sizeof(double), &parts->angles);
     if (status != QB_OK) return status;
-    return qb__mbirct_angles(parameters, text, parts->angle_count, parts->angles, parts->angles_from, sizeof parts->angles_from);
+    return qb__mbirct_angles(parameters, text, parts->angle_count, parts->angles, parts->angles_from,
+                             sizeof parts->angles_from);
 }
 
 static void judge_slices(const mbirct *m, const char *parameters, qb__notes *notes) {
     const double *voxel = m->base.voxel;
     if (fabs(voxel[2] - voxel[0]) > 1e-6 * voxel[0])
-        qb__note(notes, "%s: slices are %g mm apart, channels %g mm: the channel spacing is used for both" QB__CODE("slice-spacing"),
+        qb__note(notes,
+                 "%s: slices are %g mm apart, channels %g mm: the channel spacing is used for both" QB__CODE(
+                     "slice-spacing"),
                  parameters, voxel[2], voxel[0]);
 }
 

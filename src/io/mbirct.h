@@ -14,7 +14,8 @@ bool qb__mbirct_is(const char *line, const char *name);
 /* Behind `Name:` at the beginning of a line; NULL where there is no such. */
 const char *qb__mbirct_find(const char *text, const char *name);
 /* Which must be there, and lie from low to high. */
-qb_status qb__mbirct_number(const char *path, const char *text, const char *name, double low, double high, double *value);
+qb_status qb__mbirct_number(const char *path, const char *text, const char *name, double low, double high,
+                            double *value);
 qb_status qb__mbirct_count(const char *path, const char *text, const char *name, size_t *value);
 /* ViewAngleList's, as ours: radians[views]; from: the list's name. */
 qb_status qb__mbirct_angles(const char *path, const char *text, size_t views, double *radians, char *from, size_t size);

@@ -20,7 +20,8 @@ bool qb__mbirct_is_scan(const char *path) {
 }
 
 /* A slice is as thick at the axis as DeltaSlice says. */
-static qb_status circle_of(const char *path, const char *text, const qb__mbirct_beam *beam, qb_geometry *g, qb__circle *circle) {
+static qb_status circle_of(const char *path, const char *text, const qb__mbirct_beam *beam, qb_geometry *g,
+                           qb__circle *circle) {
     double pixel, high;
     qb_status status;
     QB__TRY(qb__mbirct_count(path, text, "NViews", &g->views));

@@ -30,7 +30,8 @@ const char *qb__mbirct_find(const char *text, const char *name) {
     return NULL;
 }
 
-qb_status qb__mbirct_number(const char *path, const char *text, const char *name, double low, double high, double *value) {
+qb_status qb__mbirct_number(const char *path, const char *text, const char *name, double low, double high,
+                            double *value) {
     const char *at = qb__mbirct_find(text, name);
     char *end;
     if (!at) return qb__fail(QB_BAD_INPUT, "%s has no line `%s: ...`: are these parameters of sv-mbirct?", path, name);
@@ -44,7 +45,8 @@ qb_status qb__mbirct_number(const char *path, const char *text, const char *name
 qb_status qb__mbirct_count(const char *path, const char *text, const char *name, size_t *value) {
     double n = 0;
     qb_status status = qb__mbirct_number(path, text, name, 1, 1e9, &n);
-    if (status == QB_OK && n != floor(n)) return qb__fail(QB_BAD_INPUT, "%s: %s is %g, which should be a whole number", path, name, n);
+    if (status == QB_OK && n != floor(n))
+        return qb__fail(QB_BAD_INPUT, "%s: %s is %g, which should be a whole number", path, name, n);
     if (status == QB_OK) *value = (size_t)n;
     return status;
 }
@@ -62,7 +64,8 @@ static qb_status find_list(const char *path, const char *text, char *list, size_
 }
 
 /* One angle a line. Theirs are ours less a quarter turn: they measure y cos - x sin, and have a fan's source at (cos, sin). */
-qb_status qb__mbirct_angles(const char *path, const char *text, size_t views, double *radians, char *from, size_t size) {
+qb_status qb__mbirct_angles(const char *path, const char *text, size_t views, double *radians, char *from,
+                            size_t size) {
     char name[2 * QB__MBIRCT_NAME], *list = NULL;
     size_t count = 0;
     qb_status status;
@@ -78,7 +81,8 @@ qb_status qb__mbirct_angles(const char *path, const char *text, size_t views, do
     }
     next += strspn(next, " \t\r\n");
     if (count != views || *next)
-        status = qb__fail(QB_BAD_INPUT, "%s: %zu numbers, then %.20s; %s says %zu views", name, count, *next ? next : "nothing", path, views);
+        status = qb__fail(QB_BAD_INPUT, "%s: %zu numbers, then %.20s; %s says %zu views", name, count,
+                          *next ? next : "nothing", path, views);
     snprintf(from, size, "%.150s", name);
 out:
     qb__free(list);
@@ -115,7 +119,8 @@ qb_status qb__mbirct_beam_of(const char *path, const char *text, qb__mbirct_beam
     qb_status status;
     *beam = (qb__mbirct_beam){.offset = 0};
     QB__TRY(kind_of(path, text, &beam->kind));
-    if (qb__mbirct_find(text, "CenterOffset")) QB__TRY(qb__mbirct_number(path, text, "CenterOffset", -1e9, 1e9, &beam->offset));
+    if (qb__mbirct_find(text, "CenterOffset"))
+        QB__TRY(qb__mbirct_number(path, text, "CenterOffset", -1e9, 1e9, &beam->offset));
     if (beam->kind == QB__MBIRCT_PARALLEL) goto out;
     QB__TRY(qb__mbirct_number(path, text, "DistSourceDetector", 1e-9, 1e9, &beam->sdd));
     QB__TRY(qb__mbirct_number(path, text, "Magnification", 1, 1e9, &magnification));

@@ -29,7 +29,8 @@ static bool is_series(const qb_writer *writer) { return writer->set != NULL; }
 /* The pattern of the slices' names in pattern[QB__NAME_ROOM]. */
 static qb_status name_slices(const qb_writer *writer, char *pattern) {
     const size_t n = strlen(writer->path), base = is_rays(writer) ? n - strlen(of_rays) : n;
-    if (base + sizeof of_slices > QB__NAME_ROOM) return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
+    if (base + sizeof of_slices > QB__NAME_ROOM)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
     snprintf(pattern, QB__NAME_ROOM, "%.*s%s", (int)base, writer->path, is_rays(writer) ? of_slices : "");
     return QB_OK;
 }
@@ -51,9 +52,12 @@ static qb_status check_rays(const qb_writer *writer) {
         return qb__fail(QB_BAD_ARGUMENT, "%s: a scan of sv-mbirct's has line integrals, not %s", writer->path,
                         s->quantity ? s->quantity : "unknown numbers");
     if (s->beam != QB_BEAM_PARALLEL || !s->angles)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: scans of parallel beams are written for sv-mbirct; others are read only", writer->path);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: scans of parallel beams are written for sv-mbirct; others are read only",
+                        writer->path);
     if (!isfinite(s->axis))
-        return qb__fail(QB_BAD_ARGUMENT, "%s: sv-mbirct knows one column that the axis falls on, and these views have more than one", writer->path);
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s: sv-mbirct knows one column that the axis falls on, and these views have more than one",
+                        writer->path);
     return QB_OK;
 }
 
@@ -63,7 +67,8 @@ static qb_status check_stack(const qb_writer *writer) {
     if (!rays && qb__stack_is_projections(s))
         return qb__fail(QB_BAD_ARGUMENT, "%s: projections for sv-mbirct are called BASE.sinoparams", writer->path);
     if (rays && !qb__stack_is_projections(s))
-        return qb__fail(QB_BAD_ARGUMENT, "%s: a volume for sv-mbirct is called BASE_slice%%04d.2Dimgdata", writer->path);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a volume for sv-mbirct is called BASE_slice%%04d.2Dimgdata",
+                        writer->path);
     qb_status status = rays ? check_rays(writer) : QB_OK;
     if (status != QB_OK) return status;
     if (s->dtype != QB_F32)
@@ -188,8 +193,8 @@ static qb_status put_grid(const qb_writer *writer) {
     const double radius = voxel * (double)qb__larger(s->shape[1], s->shape[2]) / 2;
     char text[TEXT_ROOM];
     qb__print(text, sizeof text,
-              "Nx: %zu\nNy: %zu\nNz: %zu\nFirstSliceNumber: %zu\nDeltaxy: %.9g\nDeltaZ: %.9g\nROIRadius: %.9g\n", s->shape[2],
-              s->shape[1], s->shape[0], s->first, voxel, high, radius);
+              "Nx: %zu\nNy: %zu\nNz: %zu\nFirstSliceNumber: %zu\nDeltaxy: %.9g\nDeltaZ: %.9g\nROIRadius: %.9g\n",
+              s->shape[2], s->shape[1], s->shape[0], s->first, voxel, high, radius);
     return put_beside(writer->own, ".imgparams", text);
 }
 

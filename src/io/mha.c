@@ -40,17 +40,13 @@ typedef struct header {
     qb_beam beam;
     double slope, intercept; /* of the values: slope * stored + intercept */
     bool skip_back, skips, typed, shaped;
-    bool asked, failed; /* for its provenance; for want of memory */
+    bool asked, failed;  /* for its provenance; for want of memory */
     const char *refused; /* why it cannot be read */
 } header;
 
-static bool is_true(const char *value) {
-    return toupper((unsigned char)*value) == 'T';
-}
+static bool is_true(const char *value) { return toupper((unsigned char)*value) == 'T'; }
 
-static void set_dims(header *h, const char *value) {
-    h->dims = strtoul(value, NULL, 10);
-}
+static void set_dims(header *h, const char *value) { h->dims = strtoul(value, NULL, 10); }
 
 /* MetaImage counts x first. */
 static void set_size(header *h, const char *value) {
@@ -65,22 +61,14 @@ static void set_size(header *h, const char *value) {
     h->shaped = h->dims >= 1 && h->dims <= 3;
 }
 
-static void set_spacing(header *h, const char *value) {
-    qb__read_numbers(value, 0, 3, h->spacing, NULL);
-}
+static void set_spacing(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->spacing, NULL); }
 
 /* Where the first voxel is. */
-static void set_first(header *h, const char *value) {
-    qb__read_numbers(value, 0, 3, h->first, NULL);
-}
+static void set_first(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->first, NULL); }
 
-static void set_turn(header *h, const char *value) {
-    qb__read_numbers(value, 0, 9, h->turn, NULL);
-}
+static void set_turn(header *h, const char *value) { qb__read_numbers(value, 0, 9, h->turn, NULL); }
 
-static void set_scale(header *h, const char *value) {
-    qb__read_numbers(value, 0, 2, h->scale, NULL);
-}
+static void set_scale(header *h, const char *value) { qb__read_numbers(value, 0, 2, h->scale, NULL); }
 
 static void set_type(header *h, const char *value) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -90,9 +78,7 @@ static void set_type(header *h, const char *value) {
     }
 }
 
-static void set_order(header *h, const char *value) {
-    h->layout.swap = is_true(value);
-}
+static void set_order(header *h, const char *value) { h->layout.swap = is_true(value); }
 
 static void set_packed(header *h, const char *value) {
     if (is_true(value)) h->refused = "its data are compressed; save it without compression";
@@ -112,33 +98,21 @@ static void set_skip(header *h, const char *value) {
     h->skip = h->skip_back ? 0 : strtoull(value, NULL, 10);
 }
 
-static void set_slope(header *h, const char *value) {
-    qb__read_numbers(value, 0, 1, &h->slope, NULL);
-}
+static void set_slope(header *h, const char *value) { qb__read_numbers(value, 0, 1, &h->slope, NULL); }
 
-static void set_intercept(header *h, const char *value) {
-    qb__read_numbers(value, 0, 1, &h->intercept, NULL);
-}
+static void set_intercept(header *h, const char *value) { qb__read_numbers(value, 0, 1, &h->intercept, NULL); }
 
-static void set_quantity(header *h, const char *value) {
-    snprintf(h->quantity, sizeof h->quantity, "%.23s", value);
-}
+static void set_quantity(header *h, const char *value) { snprintf(h->quantity, sizeof h->quantity, "%.23s", value); }
 
-static void set_beam(header *h, const char *value) {
-    h->beam = qb__beam_named(value);
-}
+static void set_beam(header *h, const char *value) { h->beam = qb__beam_named(value); }
 
-static void set_units(header *h, const char *value) {
-    snprintf(h->units, sizeof h->units, "%.23s", value);
-}
+static void set_units(header *h, const char *value) { snprintf(h->units, sizeof h->units, "%.23s", value); }
 
 static void set_provenance(header *h, const char *value) {
     if (h->asked && !h->provenance) h->failed = qb__json_parse(value, &h->provenance) == QB_NO_MEMORY;
 }
 
-static void set_file(header *h, const char *value) {
-    snprintf(h->file, sizeof h->file, "%.511s", value);
-}
+static void set_file(header *h, const char *value) { snprintf(h->file, sizeof h->file, "%.511s", value); }
 
 static const struct {
     const char *key;
@@ -198,13 +172,10 @@ static qb_status parse(header *h, char *text, size_t bytes) {
         set_key(h, line);
     }
     h->layout.offset = at;
-    if (!*h->file)
-        return qb__fail(QB_BAD_INPUT, "%s: no ElementDataFile in its first %zu bytes", h->path,
-                        bytes);
+    if (!*h->file) return qb__fail(QB_BAD_INPUT, "%s: no ElementDataFile in its first %zu bytes", h->path, bytes);
     if (h->refused) return qb__fail(QB_UNSUPPORTED, "%s: %s", h->path, h->refused);
     if (!h->shaped)
-        return qb__fail(QB_BAD_INPUT, "%s: NDims %zu and DimSize do not give up to three numbers",
-                        h->path, h->dims);
+        return qb__fail(QB_BAD_INPUT, "%s: NDims %zu and DimSize do not give up to three numbers", h->path, h->dims);
     if (!h->typed) return qb__fail(QB_UNSUPPORTED, "%s: its ElementType is none of ours", h->path);
     return QB_OK;
 }
@@ -234,8 +205,8 @@ static qb_status data_offset(header *h, const char *file, bool local) {
     size_t bytes;
     const size_t *n = h->layout.shape;
     if (status != QB_OK) return status;
-    if (!qb__mul(n[0], n[1], n[2], &bytes) ||
-        !qb__mul(bytes, qb_dtype_size(h->layout.dtype), 1, &bytes) || bytes > have)
+    if (!qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, qb_dtype_size(h->layout.dtype), 1, &bytes) ||
+        bytes > have)
         return qb__fail(QB_BAD_INPUT, "%s is shorter than its DimSize", file);
     h->layout.offset = have - bytes;
     return QB_OK;
@@ -247,11 +218,9 @@ static void place(const header *h, qb__source *source) {
     for (int i = 0; i < 3; i++) {
         double d = isfinite(h->spacing[i]) && h->spacing[i] > 0 ? h->spacing[i] : 0;
         source->voxel[i] = d;
-        if (isfinite(h->first[i]))
-            source->offset[i] = h->first[i] + 0.5 * ((double)n[2 - i] - 1) * (d > 0 ? d : 1);
+        if (isfinite(h->first[i])) source->offset[i] = h->first[i] + 0.5 * ((double)n[2 - i] - 1) * (d > 0 ? d : 1);
     }
-    for (size_t k = 0; k < 9; k++)
-        source->turned = source->turned || !(fabs(h->turn[k] - (k % 4 == 0)) < 1e-6);
+    for (size_t k = 0; k < 9; k++) source->turned = source->turned || !(fabs(h->turn[k] - (k % 4 == 0)) < 1e-6);
 }
 
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
@@ -306,13 +275,11 @@ static void print_rare(const qb_stack *s, char *text, size_t size) {
     *text = 0;
     if (!qb_dtype_is_float(s->dtype) && s->scale_high > s->scale_low)
         n = qb__print(text, size, "QuickbeamScale = %.9g %.9g\n", s->scale_low, s->scale_high);
-    if (n >= 0 && s->beam)
-        qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
+    if (n >= 0 && s->beam) qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
 }
 
 /* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. */
-static size_t print_header(const qb_writer *writer, const char *provenance, char *text,
-                           size_t size) {
+static size_t print_header(const qb_writer *writer, const char *provenance, char *text, size_t size) {
     const qb_stack *s = &writer->stack;
     double d[3], first[3];
     char rare[160];
@@ -321,16 +288,14 @@ static size_t print_header(const qb_writer *writer, const char *provenance, char
         first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1.0) * d[i];
     }
     print_rare(s, rare, sizeof rare);
-    int n = qb__print(
-        text, size,
-        "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
-        "CompressedData = False\nTransformMatrix = 1 0 0 0 1 0 0 0 1\n"
-        "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
-        "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
-        "QuickbeamQuantity = %s\nQuickbeamUnits = %s\n%sQuickbeamProvenance = %s",
-        first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2], s->shape[1], s->shape[0],
-        type_name(s->dtype), s->quantity, s->voxel[0] > 0.0 ? s->units : "1/pixel", rare,
-        provenance);
+    int n = qb__print(text, size,
+                      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
+                      "CompressedData = False\nTransformMatrix = 1 0 0 0 1 0 0 0 1\n"
+                      "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
+                      "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
+                      "QuickbeamQuantity = %s\nQuickbeamUnits = %s\n%sQuickbeamProvenance = %s",
+                      first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2], s->shape[1], s->shape[0],
+                      type_name(s->dtype), s->quantity, s->voxel[0] > 0.0 ? s->units : "1/pixel", rare, provenance);
     return n < 0 ? size : (size_t)n;
 }
 
@@ -358,8 +323,7 @@ static qb_status begin_mha(qb_writer *writer) {
                         writer->path, qb_dtype_name(writer->stack.dtype));
     size_t n = strlen(writer->path);
     if (strcasecmp(writer->path + n - 4, ".mhd") == 0)
-        return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file",
-                        writer->path);
+        return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file", writer->path);
     writer->data_offset = HEADER_ROOM;
     return writer->taken_up ? QB_OK : put_header(writer, "");
 }
@@ -370,8 +334,7 @@ static qb_status finish_mha(qb_writer *writer, const char *provenance) {
     for (char *c = line; *c; c++)
         if (*c == '\n' || *c == '\r') *c = ' ';
     qb_status status = put_header(writer, line);
-    if (status == QB_OK && strlen(line) > HEADER_ROOM / 2)
-        status = qb__write_sidecar(writer, provenance);
+    if (status == QB_OK && strlen(line) > HEADER_ROOM / 2) status = qb__write_sidecar(writer, provenance);
     qb__free(line);
     return status;
 }

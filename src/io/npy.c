@@ -45,8 +45,10 @@ static qb_status parse_descr(const char *path, const char *descr, qb__plain *lay
             return QB_OK;
         }
     }
-    return qb__fail(QB_UNSUPPORTED, "%s: its type %.*s is none of u1 i1 u2 i2 u4 i4 f2 f4 f8: save it so, in Python data.astype('float32')", path,
-                    descr ? (int)strcspn(descr, ",}\n") : 1, descr ? descr : "?");
+    return qb__fail(
+        QB_UNSUPPORTED,
+        "%s: its type %.*s is none of u1 i1 u2 i2 u4 i4 f2 f4 f8: save it so, in Python data.astype('float32')", path,
+        descr ? (int)strcspn(descr, ",}\n") : 1, descr ? descr : "?");
 }
 
 /* (n0, n1, n2) or fewer; 1-D arrays are one row. */
@@ -86,14 +88,12 @@ static qb_status read_header(const char *path, int fd, qb__plain *layout) {
     char *header = NULL;
     qb_status status = qb__pread_all(fd, path, head, sizeof head, 0);
     if (status != QB_OK) return status;
-    if (memcmp(head, "\x93NUMPY", 6) != 0)
-        return qb__fail(QB_BAD_INPUT, "%s does not begin like an NPY file", path);
+    if (memcmp(head, "\x93NUMPY", 6) != 0) return qb__fail(QB_BAD_INPUT, "%s does not begin like an NPY file", path);
     bool old = head[6] == 1;
     size_t length = head[8] | (size_t)head[9] << 8, start = old ? 10 : 12;
     if (!old) length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (head[6] < 1 || head[6] > 3 || length > HEADER_MOST)
-        return qb__fail(QB_BAD_INPUT, "%s: NPY version %u with a header of %zu bytes", path,
-                        head[6], length);
+        return qb__fail(QB_BAD_INPUT, "%s: NPY version %u with a header of %zu bytes", path, head[6], length);
     status = qb__alloc(length + 1, 1, &header);
     if (status == QB_OK) status = qb__pread_all(fd, path, header, length, start);
     if (status == QB_OK) status = parse_header(path, header, layout);
@@ -124,10 +124,9 @@ static qb_status begin_npy(qb_writer *writer) {
     const qb_stack *stack = &writer->stack;
     for (size_t i = sizeof types / sizeof types[0]; i-- > 0;)
         if (types[i].dtype == stack->dtype) descr = types[i].descr;
-    int n = snprintf(text + 10, sizeof text - 10,
-                     "{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu, %zu, %zu), }",
-                     qb_dtype_size(stack->dtype) > 1 ? '<' : '|', descr, stack->shape[0],
-                     stack->shape[1], stack->shape[2]);
+    int n =
+        snprintf(text + 10, sizeof text - 10, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu, %zu, %zu), }",
+                 qb_dtype_size(stack->dtype) > 1 ? '<' : '|', descr, stack->shape[0], stack->shape[1], stack->shape[2]);
     size_t total = (10 + (size_t)n + 1 + 63) / 64 * 64;
     memcpy(text, "\x93NUMPY\x01\x00", 8);
     text[8] = (char)((total - 10) & 255);

@@ -14,9 +14,7 @@ static bool is_series(const qb__output *output) {
     return output->images && (qb__is_folder(output->path) || qb__has_number(output->path));
 }
 
-static const char *word_of(const qb__output *output) {
-    return output->projections ? "view_" : "slice_";
-}
+static const char *word_of(const qb__output *output) { return output->projections ? "view_" : "slice_"; }
 
 static qb_status beside(const char *path, char name[NAME_ROOM]) {
     if ((size_t)snprintf(name, NAME_ROOM, "%s.json", path) < NAME_ROOM) return QB_OK;
@@ -24,16 +22,14 @@ static qb_status beside(const char *path, char name[NAME_ROOM]) {
 }
 
 static qb_status two_things(const char *path, const char *other) {
-    return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, that and %s: give another name",
-                    path, other);
+    return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, that and %s: give another name", path, other);
 }
 
 /* Whether writing `output` would take the place of the file at `path`. */
 static qb_status takes(const qb__output *output, const char *path, bool *taken) {
     char name[NAME_ROOM];
     if (is_series(output))
-        return qb__series_holds(output->path, word_of(output), output->first, output->images, path,
-                                taken);
+        return qb__series_holds(output->path, word_of(output), output->first, output->images, path, taken);
     qb_status status = qb__same_place(output->path, path, taken);
     if (status != QB_OK || *taken || !output->images) return status;
     status = beside(output->path, name);
@@ -48,8 +44,7 @@ static qb_status takes(const qb__output *output, const char *path, bool *taken) 
 static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs) {
     char name[NAME_ROOM];
     if (is_series(output))
-        return qb__series_spare(output->path, word_of(output), output->first, output->images,
-                                inputs);
+        return qb__series_spare(output->path, word_of(output), output->first, output->images, inputs);
     qb_status status = qb__target_check(output->path);
     if (status == QB_OK) status = qb__inputs_spare(inputs, output->path);
     if (status != QB_OK || !output->images) return status;
@@ -67,8 +62,7 @@ static qb_status spare_one(const qb__output *output, const char *path, const cha
     bool taken;
     qb_status status = takes(output, path, &taken);
     if (status != QB_OK || !taken) return status;
-    return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite %s, %s: give another name",
-                    output->path, path, what);
+    return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite %s, %s: give another name", output->path, path, what);
 }
 
 static qb_status spare_callers(const qb__output *output, const qb_env *env) {
@@ -91,16 +85,14 @@ static qb_status check_callers(const qb__inputs *inputs, const qb_env *env) {
 static qb_status check_pair(const qb__output *a, const qb__output *b) {
     bool taken = false;
     qb_status status = QB_OK;
-    if (is_series(a) && is_series(b))
-        status = qb__series_meet(a->path, word_of(a), b->path, word_of(b), &taken);
+    if (is_series(a) && is_series(b)) status = qb__series_meet(a->path, word_of(a), b->path, word_of(b), &taken);
     if (!is_series(b)) status = takes(a, b->path, &taken);
     if (status == QB_OK && !taken && !is_series(a)) status = takes(b, a->path, &taken);
     if (status != QB_OK) return status;
     return taken ? two_things(a->path, b->path) : QB_OK;
 }
 
-qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs,
-                            const qb_env *env) {
+qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs, const qb_env *env) {
     qb_status status;
     for (size_t i = 0; i < count; i++) {
         const qb__output *output = &outputs[i];

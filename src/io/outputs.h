@@ -7,8 +7,8 @@
 
 /* One thing that a run is going to write. */
 typedef struct qb__output {
-    const char *path; /* as given; NULL = nothing */
-    size_t images, first;    /* of a scan or a volume, as in qb_stack; images 0 = a plain file */
+    const char *path;     /* as given; NULL = nothing */
+    size_t images, first; /* of a scan or a volume, as in qb_stack; images 0 = a plain file */
     bool projections;
     size_t parts; /* as in qb_stack */
 } qb__output;
@@ -19,7 +19,6 @@ typedef struct qb__output {
  *   that env's caller reads (env->reads) or writes itself (env->writes), or of another output;
  * - a file that the caller is going to write is an input;
  * - something else than a regular file is where a file is to be. */
-qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs,
-                            const qb_env *env);
+qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs, const qb_env *env);
 
 #endif

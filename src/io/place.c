@@ -28,9 +28,7 @@ bool qb__is_folder(const char *path) {
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-bool qb__is_pattern(const char *path) {
-    return strpbrk(path, "*?[%") != NULL && access(path, F_OK) != 0;
-}
+bool qb__is_pattern(const char *path) { return strpbrk(path, "*?[%") != NULL && access(path, F_OK) != 0; }
 
 char *qb__folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -71,22 +69,19 @@ static int statvfs_above(const char *folder, struct statvfs *disk) {
 
 qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes) {
     struct statvfs disk;
-    if (statvfs_above(folder, &disk) != 0)
-        return qb__fail_errno(errno, "opening the folder", folder);
+    if (statvfs_above(folder, &disk) != 0) return qb__fail_errno(errno, "opening the folder", folder);
     uint64_t have = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (have >= bytes) return QB_OK;
-    return qb__fail(QB_NO_SPACE, "%s needs %.1f MB, %s has %.1f MB free", path, (double)bytes / 1e6,
-                    folder, (double)have / 1e6);
+    return qb__fail(QB_NO_SPACE, "%s needs %.1f MB, %s has %.1f MB free", path, (double)bytes / 1e6, folder,
+                    (double)have / 1e6);
 }
 
 qb_status qb__fail_writing(int error, const char *path) {
-    if (error == EFBIG)
-        return qb__fail(QB_NO_SPACE, "writing %s: files here may not be that large", path);
+    if (error == EFBIG) return qb__fail(QB_NO_SPACE, "writing %s: files here may not be that large", path);
     return qb__fail_errno(error, "writing", path);
 }
 
-qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t bytes,
-                         uint64_t offset) {
+qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t bytes, uint64_t offset) {
     const char *from = data;
     for (size_t done = 0; done < bytes;) {
         size_t left = bytes - done, most = (size_t)1 << 30;

@@ -26,8 +26,7 @@ qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint6
         if (got < 0) return qb__fail_errno(errno, "reading", path);
         if (got == 0)
             return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu; %llu were to be there", path,
-                            (unsigned long long)(offset + done),
-                            (unsigned long long)(offset + bytes));
+                            (unsigned long long)(offset + done), (unsigned long long)(offset + bytes));
         done += (size_t)got;
     }
     return QB_OK;
@@ -97,8 +96,8 @@ static qb_status read_piece(void *context, size_t piece, size_t worker) {
     const size_t first = piece * s->piece, end = qb__smaller(first + s->piece, s->bytes);
     for (size_t at = first, n; at < end; at += n) {
         const size_t i = at / s->part, inside = at % s->part;
-        uint64_t from = s->plain->offset + (s->region->first + i * s->region->step) * image +
-                        s->region->row0 * row + inside;
+        uint64_t from =
+            s->plain->offset + (s->region->first + i * s->region->step) * image + s->region->row0 * row + inside;
         n = qb__smaller(s->part - inside, end - at);
         qb_status status = qb__pread_all(s->plain->fd, source->path, s->out + at, n, from);
         if (status != QB_OK) return status;
@@ -137,8 +136,8 @@ static qb_status read_fortran(qb__source *source, const qb__region *region, void
         for (size_t i = 0; i < region->count; i++) {
             const size_t image = region->first + i * region->step;
             for (size_t row = 0; row < rows; row++)
-                memcpy((char *)out + ((i * rows + row) * columns + column) * size, values + (row * images + image) * size,
-                       size);
+                memcpy((char *)out + ((i * rows + row) * columns + column) * size,
+                       values + (row * images + image) * size, size);
         }
     }
     qb__free(values);
@@ -158,21 +157,18 @@ static qb_status check_size(const char *path, const qb__plain *layout) {
     if (status != QB_OK) return status;
     size_t count, bytes = 0;
     if (!n[0] || !n[1] || !n[2])
-        return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is empty", path, n[0], n[1],
-                        n[2]);
-    if (qb__mul(n[0], n[1], n[2], &count) &&
-        qb__mul(count, qb_dtype_size(layout->dtype), 1, &bytes) && layout->offset <= have &&
-        bytes <= have - layout->offset) {
+        return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is empty", path, n[0], n[1], n[2]);
+    if (qb__mul(n[0], n[1], n[2], &count) && qb__mul(count, qb_dtype_size(layout->dtype), 1, &bytes) &&
+        layout->offset <= have && bytes <= have - layout->offset) {
         const uint64_t more = have - layout->offset - bytes;
         if (!layout->longer || !more || (layout->trailer && more < bytes / n[0])) return QB_OK;
-        return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %llu more than %zu x %zu x %zu %s from byte %llu on take: %s", path,
-                        (unsigned long long)have, (unsigned long long)more, n[0], n[1], n[2], qb_dtype_name(layout->dtype),
-                        (unsigned long long)layout->offset, layout->longer);
+        return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %llu more than %zu x %zu x %zu %s from byte %llu on take: %s",
+                        path, (unsigned long long)have, (unsigned long long)more, n[0], n[1], n[2],
+                        qb_dtype_name(layout->dtype), (unsigned long long)layout->offset, layout->longer);
     }
-    return qb__fail(QB_BAD_INPUT,
-                    "%s: %zu x %zu x %zu %s from byte %llu on do not fit in its %llu bytes", path,
-                    n[0], n[1], n[2], qb_dtype_name(layout->dtype),
-                    (unsigned long long)layout->offset, (unsigned long long)have);
+    return qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu %s from byte %llu on do not fit in its %llu bytes", path, n[0],
+                    n[1], n[2], qb_dtype_name(layout->dtype), (unsigned long long)layout->offset,
+                    (unsigned long long)have);
 }
 
 qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **out) {

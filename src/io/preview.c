@@ -49,17 +49,14 @@ static void reduce(const float *image, size_t nx, size_t ny, size_t factor, floa
     }
 }
 
-static qb_status write_png(const char *fresh, const char *path, const unsigned char *grey,
-                           size_t nx, size_t ny) {
-    png_image png = {.version = PNG_IMAGE_VERSION,
-                     .width = (png_uint_32)nx,
-                     .height = (png_uint_32)ny,
-                     .format = PNG_FORMAT_GRAY};
+static qb_status write_png(const char *fresh, const char *path, const unsigned char *grey, size_t nx, size_t ny) {
+    png_image png = {
+        .version = PNG_IMAGE_VERSION, .width = (png_uint_32)nx, .height = (png_uint_32)ny, .format = PNG_FORMAT_GRAY};
     FILE *file = fopen(fresh, "we");
     if (!file) return qb__fail_errno(errno, "creating", path);
     errno = 0;
-    bool good = png_image_write_to_stdio(&png, file, 0, grey, 0, NULL) != 0 && fflush(file) == 0 &&
-                fsync(fileno(file)) == 0;
+    bool good =
+        png_image_write_to_stdio(&png, file, 0, grey, 0, NULL) != 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
     int error = errno;
     if (fclose(file) != 0 && good) {
         good = false;
@@ -69,8 +66,7 @@ static qb_status write_png(const char *fresh, const char *path, const unsigned c
 }
 
 /* A picture of its own is a set of one. */
-static qb_status publish_png(qb__publication *set, const char *path, const unsigned char *grey,
-                             size_t nx, size_t ny) {
+static qb_status publish_png(qb__publication *set, const char *path, const unsigned char *grey, size_t nx, size_t ny) {
     const char *fresh;
     qb__publication *own = NULL;
     qb_status status = set ? QB_OK : qb__publication_create(NULL, &own);
@@ -98,8 +94,8 @@ qb_status qb__preview_check(const char *path) {
     return status;
 }
 
-qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx,
-                            size_t ny, double low, double high) {
+qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx, size_t ny,
+                            double low, double high) {
     size_t side = nx > ny ? nx : ny, factor = (side + SIDE_MOST - 1) / SIDE_MOST;
     size_t columns = factor ? nx / factor : 0, rows = factor ? ny / factor : 0;
     size_t bytes;
@@ -121,19 +117,17 @@ out:
 }
 #else
 qb_status qb__preview_check(const char *path) {
-    return qb__fail(QB_UNSUPPORTED,
-                    "%s: this build cannot write PNG; install libpng-dev and build again", path);
+    return qb__fail(QB_UNSUPPORTED, "%s: this build cannot write PNG; install libpng-dev and build again", path);
 }
 
-qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx,
-                            size_t ny, double low, double high) {
+qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx, size_t ny,
+                            double low, double high) {
     (void)set, (void)image, (void)nx, (void)ny, (void)low, (void)high;
     return qb__preview_check(path);
 }
 #endif
 
-qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
-                           double high) {
+qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low, double high) {
     QB__NEED(path);
     QB__NEED(image);
     return qb__preview_write(NULL, path, image, nx, ny, low, high);

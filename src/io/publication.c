@@ -24,7 +24,7 @@ struct qb__publication {
     bool take_up, taken; /* the first is to be, is one of a run that is over */
     qb_status (*look)(void *self, const char *folder);
     void *self;
-    bool published;      /* nothing of it is left to go on with */
+    bool published; /* nothing of it is left to go on with */
     size_t count;
     qb__member member[QB__SET_MOST];
 };
@@ -68,9 +68,11 @@ static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind, 
 }
 
 /* What is half exchanged is settled before, as it is whole, and what belonged to it goes while nobody holds it. */
-static qb_status take_up(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label, qb__hidden *hidden) {
+static qb_status take_up(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label,
+                         qb__hidden *hidden) {
     char *folder = kind == QB__HIDDEN_MEMBERS ? qb__strdup(target) : qb__folder_of(target), *prefix = NULL;
-    qb_status status = folder ? qb__hidden_prefix(kind, target, label, &prefix) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    qb_status status = folder ? qb__hidden_prefix(kind, target, label, &prefix)
+                              : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
     if (status == QB_OK) qb__recover_for(folder, prefix, true, false, p->env);
     qb__free(prefix);
     qb__free(folder);
@@ -91,9 +93,9 @@ const qb_env *qb__publication_env(const qb__publication *p) { return p ? p->env 
 bool qb__publication_takes_up(const qb__publication *p) { return p && p->take_up; }
 bool qb__publication_taken_up(const qb__publication *p) { return p && p->taken; }
 
-static qb_status add(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label, const char **fresh) {
-    if (p->count == QB__SET_MOST)
-        return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__SET_MOST);
+static qb_status add(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label,
+                     const char **fresh) {
+    if (p->count == QB__SET_MOST) return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__SET_MOST);
     qb__hidden *hidden = &p->member[p->count].hidden;
     const bool first = p->take_up && p->count == 0;
     *hidden = (qb__hidden){.lock = -1};
@@ -130,11 +132,9 @@ qb_status qb__publication_folder(qb__publication *p, const char *folder, const c
     struct stat about;
     qb_status status = QB_OK;
     bool there = stat(name, &about) == 0;
-    if (there && !S_ISDIR(about.st_mode))
-        status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
+    if (there && !S_ISDIR(about.st_mode)) status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
     if (status == QB_OK) status = qb__target_of(name, &target);
-    if (status == QB_OK)
-        status = add(p, there ? QB__HIDDEN_MEMBERS : QB__HIDDEN_FOLDER, target, label, fresh);
+    if (status == QB_OK) status = add(p, there ? QB__HIDDEN_MEMBERS : QB__HIDDEN_FOLDER, target, label, fresh);
     qb__free(target);
     qb__free(name);
     return status;
@@ -208,8 +208,7 @@ static qb_status exchange(qb__publication *p) {
 
 static qb_status publish_set(qb__publication *p) {
     qb_status status = QB_OK;
-    for (size_t i = 0; status == QB_OK && i < p->count; i++)
-        status = qb__member_list(&p->member[i]);
+    for (size_t i = 0; status == QB_OK && i < p->count; i++) status = qb__member_list(&p->member[i]);
     if (status == QB_OK) status = qb__set_write(p->member, p->count);
     if (status == QB_OK) status = flush_hidden(p);
     if (status != QB_OK) return status;
@@ -224,8 +223,7 @@ static qb_status publish_set(qb__publication *p) {
 static qb_status publish_one(const qb__member *member) {
     const qb__hidden *hidden = &member->hidden;
     const bool kept = link(hidden->target, hidden->old) == 0, none = !kept && errno == ENOENT;
-    if (rename(hidden->fresh, hidden->target) != 0)
-        return qb__fail_errno(errno, "giving its name to", hidden->target);
+    if (rename(hidden->fresh, hidden->target) != 0) return qb__fail_errno(errno, "giving its name to", hidden->target);
     qb_status status = qb__member_flush(member);
     if (status != QB_OK && none) rename(hidden->target, hidden->fresh);
     if (status != QB_OK && kept) rename(hidden->old, hidden->target);
@@ -254,8 +252,7 @@ static qb_status publish(qb__publication *p) {
 qb_status qb__publication_commit(qb__publication *p) {
     qb_status status = add_beside(p);
     for (size_t i = 0; status == QB_OK && i < p->count; i++)
-        if (p->member[i].hidden.kind != QB__HIDDEN_FILE)
-            status = flush_folder(&p->member[i].hidden);
+        if (p->member[i].hidden.kind != QB__HIDDEN_FILE) status = flush_folder(&p->member[i].hidden);
     bool begun = status == QB_OK && p->count && (status = qb__aside_publish()) == QB_OK;
     if (begun) status = publish(p);
     p->published = begun && status == QB_OK;

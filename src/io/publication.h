@@ -32,7 +32,8 @@ qb_status qb__publication_folder(qb__publication *publication, const char *folde
 /* The first file or folder that is asked for next is, where a run that is over left it with something done (hidden.h),
  * that one: *fresh is there then. Whether it is what is wanted `look` says, given the hidden folder, before anything in it
  * is touched; nothing is where that fails. */
-void qb__publication_take_up(qb__publication *publication, qb_status (*look)(void *self, const char *folder), void *self);
+void qb__publication_take_up(qb__publication *publication, qb_status (*look)(void *self, const char *folder),
+                             void *self);
 bool qb__publication_takes_up(const qb__publication *publication); /* that was said; NULL-safe */
 bool qb__publication_taken_up(const qb__publication *publication); /* and there was one; NULL-safe */
 /* Give all their names; what was written to files is on the disk already (fsync), folders are

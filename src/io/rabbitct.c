@@ -17,17 +17,11 @@ enum { HEADER = 20, VERSION = 4, MATRIX = 12 * 8, MOST = 1 << 16 };
 
 static const size_t sizes[] = {128, 256, 512, 1024};
 
-static uint64_t view_bytes(const qb__rabbitct *set) {
-    return MATRIX + 4 * (uint64_t)set->columns * set->rows;
-}
+static uint64_t view_bytes(const qb__rabbitct *set) { return MATRIX + 4 * (uint64_t)set->columns * set->rows; }
 
-static uint64_t header_bytes(const qb__rabbitct *set) {
-    return HEADER + (set->original ? VERSION : 0);
-}
+static uint64_t header_bytes(const qb__rabbitct *set) { return HEADER + (set->original ? VERSION : 0); }
 
-static uint64_t reference_bytes(size_t size) {
-    return 2 * (uint64_t)size * size * size;
-}
+static uint64_t reference_bytes(size_t size) { return 2 * (uint64_t)size * size * size; }
 
 static void set_header(qb__rabbitct *set, const unsigned char *at) {
     uint32_t n[3];
@@ -44,15 +38,12 @@ static qb_status check_header(const qb__rabbitct *set) {
     } counts[] = {{"columns", set->columns}, {"rows", set->rows}, {"views", set->views}};
     for (size_t i = 0; i < 3; i++)
         if (counts[i].value == 0 || counts[i].value > MOST)
-            return qb__fail(
-                QB_BAD_INPUT,
-                "%s: the header says %zu %s, which should be 1 to %d: no RabbitCT data set",
-                set->path, counts[i].value, counts[i].what, MOST);
+            return qb__fail(QB_BAD_INPUT, "%s: the header says %zu %s, which should be 1 to %d: no RabbitCT data set",
+                            set->path, counts[i].value, counts[i].what, MOST);
     const double slope = (double)set->hu[0], intercept = (double)set->hu[1];
     if (isfinite(slope) && isfinite(intercept) && slope > 0) return QB_OK;
-    return qb__fail(QB_BAD_INPUT,
-                    "%s: the header's HU scale is %g f + %g; the factor should be positive",
-                    set->path, slope, intercept);
+    return qb__fail(QB_BAD_INPUT, "%s: the header's HU scale is %g f + %g; the factor should be positive", set->path,
+                    slope, intercept);
 }
 
 /* The newer layout ends with its last view; the original one may go on with whole references, the
@@ -70,21 +61,17 @@ static bool fits(qb__rabbitct *set, uint64_t file) {
 static qb_status misfit(const qb__rabbitct *set, uint64_t file) {
     const uint64_t views = header_bytes(set) + set->views * view_bytes(set);
     if (!set->original && file == HEADER + MATRIX * (uint64_t)set->views)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s holds %zu matrices and no images: give the file of the projections",
+        return qb__fail(QB_BAD_INPUT, "%s holds %zu matrices and no images: give the file of the projections",
                         set->path, set->views);
     if (file < views)
         return qb__fail(QB_BAD_INPUT,
                         "%s is cut short in view %llu: %zu views of %zu x %zu pixels are %llu "
                         "bytes, there are %llu",
-                        set->path,
-                        (unsigned long long)((file - header_bytes(set)) / view_bytes(set)),
-                        set->views, set->columns, set->rows, (unsigned long long)views,
-                        (unsigned long long)file);
+                        set->path, (unsigned long long)((file - header_bytes(set)) / view_bytes(set)), set->views,
+                        set->columns, set->rows, (unsigned long long)views, (unsigned long long)file);
     return qb__fail(QB_BAD_INPUT, "%s: %llu bytes follow the last of %zu views%s", set->path,
                     (unsigned long long)(file - views), set->views,
-                    set->original ? ", which are no whole references of 128^3, 256^3, ... voxels"
-                                  : "");
+                    set->original ? ", which are no whole references of 128^3, 256^3, ... voxels" : "");
 }
 
 static qb_status recognise(qb__rabbitct *set, uint64_t file) {
@@ -93,9 +80,8 @@ static qb_status recognise(qb__rabbitct *set, uint64_t file) {
     qb_status status = qb__pread_all(set->fd, set->path, head, bytes, 0);
     if (status != QB_OK) return status;
     if (bytes < sizeof head)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s: %zu bytes are no RabbitCT data set, whose header alone has %zu",
-                        set->path, bytes, sizeof head);
+        return qb__fail(QB_BAD_INPUT, "%s: %zu bytes are no RabbitCT data set, whose header alone has %zu", set->path,
+                        bytes, sizeof head);
     set->original = false;
     set_header(set, head);
     status = check_header(set);
@@ -132,21 +118,18 @@ void qb__rabbitct_close(qb__rabbitct *set) {
 }
 
 qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[12], float *image) {
-    if (view >= set->views)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: view %zu of %zu", set->path, view, set->views);
+    if (view >= set->views) return qb__fail(QB_BAD_ARGUMENT, "%s: view %zu of %zu", set->path, view, set->views);
     const uint64_t at = header_bytes(set) + view * view_bytes(set);
     qb_status status = qb__pread_all(set->fd, set->path, matrix, MATRIX, at);
     for (int i = 0; i < 12 && status == QB_OK; i++)
         if (!isfinite(matrix[i]))
-            status = qb__fail(QB_BAD_INPUT, "%s: the matrix of view %zu has a number that is none",
-                              set->path, view);
+            status = qb__fail(QB_BAD_INPUT, "%s: the matrix of view %zu has a number that is none", set->path, view);
     if (status == QB_OK && image)
-        status = qb__pread_all(set->fd, set->path, image, set->columns * set->rows * sizeof *image,
-                               at + MATRIX);
+        status = qb__pread_all(set->fd, set->path, image, set->columns * set->rows * sizeof *image, at + MATRIX);
     for (size_t i = 0; status == QB_OK && image && i < set->columns * set->rows; i++)
         if (!isfinite(image[i]))
-            status = qb__fail(QB_BAD_INPUT, "%s: view %zu, row %zu, column %zu is not a finite number",
-                              set->path, view, i / set->columns, i % set->columns);
+            status = qb__fail(QB_BAD_INPUT, "%s: view %zu, row %zu, column %zu is not a finite number", set->path, view,
+                              i / set->columns, i % set->columns);
     return status;
 }
 
@@ -155,9 +138,8 @@ qb_status qb__rabbitct_volume(const char *path, size_t size, uint16_t *out) {
     qb_status status = qb__file_size(path, &file);
     if (status != QB_OK) return status;
     if (file != reference_bytes(size))
-        return qb__fail(QB_BAD_INPUT, "%s has %llu bytes; a reference of %zu^3 voxels has %llu",
-                        path, (unsigned long long)file, size,
-                        (unsigned long long)reference_bytes(size));
+        return qb__fail(QB_BAD_INPUT, "%s has %llu bytes; a reference of %zu^3 voxels has %llu", path,
+                        (unsigned long long)file, size, (unsigned long long)reference_bytes(size));
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
     status = qb__pread_all(fd, path, out, (size_t)file, 0);
@@ -180,8 +162,7 @@ static qb_status reference_beside(const qb__rabbitct *set, size_t size, uint16_t
 qb_status qb__rabbitct_reference(const qb__rabbitct *set, size_t size, uint16_t *out) {
     uint64_t at = header_bytes(set) + set->views * view_bytes(set);
     for (size_t i = 0; i < 4 && sizes[i] <= set->reference; i++) {
-        if (sizes[i] == size)
-            return qb__pread_all(set->fd, set->path, out, (size_t)reference_bytes(size), at);
+        if (sizes[i] == size) return qb__pread_all(set->fd, set->path, out, (size_t)reference_bytes(size), at);
         at += reference_bytes(sizes[i]);
     }
     return reference_beside(set, size, out);

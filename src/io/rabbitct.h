@@ -54,13 +54,10 @@ typedef struct qb__rabbitct_writer qb__rabbitct_writer;
 qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set, const qb_env *env,
                                      qb__rabbitct_writer **writer);
 /* One view after the other. */
-qb_status qb__rabbitct_writer_view(qb__rabbitct_writer *writer, const double matrix[12],
-                                   const float *image);
+qb_status qb__rabbitct_writer_view(qb__rabbitct_writer *writer, const double matrix[12], const float *image);
 /* After the last view: smaller references first; `values` are the next `count` of size^3. */
-qb_status qb__rabbitct_writer_reference(qb__rabbitct_writer *writer, size_t size,
-                                        const uint16_t *values, size_t count);
-qb_status
-qb__rabbitct_writer_commit(qb__rabbitct_writer *writer);     /* destroys it, also on failure */
-void qb__rabbitct_writer_abort(qb__rabbitct_writer *writer); /* leaves nothing; NULL-safe */
+qb_status qb__rabbitct_writer_reference(qb__rabbitct_writer *writer, size_t size, const uint16_t *values, size_t count);
+qb_status qb__rabbitct_writer_commit(qb__rabbitct_writer *writer); /* destroys it, also on failure */
+void qb__rabbitct_writer_abort(qb__rabbitct_writer *writer);       /* leaves nothing; NULL-safe */
 
 #endif

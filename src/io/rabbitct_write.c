@@ -18,7 +18,7 @@ typedef struct output {
 } output;
 
 struct qb__rabbitct_writer {
-    qb__rabbitct set; /* no more than columns, rows, views, hu and layout */
+    qb__rabbitct set;             /* no more than columns, rows, views, hu and layout */
     qb__publication *publication; /* all of them together, or the one */
     const char *fresh;
     size_t references, open_size; /* how many; the one being written */
@@ -39,15 +39,14 @@ static qb_status put(const output *o, const void *data, size_t bytes) {
 
 static qb_status put_header(const qb__rabbitct_writer *w, const output *o) {
     const uint32_t version = 2;
-    const uint32_t head[3] = {(uint32_t)w->set.columns, (uint32_t)w->set.rows,
-                              (uint32_t)w->set.views};
+    const uint32_t head[3] = {(uint32_t)w->set.columns, (uint32_t)w->set.rows, (uint32_t)w->set.views};
     qb_status status = w->set.original ? put(o, &version, sizeof version) : QB_OK;
     if (status == QB_OK) status = put(o, head, sizeof head);
     return status == QB_OK ? put(o, w->set.hu, sizeof w->set.hu) : status;
 }
 
-qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set,
-                                     const qb_env *env, qb__rabbitct_writer **writer) {
+qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set, const qb_env *env,
+                                     qb__rabbitct_writer **writer) {
     qb__rabbitct_writer *w;
     *writer = NULL;
     qb_status status = qb__alloc(1, sizeof *w, &w);
@@ -69,18 +68,14 @@ out:
     return status;
 }
 
-qb_status qb__rabbitct_writer_view(qb__rabbitct_writer *w, const double matrix[12],
-                                   const float *image) {
+qb_status qb__rabbitct_writer_view(qb__rabbitct_writer *w, const double matrix[12], const float *image) {
     qb_status status = put(&w->files[INPUT], matrix, 12 * sizeof *matrix);
-    if (status == QB_OK)
-        status = put(&w->files[INPUT], image, w->set.columns * w->set.rows * sizeof *image);
-    if (status == QB_OK && !w->set.original)
-        status = put(&w->files[GEOMETRY], matrix, 12 * sizeof *matrix);
+    if (status == QB_OK) status = put(&w->files[INPUT], image, w->set.columns * w->set.rows * sizeof *image);
+    if (status == QB_OK && !w->set.original) status = put(&w->files[GEOMETRY], matrix, 12 * sizeof *matrix);
     return status;
 }
 
-qb_status qb__rabbitct_writer_reference(qb__rabbitct_writer *w, size_t size, const uint16_t *values,
-                                        size_t count) {
+qb_status qb__rabbitct_writer_reference(qb__rabbitct_writer *w, size_t size, const uint16_t *values, size_t count) {
     if (w->set.original) return put(&w->files[INPUT], values, count * sizeof *values);
     if (size != w->open_size) {
         char name[32];

@@ -25,8 +25,7 @@ static bool take(const char **text, long long missing, long long *number) {
     return true;
 }
 
-qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first, size_t *end,
-                         size_t *step) {
+qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first, size_t *end, size_t *step) {
     QB__NEED(first);
     QB__NEED(end);
     QB__NEED(step);
@@ -41,13 +40,10 @@ qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *f
     b = one && a != -1 ? a + 1 : items;
     if (good && !one) good = take(&at, items, &b);
     if (good && *at) good = take(&at, 1, &s) && !*at;
-    if (!good || s < 1)
-        return qb__fail(QB_BAD_ARGUMENT, "%s %s is not A:B or A:B:S with a positive step", what,
-                        text);
+    if (!good || s < 1) return qb__fail(QB_BAD_ARGUMENT, "%s %s is not A:B or A:B:S with a positive step", what, text);
     if (a < 0) a += items;
     if (b < 0 || (one && b <= 0)) b += items;
-    if (a < 0 || b > items || a >= b)
-        return qb__fail(QB_BAD_ARGUMENT, "%s %s does not lie in 0:%zu", what, text, n);
+    if (a < 0 || b > items || a >= b) return qb__fail(QB_BAD_ARGUMENT, "%s %s does not lie in 0:%zu", what, text, n);
     *first = (size_t)a;
     *end = (size_t)b;
     *step = (size_t)s;

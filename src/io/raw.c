@@ -9,7 +9,8 @@
 #include "io/formats.h"
 #include "io/writer.h"
 
-static const char longer[] = "is --shape right? Give :OFFSET behind it where a header is to be skipped; :0 reads only the first views";
+static const char longer[] =
+    "is --shape right? Give :OFFSET behind it where a header is to be skipped; :0 reads only the first views";
 
 /* VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, is the other byte
  * order. */
@@ -37,8 +38,7 @@ static qb_status parse_shape(const char *text, qb__plain *layout) {
     layout->longer = NULL; /* who says where the data begin may mean a part of the file */
     if (end != at + n + 1 && !*end && !errno && at[n + 1] != '-') return QB_OK;
 bad:
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--shape %s is not VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET] like 720,512,512:uint16",
+    return qb__fail(QB_BAD_ARGUMENT, "--shape %s is not VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET] like 720,512,512:uint16",
                     text);
 }
 
@@ -53,8 +53,7 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
     qb_status status = how ? QB_OK : qb__sidecar_shape(path, noted, sizeof noted);
     if (status != QB_OK) return status;
     if (!how && !*noted)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s is raw data: give --shape VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]", path);
+        return qb__fail(QB_BAD_INPUT, "%s is raw data: give --shape VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]", path);
     status = parse_shape(how ? how : noted, &layout);
     if (how && sinogram) { /* VIEWS and ROWS are words; sinograms lie row by row */
         size_t views = layout.shape[0];
@@ -85,7 +84,8 @@ qb_status qb__raw_open_like(const char *path, const char *how, qb__source **sour
     QB__TRY(qb__list_images(path, " .raw .bin .dat .img ", &files));
     QB__TRY(qb__file_size(files.text[0], &bytes));
     size_t image = 0;
-    if (!qb__mul(layout.shape[1], layout.shape[2], qb_dtype_size(layout.dtype), &image) || !image || bytes < layout.offset + image) {
+    if (!qb__mul(layout.shape[1], layout.shape[2], qb_dtype_size(layout.dtype), &image) || !image ||
+        bytes < layout.offset + image) {
         status = qb__fail(QB_BAD_INPUT, "%s has %llu bytes: no image of %zu x %zu %s as --shape says", files.text[0],
                           (unsigned long long)bytes, layout.shape[1], layout.shape[2], qb_dtype_name(layout.dtype));
         goto out;

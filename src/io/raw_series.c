@@ -62,16 +62,18 @@ static qb_status check_sizes(const raw_series *series, const qb__plain *layout, 
         if (status != QB_OK) return status;
         if (i == 0) first = bytes;
         if (bytes != first)
-            return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %s has %llu: the files of a series are alike", files->text[i],
-                            (unsigned long long)bytes, files->text[0], (unsigned long long)first);
+            return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %s has %llu: the files of a series are alike",
+                            files->text[i], (unsigned long long)bytes, files->text[0], (unsigned long long)first);
         if (bytes > need && layout->longer)
-            return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %llu more than %zu x %zu x %zu %s take: %s", files->text[i],
-                            (unsigned long long)bytes, (unsigned long long)(bytes - need), series->each, base->shape[1], base->shape[2],
-                            qb_dtype_name(base->dtype), layout->longer);
+            return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %llu more than %zu x %zu x %zu %s take: %s",
+                            files->text[i], (unsigned long long)bytes, (unsigned long long)(bytes - need), series->each,
+                            base->shape[1], base->shape[2], qb_dtype_name(base->dtype), layout->longer);
         if (bytes < need)
-            return qb__fail(QB_BAD_INPUT, "%s has %llu bytes; %zu x %zu x %zu %s from byte %llu on need %llu: is --shape that of %s?",
+            return qb__fail(QB_BAD_INPUT,
+                            "%s has %llu bytes; %zu x %zu x %zu %s from byte %llu on need %llu: is --shape that of %s?",
                             files->text[i], (unsigned long long)bytes, series->each, base->shape[1], base->shape[2],
-                            qb_dtype_name(base->dtype), (unsigned long long)series->offset, (unsigned long long)need, path);
+                            qb_dtype_name(base->dtype), (unsigned long long)series->offset, (unsigned long long)need,
+                            path);
     }
     return QB_OK;
 }
@@ -79,13 +81,15 @@ static qb_status check_sizes(const raw_series *series, const qb__plain *layout, 
 static qb_status lay_out(raw_series *series, const qb__plain *layout, const char *path) {
     const size_t *n = layout->shape, files = series->files.count;
     size_t count;
-    if (!n[0] || !n[1] || !n[2] || !qb__mul(n[0], n[1], n[2], &count) || !qb__mul(count, qb_dtype_size(layout->dtype), 1, &count))
+    if (!n[0] || !n[1] || !n[2] || !qb__mul(n[0], n[1], n[2], &count) ||
+        !qb__mul(count, qb_dtype_size(layout->dtype), 1, &count))
         return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is empty, or too large", path, n[0], n[1], n[2]);
     if (n[0] % files)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s: %zu images in %zu files: --shape counts the images of the whole series, and each file has as "
-                        "many (%zu, where it is one)",
-                        path, n[0], files, files);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: %zu images in %zu files: --shape counts the images of the whole series, and each file has as "
+            "many (%zu, where it is one)",
+            path, n[0], files, files);
     series->each = n[0] / files;
     series->offset = layout->offset;
     series->swap = layout->swap;

@@ -73,8 +73,7 @@ static double bytes_of(const char *folder, const char *name) {
     DIR *list = fresh ? opendir(fresh) : NULL;
     if (!list && fresh && lstat(fresh, &about) == 0) bytes = (double)about.st_blocks * 512;
     for (struct dirent *entry; list && (entry = readdir(list));)
-        if (fstatat(dirfd(list), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(about.st_mode))
+        if (fstatat(dirfd(list), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about.st_mode))
             bytes += (double)about.st_blocks * 512;
     if (list) closedir(list);
     qb__free(fresh);
@@ -85,7 +84,9 @@ static double bytes_in(const char *folder) { return bytes_of(folder, "new") + by
 
 /* Somebody may want to go on with it: it goes with the next run that writes the same. */
 static void tell_kept(const char *folder, const qb_env *env) {
-    qb__info(env, "%s (%.1f MB) is kept of a run that was killed: its command with --resume goes on from there, without it begins anew",
+    qb__info(env,
+             "%s (%.1f MB) is kept of a run that was killed: its command with --resume goes on from there, without it "
+             "begins anew",
              folder, bytes_in(folder) / 1e6);
 }
 
@@ -102,8 +103,7 @@ static void recover_one(const char *folder, bool leftovers, kept how, const qb_e
     const bool spared = there && how != REMOVE && qb__hidden_kept(folder);
     if (spared && how == SPARE_AND_TELL) tell_kept(folder, env);
     if (there && !spared) {
-        qb__info(env, "removing %s (%.1f MB): left behind by a run that was killed", folder,
-                 bytes_in(folder) / 1e6);
+        qb__info(env, "removing %s (%.1f MB): left behind by a run that was killed", folder, bytes_in(folder) / 1e6);
         qb__hidden_remove(folder);
     }
     close(lock);
@@ -112,8 +112,7 @@ static void recover_one(const char *folder, bool leftovers, kept how, const qb_e
 static bool has_hidden(const char *folder) {
     bool found = false;
     DIR *list = opendir(folder);
-    for (struct dirent *entry; !found && list && (entry = readdir(list));)
-        found = qb__hidden_named(entry->d_name);
+    for (struct dirent *entry; !found && list && (entry = readdir(list));) found = qb__hidden_named(entry->d_name);
     if (list) closedir(list);
     return found;
 }
@@ -134,7 +133,9 @@ static void recover(const char *folder, bool leftovers, const char *prefix, kept
     if (turn >= 0) close(turn);
 }
 
-void qb__recover(const char *folder, bool leftovers, const qb_env *env) { recover(folder, leftovers, NULL, SPARE, SPARE_AND_TELL, env); }
+void qb__recover(const char *folder, bool leftovers, const qb_env *env) {
+    recover(folder, leftovers, NULL, SPARE, SPARE_AND_TELL, env);
+}
 
 void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env) {
     recover(folder, true, prefix, spare ? SPARE : REMOVE, tell ? SPARE_AND_TELL : SPARE, env);
@@ -157,7 +158,8 @@ static qb_status recover_output(const char *path, const qb_env *env) {
     for (size_t n = name ? strlen(name) : 0; n > 1 && name[n - 1] == '/';) name[--n] = 0;
     qb_status status = name ? qb__target_of(name, &target) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (status == QB_OK && qb__is_folder(target)) status = recover_members(path, target, env);
-    if (status == QB_OK && !(folder = qb__folder_of(target))) status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    if (status == QB_OK && !(folder = qb__folder_of(target)))
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, NULL, &prefix);
     if (status == QB_OK) qb__recover_for(folder, prefix, false, true, env);
     qb__free(prefix);

@@ -75,10 +75,12 @@ static qb_status look_at_row(const rows_look *l, size_t row, const qb_env *env) 
 }
 
 static void tell(qb_scan *scan) {
-    qb__finding finding = {.code = QB__CODE("rows-lost"), .what = "rows", .of = scan->info.rows, .done = "without value"};
+    qb__finding finding = {
+        .code = QB__CODE("rows-lost"), .what = "rows", .of = scan->info.rows, .done = "without value"};
     finding.count = qb__frame_list_words(scan->lost_rows, scan->info.rows, finding.which, sizeof finding.which);
     if (finding.count)
-        qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS, "detector rows %s (%zu of %zu) were never measured: what only they see has no value%s",
+        qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS,
+                      "detector rows %s (%zu of %zu) were never measured: what only they see has no value%s",
                       finding.which, finding.count, finding.of, finding.code);
 }
 

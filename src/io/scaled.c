@@ -54,7 +54,8 @@ qb_status qb__source_scale(qb__source **source, double slope, double offset) {
     if (slope == 1 && offset == 0) return QB_OK;
     qb_status status = isfinite(slope) && isfinite(offset) && slope != 0
                            ? qb__source_create(sizeof *s, stored->format, stored->path, &s)
-                           : qb__fail(QB_BAD_INPUT, "%s: its values are said to be %g times the stored ones plus %g", stored->path, slope, offset);
+                           : qb__fail(QB_BAD_INPUT, "%s: its values are said to be %g times the stored ones plus %g",
+                                      stored->path, slope, offset);
     if (status != QB_OK) {
         qb__source_close(stored);
         *source = NULL;
@@ -64,14 +65,17 @@ qb_status qb__source_scale(qb__source **source, double slope, double offset) {
     s->base = *stored;
     s->base.path = fresh.path;
     s->base.dtype = QB_F32;
-    s->base.cache += images_at_once(stored, stored->shape[1] * qb__source_row_bytes(stored)) * stored->shape[1] * qb__source_row_bytes(stored);
+    s->base.cache += images_at_once(stored, stored->shape[1] * qb__source_row_bytes(stored)) * stored->shape[1] *
+                     qb__source_row_bytes(stored);
     s->base.read = read_scaled;
     s->base.release = release_scaled;
     s->stored = stored;
     stored->holes = NULL; /* they are the new one's */
     s->slope = slope, s->offset = offset;
     if (!*s->base.trouble)
-        snprintf(s->base.trouble, sizeof s->base.trouble, "values are %g times the stored ones plus %g, as the file says" QB__CODE("scaled-values"), slope, offset);
+        snprintf(s->base.trouble, sizeof s->base.trouble,
+                 "values are %g times the stored ones plus %g, as the file says" QB__CODE("scaled-values"), slope,
+                 offset);
     *source = &s->base;
     return QB_OK;
 }

@@ -21,8 +21,8 @@
 static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
     const qb__format *format;
     qb_status status;
-    if (options->shape) return qb__raw_open_as(scan->path, options->shape, options->as == QB_IMAGE_SINOGRAM,
-                            &scan->parts.data.source);
+    if (options->shape)
+        return qb__raw_open_as(scan->path, options->shape, options->as == QB_IMAGE_SINOGRAM, &scan->parts.data.source);
     status = qb__format_to_read(scan->path, &format);
     if (status != QB_OK) return status;
     if (format->scan) return format->scan(scan->path, options, &scan->parts);
@@ -37,8 +37,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     if (!data->index) data->count = source->shape[0];
     scan->sinogram = options->as == QB_IMAGE_SINOGRAM;
     if (scan->sinogram && data->index)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: --as sinogram does not go with image_key",
-                        scan->path);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: --as sinogram does not go with image_key", scan->path);
     scan->stored = scan->sinogram ? source->shape[1] : data->count;
     info->rows = scan->sinogram ? source->shape[0] : source->shape[1];
     info->columns = source->shape[2];
@@ -76,8 +75,8 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     qb__free(text);
     if (status != QB_OK) return status;
     scan->parts.angle_count = scan->stored;
-    snprintf(scan->parts.angles_from, sizeof scan->parts.angles_from, "--angles %.70s%s%.75s", options->angles, *said.how ? ", " : "",
-             said.how);
+    snprintf(scan->parts.angles_from, sizeof scan->parts.angles_from, "--angles %.70s%s%.75s", options->angles,
+             *said.how ? ", " : "", said.how);
     if (*said.doubt) qb__note(&scan->parts.notes, "%s", said.doubt);
     return QB_OK;
 }
@@ -90,7 +89,8 @@ static void judge_unit(qb__scan_parts *parts, qb_angle_unit unit) {
         return;
     }
     parts->unit_wrong[0] = 0;
-    for (size_t i = 0; i < parts->angle_count && parts->angle_unit > 0; i++) parts->angles[i] *= wanted / parts->angle_unit;
+    for (size_t i = 0; i < parts->angle_count && parts->angle_unit > 0; i++)
+        parts->angles[i] *= wanted / parts->angle_unit;
 }
 
 /* Why the scan's angles cannot be used; NULL: they can. */
@@ -101,7 +101,8 @@ static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     else if (*parts->unit_wrong)
         snprintf(text, size, "%s", parts->unit_wrong);
     else if (parts->angle_count != scan->stored)
-        snprintf(text, size, "%s has %zu angles for %zu views: give --angles", parts->angles_from, parts->angle_count, scan->stored);
+        snprintf(text, size, "%s has %zu angles for %zu views: give --angles", parts->angles_from, parts->angle_count,
+                 scan->stored);
     else if (!all_finite(parts->angles, parts->angle_count))
         snprintf(text, size, "%s holds angles that are no numbers: give --angles", parts->angles_from);
     else if (qb__angles_check(parts->angles, parts->angle_count) != QB_OK)
@@ -124,8 +125,9 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_status status;
     if (is_lone_image(scan, options)) {
         snprintf(scan->no_angles, sizeof scan->no_angles,
-                 "it is one image of %zu x %zu: give --as sinogram if its lines are views, --as projections if it is one view", info->rows,
-                 info->columns);
+                 "it is one image of %zu x %zu: give --as sinogram if its lines are views, --as projections if it is "
+                 "one view",
+                 info->rows, info->columns);
         qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "%s" QB__CODE("one-image"), scan->no_angles);
         info->no_angles = scan->no_angles;
         return QB_OK;
@@ -138,7 +140,8 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
         if (status != QB_OK) return status;
         if (options->angle_unit == QB_ANGLE_AUTO && qb__angles_doubtful(options->angles, scan->stored))
             qb__note(&parts->notes,
-                     "--angles %.140s is taken as degrees, %zu views within so few; if they are radians, give --angle-unit rad" QB__CODE("angle-unit"),
+                     "--angles %.140s is taken as degrees, %zu views within so few; if they are radians, give "
+                     "--angle-unit rad" QB__CODE("angle-unit"),
                      options->angles, scan->stored);
     }
     if (!options->angles && parts->angles) judge_unit(parts, options->angle_unit);
@@ -149,8 +152,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     }
     status = qb__alloc(info->views, sizeof(double), &scan->angles);
     if (status != QB_OK) return status;
-    for (size_t i = 0; i < info->views; i++)
-        scan->angles[i] = parts->angles[qb__scan_stored(scan, i)];
+    for (size_t i = 0; i < info->views; i++) scan->angles[i] = parts->angles[qb__scan_stored(scan, i)];
     info->angles = scan->angles;
     info->angles_from = parts->angles_from;
     return QB_OK;
@@ -159,8 +161,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
 /* What the numbers are, and why we think so; nothing is guessed without saying it. */
 static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
-    const char *stated =
-        *scan->parts.quantity ? scan->parts.quantity : scan->parts.data.source->quantity;
+    const char *stated = *scan->parts.quantity ? scan->parts.quantity : scan->parts.data.source->quantity;
     const char *why = "stated in the file";
     info->stated = stated;
     bool fields = options->flats || scan->parts.flats.count;
@@ -170,7 +171,8 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
         why = "--quantity";
     } else if (!info->quantity) {
         if (*stated)
-            qb__note(&scan->parts.notes, "the file says that it holds %s, not projections" QB__CODE("not-projections"), stated);
+            qb__note(&scan->parts.notes, "the file says that it holds %s, not projections" QB__CODE("not-projections"),
+                     stated);
         bool hdf5 = strstr(info->format, "HDF5") != NULL;
         bool counts = !qb_dtype_is_float(info->dtype) || hdf5 || fields;
         info->quantity = counts ? QB_COUNTS : QB_LINE_INTEGRAL;
@@ -187,7 +189,10 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
 static void compare_pixel(double given, double stated, qb__notes *notes) {
     const double FAR = 50, ratio = given / stated;
     if (ratio > FAR || ratio < 1 / FAR)
-        qb__note(notes, "--pixel-size %g mm is taken, but the file states %g mm: is it given in mm?" QB__CODE("pixel-size-differs"), given, stated);
+        qb__note(
+            notes,
+            "--pixel-size %g mm is taken, but the file states %g mm: is it given in mm?" QB__CODE("pixel-size-differs"),
+            given, stated);
 }
 
 static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
@@ -223,7 +228,8 @@ static void set_place(qb_scan *scan) {
     const double u = source->offset[0], v = source->offset[1], pixel = source->voxel[0];
     info->detector_offset[0] = info->detector_offset[1] = NAN;
     if (strcmp(source->format, "MetaImage") != 0 || !(pixel > 0)) return;
-    const double first_u = u - 0.5 * ((double)source->shape[2] - 1) * pixel, first_v = v - 0.5 * ((double)source->shape[1] - 1) * source->voxel[1];
+    const double first_u = u - 0.5 * ((double)source->shape[2] - 1) * pixel,
+                 first_v = v - 0.5 * ((double)source->shape[1] - 1) * source->voxel[1];
     if (first_u == 0 && first_v == 0) return;
     info->detector_offset[0] = u, info->detector_offset[1] = v;
     if (fabs(u) > 1e-3 * pixel && isnan(info->center)) info->center = 0.5 * ((double)source->shape[2] - 1) - u / pixel;
@@ -259,11 +265,14 @@ static qb_status check_unusable(qb_scan *scan) {
 
 /* Fields that were given are there to be used; a file's own may lie beside line integrals. */
 static void judge_given(qb_scan *scan, const qb_scan_options *options) {
-    const char *const given[] = {options->flats, qb__darks_none(options->darks) ? NULL : options->darks}, *const names[] = {"flats", "darks"};
+    const char *const given[] = {options->flats, qb__darks_none(options->darks) ? NULL : options->darks},
+                      *const names[] = {"flats", "darks"};
     for (int i = 0; i < 2; i++)
         if (given[i] && scan->info.quantity != QB_COUNTS)
-            qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS, "--%s has no effect on %s (%s): if these are counts, give --quantity counts" QB__CODE("fields-unused"),
-                        names[i], qb_quantity_name(scan->info.quantity), scan->quantity_from);
+            qb__note_of(
+                &scan->parts.notes, QB_PROBLEM_FIELDS,
+                "--%s has no effect on %s (%s): if these are counts, give --quantity counts" QB__CODE("fields-unused"),
+                names[i], qb_quantity_name(scan->info.quantity), scan->quantity_from);
 }
 
 static void judge_fields(qb_scan *scan, const qb_scan_options *options) {
@@ -278,7 +287,9 @@ static void judge_fields(qb_scan *scan, const qb_scan_options *options) {
     size_t zeros = 0, first = 0, bright = 0, n = info->rows * info->columns;
     for (size_t i = 0; i < n; i++) bright += scan->flat[i] > (scan->dark ? scan->dark[i] : 0);
     if (!bright) {
-        qb__note_of(notes, QB_PROBLEM_FIELDS, "no pixel of the flats is brighter than the darks: are both the same, or exchanged?" QB__CODE("dead-flat"));
+        qb__note_of(
+            notes, QB_PROBLEM_FIELDS,
+            "no pixel of the flats is brighter than the darks: are both the same, or exchanged?" QB__CODE("dead-flat"));
         return;
     }
     for (size_t i = n; i-- > 0;) {
@@ -314,8 +325,7 @@ out:
     return status;
 }
 
-static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_options *options,
-                           const qb_env *env) {
+static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_options *options, const qb_env *env) {
     struct stat what;
     const size_t failed = qb__allocations_failed();
     qb_status status = QB_OK;
@@ -338,8 +348,7 @@ out:
     return status;
 }
 
-qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env,
-                       qb_scan **out) {
+qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env, qb_scan **out) {
     QB__NEED(path);
     QB__NEED(out);
     qb_scan_options options;
@@ -386,9 +395,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__free(scan);
 }
 
-const qb_scan_info *qb_scan_describe(const qb_scan *scan) {
-    return scan ? &scan->info : NULL;
-}
+const qb_scan_info *qb_scan_describe(const qb_scan *scan) { return scan ? &scan->info : NULL; }
 
 const char *qb_scan_problem(const qb_scan *scan, size_t index) {
     return scan && index < scan->parts.notes.count ? scan->parts.notes.text[index] : "";

@@ -31,13 +31,13 @@ struct qb_scan {
     char no_angles[360]; /* why there are none that could be used; "" */
     qb__finding finding[QB__FINDINGS];
     size_t findings;
-    bool *lost_rows;   /* [row]: no view has measured it; NULL: there is none */
+    bool *lost_rows;                 /* [row]: no view has measured it; NULL: there is none */
     struct qb__chosen_views *chosen; /* geometries of the views that it has, for their jobs */
-    double worst;      /* largest share of a view's numbers that is saturated, among those looked at */
-    size_t worst_view; /* the stored view in which most samples were saturated */
-    char refused[400]; /* why no method may use it; "": they may */
-    qb__digest *digests; /* of the jobs that read it */
-    qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
+    double worst;                    /* largest share of a view's numbers that is saturated, among those looked at */
+    size_t worst_view;               /* the stored view in which most samples were saturated */
+    char refused[400];               /* why no method may use it; "": they may */
+    qb__digest *digests;             /* of the jobs that read it */
+    qb__inputs inputs;               /* every file of it: data, fields, angles, notes beside them */
 };
 
 /* No more threads than that read it, where it is stored. */
@@ -74,7 +74,7 @@ qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
 qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
 /* One more finding: kept for programs, and its sentence as a note of that kind. */
 __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind,
-                                                        const char *format, ...);
+                                                         const char *format, ...);
 /* [{code, what, which, count, of, done}]; the caller's to delete. */
 cJSON *qb__scan_findings(const qb_scan *scan);
 /* No method may use this scan; why. */

@@ -69,7 +69,9 @@ static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
     }
     const double turns = (high - low) / (2 * pi), step = way / (double)(info->views - 1);
     if (turns > TURNS && (step < SMALL || step > 2 * pi))
-        qb__note(notes, "the angles span %.4g turns, in steps of %.4g degrees: are they in the unit that is stated? Else give --angle-unit" QB__CODE("angle-turns"),
+        qb__note(notes,
+                 "the angles span %.4g turns, in steps of %.4g degrees: are they in the unit that is stated? Else give "
+                 "--angle-unit" QB__CODE("angle-turns"),
                  turns, step * 180 / pi);
 }
 
@@ -83,7 +85,9 @@ static void judge_unit(const qb_scan_info *info, qb__notes *notes) {
     }
     const double span = (high - low) * 180 / pi, degrees = span * (double)n / (double)(n - 1);
     if (n > 8 && (fabs(degrees / pi - 1) < 0.05 || fabs(degrees / (2 * pi) - 1) < 0.05))
-        qb__note(notes, "the angles span %.4g degrees: if they are radians, give --angle-unit rad" QB__CODE("angle-unit"), span);
+        qb__note(notes,
+                 "the angles span %.4g degrees: if they are radians, give --angle-unit rad" QB__CODE("angle-unit"),
+                 span);
 }
 
 void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
@@ -103,7 +107,8 @@ void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
     if (!unit_given && !*scan->parts.unit_doubt) judge_unit(info, notes);
     if (step.most > 1.5 * step.mean || step.least < 0.5 * step.mean)
         qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average%s" QB__CODE("uneven-angles"),
-                 step.least * 180.0 / pi, step.most * 180.0 / pi, step.mean * 180.0 / pi, step.in_order ? "" : ", in order of angle");
+                 step.least * 180.0 / pi, step.most * 180.0 / pi, step.mean * 180.0 / pi,
+                 step.in_order ? "" : ", in order of angle");
     /* Half a turn later only parallel rays are the same. */
     const qb_beam beam = scan->parts.data.source ? scan->parts.data.source->beam : QB_BEAM_UNKNOWN;
     for (int turn = beam == QB_BEAM_CONE ? 2 : 1; turn <= 2 && step.in_order; turn++)
@@ -113,5 +118,6 @@ void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
 }
 
 qb_status qb__scan_lacks_angles(const qb_scan_info *info) {
-    return qb__fail(QB_BAD_INPUT, "%s: %s", info->path, info->no_angles ? info->no_angles : "it has no angles: give --angles");
+    return qb__fail(QB_BAD_INPUT, "%s: %s", info->path,
+                    info->no_angles ? info->no_angles : "it has no angles: give --angles");
 }

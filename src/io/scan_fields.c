@@ -44,7 +44,8 @@ static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
     qb_status status = qb__format_to_read(item, &format);
     if (status != QB_OK) return status;
     const bool hdf5 = strcmp(format->name, "HDF5") == 0;
-    if (dataset && !hdf5) return qb__fail(QB_BAD_ARGUMENT, "%s is %s, not HDF5: it has no %s", item, format->name, dataset);
+    if (dataset && !hdf5)
+        return qb__fail(QB_BAD_ARGUMENT, "%s is %s, not HDF5: it has no %s", item, format->name, dataset);
     if (hdf5) return qb__hdf5_fields(item, dataset, k->dark, frames);
     status = k->shape && format->open == qb__raw_open ? qb__raw_open_like(item, k->shape, &frames->source)
                                                       : format->open(item, NULL, &frames->source);
@@ -60,7 +61,8 @@ static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames
     qb_status status = list ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for its name");
     for (const char *c = k->path; *c; c++) most += *c == '\n';
     if (status == QB_OK) status = qb__alloc(most, sizeof *part, &part);
-    for (char *item = status == QB_OK ? strtok_r(list, "\n", &rest) : NULL; item && status == QB_OK; item = strtok_r(NULL, "\n", &rest)) {
+    for (char *item = status == QB_OK ? strtok_r(list, "\n", &rest) : NULL; item && status == QB_OK;
+         item = strtok_r(NULL, "\n", &rest)) {
         status = open_item(k, item, &part[n]);
         if (status != QB_OK) break;
         if (*part[n].source->files) qb__info(env, "--%s %s: %s", k->option, item, part[n].source->files);
@@ -103,8 +105,8 @@ static qb_status check_shape(const qb_scan *scan, series *s) {
     const size_t *n = s->all->source->shape;
     s->lines = info->rows == 1 && n[1] > 1;
     if (n[2] != info->columns || (n[1] != info->rows && !s->lines))
-        return qb__fail(QB_BAD_INPUT, "%s: %s are %zu x %zu, views are %zu x %zu", s->all->source->path, s->kind.option, n[1], n[2],
-                        info->rows, info->columns);
+        return qb__fail(QB_BAD_INPUT, "%s: %s are %zu x %zu, views are %zu x %zu", s->all->source->path, s->kind.option,
+                        n[1], n[2], info->rows, info->columns);
     return QB_OK;
 }
 
@@ -141,9 +143,14 @@ static qb_status look(const series *s, const qb_env *env) {
     enum { LINES = 4 };
     const qb__source *source = s->all->source;
     const bool packed = source->chunk[0] * source->chunk[1] * source->chunk[2] > 1;
-    const qb__frame_series frames = {.self = (void *)s->all, .read = read_row, .dtype = source->dtype, .count = s->all->count,
-                                     .rows = source->shape[1], .columns = source->shape[2],
-                                     .lines = packed ? 1 : qb__smaller(LINES, source->shape[1]), .stride = 1};
+    const qb__frame_series frames = {.self = (void *)s->all,
+                                     .read = read_row,
+                                     .dtype = source->dtype,
+                                     .count = s->all->count,
+                                     .rows = source->shape[1],
+                                     .columns = source->shape[2],
+                                     .lines = packed ? 1 : qb__smaller(LINES, source->shape[1]),
+                                     .stride = 1};
     qb_status status = qb__source_check_holes(source, s->all->index, 0, s->all->count, 1);
     if (status == QB_OK) status = qb__frames_look(&frames, env, s->frames);
     return status;
@@ -158,16 +165,22 @@ static void tell_bad(qb_scan *scan, const series *s, const bool *before, bool ke
     qb__free(found);
     if (!finding.count) return;
     finding.code = s->kind.dark ? QB__CODE("odd-darks") : QB__CODE("odd-flats");
-    qb__scan_find(scan, &finding, QB_PROBLEM_FRAMES, "%s %s (%zu of %zu) differ far from the others and are %s%s", s->kind.option,
-                  finding.which, finding.count, finding.of, keep ? "kept, by --keep-all-fields" : "left out; --keep-all-fields keeps them",
-                  finding.code);
+    qb__scan_find(scan, &finding, QB_PROBLEM_FRAMES, "%s %s (%zu of %zu) differ far from the others and are %s%s",
+                  s->kind.option, finding.which, finding.count, finding.of,
+                  keep ? "kept, by --keep-all-fields" : "left out; --keep-all-fields keeps them", finding.code);
 }
 
 static void exchange(qb_scan *scan, series *flats, series *darks, double flat, double dark, bool keep) {
-    const qb__finding finding = {.code = QB__CODE("fields-exchanged"), .what = "flats", .which = "all", .count = flats->all->count,
-                                 .of = flats->all->count, .done = keep ? "kept" : "exchanged"};
-    qb__scan_find(scan, &finding, QB_PROBLEM_FRAMES, "flats are darker than darks (%.4g and %.4g) and are %s%s", flat, dark,
-                  keep ? "kept, by --keep-all-fields" : "taken as exchanged; --keep-all-fields takes them as they are called", finding.code);
+    const qb__finding finding = {.code = QB__CODE("fields-exchanged"),
+                                 .what = "flats",
+                                 .which = "all",
+                                 .count = flats->all->count,
+                                 .of = flats->all->count,
+                                 .done = keep ? "kept" : "exchanged"};
+    qb__scan_find(
+        scan, &finding, QB_PROBLEM_FRAMES, "flats are darker than darks (%.4g and %.4g) and are %s%s", flat, dark,
+        keep ? "kept, by --keep-all-fields" : "taken as exchanged; --keep-all-fields takes them as they are called",
+        finding.code);
     if (keep) return;
     const series was = *flats;
     *flats = *darks;
@@ -184,8 +197,14 @@ static qb_status read_view_row(void *self, size_t first, size_t end, size_t row,
 /* As flats the darks must be about as bright as a view at most is: else both are something else. */
 static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchanged) {
     const qb_scan_info *info = &scan->info;
-    const qb__frame_series views = {.self = scan, .read = read_view_row, .dtype = info->dtype, .count = info->views, .rows = info->rows,
-                                    .columns = info->columns, .lines = 1, .stride = 1};
+    const qb__frame_series views = {.self = scan,
+                                    .read = read_view_row,
+                                    .dtype = info->dtype,
+                                    .count = info->views,
+                                    .rows = info->rows,
+                                    .columns = info->columns,
+                                    .lines = 1,
+                                    .stride = 1};
     qb__frame view;
     const qb_status status = qb__frame_look_again(&views, info->views / 2, &view);
     *exchanged = status == QB_OK && (double)view.bright - flat < 2 * (dark - flat);
@@ -254,7 +273,8 @@ static qb_status add_piece(void *context, size_t piece, size_t worker) {
 /* Every line of an image is a frame where the detector has a single row. */
 static qb_status mean_of(series *s, bool robust, const qb_env *env, float *mean) {
     const qb__source *source = s->all->source;
-    const size_t image = source->shape[1] * source->shape[2], parts = s->lines ? source->shape[1] : 1, pixels = image / parts;
+    const size_t image = source->shape[1] * source->shape[2], parts = s->lines ? source->shape[1] : 1,
+                 pixels = image / parts;
     const qb__frames taken = {.source = s->all->source, .index = s->index, .count = s->taken};
     char *raw = NULL;
     qb__field_mean m = {0};
@@ -294,8 +314,10 @@ static qb_status load(qb_scan *scan, series *s, bool robust, const qb_env *env, 
     QB__TRY(qb__alloc(scan->info.rows * scan->info.columns, sizeof **mean, mean));
     QB__TRY(mean_of(s, robust, env, *mean));
     if (s->found.left_out)
-        qb__info(env, "%zu pixels of the %s have one value far from those of the other frames, which is left out of the mean",
-                 s->found.left_out, s->kind.option);
+        qb__info(
+            env,
+            "%zu pixels of the %s have one value far from those of the other frames, which is left out of the mean",
+            s->found.left_out, s->kind.option);
     status = qb__inputs_hash(&s->files, most_bytes(s->all));
 out:
     return status;
@@ -305,8 +327,9 @@ static void tell_saturated(qb_scan *scan, const series *flats) {
     const size_t pixels = scan->info.rows * scan->info.columns, many = flats->found.saturated;
     if (many && scan->info.quantity == QB_COUNTS)
         qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS,
-                    "%zu of %zu flat pixels stand at %.0f, the most that the type holds: they are dead" QB__CODE("flats-saturated"), many,
-                    pixels, (double)qb__dtype_top(flats->all->source->dtype));
+                    "%zu of %zu flat pixels stand at %.0f, the most that the type holds: they are dead" QB__CODE(
+                        "flats-saturated"),
+                    many, pixels, (double)qb__dtype_top(flats->all->source->dtype));
 }
 
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
@@ -332,8 +355,7 @@ qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *flat, f
     QB__NEED(dark);
     const qb_scan_info *info = &scan->info;
     if (row0 > row1 || row1 > info->rows)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: rows %zu:%zu of %zu", info->path, row0, row1,
-                        info->rows);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: rows %zu:%zu of %zu", info->path, row0, row1, info->rows);
     size_t n = (row1 - row0) * info->columns, at = row0 * info->columns;
     if (!scan->flat) return qb__fail(QB_NOT_FOUND, "%s has no flat fields", info->path);
     memcpy(flat, scan->flat + at, n * sizeof *flat);

@@ -12,14 +12,14 @@
 /* What a few views show. The edges, left and right, are open beam in most scans. */
 typedef struct tally {
     size_t pixels, saturated, zero, odd;
-    size_t odd_view, odd_at;     /* where the first odd one is */
-    double least[2], most[2];    /* beam at either edge */
+    size_t odd_view, odd_at;  /* where the first odd one is */
+    double least[2], most[2]; /* beam at either edge */
 } tally;
 
 static double top_of(qb_dtype dtype) {
-    const double tops[] = {[QB_U8] = 255,       [QB_I8] = 127,         [QB_U16] = 65535,
-                           [QB_I16] = 32767,    [QB_U32] = 4294967295, [QB_I32] = 2147483647,
-                           [QB_F16] = INFINITY, [QB_F32] = INFINITY,   [QB_F64] = INFINITY};
+    const double tops[] = {
+        [QB_U8] = 255,         [QB_I8] = 127,       [QB_U16] = 65535,    [QB_I16] = 32767,   [QB_U32] = 4294967295,
+        [QB_I32] = 2147483647, [QB_F16] = INFINITY, [QB_F32] = INFINITY, [QB_F64] = INFINITY};
     return tops[dtype];
 }
 
@@ -76,7 +76,8 @@ static void report_beam(qb_scan *scan, const tally *t) {
         double least = t->least[right], most = t->most[right];
         if (least > 0.0 && most > 1.02 * least)
             qb__note(&scan->parts.notes,
-                     "the beam at the %s edge drifts between %.4g and %.4g: if that is air, give --air" QB__CODE("beam-drift"),
+                     "the beam at the %s edge drifts between %.4g and %.4g: if that is air, give --air" QB__CODE(
+                         "beam-drift"),
                      edge, least, most);
         else if (scan->flat && least > 0.0 && (most < 0.95 || least > 1.05))
             qb__note(
@@ -90,25 +91,26 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
     qb__notes *notes = &scan->parts.notes;
     bool counts = scan->info.quantity == QB_COUNTS;
     if (t->odd)
-        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are NaN, infinite or beyond what a beam makes, the first in view %zu, row %zu, column %zu" QB__CODE("not-finite"),
-                    t->odd, t->pixels, qb__scan_stored(scan, t->odd_view), t->odd_at / scan->info.columns, t->odd_at % scan->info.columns);
+        qb__note_of(notes, QB_PROBLEM_PIXELS,
+                    "%zu of %zu pixels looked at are NaN, infinite or beyond what a beam makes, the first in view %zu, "
+                    "row %zu, column %zu" QB__CODE("not-finite"),
+                    t->odd, t->pixels, qb__scan_stored(scan, t->odd_view), t->odd_at / scan->info.columns,
+                    t->odd_at % scan->info.columns);
     if (t->saturated)
         qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are saturated at %.0f" QB__CODE("saturated"),
                     t->saturated, t->pixels, top_of(scan->info.dtype));
     if (counts && t->zero)
-        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?" QB__CODE("zero-pixels"), t->zero,
-                    t->pixels);
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?" QB__CODE("zero-pixels"),
+                    t->zero, t->pixels);
     if (counts && views > 1) report_beam(scan, t);
 }
 
 /* A view at a time, and before that, on opening, means of fields as sums in double. */
 static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
-    double pixels = (double)info->rows * (double)info->columns,
-           size = (double)qb_dtype_size(info->dtype);
+    double pixels = (double)info->rows * (double)info->columns, size = (double)qb_dtype_size(info->dtype);
     double view = (double)qb__resident_bytes() + pixels * (size + 4);
-    double need = view + (double)info->cache_bytes + (info->flats || info->darks ? pixels * 8 : 0) +
-                  (1 << 20);
+    double need = view + (double)info->cache_bytes + (info->flats || info->darks ? pixels * 8 : 0) + (1 << 20);
     if (!env || !env->max_ram || need <= (double)env->max_ram) return QB_OK;
     return qb__fail_ram(env, (double)env->max_ram, need, "to look at %s one view at a time needs", info->path);
 }

@@ -16,8 +16,13 @@
 #include "io/frame_list.h"
 #include "io/frame_look.h"
 
-enum { LINES = 4, LEAST = 3 /* views to compare */, SMALL = 4 << 20, UNPACKED = 64 << 20 /* bytes that the look may unpack, ... */,
-       PART = 50 /* ... or such a part of the scan */ };
+enum {
+    LINES = 4,
+    LEAST = 3 /* views to compare */,
+    SMALL = 4 << 20,
+    UNPACKED = 64 << 20 /* bytes that the look may unpack, ... */,
+    PART = 50 /* ... or such a part of the scan */
+};
 
 typedef enum fault { GOOD, LOST, FULL, CONSTANT, BLANK, FAULTS, FADES = 0x80 /* a mark while all are judged */ } fault;
 
@@ -52,15 +57,22 @@ static void choose_reading(const qb_scan *scan, qb__frame_series *series) {
     const double all = (double)info->views * (double)info->rows * (double)qb__source_row_bytes(source);
     const double most = fmax(UNPACKED, all / PART);
     const bool packed = source->chunk[0] * source->chunk[1] * source->chunk[2] > 1;
-    *series = (qb__frame_series){.self = (void *)scan, .read = read_rows, .dtype = info->dtype, .count = info->views, .rows = info->rows,
-                                 .columns = info->columns, .stride = 1};
+    *series = (qb__frame_series){.self = (void *)scan,
+                                 .read = read_rows,
+                                 .dtype = info->dtype,
+                                 .count = info->views,
+                                 .rows = info->rows,
+                                 .columns = info->columns,
+                                 .stride = 1};
     series->lines = qb__smaller(info->rows, all <= SMALL ? 4 * LINES : packed ? 1 : LINES);
     while (packed && unpacked(scan, series->stride) > most && series->stride < info->views / LEAST) series->stride++;
 }
 
 /* ---- judging ---- */
 
-static bool is_constant(const qb__frame *frame) { return frame->least == frame->most && frame->top == 0 && frame->lost == 0; }
+static bool is_constant(const qb__frame *frame) {
+    return frame->least == frame->most && frame->top == 0 && frame->lost == 0;
+}
 
 static double above(const looking *l, size_t view) { return (double)l->frames[view].bright - l->dark; }
 
@@ -82,7 +94,9 @@ static bool is_dark(const looking *l, const qb__frame *frame) {
     return !l->scan->dark && bright < 0.5 * l->beam && (double)frame->bright - (double)frame->low < 0.03 * l->spread;
 }
 
-static double spread_of(const looking *l, size_t view) { return (double)l->frames[view].bright - (double)l->frames[view].low; }
+static double spread_of(const looking *l, size_t view) {
+    return (double)l->frames[view].bright - (double)l->frames[view].low;
+}
 
 static fault fault_of(const looking *l, const qb__frame *frame, bool constants) {
     if (frame->lost >= 1) return LOST;
@@ -105,7 +119,8 @@ static bool differs(const looking *l, size_t view, size_t other) {
     const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL;
     if (!lines && value - l->dark < 0.02 * l->beam) return above(l, other) > 0.3 * l->beam; /* as without beam */
     if (spread_of(l, other) < 0.1 * l->spread) return false; /* it is nearly constant, too */
-    if (lines && value == 0 && l->spread > 0 && spread_of(l, other) > 0.5 * l->spread) return true; /* no object vanishes at once */
+    if (lines && value == 0 && l->spread > 0 && spread_of(l, other) > 0.5 * l->spread)
+        return true; /* no object vanishes at once */
     return fabs(value - usual) > 0.1 * (lines ? l->spread : l->beam);
 }
 
@@ -133,7 +148,8 @@ static void judge(looking *l) {
     const bool constants = 2 * constant < looked && l->series.lines * l->series.columns >= 16;
     l->spread = level_of(l, 0.5, spread_of);
     l->beam = level_of(l, 0.9, above);
-    for (size_t i = 0; i < count; i++) l->fault[i] = l->frames[i].looked ? (unsigned char)fault_of(l, &l->frames[i], constants) : GOOD;
+    for (size_t i = 0; i < count; i++)
+        l->fault[i] = l->frames[i].looked ? (unsigned char)fault_of(l, &l->frames[i], constants) : GOOD;
     for (size_t i = 0; i < count; i++)
         if (l->fault[i] >= CONSTANT && !stands_out(l, i)) l->fault[i] |= FADES;
     for (size_t i = 0; i < count; i++)
@@ -194,13 +210,14 @@ static size_t choose(looking *l, fault which) {
 
 static void tell(looking *l, bool keep) {
     for (int which = GOOD + 1; which < FAULTS; which++) {
-        qb__finding finding = {.code = faults[which].code, .what = "views", .of = l->series.count, .done = keep ? "kept" : "left out"};
+        qb__finding finding = {
+            .code = faults[which].code, .what = "views", .of = l->series.count, .done = keep ? "kept" : "left out"};
         finding.count = choose(l, (fault)which);
         if (!finding.count) continue;
         qb__frame_list_words(l->chosen, l->scan->stored, finding.which, sizeof finding.which);
-        qb__scan_find(l->scan, &finding, QB_PROBLEM_FRAMES, "views %s (%zu of %zu) %s and are %s%s", finding.which, finding.count,
-                      finding.of, faults[which].what, keep ? "kept, by --keep-all-views" : "left out; --keep-all-views keeps them",
-                      finding.code);
+        qb__scan_find(l->scan, &finding, QB_PROBLEM_FRAMES, "views %s (%zu of %zu) %s and are %s%s", finding.which,
+                      finding.count, finding.of, faults[which].what,
+                      keep ? "kept, by --keep-all-views" : "left out; --keep-all-views keeps them", finding.code);
     }
 }
 
@@ -213,7 +230,9 @@ static void tell_wrapped(const looking *l) {
     for (size_t i = 0; i < l->series.count; i++)
         if (l->frames[i].looked && l->frames[i].least < least) least = l->frames[i].least;
     if (least < NOISE)
-        qb__note(&l->scan->parts.notes, "counts reach %g: counts above 32767 were stored as signed numbers of 16 bits; store them as uint16" QB__CODE("counts-negative"),
+        qb__note(&l->scan->parts.notes,
+                 "counts reach %g: counts above 32767 were stored as signed numbers of 16 bits; store them as "
+                 "uint16" QB__CODE("counts-negative"),
                  (double)least);
 }
 
@@ -242,7 +261,8 @@ static void refuse(looking *l) {
         count = choose(l, (fault)which);
         if (count > most) most = count, reason = (fault)which;
     }
-    qb__scan_refuse(l->scan, "none of its %zu views can be used: %zu of them %s", l->series.count, most, faults[reason].what);
+    qb__scan_refuse(l->scan, "none of its %zu views can be used: %zu of them %s", l->series.count, most,
+                    faults[reason].what);
 }
 
 /* Every view as dark as the darks: nothing stands out, and nothing is there. */

@@ -5,8 +5,7 @@
 #include "quickbeam/scan.h"
 
 /* A choice is written as an int. */
-static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int),
-              "enums must be as large as int");
+static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int), "enums must be as large as int");
 
 #define SCAN(field) offsetof(qb_scan_options, field)
 #define OUTPUT(field) offsetof(qb_output_options, field)
@@ -43,7 +42,8 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_LIST,
      .offset = SCAN(flats),
      .meta = "FILE[:/PATH]|FOLDER|PATTERN",
-     .help = "flat fields (open beam); their mean is used. /PATH is a dataset or group of an HDF5 file; given several times, the files are joined"},
+     .help = "flat fields (open beam); their mean is used. /PATH is a dataset or group of an HDF5 file; given several "
+             "times, the files are joined"},
     {.name = "darks",
      .type = QB_PARAM_LIST,
      .offset = SCAN(darks),
@@ -74,12 +74,14 @@ const qb_param qb_scan_params[] = {
      .initial = "auto",
      .choices = "auto|deg|rad",
      .help = "of --angles, or of the scan's own, whatever that says (auto: as a file's header or "
-             "attribute says, else degrees; a file that could be either, and a unit that is not known, are refused, FROM:TO is warned of)"},
+             "attribute says, else degrees; a file that could be either, and a unit that is not known, are refused, "
+             "FROM:TO is warned of)"},
     {.name = "exclude",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(exclude),
      .meta = "LIST",
-     .help = "leave out these views: numbers and ranges A:B[:S] with commas between, counted as by --views, B not included; "
+     .help = "leave out these views: numbers and ranges A:B[:S] with commas between, counted as by --views, B not "
+             "included; "
              "141:227,300"},
     {.name = "exclude-flats",
      .type = QB_PARAM_TEXT,
@@ -119,7 +121,8 @@ const qb_param qb_output_params[] = {
      .type = QB_PARAM_NUMBERS,
      .offset = OUTPUT(range),
      .meta = "LO,HI",
-     .help = "the values that become 0 and the maximum of an integer type; else, of fbp and fdk, those that the middle slice has, but for 1 in 10,000 at either end"},
+     .help = "the values that become 0 and the maximum of an integer type; else, of fbp and fdk, those that the middle "
+             "slice has, but for 1 in 10,000 at either end"},
     {.name = "preview",
      .type = QB_PARAM_TEXT,
      .offset = OUTPUT(preview),

@@ -29,15 +29,14 @@ static qb_status take_frames(const qb_tensor *given, const char *what, qb__frame
     return status;
 }
 
-static qb_status open_arrays(qb_scan *scan, const qb_tensor *projections, const double *angles,
-                             const qb_tensor *flats, const qb_tensor *darks,
-                             const qb_scan_options *options) {
+static qb_status open_arrays(qb_scan *scan, const qb_tensor *projections, const double *angles, const qb_tensor *flats,
+                             const qb_tensor *darks, const qb_scan_options *options) {
     qb__scan_parts *parts = &scan->parts;
     const bool sinogram = options->as == QB_IMAGE_SINOGRAM;
     qb_status status;
     parts->center = NAN;
-    QB__TRY(qb__tensor_open(projections, "projections",
-                            sinogram ? QB__MISSING_IMAGE : QB__MISSING_ROW, &parts->data.source));
+    QB__TRY(qb__tensor_open(projections, "projections", sinogram ? QB__MISSING_IMAGE : QB__MISSING_ROW,
+                            &parts->data.source));
     scan->path = qb__strdup(parts->data.source->path);
     scan->info.path = scan->path;
     if (!scan->path) {
@@ -51,9 +50,8 @@ out:
     return status;
 }
 
-qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles,
-                              const qb_tensor *flats, const qb_tensor *darks,
-                              const qb_scan_options *given, const qb_env *env, qb_scan **out) {
+qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles, const qb_tensor *flats,
+                              const qb_tensor *darks, const qb_scan_options *given, const qb_env *env, qb_scan **out) {
     qb_scan_options options;
     qb_scan *scan;
     QB__NEED(out);
@@ -77,9 +75,7 @@ qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles
     return status;
 }
 
-qb__tensor_device *qb__scan_on_device(qb_scan *scan) {
-    return qb__tensor_device_of(scan->parts.data.source);
-}
+qb__tensor_device *qb__scan_on_device(qb_scan *scan) { return qb__tensor_device_of(scan->parts.data.source); }
 
 ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]) {
     const qb__tensor *t = qb__tensor_of(qb__tensor_device_of(scan->parts.data.source));
@@ -87,6 +83,5 @@ ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t
     stride[0] = t->stride[of_view] * (ptrdiff_t)scan->step;
     stride[1] = t->stride[of_row];
     stride[2] = t->stride[2];
-    return (ptrdiff_t)(scan->first + view * scan->step) * t->stride[of_view] +
-           (ptrdiff_t)row * t->stride[of_row];
+    return (ptrdiff_t)(scan->first + view * scan->step) * t->stride[of_view] + (ptrdiff_t)row * t->stride[of_row];
 }

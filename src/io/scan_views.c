@@ -132,8 +132,8 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
     QB__CALL();
     const qb_scan_info *info = &scan->info;
     if (view0 > view1 || view1 > info->views || row0 > row1 || row1 > info->rows)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path, view0, view1, row0, row1,
-                        info->views, info->rows);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path, view0, view1, row0,
+                        row1, info->views, info->rows);
     if (view0 == view1 || row0 == row1) return QB_OK;
     const qb_status status = scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
                                             : read_projections(scan, view0, view1, row0, row1, out);

@@ -53,8 +53,8 @@ static qb_status split_folder(const char *path, const char *word, qb__series *se
 
 static bool is_ours(const qb__series *series, const char *name) {
     size_t n = strlen(name), p = strlen(series->prefix), s = strlen(series->suffix);
-    return n > p + s && strncmp(name, series->prefix, p) == 0 &&
-           strcmp(name + n - s, series->suffix) == 0 && strspn(name + p, "0123456789") == n - p - s;
+    return n > p + s && strncmp(name, series->prefix, p) == 0 && strcmp(name + n - s, series->suffix) == 0 &&
+           strspn(name + p, "0123456789") == n - p - s;
 }
 
 static bool in_range(const qb__series *series, const char *name, size_t first, size_t count) {
@@ -118,15 +118,13 @@ static qb_status split(const char *path, const char *word, qb__series *series) {
     return status;
 }
 
-qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count,
-                           const qb__inputs *inputs) {
+qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count, const qb__inputs *inputs) {
     qb__series series = {0};
     char name[QB__NAME_ROOM];
     qb_status status = split(path, word, &series);
     DIR *folder = status == QB_OK ? opendir(series.folder) : NULL;
     for (struct dirent *entry; status == QB_OK && folder && (entry = readdir(folder));) {
-        if (!is_ours(&series, entry->d_name) || !in_range(&series, entry->d_name, first, count))
-            continue;
+        if (!is_ours(&series, entry->d_name) || !in_range(&series, entry->d_name, first, count)) continue;
         if ((size_t)snprintf(name, sizeof name, "%s/%s", series.folder, entry->d_name) < sizeof name)
             status = qb__inputs_spare(inputs, name);
         if (status == QB_OK) status = check_member(&series, entry->d_name);
@@ -137,8 +135,7 @@ qb_status qb__series_spare(const char *path, const char *word, size_t first, siz
 }
 
 /* `file` is known by where it leads, there or not. */
-static qb_status holds_target(const qb__series *series, size_t first, size_t count, const char *target,
-                              bool *holds) {
+static qb_status holds_target(const qb__series *series, size_t first, size_t count, const char *target, bool *holds) {
     const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
     if (!is_ours(series, name) || !in_range(series, name, first, count)) return QB_OK;
     char *folder = qb__folder_of(target);
@@ -148,8 +145,8 @@ static qb_status holds_target(const qb__series *series, size_t first, size_t cou
     return status;
 }
 
-qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count,
-                           const char *file, bool *holds) {
+qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count, const char *file,
+                           bool *holds) {
     qb__series series = {0};
     char *target = NULL;
     *holds = false;
@@ -185,13 +182,12 @@ qb_status qb__series_label(const char *path, const char *word, char label[QB__NA
     return status;
 }
 
-qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
-                           qb__publication *set, qb__series *series) {
+qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count, qb__publication *set,
+                           qb__series *series) {
     bool pattern = qb__has_number(path) && !qb__is_folder(path);
     qb_status status = split(path, word, series);
     if (status != QB_OK) return status;
-    if (strlen(path) > QB__NAME_ROOM - 512)
-        return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
+    if (strlen(path) > QB__NAME_ROOM - 512) return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
     char label[QB__NAME_ROOM];
     label_of(series, label);
     bool there = access(series->folder, F_OK) == 0;
@@ -207,6 +203,5 @@ qb_status qb__series_join(const char *path, const char *word, const char *part, 
 }
 
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]) {
-    snprintf(name, QB__NAME_ROOM, "%s/%s%0*zu%s", series->part, series->prefix, series->digits,
-             number, series->suffix);
+    snprintf(name, QB__NAME_ROOM, "%s/%s%0*zu%s", series->part, series->prefix, series->digits, number, series->suffix);
 }

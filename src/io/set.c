@@ -39,8 +39,7 @@ static bool add_member(char *text, size_t *used, const qb__member *first, const 
                   strncmp(hidden, first->hidden.folder, (size_t)(name - hidden)) == 0;
     snprintf(kind, sizeof kind, "%c%zu", (char)m->hidden.kind, m->count);
     if (!beside) name = realpath(hidden, whole);
-    return name && add(text, used, kind) && add(text, used, name) &&
-           add(text, used, last_part(m->hidden.target));
+    return name && add(text, used, kind) && add(text, used, name) && add(text, used, last_part(m->hidden.target));
 }
 
 qb_status qb__set_write(const qb__member *members, size_t count) {
@@ -56,8 +55,7 @@ qb_status qb__set_write(const qb__member *members, size_t count) {
     if (!name)
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", first->hidden.target);
     else if (!fits)
-        status = qb__fail(QB_IO, "%s: too many or too long names to write together",
-                          first->hidden.target);
+        status = qb__fail(QB_IO, "%s: too many or too long names to write together", first->hidden.target);
     else
         status = qb__write_fresh(name, first->hidden.target, text, used);
     qb__free(name);
@@ -74,25 +72,23 @@ static const char *take(const char **at, const char *end) {
 }
 
 /* Beside the first hidden folder, or where its whole path says. */
-static qb_status read_member(const char *folder, const char *kind, const char *hidden,
-                             const char *name, qb__member *m) {
+static qb_status read_member(const char *folder, const char *kind, const char *hidden, const char *name,
+                             qb__member *m) {
     const int beside_first = hidden[0] == '/' ? 0 : (int)(last_part(folder) - folder);
     char path[PATH_MAX], target[PATH_MAX];
     int n = snprintf(path, sizeof path, "%.*s%s", beside_first, folder, hidden);
     if (n < 0 || (size_t)n >= sizeof path || strchr(name, '/'))
         return qb__fail(QB_BAD_INPUT, "%s: a set of strange names", folder);
     const int beside = (int)(last_part(path) - path);
-    n = snprintf(target, sizeof target, "%.*s%s", beside, path,
-                 kind[0] == QB__HIDDEN_MEMBERS ? "." : name);
-    if (n < 0 || (size_t)n >= sizeof target)
-        return qb__fail(QB_BAD_INPUT, "%s: a set of strange names", folder);
+    n = snprintf(target, sizeof target, "%.*s%s", beside, path, kind[0] == QB__HIDDEN_MEMBERS ? "." : name);
+    if (n < 0 || (size_t)n >= sizeof target) return qb__fail(QB_BAD_INPUT, "%s: a set of strange names", folder);
     m->hidden.kind = (qb__hidden_kind)kind[0];
     m->count = strtoull(kind + 1, NULL, 10);
     return qb__hidden_names(path, target, &m->hidden);
 }
 
-static qb_status parse(const char *folder, const char *text, size_t bytes,
-                       qb__member members[QB__SET_MOST], size_t *count) {
+static qb_status parse(const char *folder, const char *text, size_t bytes, qb__member members[QB__SET_MOST],
+                       size_t *count) {
     const char *at = text, *end = text + bytes, *word = take(&at, end);
     size_t n = 0;
     qb_status status = QB_OK;

@@ -32,8 +32,7 @@ static void add_stack(cJSON *object, const qb_stack *stack) {
     cJSON_AddItemToObject(object, "shape", cJSON_CreateDoubleArray(shape, 3));
     cJSON_AddStringToObject(object, "dtype", qb_dtype_name(stack->dtype));
     cJSON_AddStringToObject(object, "byte_order", "little");
-    cJSON_AddStringToObject(object, "axes",
-                            qb__stack_is_projections(stack) ? "view,row,column" : "z,y,x");
+    cJSON_AddStringToObject(object, "axes", qb__stack_is_projections(stack) ? "view,row,column" : "z,y,x");
     cJSON_AddStringToObject(object, "quantity", stack->quantity);
     cJSON_AddStringToObject(object, "units", stack->units);
     if (*stack->description) cJSON_AddStringToObject(object, "description", stack->description);
@@ -41,8 +40,7 @@ static void add_stack(cJSON *object, const qb_stack *stack) {
     cJSON_AddItemToObject(object, "offset_mm", cJSON_CreateDoubleArray(stack->offset, 3));
     cJSON_AddNumberToObject(object, "first", (double)stack->first);
     double scale[2] = {stack->scale_low, stack->scale_high};
-    if (scale[1] > scale[0])
-        cJSON_AddItemToObject(object, "scale", cJSON_CreateDoubleArray(scale, 2));
+    if (scale[1] > scale[0]) cJSON_AddItemToObject(object, "scale", cJSON_CreateDoubleArray(scale, 2));
     if (stack->beam) cJSON_AddStringToObject(object, "beam", qb_beam_name(stack->beam));
     add_angles(object, stack);
 }
@@ -133,16 +131,21 @@ static qb_status check_same(const char *path, const cJSON *object, qb__source *s
     for (int i = 0; i < 3; i++) {
         const double stated = cJSON_GetNumberValue(cJSON_GetArrayItem(list, i));
         if (!list || stated == (double)n[i]) continue;
-        return qb__fail(QB_BAD_INPUT, "%s.json is of an array of %.0f x %.0f x %.0f, %s holds %zu x %zu x %zu: remove it, and say what the numbers are",
-                        path, cJSON_GetNumberValue(cJSON_GetArrayItem(list, 0)), cJSON_GetNumberValue(cJSON_GetArrayItem(list, 1)),
+        return qb__fail(QB_BAD_INPUT,
+                        "%s.json is of an array of %.0f x %.0f x %.0f, %s holds %zu x %zu x %zu: remove it, and say "
+                        "what the numbers are",
+                        path, cJSON_GetNumberValue(cJSON_GetArrayItem(list, 0)),
+                        cJSON_GetNumberValue(cJSON_GetArrayItem(list, 1)),
                         cJSON_GetNumberValue(cJSON_GetArrayItem(list, 2)), path, n[0], n[1], n[2]);
     }
     if (dtype && strcmp(dtype, qb_dtype_name(source->dtype)) != 0)
-        return qb__fail(QB_BAD_INPUT, "%s.json is of %s numbers, %s holds %s: remove it, and say what the numbers are", path, dtype, path,
-                        qb_dtype_name(source->dtype));
+        return qb__fail(QB_BAD_INPUT, "%s.json is of %s numbers, %s holds %s: remove it, and say what the numbers are",
+                        path, dtype, path, qb_dtype_name(source->dtype));
     snprintf(name, sizeof name, "%s.json", path);
     if (stat(path, &data) == 0 && stat(name, &beside) == 0 && data.st_mtime > beside.st_mtime + COPIED)
-        snprintf(source->trouble, sizeof source->trouble, "the file was changed after the .json beside it: are its units and quantity still right?" QB__CODE("older-json"));
+        snprintf(source->trouble, sizeof source->trouble,
+                 "the file was changed after the .json beside it: are its units and quantity still right?" QB__CODE(
+                     "older-json"));
     return QB_OK;
 }
 
@@ -192,8 +195,7 @@ qb_status qb__sidecar_shape(const char *path, char *shape, size_t size) {
     return QB_OK;
 }
 
-qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options,
-                           qb__scan_parts *parts) {
+qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     const char *how = options ? options->shape : NULL;
     qb_status status = qb__source_open(path, how, &parts->data.source);
     if (status != QB_OK) return status;
@@ -208,8 +210,7 @@ qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options,
     int n = cJSON_GetArraySize(list);
     if (n > 0) status = qb__alloc((size_t)n, sizeof(double), &parts->angles);
     if (n > 0 && status == QB_OK) {
-        cJSON_ArrayForEach(item, list) parts->angles[parts->angle_count++] =
-            cJSON_GetNumberValue(item) * degree;
+        cJSON_ArrayForEach(item, list) parts->angles[parts->angle_count++] = cJSON_GetNumberValue(item) * degree;
         snprintf(parts->angles_from, sizeof parts->angles_from, "%.100s.json", path);
     }
     cJSON_Delete(object);

@@ -48,7 +48,8 @@ static void clear(benches *b) {
 }
 
 /* Rows of a view, no more than a band. */
-static qb_status expose(const simulated *s, benches *b, size_t worker, size_t view, size_t row, size_t end, float *out) {
+static qb_status expose(const simulated *s, benches *b, size_t worker, size_t view, size_t row, size_t end,
+                        float *out) {
     const size_t columns = s->geometry.columns;
     qb_status status = b->of[worker] ? QB_OK : qb__alloc(1, scratch_of(s), &b->of[worker]);
     if (status != QB_OK) return status;
@@ -103,7 +104,8 @@ static qb_status try_band(void *context, size_t piece, size_t worker) {
     const size_t view = piece * g->views / t->count, end = qb__smaller(row + s->band, g->rows);
     const bool begun = t->out[worker] != NULL;
     qb_status status = begun ? QB_OK : qb__alloc(s->band * g->columns, sizeof(float), &t->out[worker]);
-    if (status == QB_OK && !begun) status = expose(s, &t->benches, worker, view, row, end, t->out[worker]); /* memory comes here */
+    if (status == QB_OK && !begun)
+        status = expose(s, &t->benches, worker, view, row, end, t->out[worker]); /* memory comes here */
     if (status != QB_OK) return status;
     const double start = qb__now();
     status = expose(s, &t->benches, worker, view, row, end, t->out[worker]);
@@ -185,7 +187,8 @@ out:
 
 /* What is written otherwise than it is meant would be passed over. */
 static qb_status check_keys(const cJSON *object) {
-    static const char *const keys[] = {QB__SIMULATED_SCAN, "comment", "phantom", "attenuation", "seed", "size", "voxel", "geometry"};
+    static const char *const keys[] = {QB__SIMULATED_SCAN, "comment", "phantom", "attenuation", "seed", "size", "voxel",
+                                       "geometry"};
     const size_t n = sizeof keys / sizeof keys[0];
     for (const cJSON *item = object->child; item; item = item->next) {
         size_t i = 0;
@@ -226,7 +229,8 @@ static qb_status describe(simulated *s) {
     s->band = qb__smaller(BAND_PIXELS / g->columns + 1, g->rows);
     s->base.cache = g->views * sizeof *g->view + s->phantom.count * sizeof *s->phantom.shape;
     s->base.cache_each = scratch_of(s);
-    s->base.threads = qb__smaller((size_t)qb__cpu_count(), QB__SHARE_THREADS_MOST); /* no storage that more would not serve */
+    s->base.threads =
+        qb__smaller((size_t)qb__cpu_count(), QB__SHARE_THREADS_MOST); /* no storage that more would not serve */
     s->base.computes = measure;
     s->base.read = read_views;
     return QB_OK;
@@ -286,8 +290,10 @@ out:
 
 /* What others would write has numbers. */
 static qb_status begin(qb_writer *writer) {
-    return qb__fail(QB_BAD_ARGUMENT, "%s: .sim is a scan that qb simulate describes, it holds no numbers: give .h5, .mha, .npy, .raw or .tif",
-                    writer->path);
+    return qb__fail(
+        QB_BAD_ARGUMENT,
+        "%s: .sim is a scan that qb simulate describes, it holds no numbers: give .h5, .mha, .npy, .raw or .tif",
+        writer->path);
 }
 
 const qb__writer_kind qb__simulated_writer = {.begin = begin};

@@ -36,20 +36,21 @@ void qb__source_close(qb__source *source) {
     qb__free(source);
 }
 
-qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count, size_t step) {
+qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count,
+                                 size_t step) {
     size_t holes = 0, at = 0;
     for (size_t i = count; source->holes && i-- > 0;) {
         const size_t image = index ? index[first + i * step] : first + i * step;
         if (source->holes[image]) holes++, at = image;
     }
     if (!holes) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: %zu of %zu images have no source, the first is image %zu: add their files, or leave them out by --views or --exclude",
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: %zu of %zu images have no source, the first is image %zu: add their files, or leave them out "
+                    "by --views or --exclude",
                     source->path, holes, count, at);
 }
 
-size_t qb__source_row_bytes(const qb__source *source) {
-    return source->shape[2] * qb_dtype_size(source->dtype);
-}
+size_t qb__source_row_bytes(const qb__source *source) { return source->shape[2] * qb_dtype_size(source->dtype); }
 
 void qb__source_limit(qb__source *source, const qb_env *env) {
     const size_t ample = (size_t)256 << 20, cpus = env && env->threads > 0 ? (size_t)env->threads : SIZE_MAX;
@@ -80,8 +81,7 @@ void qb__frames_release(qb__frames *frames) {
 }
 
 /* How many entries of the list, from `at` on and `step` apart, lie evenly spaced in the file. */
-static size_t even_run(const qb__frames *frames, size_t at, size_t step, size_t left,
-                       size_t *spacing) {
+static size_t even_run(const qb__frames *frames, size_t at, size_t step, size_t left, size_t *spacing) {
     const size_t *index = frames->index;
     *spacing = 1;
     if (left < 2 || index[at + step] <= index[at]) return 1;
@@ -112,8 +112,7 @@ static bool widen(qb__notes *notes) {
     const size_t room = notes->room * 2 + 8;
     char **text = NULL;
     qb_problem *kind = NULL;
-    if (qb__alloc(room, sizeof *text, &text) != QB_OK ||
-        qb__alloc(room, sizeof *kind, &kind) != QB_OK) {
+    if (qb__alloc(room, sizeof *text, &text) != QB_OK || qb__alloc(room, sizeof *kind, &kind) != QB_OK) {
         qb__free(text);
         return false;
     }

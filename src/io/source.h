@@ -30,15 +30,15 @@ struct qb__source {
     size_t threads;    /* that one read() may use; at first as many as the CPUs, 16 at most */
     /* Bytes a second that read() computes of what is stored nowhere, measured once; NULL: it is stored. */
     double (*computes)(qb__source *source);
-    double voxel[3];   /* mm along x, y, z; 0 = unknown */
-    double offset[3];  /* mm: world position of a volume's centre; 0 where the file does not say */
-    bool turned;       /* the file says that its axes are not x, y, z */
-    double scale[2];   /* integers of ours: the values that 0 and the largest stand for; equal = none */
-    char quantity[24]; /* as the file states it; "" when it does not */
-    char units[24];    /* likewise, "1/mm" */
-    qb_beam beam;      /* as the file states it */
-    char trouble[160]; /* one sentence on what is odd about it; "" */
-    char files[340];   /* of many files how many, the first and the last; "" */
+    double voxel[3];      /* mm along x, y, z; 0 = unknown */
+    double offset[3];     /* mm: world position of a volume's centre; 0 where the file does not say */
+    bool turned;          /* the file says that its axes are not x, y, z */
+    double scale[2];      /* integers of ours: the values that 0 and the largest stand for; equal = none */
+    char quantity[24];    /* as the file states it; "" when it does not */
+    char units[24];       /* likewise, "1/mm" */
+    qb_beam beam;         /* as the file states it */
+    char trouble[160];    /* one sentence on what is odd about it; "" */
+    char files[340];      /* of many files how many, the first and the last; "" */
     unsigned char *holes; /* [images] 1 for an image that lies nowhere, and must not be read; owned, NULL: none */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);
@@ -63,9 +63,9 @@ typedef struct qb__plain {
     const char *format;
     qb_dtype dtype;
     size_t shape[3];
-    uint64_t offset; /* of the first value in the file */
-    bool swap;       /* the file's byte order is not ours */
-    bool fortran;    /* the first index runs fastest */
+    uint64_t offset;    /* of the first value in the file */
+    bool swap;          /* the file's byte order is not ours */
+    bool fortran;       /* the first index runs fastest */
     const char *longer; /* what to do where the file is longer than that, which is refused then; NULL: it may be */
     bool trailer;       /* less than one image more may be behind the data */
 } qb__plain;
@@ -86,7 +86,8 @@ qb_status qb__read_text(const char *path, size_t limit, char **text);
 qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *length);
 
 /* QB_BAD_INPUT when one of images first, first + step, ... (count) of the list `index` (NULL: all) is a hole. */
-qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count, size_t step);
+qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count,
+                                 size_t step);
 
 /* *source with its values times `slope` plus `offset`, as float32; it owns the one before. */
 qb_status qb__source_scale(qb__source **source, double slope, double offset);
@@ -121,8 +122,7 @@ typedef struct qb__notes {
 } qb__notes;
 
 /* Running out of memory here loses the note, not the call: look at `lost` where that matters. */
-__attribute__((format(printf, 3, 4))) void qb__note_of(qb__notes *notes, qb_problem kind,
-                                                       const char *format, ...);
+__attribute__((format(printf, 3, 4))) void qb__note_of(qb__notes *notes, qb_problem kind, const char *format, ...);
 #define qb__note(notes, ...) qb__note_of(notes, QB_PROBLEM_OTHER, __VA_ARGS__)
 void qb__notes_release(qb__notes *notes);
 
@@ -130,7 +130,7 @@ void qb__notes_release(qb__notes *notes);
 typedef struct qb__scan_parts {
     const char *format; /* NULL = that of data.source */
     qb__frames data, flats, darks;
-    double *angles; /* [angle_count] radians or NULL */
+    double *angles;       /* [angle_count] radians or NULL */
     double angle_unit;    /* radians of one of the file's numbers, as they were taken; 0: the format fixes it */
     char unit_doubt[256]; /* a warning, with its code, unless --angle-unit is given; "" */
     char unit_wrong[256]; /* why they cannot be used unless it is given; "" */
@@ -139,9 +139,9 @@ typedef struct qb__scan_parts {
     double pixel_size;
     char pixel_from[160];
     double center;
-    bool center_holds;      /* as qb_scan_info's */
-    size_t first_slice;     /* what its own files call detector row 0 */
-    char quantity[24]; /* "" = not stated */
+    bool center_holds;  /* as qb_scan_info's */
+    size_t first_slice; /* what its own files call detector row 0 */
+    char quantity[24];  /* "" = not stated */
     double *intensity;  /* [data.count] of the beam in each view, over that in its own flats; NULL: not stated */
     char intensity_from[160];
     char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */

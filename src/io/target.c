@@ -56,8 +56,7 @@ static const char *last_part(const char *path) {
 static qb_status same_name(const char *a, const char *b, bool *same) {
     bool both;
     char *x = qb__folder_of(a), *y = qb__folder_of(b);
-    *same = x && y && strcmp(last_part(a), last_part(b)) == 0 &&
-            (strcmp(x, y) == 0 || same_inode(x, y, &both));
+    *same = x && y && strcmp(last_part(a), last_part(b)) == 0 && (strcmp(x, y) == 0 || same_inode(x, y, &both));
     qb_status status = x && y ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", a);
     qb__free(x);
     qb__free(y);
@@ -88,7 +87,9 @@ qb_status qb__target_check(const char *path) {
     struct stat what;
     const bool there = stat(path, &what) == 0;
     if (!there && errno == ENAMETOOLONG)
-        return qb__fail(QB_BAD_ARGUMENT, "%.60s... cannot be written: a name of %zu bytes is too long here; give a shorter one", path, strlen(path));
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%.60s... cannot be written: a name of %zu bytes is too long here; give a shorter one", path,
+                        strlen(path));
     if (!there || S_ISREG(what.st_mode)) return QB_OK;
     const char *kind = kind_of(what.st_mode);
     return qb__fail(QB_BAD_ARGUMENT,
@@ -101,8 +102,9 @@ qb_status qb__member_check(const char *path) {
     struct stat what;
     if (lstat(path, &what) != 0 || S_ISREG(what.st_mode)) return QB_OK;
     const char *kind = S_ISLNK(what.st_mode) ? "a link" : kind_of(what.st_mode);
-    return qb__fail(QB_BAD_ARGUMENT, "%s is %s: images of a series take the place of files alone; remove it, or give another name",
-                    path, kind ? kind : "no regular file");
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s is %s: images of a series take the place of files alone; remove it, or give another name", path,
+                    kind ? kind : "no regular file");
 }
 
 qb_status qb__parts_folder(const char *path, char **folder) {

@@ -9,14 +9,13 @@
 
 static qb_status check_kind(const qb_tensor *t, const char *what) {
     if (!t || !t->data) return qb__fail(QB_BAD_ARGUMENT, "%s: there is no array", what);
-    if ((unsigned)t->dtype > QB_F64)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: %d is no qb_dtype", what, (int)t->dtype);
+    if ((unsigned)t->dtype > QB_F64) return qb__fail(QB_BAD_ARGUMENT, "%s: %d is no qb_dtype", what, (int)t->dtype);
     if ((uintptr_t)t->data % qb_dtype_size(t->dtype))
-        return qb__fail(QB_BAD_ARGUMENT, "%s: its %s begin at %p, which is not aligned", what,
-                        qb_dtype_name(t->dtype), t->data);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: its %s begin at %p, which is not aligned", what, qb_dtype_name(t->dtype),
+                        t->data);
     if ((unsigned)t->memory > QB_MEMORY_CUDA_HOST)
-        return qb__fail(QB_UNSUPPORTED, "%s: memory of DLPack's kind %d cannot be reached from here",
-                        what, (int)t->memory);
+        return qb__fail(QB_UNSUPPORTED, "%s: memory of DLPack's kind %d cannot be reached from here", what,
+                        (int)t->memory);
     return QB_OK;
 }
 
@@ -25,12 +24,10 @@ static qb_status check_shape(const qb_tensor *t, const char *what) {
         return qb__fail(QB_BAD_ARGUMENT, "%s has %d dimensions: 1 to 4 are possible", what, t->ndim);
     for (int i = 0; i < t->ndim; i++) {
         if (t->shape[i] < 1)
-            return qb__fail(QB_BAD_ARGUMENT, "%s: its shape[%d] is %lld", what, i,
-                            (long long)t->shape[i]);
+            return qb__fail(QB_BAD_ARGUMENT, "%s: its shape[%d] is %lld", what, i, (long long)t->shape[i]);
     }
     if (t->ndim == 4 && t->shape[0] != 1)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: of four dimensions the first must have one element, not %lld", what,
+        return qb__fail(QB_BAD_ARGUMENT, "%s: of four dimensions the first must have one element, not %lld", what,
                         (long long)t->shape[0]);
     return QB_OK;
 }
@@ -46,7 +43,7 @@ bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind) 
     *before = *behind = 0;
     for (int i = 0; i < 3; i++) {
         ptrdiff_t stride = tensor->stride[i];
-        size_t far = stride < 0 ? (size_t)-(stride + 1) + 1 : (size_t)stride, span;
+        size_t far = stride < 0 ? (size_t) - (stride + 1) + 1 : (size_t)stride, span;
         if (!qb__mul(tensor->shape[i] - 1, far, tensor->element, &span)) return false;
         size_t *side = stride < 0 ? before : behind;
         if (span > PTRDIFF_MAX / 4) return false;
@@ -56,14 +53,11 @@ bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind) 
     return true;
 }
 
-qb_status qb__tensor_look(const qb_tensor *given, const char *what, qb__missing missing,
-                          qb__tensor *tensor) {
+qb_status qb__tensor_look(const qb_tensor *given, const char *what, qb__missing missing, qb__tensor *tensor) {
     qb_status status = check_kind(given, what);
     if (status == QB_OK) status = check_shape(given, what);
     if (status != QB_OK) return status;
-    *tensor = (qb__tensor){.given = *given,
-                           .shape = {1, 1, 1},
-                           .element = qb_dtype_size(given->dtype)};
+    *tensor = (qb__tensor){.given = *given, .shape = {1, 1, 1}, .element = qb_dtype_size(given->dtype)};
     const bool dense = is_dense(given);
     int64_t below = 1;
     for (int i = given->ndim - 1, at = 2; i >= 0 && at >= 0; i--, at--) {
@@ -74,8 +68,7 @@ qb_status qb__tensor_look(const qb_tensor *given, const char *what, qb__missing 
     }
     size_t before, behind;
     if (tensor->element && qb__tensor_reach(tensor, &before, &behind)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s: its shape and strides reach beyond what can be addressed",
-                    what);
+    return qb__fail(QB_BAD_ARGUMENT, "%s: its shape and strides reach beyond what can be addressed", what);
 }
 
 static void swap(qb__tensor *t, int a, int b) {
@@ -85,9 +78,7 @@ static void swap(qb__tensor *t, int a, int b) {
     t->shape[b] = shape, t->stride[b] = stride;
 }
 
-static size_t magnitude(ptrdiff_t stride) {
-    return stride < 0 ? (size_t)-stride : (size_t)stride;
-}
+static size_t magnitude(ptrdiff_t stride) { return stride < 0 ? (size_t)-stride : (size_t)stride; }
 
 /* From the smallest stride up, each steps over all that is below it. */
 static bool overlaps_itself(const qb__tensor *tensor) {
@@ -107,12 +98,10 @@ static bool overlaps_itself(const qb__tensor *tensor) {
 qb_status qb__tensor_check_sink(const qb__tensor *tensor, const char *what) {
     const qb_dtype dtype = tensor->given.dtype;
     if (dtype != QB_F32 && dtype != QB_F16 && dtype != QB_U16 && dtype != QB_U8)
-        return qb__fail(QB_UNSUPPORTED,
-                        "%s is of %s: results are float32, float16, uint16 or uint8", what,
+        return qb__fail(QB_UNSUPPORTED, "%s is of %s: results are float32, float16, uint16 or uint8", what,
                         qb_dtype_name(dtype));
     if (overlaps_itself(tensor))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: its strides %td, %td, %td put several elements in one place", what,
+        return qb__fail(QB_BAD_ARGUMENT, "%s: its strides %td, %td, %td put several elements in one place", what,
                         tensor->stride[0], tensor->stride[1], tensor->stride[2]);
     return QB_OK;
 }

@@ -8,9 +8,9 @@
 /* A caller's array as a stack of images, checked. */
 typedef struct qb__tensor {
     qb_tensor given;
-    size_t shape[3];    /* images, rows, columns */
+    size_t shape[3];     /* images, rows, columns */
     ptrdiff_t stride[3]; /* elements */
-    size_t element;     /* bytes */
+    size_t element;      /* bytes */
 } qb__tensor;
 
 /* Which index an array of two dimensions lacks. */
@@ -20,8 +20,7 @@ enum { QB__TENSOR_NAME = 96 };
 
 /* `what` begins messages. QB_BAD_ARGUMENT for what is no array, QB_UNSUPPORTED for memory that
  * cannot be read from here. */
-qb_status qb__tensor_look(const qb_tensor *given, const char *what, qb__missing missing,
-                          qb__tensor *tensor);
+qb_status qb__tensor_look(const qb_tensor *given, const char *what, qb__missing missing, qb__tensor *tensor);
 /* Can it be written to? Its type is one of outputs, no two elements share a place. */
 qb_status qb__tensor_check_sink(const qb__tensor *tensor, const char *what);
 /* "array of 90 x 21 x 64 float32": what stands for a path's name. */

@@ -15,12 +15,12 @@ static const size_t most_pitch = 0x7fffffff; /* of CUDA's copies */
 struct qb__tensor_device {
     qb__tensor tensor;
     qb__device *device;
-    qb__memory *memory;  /* from the array's lowest byte to its highest */
-    size_t origin;       /* bytes from there to element [0][0][0] */
-    qb__queue *callers;  /* the caller's stream */
+    qb__memory *memory;   /* from the array's lowest byte to its highest */
+    size_t origin;        /* bytes from there to element [0][0][0] */
+    qb__queue *callers;   /* the caller's stream */
     pthread_mutex_t lock; /* of what follows */
     qb__event *event;
-    qb__queue *own;      /* of copies through the host */
+    qb__queue *own; /* of copies through the host */
     void *stage;
     size_t stage_bytes;
 };
@@ -29,8 +29,10 @@ struct qb__tensor_device {
 static qb_status check_stream(const void *stream) {
     enum { PER_THREAD = 2 };
     if ((uintptr_t)stream != PER_THREAD) return QB_OK;
-    return qb__fail(QB_UNSUPPORTED, "the stream of an array is CUDA's default stream of each thread (cudaStreamPerThread), which other threads "
-                                    "cannot wait for: give a stream of your own, or finish it and give NULL");
+    return qb__fail(
+        QB_UNSUPPORTED,
+        "the stream of an array is CUDA's default stream of each thread (cudaStreamPerThread), which other threads "
+        "cannot wait for: give a stream of your own, or finish it and give NULL");
 }
 
 qb_status qb__tensor_device_open(const qb__tensor *tensor, qb__tensor_device **out) {
@@ -48,8 +50,8 @@ qb_status qb__tensor_device_open(const qb__tensor *tensor, qb__tensor_device **o
     snprintf(spec, sizeof spec, "cuda:%d", given->device);
     QB__TRY(check_stream(given->stream));
     QB__TRY(qb__device_open(spec, &array->device));
-    QB__TRY(qb__memory_borrow(array->device, (uint64_t)(uintptr_t)given->data - before,
-                              before + behind, &array->memory));
+    QB__TRY(
+        qb__memory_borrow(array->device, (uint64_t)(uintptr_t)given->data - before, before + behind, &array->memory));
     QB__TRY(qb__queue_borrow(array->device, given->stream, &array->callers));
     QB__TRY(qb__event_create(array->device, &array->event));
     QB__TRY(qb__queue_create(array->device, &array->own));
@@ -73,9 +75,7 @@ void qb__tensor_device_close(qb__tensor_device *array) {
 
 const qb__tensor *qb__tensor_of(const qb__tensor_device *array) { return &array->tensor; }
 
-bool qb__tensor_device_is(const qb__tensor_device *array, const qb__device *device) {
-    return array->device == device;
-}
+bool qb__tensor_device_is(const qb__tensor_device *array, const qb__device *device) { return array->device == device; }
 
 static qb_status await(qb__tensor_device *array, qb__queue *queue) {
     qb_status status = qb__event_record(array->event, array->callers);
@@ -106,7 +106,8 @@ static pieces pieces_of(const qb__tensor_block *block, size_t element) {
     }
     for (int i = 2; i >= 0; i--) {
         const ptrdiff_t width = (ptrdiff_t)p.width;
-        if (p.count[i] == 1 || p.array[i] != width || p.other[i] != width || p.width * p.count[i] > most_pitch) continue;
+        if (p.count[i] == 1 || p.array[i] != width || p.other[i] != width || p.width * p.count[i] > most_pitch)
+            continue;
         p.width *= p.count[i];
         p.count[i] = 1;
         i = 3; /* the next may be whole now */
@@ -129,16 +130,14 @@ static int rows_of(const pieces *p) {
 }
 
 /* The array's side, with the other one's: each call makes the rows of one dimension. */
-static qb_status copy_block(qb__tensor_device *array, qb__queue *queue,
-                            const qb__tensor_block *block, qb__rows_side other, bool take) {
+static qb_status copy_block(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
+                            qb__rows_side other, bool take) {
     const size_t element = array->tensor.element, offset = other.offset;
-    const size_t base =
-        (size_t)((ptrdiff_t)array->origin + block->first * (ptrdiff_t)element);
+    const size_t base = (size_t)((ptrdiff_t)array->origin + block->first * (ptrdiff_t)element);
     pieces p = pieces_of(block, element);
     const int row = rows_of(&p);
     const size_t rows = row < 0 ? 1 : p.count[row];
-    qb__rows_side own = {.memory = array->memory,
-                         .pitch = row < 0 ? p.width : (size_t)p.array[row]};
+    qb__rows_side own = {.memory = array->memory, .pitch = row < 0 ? p.width : (size_t)p.array[row]};
     other.pitch = row < 0 ? p.width : (size_t)p.other[row];
     if (row >= 0) p.count[row] = 1;
     size_t i[3];
@@ -151,8 +150,8 @@ static qb_status copy_block(qb__tensor_device *array, qb__queue *queue,
                     there += (ptrdiff_t)i[k] * p.other[k];
                 }
                 own.offset = (size_t)here, other.offset = (size_t)there;
-                qb_status status = qb__memory_copy_rows(queue, take ? &other : &own,
-                                                        take ? &own : &other, p.width, rows);
+                qb_status status =
+                    qb__memory_copy_rows(queue, take ? &other : &own, take ? &own : &other, p.width, rows);
                 if (status != QB_OK) return status;
             }
     return QB_OK;
@@ -166,16 +165,14 @@ qb__tensor_block qb__tensor_images(const qb__tensor_device *array, size_t first,
                               .other = {(ptrdiff_t)(t->shape[1] * t->shape[2]), (ptrdiff_t)t->shape[2], 1}};
 }
 
-qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue,
-                                 const qb__tensor_block *block, qb__memory *to, size_t offset) {
+qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
+                                 qb__memory *to, size_t offset) {
     return copy_block(array, queue, block, (qb__rows_side){.memory = to, .offset = offset}, true);
 }
 
-qb_status qb__tensor_device_put(qb__tensor_device *array, qb__queue *queue,
-                                const qb__tensor_block *block, const qb__memory *from,
-                                size_t offset) {
-    return copy_block(array, queue, block, (qb__rows_side){.memory = from, .offset = offset},
-                      false);
+qb_status qb__tensor_device_put(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
+                                const qb__memory *from, size_t offset) {
+    return copy_block(array, queue, block, (qb__rows_side){.memory = from, .offset = offset}, false);
 }
 
 /* ---- through the host ---- */
@@ -187,17 +184,16 @@ static qb_status make_stage(qb__tensor_device *array, size_t line) {
 }
 
 /* `images` of them from the i-th of the region, rows `row0` to `row1` of each, through the stage. */
-static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t i, size_t images,
-                      size_t row0, size_t row1, char *host, bool take) {
+static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t i, size_t images, size_t row0,
+                      size_t row1, char *host, bool take) {
     const qb__tensor *t = &array->tensor;
     const size_t columns = t->shape[2], rows = row1 - row0;
     const size_t bytes = images * rows * columns * t->element;
-    const qb__tensor_block block = {
-        .first = (ptrdiff_t)(region->first + i * region->step) * t->stride[0] +
-                 (ptrdiff_t)row0 * t->stride[1],
-        .count = {images, rows, columns},
-        .stride = {(ptrdiff_t)region->step * t->stride[0], t->stride[1], t->stride[2]},
-        .other = {(ptrdiff_t)(rows * columns), (ptrdiff_t)columns, 1}};
+    const qb__tensor_block block = {.first = (ptrdiff_t)(region->first + i * region->step) * t->stride[0] +
+                                             (ptrdiff_t)row0 * t->stride[1],
+                                    .count = {images, rows, columns},
+                                    .stride = {(ptrdiff_t)region->step * t->stride[0], t->stride[1], t->stride[2]},
+                                    .other = {(ptrdiff_t)(rows * columns), (ptrdiff_t)columns, 1}};
     const qb__rows_side stage = {.host = array->stage};
     if (!take) memcpy(array->stage, host, bytes);
     qb_status status = copy_block(array, array->own, &block, stage, take);
@@ -208,8 +204,7 @@ static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t
 }
 
 /* As many images at a time as the stage holds, or as many rows of one. */
-static qb_status through_stage(qb__tensor_device *array, const qb__region *region, char *host,
-                               bool take) {
+static qb_status through_stage(qb__tensor_device *array, const qb__region *region, char *host, bool take) {
     const size_t line = array->tensor.shape[2] * array->tensor.element;
     const size_t rows = region->row1 - region->row0, image = rows * line;
     qb_status status;
@@ -220,11 +215,9 @@ static qb_status through_stage(qb__tensor_device *array, const qb__region *regio
         const size_t left = region->count - i, n = images < left ? images : left;
         for (size_t r = 0; r < rows && n == 0; r += lines) {
             const size_t end = rows - r < lines ? rows : r + lines;
-            QB__TRY(pass(array, region, i, 1, region->row0 + r, region->row0 + end,
-                         host + i * image + r * line, take));
+            QB__TRY(pass(array, region, i, 1, region->row0 + r, region->row0 + end, host + i * image + r * line, take));
         }
-        if (n)
-            QB__TRY(pass(array, region, i, n, region->row0, region->row1, host + i * image, take));
+        if (n) QB__TRY(pass(array, region, i, n, region->row0, region->row1, host + i * image, take));
         i += n ? n : 1;
     }
 out:
@@ -238,8 +231,7 @@ qb_status qb__tensor_device_read(qb__tensor_device *array, const qb__region *reg
     return status;
 }
 
-qb_status qb__tensor_device_write(qb__tensor_device *array, size_t first, size_t end,
-                                  const void *data) {
+qb_status qb__tensor_device_write(qb__tensor_device *array, size_t first, size_t end, const void *data) {
     const qb__region region = {first, end - first, 1, 0, array->tensor.shape[1]};
     pthread_mutex_lock(&array->lock);
     qb_status status = through_stage(array, &region, (char *)data, false);

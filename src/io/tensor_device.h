@@ -28,15 +28,13 @@ typedef struct qb__tensor_block {
 /* Images first <= i < first + count of the array, dense in memory. */
 qb__tensor_block qb__tensor_images(const qb__tensor_device *array, size_t first, size_t count);
 /* Into memory of the same device, and out of it; asynchronous, on the queue. */
-qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue,
-                                 const qb__tensor_block *block, qb__memory *to, size_t offset);
-qb_status qb__tensor_device_put(qb__tensor_device *array, qb__queue *queue,
-                                const qb__tensor_block *block, const qb__memory *from,
-                                size_t offset);
+qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
+                                 qb__memory *to, size_t offset);
+qb_status qb__tensor_device_put(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
+                                const qb__memory *from, size_t offset);
 
 /* Through page-locked memory, from and to dense images on the host; any number of threads. */
 qb_status qb__tensor_device_read(qb__tensor_device *array, const qb__region *region, void *out);
-qb_status qb__tensor_device_write(qb__tensor_device *array, size_t first, size_t end,
-                                  const void *data);
+qb_status qb__tensor_device_write(qb__tensor_device *array, size_t first, size_t end, const void *data);
 
 #endif

@@ -10,17 +10,16 @@
 
 /* ---- copying between the array and dense images ---- */
 
-#define COPY_STRIDED(type)                                                                         \
-    do {                                                                                           \
-        const type *source = from;                                                                 \
-        type *target = to;                                                                         \
-        for (size_t i = 0; i < count; i++)                                                         \
-            target[(ptrdiff_t)i * to_step] = source[(ptrdiff_t)i * from_step];                     \
+#define COPY_STRIDED(type)                                                                                             \
+    do {                                                                                                               \
+        const type *source = from;                                                                                     \
+        type *target = to;                                                                                             \
+        for (size_t i = 0; i < count; i++) target[(ptrdiff_t)i * to_step] = source[(ptrdiff_t)i * from_step];          \
     } while (0)
 
 /* One line of elements; steps in elements. */
-static void copy_line(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t to_step,
-                      size_t count, size_t element) {
+static void copy_line(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t to_step, size_t count,
+                      size_t element) {
     if (from_step == 1 && to_step == 1) {
         memcpy(to, from, count * element);
         return;
@@ -53,9 +52,7 @@ static qb_status read_device(qb__source *source, const qb__region *region, void 
     return qb__tensor_device_read(((tensor_source *)source)->device, region, out);
 }
 
-static void release_device(qb__source *source) {
-    qb__tensor_device_close(((tensor_source *)source)->device);
-}
+static void release_device(qb__source *source) { qb__tensor_device_close(((tensor_source *)source)->device); }
 
 qb__tensor_device *qb__tensor_device_of(qb__source *source) {
     return source->read == read_device ? ((tensor_source *)source)->device : NULL;
@@ -77,8 +74,7 @@ static qb_status read_tensor(qb__source *source, const qb__region *region, void 
     return QB_OK;
 }
 
-qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing missing,
-                          qb__source **out) {
+qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing missing, qb__source **out) {
     char name[QB__TENSOR_NAME];
     tensor_source *own;
     qb__tensor tensor;
@@ -152,8 +148,8 @@ static qb_status check_fit(const qb__tensor *tensor, const qb_stack *stack) {
     char name[QB__TENSOR_NAME];
     if (memcmp(tensor->shape, n, sizeof tensor->shape) == 0 && dtype == stack->dtype) return QB_OK;
     qb__tensor_name(tensor, name);
-    return qb__fail(QB_BAD_ARGUMENT, "the result is %zu x %zu x %zu %s, the array for it an %s", n[0],
-                    n[1], n[2], qb_dtype_name(stack->dtype), name);
+    return qb__fail(QB_BAD_ARGUMENT, "the result is %zu x %zu x %zu %s, the array for it an %s", n[0], n[1], n[2],
+                    qb_dtype_name(stack->dtype), name);
 }
 
 /* Two dimensions are [view][column] where a view is one row, else one image. */
@@ -177,8 +173,7 @@ static qb_status make_sink(const qb__tensor *tensor, qb_writer *writer) {
     return qb__tensor_device_open(tensor, &sink->device);
 }
 
-qb_status qb__tensor_check_result(const qb_tensor *given, const qb_stack *stack,
-                                  qb__tensor *tensor) {
+qb_status qb__tensor_check_result(const qb_tensor *given, const qb_stack *stack, qb__tensor *tensor) {
     static const char what[] = "the array for the result";
     qb_status status = qb__tensor_look(given, what, missing_of(stack), tensor);
     if (status == QB_OK) status = qb__tensor_check_sink(tensor, what);
@@ -206,8 +201,8 @@ qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_wr
     return QB_OK;
 }
 
-qb_status qb__output_create(const qb_output_options *options, const qb_stack *stack,
-                            qb__publication *set, qb_writer **writer) {
+qb_status qb__output_create(const qb_output_options *options, const qb_stack *stack, qb__publication *set,
+                            qb_writer **writer) {
     return options->array ? qb__tensor_create(options->array, stack, writer)
                           : qb__writer_create(set, NULL, options->output, stack, writer);
 }

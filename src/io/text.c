@@ -54,8 +54,7 @@ static qb_status read_open(FILE *file, const char *path, size_t most, qb__text *
     if (!S_ISREG(about.st_mode)) return qb__fail(QB_BAD_INPUT, "%s is not a file", path);
     qb__input_seen(path, &about);
     if (about.st_size < 0 || (size_t)about.st_size > most)
-        return qb__fail(QB_BAD_INPUT, "%s has %lld bytes; at most %zu are read", path,
-                        (long long)about.st_size, most);
+        return qb__fail(QB_BAD_INPUT, "%s has %lld bytes; at most %zu are read", path, (long long)about.st_size, most);
     size_t size = (size_t)about.st_size;
     if (!make_room(text, size)) return qb__fail(QB_NO_MEMORY, "%zu bytes of %s", size, path);
     text->length = fread(text->data, 1, size, file);

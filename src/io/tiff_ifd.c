@@ -63,8 +63,8 @@ static void resolution(double pixel, uint32_t *number, uint32_t *over) {
     *number = (uint32_t)fmin(per_cm * *over + 0.5, 4294967295.0);
 }
 
-size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t data, uint64_t text,
-                          size_t length, uint64_t next, unsigned char out[QB__TIFF_IFD_MOST]) {
+size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t data, uint64_t text, size_t length,
+                          uint64_t next, unsigned char out[QB__TIFF_IFD_MOST]) {
     int wide = layout->big ? 8 : 4, head = layout->big ? 8 : 2;
     unsigned offset = layout->big ? LONG8 : LONG;
     uint32_t number = 0, over = 1;

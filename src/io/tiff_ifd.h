@@ -21,8 +21,8 @@ enum { QB__TIFF_DATA = 64, QB__TIFF_IFD_MOST = 512 };
 size_t qb__tiff_header(const qb__tiff_layout *layout, uint64_t directory, unsigned char out[16]);
 /* The directory of the image at `data`, itself at `at`, the next one at `next` (0: last). The
  * description of `length` bytes, its 0 included, is at `text`; length 0: none. */
-size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t data, uint64_t text,
-                          size_t length, uint64_t next, unsigned char out[QB__TIFF_IFD_MOST]);
+size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t data, uint64_t text, size_t length,
+                          uint64_t next, unsigned char out[QB__TIFF_IFD_MOST]);
 /* How many bytes qb__tiff_directory takes. */
 size_t qb__tiff_directory_bytes(const qb__tiff_layout *layout, size_t length);
 

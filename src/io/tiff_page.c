@@ -26,8 +26,7 @@ static int say_error(TIFF *tiff, void *user, const char *module, const char *for
 }
 
 /* A description that lies behind the file's end is a warning to libtiff. */
-static int note_warning(TIFF *tiff, void *user, const char *module, const char *format,
-                        va_list args) {
+static int note_warning(TIFF *tiff, void *user, const char *module, const char *format, va_list args) {
     (void)tiff, (void)user, (void)module;
     char words[256];
     vsnprintf(words, sizeof words, format, args);
@@ -77,9 +76,7 @@ TIFF *qb__tiff_handle(const char *path, qb_status *status) {
     return NULL;
 }
 
-bool qb__tiff_lost_description(void) {
-    return description_lost;
-}
+bool qb__tiff_lost_description(void) { return description_lost; }
 
 qb_status qb__tiff_judge(qb_status status, const char *path) {
     if (status != QB_BAD_INPUT || !qb__is_system_fault(errno)) return status;
@@ -91,11 +88,9 @@ static bool dtype_of(unsigned bits, unsigned format, qb_dtype *dtype) {
         unsigned bits, format;
         qb_dtype dtype;
     } kinds[] = {
-        {8, SAMPLEFORMAT_UINT, QB_U8},     {8, SAMPLEFORMAT_INT, QB_I8},
-        {16, SAMPLEFORMAT_UINT, QB_U16},   {16, SAMPLEFORMAT_INT, QB_I16},
-        {32, SAMPLEFORMAT_UINT, QB_U32},   {32, SAMPLEFORMAT_INT, QB_I32},
-        {16, SAMPLEFORMAT_IEEEFP, QB_F16}, {32, SAMPLEFORMAT_IEEEFP, QB_F32},
-        {64, SAMPLEFORMAT_IEEEFP, QB_F64},
+        {8, SAMPLEFORMAT_UINT, QB_U8},     {8, SAMPLEFORMAT_INT, QB_I8},      {16, SAMPLEFORMAT_UINT, QB_U16},
+        {16, SAMPLEFORMAT_INT, QB_I16},    {32, SAMPLEFORMAT_UINT, QB_U32},   {32, SAMPLEFORMAT_INT, QB_I32},
+        {16, SAMPLEFORMAT_IEEEFP, QB_F16}, {32, SAMPLEFORMAT_IEEEFP, QB_F32}, {64, SAMPLEFORMAT_IEEEFP, QB_F64},
     };
     if (format == SAMPLEFORMAT_VOID) format = SAMPLEFORMAT_UINT;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -129,12 +124,15 @@ static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape)
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
     TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colours);
-    if (!width || !height)
-        return qb__fail(QB_BAD_INPUT, "%s: an image of %u x %u", path, height, width);
+    if (!width || !height) return qb__fail(QB_BAD_INPUT, "%s: an image of %u x %u", path, height, width);
     if (samples != 1 || colours == PHOTOMETRIC_PALETTE)
-        return qb__fail(QB_UNSUPPORTED, "%s is a colour image (%u samples a pixel): save it as grey values of 16 bits or as floats", path, samples);
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s is a colour image (%u samples a pixel): save it as grey values of 16 bits or as floats",
+                        path, samples);
     if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
-        return qb__fail(QB_UNSUPPORTED, "%s has %u-bit samples: save it with 16 bits, as ImageJ does by Image > Type > 16-bit", path, bits);
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s has %u-bit samples: save it with 16 bits, as ImageJ does by Image > Type > 16-bit", path,
+                        bits);
     if (!dtype_of(bits, format, &shape->dtype))
         return qb__fail(QB_UNSUPPORTED, "%s: %u-bit samples of format %u", path, bits, format);
     shape->rows = height;
@@ -160,8 +158,7 @@ qb_status qb__tiff_chain(TIFF *tiff, const char *path, uint64_t file_bytes) {
     if (status != QB_OK) return status;
     const uint64_t n = number_of(bytes, wide, reversed), end = at + wide + n * (big ? 20 : 12);
     if (n > file_bytes / 12 || end + last > file_bytes)
-        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a directory", path,
-                        (unsigned long long)file_bytes);
+        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a directory", path, (unsigned long long)file_bytes);
     status = qb__pread_all(fd, path, bytes, last, end);
     if (status == QB_OK && number_of(bytes, last, reversed) && TIFFLastDirectory(tiff))
         return qb__fail(QB_IO, "reading %s: where its next image is cannot be read", path);
@@ -175,16 +172,15 @@ qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__t
     uint16_t compression = COMPRESSION_NONE;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
     if (!TIFFIsCODECConfigured(compression))
-        return qb__fail(QB_UNSUPPORTED, "%s: compression %u is not built into libtiff", path,
-                        compression);
+        return qb__fail(QB_UNSUPPORTED, "%s: compression %u is not built into libtiff", path, compression);
     uint64_t bytes = (uint64_t)shape->rows * shape->columns * qb_dtype_size(shape->dtype);
     bool plain = compression == COMPRESSION_NONE;
     /* No compression does better than this on pictures; a header that claims it lies. */
     uint64_t most = plain ? file_bytes : file_bytes * 16384;
     if (bytes > most)
-        return qb__fail(QB_BAD_INPUT, "%s: %zu x %zu %s need %llu bytes, the file has %llu", path,
-                        shape->rows, shape->columns, qb_dtype_name(shape->dtype),
-                        (unsigned long long)bytes, (unsigned long long)file_bytes);
+        return qb__fail(QB_BAD_INPUT, "%s: %zu x %zu %s need %llu bytes, the file has %llu", path, shape->rows,
+                        shape->columns, qb_dtype_name(shape->dtype), (unsigned long long)bytes,
+                        (unsigned long long)file_bytes);
     uint32_t piece = (uint32_t)shape->rows;
     if (TIFFIsTiled(tiff))
         TIFFGetField(tiff, TIFFTAG_TILELENGTH, &piece);
@@ -243,14 +239,11 @@ static qb_status decode_tiles(const page *p, char *buffer, tmsize_t size) {
         for (size_t x = 0; x < columns; x += width) {
             uint32_t tile = TIFFComputeTile(p->tiff, (uint32_t)x, (uint32_t)y, 0, 0);
             qb__fail(QB_BAD_INPUT, "it is too short");
-            if (TIFFReadEncodedTile(p->tiff, tile, buffer, size) < size)
-                return no_piece(p, "tile", tile);
+            if (TIFFReadEncodedTile(p->tiff, tile, buffer, size) < size) return no_piece(p, "tile", tile);
             size_t at = x * (tile_row / width);
             size_t n = at + tile_row > p->row_bytes ? p->row_bytes - at : tile_row;
             for (size_t r = y; r < y + height && r < p->row1; r++)
-                if (r >= p->row0)
-                    memcpy(p->out + (r - p->row0) * p->row_bytes + at, buffer + (r - y) * tile_row,
-                           n);
+                if (r >= p->row0) memcpy(p->out + (r - p->row0) * p->row_bytes + at, buffer + (r - y) * tile_row, n);
         }
     }
     return QB_OK;

@@ -25,8 +25,8 @@ typedef struct tiff_source {
 } tiff_source;
 
 /* Rows of one image that lies in one piece. */
-static qb_status read_direct(const tiff_source *tiff, const qb__tiff_image *image, int fd,
-                             size_t row0, size_t row1, void *out) {
+static qb_status read_direct(const tiff_source *tiff, const qb__tiff_image *image, int fd, size_t row0, size_t row1,
+                             void *out) {
     size_t row = qb__source_row_bytes(&tiff->base), bytes = (row1 - row0) * row;
     const char *name = tiff->files.text[image->file];
     qb_status status = qb__pread_all(fd, name, out, bytes, image->data + row0 * row);
@@ -63,16 +63,13 @@ static qb_status read_image(const tiff_source *tiff, const qb__tiff_image *image
         file->tiff = qb__tiff_handle(name, &status);
         if (!file->tiff) return status;
     }
-    if (TIFFCurrentDirOffset(file->tiff) != image->directory &&
-        !TIFFSetSubDirectory(file->tiff, image->directory))
-        return qb__fail(QB_BAD_INPUT, "%s: no image at byte %llu", name,
-                        (unsigned long long)image->directory);
+    if (TIFFCurrentDirOffset(file->tiff) != image->directory && !TIFFSetSubDirectory(file->tiff, image->directory))
+        return qb__fail(QB_BAD_INPUT, "%s: no image at byte %llu", name, (unsigned long long)image->directory);
     uint32_t width = 0, height = 0;
     TIFFGetField(file->tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(file->tiff, TIFFTAG_IMAGELENGTH, &height);
     if (width != tiff->base.shape[2] || height != tiff->base.shape[1])
-        return qb__fail(QB_BAD_INPUT, "%s has become %u x %u since it was opened", name, height,
-                        width);
+        return qb__fail(QB_BAD_INPUT, "%s has become %u x %u since it was opened", name, height, width);
     return qb__tiff_decode(file->tiff, name, region->row0, region->row1, out);
 }
 
@@ -140,12 +137,10 @@ static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape
         return QB_OK;
     }
     if (shape->piece > base->chunk[1]) base->chunk[1] = shape->piece;
-    if (shape->rows == base->shape[1] && shape->columns == base->shape[2] &&
-        shape->dtype == base->dtype)
-        return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s is %zu x %zu %s, the images before it %zu x %zu %s", name,
-                    shape->rows, shape->columns, qb_dtype_name(shape->dtype), base->shape[1],
-                    base->shape[2], qb_dtype_name(base->dtype));
+    if (shape->rows == base->shape[1] && shape->columns == base->shape[2] && shape->dtype == base->dtype) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s is %zu x %zu %s, the images before it %zu x %zu %s", name, shape->rows,
+                    shape->columns, qb_dtype_name(shape->dtype), base->shape[1], base->shape[2],
+                    qb_dtype_name(base->dtype));
 }
 
 /* "key=value" lines behind the word quickbeam, as our own files have them. */
@@ -166,11 +161,10 @@ static void read_description(TIFF *handle, qb__source *source) {
 }
 
 /* ImageJ writes stacks beyond 4 GB as one directory and "images=N", the rest following. */
-static qb_status add_imagej(tiff_source *tiff, TIFF *handle, uint64_t file_bytes,
-                            qb__tiff_image image, size_t image_bytes) {
+static qb_status add_imagej(tiff_source *tiff, TIFF *handle, uint64_t file_bytes, qb__tiff_image image,
+                            size_t image_bytes) {
     char *text = NULL;
-    if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) || !text || !image.data)
-        return QB_OK;
+    if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) || !text || !image.data) return QB_OK;
     const char *images = strstr(text, "\nimages=");
     if (strncmp(text, "ImageJ=", 7) != 0 || !images) return QB_OK;
     size_t n = strtoull(images + 8, NULL, 10);
@@ -202,8 +196,8 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
         QB__TRY(qb__tiff_look(handle, name, bytes, &shape, &image));
         QB__TRY(agree(tiff, name, &shape));
         if (qb__tiff_lost_description()) {
-            status = qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are",
-                              name);
+            status =
+                qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are", name);
             goto out;
         }
         if (tiff->count == 0) read_description(handle, &tiff->base);
@@ -219,8 +213,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
         goto out;
     }
     if (tiff->count == before + 1)
-        status = add_imagej(tiff, handle, bytes, image,
-                            shape.rows * shape.columns * qb_dtype_size(shape.dtype));
+        status = add_imagej(tiff, handle, bytes, image, shape.rows * shape.columns * qb_dtype_size(shape.dtype));
     else if (tiff->count == before)
         status = qb__fail(QB_BAD_INPUT, "%s holds no full-size image", name);
 out:
@@ -262,8 +255,8 @@ qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     cJSON *object = NULL;
     char *text = NULL;
     *found = NULL;
-    if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) && text &&
-        strncmp(text, "quickbeam", 9) == 0 && (text = strchr(text, '{')))
+    if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) && text && strncmp(text, "quickbeam", 9) == 0 &&
+        (text = strchr(text, '{')))
         status = qb__json_parse(text, &object);
     if (status == QB_BAD_INPUT && handle) status = QB_OK; /* words that only begin like ours */
     if (object) *found = cJSON_DetachItemFromObject(object, "provenance");

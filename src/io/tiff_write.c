@@ -26,13 +26,12 @@ static void write_note(const qb_stack *s, char *text, size_t size) {
     int n = snprintf(text, size, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
     size_t used = n < 0 || (size_t)n >= size ? size - 1 : (size_t)n;
     if (s->voxel[0] > 0.0)
-        used += (size_t)qb__print(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0],
-                                 s->voxel[1], s->voxel[2]);
+        used += (size_t)qb__print(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0], s->voxel[1],
+                                  s->voxel[2]);
     if (used < size && s->voxel[0] > 0.0)
-        used += (size_t)qb__print(text + used, size - used, "offset_mm=%.9g,%.9g,%.9g\n", s->offset[0],
-                                  s->offset[1], s->offset[2]);
-    if (used < size && s->beam)
-        used += (size_t)snprintf(text + used, size - used, "beam=%s\n", qb_beam_name(s->beam));
+        used += (size_t)qb__print(text + used, size - used, "offset_mm=%.9g,%.9g,%.9g\n", s->offset[0], s->offset[1],
+                                  s->offset[2]);
+    if (used < size && s->beam) used += (size_t)snprintf(text + used, size - used, "beam=%s\n", qb_beam_name(s->beam));
     if (used < size && s->scale_high > s->scale_low)
         qb__print(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
 }
@@ -52,13 +51,12 @@ static qb_status prepare(qb_writer *writer, bool series) {
     if (status != QB_OK) return status;
     writer->own = tiff;
     if (s->shape[1] > UINT32_MAX || s->shape[2] > UINT32_MAX)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: a TIFF image cannot be %zu x %zu", writer->path,
-                        s->shape[1], s->shape[2]);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a TIFF image cannot be %zu x %zu", writer->path, s->shape[1],
+                        s->shape[2]);
     tiff->series = series;
     size_t images = tiff->series ? 1 : s->shape[0];
     double bytes = (double)images * (double)writer->image_bytes + 1024.0 * (double)images;
-    tiff->layout =
-        (qb__tiff_layout){bytes > 4.0e9, s->dtype, s->shape[1], s->shape[2], s->voxel[0]};
+    tiff->layout = (qb__tiff_layout){bytes > 4.0e9, s->dtype, s->shape[1], s->shape[2], s->voxel[0]};
     write_note(s, tiff->note, sizeof tiff->note);
     writer->data_offset = QB__TIFF_DATA;
     return QB_OK;
@@ -101,12 +99,10 @@ static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) status = qb__fail_errno(errno, "creating", name);
     if (status == QB_OK) status = qb__pwrite_all(fd, name, head, sizeof head, 0);
-    if (status == QB_OK)
-        status = qb__pwrite_all(fd, name, data, writer->image_bytes, QB__TIFF_DATA);
+    if (status == QB_OK) status = qb__pwrite_all(fd, name, data, writer->image_bytes, QB__TIFF_DATA);
     if (status == QB_OK) status = qb__pwrite_all(fd, name, tail, ifd + length, at);
     if (status == QB_OK) qb__start_writeback(fd, 0, 0);
-    if (fd >= 0 && close(fd) != 0 && status == QB_OK)
-        status = qb__fail_errno(errno, "writing", name);
+    if (fd >= 0 && close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", name);
     return status;
 }
 
@@ -131,8 +127,8 @@ static qb_status write_tiff(qb_writer *writer, size_t first, size_t end, const v
     const tiff_writer *tiff = writer->own;
     if (!tiff || !tiff->series) return qb__write_images(writer, first, end, data); /* joined: one file */
     sweep s = {writer, first, end, 0, data};
-    s.images = qb__ceil_div(end - first,
-                            qb__pieces(writer->threads, (end - first) * writer->image_bytes, QB__PIECE_LEAST));
+    s.images =
+        qb__ceil_div(end - first, qb__pieces(writer->threads, (end - first) * writer->image_bytes, QB__PIECE_LEAST));
     return qb__share(writer->threads, qb__ceil_div(end - first, s.images), write_piece, &s);
 }
 
@@ -162,9 +158,8 @@ static qb_status finish_pages(qb_writer *writer, const char *text) {
         size_t words = i == 0 ? length : 0;
         uint64_t next = at + qb__tiff_directory_bytes(&tiff->layout, words);
         next = (next + 7) / 8 * 8;
-        size_t n =
-            qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA + (uint64_t)i * writer->image_bytes,
-                               note, words, i + 1 < pages ? next : 0, ifd);
+        size_t n = qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA + (uint64_t)i * writer->image_bytes, note, words,
+                                      i + 1 < pages ? next : 0, ifd);
         status = qb__pwrite_all(writer->fd, writer->path, ifd, n, at);
         at = next;
     }
@@ -179,9 +174,8 @@ static qb_status finish_series(qb_writer *writer, const char *text) {
     uint64_t at = (QB__TIFF_DATA + (uint64_t)writer->image_bytes + 7) / 8 * 8;
     size_t length = strlen(text) + 1;
     unsigned char ifd[QB__TIFF_IFD_MOST];
-    size_t n =
-        qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA,
-                           at + qb__tiff_directory_bytes(&tiff->layout, length), length, 0, ifd);
+    size_t n = qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA,
+                                  at + qb__tiff_directory_bytes(&tiff->layout, length), length, 0, ifd);
     char name[QB__NAME_ROOM];
     qb__series_name(&tiff->files, writer->stack.first, name);
     int fd = open(name, O_WRONLY | O_CLOEXEC);
@@ -196,8 +190,7 @@ static qb_status finish_tiff(qb_writer *writer, const char *provenance) {
     const tiff_writer *tiff = writer->own;
     char *text = NULL;
     qb_status status = full_note(writer, provenance, &text);
-    if (status == QB_OK)
-        status = tiff->series ? finish_series(writer, text) : finish_pages(writer, text);
+    if (status == QB_OK) status = tiff->series ? finish_series(writer, text) : finish_pages(writer, text);
     qb__free(text);
     return status;
 }
@@ -208,9 +201,7 @@ static void release_tiff(qb_writer *writer) {
     qb__free(tiff);
 }
 
-static size_t overhead_tiff(const qb_writer *writer) {
-    return 65536 + 1024 * writer->stack.shape[0];
-}
+static size_t overhead_tiff(const qb_writer *writer) { return 65536 + 1024 * writer->stack.shape[0]; }
 
 /* Of a series: a file each, which was closed when it was noted. */
 static bool has_tiff(const qb_writer *writer, const unsigned char *images) {
@@ -220,7 +211,8 @@ static bool has_tiff(const qb_writer *writer, const unsigned char *images) {
     for (size_t i = 0; i < writer->stack.shape[0]; i++) {
         if (!(images[i / 8] >> i % 8 & 1)) continue;
         qb__series_name(&tiff->files, writer->stack.first + i, name);
-        if (stat(name, &about) != 0 || !S_ISREG(about.st_mode) || (uint64_t)about.st_size < QB__TIFF_DATA + writer->image_bytes)
+        if (stat(name, &about) != 0 || !S_ISREG(about.st_mode) ||
+            (uint64_t)about.st_size < QB__TIFF_DATA + writer->image_bytes)
             return false;
     }
     return true;

@@ -18,14 +18,13 @@ typedef struct qb__series {
 /* From a folder or a name_%05d.tif; takes its place in the set. A folder with files of other names in
  * it is refused, and one with images of which first .. first + count - 1 would replace only some:
  * old and new would look like one series. `word` begins the names in a folder. */
-qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
-                           qb__publication *set, qb__series *series);
+qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count, qb__publication *set,
+                           qb__series *series);
 /* QB_BAD_ARGUMENT when one of those images would take the place of an input. */
-qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count,
-                           const qb__inputs *inputs);
+qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count, const qb__inputs *inputs);
 /* Whether `file` is, or leads to, the name of one of those images. */
-qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count,
-                           const char *file, bool *holds);
+qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count, const char *file,
+                           bool *holds);
 /* Whether two series name their images alike in one folder. */
 qb_status qb__series_meet(const char *a, const char *word_a, const char *b, const char *word_b, bool *meet);
 enum { QB__NAME_ROOM = 4096 };

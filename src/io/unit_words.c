@@ -11,11 +11,11 @@ typedef struct unit {
 } unit;
 
 static const unit lengths[] = {
-    {"mm", 1.0},          {"millimeter", 1.0},  {"millimeters", 1.0}, {"millimetre", 1.0}, {"millimetres", 1.0},
-    {"m", 1e3},           {"meter", 1e3},       {"meters", 1e3},      {"metre", 1e3},      {"metres", 1e3},
-    {"cm", 10.0},         {"centimeter", 10.0}, {"centimetre", 10.0}, {"um", 1e-3},        {"micron", 1e-3},
-    {"microns", 1e-3},    {"micrometer", 1e-3}, {"micrometers", 1e-3}, {"micrometre", 1e-3}, {"micrometres", 1e-3},
-    {"\xc2\xb5m", 1e-3},  {"\xce\xbcm", 1e-3},  {"nm", 1e-6},         {"nanometer", 1e-6}, {"nanometre", 1e-6},
+    {"mm", 1.0},         {"millimeter", 1.0},  {"millimeters", 1.0},  {"millimetre", 1.0},  {"millimetres", 1.0},
+    {"m", 1e3},          {"meter", 1e3},       {"meters", 1e3},       {"metre", 1e3},       {"metres", 1e3},
+    {"cm", 10.0},        {"centimeter", 10.0}, {"centimetre", 10.0},  {"um", 1e-3},         {"micron", 1e-3},
+    {"microns", 1e-3},   {"micrometer", 1e-3}, {"micrometers", 1e-3}, {"micrometre", 1e-3}, {"micrometres", 1e-3},
+    {"\xc2\xb5m", 1e-3}, {"\xce\xbcm", 1e-3},  {"nm", 1e-6},          {"nanometer", 1e-6},  {"nanometre", 1e-6},
 };
 
 #define DEGREE (3.14159265358979323846 / 180.0)

@@ -62,36 +62,31 @@ static qb_status check_fields(const qb_stack *stack, const qb_array *fields, con
     const size_t *n = fields->shape, *of = stack->shape;
     qb_status status = qb__array_check(fields, what);
     if (status == QB_OK && (n[0] == 0 || n[1] != of[1] || n[2] != of[2] || fields->dtype != stack->dtype))
-        status = qb__fail(QB_BAD_ARGUMENT, "%s of %zu x %zu x %zu %s do not go with images of %zu x %zu %s", what, n[0], n[1],
-                          n[2], qb_dtype_name(fields->dtype), of[1], of[2], qb_dtype_name(stack->dtype));
+        status = qb__fail(QB_BAD_ARGUMENT, "%s of %zu x %zu x %zu %s do not go with images of %zu x %zu %s", what, n[0],
+                          n[1], n[2], qb_dtype_name(fields->dtype), of[1], of[2], qb_dtype_name(stack->dtype));
     return status;
 }
 
-static qb_status check_stack(const char *path, const qb_stack *stack, size_t *image,
-                             size_t *bytes) {
+static qb_status check_stack(const char *path, const qb_stack *stack, size_t *image, size_t *bytes) {
     const size_t *n = stack->shape;
     if (!qb_dtype_size(stack->dtype))
         return qb__fail(QB_BAD_ARGUMENT, "%s: there is no dtype %d", path, (int)stack->dtype);
     if (stack->beam < QB_BEAM_UNKNOWN || stack->beam > QB_BEAM_CONE)
         return qb__fail(QB_BAD_ARGUMENT, "%s: there is no beam %d", path, (int)stack->beam);
     if (!n[0] || !n[1] || !n[2])
-        return qb__fail(QB_BAD_ARGUMENT, "%s: nothing to write, its shape is %zu x %zu x %zu", path,
-                        n[0], n[1], n[2]);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: nothing to write, its shape is %zu x %zu x %zu", path, n[0], n[1], n[2]);
     qb_status status = check_fields(stack, stack->flats, "flats");
     if (status == QB_OK) status = check_fields(stack, stack->darks, "darks");
     if (status != QB_OK) return qb__fail_in(status, "%s", path);
-    if (qb__mul(n[1], n[2], qb_dtype_size(stack->dtype), image) && qb__mul(*image, n[0], 1, bytes))
-        return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu x %zu x %zu values are too many for a file", path,
-                    n[0], n[1], n[2]);
+    if (qb__mul(n[1], n[2], qb_dtype_size(stack->dtype), image) && qb__mul(*image, n[0], 1, bytes)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu x %zu x %zu values are too many for a file", path, n[0], n[1], n[2]);
 }
 
 static qb_status check_parts(const char *path, const qb_stack *stack, const qb__writer_kind *kind) {
     if (stack->parts <= 1 || (kind->parts && stack->parts <= QB_PARTS_MOST)) return QB_OK;
     if (!kind->parts)
         return qb__fail(QB_BAD_ARGUMENT, "%s: only HDF5 files (.h5) can have their images in several parts", path);
-    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu parts are too many, %d are the most", path, stack->parts,
-                    QB_PARTS_MOST);
+    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu parts are too many, %d are the most", path, stack->parts, QB_PARTS_MOST);
 }
 
 static size_t field_bytes(const qb_array *fields) {
@@ -105,7 +100,8 @@ static qb_status check_space(const qb_writer *writer, const qb_stack *stack, siz
     if (qb__publication_takes_up(writer->set)) bytes = 0; /* who knows how much of it is there */
     size_t more = writer->kind->overhead ? writer->kind->overhead(writer) : 4096;
     more += field_bytes(stack->flats) + field_bytes(stack->darks);
-    qb_status status = qb__recover_space(folder, writer->path, (uint64_t)bytes + more, qb__publication_env(writer->set));
+    qb_status status =
+        qb__recover_space(folder, writer->path, (uint64_t)bytes + more, qb__publication_env(writer->set));
     qb__free(folder);
     return status;
 }
@@ -160,8 +156,8 @@ static qb_status make(const char *path, const qb_stack *stack, size_t *bytes, qb
     return writer->path ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
 }
 
-qb_status qb__writer_create(qb__publication *set, const char *part, const char *path,
-                            const qb_stack *stack, qb_writer **out) {
+qb_status qb__writer_create(qb__publication *set, const char *part, const char *path, const qb_stack *stack,
+                            qb_writer **out) {
     qb_writer *writer;
     size_t bytes;
     *out = NULL;
@@ -196,9 +192,7 @@ qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const vo
     return status;
 }
 
-static bool is_written(const qb_writer *writer, size_t image) {
-    return writer->written[image / 8] >> image % 8 & 1;
-}
+static bool is_written(const qb_writer *writer, size_t image) { return writer->written[image / 8] >> image % 8 & 1; }
 
 qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, const void *data) {
     QB__NEED(writer);
@@ -208,12 +202,11 @@ qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, const voi
 
 qb_status qb__writer_write(qb_writer *writer, size_t first, size_t end, const void *data) {
     if (first >= end || end > writer->stack.shape[0])
-        return qb__fail(QB_BAD_ARGUMENT, "%s: images %zu to %zu of %zu cannot be written",
-                        writer->path, first, end, writer->stack.shape[0]);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: images %zu to %zu of %zu cannot be written", writer->path, first, end,
+                        writer->stack.shape[0]);
     for (size_t i = first; i < end; i++)
         if (is_written(writer, i))
-            return qb__fail(QB_BAD_ARGUMENT, "%s: image %zu is written already, each is written once",
-                            writer->path, i);
+            return qb__fail(QB_BAD_ARGUMENT, "%s: image %zu is written already, each is written once", writer->path, i);
     qb_status status = writer->kind->write ? writer->kind->write(writer, first, end, data)
                                            : qb__write_images(writer, first, end, data);
     if (status == QB_OK) qb__writer_count(writer, first, end);
@@ -235,17 +228,15 @@ static qb_status check_whole(const qb_writer *writer) {
         first = i;
     }
     if (!missing) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu of %zu images were written, image %zu was not",
-                    writer->path, n - missing, n, first);
+    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu of %zu images were written, image %zu was not", writer->path, n - missing,
+                    n, first);
 }
 
 /* All of it on the disk. */
 static qb_status flush(qb_writer *writer) {
     if (writer->fd < 0) return QB_OK; /* a folder: the set does it */
-    qb_status status =
-        fsync(writer->fd) == 0 ? QB_OK : qb__fail_errno(errno, "writing", writer->path);
-    if (close(writer->fd) != 0 && status == QB_OK)
-        status = qb__fail_errno(errno, "writing", writer->path);
+    qb_status status = fsync(writer->fd) == 0 ? QB_OK : qb__fail_errno(errno, "writing", writer->path);
+    if (close(writer->fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", writer->path);
     writer->fd = -1;
     return status;
 }
@@ -256,8 +247,9 @@ const char *qb__writer_for_good(const char *path, const qb_stack *stack) {
     const qb__format *format;
     if (qb__format_to_write(path, &format) != QB_OK || !format->writer->resumes)
         return "files of that kind cannot be gone on with: give .h5, .npy, .raw, .mha, .tif or a folder";
-    return stack->parts > 1 && !qb__parts_near(path) ? "its folder of parts is on another disk than the file: give --parts 1, also to the run that begins it"
-                                                     : NULL;
+    return stack->parts > 1 && !qb__parts_near(path)
+               ? "its folder of parts is on another disk than the file: give --parts 1, also to the run that begins it"
+               : NULL;
 }
 
 bool qb__writer_keeps_axis(const char *path) {
@@ -272,12 +264,15 @@ static bool is_long_enough(const qb_writer *writer, const unsigned char *images)
     struct stat about;
     size_t n = writer->stack.shape[0];
     while (n > 0 && !(images[(n - 1) / 8] >> (n - 1) % 8 & 1)) n--;
-    return fstat(writer->fd, &about) == 0 && (uint64_t)about.st_size >= writer->data_offset + (uint64_t)n * writer->image_bytes;
+    return fstat(writer->fd, &about) == 0 &&
+           (uint64_t)about.st_size >= writer->data_offset + (uint64_t)n * writer->image_bytes;
 }
 
 qb_status qb__writer_has(const qb_writer *writer, const unsigned char *images) {
-    if (writer->kind->has && is_spread(writer) ? writer->kind->has(writer, images) : is_long_enough(writer, images)) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s is kept and ends too early: remove it to start anew", writer->part ? writer->part : writer->path);
+    if (writer->kind->has && is_spread(writer) ? writer->kind->has(writer, images) : is_long_enough(writer, images))
+        return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s is kept and ends too early: remove it to start anew",
+                    writer->part ? writer->part : writer->path);
 }
 
 void qb__writer_count(qb_writer *writer, size_t first, size_t end) {
@@ -321,7 +316,8 @@ qb_status qb__writer_join(const qb__place *place, const char *path, const qb_sta
     qb_status status = make(path, stack, &bytes, &writer);
     if (status == QB_OK) status = join(writer, place, stack);
     if (status == QB_NOT_FOUND)
-        status = qb__fail_in(QB_IO, "all ranks write to %s, which must lie on a file system that all of them see", path);
+        status =
+            qb__fail_in(QB_IO, "all ranks write to %s, which must lie on a file system that all of them see", path);
     if (status == QB_OK)
         *out = writer;
     else
@@ -364,8 +360,7 @@ qb_status qb__writer_hidden(const qb_writer *writer, char **folder) {
 
 static qb_status finish(qb_writer *writer, const char *provenance) {
     qb_status status = check_whole(writer);
-    if (status == QB_OK && writer->kind->finish)
-        status = writer->kind->finish(writer, provenance ? provenance : "");
+    if (status == QB_OK && writer->kind->finish) status = writer->kind->finish(writer, provenance ? provenance : "");
     return status == QB_OK ? flush(writer) : status;
 }
 

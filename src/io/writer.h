@@ -7,8 +7,8 @@
 
 /* As qb_writer_create and qb_writer_commit, but the file gets its name together with the others of
  * `set`, whose commit is the caller's; or, where set is NULL, is made as `part` and stays there. */
-qb_status qb__writer_create(qb__publication *set, const char *part, const char *path,
-                            const qb_stack *stack, qb_writer **writer);
+qb_status qb__writer_create(qb__publication *set, const char *part, const char *path, const qb_stack *stack,
+                            qb_writer **writer);
 /* qb_writer_write, for which images that are in their place already (data NULL) count as written. */
 qb_status qb__writer_write(qb_writer *writer, size_t first, size_t end, const void *data);
 /* Whole and on the disk. Destroys the writer, also on failure. */
@@ -45,8 +45,8 @@ qb_status qb__preview_check(const char *path);
 /* The values that a picture shows black and white: 0.5 and 99.5 percentiles of those that are numbers. */
 qb_status qb__grey_window(const float *values, size_t count, double *low, double *high);
 /* qb_preview_write as one of a set. */
-qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx,
-                            size_t ny, double low, double high);
+qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx, size_t ny,
+                            double low, double high);
 
 /* Everything about the stack and its provenance as one JSON object; release with qb__free. */
 qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text);

@@ -11,7 +11,7 @@
 typedef struct qb__place {
     char fresh[4096]; /* the file that will get the name, or the folder of files */
     uint64_t data_offset;
-    size_t files;     /* in that folder; 0 = it is a file */
+    size_t files;                   /* in that folder; 0 = it is a file */
     uint64_t offset[QB_PARTS_MOST]; /* of the images in each, where there are few */
 } qb__place;
 
@@ -28,7 +28,7 @@ typedef struct qb__writer_kind {
     qb_status (*write)(qb_writer *writer, size_t first, size_t end, const void *data);
     /* The images are there: add the provenance, or "" */
     qb_status (*finish)(qb_writer *writer, const char *provenance);
-    void (*release)(qb_writer *writer);          /* own memory; also after a failed begin() */
+    void (*release)(qb_writer *writer); /* own memory; also after a failed begin() */
     /* Where a format has several files: say where (all but `fresh`, the last of the set otherwise), and open them
      * in another process instead of begin(). */
     const char *(*place)(const qb_writer *writer, qb__place *place);
@@ -61,7 +61,7 @@ struct qb_writer {
     void *own;
 };
 
-extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer,
-    qb__raw_writer, qb__mbirct_writer, qb__simulated_writer, qb__nothing_writer, qb__tensor_writer;
+extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer, qb__raw_writer,
+    qb__mbirct_writer, qb__simulated_writer, qb__nothing_writer, qb__tensor_writer;
 
 #endif

@@ -10,7 +10,15 @@
 #include "io/writer.h"
 
 /* Pixels of the picture. */
-enum { MOST = 2000, TILES = 64, GAP = 8, LINE = 22, LABEL = 16 * QB__LABEL_WIDE, TEXT = 48, LAST = 44 * QB__LABEL_WIDE };
+enum {
+    MOST = 2000,
+    TILES = 64,
+    GAP = 8,
+    LINE = 22,
+    LABEL = 16 * QB__LABEL_WIDE,
+    TEXT = 48,
+    LAST = 44 * QB__LABEL_WIDE
+};
 
 typedef struct layout {
     size_t nx, ny, every, tiles, across; /* every: image number = tile * every */

@@ -25,8 +25,7 @@ void qb__describe_options(cJSON *plan, const qb_param *table, const void *option
     if (!list) list = cJSON_AddObjectToObject(plan, "options");
     char text[512];
     for (const qb_param *row = table; row->name; row++) {
-        if (qb_param_get(row, options, text, sizeof text))
-            cJSON_AddStringToObject(list, row->name, text);
+        if (qb_param_get(row, options, text, sizeof text)) cJSON_AddStringToObject(list, row->name, text);
     }
 }
 
@@ -34,8 +33,9 @@ void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory,
     const size_t *n = volume->stack.shape;
     double values = (double)n[0] * (double)n[1] * (double)n[2];
     cJSON_AddNumberToObject(plan, "memory_bytes", (double)memory);
-    cJSON_AddNumberToObject(plan, "output_bytes",
-                            qb__value_written(volume->options) ? values * (double)qb_dtype_size(qb__volume_dtype(volume)) : 0);
+    cJSON_AddNumberToObject(
+        plan, "output_bytes",
+        qb__value_written(volume->options) ? values * (double)qb_dtype_size(qb__volume_dtype(volume)) : 0);
     if (volume->stack.parts > 1) cJSON_AddNumberToObject(plan, "output_parts", (double)volume->stack.parts);
     cJSON_AddNumberToObject(plan, "forecast_seconds", seconds);
 }

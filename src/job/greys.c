@@ -14,7 +14,8 @@ qb_status qb__greys_parse(const char *text, qb__greys *window) {
     const char *end;
     *window = (qb__greys){0};
     if (!text || strcmp(text, "auto") == 0) return QB_OK;
-    if (qb__read_numbers(text, ',', 2, limit, &end) != 2 || *end || !(limit[0] < limit[1]) || !isfinite(limit[1] - limit[0]))
+    if (qb__read_numbers(text, ',', 2, limit, &end) != 2 || *end || !(limit[0] < limit[1]) ||
+        !isfinite(limit[1] - limit[0]))
         return qb__fail(QB_BAD_ARGUMENT, "--window %s: give LO,HI with LO < HI, or auto", text);
     *window = (qb__greys){limit[0], limit[1], true};
     return QB_OK;

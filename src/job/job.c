@@ -65,8 +65,8 @@ const qb_env *qb__job_listen(qb_job *job, const qb_env *env) {
 }
 
 void qb__job_add_warnings(const qb_job *job, cJSON *object) {
-    cJSON_AddItemToObject(object, "warnings", job->warnings ? cJSON_Duplicate(job->warnings, true)
-                                                            : cJSON_CreateArray());
+    cJSON_AddItemToObject(object, "warnings",
+                          job->warnings ? cJSON_Duplicate(job->warnings, true) : cJSON_CreateArray());
 }
 
 static qb_status run_once(qb_job *job, const qb_env *env, const char **report) {
@@ -98,8 +98,9 @@ qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     if (status == QB_OK) status = qb__env_check(env);
     if (status != QB_OK) return status;
     if (atomic_exchange(&job->running, true))
-        return qb__fail(QB_BAD_ARGUMENT, "this job runs already, in another thread or in what called this from its slabs: "
-                                         "make another of the same options");
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "this job runs already, in another thread or in what called this from its slabs: "
+                        "make another of the same options");
     status = run_once(job, env, report);
     atomic_store(&job->running, false);
     return status;

@@ -15,8 +15,8 @@ struct qb_job {
     cJSON *plan;                  /* decisions and forecast */
     cJSON *report;                /* what was done; made by run */
     char *plan_text, *report_text;
-    cJSON *warnings;              /* [text] all that its caller was warned of, each once */
-    qb_env heard;                 /* the caller's, with an ear for that */
+    cJSON *warnings; /* [text] all that its caller was warned of, each once */
+    qb_env heard;    /* the caller's, with an ear for that */
     const qb_env *caller;
     cJSON *content;      /* of what was read, besides the scan's (job/content.h); made by run */
     const qb_scan *scan; /* not owned, may be NULL */

@@ -25,9 +25,9 @@ enum { LEAST = 512, MOST = 2048, GAP = 8, LINE = 22, GLYPH = QB__LABEL_WIDE };
 enum { FEW = 16 }; /* images, of which other slices would be little more than lines */
 
 typedef struct panel {
-    float *slice;  /* [high][wide] */
+    float *slice; /* [high][wide] */
     size_t wide, high;
-    size_t x, y;   /* where it is in the picture */
+    size_t x, y; /* where it is in the picture */
     char text[96];
 } panel;
 
@@ -38,21 +38,15 @@ typedef struct preview {
     panel panel[3];
     size_t grow, reduce; /* a pixel is shown as grow x grow, or reduce x reduce as one */
     size_t wide, high;
-    bool up;             /* the first row of a slice is at the bottom */
-    float *picture;      /* NaN beside the panels, until it is grey */
+    bool up;        /* the first row of a slice is at the bottom */
+    float *picture; /* NaN beside the panels, until it is grey */
 } preview;
 
-static bool wanted(const qb_output_options *options) {
-    return options->preview != NULL;
-}
+static bool wanted(const qb_output_options *options) { return options->preview != NULL; }
 
-static size_t largest(size_t a, size_t b) {
-    return a > b ? a : b;
-}
+static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
 
-static size_t shown(const preview *p, size_t count) {
-    return (count * p->grow + p->reduce - 1) / p->reduce;
-}
+static size_t shown(const preview *p, size_t count) { return (count * p->grow + p->reduce - 1) / p->reduce; }
 
 /* ---- where things are ---- */
 
@@ -68,8 +62,8 @@ static void name_panels(preview *p) {
         panel *one = &p->panel[i];
         one->wide = n[right[i]];
         one->high = n[down[i]];
-        qb__print(one->text, sizeof one->text, "%s %zu of %zu, %s right, %s %s", axis[cut[i]],
-                  n[cut[i]] / 2, n[cut[i]], axis[right[i]], axis[down[i]], p->up ? "up" : "down");
+        qb__print(one->text, sizeof one->text, "%s %zu of %zu, %s right, %s %s", axis[cut[i]], n[cut[i]] / 2, n[cut[i]],
+                  axis[right[i]], axis[down[i]], p->up ? "up" : "down");
     }
 }
 
@@ -165,8 +159,7 @@ static void pass(preview *p, parcel *of, bool take) {
         for (size_t y = 0; y < n[1]; y++) *(take ? &column[y * n[0]] : &at[y]) = take ? at[y] : column[y * n[0]];
         memcpy(take ? line : at + n[1], take ? at + n[1] : line, n[2] * sizeof *at);
     }
-    if (has_middle(p, of->first, of->count))
-        memcpy(take ? slice : at, take ? at : slice, n[1] * n[2] * sizeof *at);
+    if (has_middle(p, of->first, of->count)) memcpy(take ? slice : at, take ? at : slice, n[1] * n[2] * sizeof *at);
 }
 
 static qb_status take(void *own, int from, const void *data, size_t bytes) {
@@ -235,8 +228,7 @@ static qb_status draw(preview *p, qb__greys *window) {
     for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], window);
     for (size_t i = 0; i < count; i++)
         if (isnan(p->picture[i])) p->picture[i] = 1;
-    for (int i = 0; i < p->count; i++)
-        label(p, p->panel[i].x, p->panel[i].y - LINE, p->panel[i].text);
+    for (int i = 0; i < p->count; i++) label(p, p->panel[i].x, p->panel[i].y - LINE, p->panel[i].text);
     qb__greys_say(window, p->stack->units, text, sizeof text);
     label(p, GAP, p->high - LINE, text);
 out:

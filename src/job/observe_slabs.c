@@ -9,9 +9,7 @@ typedef struct watch {
     const qb_stack *stack;
 } watch;
 
-static bool wanted(const qb_output_options *options) {
-    return options->slab != NULL;
-}
+static bool wanted(const qb_output_options *options) { return options->slab != NULL; }
 
 static qb_status prepare(const qb_output_options *options, const qb_stack *stack, void **own) {
     watch *w;
@@ -35,13 +33,10 @@ static qb_status slab(void *own, size_t first, size_t end, const void *data) {
                          .units = stack->units};
     qb_status status = w->options->slab(w->options->slab_user, &one);
     if (status == QB_OK) return QB_OK;
-    return qb__fail(status, "the caller's function for slabs ended the job at images %zu to %zu of %zu",
-                    first, end - 1, stack->shape[0]);
+    return qb__fail(status, "the caller's function for slabs ended the job at images %zu to %zu of %zu", first, end - 1,
+                    stack->shape[0]);
 }
 
-static void release(void *own) {
-    qb__free(own);
-}
+static void release(void *own) { qb__free(own); }
 
-const qb__observer qb__observe_slabs = {
-    .wanted = wanted, .open = prepare, .slab = slab, .close = release};
+const qb__observer qb__observe_slabs = {.wanted = wanted, .open = prepare, .slab = slab, .close = release};

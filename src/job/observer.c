@@ -21,8 +21,7 @@ size_t qb__observers_bytes(const qb_output_options *options, const size_t shape[
     return bytes;
 }
 
-qb_status qb__observers_open(qb__observers *all, const qb_output_options *options,
-                             const qb_stack *stack) {
+qb_status qb__observers_open(qb__observers *all, const qb_output_options *options, const qb_stack *stack) {
     qb_status status = QB_OK;
     for (int i = 0; status == QB_OK && i < ROWS; i++)
         if (rows[i]->wanted(options)) status = rows[i]->open(options, stack, &all->own[i]);
@@ -41,8 +40,7 @@ qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end,
     return status;
 }
 
-qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count,
-                               qb_status status) {
+qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count, qb_status status) {
     for (int i = 0; i < ROWS; i++)
         if (all->own[i] && rows[i]->gather) status = rows[i]->gather(all->own[i], comm, first, count, status);
     return status;

@@ -44,12 +44,10 @@ typedef struct qb__observers {
 bool qb__observed(const qb_output_options *options);
 size_t qb__observers_bytes(const qb_output_options *options, const size_t shape[3]);
 /* On failure, too, to be closed. */
-qb_status qb__observers_open(qb__observers *all, const qb_output_options *options,
-                             const qb_stack *stack);
+qb_status qb__observers_open(qb__observers *all, const qb_output_options *options, const qb_stack *stack);
 void qb__observers_image(const qb__observers *all, size_t number, const float *image);
 qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end, const void *data);
-qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count,
-                               qb_status status);
+qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count, qb_status status);
 qb_status qb__observers_publish(const qb__observers *all, qb__publication *set, cJSON *report);
 void qb__observers_close(qb__observers *all);
 

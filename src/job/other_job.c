@@ -17,7 +17,8 @@ static const char *text_of(const cJSON *item, char *room, size_t size) {
 
 /* A hash, which says nobody anything. */
 static bool is_hash(const cJSON *item) {
-    return cJSON_IsString(item) && strlen(item->valuestring) == 16 && strspn(item->valuestring, "0123456789abcdef") == 16;
+    return cJSON_IsString(item) && strlen(item->valuestring) == 16 &&
+           strspn(item->valuestring, "0123456789abcdef") == 16;
 }
 
 static void say(const char *name, const cJSON *then, const cJSON *now, char *words, size_t size) {
@@ -48,7 +49,8 @@ static bool differs(const cJSON *one, const cJSON *other, bool then, bool hashes
 /* A hash changes with what has a name (a file that is no longer given is not among what is hashed): names first. */
 static bool describe(const cJSON *then, const cJSON *now, char *words, size_t size) {
     for (int hashes = 0; hashes < 2; hashes++)
-        if (differs(now, then, false, hashes, words, size) || differs(then, now, true, hashes, words, size)) return true;
+        if (differs(now, then, false, hashes, words, size) || differs(then, now, true, hashes, words, size))
+            return true;
     return false;
 }
 

@@ -19,7 +19,9 @@ double qb__pace_worth(size_t first, double later, double chunks) {
     return first && chunks > (double)first ? (double)first + later * (chunks - (double)first) : chunks;
 }
 
-static double seconds_of(const qb__pace *s) { return s->first && s->finished >= s->first ? s->later * s->seconds : s->seconds; }
+static double seconds_of(const qb__pace *s) {
+    return s->first && s->finished >= s->first ? s->later * s->seconds : s->seconds;
+}
 
 static bool can_move(const qb__pace *stages, int count, int i) {
     const qb__pace *s = &stages[i];

@@ -18,13 +18,13 @@ typedef struct station {
     int index;
     void **ring; /* [slots] */
     size_t chunks, started, finished;
-    size_t share;             /* chunks of one of the outputs that `only` counts */
-    double cpu, busy, since;  /* seconds */
-    size_t tasks, ended;      /* of the chunk in hand */
-    double spent;             /* seconds within tasks, of all threads */
-    double others;            /* processor time of others before it began */
-    qb__batch batch;          /* the chunk in hand, computing stages */
-    pthread_t thread;         /* blocking stages */
+    size_t share;            /* chunks of one of the outputs that `only` counts */
+    double cpu, busy, since; /* seconds */
+    size_t tasks, ended;     /* of the chunk in hand */
+    double spent;            /* seconds within tasks, of all threads */
+    double others;           /* processor time of others before it began */
+    qb__batch batch;         /* the chunk in hand, computing stages */
+    pthread_t thread;        /* blocking stages */
     bool has_thread;
 } station;
 
@@ -36,7 +36,7 @@ struct qb__pipeline {
     qb__pool *pool;
     const qb_env *env;
     const size_t *only; /* outputs that are made; NULL: all */
-    int in_hand; /* stages with a chunk in hand */
+    int in_hand;        /* stages with a chunk in hand */
     const char *name;
     double from, told; /* when it began, when progress was told last */
     qb_status status;
@@ -116,17 +116,18 @@ static double left(const qb__pipeline *line) {
         const station *s = &line->station[i];
         const double done = done_of(s), part = done - (double)s->finished;
         const bool begun = done > BEGUN || (done > 0 && !(s->stage.forecast > 0));
-        pace[i] = (qb__pace){.blocking = s->stage.blocking,
-                             .chunks = s->chunks,
-                             .gather = s->stage.gather,
-                             .slots = s->stage.slots,
-                             .finished = s->finished,
-                             .part = fmin(part, 0.999),
-                             .seconds = begun ? s->spent / worth_of(s) : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
-                             .first = s->stage.first,
-                             .later = s->stage.later,
-                             .in_place = s->stage.in_place,
-                             .scatter = s->stage.scatter};
+        pace[i] =
+            (qb__pace){.blocking = s->stage.blocking,
+                       .chunks = s->chunks,
+                       .gather = s->stage.gather,
+                       .slots = s->stage.slots,
+                       .finished = s->finished,
+                       .part = fmin(part, 0.999),
+                       .seconds = begun ? s->spent / worth_of(s) : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
+                       .first = s->stage.first,
+                       .later = s->stage.later,
+                       .in_place = s->stage.in_place,
+                       .scatter = s->stage.scatter};
     }
     return qb__pace_left(pace, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
 }
@@ -139,8 +140,7 @@ static void tell(qb__pipeline *line, bool due) {
     if (qb__cancelled(line->env)) return;
     line->told = now;
     uint64_t done = ALL;
-    if (last->finished < last->chunks)
-        done = (uint64_t)fmin(ALL * elapsed / fmax(elapsed + left(line), 1e-9), ALL - 1);
+    if (last->finished < last->chunks) done = (uint64_t)fmin(ALL * elapsed / fmax(elapsed + left(line), 1e-9), ALL - 1);
     qb__progress(line->env, line->name, done, ALL);
 }
 
@@ -221,8 +221,8 @@ static void compute_done(void *context) {
 static void submit(qb__pipeline *line, station *list[], int n) {
     for (int i = 0; i < n; i++) {
         station *s = list[i];
-        s->batch = (qb__batch){.run = compute_task, .done = compute_done, .context = s,
-                               .count = s->tasks, .priority = s->index};
+        s->batch = (qb__batch){
+            .run = compute_task, .done = compute_done, .context = s, .count = s->tasks, .priority = s->index};
         qb__pool_submit(line->pool, &s->batch);
     }
 }
@@ -248,8 +248,7 @@ static void *blocking_stage(void *context) {
     qb__pipeline *line = s->line;
     pthread_mutex_lock(&line->lock);
     while (s->finished < s->chunks) {
-        while (line->status == QB_OK && !ready(line, s))
-            pthread_cond_wait(&line->moved, &line->lock);
+        while (line->status == QB_OK && !ready(line, s)) pthread_cond_wait(&line->moved, &line->lock);
         if (line->status != QB_OK) break;
         begin(line, s);
         size_t chunk = s->started - 1;
@@ -377,8 +376,7 @@ static void finish(qb__pipeline *line) {
     }
 }
 
-qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env,
-                           qb__pipeline_report *report) {
+qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env, qb__pipeline_report *report) {
     double from = qb__now();
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
@@ -398,13 +396,11 @@ qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env
         finish(line);
         if (line->status != QB_OK) qb__fail(line->status, "%s", line->detail);
     }
-    *report =
-        (qb__pipeline_report){.wall_seconds = qb__now() - from, .stages = line->count};
+    *report = (qb__pipeline_report){.wall_seconds = qb__now() - from, .stages = line->count};
     for (int i = 0; i < line->count; i++) {
         const station *s = &line->station[i];
         report->stage[i] = (qb__stage_time){s->stage.name, s->cpu, s->busy};
-        if (s->stage.cpu_seconds)
-            report->stage[i].cpu_seconds += s->stage.cpu_seconds(s->stage.self) - s->others;
+        if (s->stage.cpu_seconds) report->stage[i].cpu_seconds += s->stage.cpu_seconds(s->stage.self) - s->others;
     }
     return line->status;
 }

@@ -22,14 +22,15 @@ typedef struct qb__slot_maker {
  * have a thread of their own. Chunks pass every stage in order. */
 typedef struct qb__stage {
     const char *name;
-    void *self;        /* whose stage it is: the first argument of its calls */
+    void *self; /* whose stage it is: the first argument of its calls */
     bool blocking;
-    size_t slots;      /* buffers in its output ring; 0 for the last stage */
-    bool in_place;     /* its output is its input, changed, in the slot that it came in: no ring, and no gather. Not the
+    size_t slots;  /* buffers in its output ring; 0 for the last stage */
+    bool in_place; /* its output is its input, changed, in the slot that it came in: no ring, and no gather. Not the
                           first stage, nor the last */
-    size_t gather;     /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
+    size_t gather; /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
                           All of them get the same `out`, in order */
-    size_t scatter;    /* outputs that one chunk before becomes, one after the other: chunks of this stage and those behind it; all get
+    size_t
+        scatter; /* outputs that one chunk before becomes, one after the other: chunks of this stage and those behind it; all get
                           the same `in`, which is used up with the last. 0 = 1; not the first stage, nor with gather or in_place */
     size_t slot_bytes; /* bytes of host memory in a slot */
     size_t last_bytes; /* what the last chunk, which may be smaller, touches of it; 0 = all */
@@ -44,7 +45,8 @@ typedef struct qb__stage {
     double forecast; /* seconds that a chunk is expected to take, in one thread; 0 = not known */
     size_t first;    /* of the first so many; those after them take ... */
     double later;    /* ... so many times as long. first 0: all alike */
-    double reads;    /* bytes of the input that the first stage takes in all chunks, the same ones again counted again; 0 = all of
+    double
+        reads; /* bytes of the input that the first stage takes in all chunks, the same ones again counted again; 0 = all of
                         them once */
     /* Processor time so far of threads that run() has work for it; NULL = none but its own. */
     double (*cpu_seconds)(void *self);
@@ -79,8 +81,7 @@ void qb__pipeline_call(qb__pipeline *line, const char *name);
 void qb__pipeline_only(qb__pipeline *line, size_t all, const size_t *outputs, size_t count);
 /* Once: run to the end, to the first failure (its status and detail come back here) or to
  * cancellation. `pool` may be NULL when all stages block. */
-qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env,
-                           qb__pipeline_report *report);
+qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env, qb__pipeline_report *report);
 void qb__pipeline_destroy(qb__pipeline *line); /* NULL-safe */
 
 #endif

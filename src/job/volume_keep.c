@@ -57,7 +57,8 @@ qb_status qb__keep_still(qb__keep *k) {
     qb_status status = tell(k);
     if (status == QB_OK && qb__hash(k->job, strlen(k->job), 0) != k->whose)
         status = before ? qb__other_job(k->folder, before, k->job)
-                        : qb__fail(QB_BAD_ARGUMENT, "rank %d would go on with %s by other means than rank 0", qb__comm_rank(k->comm), k->path);
+                        : qb__fail(QB_BAD_ARGUMENT, "rank %d would go on with %s by other means than rank 0",
+                                   qb__comm_rank(k->comm), k->path);
     cJSON_free(before);
     return status;
 }
@@ -91,7 +92,8 @@ qb_status qb__keep_note(qb__keep *k) {
     const qb_status status = qb__writer_sync(k->writer);
     if (status != QB_OK) return status;
     if (note(k) != QB_OK) {
-        qb__warn(k->env, "no more checkpoints, this one is not written: %s" QB__CODE("checkpoint-stopped"), qb_detail());
+        qb__warn(k->env, "no more checkpoints, this one is not written: %s" QB__CODE("checkpoint-stopped"),
+                 qb_detail());
         k->every = 0;
     }
     k->saved = qb__now();

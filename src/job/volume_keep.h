@@ -22,13 +22,13 @@ typedef struct qb__keep {
     size_t images;
     /* while it is open */
     const qb_env *env;
-    qb__comm *comm;       /* NULL = none */
+    qb__comm *comm; /* NULL = none */
     qb_writer *writer;
-    char *job, *folder;   /* the hidden one */
-    uint64_t whose;       /* hash of rank 0's job when it was looked at */
-    unsigned char *done;  /* images that were found done, a bit each; NULL: none */
+    char *job, *folder;  /* the hidden one */
+    uint64_t whose;      /* hash of rank 0's job when it was looked at */
+    unsigned char *done; /* images that were found done, a bit each; NULL: none */
     qb__journal journal;
-    double saved;         /* when it was last noted, or the run began */
+    double saved; /* when it was last noted, or the run began */
 } qb__keep;
 
 /* The keep's, at rank 0: what is done in the hidden folder of a run that is over, which is taken up. QB_BAD_ARGUMENT for another job's, naming

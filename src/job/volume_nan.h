@@ -17,7 +17,7 @@ typedef struct qb__volume_nan {
 
 void qb__volume_nan_count(qb__volume_nan *nan, const float *image, size_t pixels, size_t number);
 /* Of all ranks, which come here together: a result of nothing but NaN is refused, others are warned of. `shape` of the result. */
-qb_status qb__volume_nan_report(qb__volume_nan *nan, qb__comm *comm, const size_t shape[3], const char *path, cJSON *report,
-                                const qb_env *env);
+qb_status qb__volume_nan_report(qb__volume_nan *nan, qb__comm *comm, const size_t shape[3], const char *path,
+                                cJSON *report, const qb_env *env);
 
 #endif

@@ -41,16 +41,13 @@ qb__runs qb__volume_runs(const qb__volume_out *out, size_t chunk) {
     return (qb__runs){{{out->begin[chunk], end}, more}};
 }
 
-qb_dtype qb__volume_dtype(const qb__volume_out *out) {
-    return out->options->dtype;
-}
+qb_dtype qb__volume_dtype(const qb__volume_out *out) { return out->options->dtype; }
 
 bool qb__volume_converts(const qb__volume_out *out) {
     return qb__volume_dtype(out) != QB_F32 || out->hu > 0 || (out->mask && out->mask->used);
 }
 
-qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid,
-                      qb__mask *mask) {
+qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid, qb__mask *mask) {
     if (outside == QB_OUTSIDE_NAN && !qb_dtype_is_float(dtype))
         return qb__fail(QB_BAD_ARGUMENT, "--outside nan: %s has no such number; give --outside zero",
                         qb_dtype_name(dtype));
@@ -61,9 +58,7 @@ qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_
     return QB_OK;
 }
 
-const char *qb__volume_units(double hu, bool in_mm) {
-    return hu > 0 ? "HU" : in_mm ? "1/mm" : "1/pixel";
-}
+const char *qb__volume_units(double hu, bool in_mm) { return hu > 0 ? "HU" : in_mm ? "1/mm" : "1/pixel"; }
 
 /* A folder that is read as a scan is one series of images; a second one would spoil it. */
 static qb_status check_folder(const char *output, const char *input) {
@@ -74,8 +69,7 @@ static qb_status check_folder(const char *output, const char *input) {
     qb_status status = qb__same_place(folder, input, &joins);
     qb__free(folder);
     if (status != QB_OK || !joins) return status;
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "writing %s would overwrite the input %s: give another name", output, input);
+    return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name", output, input);
 }
 
 qb_status qb__volume_check(const qb_output_options *options, const char *input) {
@@ -101,8 +95,7 @@ qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) 
     qb_status status = qb_params_copy(qb_output_params, from, to);
     if (status != QB_OK || !to->array) return status;
     if (to->output)
-        return qb__fail(QB_BAD_ARGUMENT, "the result goes to an array: it cannot go to %s, too",
-                        to->output);
+        return qb__fail(QB_BAD_ARGUMENT, "the result goes to an array: it cannot go to %s, too", to->output);
     status = qb__tensor_look(to->array, what, QB__MISSING_IMAGE, &tensor);
     if (status == QB_OK) status = qb__tensor_check_sink(&tensor, what);
     if (status != QB_OK) return status;
@@ -116,9 +109,7 @@ size_t qb__value_written(const qb_output_options *options) {
     return qb__is_nothing(options->output) ? 0 : qb_dtype_size(options->dtype);
 }
 
-static size_t pixels(const qb__volume_out *out) {
-    return out->stack.shape[1] * out->stack.shape[2];
-}
+static size_t pixels(const qb__volume_out *out) { return out->stack.shape[1] * out->stack.shape[2]; }
 
 /* Or an array, or nothing. */
 static bool is_file(const qb__volume_out *out) { return !out->options->array && !qb__is_nothing(out->options->output); }
@@ -149,16 +140,16 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     qb__storage storage;
     size_t parts = 1;
     /* What is no kind of file, as the folder of a sweep, is for others to judge. */
-    const bool able = !out->options->array &&
-                      qb__format_to_write(out->options->output, &format) == QB_OK && format->writer->parts;
+    const bool able =
+        !out->options->array && qb__format_to_write(out->options->output, &format) == QB_OK && format->writer->parts;
     if (chosen) {
         char *end;
         long number = strtol(text, &end, 10);
         if (end == text || *end || number < 1 || number > QB_PARTS_MOST)
             return qb__fail(QB_BAD_ARGUMENT, "--parts %s: give auto or a number from 1 to %d", text, QB_PARTS_MOST);
         parts = (size_t)number;
-    } else if (able && (double)n[0] * (double)n[1] * (double)n[2] *
-                               (double)qb_dtype_size(qb__volume_dtype(out)) >= one_file) {
+    } else if (able &&
+               (double)n[0] * (double)n[1] * (double)n[2] * (double)qb_dtype_size(qb__volume_dtype(out)) >= one_file) {
         parts = threads_that_write(env);
         if (qb__storage_find(out->options->output, &storage))
             parts = qb__smaller(parts, qb__storage_pays(storage.write));
@@ -180,7 +171,8 @@ double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const ch
 }
 
 double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {
-    const double bytes = (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
+    const double bytes =
+        (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
     return qb__is_nothing(out->options->output) ? 0 : bytes / qb__volume_write_rate(out, threads, NULL);
 }
 
@@ -217,14 +209,13 @@ qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env) {
 }
 
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
-    const qb__output outputs[] = {
-        {.path = is_file(out) ? out->options->output : NULL,
-         .images = out->stack.shape[0],
-         .first = out->stack.first,
-         .parts = out->stack.parts,
-         .projections = out->stack.angles != NULL},
-        {.path = out->options->preview},
-        {.path = out->beside}};
+    const qb__output outputs[] = {{.path = is_file(out) ? out->options->output : NULL,
+                                   .images = out->stack.shape[0],
+                                   .first = out->stack.first,
+                                   .parts = out->stack.parts,
+                                   .projections = out->stack.angles != NULL},
+                                  {.path = out->options->preview},
+                                  {.path = out->beside}};
     qb_status status = check_array(out);
     if (status == QB_OK && is_file(out)) status = check_name(out->options->output);
     return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
@@ -272,8 +263,7 @@ static size_t convert_tasks(void *self, size_t chunk) {
 }
 
 /* One finished image; nobody reads it after this, so it is changed where it lies. */
-static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                             void *to) {
+static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *to) {
     (void)worker;
     enum { RUN = 4096 }; /* values that stay in a core's own memory from counting to converting */
     qb__volume_out *out = self;
@@ -309,7 +299,8 @@ static void blank_lost(const qb__volume_out *out, size_t first, size_t end, void
     qb_convert_from_float(&nothing, 1, dtype, out->low, out->high, value);
     for (size_t i = first; i < end; i++) {
         char *image = (char *)images + (i - first) * pixels(out) * bytes;
-        for (size_t k = 0; out->lost[i * out->lost_step] && k < pixels(out); k++) memcpy(image + k * bytes, value, bytes);
+        for (size_t k = 0; out->lost[i * out->lost_step] && k < pixels(out); k++)
+            memcpy(image + k * bytes, value, bytes);
     }
 }
 
@@ -326,8 +317,7 @@ static qb_status write_images(qb__volume_out *out, size_t first, size_t end, con
     return status == QB_OK ? qb__writer_write(out->writer, first, end, in) : status;
 }
 
-static qb_status write_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                           void *to) {
+static qb_status write_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *to) {
     (void)task, (void)worker, (void)to;
     qb__volume_out *out = self;
     const qb__runs runs = qb__volume_runs(out, chunk);
@@ -352,7 +342,10 @@ int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t
                                   .forecast = (double)(images * pixels(out)) / qb__rate(QB__RATE_CONVERT, 0.3e9),
                                   .tasks = convert_tasks,
                                   .run = convert_run};
-    stages[n++] = (qb__stage){.name = "write", .self = out, .blocking = true, .run = write_run,
+    stages[n++] = (qb__stage){.name = "write",
+                              .self = out,
+                              .blocking = true,
+                              .run = write_run,
                               .forecast = qb__volume_write_seconds(out, (size_t)out->threads) * share};
     return n;
 }
@@ -367,20 +360,21 @@ qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *en
     qb_dtype dtype = qb__volume_dtype(out);
     cJSON_AddNumberToObject(report, "clamped_values", (double)outside);
     if (!outside) return QB_OK;
-    if (dtype == QB_F16 && out->mask && out->mask->used && isnan(out->mask->value)) { /* which float16 has, as was asked for */
-        qb__info(env, "%llu of %.0f values (%.3g %%) are no numbers, as --outside nan says, or lie outside -65504..65504 and are clamped in float16",
+    if (dtype == QB_F16 && out->mask && out->mask->used &&
+        isnan(out->mask->value)) { /* which float16 has, as was asked for */
+        qb__info(env,
+                 "%llu of %.0f values (%.3g %%) are no numbers, as --outside nan says, or lie outside -65504..65504 "
+                 "and are clamped in float16",
                  (unsigned long long)outside, all, 100 * (double)outside / all);
         return QB_OK;
     }
     /* A range that was chosen here leaves a few out by intent. */
     bool meant = out->options->range.count == 0 && (double)outside < 1e-3 * all;
     char limits[64] = "-65504..65504";
-    if (!qb_dtype_is_float(dtype))
-        qb__print(limits, sizeof limits, "%g..%g", out->low, out->high);
+    if (!qb_dtype_is_float(dtype)) qb__print(limits, sizeof limits, "%g..%g", out->low, out->high);
     qb__log(env, meant ? QB_LOG_INFO : QB_LOG_WARNING,
-            "%llu of %.0f values (%.3g %%) lie outside %s or are NaN: clamped in %s%s",
-            (unsigned long long)outside, all, 100 * (double)outside / all, limits,
-            qb_dtype_name(dtype), meant ? "" : QB__CODE("range-clamped"));
+            "%llu of %.0f values (%.3g %%) lie outside %s or are NaN: clamped in %s%s", (unsigned long long)outside,
+            all, 100 * (double)outside / all, limits, qb_dtype_name(dtype), meant ? "" : QB__CODE("range-clamped"));
     return QB_OK;
 }
 
@@ -411,7 +405,8 @@ static qb_status gather(qb__volume_out *out, qb_status status) {
     for (size_t i = 0; i < out->apart; i++) {
         const qb__runs runs = qb__volume_runs(out, i);
         for (int k = 0; k < 2; k++)
-            status = qb__observers_gather(&out->observers, out->comm, runs.of[k].first, qb__run_count(runs.of[k]), status);
+            status =
+                qb__observers_gather(&out->observers, out->comm, runs.of[k].first, qb__run_count(runs.of[k]), status);
     }
     return status;
 }

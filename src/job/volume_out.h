@@ -28,32 +28,31 @@ typedef struct qb__mask {
 /* The last part of every job: images as float32 (slices of a volume, projections) -> Hounsfield
  * units, the dtype asked for, the file; observers look at them there. */
 typedef struct qb__volume_out {
-    bool in_place;     /* the engine puts images where they belong itself: nothing is left to write */
-    qb__comm *comm;    /* those who write the same volume: opening, reporting and committing it wait for all */
+    bool in_place;       /* the engine puts images where they belong itself: nothing is left to write */
+    qb__comm *comm;      /* those who write the same volume: opening, reporting and committing it wait for all */
     size_t first, count; /* images that this one of them writes, ... */
-    size_t apart;        /* ... or, where these are no run of images, so many chunks on every one of them; 0: they are */
+    size_t apart; /* ... or, where these are no run of images, so many chunks on every one of them; 0: they are */
     const qb_output_options *options;
-    qb_stack stack;    /* what it says of itself; dtype and scale are set here */
-    double hu;         /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
+    qb_stack stack;       /* what it says of itself; dtype and scale are set here */
+    double hu;            /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
     const qb__mask *mask; /* of slices; NULL = none */
-    const bool *lost;   /* [image * lost_step]: this slice was never measured and becomes NaN; NULL: none is so */
+    const bool *lost;     /* [image * lost_step]: this slice was never measured and becomes NaN; NULL: none is so */
     size_t lost_step;
-    int threads;        /* that the job has */
-    const char *beside; /* a file that the method writes as well; NULL = none */
-    double low, high;  /* of integer types; set by the caller when the options do not say */
-    const size_t *begin, *end; /* images begin[i] .. end[i] - 1 are chunk i of the stages; there may be none */
+    int threads;                 /* that the job has */
+    const char *beside;          /* a file that the method writes as well; NULL = none */
+    double low, high;            /* of integer types; set by the caller when the options do not say */
+    const size_t *begin, *end;   /* images begin[i] .. end[i] - 1 are chunk i of the stages; there may be none */
     const size_t *begin2, *end2; /* and these, behind them; NULL: no more */
-    qb__publication *set; /* file, notes, preview, what is beside: together or not at all */
+    qb__publication *set;        /* file, notes, preview, what is beside: together or not at all */
     qb_writer *writer;
     qb__observers observers;
-    qb__keep keep; /* zeroed: nothing is */
+    qb__keep keep;            /* zeroed: nothing is */
     _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads and devices */
     qb__volume_nan nan;
 } qb__volume_out;
 
 /* Of --outside and --circle; `seen` is still to be filled in. QB_BAD_ARGUMENT for NaN in integers. */
-qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid,
-                      qb__mask *mask);
+qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid, qb__mask *mask);
 /* Images begin[i] .. end[i] - 1 are chunk i of the stages; `apart`: so many chunks that are no run. */
 void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *end, size_t apart);
 /* After that: chunks are of two runs. */
@@ -87,8 +86,7 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env);
 /* The stages behind those that compute: convert, where the output is not plain float32 and `converted`
  * images do not come already, and write. A slot of the stage before holds up to `images` images, the last
  * chunk's `last`. Returns how many. */
-int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t last, size_t slots,
-                      qb__stage *stages);
+int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t last, size_t slots, qb__stage *stages);
 /* How many values had to be clamped: into the report, and as a warning. */
 qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
 /* Provenance, what observers leave, and the names of all. Of ranks every one comes here, with how it fared until

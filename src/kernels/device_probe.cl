@@ -4,8 +4,7 @@
 #define PROBE_SCALE 2
 #endif
 
-KERNEL void probe_scale(GLOBAL const float *RESTRICT in, GLOBAL float *RESTRICT out, ulong count,
-                        float add) {
+KERNEL void probe_scale(GLOBAL const float *RESTRICT in, GLOBAL float *RESTRICT out, ulong count, float add) {
     ulong i = global_id(0);
     if (i < count) out[i] = FMA(in[i], (float)PROBE_SCALE, add);
 }
@@ -21,8 +20,7 @@ KERNEL void probe_reverse(GLOBAL const float *RESTRICT in,
 }
 
 /* float -> half -> float, through memory and through local memory. */
-KERNEL void probe_half(GLOBAL const float *RESTRICT in, GLOBAL half_bits *RESTRICT halves,
-                       GLOBAL float *RESTRICT out) {
+KERNEL void probe_half(GLOBAL const float *RESTRICT in, GLOBAL half_bits *RESTRICT halves, GLOBAL float *RESTRICT out) {
     LOCAL half_bits cache[64];
     size_t i = global_id(0);
     STORE_HALF(in[i], i, halves);
@@ -33,8 +31,7 @@ KERNEL void probe_half(GLOBAL const float *RESTRICT in, GLOBAL half_bits *RESTRI
 }
 
 /* One read per item at (at[2i], at[2i+1]); four values out. */
-KERNEL void probe_texture(TEXTURE(image), GLOBAL const float *RESTRICT at,
-                          GLOBAL float *RESTRICT out) {
+KERNEL void probe_texture(TEXTURE(image), GLOBAL const float *RESTRICT at, GLOBAL float *RESTRICT out) {
     size_t i = global_id(0);
     float x = at[2 * i], y = at[2 * i + 1];
     float2 two = TEXTURE_READ2(image, x, y);
@@ -45,8 +42,8 @@ KERNEL void probe_texture(TEXTURE(image), GLOBAL const float *RESTRICT at,
     out[4 * i + 3] = four.w;
 }
 
-KERNEL void probe_layers(TEXTURE_LAYERED(image), GLOBAL const float *RESTRICT at,
-                         GLOBAL float *RESTRICT out, uint layer) {
+KERNEL void probe_layers(TEXTURE_LAYERED(image), GLOBAL const float *RESTRICT at, GLOBAL float *RESTRICT out,
+                         uint layer) {
     size_t i = global_id(0);
     float x = at[2 * i], y = at[2 * i + 1];
     float2 two = TEXTURE_READ2_LAYER(image, x, y, layer);

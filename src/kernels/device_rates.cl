@@ -50,8 +50,7 @@ KERNEL void rate_local(GLOBAL float *RESTRICT out, uint rounds) {
 /* 8 reads of 16 bytes a round and item from a buffer of `count` (a power of two) that the cache
  * behind the multiprocessors holds. A group reads 256 neighbours at a place drawn anew each time, so
  * that the small caches before it seldom help. */
-KERNEL void rate_cache(GLOBAL const float4 *RESTRICT in, GLOBAL float *RESTRICT out, uint count,
-                       uint rounds) {
+KERNEL void rate_cache(GLOBAL const float4 *RESTRICT in, GLOBAL float *RESTRICT out, uint count, uint rounds) {
     uint place = (uint)group_id(0) * 2654435761u, mask = (count - 1) & ~255u;
     float x = 0, y = 0, z = 0, w = 0;
     for (uint i = 0; i < rounds; i++) {

@@ -3,15 +3,14 @@
  * device only keeps with more channels, or only as floats. from begins at value `first`. */
 #define SAME(in, i) in[i]
 #define TO_FLOAT(in, i) LOAD_HALF(i, in)
-#define WIDEN(name, type, stored_type, READ)                                                       \
-    KERNEL void name(GLOBAL const type *RESTRICT from, ulong first,                                \
-                     GLOBAL stored_type *RESTRICT to, ulong texels, uint channels, uint stored) {  \
-        ulong i = global_id(0);                                                                    \
-        if (i >= texels) return;                                                                   \
-        for (uint c = 0; c < stored; c++) {                                                        \
-            to[i * stored + c] =                                                                   \
-                c < channels ? READ(from, first + i * channels + c) : (stored_type)0;              \
-        }                                                                                          \
+#define WIDEN(name, type, stored_type, READ)                                                                           \
+    KERNEL void name(GLOBAL const type *RESTRICT from, ulong first, GLOBAL stored_type *RESTRICT to, ulong texels,     \
+                     uint channels, uint stored) {                                                                     \
+        ulong i = global_id(0);                                                                                        \
+        if (i >= texels) return;                                                                                       \
+        for (uint c = 0; c < stored; c++) {                                                                            \
+            to[i * stored + c] = c < channels ? READ(from, first + i * channels + c) : (stored_type)0;                 \
+        }                                                                                                              \
     }
 
 WIDEN(widen_float, uint, uint, SAME)

@@ -18,7 +18,7 @@
 #define GLOBAL
 #define LOCAL __shared__
 #define LOCAL_ALIGNED __shared__ __align__(16) /* for reads and writes of vectors */
-#define CONSTANT __constant__ /* a table of the source: CONSTANT float table[4] = {...}; */
+#define CONSTANT __constant__                  /* a table of the source: CONSTANT float table[4] = {...}; */
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
 #define GROUP_LIMIT(items) __launch_bounds__(items)
@@ -29,24 +29,12 @@ typedef unsigned int uint;
 typedef unsigned long long ulong; /* 64 bits in both languages; OpenCL's long has 64 too */
 typedef unsigned short half_bits;
 
-FUNCTION uint local_id(int i) {
-    return i == 0 ? threadIdx.x : i == 1 ? threadIdx.y : threadIdx.z;
-}
-FUNCTION uint group_id(int i) {
-    return i == 0 ? blockIdx.x : i == 1 ? blockIdx.y : blockIdx.z;
-}
-FUNCTION uint local_size(int i) {
-    return i == 0 ? blockDim.x : i == 1 ? blockDim.y : blockDim.z;
-}
-FUNCTION uint group_count(int i) {
-    return i == 0 ? gridDim.x : i == 1 ? gridDim.y : gridDim.z;
-}
-FUNCTION size_t global_id(int i) {
-    return (size_t)group_id(i) * local_size(i) + local_id(i);
-}
-FUNCTION size_t global_size(int i) {
-    return (size_t)group_count(i) * local_size(i);
-}
+FUNCTION uint local_id(int i) { return i == 0 ? threadIdx.x : i == 1 ? threadIdx.y : threadIdx.z; }
+FUNCTION uint group_id(int i) { return i == 0 ? blockIdx.x : i == 1 ? blockIdx.y : blockIdx.z; }
+FUNCTION uint local_size(int i) { return i == 0 ? blockDim.x : i == 1 ? blockDim.y : blockDim.z; }
+FUNCTION uint group_count(int i) { return i == 0 ? gridDim.x : i == 1 ? gridDim.y : gridDim.z; }
+FUNCTION size_t global_id(int i) { return (size_t)group_id(i) * local_size(i) + local_id(i); }
+FUNCTION size_t global_size(int i) { return (size_t)group_count(i) * local_size(i); }
 
 #define FMA(a, b, c) __fmaf_rn(a, b, c)
 /* 1 / a to about an ulp. */
@@ -90,8 +78,8 @@ FUNCTION half_bits float_to_half(float value) {
  *     KERNEL void f(GLOBAL float *out LOCAL_DYNAMIC_ARGUMENT(float, cache)) {
  *         LOCAL_DYNAMIC(float, cache);                                      */
 #define LOCAL_DYNAMIC_ARGUMENT(type, name)
-#define LOCAL_DYNAMIC(type, name)                                                                  \
-    extern __shared__ __align__(16) unsigned char qb_dynamic_local[];                              \
+#define LOCAL_DYNAMIC(type, name)                                                                                      \
+    extern __shared__ __align__(16) unsigned char qb_dynamic_local[];                                                  \
     type *name = (type *)qb_dynamic_local
 
 #else /* OpenCL C */
@@ -124,17 +112,16 @@ typedef ushort half_bits;
 #define LOAD_HALF(index, pointer) vload_half(index, (const __global half *)(pointer))
 #define STORE_HALF(value, index, pointer) vstore_half_rte(value, index, (__global half *)(pointer))
 
-
 #define TEXTURE(name) __read_only image2d_t name, sampler_t name##_sampler
 #define TEXTURE_LAYERED(name) __read_only image2d_array_t name, sampler_t name##_sampler
 #define TEXTURE_READ1(name, at_x, at_y) read_imagef(name, name##_sampler, (float2)(at_x, at_y)).x
 #define TEXTURE_READ2(name, at_x, at_y) read_imagef(name, name##_sampler, (float2)(at_x, at_y)).xy
 #define TEXTURE_READ4(name, at_x, at_y) read_imagef(name, name##_sampler, (float2)(at_x, at_y))
-#define TEXTURE_READ1_LAYER(name, at_x, at_y, layer)                                               \
+#define TEXTURE_READ1_LAYER(name, at_x, at_y, layer)                                                                   \
     read_imagef(name, name##_sampler, (float4)(at_x, at_y, (float)(layer), 0.0f)).x
-#define TEXTURE_READ2_LAYER(name, at_x, at_y, layer)                                               \
+#define TEXTURE_READ2_LAYER(name, at_x, at_y, layer)                                                                   \
     read_imagef(name, name##_sampler, (float4)(at_x, at_y, (float)(layer), 0.0f)).xy
-#define TEXTURE_READ4_LAYER(name, at_x, at_y, layer)                                               \
+#define TEXTURE_READ4_LAYER(name, at_x, at_y, layer)                                                                   \
     read_imagef(name, name##_sampler, (float4)(at_x, at_y, (float)(layer), 0.0f))
 
 #define LOCAL_DYNAMIC_ARGUMENT(type, name) , __local type *name
@@ -147,8 +134,7 @@ typedef ushort half_bits;
 #define STORE_HALF_LOCAL(value, index, pointer) STORE_HALF(value, index, pointer)
 #else
 #define LOAD_HALF_LOCAL(index, pointer) vload_half(index, (const __local half *)(pointer))
-#define STORE_HALF_LOCAL(value, index, pointer)                                                    \
-    vstore_half_rte(value, index, (__local half *)(pointer))
+#define STORE_HALF_LOCAL(value, index, pointer) vstore_half_rte(value, index, (__local half *)(pointer))
 #endif
 
 /* ---- what back-projection adds: 64-bit integers, bits, loops, launch bounds, shuffles, half
@@ -237,8 +223,7 @@ typedef long LONG;
 #pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 #define HAS_SHUFFLE 1
 #define SHUFFLE_XOR(value, mask) sub_group_shuffle_xor(value, mask)
-#define SHUFFLE_DOWN(value, n)                                                                     \
-    sub_group_shuffle(value, (get_sub_group_local_id() + (n)) % get_sub_group_size())
+#define SHUFFLE_DOWN(value, n) sub_group_shuffle(value, (get_sub_group_local_id() + (n)) % get_sub_group_size())
 #else
 #define HAS_SHUFFLE 0
 #endif
@@ -254,9 +239,7 @@ typedef long LONG;
 #define HAS_HALF_ARITHMETIC 0
 #endif
 
-FUNCTION float half_to_float(half_bits bits) {
-    return vload_half(0, (const half *)&bits);
-}
+FUNCTION float half_to_float(half_bits bits) { return vload_half(0, (const half *)&bits); }
 FUNCTION half_bits float_to_half(float value) {
     half_bits bits;
     vstore_half_rte(value, 0, (half *)&bits);
@@ -284,57 +267,32 @@ typedef struct qb_floats8 {
 #define HALVES_4 uint2
 #define HALVES_8 uint4
 
-FUNCTION void UNPACK_FLOATS_1(float *v, float e) {
-    v[0] = e;
-}
-FUNCTION void UNPACK_FLOATS_2(float *v, float2 e) {
-    v[0] = e.x, v[1] = e.y;
-}
-FUNCTION void UNPACK_FLOATS_4(float *v, float4 e) {
-    v[0] = e.x, v[1] = e.y, v[2] = e.z, v[3] = e.w;
-}
-FUNCTION void UNPACK_FLOATS_8(float *v, qb_floats8 e) {
-    UNPACK_FLOATS_4(v, e.low), UNPACK_FLOATS_4(v + 4, e.high);
-}
-FUNCTION float PACK_FLOATS_1(const float *v) {
-    return v[0];
-}
-FUNCTION float2 PACK_FLOATS_2(const float *v) {
-    return FLOAT2(v[0], v[1]);
-}
-FUNCTION float4 PACK_FLOATS_4(const float *v) {
-    return FLOAT4(v[0], v[1], v[2], v[3]);
-}
+FUNCTION void UNPACK_FLOATS_1(float *v, float e) { v[0] = e; }
+FUNCTION void UNPACK_FLOATS_2(float *v, float2 e) { v[0] = e.x, v[1] = e.y; }
+FUNCTION void UNPACK_FLOATS_4(float *v, float4 e) { v[0] = e.x, v[1] = e.y, v[2] = e.z, v[3] = e.w; }
+FUNCTION void UNPACK_FLOATS_8(float *v, qb_floats8 e) { UNPACK_FLOATS_4(v, e.low), UNPACK_FLOATS_4(v + 4, e.high); }
+FUNCTION float PACK_FLOATS_1(const float *v) { return v[0]; }
+FUNCTION float2 PACK_FLOATS_2(const float *v) { return FLOAT2(v[0], v[1]); }
+FUNCTION float4 PACK_FLOATS_4(const float *v) { return FLOAT4(v[0], v[1], v[2], v[3]); }
 FUNCTION qb_floats8 PACK_FLOATS_8(const float *v) {
     qb_floats8 e;
     e.low = PACK_FLOATS_4(v), e.high = PACK_FLOATS_4(v + 4);
     return e;
 }
-FUNCTION void UNPACK_HALVES_1(float *v, half_bits e) {
-    v[0] = half_to_float(e);
-}
+FUNCTION void UNPACK_HALVES_1(float *v, half_bits e) { v[0] = half_to_float(e); }
 FUNCTION void UNPACK_HALVES_2(float *v, uint e) {
     v[0] = half_to_float((half_bits)(e & 0xffffu)), v[1] = half_to_float((half_bits)(e >> 16));
 }
-FUNCTION void UNPACK_HALVES_4(float *v, uint2 e) {
-    UNPACK_HALVES_2(v, e.x), UNPACK_HALVES_2(v + 2, e.y);
-}
+FUNCTION void UNPACK_HALVES_4(float *v, uint2 e) { UNPACK_HALVES_2(v, e.x), UNPACK_HALVES_2(v + 2, e.y); }
 FUNCTION void UNPACK_HALVES_8(float *v, uint4 e) {
     UNPACK_HALVES_2(v, e.x), UNPACK_HALVES_2(v + 2, e.y);
     UNPACK_HALVES_2(v + 4, e.z), UNPACK_HALVES_2(v + 6, e.w);
 }
-FUNCTION half_bits PACK_HALVES_1(const float *v) {
-    return float_to_half(v[0]);
-}
-FUNCTION uint PACK_HALVES_2(const float *v) {
-    return (uint)float_to_half(v[0]) | (uint)float_to_half(v[1]) << 16;
-}
-FUNCTION uint2 PACK_HALVES_4(const float *v) {
-    return UINT2(PACK_HALVES_2(v), PACK_HALVES_2(v + 2));
-}
+FUNCTION half_bits PACK_HALVES_1(const float *v) { return float_to_half(v[0]); }
+FUNCTION uint PACK_HALVES_2(const float *v) { return (uint)float_to_half(v[0]) | (uint)float_to_half(v[1]) << 16; }
+FUNCTION uint2 PACK_HALVES_4(const float *v) { return UINT2(PACK_HALVES_2(v), PACK_HALVES_2(v + 2)); }
 FUNCTION uint4 PACK_HALVES_8(const float *v) {
-    return UINT4(PACK_HALVES_2(v), PACK_HALVES_2(v + 2), PACK_HALVES_2(v + 4),
-                 PACK_HALVES_2(v + 6));
+    return UINT4(PACK_HALVES_2(v), PACK_HALVES_2(v + 2), PACK_HALVES_2(v + 4), PACK_HALVES_2(v + 6));
 }
 
 #endif

@@ -12,13 +12,9 @@ typedef struct end {
     size_t columns;
 } end;
 
-static float at(const end *e, size_t i) {
-    return e->last[(ptrdiff_t)i * e->inward];
-}
+static float at(const end *e, size_t i) { return e->last[(ptrdiff_t)i * e->inward]; }
 
-static void put(const end *e, size_t beyond, float value) {
-    e->last[-(ptrdiff_t)beyond * e->inward] = value;
-}
+static void put(const end *e, size_t beyond, float value) { e->last[-(ptrdiff_t)beyond * e->inward] = value; }
 
 /* i of the sample that `beyond` >= 1 mirrors. */
 static size_t mirrored(size_t beyond, size_t columns) {
@@ -55,8 +51,7 @@ static void extend_taper(const end *e, size_t count) {
     size_t reach = qb__extend_reach(QB_PAD_TAPER, e->columns);
     for (size_t k = 1; k <= count; k++) {
         double value = 0;
-        if (k <= reach)
-            value = fmax(2 * (double)at(e, 0) - at(e, mirrored(k, e->columns)), 0) * fade(k, reach);
+        if (k <= reach) value = fmax(2 * (double)at(e, 0) - at(e, mirrored(k, e->columns)), 0) * fade(k, reach);
         put(e, k, (float)value);
     }
 }
@@ -98,8 +93,7 @@ static void extend_ellipse(const end *e, size_t count) {
     size_t reach = qb__extend_reach(QB_PAD_ELLIPSE, e->columns), tail = reach / 4 + 1;
     double level, slope, bend = fmin(curvature(e), 0), half = 0.5 * (double)reach;
     line_at_end(e, bend, &level, &slope);
-    if (bend == 0)
-        bend = -level / (half * half); /* a row that bends upwards says nothing: half way */
+    if (bend == 0) bend = -level / (half * half); /* a row that bends upwards says nothing: half way */
     bool over = false;
     for (size_t k = 1; k <= count; k++) {
         double x = (double)k, square = level + x * (slope + x * bend);

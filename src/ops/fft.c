@@ -21,10 +21,8 @@ static void plan(qb__fft *fft, int n, float *a, float *b) {
         fft->forward = fftwf_plan_dft_r2c_1d(n, a, (fftwf_complex *)b, flags);
         fft->backward = fftwf_plan_dft_c2r_1d(n, (fftwf_complex *)a, b, flags);
     } else {
-        fft->forward =
-            fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_FORWARD, flags);
-        fft->backward =
-            fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_BACKWARD, flags);
+        fft->forward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_FORWARD, flags);
+        fft->backward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_BACKWARD, flags);
     }
 }
 

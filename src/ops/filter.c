@@ -45,16 +45,14 @@ static qb_status set_length(qb__filter *filter) {
     size_t reach = qb__extend_reach(filter->pad, filter->columns);
     if (reach == SIZE_MAX || filter->columns > SIZE_MAX / 4) reach = 0;
     filter->half = qb__fft_length(filter->columns + reach);
-    if (filter->half == 0)
-        return qb__fail(QB_UNSUPPORTED, "filtering rows of %zu columns", filter->columns);
+    if (filter->half == 0) return qb__fail(QB_UNSUPPORTED, "filtering rows of %zu columns", filter->columns);
     filter->length = 2 * filter->half;
     if (filter->pad != QB_PAD_ZERO) filter->left = (filter->length - filter->columns) / 2;
     return QB_OK;
 }
 
 /* response[k] at k/length, k <= half, for any pitch. */
-static qb_status find_response(const qb__filter *filter, const qb__window *window, double pitch,
-                               double *response) {
+static qb_status find_response(const qb__filter *filter, const qb__window *window, double pitch, double *response) {
     size_t half = filter->half;
     if (window->ramp) {
         qb_status status = qb__ramp(filter->length, response);
@@ -97,12 +95,10 @@ out:
     return status;
 }
 
-qb_status qb__filter_create(const char *spec, qb_pad pad, size_t columns, double pitch,
-                            qb__filter **out) {
+qb_status qb__filter_create(const char *spec, qb_pad pad, size_t columns, double pitch, qb__filter **out) {
     *out = NULL;
     if (columns == 0 || !(pitch > 0 && isfinite(pitch)))
-        return qb__fail(QB_BAD_ARGUMENT, "filtering rows of %zu columns, %g mm apart", columns,
-                        pitch);
+        return qb__fail(QB_BAD_ARGUMENT, "filtering rows of %zu columns, %g mm apart", columns, pitch);
     qb__window window;
     qb__filter *filter = NULL;
     qb_status status = qb__window_parse(spec, &window);
@@ -133,16 +129,10 @@ void qb__filter_destroy(qb__filter *filter) {
 }
 
 /* Floats of one of the two buffers; the next begins on a cache line. */
-static size_t buffer(const qb__filter *filter) {
-    return (filter->length + 15) / 16 * 16;
-}
+static size_t buffer(const qb__filter *filter) { return (filter->length + 15) / 16 * 16; }
 
-size_t qb__filter_length(const qb__filter *filter) {
-    return filter->length;
-}
-size_t qb__filter_scratch(const qb__filter *filter) {
-    return 2 * buffer(filter) * sizeof(float);
-}
+size_t qb__filter_length(const qb__filter *filter) { return filter->length; }
+size_t qb__filter_scratch(const qb__filter *filter) { return 2 * buffer(filter) * sizeof(float); }
 
 void qb__filter_describe(const qb__filter *filter, qb__filter_spectrum *spectrum) {
     *spectrum = (qb__filter_spectrum){.columns = filter->columns,
@@ -166,15 +156,13 @@ static void filter_row(const qb__filter *filter, float *row, float weight, float
     extend(filter, row, one);
     qb__fft_forward(filter->fft, one, two);
     filter->pairs(filter->turn, filter->low, filter->high, 1, two, two + 1); /* 0 and Nyquist */
-    filter->pairs(filter->turn + 2, filter->low + 2, filter->high + 2, half - 1, two + 2,
-                  two + filter->length - 1);
+    filter->pairs(filter->turn + 2, filter->low + 2, filter->high + 2, half - 1, two + 2, two + filter->length - 1);
     qb__fft_backward(filter->fft, two, one);
     const float *from = one + filter->left;
     for (size_t c = 0; c < filter->columns; c++) row[c] = from[c] * weight;
 }
 
-void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t stride,
-                     float weight, void *scratch) {
+void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t stride, float weight, void *scratch) {
     float *one = scratch, *two = one + buffer(filter);
     for (size_t r = 0; r < count; r++) {
         float *row = rows + r * stride;

@@ -15,8 +15,7 @@ typedef struct qb__filter qb__filter;
  * multiply the ramp. The ramp is the transform of the band-limited space-domain kernel (1/4 at 0,
  * -1/(pi n)^2 at odd n) divided by the pitch, padded to at least twice the width, so that constants
  * come back right. pitch: distance of columns in mm (or 1). */
-qb_status qb__filter_create(const char *spec, qb_pad pad, size_t columns, double pitch,
-                            qb__filter **filter);
+qb_status qb__filter_create(const char *spec, qb_pad pad, size_t columns, double pitch, qb__filter **filter);
 void qb__filter_destroy(qb__filter *filter);
 size_t qb__filter_length(const qb__filter *filter);  /* the padded length */
 size_t qb__filter_scratch(const qb__filter *filter); /* bytes, 64-byte aligned, one per thread */
@@ -25,7 +24,6 @@ void qb__filter_describe(const qb__filter *filter, qb__filter_spectrum *spectrum
 
 /* rows[r * stride + column], r < count, in place, times `weight`. The result of a row does not depend
  * on count or on its neighbours. */
-void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t stride,
-                     float weight, void *scratch);
+void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t stride, float weight, void *scratch);
 
 #endif

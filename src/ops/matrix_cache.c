@@ -44,7 +44,8 @@ static void parts_of(const qb__system_matrix *m, size_t count, part pieces[PARTS
 
 /* All that columns follow from: where shadows lie and how large they are, of which voxels. */
 static uint64_t key_of(const qb__system_matrix *m, const uint32_t *pixels, size_t count) {
-    const uint64_t sizes[] = {m->shadows.views, m->shadows.stride, m->shadows.columns, m->shadows.taps, m->nx, m->ny, m->kind};
+    const uint64_t sizes[] = {m->shadows.views, m->shadows.stride, m->shadows.columns, m->shadows.taps, m->nx, m->ny,
+                              m->kind};
     uint64_t key = qb__hash(sizes, sizeof sizes, 1);
     if (m->shadows.c0) key = qb__hash(&m->shadows.per_radian, sizeof m->shadows.per_radian, key);
     key = qb__hash(&m->shadows.area, sizeof m->shadows.area, key);
@@ -54,8 +55,12 @@ static uint64_t key_of(const qb__system_matrix *m, const uint32_t *pixels, size_
 
 /* Of columns that need not be there yet: all but their hash. */
 static head head_of(const qb__system_matrix *m, const uint32_t *pixels, size_t count) {
-    head h = {.key = key_of(m, pixels, count), .kind = m->kind, .views = m->shadows.views,
-              .columns = m->shadows.columns, .taps = m->shadows.taps, .voxels = count};
+    head h = {.key = key_of(m, pixels, count),
+              .kind = m->kind,
+              .views = m->shadows.views,
+              .columns = m->shadows.columns,
+              .taps = m->shadows.taps,
+              .voxels = count};
     part pieces[PARTS];
     memcpy(h.magic, magic, sizeof magic);
     parts_of(m, count, pieces);
@@ -77,7 +82,8 @@ static void tell(qb__system_matrix *m, const char *name, const char *what) {
 
 /* Kernels go by these numbers without looking: each shadow must lie within the padded row of data. */
 static bool is_sound(const qb__system_matrix *m, size_t count) {
-    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride, most = m->shadows.columns + m->shadows.taps;
+    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride,
+                 most = m->shadows.columns + m->shadows.taps;
     for (size_t slot = 0; slot < count; slot++) {
         if (m->kind == QB_MATRIX_BYTES && !(m->scale[slot] >= 0 && isfinite(m->scale[slot]))) return false;
         for (size_t v = 0; v < m->shadows.views; v++)
@@ -96,14 +102,16 @@ static const char *read_file(const qb__system_matrix *m, int fd, const char *nam
     head h;
     uint64_t at = sizeof h, hash = 0;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return "is no file: the system matrix is computed";
-    if (qb__distrust(&about)) return "is not taken, since others may have written it: the system matrix is computed again";
+    if (qb__distrust(&about))
+        return "is not taken, since others may have written it: the system matrix is computed again";
     if ((uint64_t)about.st_size < sizeof h || qb__pread_all(fd, name, &h, sizeof h, 0) != QB_OK) return truncated;
     if (memcmp(h.magic, want->magic, offsetof(head, bytes)) != 0)
         return "is of another geometry: the system matrix is computed again";
     if (h.bytes != want->bytes || (uint64_t)about.st_size != h.bytes) return truncated;
     parts_of(m, count, pieces);
     for (int i = 0; i < PARTS; i++) {
-        if (qb__pread_all(fd, name, pieces[i].data, pieces[i].bytes, at) != QB_OK) return "cannot be read: the system matrix is computed";
+        if (qb__pread_all(fd, name, pieces[i].data, pieces[i].bytes, at) != QB_OK)
+            return "cannot be read: the system matrix is computed";
         hash = qb__hash(pieces[i].data, pieces[i].bytes, hash);
         at += pieces[i].bytes;
     }
@@ -120,15 +128,18 @@ static qb_status read_from(qb__system_matrix *m, const uint32_t *pixels, size_t 
     const head want = head_of(m, pixels, count);
     char name[NAME_ROOM];
     if (!qb__hash_known())
-        return qb__fail(QB_UNSUPPORTED, "this build has no xxhash, by which a kept matrix is known: leave --matrix-cache out");
-    if (!name_of(m, want.key, name)) return qb__fail(QB_BAD_ARGUMENT, "--matrix-cache %.60s... is too long a name", m->cache);
+        return qb__fail(QB_UNSUPPORTED,
+                        "this build has no xxhash, by which a kept matrix is known: leave --matrix-cache out");
+    if (!name_of(m, want.key, name))
+        return qb__fail(QB_BAD_ARGUMENT, "--matrix-cache %.60s... is too long a name", m->cache);
     const char *why = whose(m->cache);
     if (why) {
         snprintf(m->cache_told, sizeof m->cache_told, "no matrix is kept in %.200s: %.150s", m->cache, why);
         m->cache = NULL;
         return QB_OK;
     }
-    qb__recover(m->cache, true, NULL); /* a run that finds its matrix publishes none: what a killed one left goes here */
+    qb__recover(m->cache, true,
+                NULL); /* a run that finds its matrix publishes none: what a killed one left goes here */
     const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return QB_OK;
     why = read_file(m, fd, name, &want, count);
@@ -187,7 +198,8 @@ static void write_to(qb__system_matrix *m, const uint32_t *pixels, size_t count)
     }
 }
 
-qb_status qb__matrix_keep(qb__system_matrix *m, qb_mbir_matrix kind, const uint32_t *pixels, size_t count, qb__pool *pool) {
+qb_status qb__matrix_keep(qb__system_matrix *m, qb_mbir_matrix kind, const uint32_t *pixels, size_t count,
+                          qb__pool *pool) {
     if (kind == QB_MATRIX_FLY) return QB_OK;
     qb_status status = qb__system_matrix_room(m, kind, pixels, count);
     if (status == QB_OK && m->cache) status = read_from(m, pixels, count);

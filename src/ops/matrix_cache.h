@@ -11,6 +11,7 @@
 /* Keep the columns of these pixels; nothing to do on the fly. Of a matrix with a cache: from there if it has them, else
  * computed and left there. What was wrong with a file, or with writing it, is said in matrix->cache_told: the matrix is
  * computed then. As qb__system_matrix_room, and QB_UNSUPPORTED for a cache in a build that cannot hash. */
-qb_status qb__matrix_keep(qb__system_matrix *matrix, qb_mbir_matrix kind, const uint32_t *pixels, size_t count, qb__pool *pool);
+qb_status qb__matrix_keep(qb__system_matrix *matrix, qb_mbir_matrix kind, const uint32_t *pixels, size_t count,
+                          qb__pool *pool);
 
 #endif

@@ -29,12 +29,10 @@ static qb_status choose(const qb_geometry *geometry, const qb_grid *grid, const 
                         const qb__joseph_variant **variant) {
     const qb__joseph_problem problem = qb__project_problem(geometry, grid);
     qb__choice choice;
-    qb_status status = qb__choose(&(qb__question){.operation = QB__PROJECT_JOSEPH,
-                                                  .problem = &problem,
-                                                  .slices = 1,
-                                                  .accuracy = QB_ACCURACY_HIGH,
-                                                  .id = id},
-                                  &choice);
+    qb_status status = qb__choose(
+        &(qb__question){
+            .operation = QB__PROJECT_JOSEPH, .problem = &problem, .slices = 1, .accuracy = QB_ACCURACY_HIGH, .id = id},
+        &choice);
     *variant = (const qb__joseph_variant *)choice.variant;
     return status;
 }
@@ -65,15 +63,13 @@ static void bend_ranges(const qb_geometry *geometry, size_t view, range *columns
 
 /* A box in front of the source is seen within the hull of its corners. A ray still touches a voxel
  * when it passes less than one beside its centre, hence the margin. */
-qb__window qb__project_window(const qb_projector *p, size_t view, const size_t at[3],
-                              const size_t n[3]) {
+qb__window qb__project_window(const qb_projector *p, size_t view, const size_t at[3], const size_t n[3]) {
     const qb_geometry *g = &p->geometry;
     const qb__window all = {0, g->columns, 0, g->rows};
     range columns = {INFINITY, -INFINITY}, rows = {INFINITY, -INFINITY};
     for (int corner = 0; corner < 8; corner++) {
         double place[3], pixel[3];
-        for (int j = 0; j < 3; j++)
-            place[j] = (double)at[j] + (corner >> j & 1 ? (double)n[j] + 0.001 : -1.001);
+        for (int j = 0; j < 3; j++) place[j] = (double)at[j] + (corner >> j & 1 ? (double)n[j] + 0.001 : -1.001);
         qb__matrix_apply(&p->matrices[view], place[0], place[1], place[2], pixel);
         if (!(pixel[2] > 1e-6)) return all; /* the margin reaches behind the source */
         widen(&columns, pixel[0] / pixel[2]);
@@ -95,20 +91,18 @@ static qb_status check_overlap(const qb_projector *p) {
         if (window.c0 < window.c1) return QB_OK;
     }
     double middle[3];
-    qb__matrix_apply(&p->matrices[0], 0.5 * (double)p->grid.n[0] - 0.5,
-                     0.5 * (double)p->grid.n[1] - 0.5, 0.5 * (double)p->grid.n[2] - 0.5, middle);
+    qb__matrix_apply(&p->matrices[0], 0.5 * (double)p->grid.n[0] - 0.5, 0.5 * (double)p->grid.n[1] - 0.5,
+                     0.5 * (double)p->grid.n[2] - 0.5, middle);
     return qb__fail(QB_BAD_INPUT,
                     "no view sees anything of the volume: in view 0 its middle falls on column "
                     "%.6g, row %.6g of a detector of %zu x %zu",
-                    middle[0] / middle[2], middle[1] / middle[2], p->geometry.columns,
-                    p->geometry.rows);
+                    middle[0] / middle[2], middle[1] / middle[2], p->geometry.columns, p->geometry.rows);
 }
 
-static bool wants_device(const qb_env *env) {
-    return qb__device_is_asked(env);
-}
+static bool wants_device(const qb_env *env) { return qb__device_is_asked(env); }
 
-static qb_status open_device(qb_projector *p, const qb__joseph_problem *problem, const char *kernel, const qb_env *env) {
+static qb_status open_device(qb_projector *p, const qb__joseph_problem *problem, const char *kernel,
+                             const qb_env *env) {
     qb__slab_cut cut;
     bool named;
     qb_status status = qb__project_pick(&p->pick, problem, kernel, env, &named);
@@ -117,8 +111,8 @@ static qb_status open_device(qb_projector *p, const qb__joseph_problem *problem,
     return status == QB_OK ? qb__slab_projector_open(problem, &p->pick, cut.most, env, &p->device) : status;
 }
 
-qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
-                              const qb_env *env, qb_projector **out) {
+qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel, const qb_env *env,
+                              qb_projector **out) {
     QB__NEED(geometry);
     QB__NEED(grid);
     QB__NEED(out);
@@ -143,8 +137,8 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     return status;
 }
 
-qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
-                               const qb_env *env, qb_projector **out) {
+qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel, const qb_env *env,
+                               qb_projector **out) {
     *out = NULL;
     if (kernel && qb__kernel_of_device(kernel)) kernel = NULL;
     qb_projector *p;
@@ -164,8 +158,7 @@ qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid,
     QB__TRY(qb__pool_create(env ? env->threads : 0, &p->pool));
     /* A thread's fans, a brick of its own, what the kernel wants. */
     size_t threads = (size_t)qb__pool_threads(p->pool), unused;
-    p->scratch_bytes = qb__joseph_floats(p->side, &unused) * sizeof(float) +
-                       qb__project_fan_bytes(geometry->columns) +
+    p->scratch_bytes = qb__joseph_floats(p->side, &unused) * sizeof(float) + qb__project_fan_bytes(geometry->columns) +
                        p->variant->scratch_bytes(geometry->rows);
     QB__TRY(qb__alloc(threads, sizeof *p->scratch, &p->scratch));
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(p->scratch_bytes, 1, &p->scratch[i]));
@@ -206,8 +199,7 @@ static size_t block(const qb_projector *p, size_t views) {
 
 static qb_status check(const qb_projector *p, size_t first, size_t end, const qb_env *env) {
     if (first < end && end <= p->geometry.views) return qb__env_check(env);
-    return qb__fail(QB_BAD_ARGUMENT, "views %zu to %zu of a geometry that has %zu", first, end,
-                    p->geometry.views);
+    return qb__fail(QB_BAD_ARGUMENT, "views %zu to %zu of a geometry that has %zu", first, end, p->geometry.views);
 }
 
 qb_status qb__project_enter(qb_projector *p, size_t first, size_t end, const qb_env *env) {
@@ -217,7 +209,9 @@ qb_status qb__project_enter(qb_projector *p, size_t first, size_t end, const qb_
     int call = qb__call_begin(); /* until qb__project_leave */
     if (call < 0) return qb__call_refused();
     if (p->forks != qb__forks())
-        status = qb__fail(QB_BAD_ARGUMENT, "this projector was made before fork(), and its threads stayed in the other process: make one here");
+        status = qb__fail(
+            QB_BAD_ARGUMENT,
+            "this projector was made before fork(), and its threads stayed in the other process: make one here");
     while (status == QB_OK) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -237,7 +231,8 @@ qb_status qb__project_leave(qb_projector *p, qb_status status) {
     return status;
 }
 
-static qb_status forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env, float *projections) {
+static qb_status forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env,
+                         float *projections) {
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
     size_t image = p->geometry.rows * p->geometry.columns;
     float *sums = NULL;
@@ -284,19 +279,19 @@ qb_status qb__project_adjoint(qb_projector *p, const qb__images *projections, si
                         : adjoint(p, projections->from, first, end, accumulate, env, volume->to);
 }
 
-qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end,
-                               const qb_env *env, float *projections) {
+qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env,
+                               float *projections) {
     QB__NEED(p);
     QB__NEED(volume);
     QB__NEED(projections);
     qb_status status = qb__project_enter(p, first, end, env);
     if (status != QB_OK) return status;
-    return qb__project_leave(p, qb__project_forward(p, &(qb__images){.from = volume}, first, end, env,
-                                                    &(qb__images){.to = projections}));
+    return qb__project_leave(
+        p, qb__project_forward(p, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections}));
 }
 
-qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end,
-                               bool accumulate, const qb_env *env, float *volume) {
+qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end, bool accumulate,
+                               const qb_env *env, float *volume) {
     QB__NEED(p);
     QB__NEED(projections);
     QB__NEED(volume);

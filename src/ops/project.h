@@ -20,17 +20,17 @@ struct qb_projector {
     size_t stride;             /* floats of a column of rays, as kernels want them */
     char **scratch;            /* [thread] */
     size_t scratch_bytes;
-    float *layer; /* the bricks of one layer; made when needed */
+    float *layer;            /* the bricks of one layer; made when needed */
     pthread_mutex_t at_work; /* one call at a time */
     unsigned forks;          /* when it was made: in a child its threads are gone */
-    bool on_device; /* then everything passes through ... */
+    bool on_device;          /* then everything passes through ... */
     qb__device_pick pick;
     qb__slab_projector device;
 };
 
 /* qb_projector_create for this CPU, whatever env names; a device's kernel stands for none. */
-qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
-                               const qb_env *env, qb_projector **projector);
+qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel, const qb_env *env,
+                               qb_projector **projector);
 
 /* Waits for calls of other threads. QB_BAD_ARGUMENT for views that there are not, and for an env of no version;
  * QB_CANCELLED. Then all of an operator's work, its arrays opened and stored as well, until qb__project_leave, which gives
@@ -51,18 +51,16 @@ qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_gri
  * hold the views view0 <= view < view1, stride * columns floats each, a column of rays together. */
 
 /* sums += the slab's part. Slabs come in ascending order; sums begin as zero. */
-qb_status qb__project_add(qb_projector *projector, const float *slab, size_t z0, size_t z1,
-                          size_t view0, size_t view1, float *sums, const qb_env *env);
+qb_status qb__project_add(qb_projector *projector, const float *slab, size_t z0, size_t z1, size_t view0, size_t view1,
+                          float *sums, const qb_env *env);
 /* Sums, the whole volume added -> projections[view - view0][row][column]. */
-void qb__project_finish(qb_projector *projector, size_t view0, size_t view1, const float *sums,
-                        float *projections);
+void qb__project_finish(qb_projector *projector, size_t view0, size_t view1, const float *sums, float *projections);
 /* projections[view - view0][row][column] -> values for qb__project_back. */
-void qb__project_spread(qb_projector *projector, size_t view0, size_t view1,
-                        const float *projections, float *values);
+void qb__project_spread(qb_projector *projector, size_t view0, size_t view1, const float *projections, float *values);
 /* The whole volume += the transpose, in the bricks first <= brick < end of qb__project_bricks(): every voxel lies in one,
  * and takes view after view, so that others may go on with what some views have made. */
-qb_status qb__project_back(qb_projector *projector, const float *values, size_t view0, size_t view1,
-                           size_t first, size_t end, float *volume, const qb_env *env);
+qb_status qb__project_back(qb_projector *projector, const float *values, size_t view0, size_t view1, size_t first,
+                           size_t end, float *volume, const qb_env *env);
 size_t qb__project_bricks(const qb_projector *projector);
 /* The voxels at[j] <= voxel < at[j] + n[j] of one. */
 void qb__project_brick(const qb_projector *projector, size_t brick, size_t at[3], size_t n[3]);
@@ -79,7 +77,6 @@ size_t qb__project_fixed_bytes(const qb_projector *projector);
 typedef struct qb__window {
     size_t c0, c1, r0, r1;
 } qb__window;
-qb__window qb__project_window(const qb_projector *projector, size_t view, const size_t at[3],
-                              const size_t n[3]);
+qb__window qb__project_window(const qb_projector *projector, size_t view, const size_t at[3], const size_t n[3]);
 
 #endif

@@ -10,13 +10,9 @@
 
 enum { VIEWS = 16, COLUMNS = 64 }; /* of a forward task */
 
-size_t qb__project_view_floats(const qb_projector *p) {
-    return p->stride * p->geometry.columns;
-}
+size_t qb__project_view_floats(const qb_projector *p) { return p->stride * p->geometry.columns; }
 
-static size_t layer_bricks(const qb_projector *p) {
-    return p->bricks[0] * p->bricks[1];
-}
+static size_t layer_bricks(const qb_projector *p) { return p->bricks[0] * p->bricks[1]; }
 
 static size_t brick_floats(const qb_projector *p) {
     size_t stride;
@@ -29,8 +25,7 @@ size_t qb__project_fan_bytes(size_t columns) {
 }
 
 size_t qb__project_fixed_bytes(const qb_projector *p) {
-    return layer_bricks(p) * brick_floats(p) * sizeof(float) +
-           (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
+    return layer_bricks(p) * brick_floats(p) * sizeof(float) + (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
 }
 
 /* Brick number `index` of the layer that begins at slice z0. */
@@ -51,7 +46,7 @@ typedef struct work {
     size_t z0, slab0; /* first slice of the layer, of the slab */
     float *slab;
     size_t view0, view1;
-    float *sums; /* or values */
+    float *sums;  /* or values */
     size_t first; /* brick of the volume: of task 0, backwards */
 } work;
 
@@ -77,21 +72,19 @@ static void pack_brick(void *context, size_t task, int worker) {
 }
 
 /* What columns c0 <= column < c1 of a view see of a brick. */
-static void forward_brick(const work *w, const qb__joseph_brick *b, size_t view, size_t c0,
-                          size_t c1, const qb__fan *fans, void *scratch) {
+static void forward_brick(const work *w, const qb__joseph_brick *b, size_t view, size_t c0, size_t c1,
+                          const qb__fan *fans, void *scratch) {
     const qb_projector *p = w->p;
     float *sums = w->sums + (view - w->view0) * qb__project_view_floats(p);
     qb__window seen = qb__project_window(p, view, b->at, b->n);
     if (seen.c0 < c0) seen.c0 = c0;
     if (seen.c1 > c1) seen.c1 = c1;
     if (seen.c0 >= seen.c1) return;
-    p->variant->forward(b, fans + (seen.c0 - c0), seen.c1 - seen.c0, seen.r0, seen.r1,
-                        sums + seen.c0 * p->stride, p->stride, scratch);
+    p->variant->forward(b, fans + (seen.c0 - c0), seen.c1 - seen.c0, seen.r0, seen.r1, sums + seen.c0 * p->stride,
+                        p->stride, scratch);
 }
 
-static size_t column_blocks(const qb_projector *p) {
-    return (p->geometry.columns + COLUMNS - 1) / COLUMNS;
-}
+static size_t column_blocks(const qb_projector *p) { return (p->geometry.columns + COLUMNS - 1) / COLUMNS; }
 
 /* Brick by brick, so that one serves several views from the cache. */
 static void forward_task(void *context, size_t task, int worker) {
@@ -121,28 +114,25 @@ static void adjoint_task(void *context, size_t task, int worker) {
     for (size_t view = w->view0; view < w->view1; view++) {
         const qb__window seen = qb__project_window(p, view, b.at, b.n);
         const float *values = w->sums + (view - w->view0) * qb__project_view_floats(p);
-        for (size_t c = seen.c0; c < seen.c1; c++)
-            d.fans[c - seen.c0] = qb__fan_of(&p->geometry, &p->grid, view, c);
-        p->variant->adjoint(&b, d.fans, seen.c1 - seen.c0, seen.r0, seen.r1,
-                            values + seen.c0 * p->stride, p->stride, d.kernel);
+        for (size_t c = seen.c0; c < seen.c1; c++) d.fans[c - seen.c0] = qb__fan_of(&p->geometry, &p->grid, view, c);
+        p->variant->adjoint(&b, d.fans, seen.c1 - seen.c0, seen.r0, seen.r1, values + seen.c0 * p->stride, p->stride,
+                            d.kernel);
     }
     qb__joseph_unpack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
 }
 
 static qb_status check_slab(const qb_projector *p, size_t z0, size_t z1) {
-    bool fits = z0 < z1 && z1 <= p->grid.n[2] && z0 % p->side[2] == 0 &&
-                (z1 % p->side[2] == 0 || z1 == p->grid.n[2]);
+    bool fits = z0 < z1 && z1 <= p->grid.n[2] && z0 % p->side[2] == 0 && (z1 % p->side[2] == 0 || z1 == p->grid.n[2]);
     return fits ? QB_OK : qb__fail(QB_INTERNAL, "slices %zu to %zu are no layers", z0, z1);
 }
 
-qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t z1, size_t view0,
-                          size_t view1, float *sums, const qb_env *env) {
+qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t z1, size_t view0, size_t view1,
+                          float *sums, const qb_env *env) {
     size_t bytes = layer_bricks(p) * brick_floats(p) * sizeof(float);
     qb_status status = check_slab(p, z0, z1);
     if (status == QB_OK && !p->layer) status = qb__alloc(bytes, 1, &p->layer);
     size_t tasks = (view1 - view0 + VIEWS - 1) / VIEWS * column_blocks(p);
-    work w = {
-        .p = p, .slab0 = z0, .slab = (float *)slab, .view0 = view0, .view1 = view1, .sums = sums};
+    work w = {.p = p, .slab0 = z0, .slab = (float *)slab, .view0 = view0, .view1 = view1, .sums = sums};
     for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
         status = qb__check_cancel(env);
         if (status != QB_OK) break;
@@ -155,20 +145,18 @@ qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t 
 size_t qb__project_bricks(const qb_projector *p) { return layer_bricks(p) * p->bricks[2]; }
 
 void qb__project_brick(const qb_projector *p, size_t brick, size_t at[3], size_t n[3]) {
-    const qb__joseph_brick b =
-        brick_at(p, brick % layer_bricks(p), brick / layer_bricks(p) * p->side[2], NULL);
+    const qb__joseph_brick b = brick_at(p, brick % layer_bricks(p), brick / layer_bricks(p) * p->side[2], NULL);
     memcpy(at, b.at, sizeof b.at);
     memcpy(n, b.n, sizeof b.n);
 }
 
-qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, size_t view1,
-                           size_t first, size_t end, float *volume, const qb_env *env) {
+qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, size_t view1, size_t first, size_t end,
+                           float *volume, const qb_env *env) {
     qb_status status = QB_OK;
     work w = {.p = p, .slab = volume, .view0 = view0, .view1 = view1, .sums = (float *)values};
     for (w.first = first; status == QB_OK && w.first < end; w.first += layer_bricks(p)) {
         status = qb__check_cancel(env);
-        if (status == QB_OK)
-            qb__pool_for(p->pool, qb__smaller(layer_bricks(p), end - w.first), adjoint_task, &w);
+        if (status == QB_OK) qb__pool_for(p->pool, qb__smaller(layer_bricks(p), end - w.first), adjoint_task, &w);
     }
     return status;
 }
@@ -195,13 +183,11 @@ static void turn_view(void *context, size_t task, int worker) {
     for (size_t c0 = 0; c0 < columns; c0 += TILE) {
         const size_t count = qb__smaller(TILE, columns - c0);
         qb__fan fan[TILE];
-        for (size_t i = 0; i < count; i++)
-            fan[i] = qb__fan_of(&p->geometry, &p->grid, t->view0 + task, c0 + i);
+        for (size_t i = 0; i < count; i++) fan[i] = qb__fan_of(&p->geometry, &p->grid, t->view0 + task, c0 + i);
         for (size_t r = 0; r < rows; r++) {
             for (size_t i = 0; i < count; i++) {
                 float length = (float)qb__fan_length(&fan[i], p->grid.voxel, (double)r);
-                float *pixel = image + r * columns + c0 + i,
-                      *ray = lines + (c0 + i) * p->stride + r;
+                float *pixel = image + r * columns + c0 + i, *ray = lines + (c0 + i) * p->stride + r;
                 if (t->forward)
                     *pixel = *ray * length;
                 else
@@ -211,14 +197,12 @@ static void turn_view(void *context, size_t task, int worker) {
     }
 }
 
-void qb__project_finish(qb_projector *p, size_t view0, size_t view1, const float *sums,
-                        float *projections) {
+void qb__project_finish(qb_projector *p, size_t view0, size_t view1, const float *sums, float *projections) {
     turn t = {p, view0, (float *)sums, projections, true};
     qb__pool_for(p->pool, view1 - view0, turn_view, &t);
 }
 
-void qb__project_spread(qb_projector *p, size_t view0, size_t view1, const float *projections,
-                        float *values) {
+void qb__project_spread(qb_projector *p, size_t view0, size_t view1, const float *projections, float *values) {
     turn t = {p, view0, values, (float *)projections, false};
     qb__pool_for(p->pool, view1 - view0, turn_view, &t);
 }

@@ -31,7 +31,8 @@ typedef struct asked {
 static qb__room need(void *context, const qb__cut *cut) {
     asked *a = context;
     const qb__joseph_most most = {cut->slices, cut->views};
-    if (a->slices != cut->slices) a->plan_bytes = qb__joseph_plan_bytes(a->pick->device, a->of, most, a->pick->choice.values);
+    if (a->slices != cut->slices)
+        a->plan_bytes = qb__joseph_plan_bytes(a->pick->device, a->of, most, a->pick->choice.values);
     a->slices = cut->slices;
     return (qb__room){.device = a->plan_bytes + qb__joseph_slab_bytes(a->of, most.slices) +
                                 qb__joseph_block_bytes(a->of, most.views) + plain_bytes(a->of, most)};
@@ -43,7 +44,8 @@ static double seconds(void *context, const qb__cut *cut) {
     const asked *a = context;
     const qb__device_costs *costs = &a->pick->costs;
     const size_t slices = a->of->grid->n[2], tile = qb__joseph_tile_slices(a->pick->choice.values);
-    const double volume = (double)slices * (double)slice_bytes(a->of), lines = (double)a->of->views * (double)image_bytes(a->of);
+    const double volume = (double)slices * (double)slice_bytes(a->of),
+                 lines = (double)a->of->views * (double)image_bytes(a->of);
     size_t layers = 0;
     for (size_t z = 0; z < slices; z += cut->slices)
         layers += qb__ceil_div(qb__smaller(z + cut->slices, slices), tile) - z / tile;
@@ -133,7 +135,9 @@ qb_status qb__slab_projector_open(const qb__joseph_problem *problem, const qb__d
     qb_status status = qb__queue_create(pick->device, &p->queue);
     if (status != QB_OK) return status;
     while ((status = take(p)) == QB_NO_MEMORY && less(p)) {}
-    return status == QB_NO_MEMORY ? qb__device_no_room(device_bytes(problem, pick, p->most), NULL, even_one, remedy, env) : status;
+    return status == QB_NO_MEMORY
+               ? qb__device_no_room(device_bytes(problem, pick, p->most), NULL, even_one, remedy, env)
+               : status;
 }
 
 void qb__slab_projector_close(qb__slab_projector *p) {
@@ -152,14 +156,16 @@ static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__ima
 /* Images first <= i < end, each of so many bytes, into what passes between the orders, and out of it. */
 static qb_status bring(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
     if (!images->array)
-        return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)), (end - first) * each);
+        return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)),
+                                 (end - first) * each);
     const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
     return qb__tensor_device_take(images->array, p->queue, &block, p->plain, 0);
 }
 
 static qb_status hand_over(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
     if (!images->array)
-        return qb__memory_download(p->queue, p->plain, 0, images->to + first * (each / sizeof(float)), (end - first) * each);
+        return qb__memory_download(p->queue, p->plain, 0, images->to + first * (each / sizeof(float)),
+                                   (end - first) * each);
     const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
     return qb__tensor_device_put(images->array, p->queue, &block, p->plain, 0);
 }
@@ -200,8 +206,8 @@ qb_status qb__slab_projector_forward(qb__slab_projector *p, const qb__images *vo
 }
 
 /* Views v0 <= v < v1 of the scan into a block that begins at `block`, zeros where the caller has none. */
-static qb_status send_block(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end, size_t block,
-                            size_t v1) {
+static qb_status send_block(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
+                            size_t block, size_t v1) {
     const size_t from = qb__larger(first, block), to = qb__smaller(end, v1);
     qb_status status;
     QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, qb__joseph_block_bytes(&p->problem, v1 - block)));
@@ -213,8 +219,8 @@ out:
 }
 
 /* Projections that are one block stay for all slabs. */
-static qb_status adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end, bool accumulate,
-                         const qb_env *env, const qb__images *volume) {
+static qb_status adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
+                         bool accumulate, const qb_env *env, const qb__images *volume) {
     const size_t slices = p->problem.grid->n[2], views = p->problem.views;
     const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
     qb_status status;
@@ -227,8 +233,7 @@ static qb_status adjoint(qb__slab_projector *p, const qb__images *projections, s
             const size_t v1 = qb__smaller(qb__smaller(v0 + p->most.views, whole), views);
             QB__TRY(qb__check_cancel(env));
             if (z0 == 0 || end - begin > p->most.views) QB__TRY(send_block(p, projections, first, end, v0, v1));
-            QB__TRY(qb__joseph_adjoint(p->plan, p->queue, p->rays, v0, v1, p->slab, z0, z1,
-                                       accumulate || v0 > begin));
+            QB__TRY(qb__joseph_adjoint(p->plan, p->queue, p->rays, v0, v1, p->slab, z0, z1, accumulate || v0 > begin));
         }
         QB__TRY(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, p->plain, 0));
         QB__TRY(hand_over(p, volume, z0, z1, slice_bytes(&p->problem)));

@@ -26,8 +26,8 @@ static qb_status check_side(side *s, bool written) {
     if (s->given->dtype != QB_F32)
         return qb__fail(QB_BAD_ARGUMENT, "%s is of %s, not of float32", s->what, qb_dtype_name(s->given->dtype));
     if (memcmp(has, want, sizeof s->shape) != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "%s has %zu x %zu x %zu elements, not %zu x %zu x %zu", s->what, has[0], has[1], has[2],
-                        want[0], want[1], want[2]);
+        return qb__fail(QB_BAD_ARGUMENT, "%s has %zu x %zu x %zu elements, not %zu x %zu x %zu", s->what, has[0],
+                        has[1], has[2], want[0], want[1], want[2]);
     return written ? qb__tensor_check_sink(&s->tensor, s->what) : QB_OK;
 }
 

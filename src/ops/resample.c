@@ -45,13 +45,9 @@ qb_status qb__resampler_create(qb__resampler **out) {
     return status;
 }
 
-void qb__resampler_destroy(qb__resampler *resampler) {
-    qb__free(resampler);
-}
+void qb__resampler_destroy(qb__resampler *resampler) { qb__free(resampler); }
 
-const float *qb__resampler_taps(const qb__resampler *resampler) {
-    return resampler->weight[0];
-}
+const float *qb__resampler_taps(const qb__resampler *resampler) { return resampler->weight[0]; }
 
 void qb__resample_extend(float *row, size_t columns) {
     for (int i = 1; i <= QB__RESAMPLE_EDGE; i++) {
@@ -60,9 +56,8 @@ void qb__resample_extend(float *row, size_t columns) {
     }
 }
 
-void qb__resample_row(const qb__resampler *resampler, const qb__resample_image *image,
-                      const double *column, const double *row, size_t count, float outside,
-                      float *out) {
+void qb__resample_row(const qb__resampler *resampler, const qb__resample_image *image, const double *column,
+                      const double *row, size_t count, float outside, float *out) {
     resampler->loop(resampler->weight, image, column, row, count, outside, out);
 }
 
@@ -77,6 +72,5 @@ void qb__resample_fill(float *row, size_t count) {
         }
         last = at;
     }
-    for (size_t i = last == count ? 0 : last + 1; i < count; i++)
-        row[i] = last == count ? 0 : row[last];
+    for (size_t i = last == count ? 0 : last + 1; i < count; i++) row[i] = last == count ? 0 : row[last];
 }

@@ -22,9 +22,8 @@ void qb__resample_extend(float *row, size_t columns);
 /* out[i] = the image at (column[i], row[i]), beyond its rim what the rim's pixels say; `outside`
  * where that is further than half a pixel beyond, or NAN. `outside` may be NAN. The rows within
  * QB__RESAMPLE_MARGIN of all places inside must be held; others are not read. */
-void qb__resample_row(const qb__resampler *resampler, const qb__resample_image *image,
-                      const double *column, const double *row, size_t count, float outside,
-                      float *out);
+void qb__resample_row(const qb__resampler *resampler, const qb__resample_image *image, const double *column,
+                      const double *row, size_t count, float outside, float *out);
 
 /* Continue what was measured to where NAN stands: the nearest value at both ends, a straight line
  * across gaps; zeros where nothing was measured. */

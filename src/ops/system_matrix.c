@@ -113,7 +113,9 @@ static qb_status shape_fan(const qb_geometry *geometry, const qb_grid *grid, dou
     for (size_t v = 0; v < geometry->views; v++) {
         const double steepest = steepest_of(m, v, radius + AROUND);
         if (!isfinite(steepest))
-            return qb__fail(QB_BAD_INPUT, "view %zu: voxels up to %.4g mm from the middle come to within %d of the source: give a smaller --roi or --size",
+            return qb__fail(QB_BAD_INPUT,
+                            "view %zu: voxels up to %.4g mm from the middle come to within %d of the source: give a "
+                            "smaller --roi or --size",
                             v, radius * grid->voxel[0], AROUND);
         m->shadows.steepest = fmax(m->shadows.steepest, steepest);
         widest = fmax(widest, steepest_of(m, v, radius));
@@ -128,28 +130,25 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
                                    const qb__icd_variant *variant, qb__system_matrix *matrix) {
     const size_t stride = qb__round_up(geometry->views, PADDING);
     const bool fan = geometry->beam == QB_BEAM_CONE;
-    *matrix = (qb__system_matrix){.variant = variant,
-                                  .nx = grid->n[0],
-                                  .ny = grid->n[1],
-                                  .kind = QB_MATRIX_FLY,
-                                  .shadows = {.views = geometry->views,
-                                              .stride = stride,
-                                              .columns = geometry->columns}};
+    *matrix =
+        (qb__system_matrix){.variant = variant,
+                            .nx = grid->n[0],
+                            .ny = grid->n[1],
+                            .kind = QB_MATRIX_FLY,
+                            .shadows = {.views = geometry->views, .stride = stride, .columns = geometry->columns}};
     qb_status status;
     if (fabs(grid->voxel[0] - grid->voxel[1]) > 1e-9 * grid->voxel[0])
-        return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones",
-                        grid->voxel[0], grid->voxel[1]);
+        return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones", grid->voxel[0],
+                        grid->voxel[1]);
     QB__TRY(qb__alloc((fan ? 7 : 3) * stride, sizeof(double), &matrix->rays));
     matrix->shadows.ax = matrix->rays;
     matrix->shadows.ay = matrix->rays + stride;
     matrix->shadows.h0 = matrix->rays + 2 * stride;
     if (fan) return shape_fan(geometry, grid, radius, matrix);
     QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
-    QB__TRY(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride,
-                              matrix->rays + 2 * stride));
+    QB__TRY(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride, matrix->rays + 2 * stride));
     /* One column over, a voxel's middle moves by hypot(ax, ay) columns. */
-    matrix->shadows.area =
-        (float)(grid->voxel[0] * hypot(matrix->rays[0], matrix->rays[stride]));
+    matrix->shadows.area = (float)(grid->voxel[0] * hypot(matrix->rays[0], matrix->rays[stride]));
     shape(matrix);
 out:
     return status;
@@ -159,8 +158,8 @@ out:
 
 size_t qb__system_matrix_bytes(const qb__system_matrix *m, qb_mbir_matrix kind, size_t pixels) {
     const size_t entries = m->shadows.taps * m->shadows.stride;
-    const size_t each = entries * (kind == QB_MATRIX_FLOATS ? sizeof(float) : 1) +
-                        m->shadows.stride * sizeof(uint16_t) + sizeof(float);
+    const size_t each =
+        entries * (kind == QB_MATRIX_FLOATS ? sizeof(float) : 1) + m->shadows.stride * sizeof(uint16_t) + sizeof(float);
     const size_t map = (m->nx + 2) * (m->ny + 2) * sizeof(uint32_t);
     return kind == QB_MATRIX_FLY ? 0 : pixels * each + map;
 }
@@ -213,7 +212,8 @@ qb_status qb__system_matrix_room(qb__system_matrix *m, qb_mbir_matrix kind, cons
     const size_t entries = m->shadows.taps * m->shadows.stride;
     qb_status status;
     if (m->shadows.columns + 2 * m->shadows.taps > UINT16_MAX)
-        return qb__fail(QB_UNSUPPORTED, "a detector of %zu columns is too wide for a matrix that is kept: give --matrix fly",
+        return qb__fail(QB_UNSUPPORTED,
+                        "a detector of %zu columns is too wide for a matrix that is kept: give --matrix fly",
                         m->shadows.columns);
     QB__TRY(qb__alloc((m->nx + 2) * (m->ny + 2), sizeof *m->slot, &m->slot));
     QB__TRY(qb__alloc(count * m->shadows.stride, sizeof *m->first, &m->first));
@@ -239,8 +239,7 @@ qb_status qb__system_matrix_fill(qb__system_matrix *m, const uint32_t *pixels, s
     keeping k = {m, pixels, count, NULL};
     qb_status status;
     QB__TRY(qb__alloc((size_t)threads, sizeof *k.scratch, &k.scratch));
-    for (int i = 0; i < threads; i++)
-        QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->shadows), 1, &k.scratch[i]));
+    for (int i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->shadows), 1, &k.scratch[i]));
     qb__pool_for(pool, qb__ceil_div(count, RUN), keep_run, &k);
 out:
     for (int i = 0; k.scratch && i < threads; i++) qb__free(k.scratch[i]);
@@ -248,8 +247,7 @@ out:
     return status;
 }
 
-void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel,
-                             const qb__icd_column *column) {
+void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel, const qb__icd_column *column) {
     const qb__system_matrix *m = problem->store;
     if (m->kind == QB_MATRIX_FLY) {
         compute(m, pixel, column);

@@ -15,9 +15,9 @@ typedef struct qb__system_matrix {
     qb__footprints shadows;
     size_t nx, ny;
     qb_mbir_matrix kind;
-    double *rays;   /* ax, ay, h0; of a fan wx, wy, w0; of a bent detector c0 */
-    float *shapes;  /* half, flat, rise, bend of the views; not of a fan */
-    uint32_t *slot; /* [(ny + 2) (nx + 2)] where a pixel's column is kept */
+    double *rays;    /* ax, ay, h0; of a fan wx, wy, w0; of a bent detector c0 */
+    float *shapes;   /* half, flat, rise, bend of the views; not of a fan */
+    uint32_t *slot;  /* [(ny + 2) (nx + 2)] where a pixel's column is kept */
     uint16_t *first; /* [slot][stride] */
     float *scale;    /* [slot] of the bytes */
     uint8_t *bytes;  /* [slot][taps][stride], or ... */
@@ -41,8 +41,7 @@ qb_status qb__system_matrix_room(qb__system_matrix *matrix, qb_mbir_matrix kind,
 /* The columns themselves; who keeps a matrix goes by qb__matrix_keep (ops/matrix_cache.h). */
 qb_status qb__system_matrix_fill(qb__system_matrix *matrix, const uint32_t *pixels, size_t count, qb__pool *pool);
 /* qb__icd_problem's fetch; its store is the matrix. */
-void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel,
-                             const qb__icd_column *column);
+void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel, const qb__icd_column *column);
 void qb__system_matrix_destroy(qb__system_matrix *matrix);
 
 #endif

@@ -9,16 +9,12 @@
 
 enum { BLOCK = 1 << 15, SUMS = QB__VECTOR_SUMS, NONNEG = 1 };
 
-size_t qb__vector_blocks(size_t count) {
-    return (count + BLOCK - 1) / BLOCK;
-}
+size_t qb__vector_blocks(size_t count) { return (count + BLOCK - 1) / BLOCK; }
 
-qb_status qb__vectors_create(qb__pool *pool, size_t longest, const size_t n[3],
-                             qb__vectors *vectors) {
+qb_status qb__vectors_create(qb__pool *pool, size_t longest, const size_t n[3], qb__vectors *vectors) {
     *vectors = (qb__vectors){.pool = pool};
     if (n) memcpy(vectors->n, n, sizeof vectors->n);
-    return qb__alloc(SUMS * qb__vector_blocks(longest), sizeof *vectors->partial,
-                     &vectors->partial);
+    return qb__alloc(SUMS * qb__vector_blocks(longest), sizeof *vectors->partial, &vectors->partial);
 }
 
 void qb__vectors_destroy(qb__vectors *vectors) {
@@ -37,9 +33,7 @@ void qb__vector_drop(const qb__vectors *v, void *vector) {
         qb__free(vector);
 }
 
-qb_status qb__vectors_status(const qb__vectors *v) {
-    return v->elsewhere ? v->elsewhere->status(v->self) : QB_OK;
-}
+qb_status qb__vectors_status(const qb__vectors *v) { return v->elsewhere ? v->elsewhere->status(v->self) : QB_OK; }
 
 /* ---- any operation ---- */
 
@@ -51,8 +45,7 @@ typedef struct work {
 static void run_block(void *context, size_t block, int worker) {
     (void)worker;
     const work *w = context;
-    const size_t first = block * BLOCK,
-                 end = first + BLOCK < w->job->count ? first + BLOCK : w->job->count;
+    const size_t first = block * BLOCK, end = first + BLOCK < w->job->count ? first + BLOCK : w->job->count;
     double sums[SUMS] = {0};
     w->job->op->run(w->job, first, end, sums);
     memcpy(w->partial + SUMS * block, sums, sizeof sums);
@@ -92,12 +85,10 @@ void qb__vector_fill(const qb__vectors *v, float value, void *x, size_t count) {
     if (v->elsewhere)
         v->elsewhere->fill(v->self, value, x);
     else
-        qb__vector_run(v, (qb__vector_job){.op = &op, .count = count, .v = {x}, .s = {value}},
-                       NULL);
+        qb__vector_run(v, (qb__vector_job){.op = &op, .count = count, .v = {x}, .s = {value}}, NULL);
 }
 
-#define OP(name, loop, count)                                                                      \
-    static const qb__vector_op name##_op = {"vectors.cl", "vector_" #name, count, loop}
+#define OP(name, loop, count) static const qb__vector_op name##_op = {"vectors.cl", "vector_" #name, count, loop}
 
 static void dot(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *a = job->v[0], *b = job->v[1];
@@ -105,8 +96,7 @@ static void dot(const qb__vector_job *job, size_t first, size_t end, double *sum
 }
 OP(dot, dot, 1);
 
-double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a, const void *b,
-                      size_t count) {
+double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a, const void *b, size_t count) {
     double sums[SUMS];
     qb__vector_run(v, (qb__vector_job){&dot_op, kind, count, .v = {(void *)a, (void *)b}}, sums);
     return sums[0];
@@ -120,10 +110,8 @@ static void add(const qb__vector_job *job, size_t first, size_t end, double *sum
 }
 OP(add, add, 0);
 
-void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x,
-                    void *y, size_t count) {
-    qb__vector_run(v, (qb__vector_job){&add_op, kind, count, .v = {(void *)x, y}, .s = {scale}},
-                   NULL);
+void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x, void *y, size_t count) {
+    qb__vector_run(v, (qb__vector_job){&add_op, kind, count, .v = {(void *)x, y}, .s = {scale}}, NULL);
 }
 
 static void fold(const qb__vector_job *job, size_t first, size_t end, double *sums) {
@@ -134,10 +122,8 @@ static void fold(const qb__vector_job *job, size_t first, size_t end, double *su
 }
 OP(fold, fold, 0);
 
-void qb__vector_fold(const qb__vectors *v, qb__vector_kind kind, const void *x, double scale,
-                     void *y, size_t count) {
-    qb__vector_run(v, (qb__vector_job){&fold_op, kind, count, .v = {(void *)x, y}, .s = {scale}},
-                   NULL);
+void qb__vector_fold(const qb__vectors *v, qb__vector_kind kind, const void *x, double scale, void *y, size_t count) {
+    qb__vector_run(v, (qb__vector_job){&fold_op, kind, count, .v = {(void *)x, y}, .s = {scale}}, NULL);
 }
 
 static void residual(const qb__vector_job *job, size_t first, size_t end, double *sums) {
@@ -151,13 +137,9 @@ static void residual(const qb__vector_job *job, size_t first, size_t end, double
 }
 OP(residual, residual, 1);
 
-double qb__vector_residual(const qb__vectors *v, const void *a, const void *weight, void *y,
-                           size_t count) {
+double qb__vector_residual(const qb__vectors *v, const void *a, const void *weight, void *y, size_t count) {
     double sums[SUMS];
-    qb__vector_run(
-        v,
-        (qb__vector_job){&residual_op, QB__EQUATIONS, count, .v = {(void *)a, (void *)weight, y}},
-        sums);
+    qb__vector_run(v, (qb__vector_job){&residual_op, QB__EQUATIONS, count, .v = {(void *)a, (void *)weight, y}}, sums);
     return sums[0];
 }
 
@@ -168,8 +150,7 @@ static void invert(const qb__vector_job *job, size_t first, size_t end, double *
 }
 OP(invert, invert, 0);
 
-void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least, void *x,
-                       size_t count) {
+void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least, void *x, size_t count) {
     qb__vector_run(v, (qb__vector_job){&invert_op, kind, count, .v = {x}, .s = {least}}, NULL);
 }
 
@@ -211,8 +192,7 @@ static void scale_by(const qb__vector_job *job, size_t first, size_t end, double
 }
 OP(scale, scale_by, 0);
 
-void qb__vector_scale(const qb__vectors *v, qb__vector_kind kind, double scale, void *x,
-                      size_t count) {
+void qb__vector_scale(const qb__vectors *v, qb__vector_kind kind, double scale, void *x, size_t count) {
     qb__vector_run(v, (qb__vector_job){&scale_op, kind, count, .v = {x}, .s = {scale}}, NULL);
 }
 
@@ -233,8 +213,8 @@ static void advance(const qb__vector_job *job, size_t first, size_t end, double 
 }
 OP(advance, advance, 3);
 
-qb__vector_step qb__vector_advance(const qb__vectors *v, double step, const void *weight,
-                                   const void *y, bool nonneg, void *x, size_t count) {
+qb__vector_step qb__vector_advance(const qb__vectors *v, double step, const void *weight, const void *y, bool nonneg,
+                                   void *x, size_t count) {
     double sums[SUMS];
     const qb__vector_job job = {&advance_op, QB__UNKNOWNS,
                                 count,       .v = {(void *)y, (void *)weight, x},

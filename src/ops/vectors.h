@@ -28,10 +28,9 @@ typedef struct qb__vector_op {
 
 struct qb__vector_job {
     const qb__vector_op *op;
-    qb__vector_kind kind; /* of all its vectors */
-    size_t count;         /* elements in each */
-    void *v
-        [QB__VECTOR_OPERANDS]; /* those that the operation reads and writes, in its own order; NULL: none */
+    qb__vector_kind kind;         /* of all its vectors */
+    size_t count;                 /* elements in each */
+    void *v[QB__VECTOR_OPERANDS]; /* those that the operation reads and writes, in its own order; NULL: none */
     double s[QB__VECTOR_SCALARS]; /* floats on a device */
     int flags;                    /* the operation's own */
     size_t n[3];                  /* voxels along x, y, z; set by qb__vector_run() */
@@ -59,13 +58,11 @@ typedef struct qb__vectors {
 
 size_t qb__vector_blocks(size_t count);
 /* `n`: voxels along x, y, z; NULL: no operation needs them. */
-qb_status qb__vectors_create(qb__pool *pool, size_t longest, const size_t n[3],
-                             qb__vectors *vectors);
+qb_status qb__vectors_create(qb__pool *pool, size_t longest, const size_t n[3], qb__vectors *vectors);
 void qb__vectors_destroy(qb__vectors *vectors); /* NULL-safe */
 
-qb_status qb__vector_make(const qb__vectors *v, qb__vector_kind kind, size_t count,
-                          void **vector);                 /* of zeros */
-void qb__vector_drop(const qb__vectors *v, void *vector); /* NULL-safe */
+qb_status qb__vector_make(const qb__vectors *v, qb__vector_kind kind, size_t count, void **vector); /* of zeros */
+void qb__vector_drop(const qb__vectors *v, void *vector);                                           /* NULL-safe */
 /* A failure on a device shows here, and nothing is computed after it. */
 qb_status qb__vectors_status(const qb__vectors *v);
 /* Any operation. sums[QB__VECTOR_SUMS] are set; NULL: nobody asks. */
@@ -75,32 +72,26 @@ void qb__vector_run(const qb__vectors *v, qb__vector_job job, double *sums);
 
 void qb__vector_copy(const qb__vectors *v, const void *from, void *to, size_t count);
 void qb__vector_fill(const qb__vectors *v, float value, void *x, size_t count);
-double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a, const void *b,
-                      size_t count);
+double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a, const void *b, size_t count);
 /* y += scale x. */
-void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x,
-                    void *y, size_t count);
+void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x, void *y, size_t count);
 /* y = x + scale y. */
-void qb__vector_fold(const qb__vectors *v, qb__vector_kind kind, const void *x, double scale,
-                     void *y, size_t count);
+void qb__vector_fold(const qb__vectors *v, qb__vector_kind kind, const void *x, double scale, void *y, size_t count);
 /* y = weight (a - y), weight NULL: 1, of equations. The sum of squares of a - y. */
-double qb__vector_residual(const qb__vectors *v, const void *a, const void *weight, void *y,
-                           size_t count);
+double qb__vector_residual(const qb__vectors *v, const void *a, const void *weight, void *y, size_t count);
 /* x = 1 / x where it is more than least, else 0. */
-void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least, void *x,
-                       size_t count);
+void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least, void *x, size_t count);
 /* Of equations: y = 0 where b is -0. */
 void qb__vector_mask(const qb__vectors *v, const void *b, void *y, size_t count);
 /* Of unknowns: g = 0 where x, at its bound of zero, would be pushed below it. */
 void qb__vector_free(const qb__vectors *v, const void *x, void *g, size_t count);
-void qb__vector_scale(const qb__vectors *v, qb__vector_kind kind, double scale, void *x,
-                      size_t count);
+void qb__vector_scale(const qb__vectors *v, qb__vector_kind kind, double scale, void *x, size_t count);
 /* Of unknowns: x += step weight y (weight NULL: 1), not below zero if `nonneg`. Sums of squares of what x changed
  * by, and of x, and of how far below zero it would have been. */
 typedef struct qb__vector_step {
     double change2, norm2, below2;
 } qb__vector_step;
-qb__vector_step qb__vector_advance(const qb__vectors *v, double step, const void *weight,
-                                   const void *y, bool nonneg, void *x, size_t count);
+qb__vector_step qb__vector_advance(const qb__vectors *v, double step, const void *weight, const void *y, bool nonneg,
+                                   void *x, size_t count);
 
 #endif

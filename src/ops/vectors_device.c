@@ -18,9 +18,7 @@ static size_t most_groups(const qb__joseph_problem *p) {
     return qb__ceil_div(qb__larger(a, b) / sizeof(float), BLOCK);
 }
 
-size_t qb__device_vectors_bytes(const qb__joseph_problem *p) {
-    return most_groups(p) * SUMS * 2 * sizeof(float);
-}
+size_t qb__device_vectors_bytes(const qb__joseph_problem *p) { return most_groups(p) * SUMS * 2 * sizeof(float); }
 
 /* The first failure stays. */
 static void fail(qb__device_vectors *own, qb_status status) {
@@ -56,7 +54,8 @@ static qb_status make(void *self, qb__vector_kind kind, void **vector) {
     const int at = find_idle(own, kind);
     qb_status status = at == own->count ? take(own, kind) : QB_OK;
     *vector = NULL;
-    if (status == QB_OK) status = qb__memory_fill(own->queue, own->made[at].memory, 0, 0, qb__memory_bytes(own->made[at].memory));
+    if (status == QB_OK)
+        status = qb__memory_fill(own->queue, own->made[at].memory, 0, 0, qb__memory_bytes(own->made[at].memory));
     if (status != QB_OK) return status;
     own->made[at].idle = false;
     *vector = own->made[at].memory;
@@ -115,11 +114,12 @@ static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int 
     const int32_t flag = flags;
     qb__memory *v[QB__VECTOR_OPERANDS];
     for (int i = 0; i < QB__VECTOR_OPERANDS; i++) v[i] = job->v[i] ? job->v[i] : own->partial;
-    const qb__arg args[] = {QB__MEMORY(v[0]),      QB__MEMORY(v[1]),       QB__MEMORY(v[2]),     QB__MEMORY(v[3]),
-                            QB__MEMORY(v[4]),      QB__MEMORY(v[5]),       QB__MEMORY(v[6]),     QB__VALUE(count),
-                            QB__VALUE(s[0]),       QB__VALUE(s[1]),        QB__VALUE(s[2]),      QB__VALUE(flag),
-                            QB__VALUE(shape.line), QB__VALUE(shape.front), QB__VALUE(shape.used), QB__VALUE(shape.across),
-                            QB__VALUE(shape.down), QB__VALUE(shape.edge),  QB__MEMORY(own->partial)};
+    const qb__arg args[] = {
+        QB__MEMORY(v[0]),      QB__MEMORY(v[1]),       QB__MEMORY(v[2]),        QB__MEMORY(v[3]),
+        QB__MEMORY(v[4]),      QB__MEMORY(v[5]),       QB__MEMORY(v[6]),        QB__VALUE(count),
+        QB__VALUE(s[0]),       QB__VALUE(s[1]),        QB__VALUE(s[2]),         QB__VALUE(flag),
+        QB__VALUE(shape.line), QB__VALUE(shape.front), QB__VALUE(shape.used),   QB__VALUE(shape.across),
+        QB__VALUE(shape.down), QB__VALUE(shape.edge),  QB__MEMORY(own->partial)};
     return qb__kernel_launch(kernel, own->queue, (const size_t[3]){groups, 1, 1}, (const size_t[3]){ITEMS, 1, 1}, args,
                              sizeof args / sizeof *args);
 }

@@ -11,43 +11,27 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-static double box(double x) {
-    return x * 0 + 1;
-}
+static double box(double x) { return x * 0 + 1; }
 static double shepp_logan(double x) {
     double a = M_PI / 2 * x;
     return a > 0 ? sin(a) / a : 1;
 }
-static double cosine(double x) {
-    return cos(M_PI / 2 * x);
-}
-static double hann(double x) {
-    return 0.5 + 0.5 * cos(M_PI * x);
-}
-static double hamming(double x) {
-    return 0.54 + 0.46 * cos(M_PI * x);
-}
-static double blackman(double x) {
-    return 0.42 + 0.5 * cos(M_PI * x) + 0.08 * cos(2 * M_PI * x);
-}
-static double parzen(double x) {
-    return x <= 0.5 ? 1 - 6 * x * x * (1 - x) : 2 * (1 - x) * (1 - x) * (1 - x);
-}
+static double cosine(double x) { return cos(M_PI / 2 * x); }
+static double hann(double x) { return 0.5 + 0.5 * cos(M_PI * x); }
+static double hamming(double x) { return 0.54 + 0.46 * cos(M_PI * x); }
+static double blackman(double x) { return 0.42 + 0.5 * cos(M_PI * x) + 0.08 * cos(2 * M_PI * x); }
+static double parzen(double x) { return x <= 0.5 ? 1 - 6 * x * x * (1 - x) : 2 * (1 - x) * (1 - x) * (1 - x); }
 /* Of order 4: 1/sqrt(2) of the amplitude at the cut-off, and the only one that reaches beyond it. */
-static double butterworth(double x) {
-    return 1 / sqrt(1 + pow(x, 8));
-}
+static double butterworth(double x) { return 1 / sqrt(1 + pow(x, 8)); }
 
 static const struct {
     const char *name;
     double (*value)(double x);
     bool ramp, open;
 } windows[] = {
-    {"ramp", box, true, false},        {"shepp-logan", shepp_logan, true, false},
-    {"cosine", cosine, true, false},   {"hann", hann, true, false},
-    {"hamming", hamming, true, false}, {"blackman", blackman, true, false},
-    {"parzen", parzen, true, false},   {"butterworth", butterworth, true, true},
-    {"none", box, false, false},
+    {"ramp", box, true, false},      {"shepp-logan", shepp_logan, true, false}, {"cosine", cosine, true, false},
+    {"hann", hann, true, false},     {"hamming", hamming, true, false},         {"blackman", blackman, true, false},
+    {"parzen", parzen, true, false}, {"butterworth", butterworth, true, true},  {"none", box, false, false},
 };
 #define NAMES "ramp, shepp-logan, cosine, hann, hamming, blackman, parzen, butterworth, none"
 
@@ -78,8 +62,7 @@ static qb_status add_value(qb__window *window, size_t *space, double value) {
 }
 
 /* Numbers apart by white space or commas; a # begins a comment. */
-static qb_status parse_line(const char *path, size_t number, char *line, qb__window *window,
-                            size_t *space) {
+static qb_status parse_line(const char *path, size_t number, char *line, qb__window *window, size_t *space) {
     static const char apart[] = " \t\r\n,;";
     line[strcspn(line, "#")] = 0;
     for (char *at = line + strspn(line, apart); *at; at += strspn(at, apart)) {
@@ -106,13 +89,11 @@ static qb_status read_file(FILE *file, const char *path, qb__window *window) {
     size_t space = 0, number = 0, size = 0;
     char *line = NULL;
     qb_status status = QB_OK;
-    while (getline(&line, &size, file) >= 0)
-        QB__TRY(parse_line(path, ++number, line, window, &space));
+    while (getline(&line, &size, file) >= 0) QB__TRY(parse_line(path, ++number, line, window, &space));
     if (ferror(file))
         status = qb__fail(QB_IO, "reading %s failed", path);
     else if (window->count < 2)
-        status = qb__fail(QB_BAD_INPUT, "%s: a window needs at least two values, from 0 to Nyquist",
-                          path);
+        status = qb__fail(QB_BAD_INPUT, "%s: a window needs at least two values, from 0 to Nyquist", path);
 out:
     free(line);
     return status;
@@ -151,8 +132,7 @@ qb_status qb__window_parse(const char *spec, qb__window *window) {
     if (!spec || !*spec) return qb__fail(QB_BAD_ARGUMENT, "--filter: is one of %s", NAMES);
     size_t length = strcspn(spec, ":");
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
-        if (strlen(windows[i].name) != length || strncmp(spec, windows[i].name, length) != 0)
-            continue;
+        if (strlen(windows[i].name) != length || strncmp(spec, windows[i].name, length) != 0) continue;
         window->value = windows[i].value;
         window->ramp = windows[i].ramp;
         window->open = windows[i].open;

@@ -9,12 +9,11 @@
 
 /* What multiplies the ramp, read from NAME|FILE[:CUTOFF]. */
 typedef struct qb__window {
-    double (*value)(
-        double x); /* at x = frequency/cut-off in 0..1; NULL when it comes from a file */
-    bool ramp;     /* false: the window alone */
-    bool open;     /* goes on beyond the cut-off */
-    double cutoff; /* as a fraction of Nyquist */
-    double *table; /* of a file: count values, evenly from 0 to the cut-off */
+    double (*value)(double x); /* at x = frequency/cut-off in 0..1; NULL when it comes from a file */
+    bool ramp;                 /* false: the window alone */
+    bool open;                 /* goes on beyond the cut-off */
+    double cutoff;             /* as a fraction of Nyquist */
+    double *table;             /* of a file: count values, evenly from 0 to the cut-off */
     size_t count;
 } qb__window;
 

@@ -29,8 +29,7 @@ static double doubt(const qb__question *q) {
 }
 
 /* What a row is expected to take, and why it does not serve; NULL when it does. */
-static const char *judge(const qb__variant *row, const qb__question *q, double factor,
-                         qb__choice *choice) {
+static const char *judge(const qb__variant *row, const qb__question *q, double factor, qb__choice *choice) {
     const char *why = qb__estimate(row, q, choice);
     if (!why && !choice->measured) choice->seconds *= factor;
     return !why && row->accuracy > q->accuracy ? "less accurate than asked for" : why;
@@ -46,11 +45,9 @@ static qb_status refuse(const char *id, const qb__question *q) {
     if (row->operation != q->operation)
         return qb__fail(QB_BAD_ARGUMENT, "--kernel %s is %s: qb %s", id, home->whose, home->verb);
     if (q->family && strncmp(id, q->family, strlen(q->family)) != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "--kernel %s is none of %s..., which alone serve here", id,
-                        q->family);
+        return qb__fail(QB_BAD_ARGUMENT, "--kernel %s is none of %s..., which alone serve here", id, q->family);
     return qb__fail(QB_BAD_ARGUMENT, "--kernel %s is %s, and runs on %s", id, home->whose,
-                    row->apis ? "devices only: --device cuda or opencl"
-                              : "the CPU only: --device cpu");
+                    row->apis ? "devices only: --device cuda or opencl" : "the CPU only: --device cpu");
 }
 
 static qb_status take(const qb__question *q, qb__choice *choice) {
@@ -98,12 +95,10 @@ static qb_status none(const qb__question *q) {
     const qb__operation_row *operation = qb__operation_of(q->operation);
     const char *interp = qb_interp_name(q->interp);
     if (operation->interps && only_devices(q))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--interp %s is computed on devices only: --device cuda or opencl", interp);
+        return qb__fail(QB_BAD_ARGUMENT, "--interp %s is computed on devices only: --device cuda or opencl", interp);
     reasons(q, why, sizeof why);
-    return qb__fail(QB_UNSUPPORTED, "no kernel on %s %s%s%s in class %s%s",
-                    q->device ? q->device->spec : "this CPU", operation->does,
-                    operation->interps ? " with --interp " : "", operation->interps ? interp : "",
+    return qb__fail(QB_UNSUPPORTED, "no kernel on %s %s%s%s in class %s%s", q->device ? q->device->spec : "this CPU",
+                    operation->does, operation->interps ? " with --interp " : "", operation->interps ? interp : "",
                     qb_accuracy_name(q->accuracy), why);
 }
 
@@ -182,12 +177,10 @@ qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env
     if (open) *interp = QB_INTERP_LINEAR;
     if (!id) return QB_OK;
     const qb__variant *row = qb__variant_named(id);
-    if (!row || row->operation != QB__BP_PARALLEL)
-        return refuse(id, &(qb__question){.operation = QB__BP_PARALLEL});
+    if (!row || row->operation != QB__BP_PARALLEL) return refuse(id, &(qb__question){.operation = QB__BP_PARALLEL});
     const char *name = qb_interp_name(row->interp);
     if (!open && row->interp != *interp)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--interp %s contradicts --kernel %s, which is %s: leave one of them out",
+        return qb__fail(QB_BAD_ARGUMENT, "--interp %s contradicts --kernel %s, which is %s: leave one of them out",
                         qb_interp_name(*interp), id, name);
     if (open && row->interp != *interp) qb__info(env, "--interp %s, since the kernel is", name);
     *interp = row->interp;
@@ -196,7 +189,8 @@ qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env
 
 void qb__tell_class(const qb__question *q, const qb__variant *got, const qb_env *env) {
     if (q->id && got->accuracy > q->accuracy)
-        qb__warn(env, "--kernel %s is of --accuracy %s only, not %s" QB__CODE("kernel-accuracy"), q->id, qb_accuracy_name(got->accuracy), qb_accuracy_name(q->accuracy));
+        qb__warn(env, "--kernel %s is of --accuracy %s only, not %s" QB__CODE("kernel-accuracy"), q->id,
+                 qb_accuracy_name(got->accuracy), qb_accuracy_name(q->accuracy));
 }
 
 void qb__tell_why(const qb__question *question, cJSON *plan) {

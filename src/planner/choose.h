@@ -12,8 +12,8 @@ typedef struct qb__question {
     qb__operation operation;
     const qb__device_info *device; /* NULL: this CPU */
     const void *problem;           /* the operation's own */
-    size_t slices;    /* of the whole job, never of a chunk: no bit depends on memory */
-    qb_interp interp; /* where the operation has several; not QB_INTERP_AUTO */
+    size_t slices;                 /* of the whole job, never of a chunk: no bit depends on memory */
+    qb_interp interp;              /* where the operation has several; not QB_INTERP_AUTO */
     qb_accuracy accuracy;
     const char *id;     /* take this one, whatever its accuracy; NULL = choose */
     const char *family; /* only those whose id begins so: "bp_cone_matrix."; NULL = all */
@@ -23,8 +23,7 @@ typedef struct qb__question {
 typedef struct qb__choice {
     const qb__variant *variant;
     int values[QB__PARAMETERS_MAX];
-    double
-        seconds; /* of the whole job: measured by qb tune where there is such a figure, else ... */
+    double seconds;   /* of the whole job: measured by qb tune where there is such a figure, else ... */
     double predicted; /* ... by the model; of one core by its listed rate on the CPU */
     int bottleneck;   /* a QB__UNIT_..., by the model */
     bool measured;
@@ -46,13 +45,12 @@ void qb__tell_why(const qb__question *question, cJSON *plan);
 
 /* Parameters of a row, tuned, else the first legal values that serve, and what is expected of it.
  * Returns why it cannot serve, or NULL; accuracy, interpolation and names are not looked at. */
-const char *qb__estimate(const qb__variant *variant, const qb__question *question,
-                         qb__choice *choice);
+const char *qb__estimate(const qb__variant *variant, const qb__question *question, qb__choice *choice);
 
 /* Seconds that the model expects of a device for all slices with these parameters; what each unit
  * would take alone in seconds[], which may be NULL, and the unit that decides in *bottleneck. */
-double qb__forecast(const qb__device_info *device, const qb__variant *variant, const void *problem,
-                    size_t slices, const int *values, double seconds[QB__UNITS], int *bottleneck);
+double qb__forecast(const qb__device_info *device, const qb__variant *variant, const void *problem, size_t slices,
+                    const int *values, double seconds[QB__UNITS], int *bottleneck);
 
 /* ---- --kernel ID: what a name means before anything is chosen ---- */
 

@@ -69,7 +69,8 @@ static double volume(const qb__cluster_problem *p) { return p->nx * p->ny * p->n
 /* How long so much takes; nothing where there is nothing that it goes through. */
 static double at(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-qb__cluster_terms qb__cluster_predict(const qb__cluster *c, const qb__cluster_problem *p, const qb__cluster_grid *grid) {
+qb__cluster_terms qb__cluster_predict(const qb__cluster *c, const qb__cluster_problem *p,
+                                      const qb__cluster_grid *grid) {
     const double R = (double)grid->rows, C = (double)grid->columns, here = (double)grid->ranks_per_node;
     const double scan = p->columns * p->rows * p->views, part = volume(p) / R;
     const double all_links = c->link * c->links / here; /* of one rank, while its node's others use them, too */
@@ -105,15 +106,24 @@ cJSON *qb__cluster_json(const qb__cluster *cluster, const qb__cluster_problem *p
     const struct {
         const char *name;
         double seconds;
-    } terms[] = {{"read", t.read}, {"filter", t.filter}, {"allgather", t.allgather}, {"to_device", t.to_device},
-                 {"back-project", t.backproject}, {"compute", t.compute}, {"transpose", t.transpose},
-                 {"from_device", t.from_device}, {"reduce", t.reduce}, {"write", t.write}, {"post", t.post}};
+    } terms[] = {{"read", t.read},
+                 {"filter", t.filter},
+                 {"allgather", t.allgather},
+                 {"to_device", t.to_device},
+                 {"back-project", t.backproject},
+                 {"compute", t.compute},
+                 {"transpose", t.transpose},
+                 {"from_device", t.from_device},
+                 {"reduce", t.reduce},
+                 {"write", t.write},
+                 {"post", t.post}};
     const int shape[2] = {(int)grid->rows, (int)grid->columns};
     cJSON *json = cJSON_CreateObject(), *list;
     cJSON_AddNumberToObject(json, "ranks", (double)(grid->rows * grid->columns));
     cJSON_AddItemToObject(json, "grid", cJSON_CreateIntArray(shape, 2));
     list = cJSON_AddObjectToObject(json, "terms");
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) cJSON_AddNumberToObject(list, terms[i].name, terms[i].seconds);
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+        cJSON_AddNumberToObject(list, terms[i].name, terms[i].seconds);
     cJSON_AddNumberToObject(json, "runtime_seconds", t.runtime);
     cJSON_AddNumberToObject(json, "gups", volume(problem) * problem->views / t.runtime / 0x1p30);
     return json;

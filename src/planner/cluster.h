@@ -12,14 +12,14 @@
  * each, C columns have a part of the views each; a rank is a GPU, or a process of a CPU. Seconds, bytes, values: of
  * four bytes. */
 typedef struct qb__cluster {
-    double read, write;   /* bytes a second, of files, all ranks together */
-    double filter;        /* values a second, of a node */
-    double allgather;     /* bytes a second that a rank is sent in its column */
-    double link, links;   /* bytes a second of one link between host and GPUs, links of a node; 0: there are none */
-    double backproject;   /* updates a second, of a rank */
-    double transpose;     /* bytes a second, of a sub-volume on its GPU; 0: it is not transposed */
-    double reduce;        /* bytes a second, of a sub-volume that all of a row have a part of the sum of */
-    double memory;        /* bytes that a rank has for its sub-volume and a batch of views */
+    double read, write; /* bytes a second, of files, all ranks together */
+    double filter;      /* values a second, of a node */
+    double allgather;   /* bytes a second that a rank is sent in its column */
+    double link, links; /* bytes a second of one link between host and GPUs, links of a node; 0: there are none */
+    double backproject; /* updates a second, of a rank */
+    double transpose;   /* bytes a second, of a sub-volume on its GPU; 0: it is not transposed */
+    double reduce;      /* bytes a second, of a sub-volume that all of a row have a part of the sum of */
+    double memory;      /* bytes that a rank has for its sub-volume and a batch of views */
 } qb__cluster;
 
 typedef struct qb__cluster_problem {

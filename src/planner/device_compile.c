@@ -5,8 +5,7 @@
 
 static void say(void *user, const qb__device_info *info) {
     qb__device_set *set = user;
-    if (!atomic_exchange(&set->told, true))
-        qb__info(set->env, "compiling kernels for %s", info->spec);
+    if (!atomic_exchange(&set->told, true)) qb__info(set->env, "compiling kernels for %s", info->spec);
 }
 
 void qb__compile_watch(qb__device_set *set, const qb_env *env) {
@@ -38,9 +37,9 @@ void qb__compile_done(qb__device_set *set, cJSON *report) {
     else
         how = *folder ? "not kept: no writing to " : "not kept: there is no folder for them";
     if (programs)
-        qb__info(set->env, "compiled %u kernel%s for %s%s in %.2f s, %s%s", programs,
-                 programs == 1 ? "" : "s", qb__device_info_of(set->device[0])->spec,
-                 set->count > 1 ? " and the others" : "", seconds, how, folder);
+        qb__info(set->env, "compiled %u kernel%s for %s%s in %.2f s, %s%s", programs, programs == 1 ? "" : "s",
+                 qb__device_info_of(set->device[0])->spec, set->count > 1 ? " and the others" : "", seconds, how,
+                 folder);
     set->env = NULL;
     if (!report || set->count == 0) return;
     cJSON *entry = cJSON_AddObjectToObject(report, "compile");

@@ -31,8 +31,7 @@ static void take(const cJSON *row, const char *name, double low, double high, do
 
 static bool is_of(const cJSON *row, const char *device) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(row, "device");
-    return cJSON_IsString(name) && strcmp(name->valuestring, device) == 0 &&
-           number(row, "start_seconds") >= 0;
+    return cJSON_IsString(name) && strcmp(name->valuestring, device) == 0 && number(row, "start_seconds") >= 0;
 }
 
 /* Sixteen lanes as fast as the chip has them: 55 GB/s measured of an H200. OpenCL does not tell the chip. */
@@ -71,8 +70,8 @@ double qb__device_least_start(const qb_env *env) {
     return least < INFINITY ? least : shortest;
 }
 
-double qb__device_streaming(const qb__device_costs *costs, double work, double up_bytes,
-                            double down_bytes, double chunks) {
+double qb__device_streaming(const qb__device_costs *costs, double work, double up_bytes, double down_bytes,
+                            double chunks) {
     const double up = up_bytes / costs->up, down = down_bytes / costs->down;
     return fmax(work, fmax(up, down)) + (up + down) / chunks;
 }

@@ -25,7 +25,7 @@ qb_status qb__device_costs_measure(qb__device *device, double start, double comp
 
 /* Seconds that `work` of computing takes with transfers under way beside it, in `chunks` chunks: the
  * first chunk's way up and the last one's way down are not hidden. */
-double qb__device_streaming(const qb__device_costs *costs, double work, double up_bytes,
-                            double down_bytes, double chunks);
+double qb__device_streaming(const qb__device_costs *costs, double work, double up_bytes, double down_bytes,
+                            double chunks);
 
 #endif

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
-const char *const qb__unit_names[QB__UNITS] = {
-    "texture", "shared memory", "arithmetic", "tensor core", "L2", "memory", "waiting"};
+const char *const qb__unit_names[QB__UNITS] = {"texture", "shared memory", "arithmetic", "tensor core",
+                                               "L2",      "memory",        "waiting"};
 
 /* Per multiprocessor and clock: texels fetched with bilinear filtering, bytes of shared memory,
  * fp32 lane instructions, dense FLOP of fp16 products summed in fp32 as mma.sync issues them; then
@@ -85,9 +85,8 @@ static double longest(const double *seconds, int first, int last, int *which) {
 }
 
 /* Groups that compute and wait in turns, and the multiprocessors that have one more than others. */
-static double with_groups(const qb__device_model *model, const qb__kernel_groups *g,
-                          const qb__occupancy *o, double updates, double seconds[QB__UNITS],
-                          double busiest) {
+static double with_groups(const qb__device_model *model, const qb__kernel_groups *g, const qb__occupancy *o,
+                          double updates, double seconds[QB__UNITS], double busiest) {
     if (model->registers <= 0 || g->round <= 0 || busiest <= 0) return busiest;
     const double busy = busiest / updates * g->round * model->multiprocessors;
     const double wait = g->wait / model->clock, each = g->count / model->multiprocessors;
@@ -96,8 +95,8 @@ static double with_groups(const qb__device_model *model, const qb__kernel_groups
     return busiest * uneven * qb__device_turns(o->groups, busy, wait);
 }
 
-double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost,
-                          double updates, double seconds[QB__UNITS], int *bottleneck) {
+double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost, double updates,
+                          double seconds[QB__UNITS], int *bottleneck) {
     const qb__occupancy o = qb__device_occupancy(model, &cost->groups);
     const double work[QB__UNITS] = {cost->texels,
                                     cost->local_bytes + o.spilled_bytes,

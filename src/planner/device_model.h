@@ -37,8 +37,8 @@ void qb__device_model_of(const qb__device_info *device, qb__device_model *model)
 
 /* Seconds that `updates` updates of that cost take; in seconds[], which may be NULL, what each unit
  * alone would, and in *bottleneck which of them takes longest. */
-double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost,
-                          double updates, double seconds[QB__UNITS], int *bottleneck);
+double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost, double updates,
+                          double seconds[QB__UNITS], int *bottleneck);
 
 /* What runs side by side on a multiprocessor (device_occupancy.c): groups there at a time, as
  * registers, shared memory and the launch's size allow; bytes an update that sums outside of

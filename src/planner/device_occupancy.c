@@ -7,23 +7,17 @@
  * memory besides its own. */
 enum { REGISTER_STEP = 8, REGISTERS_MOST = 255, RESERVED_BYTES = 1 << 10 };
 
-static double at_least(double a, double b) {
-    return a > b ? a : b;
-}
+static double at_least(double a, double b) { return a > b ? a : b; }
 
-static double at_most(double a, double b) {
-    return a < b ? a : b;
-}
+static double at_most(double a, double b) { return a < b ? a : b; }
 
 /* What an item may have when the launch asks for `blocks` groups. */
 static double registers_allowed(const qb__device_model *model, const qb__kernel_groups *g) {
     const double wish = model->asks && g->blocks > 0 ? g->blocks : 1;
-    return at_most(REGISTERS_MOST,
-                   floor(model->registers / (g->items * wish) / REGISTER_STEP) * REGISTER_STEP);
+    return at_most(REGISTERS_MOST, floor(model->registers / (g->items * wish) / REGISTER_STEP) * REGISTER_STEP);
 }
 
-static double groups_there(const qb__device_model *model, const qb__kernel_groups *g,
-                           double registers) {
+static double groups_there(const qb__device_model *model, const qb__kernel_groups *g, double registers) {
     const double rounded = ceil(registers / REGISTER_STEP) * REGISTER_STEP;
     double n = at_most(model->groups, floor(model->items / g->items));
     n = at_most(n, floor(model->registers / (rounded * g->items)));

@@ -33,7 +33,8 @@ const char *qb__device_pick_several(const qb__device_pick *pick) {
 static qb_status tell_how_several(const qb__device_pick *pick, const qb_env *env) {
     const int count = pick->set.count, api = (int)strcspn(env->device, ":");
     return qb__fail(QB_BAD_ARGUMENT,
-                    "--device %s: %s, and there are %d: name one (--device %s), or for qb fdk, sirt, cgls and mbir start as many processes, "
+                    "--device %s: %s, and there are %d: name one (--device %s), or for qb fdk, sirt, cgls and mbir "
+                    "start as many processes, "
                     "which share the work (mpirun -n %d --bind-to none qb ..., with --device %.*s)",
                     env->device, one_a_process, count, qb__device_info_of(pick->device)->spec, count, api, env->device);
 }
@@ -110,8 +111,7 @@ static size_text size_text_of(size_t bytes, bool up) {
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         double tenths = 10 * (double)bytes / units[i].bytes;
         if (tenths < 10) continue;
-        snprintf(text.of, sizeof text.of, "%.10g %s", (up ? ceil(tenths) : floor(tenths)) / 10,
-                 units[i].name);
+        snprintf(text.of, sizeof text.of, "%.10g %s", (up ? ceil(tenths) : floor(tenths)) / 10, units[i].name);
         return text;
     }
     snprintf(text.of, sizeof text.of, "%zu bytes", bytes);

@@ -41,12 +41,11 @@ static qb_status find_all(qb__device_api api, const char *spec, const char *foun
     const qb__device_info *list, *model = first(api);
     size_t count;
     *many = 0;
-    if (!model)
-        return qb__fail(QB_NO_DEVICE, "--device %s: %s", spec, qb__device_missing(api));
+    if (!model) return qb__fail(QB_NO_DEVICE, "--device %s: %s", spec, qb__device_missing(api));
     qb_status status = qb__device_list(&list, &count);
     for (size_t i = 0; status == QB_OK && i < count && *many < QB__DEVICES_MAX; i++) {
-        bool alike = api == QB__API_CUDA || (strcmp(list[i].name, model->name) == 0 &&
-                                             strcmp(list[i].driver, model->driver) == 0);
+        bool alike = api == QB__API_CUDA ||
+                     (strcmp(list[i].name, model->name) == 0 && strcmp(list[i].driver, model->driver) == 0);
         if (list[i].api == api && alike) found[(*many)++] = list[i].spec;
     }
     return status;
@@ -95,9 +94,8 @@ static void tell_max_vram(const qb_env *env, const qb__device_set *set) {
     for (int i = 0; i < set->count; i++) {
         const qb__device_info *info = qb__device_info_of(set->device[i]);
         if (env->max_vram > info->memory_bytes)
-            qb__info(env, "--max-vram of %.1f GiB is more than %s has: %.1f GiB",
-                     (double)env->max_vram / 1073741824.0, info->spec,
-                     (double)info->memory_bytes / 1073741824.0);
+            qb__info(env, "--max-vram of %.1f GiB is more than %s has: %.1f GiB", (double)env->max_vram / 1073741824.0,
+                     info->spec, (double)info->memory_bytes / 1073741824.0);
     }
 }
 
@@ -106,20 +104,16 @@ static qb_status open_named(const char *spec, const qb__comm *ranks, qb__device_
     if (ranks) set->sharing = ranks->here;
     qb_status status = ranks && strcmp(spec, "cuda") == 0     ? open_next(QB__API_CUDA, spec, ranks, set)
                        : ranks && strcmp(spec, "opencl") == 0 ? open_next(QB__API_OPENCL, spec, ranks, set)
-                       : strcmp(spec, "cuda:all") == 0     ? open_all(QB__API_CUDA, spec, set)
-                       : strcmp(spec, "opencl:all") == 0 ? open_all(QB__API_OPENCL, spec, set)
-                                                         : open_one(spec, set);
+                       : strcmp(spec, "cuda:all") == 0        ? open_all(QB__API_CUDA, spec, set)
+                       : strcmp(spec, "opencl:all") == 0      ? open_all(QB__API_OPENCL, spec, set)
+                                                              : open_one(spec, set);
     if (status != QB_OK) qb__device_set_close(set);
     return status;
 }
 
-bool qb__device_is_named(const qb_env *env) {
-    return env && env->device && strcmp(env->device, "auto") != 0;
-}
+bool qb__device_is_named(const qb_env *env) { return env && env->device && strcmp(env->device, "auto") != 0; }
 
-bool qb__device_is_asked(const qb_env *env) {
-    return qb__device_is_named(env) && strcmp(env->device, "cpu") != 0;
-}
+bool qb__device_is_asked(const qb_env *env) { return qb__device_is_named(env) && strcmp(env->device, "cpu") != 0; }
 
 qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
     const char *spec = env ? env->device : NULL;

@@ -64,8 +64,7 @@ static void add_features(cJSON *device) {
                  {QB__CPU_AVX512VNNI, "avx512vnni"}};
     cJSON *list = cJSON_AddArrayToObject(device, "features");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (qb__cpu_features() & names[i].bit)
-            cJSON_AddItemToArray(list, cJSON_CreateString(names[i].name));
+        if (qb__cpu_features() & names[i].bit) cJSON_AddItemToArray(list, cJSON_CreateString(names[i].name));
     }
 }
 
@@ -101,10 +100,9 @@ static void add_facts(cJSON *device, const qb__device_info *info) {
     const struct {
         const char *name;
         double value;
-    } numbers[] = {
-        {"multiprocessors", info->multiprocessors}, {"clock_ghz", info->clock_hz * 1e-9},
-        {"compute_capability", info->arch / 10.0},  {"memory_bytes", (double)info->memory_bytes},
-        {"local_bytes", (double)info->local_bytes}, {"l2_bytes", (double)info->l2_bytes}};
+    } numbers[] = {{"multiprocessors", info->multiprocessors}, {"clock_ghz", info->clock_hz * 1e-9},
+                   {"compute_capability", info->arch / 10.0},  {"memory_bytes", (double)info->memory_bytes},
+                   {"local_bytes", (double)info->local_bytes}, {"l2_bytes", (double)info->l2_bytes}};
     const struct {
         const char *name;
         bool there;
@@ -116,8 +114,7 @@ static void add_facts(cJSON *device, const qb__device_info *info) {
     cJSON_AddStringToObject(device, "name", info->name);
     cJSON_AddStringToObject(device, "driver", info->driver);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].value != 0)
-            cJSON_AddNumberToObject(device, numbers[i].name, numbers[i].value);
+        if (numbers[i].value != 0) cJSON_AddNumberToObject(device, numbers[i].name, numbers[i].value);
     }
     cJSON *list = cJSON_AddArrayToObject(device, "features");
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
@@ -138,8 +135,7 @@ static void add_rates(cJSON *device, const qb__device_rates *rates) {
                 {"gigatexels_per_second", rates->texels, 1e-9},
                 {"tensor_teraflops", rates->tensor_flops, 1e-12}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].rate > 0)
-            cJSON_AddNumberToObject(device, rows[i].name, rows[i].rate * rows[i].unit);
+        if (rows[i].rate > 0) cJSON_AddNumberToObject(device, rows[i].name, rows[i].rate * rows[i].unit);
     }
 }
 

@@ -8,11 +8,9 @@
 #include "planner/variants.h"
 
 /* NULL where some combination of parameters serves; else what is said against the first. */
-static const char *against(const qb__variant *row, const qb__device_info *info,
-                           const void *problem) {
+static const char *against(const qb__variant *row, const qb__device_info *info, const void *problem) {
     const char *why = NULL;
-    if (!(row->apis & (unsigned)info->api))
-        return info->api == QB__API_CUDA ? "not for CUDA" : "not for OpenCL";
+    if (!(row->apis & (unsigned)info->api)) return info->api == QB__API_CUDA ? "not for CUDA" : "not for OpenCL";
     const size_t all = qb__parameter_combinations(row);
     for (size_t n = 0; row->unusable && n < all; n++) {
         int values[QB__PARAMETERS_MAX];
@@ -49,10 +47,7 @@ static qb__device_info all_but(qb__device_api api, int lacking) {
 static void needs(const qb__variant *row, const void *problem, char *text, size_t size) {
     const bool cuda_only = !(row->apis & QB__API_OPENCL);
     const qb__device_api api = cuda_only ? QB__API_CUDA : QB__API_OPENCL;
-    int used = snprintf(text, size, "%s",
-                        cuda_only                  ? "CUDA"
-                        : row->apis & QB__API_CUDA ? "CUDA or OpenCL"
-                                                   : "OpenCL");
+    int used = snprintf(text, size, "%s", cuda_only ? "CUDA" : row->apis & QB__API_CUDA ? "CUDA or OpenCL" : "OpenCL");
     for (int lacking = 0; lacking < FEATURES && used > 0 && (size_t)used < size; lacking++) {
         const qb__device_info info = all_but(api, lacking);
         const char *why = against(row, &info, problem);
@@ -79,8 +74,7 @@ static void add_needs(cJSON *entry, const qb__variant *row, const void *problem)
     cJSON_AddStringToObject(entry, "needs", text);
 }
 
-static void add_verdict(cJSON *entry, const qb__variant *row, const void *problem,
-                        const qb__device_info *info) {
+static void add_verdict(cJSON *entry, const qb__variant *row, const void *problem, const qb__device_info *info) {
     const char *why = against(row, info, problem);
     cJSON_AddBoolToObject(entry, "runs_here", !why);
     if (why) cJSON_AddStringToObject(entry, "why_not", why);
@@ -105,9 +99,7 @@ static qb_status add_all(cJSON *list, const qb__device_info *info) {
     return QB_OK;
 }
 
-qb_status qb__add_device_kernels(cJSON *root) {
-    return add_all(cJSON_AddArrayToObject(root, "device_kernels"), NULL);
-}
+qb_status qb__add_device_kernels(cJSON *root) { return add_all(cJSON_AddArrayToObject(root, "device_kernels"), NULL); }
 
 qb_status qb__add_kernels_of(cJSON *device, const qb__device_info *info) {
     return add_all(cJSON_AddArrayToObject(device, "kernels"), info);

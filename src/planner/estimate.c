@@ -6,8 +6,8 @@
 #include "planner/choose.h"
 #include "planner/tuning.h"
 
-double qb__forecast(const qb__device_info *device, const qb__variant *variant, const void *problem,
-                    size_t slices, const int *values, double seconds[QB__UNITS], int *bottleneck) {
+double qb__forecast(const qb__device_info *device, const qb__variant *variant, const void *problem, size_t slices,
+                    const int *values, double seconds[QB__UNITS], int *bottleneck) {
     qb__device_model model;
     qb__kernel_cost cost = {0};
     const unsigned padded = qb__variant_padded(variant, slices);
@@ -51,8 +51,8 @@ static const char *first_usable(const asked *a, int *values) {
 static bool known_parameters(const asked *a, qb__tuning_entry *entry) {
     const qb__question *q = a->question;
     char name[QB__TUNING_NAME];
-    qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), a->variant->id,
-                          q->slices, qb__columns_of(q->operation, q->problem)};
+    qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), a->variant->id, q->slices,
+                          qb__columns_of(q->operation, q->problem)};
     const qb__tuning_test test = {serves, a};
     bool found = qb__tuning_find(&key, &test, entry);
     if (!found && q->device && (key.device = qb__tuning_paper_card(q->device)) != NULL) {
@@ -75,8 +75,8 @@ static const char *on_device(const asked *a, double updates, qb__choice *choice)
     else
         why = first_usable(a, choice->values);
     if (why) return why;
-    choice->predicted = qb__forecast(q->device, a->variant, q->problem, q->slices, choice->values,
-                                     NULL, &choice->bottleneck);
+    choice->predicted =
+        qb__forecast(q->device, a->variant, q->problem, q->slices, choice->values, NULL, &choice->bottleneck);
     choice->seconds = choice->predicted;
     if (!choice->measured) return NULL;
     const qb__operation_row *operation = qb__operation_of(a->variant->operation);
@@ -99,8 +99,7 @@ static const char *on_cpu(const asked *a, double updates, qb__choice *choice) {
     return NULL;
 }
 
-const char *qb__estimate(const qb__variant *variant, const qb__question *question,
-                         qb__choice *choice) {
+const char *qb__estimate(const qb__variant *variant, const qb__question *question, qb__choice *choice) {
     const asked a = {variant, question};
     const double updates = qb__operation_of(variant->operation)->updates(question->problem) *
                            qb__variant_padded(variant, question->slices);

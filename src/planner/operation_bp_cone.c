@@ -50,14 +50,19 @@ static qb_status usual(void **problem) {
     if (status != QB_OK) return status;
     for (int v = 0; v < VIEWS; v++) {
         const double m = (SIDE - 1) / 2.0, a = -s[v] / 200, b = c[v] / 200, w = 1 - m * (a + b);
-        const double rows[12] = {c[v] + m * a, s[v] + m * b, 0, m * w - m * (c[v] + s[v]),
-                                 m * a,        m * b,        1, m * w - m,
-                                 a,            b,            0, w};
+        const double rows[12] = {
+            c[v] + m * a, s[v] + m * b, 0, m * w - m * (c[v] + s[v]), m * a, m * b, 1, m * w - m, a, b, 0, w};
         memcpy(u->matrix[v], rows, sizeof rows);
         u->largest[v] = 1;
     }
-    u->problem = (qb__bp_cone_problem){.views = VIEWS, .columns = SIDE, .rows = SIDE, .nx = SIDE, .ny = SIDE, .nz = SIDE,
-                                       .matrix = (const double(*)[12])u->matrix, .largest = u->largest};
+    u->problem = (qb__bp_cone_problem){.views = VIEWS,
+                                       .columns = SIDE,
+                                       .rows = SIDE,
+                                       .nx = SIDE,
+                                       .ny = SIDE,
+                                       .nz = SIDE,
+                                       .matrix = (const double(*)[12])u->matrix,
+                                       .largest = u->largest};
     *problem = u;
     return QB_OK;
 }

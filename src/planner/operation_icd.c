@@ -25,7 +25,8 @@ static qb_status usual(void **problem) {
 
 /* Two slices, neighbours where they may be, with weights. */
 static qb_status plan_one(qb__device *device, const qb__variant *row, const qb__icd_problem *slice, const int *values) {
-    const qb__icd_ask ask = {.problem = slice, .slices = 2, .all = 2, .joined = !qb__icd_device_of(row)->alone, .weighted = true};
+    const qb__icd_ask ask = {
+        .problem = slice, .slices = 2, .all = 2, .joined = !qb__icd_device_of(row)->alone, .weighted = true};
     qb__icd_on_device *made = NULL;
     const qb_status status = qb__icd_device_of(row)->create(device, &ask, values, &made);
     qb__icd_device_of(row)->destroy(made);
@@ -33,9 +34,13 @@ static qb_status plan_one(qb__device *device, const qb__variant *row, const qb__
 }
 
 /* Fans by the usual values, flat and bent; `none` and `one` are there for each view. */
-static qb_status plan_fans(qb__device *device, const qb__variant *row, qb__icd_problem slice, const double *none, const double *one,
-                           const int *values) {
-    const qb__icd_size size = {.views = slice.shadows.views, .columns = slice.shadows.columns, .pixels = slice.nx * slice.ny, .taps = 3, .fan = true};
+static qb_status plan_fans(qb__device *device, const qb__variant *row, qb__icd_problem slice, const double *none,
+                           const double *one, const int *values) {
+    const qb__icd_size size = {.views = slice.shadows.views,
+                               .columns = slice.shadows.columns,
+                               .pixels = slice.nx * slice.ny,
+                               .taps = 3,
+                               .fan = true};
     int first[QB__PARAMETERS_MAX];
     qb__parameter_combination(row, 0, first);
     qb_status status = QB_OK;
@@ -59,18 +64,36 @@ static qb_status plan(qb__device *device, const qb__variant *row, const void *pr
     float *shape;
     uint8_t *inside;
     qb_status status = qb__alloc(3 * VIEWS, sizeof *line, &line);
-    if (status == QB_OK) status = qb__alloc(VIEWS, sizeof *shape, &shape); else shape = NULL;
-    if (status == QB_OK) status = qb__alloc(ROW * ROW, 1, &inside); else inside = NULL;
+    if (status == QB_OK)
+        status = qb__alloc(VIEWS, sizeof *shape, &shape);
+    else
+        shape = NULL;
+    if (status == QB_OK)
+        status = qb__alloc(ROW * ROW, 1, &inside);
+    else
+        inside = NULL;
     if (status != QB_OK) goto out;
     for (int v = 0; v < VIEWS; v++) {
         line[v] = 1;
         line[2 * VIEWS + v] = 0;
     }
     for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) inside[(i / SIDE + 1) * ROW + i % SIDE + 1] = 1;
-    const qb__icd_problem slice = {
-        .shadows = {.views = VIEWS, .stride = VIEWS, .columns = SIDE, .taps = 3, .ax = line, .ay = line + VIEWS,
-                    .h0 = line + 2 * VIEWS, .half = shape, .flat = shape, .rise = shape, .bend = shape, .area = 1},
-        .nx = SIDE, .ny = SIDE, .inside = inside, .prior = {1.2, 2, 1, 1, 0.1, 0.1, 0.1}};
+    const qb__icd_problem slice = {.shadows = {.views = VIEWS,
+                                               .stride = VIEWS,
+                                               .columns = SIDE,
+                                               .taps = 3,
+                                               .ax = line,
+                                               .ay = line + VIEWS,
+                                               .h0 = line + 2 * VIEWS,
+                                               .half = shape,
+                                               .flat = shape,
+                                               .rise = shape,
+                                               .bend = shape,
+                                               .area = 1},
+                                   .nx = SIDE,
+                                   .ny = SIDE,
+                                   .inside = inside,
+                                   .prior = {1.2, 2, 1, 1, 0.1, 0.1, 0.1}};
     status = plan_one(device, row, &slice, values);
     if (status == QB_OK) status = plan_fans(device, row, slice, line + 2 * VIEWS, line, values);
 out:

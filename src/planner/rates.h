@@ -13,8 +13,8 @@
 /* What a thread of this machine does in a second of its own time while all threads work, as qb_machine_measure
  * (bench/machine.c) found it once and keeps it in the tuning file: {"machine": the processor, "cpus": how many,
  * "rates": {name: number}}. A kernel's rate, its updates, is called like the kernel; the others: */
-#define QB__RATE_FILTER "filter"            /* values of padded rows: prepared, filtered, packed */
-#define QB__RATE_FILTER_CONE "filter_cone"  /* values of rows as wide as they were measured, likewise */
+#define QB__RATE_FILTER "filter"           /* values of padded rows: prepared, filtered, packed */
+#define QB__RATE_FILTER_CONE "filter_cone" /* values of rows as wide as they were measured, likewise */
 /* Of qb mbir: updates by a matrix that is computed as it goes, kept in 8 bits, kept as floats; updates that weights add to
  * any; 16 voxels' priors, their cost included; updates of a start from filtered back-projection; entries kept. */
 #define QB__RATE_ICD_FLY "icd_fly"
@@ -27,9 +27,9 @@
 /* Of one slice by SuperVoxels: updates, entries of a view in whole fours; priors, likewise. */
 #define QB__RATE_ICD_SINGLE "icd_single"
 #define QB__RATE_ICD_SINGLE_PRIOR "icd_single_prior"
-#define QB__RATE_CONVERT "convert"          /* values of the output */
-#define QB__RATE_AXIS "axis"                /* updates of trial slices (qb__center_work) */
-#define QB__RATE_SORT "rings_sort"          /* values of the scan */
+#define QB__RATE_CONVERT "convert" /* values of the output */
+#define QB__RATE_AXIS "axis"       /* updates of trial slices (qb__center_work) */
+#define QB__RATE_SORT "rings_sort" /* values of the scan */
 #define QB__RATE_WAVELET "rings_wavelet"
 
 /* `listed` where nothing was measured. */

@@ -44,7 +44,8 @@ static bool take(const cJSON *row, const char *name, double rate[QB__STORAGE_STE
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(row, name), *number;
     int n = 0;
     cJSON_ArrayForEach(number, list) {
-        if (n == QB__STORAGE_STEPS || !cJSON_IsNumber(number) || !(number->valuedouble >= 1e5 && number->valuedouble <= 1e13))
+        if (n == QB__STORAGE_STEPS || !cJSON_IsNumber(number) ||
+            !(number->valuedouble >= 1e5 && number->valuedouble <= 1e13))
             return false;
         rate[n++] = number->valuedouble;
     }

@@ -21,13 +21,9 @@ static size_t class_of(size_t n, size_t most) {
     return c;
 }
 
-static size_t slices_class(const qb__tuning_key *key) {
-    return class_of(key->slices, 128);
-}
+static size_t slices_class(const qb__tuning_key *key) { return class_of(key->slices, 128); }
 
-static size_t columns_class(const qb__tuning_key *key) {
-    return class_of(key->columns, 1 << 20);
-}
+static size_t columns_class(const qb__tuning_key *key) { return class_of(key->columns, 1 << 20); }
 
 static double number(const cJSON *row, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
@@ -51,10 +47,8 @@ static int distance(double slices, double columns, const qb__tuning_key *key) {
     int steps = 0;
     double mine = (double)slices_class(key);
     if ((mine < FEW_SLICES || slices < FEW_SLICES) && mine != slices) return TOO_FAR;
-    for (double a = (double)slices_class(key), b = slices; a > b || b > a; steps += 4)
-        (a > b ? (b *= 2) : (a *= 2));
-    for (double a = (double)columns_class(key), b = columns; a > b || b > a; steps++)
-        (a > b ? (b *= 2) : (a *= 2));
+    for (double a = (double)slices_class(key), b = slices; a > b || b > a; steps += 4) (a > b ? (b *= 2) : (a *= 2));
+    for (double a = (double)columns_class(key), b = columns; a > b || b > a; steps++) (a > b ? (b *= 2) : (a *= 2));
     return steps;
 }
 
@@ -64,16 +58,13 @@ static bool power_of_two(double n) {
 
 /* A file may hold anything. Speeds that no device has, infinite ones too, would win over every
  * measurement or make every forecast doubtful. */
-static bool is_speed(double giga_updates) {
-    return giga_updates >= 1e-6 && giga_updates <= 1e9;
-}
+static bool is_speed(double giga_updates) { return giga_updates >= 1e-6 && giga_updates <= 1e9; }
 
 static bool read_entry(const cJSON *row, qb__tuning_entry *entry) {
     const cJSON *values = cJSON_GetObjectItemCaseSensitive(row, "values");
     memset(entry, 0, sizeof *entry);
     entry->giga_updates = number(row, "giga_updates_per_second");
-    if (!is_speed(entry->giga_updates) || !cJSON_IsArray(values) ||
-        cJSON_GetArraySize(values) > QB__TUNING_VALUES)
+    if (!is_speed(entry->giga_updates) || !cJSON_IsArray(values) || cJSON_GetArraySize(values) > QB__TUNING_VALUES)
         return false;
     int i = 0;
     const cJSON *value;
@@ -81,8 +72,7 @@ static bool read_entry(const cJSON *row, qb__tuning_entry *entry) {
     return true;
 }
 
-static int find_in_file(const qb__tuning_key *key, const qb__tuning_test *serves,
-                        qb__tuning_entry *entry) {
+static int find_in_file(const qb__tuning_key *key, const qb__tuning_test *serves, qb__tuning_entry *entry) {
     int least = TOO_FAR;
     const cJSON *rows = qb__tuning_borrow(), *row; /* none: the planner has said so */
     cJSON_ArrayForEach(row, rows) {
@@ -91,22 +81,19 @@ static int find_in_file(const qb__tuning_key *key, const qb__tuning_test *serves
         qb__tuning_entry found;
         if (!power_of_two(slices) || !power_of_two(columns)) continue;
         int d = distance(slices, columns, key);
-        if (d < least && read_entry(row, &found) &&
-            (!serves || serves->test(serves->context, found.values)))
+        if (d < least && read_entry(row, &found) && (!serves || serves->test(serves->context, found.values)))
             least = d, *entry = found;
     }
     qb__tuning_return();
     return least;
 }
 
-bool qb__tuning_find(const qb__tuning_key *key, const qb__tuning_test *serves,
-                     qb__tuning_entry *entry) {
+bool qb__tuning_find(const qb__tuning_key *key, const qb__tuning_test *serves, qb__tuning_entry *entry) {
     int least = find_in_file(key, serves, entry);
     if (least < TOO_FAR) return true;
     for (size_t i = 0; i < qb__tuning_shipped_count; i++) {
         const qb__tuning_shipped *row = &qb__tuning_shipped_rows[i];
-        if (strcmp(row->key.device, key->device) || strcmp(row->key.variant, key->variant))
-            continue;
+        if (strcmp(row->key.device, key->device) || strcmp(row->key.variant, key->variant)) continue;
         int d = distance((double)row->key.slices, (double)row->key.columns, key);
         if (d < least) least = d, *entry = row->entry;
     }

@@ -25,8 +25,7 @@ typedef struct qb__tuning_test {
 /* The entry of the same device and variant whose shape class is closest (slices first): the file's,
  * else what is shipped. A speed of 0 is not known. False when there is none. `serves` may be NULL.
  */
-bool qb__tuning_find(const qb__tuning_key *key, const qb__tuning_test *serves,
-                     qb__tuning_entry *entry);
+bool qb__tuning_find(const qb__tuning_key *key, const qb__tuning_test *serves, qb__tuning_entry *entry);
 /* What a device (NULL: this CPU) is called in the tuning file: the same chip behaves differently through OpenCL. */
 enum { QB__TUNING_NAME = 160 };
 const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size);

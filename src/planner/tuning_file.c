@@ -24,8 +24,7 @@ enum { FILE_MAX = 4 << 20, PATH_BYTES = PATH_MAX, NAME_BYTES = PATH_MAX + 40 };
 
 const char *qb__tuning_path(void) {
     static _Thread_local char path[PATH_BYTES];
-    const char *own = getenv("QB_TUNING"), *config = getenv("XDG_CONFIG_HOME"),
-               *home = getenv("HOME");
+    const char *own = getenv("QB_TUNING"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     int n = 0;
     path[0] = 0;
     if (own)
@@ -41,8 +40,7 @@ const char *qb__tuning_path(void) {
 /* ---- reading ---- */
 
 static qb_status unusable(const char *why) {
-    return qb__fail(QB_BAD_INPUT,
-                    "the tuning file %s %s; move it away, or name another by QB_TUNING",
+    return qb__fail(QB_BAD_INPUT, "the tuning file %s %s; move it away, or name another by QB_TUNING",
                     qb__tuning_path(), why);
 }
 
@@ -101,8 +99,7 @@ qb_status qb__tuning_read(cJSON **rows) {
         return *rows ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for %s", path);
     }
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would be waited for */
-    if (fd < 0)
-        return errno == ENOENT ? unusable("is a link that leads nowhere") : unreadable(errno);
+    if (fd < 0) return errno == ENOENT ? unusable("is a link that leads nowhere") : unreadable(errno);
     qb_status status = read_file(fd, rows);
     close(fd);
     return status;
@@ -118,9 +115,8 @@ static struct {
 
 static bool is_kept(const char *path, const struct stat *about) {
     const struct stat *old = &kept.about;
-    return kept.rows && strcmp(path, kept.path) == 0 && about->st_dev == old->st_dev &&
-           about->st_ino == old->st_ino && about->st_size == old->st_size &&
-           about->st_mtim.tv_sec == old->st_mtim.tv_sec &&
+    return kept.rows && strcmp(path, kept.path) == 0 && about->st_dev == old->st_dev && about->st_ino == old->st_ino &&
+           about->st_size == old->st_size && about->st_mtim.tv_sec == old->st_mtim.tv_sec &&
            about->st_mtim.tv_nsec == old->st_mtim.tv_nsec;
 }
 
@@ -138,9 +134,7 @@ const cJSON *qb__tuning_borrow(void) {
     return kept.rows;
 }
 
-void qb__tuning_return(void) {
-    pthread_mutex_unlock(&kept.lock);
-}
+void qb__tuning_return(void) { pthread_mutex_unlock(&kept.lock); }
 
 /* ---- writing ---- */
 
@@ -155,8 +149,7 @@ static void make_folders(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     for (char *at = strchr(folder + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = 0;
-        mkdir(folder,
-              0777); /* what is there already stays; what fails shows when the file is opened */
+        mkdir(folder, 0777); /* what is there already stays; what fails shows when the file is opened */
         *at = '/';
     }
 }
@@ -183,7 +176,8 @@ int qb__tuning_lock(const qb_env *env) {
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EINTR && errno != EWOULDBLOCK) break;
         if (qb__now() > until) {
-            qb__warn(env, "%s was held by another process for %d s: %s is written without it" QB__CODE("tuning-lock"), beside, LOCK_SECONDS, qb__tuning_path());
+            qb__warn(env, "%s was held by another process for %d s: %s is written without it" QB__CODE("tuning-lock"),
+                     beside, LOCK_SECONDS, qb__tuning_path());
             break;
         }
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);

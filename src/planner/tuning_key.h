@@ -13,7 +13,7 @@ typedef struct qb__tuning_key {
     size_t slices, columns; /* classes: rounded up to a power of two, slices at most 128 */
 } qb__tuning_key;
 
-enum { QB__TUNING_VALUES = QB__PARAMETERS_MAX};
+enum { QB__TUNING_VALUES = QB__PARAMETERS_MAX };
 
 typedef struct qb__tuning_entry {
     int values[QB__TUNING_VALUES];

@@ -2,8 +2,10 @@
 #include "planner/tuning_shipped.h"
 
 /* Measured here: 1024 x 1024 pixels, 1024 views, 128 slices; through CUDA as `qb tune` found. */
-#define ROW(device, kernel, slices, columns, speed, ...)                                           \
-    {{device, kernel, slices, columns}, {{__VA_ARGS__}, speed}}
+#define ROW(device, kernel, slices, columns, speed, ...)                                                               \
+    {                                                                                                                  \
+        {device, kernel, slices, columns}, { {__VA_ARGS__}, speed }                                                    \
+    }
 
 /* clang-format off */
 const qb__tuning_shipped qb__tuning_shipped_rows[] = {
@@ -75,5 +77,4 @@ const qb__tuning_shipped qb__tuning_shipped_rows[] = {
 };
 /* clang-format on */
 
-const size_t qb__tuning_shipped_count =
-    sizeof qb__tuning_shipped_rows / sizeof qb__tuning_shipped_rows[0];
+const size_t qb__tuning_shipped_count = sizeof qb__tuning_shipped_rows / sizeof qb__tuning_shipped_rows[0];

@@ -28,11 +28,9 @@
  *   write64                 alu_write64, of Kepler
  * Speeds are giga-updates/s for 2048 views; 0: not given, only parameters. Slices are those of a
  * fetch. */
-#define ROW(device, kernel, slices, speed, ...)                                                    \
-    {                                                                                              \
-        {device, kernel, slices, 2048}, {                                                          \
-            {__VA_ARGS__}, speed                                                                   \
-        }                                                                                          \
+#define ROW(device, kernel, slices, speed, ...)                                                                        \
+    {                                                                                                                  \
+        {device, kernel, slices, 2048}, { {__VA_ARGS__}, speed }                                                       \
     }
 
 /* clang-format off */
@@ -139,8 +137,7 @@ const qb__tuning_shipped qb__tuning_paper_rows[] = {
 };
 /* clang-format on */
 
-const size_t qb__tuning_paper_count =
-    sizeof qb__tuning_paper_rows / sizeof qb__tuning_paper_rows[0];
+const size_t qb__tuning_paper_count = sizeof qb__tuning_paper_rows / sizeof qb__tuning_paper_rows[0];
 
 /* The card of the paper whose architecture a device has: by compute capability, or by the chip's
  * name as AMD's OpenCL gives it. */
@@ -148,17 +145,14 @@ const char *qb__tuning_paper_card(const qb__device_info *device) {
     static const struct {
         int from, below;
         const char *card;
-    } nvidia[] = {{13, 20, "GeForce GTX 295"}, {20, 30, "GeForce GTX 580"},
-                  {30, 35, "GeForce GTX 680"}, {35, 50, "GeForce GTX TITAN"},
-                  {50, 60, "GeForce GTX 980"}, {60, 70, "TITAN X (Pascal)"}};
+    } nvidia[] = {{13, 20, "GeForce GTX 295"},   {20, 30, "GeForce GTX 580"}, {30, 35, "GeForce GTX 680"},
+                  {35, 50, "GeForce GTX TITAN"}, {50, 60, "GeForce GTX 980"}, {60, 70, "TITAN X (Pascal)"}};
     static const struct {
         const char *chip, *card;
-    } amd[] = {{"Cypress", "Cypress"},  {"Hemlock", "Cypress"},  {"Juniper", "Cypress"},
-               {"Barts", "Cypress"},    {"Cayman", "Cypress"},   {"Tahiti", "Tahiti"},
-               {"Pitcairn", "Tahiti"},  {"Capeverde", "Tahiti"}, {"Hawaii", "Hawaii"},
-               {"Bonaire", "Hawaii"},   {"Tonga", "Hawaii"},     {"Fiji", "Hawaii"},
-               {"Ellesmere", "Hawaii"}, {"Baffin", "Hawaii"},    {"gfx8", "Hawaii"},
-               {"gfx9", "Hawaii"}};
+    } amd[] = {{"Cypress", "Cypress"},  {"Hemlock", "Cypress"}, {"Juniper", "Cypress"}, {"Barts", "Cypress"},
+               {"Cayman", "Cypress"},   {"Tahiti", "Tahiti"},   {"Pitcairn", "Tahiti"}, {"Capeverde", "Tahiti"},
+               {"Hawaii", "Hawaii"},    {"Bonaire", "Hawaii"},  {"Tonga", "Hawaii"},    {"Fiji", "Hawaii"},
+               {"Ellesmere", "Hawaii"}, {"Baffin", "Hawaii"},   {"gfx8", "Hawaii"},     {"gfx9", "Hawaii"}};
     for (size_t i = 0; i < sizeof nvidia / sizeof *nvidia; i++)
         if (device->arch >= nvidia[i].from && device->arch < nvidia[i].below) return nvidia[i].card;
     for (size_t i = 0; i < sizeof amd / sizeof *amd; i++)
@@ -172,23 +166,20 @@ static bool is_card(const char *device, const char *card) {
     const char *maker = "NVIDIA ";
     if (strncmp(device, maker, strlen(maker)) == 0) device += strlen(maker);
     const size_t n = strlen(card);
-    return strncmp(device, card, n) == 0 &&
-           (device[n] == '\0' || strcmp(device + n, " (OpenCL)") == 0);
+    return strncmp(device, card, n) == 0 && (device[n] == '\0' || strcmp(device + n, " (OpenCL)") == 0);
 }
 
 /* The fastest serves many slices, the one with most slices a fetch where no speed is known. */
 static bool better(const qb__tuning_shipped *row, const qb__tuning_shipped *best) {
     if (!best || row->entry.giga_updates > best->entry.giga_updates) return true;
-    return row->entry.giga_updates >= best->entry.giga_updates &&
-           row->key.slices > best->key.slices;
+    return row->entry.giga_updates >= best->entry.giga_updates && row->key.slices > best->key.slices;
 }
 
 bool qb__tuning_paper_find(const qb__tuning_key *key, bool few, qb__tuning_entry *entry) {
     const qb__tuning_shipped *best = NULL;
     for (size_t i = 0; i < qb__tuning_paper_count; i++) {
         const qb__tuning_shipped *row = &qb__tuning_paper_rows[i];
-        if (strcmp(row->key.variant, key->variant) || !is_card(key->device, row->key.device))
-            continue;
+        if (strcmp(row->key.variant, key->variant) || !is_card(key->device, row->key.device)) continue;
         if (few ? row->key.slices == key->slices : better(row, best)) best = row;
     }
     if (best) *entry = best->entry;

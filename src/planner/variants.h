@@ -40,11 +40,11 @@ size_t qb__columns_of(qb__operation operation, const void *problem);
 
 /* A row's cpu or devices, from what counts and returns the operation's own table: HEAD is .head where that holds rows,
  * ->head where it holds pointers to them. */
-#define QB__TABLE(name, table, HEAD)                            \
-    static const qb__variant *name(size_t i) {                  \
-        size_t count;                                           \
-        (void)table(&count);                                    \
-        return i < count ? &table(&count)[i]HEAD : NULL;        \
+#define QB__TABLE(name, table, HEAD)                                                                                   \
+    static const qb__variant *name(size_t i) {                                                                         \
+        size_t count;                                                                                                  \
+        (void)table(&count);                                                                                           \
+        return i < count ? &table(&count)[i] HEAD : NULL;                                                              \
     }
 
 /* The i-th kernel of the CPU, or of devices, that computes the operation, best first; NULL behind the

@@ -28,8 +28,7 @@ qb_status qb__air_parse(const char *text, size_t rows, size_t columns, qb__air_r
         good = parse_range(&at, rows, &region->y0, &region->y1);
     }
     if (good && !*at) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--air %s: give X0:X1,Y0:Y1 within columns 0:%zu and rows 0:%zu, or auto", text,
+    return qb__fail(QB_BAD_ARGUMENT, "--air %s: give X0:X1,Y0:Y1 within columns 0:%zu and rows 0:%zu, or auto", text,
                     columns, rows);
 }
 
@@ -71,9 +70,7 @@ typedef struct side {
     bool from_left;
 } side;
 
-static float at(const side *s, size_t i) {
-    return s->row[s->from_left ? i : s->columns - 1 - i];
-}
+static float at(const side *s, size_t i) { return s->row[s->from_left ? i : s->columns - 1 - i]; }
 
 /* Mean of i0 <= i < i1; dead columns (NaN) are left out; NaN when nothing is left. */
 static float mean(const side *s, size_t i0, size_t i1) {
@@ -132,8 +129,7 @@ static size_t open_columns(const side *s, float level, float noise) {
 }
 
 /* An object that covers the very edge darkens the columns inwards in every view, however slowly. */
-static bool darkens(const float *profile, size_t views, size_t columns, bool from_left,
-                    size_t open) {
+static bool darkens(const float *profile, size_t views, size_t columns, bool from_left, size_t open) {
     double darker = 0, noises = 0;
     for (size_t v = 0; v < views; v++) {
         side s = {profile + v * columns, columns, from_left};
@@ -147,8 +143,7 @@ static bool darkens(const float *profile, size_t views, size_t columns, bool fro
 }
 
 /* Open in every view, less a guard for the penumbra; 0 when too little is left. */
-static size_t margin(const float *profile, size_t views, size_t columns, bool from_left,
-                     bool transmission) {
+static size_t margin(const float *profile, size_t views, size_t columns, bool from_left, bool transmission) {
     size_t open = columns < 3 * EDGE ? 0 : columns;
     for (size_t v = 0; v < views && open > 0; v++) {
         side s = {profile + v * columns, columns, from_left};
@@ -174,8 +169,7 @@ static bool steady(const float *profile, size_t views, size_t columns, size_t x0
     return low > 0.7f * high;
 }
 
-bool qb__air_find(const float *profile, size_t views, size_t columns, bool transmission,
-                  qb__air_region *region) {
+bool qb__air_find(const float *profile, size_t views, size_t columns, bool transmission, qb__air_region *region) {
     size_t left = margin(profile, views, columns, true, transmission);
     size_t right = margin(profile, views, columns, false, transmission);
     region->ranges = 0;

@@ -23,8 +23,7 @@ qb_status qb__air_parse(const char *text, size_t rows, size_t columns, qb__air_r
  * as far as it is bright (transmission 0.5 to 2, near the view's brightest), does not fall by 1 %
  * or what its noise explains, and does not darken inwards on the mean of all views. At least 5
  * columns, at most a third of them; false when there is none. */
-bool qb__air_find(const float *profile, size_t views, size_t columns, bool transmission,
-                  qb__air_region *region);
+bool qb__air_find(const float *profile, size_t views, size_t columns, bool transmission, qb__air_region *region);
 
 /* The middle of count values, which are reordered; none may be NaN: leave dead pixels out. */
 float qb__air_median(float *values, size_t count);

@@ -99,8 +99,7 @@ static qb_status find_region(const qb__pass *pass, band *b, qb__air_region *regi
         column_profile(b, column, profile + i * info->columns);
     }
     *region = (qb__air_region){.y0 = row0, .y1 = row0 + rows};
-    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b->gain,
-                      region))
+    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b->gain, region))
         status = qb__fail(QB_BAD_INPUT,
                           "%s: --air auto found no columns at either edge that are open beam in all views: give "
                           "--air 99.9%% (the brightest pixels of each view), X0:X1,Y0:Y1, or leave --air out",
@@ -112,8 +111,7 @@ out:
 }
 
 /* The region's median in one view. */
-static qb_status region_level(const band *b, const qb__air_region *region, size_t view, float *picked,
-                              float *level) {
+static qb_status region_level(const band *b, const qb__air_region *region, size_t view, float *picked, float *level) {
     size_t n = 0;
     for (size_t y = 0; y < b->rows; y++) {
         for (int r = 0; r < region->ranges; r++) {
@@ -125,8 +123,8 @@ static qb_status region_level(const band *b, const qb__air_region *region, size_
     }
     *level = n ? qb__air_median(picked, n) : 0.0f;
     if (*level > 0) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s view %zu: the air region's median is %g, not an open beam",
-                    b->info->path, view, (double)*level);
+    return qb__fail(QB_BAD_INPUT, "%s view %zu: the air region's median is %g, not an open beam", b->info->path, view,
+                    (double)*level);
 }
 
 static void describe(const qb__air_region *region, char *text, size_t size) {
@@ -143,8 +141,7 @@ static bool parse_percentile(const char *where, double *percentile) {
     return end != where && strcmp(end, "%") == 0 && *percentile > 0 && *percentile < 100;
 }
 
-static qb_status percentile_level(const band *b, double percentile, size_t view, float *picked,
-                                  float *level) {
+static qb_status percentile_level(const band *b, double percentile, size_t view, float *picked, float *level) {
     size_t n = 0;
     for (size_t i = 0; i < b->pixels; i++) {
         if (isfinite(b->values[i])) picked[n++] = b->values[i];
@@ -152,18 +149,16 @@ static qb_status percentile_level(const band *b, double percentile, size_t view,
     qb__sort_floats(picked, n);
     *level = n ? picked[(size_t)(percentile / 100 * (double)(n - 1))] : 0.0f;
     if (*level > 0) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s view %zu: its %g %% level is %g, not an open beam",
-                    b->info->path, view, percentile, (double)*level);
+    return qb__fail(QB_BAD_INPUT, "%s view %zu: its %g %% level is %g, not an open beam", b->info->path, view,
+                    percentile, (double)*level);
 }
 
 /* Where to look, said in words too; the band of its rows is open then. */
-static qb_status choose_region(const qb__pass *pass, double *percentile, band *b,
-                               qb__air_region *region) {
+static qb_status choose_region(const qb__pass *pass, double *percentile, band *b, qb__air_region *region) {
     const char *where = pass->options->air;
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     if (info->quantity == QB_LINE_INTEGRAL)
-        return qb__fail(QB_BAD_ARGUMENT, "--air %s: %s already holds line integrals", where,
-                        info->path);
+        return qb__fail(QB_BAD_ARGUMENT, "--air %s: %s already holds line integrals", where, info->path);
     if (parse_percentile(where, percentile)) {
         *region = (qb__air_region){.y1 = info->rows};
         snprintf(pass->note, pass->note_size, "the %g %% level of each view", *percentile);
@@ -171,8 +166,7 @@ static qb_status choose_region(const qb__pass *pass, double *percentile, band *b
     }
     *percentile = 0;
     const bool find = strcmp(where, "auto") == 0;
-    qb_status status = find ? find_region(pass, b, region)
-                            : qb__air_parse(where, info->rows, info->columns, region);
+    qb_status status = find ? find_region(pass, b, region) : qb__air_parse(where, info->rows, info->columns, region);
     if (status != QB_OK) return status;
     describe(region, pass->note, pass->note_size);
     return find ? QB_OK : open_band(b, pass, region->y0, region->y1);
@@ -221,9 +215,11 @@ static qb_status measure(const qb__pass *pass) {
         high = fmaxf(high, air[v]);
     }
     if (high > 0 && b.gain && (low < 0.8f || high > 1.25f))
-        qb__warn(pass->env,
-                 "%s: the air region (%s) is %.4g to %.4g times as bright as the flats: does the object cover it?" QB__CODE("air-level"),
-                 info->path, pass->note, (double)low, (double)high);
+        qb__warn(
+            pass->env,
+            "%s: the air region (%s) is %.4g to %.4g times as bright as the flats: does the object cover it?" QB__CODE(
+                "air-level"),
+            info->path, pass->note, (double)low, (double)high);
     qb__info(pass->env, "open beam at %s: %g to %g over the views", pass->note, (double)low, (double)high);
 out:
     close_band(&b);

@@ -12,7 +12,8 @@
 /* What --hardening makes of values up to `most` at the most, over them. */
 static double bending(const qb_prep_options *options, double most) {
     double bent = 1;
-    for (int i = 0; options && i < options->hardening.count; i++) bent += fabs(options->hardening.value[i]) * pow(most, i + 1);
+    for (int i = 0; options && i < options->hardening.count; i++)
+        bent += fabs(options->hardening.value[i]) * pow(most, i + 1);
     return bent;
 }
 
@@ -56,7 +57,8 @@ qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, doubl
     enum { ROOM = 4 << 20 };
     const double LOOSEST = 10;
     const qb_scan_info *info = qb_scan_describe(scan);
-    const qb__few_lines where = {.row1 = info->rows, .step = 1, .held1 = info->rows, .view1 = info->views, .room = ROOM};
+    const qb__few_lines where = {
+        .row1 = info->rows, .step = 1, .held1 = info->rows, .view1 = info->views, .room = ROOM};
     tops *t;
     *bound = qb__prep_bound(info->quantity, options);
     if (info->quantity != QB_LINE_INTEGRAL) return QB_OK;

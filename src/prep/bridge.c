@@ -42,8 +42,7 @@ static void count_lost(const qb__prep *prep, const qb__line *line, size_t column
     counts->place = qb__place_first(counts->place, place);
 }
 
-static void run(const qb__prep *prep, qb__line *line, size_t column, size_t columns,
-                const float *in, float *out) {
+static void run(const qb__prep *prep, qb__line *line, size_t column, size_t columns, const float *in, float *out) {
     const bool gains = prep->quantity != QB_LINE_INTEGRAL && prep->gain;
     const float *gain = gains ? prep->gain + line->row * columns : NULL;
     (void)column, (void)in;
@@ -62,5 +61,4 @@ static void run(const qb__prep *prep, qb__line *line, size_t column, size_t colu
     line->lost = 0;
 }
 
-const qb__step qb__step_bridge = {
-    .name = "bridge", .scope = QB__SCOPE_ROW, .wanted = always, .run = run};
+const qb__step qb__step_bridge = {.name = "bridge", .scope = QB__SCOPE_ROW, .wanted = always, .run = run};

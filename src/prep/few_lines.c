@@ -28,7 +28,9 @@ static void choose_rows(look *l, const qb__few_lines *p) {
     }
 }
 
-static size_t view_of(const look *l, size_t i) { return (2 * (l->view0 + i) + 1) * qb_scan_describe(l->scan)->views / (2 * l->of); }
+static size_t view_of(const look *l, size_t i) {
+    return (2 * (l->view0 + i) + 1) * qb_scan_describe(l->scan)->views / (2 * l->of);
+}
 
 static void choose_views(look *l, const qb__few_lines *p) {
     l->of = qb__smaller(VIEWS, qb_scan_describe(l->scan)->views);
@@ -47,14 +49,16 @@ static void choose_block(look *l, size_t room) {
     const size_t piece = source ? source->chunk[l->scan->sinogram ? 1 : 0] : 1;
     l->tall = l->wide = 1;
     if (l->rows > 1 && info->chunk_rows > l->row[1] - l->row[0]) l->tall = l->rows;
-    if (l->views > 1 && piece > qb__scan_stored(l->scan, view_of(l, 1)) - qb__scan_stored(l->scan, view_of(l, 0))) l->wide = l->views;
+    if (l->views > 1 && piece > qb__scan_stored(l->scan, view_of(l, 1)) - qb__scan_stored(l->scan, view_of(l, 0)))
+        l->wide = l->views;
     if (block_bytes(l) > room) l->wide = 1;
     if (block_bytes(l) > room) l->tall = 1;
 }
 
 static qb_status look_at_block(const look *l, size_t r0, size_t view0, qb__line_looker at, void *self) {
     const size_t row0 = l->row[r0], rows = l->row[r0 + l->tall - 1] + 1 - row0, first = view_of(l, view0);
-    const qb_status status = qb_scan_read(l->scan, first, view_of(l, view0 + l->wide - 1) + 1, row0, row0 + rows, l->raw);
+    const qb_status status =
+        qb_scan_read(l->scan, first, view_of(l, view0 + l->wide - 1) + 1, row0, row0 + rows, l->raw);
     for (size_t r = r0; status == QB_OK && r < r0 + l->tall; r++) {
         for (size_t v = view0; v < view0 + l->wide; v++) {
             const char *raw = l->raw + ((view_of(l, v) - first) * rows + l->row[r] - row0) * l->bytes;
@@ -73,7 +77,8 @@ qb_status qb__few_lines_look(qb_scan *scan, const qb__few_lines *where, qb__line
     choose_block(&l, where->room);
     qb_status status = qb__alloc(block_bytes(&l), 1, &l.raw);
     for (size_t row = 0; status == QB_OK && row < l.rows; row += l.tall)
-        for (size_t view = 0; status == QB_OK && view < l.views; view += l.wide) status = look_at_block(&l, row, view, at, self);
+        for (size_t view = 0; status == QB_OK && view < l.views; view += l.wide)
+            status = look_at_block(&l, row, view, at, self);
     qb__free(l.raw);
     return status;
 }

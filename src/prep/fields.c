@@ -10,8 +10,7 @@
 #include "base/status.h"
 #include "geometry/partition.h"
 
-void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain,
-                   uint64_t *dead) {
+void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead) {
     uint64_t none = 0;
     for (size_t i = 0; i < count; i++) {
         float beam = flat[i] - (dark ? dark[i] : 0), inverse = 1 / beam;
@@ -27,8 +26,7 @@ qb_status qb__fields_load(qb_scan *scan, qb__fields *fields, uint64_t *dead) {
     qb_status status;
     QB__TRY(qb__alloc(pixels, sizeof(float), &fields->dark));
     QB__TRY(qb__alloc(pixels, sizeof(float), &fields->gain));
-    QB__TRY(qb_scan_fields(scan, fields->row0, fields->row0 + fields->rows, fields->gain,
-                           fields->dark));
+    QB__TRY(qb_scan_fields(scan, fields->row0, fields->row0 + fields->rows, fields->gain, fields->dark));
     qb__prep_gain(fields->gain, fields->dark, pixels, fields->gain, dead);
 out:
     return status;
@@ -39,7 +37,8 @@ qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *fiel
     for (int rank = 0; fields->all && status == QB_OK && rank < qb__comm_count(comm); rank++) {
         size_t first, count;
         qb__cut_rank(fields->rows, 1, qb__comm_count(comm), rank, &first, &count);
-        status = qb__comm_bcast(comm, QB_OK, rank, field + first * fields->columns, count * fields->columns * sizeof *field);
+        status =
+            qb__comm_bcast(comm, QB_OK, rank, field + first * fields->columns, count * fields->columns * sizeof *field);
     }
     return status;
 }
@@ -47,7 +46,8 @@ qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *fiel
 /* Of the rows that this rank speaks for. */
 static uint64_t dead_of(const qb__fields *fields) {
     uint64_t dead = 0;
-    for (size_t i = (fields->own0 - fields->row0) * fields->columns; i < (fields->own1 - fields->row0) * fields->columns; i++)
+    for (size_t i = (fields->own0 - fields->row0) * fields->columns;
+         i < (fields->own1 - fields->row0) * fields->columns; i++)
         dead += fields->gain[i] == 0;
     return dead;
 }
@@ -75,8 +75,7 @@ static qb_status check_flats(const qb__pass *pass) {
                         "%s holds counts but no flats: give --flats FILE, --air X0:X1,Y0:Y1 or --air "
                         "auto, or say what the numbers are with --quantity",
                         path);
-    qb__warn(pass->env, "%s has no flats: the air region of each view replaces them" QB__CODE("air-for-flats"),
-             path);
+    qb__warn(pass->env, "%s has no flats: the air region of each view replaces them" QB__CODE("air-for-flats"), path);
     return QB_OK;
 }
 
@@ -96,10 +95,15 @@ static qb_status measure(const qb__pass *pass) {
                         "--flats and --darks swapped?",
                         info->path, pixels);
     if (dead)
-        qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead: they %s" QB__CODE("dead-flat"), info->path, dead, pixels,
+        qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead: they %s" QB__CODE("dead-flat"), info->path, dead,
+                 pixels,
                  pass->keep_lost ? "count as not measured" : "are replaced by interpolation between their neighbours");
     return QB_OK;
 }
 
-const qb__step qb__step_fields = {
-    .name = "fields", .scope = QB__SCOPE_SCAN, .wanted = wanted, .fields = count, .seconds = seconds, .measure = measure};
+const qb__step qb__step_fields = {.name = "fields",
+                                  .scope = QB__SCOPE_SCAN,
+                                  .wanted = wanted,
+                                  .fields = count,
+                                  .seconds = seconds,
+                                  .measure = measure};

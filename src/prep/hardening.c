@@ -11,16 +11,13 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     return options->hardening.count > 0;
 }
 
-static float square(const qb_prep_options *options) {
-    return (float)options->hardening.value[0];
-}
+static float square(const qb_prep_options *options) { return (float)options->hardening.value[0]; }
 
 static float cube(const qb_prep_options *options) {
     return options->hardening.count > 1 ? (float)options->hardening.value[1] : 0;
 }
 
-static void run(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in,
-                float *out) {
+static void run(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in, float *out) {
     const float a = square(prep->options), b = cube(prep->options);
     (void)line, (void)column;
     for (size_t i = 0; i < count; i++) {
@@ -34,8 +31,5 @@ static void define(const qb_prep_options *options, qb__macros *macros) {
     qb__macros_add_float(macros, "HARDENING3", cube(options));
 }
 
-const qb__step qb__step_hardening = {.name = "hardening",
-                                     .scope = QB__SCOPE_VALUE,
-                                     .wanted = wanted,
-                                     .run = run,
-                                     .define = define};
+const qb__step qb__step_hardening = {
+    .name = "hardening", .scope = QB__SCOPE_VALUE, .wanted = wanted, .run = run, .define = define};

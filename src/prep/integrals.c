@@ -10,24 +10,19 @@ static bool logarithm(const qb_scan_info *info, const qb_prep_options *options) 
     return info->quantity != QB_LINE_INTEGRAL;
 }
 
-static bool none(const qb_scan_info *info, const qb_prep_options *options) {
-    return !logarithm(info, options);
-}
+static bool none(const qb_scan_info *info, const qb_prep_options *options) { return !logarithm(info, options); }
 
-static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, size_t count,
-                          const float *in, float *out) {
+static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in,
+                          float *out) {
     const size_t at = line->row * prep->columns + column;
     qb__lines_found found = {0, 0};
-    prep->loops->integrals(in, prep->dark ? prep->dark + at : NULL,
-                           prep->gain ? prep->gain + at : NULL,
-                           prep->air ? 1 / prep->air[line->view] : 1, prep->floor, prep->top, count, out,
-                           &found);
+    prep->loops->integrals(in, prep->dark ? prep->dark + at : NULL, prep->gain ? prep->gain + at : NULL,
+                           prep->air ? 1 / prep->air[line->view] : 1, prep->floor, prep->top, count, out, &found);
     line->counts->clamped += found.clamped;
     line->lost += found.bad;
 }
 
-static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_t count,
-                      const float *in, float *out) {
+static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in, float *out) {
     const size_t at = line->row * prep->columns + column;
     qb__lines_found found = {0, 0};
     prep->loops->check(in, prep->dark ? prep->dark + at : NULL, count, out, &found);
@@ -36,5 +31,4 @@ static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_
 
 const qb__step qb__step_integrals = {
     .name = "integrals", .scope = QB__SCOPE_VALUE, .wanted = logarithm, .run = run_integrals};
-const qb__step qb__step_check = {
-    .name = "check", .scope = QB__SCOPE_VALUE, .wanted = none, .run = run_check};
+const qb__step qb__step_check = {.name = "check", .scope = QB__SCOPE_VALUE, .wanted = none, .run = run_check};

@@ -41,8 +41,8 @@ static void go_on(const qb__leveled *leveled, float *row) {
     qb__extend(leveled->pad, row + first, end - first, first, columns - end);
 }
 
-void qb__leveled_view(const qb__leveled *leveled, const qb__prepare *prepare, size_t view, size_t row0,
-                      size_t step, size_t count, const char *raw, float *out, size_t stride, void *scratch,
+void qb__leveled_view(const qb__leveled *leveled, const qb__prepare *prepare, size_t view, size_t row0, size_t step,
+                      size_t count, const char *raw, float *out, size_t stride, void *scratch,
                       qb__prep_counts *counts) {
     const qb_scan_info *info = leveled->info;
     const size_t columns = info->columns, across = image_stride(leveled);
@@ -54,8 +54,8 @@ void qb__leveled_view(const qb__leveled *leveled, const qb__prepare *prepare, si
         qb__prepare_row(prepare, view, r, raw, cells + (r - first) * across, counts);
         qb__resample_extend(cells + (r - first) * across, columns);
     }
-    const qb__resample_image image = {.cells = cells, .stride = across, .columns = columns,
-                                      .rows = info->rows, .row0 = first, .row1 = end};
+    const qb__resample_image image = {
+        .cells = cells, .stride = across, .columns = columns, .rows = info->rows, .row0 = first, .row1 = end};
     for (size_t i = 0; i < count; i++) {
         qb__level_line(leveled->level, view, row0 + i * step, column, row);
         qb__resample_row(leveled->resampler, &image, column, row, columns, NAN, out + i * stride);

@@ -21,8 +21,7 @@ size_t qb__leveled_most(const qb__leveled *leveled, size_t count);
 size_t qb__leveled_scratch(const qb__leveled *leveled, size_t count);
 /* Rows row0, row0 + step, ... `count` of them, of one view, from the raw numbers of the window of row0 to the
  * last of them: row i goes to out + i * stride. */
-void qb__leveled_view(const qb__leveled *leveled, const qb__prepare *prepare, size_t view, size_t row0,
-                      size_t step, size_t count, const char *raw, float *out, size_t stride, void *scratch,
-                      qb__prep_counts *counts);
+void qb__leveled_view(const qb__leveled *leveled, const qb__prepare *prepare, size_t view, size_t row0, size_t step,
+                      size_t count, const char *raw, float *out, size_t stride, void *scratch, qb__prep_counts *counts);
 
 #endif

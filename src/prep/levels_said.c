@@ -13,43 +13,59 @@
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f) {
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
     if (!(f->beyond > (lines ? 0.02 : qb_dtype_is_float(info->dtype) ? 0.1 : 0.5))) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: %.0f %% of the values looked at cannot be %s (%s), the first in view %u, row %u: check --quantity, the data type and the byte order",
-                    info->path, 100 * f->beyond, lines ? "line integrals" : "transmissions", lines ? "beyond 1e12" : "above 1000", f->odd_view, f->odd_row);
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: %.0f %% of the values looked at cannot be %s (%s), the first in view %u, row %u: check "
+                    "--quantity, the data type and the byte order",
+                    info->path, 100 * f->beyond, lines ? "line integrals" : "transmissions",
+                    lines ? "beyond 1e12" : "above 1000", f->odd_view, f->odd_row);
 }
 
 /* What was assumed is refused, what was stated is doubted. */
 static qb_status doubt(const qb_scan_info *info, const char *like, const char *remedy, const qb_env *env) {
     if (strncmp(info->quantity_from, "assumed", 7) == 0)
-        return qb__fail(QB_BAD_INPUT, "%s: its values look like %s, not %s (%s): give %s, or --quantity %s if that is right", info->path, like,
-                        qb_quantity_name(info->quantity), info->quantity_from, remedy, qb_quantity_name(info->quantity));
-    qb__warn(env, "the values look like %s, not %s (%s): check --quantity" QB__CODE("other-quantity"), like, qb_quantity_name(info->quantity),
-             info->quantity_from);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: its values look like %s, not %s (%s): give %s, or --quantity %s if that is right",
+                        info->path, like, qb_quantity_name(info->quantity), info->quantity_from, remedy,
+                        qb_quantity_name(info->quantity));
+    qb__warn(env, "the values look like %s, not %s (%s): check --quantity" QB__CODE("other-quantity"), like,
+             qb_quantity_name(info->quantity), info->quantity_from);
     return QB_OK;
 }
 
 static void warn_bright(const qb_scan_info *info, const qb__levels_found *f, const qb_env *env) {
     if (!(f->bright > 0.25)) return;
     if (f->air)
-        qb__warn(env, "air is %.3g times as bright as the open beam: the flats are too dark for this scan; give --air auto, --air 99.9%% or other flats" QB__CODE("bright-air"), f->level);
+        qb__warn(env,
+                 "air is %.3g times as bright as the open beam: the flats are too dark for this scan; give --air auto, "
+                 "--air 99.9%% or other flats" QB__CODE("bright-air"),
+                 f->level);
     else
-        qb__warn(env, "%.0f %% of the rows are brighter than open beam, %.3g times: check the sign, the flats and --quantity (%s)" QB__CODE("bright-object"),
+        qb__warn(env,
+                 "%.0f %% of the rows are brighter than open beam, %.3g times: check the sign, the flats and "
+                 "--quantity (%s)" QB__CODE("bright-object"),
                  100 * f->bright, f->level, qb_quantity_name(info->quantity));
 }
 
 static void warn_spikes(const qb_scan_info *info, const qb__levels_found *f, const qb_env *env) {
     if (f->spikes == 0) return;
-    qb__warn(env, "%zu of %zu rows looked at hold single bright pixels (zingers), %.2g per million pixels; the first in view %u, row %u, column %u" QB__CODE("zingers"),
-             f->spiked, f->lines, 1e6 * (double)f->spikes / ((double)f->lines * (double)info->columns), f->view, f->row, f->column);
+    qb__warn(env,
+             "%zu of %zu rows looked at hold single bright pixels (zingers), %.2g per million pixels; the first in "
+             "view %u, row %u, column %u" QB__CODE("zingers"),
+             f->spiked, f->lines, 1e6 * (double)f->spikes / ((double)f->lines * (double)info->columns), f->view, f->row,
+             f->column);
 }
 
 /* Counts that noise would spread stand at one value: brighter ones were cut off. At the type's maximum they count as saturated. */
 static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
     if (f->clipped > 0)
-        qb__warn(env, "%.2g %% of the counts looked at are at their largest value %.8g: clipped there, air and thin parts come out wrong; use a shorter exposure" QB__CODE("saturated"),
+        qb__warn(env,
+                 "%.2g %% of the counts looked at are at their largest value %.8g: clipped there, air and thin parts "
+                 "come out wrong; use a shorter exposure" QB__CODE("saturated"),
                  100 * f->clipped, f->clip);
 }
 
-qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const char *opaque, double *top, const qb_env *env) {
+qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const char *opaque, double *top,
+                           const qb_env *env) {
     const double OPAQUE = 15, NOT_A_BEAM = 10;
     double end[QB__FEW_LINES][2];
     qb__levels_found f;
@@ -59,15 +75,22 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     *top = f.top;
     qb_status status = check_beyond(info, &f);
     if (status == QB_OK && f.bright > 0.8 && f.level > NOT_A_BEAM && info->quantity == QB_TRANSMISSION)
-        return qb__fail(QB_BAD_INPUT, "%s: transmissions of %.4g: its values look like counts: give --quantity counts, with --flats or --air", info->path, f.level);
-    if (status == QB_OK && f.counts > 0) status = doubt(info, "counts", "--quantity counts with --flats or --air", env);
-    else if (status == QB_OK && f.transmissions) status = doubt(info, "transmissions", "--quantity transmission", env);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: transmissions of %.4g: its values look like counts: give --quantity counts, with --flats or --air",
+            info->path, f.level);
+    if (status == QB_OK && f.counts > 0)
+        status = doubt(info, "counts", "--quantity counts with --flats or --air", env);
+    else if (status == QB_OK && f.transmissions)
+        status = doubt(info, "transmissions", "--quantity transmission", env);
     if (status != QB_OK) return status;
     warn_bright(info, &f, env);
     warn_spikes(info, &f, env);
     warn_clipped(&f, env);
     if (opaque && f.top > OPAQUE)
-        qb__warn(env, "line integrals reach %.3g, where --weights %s leaves next to no weight: scale them to -ln of transmission, or give --weights unweighted" QB__CODE("opaque-rays"),
+        qb__warn(env,
+                 "line integrals reach %.3g, where --weights %s leaves next to no weight: scale them to -ln of "
+                 "transmission, or give --weights unweighted" QB__CODE("opaque-rays"),
                  f.top, opaque);
     return QB_OK;
 }

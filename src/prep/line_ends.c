@@ -76,7 +76,9 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
     qb__line_levels_of(l->line, l->columns, l->steps.quantity, l->scratch, levels);
     levels->view = (uint32_t)qb__scan_stored(l->scan, view), levels->row = (uint32_t)row;
     levels->beyond = count_beyond(l, raw, &counts);
-    if (l->steps.quantity == QB_COUNTS) qb__line_levels_cut(l->scratch, l->scan->flat ? l->scan->flat + row * l->columns : NULL, l->columns, qb__dtype_top(l->steps.dtype), levels);
+    if (l->steps.quantity == QB_COUNTS)
+        qb__line_levels_cut(l->scratch, l->scan->flat ? l->scan->flat + row * l->columns : NULL, l->columns,
+                            qb__dtype_top(l->steps.dtype), levels);
     look_at(l->line, l->columns, &l->lines->end[number]);
 }
 
@@ -84,12 +86,14 @@ static qb_status begin_without_flats(const qb_scan_info *info, float **air, qb__
     const float BRIGHTER = 1e7f; /* than any count is, within what a transmission may be */
     const qb_status status = qb__alloc(info->views, sizeof **air, air);
     for (size_t i = 0; status == QB_OK && i < info->views; i++) (*air)[i] = BRIGHTER;
-    *steps = (qb__prep){.quantity = info->quantity, .dtype = info->dtype, .columns = info->columns, .air = *air, .floor = 1e-30f};
+    *steps = (qb__prep){
+        .quantity = info->quantity, .dtype = info->dtype, .columns = info->columns, .air = *air, .floor = 1e-30f};
     qb__prep_begin(steps, NULL);
     return status;
 }
 
-qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__lines_look *lines) {
+qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where,
+                             qb__lines_look *lines) {
     const qb_scan_info *info = qb_scan_describe(scan);
     looking l = {.scan = scan, .columns = info->columns, .lines = lines};
     float *air = NULL;
@@ -117,7 +121,8 @@ typedef struct judging {
     double values[QB__FEW_LINES];
 } judging;
 
-static const double part = 0.1; /* of the largest value is not near air; nor does a line that reaches no more of the others hold anything */
+static const double part =
+    0.1; /* of the largest value is not near air; nor does a line that reaches no more of the others hold anything */
 
 static void find_top(judging *j) {
     size_t count = 0, full = 0;
@@ -131,11 +136,14 @@ static void find_top(judging *j) {
     if (high > 0 && full) j->top = qb__median(j->values, full);
 }
 
-static bool holds(const judging *j, const qb__line_end *line) { return line->looked && j->top > 0 && line->top > part * j->top; }
+static bool holds(const judging *j, const qb__line_end *line) {
+    return line->looked && j->top > 0 && line->top > part * j->top;
+}
 
 static bool is_cut(const judging *j, const qb__line_end *line, int side) {
     const double end = line->end[side];
-    return j->count[side] && holds(j, line) && end > part * fmax(line->top, j->top) && end > 5 * line->noise[side] && end > j->least;
+    return j->count[side] && holds(j, line) && end > part * fmax(line->top, j->top) && end > 5 * line->noise[side] &&
+           end > j->least;
 }
 
 static void judge_side(judging *j, int side, qb__line_ends_cut *cut, bool *row_cut) {

@@ -8,9 +8,10 @@
 
 /* What a few rows of a few views hold at their ends, where air should be: of an object wider than the detector something else. */
 typedef struct qb__line_end {
-    double end[2], noise[2]; /* at column 0 and at the last: the median of a few columns, and by how much it may be off */
-    double top;              /* what few values of the line exceed */
-    bool looked;             /* else there is none */
+    double end[2],
+        noise[2]; /* at column 0 and at the last: the median of a few columns, and by how much it may be off */
+    double top;   /* what few values of the line exceed */
+    bool looked;  /* else there is none */
 } qb__line_end;
 
 /* A few lines, their ends and what levels they hold. Zeroed before it looks. */
@@ -19,7 +20,8 @@ typedef struct qb__lines_look {
     qb__line_levels levels[QB__FEW_LINES];
 } qb__lines_look;
 /* prepare: NULL of counts without flats: they are below an open beam that nobody knows. */
-qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__lines_look *lines);
+qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where,
+                             qb__lines_look *lines);
 
 /* How many of those views that hold anything do not end in air, on either side, and what they have there, as a share of `top`. */
 typedef struct qb__line_ends_cut {

@@ -40,8 +40,10 @@ static void find_levels(const float *line, size_t columns, float *scratch, qb__l
 /* How much brighter a pixel is than the line through its neighbours, in units in which photon noise is the same everywhere in the
  * row; *by: the same as a line integral, 0 where the neighbours themselves differ as much, as at an edge. */
 static double stands_out(const float *line, size_t i, bool photons, double *by) {
-    double near = 0.5 * ((double)line[i - 1] + (double)line[i + 1]), next = 0.5 * ((double)line[i - 2] + (double)line[i + 2]);
-    const double slope = fabs((double)line[i + 1] - (double)line[i - 1]), middle = fmin(near, next), step = middle - (double)line[i];
+    double near = 0.5 * ((double)line[i - 1] + (double)line[i + 1]),
+           next = 0.5 * ((double)line[i - 2] + (double)line[i + 2]);
+    const double slope = fabs((double)line[i + 1] - (double)line[i - 1]), middle = fmin(near, next),
+                 step = middle - (double)line[i];
     *by = step > 1.5 * slope ? step : 0;
     return isfinite(near + next) && isfinite(step) ? step * (photons ? exp(-middle / 2) : 1) : 0;
 }
@@ -101,7 +103,9 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
     }
     for (size_t i = 1; i + 1 < columns; i++) {
         float bend = counts[i - 1] - 2 * counts[i] + counts[i + 1];
-        if (!isfinite(bend) || !(fmaxf(fmaxf(counts[i - 1], counts[i]), counts[i + 1]) < out->top) || fabsf(bend) <= ROUNDING) bend = 0;
+        if (!isfinite(bend) || !(fmaxf(fmaxf(counts[i - 1], counts[i]), counts[i + 1]) < out->top) ||
+            fabsf(bend) <= ROUNDING)
+            bend = 0;
         out->bends += bend != 0 && before != 0;
         out->turns += bend * before < 0;
         before = bend;
@@ -113,7 +117,8 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
 static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
     enum { LEAST_BENDS = 64 };
     const double PART = 0.002, NOISE = 0.65, OFF = 0.02, GAPS = 0.04, STEEP = 4;
-    double top = -INFINITY, next = -INFINITY, at_top = 0, at_next = 0, off = 0, gaps = 0, bends = 0, turns = 0, values = 0;
+    double top = -INFINITY, next = -INFINITY, at_top = 0, at_next = 0, off = 0, gaps = 0, bends = 0, turns = 0,
+           values = 0;
     for (size_t i = 0; i < count; i++) {
         values += lines[i].values;
         if (lines[i].at_top) top = fmax(top, (double)lines[i].top);
@@ -126,7 +131,8 @@ static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_fou
         bends += l->bends, turns += l->turns;
     }
     for (size_t i = 0; i < count; i++)
-        at_next += ((double)lines[i].top == next ? lines[i].at_top : 0) + ((double)lines[i].next == next ? lines[i].at_next : 0);
+        at_next += ((double)lines[i].top == next ? lines[i].at_top : 0) +
+                   ((double)lines[i].next == next ? lines[i].at_next : 0);
     if (!(at_top > PART * values) || at_top < STEEP * at_next) return;
     if (off < OFF * at_top && gaps < GAPS * at_top && (bends < LEAST_BENDS || turns < NOISE * bends)) return;
     found->clip = top;
@@ -148,7 +154,8 @@ static void count_spikes(const qb__line_levels *group, size_t each, qb__levels_f
         size_t alone = 0;
         for (uint32_t s = 0; group[v].looked && s < group[v].spikes && s < QB__LEVELS_SPIKES; s++) {
             if (is_column(group, each, group[v].column[s])) continue;
-            if (found->spikes + alone == 0) found->view = group[v].view, found->row = group[v].row, found->column = group[v].column[s];
+            if (found->spikes + alone == 0)
+                found->view = group[v].view, found->row = group[v].row, found->column = group[v].column[s];
             alone++;
         }
         if (alone) alone += group[v].spikes > QB__LEVELS_SPIKES ? group[v].spikes - QB__LEVELS_SPIKES : 0;
@@ -181,8 +188,8 @@ static void vote(const qb__line_levels *l, const double end[2], votes *v) {
     v->end += least;
 }
 
-void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each, qb_quantity quantity,
-                           qb__levels_found *found) {
+void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each,
+                           qb_quantity quantity, qb__levels_found *found) {
     votes v = {0};
     double values = 0, beyond = 0;
     *found = (qb__levels_found){0};
@@ -208,6 +215,7 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
         return;
     }
     const bool inverted = (double)v.inverted > 0.8 * all;
-    if ((inverted && (double)v.large > 0.8 * all) || (v.whole == found->lines && found->top > 100)) found->counts = found->top;
+    if ((inverted && (double)v.large > 0.8 * all) || (v.whole == found->lines && found->top > 100))
+        found->counts = found->top;
     found->transmissions = inverted && (double)v.near_one > 0.8 * all;
 }

@@ -12,17 +12,18 @@
  * of blocks of columns, which single pixels do not move. */
 enum { QB__LEVELS_SPIKES = 4 };
 typedef struct qb__line_levels {
-    double low, high, noise;             /* of blocks: the lowest, the highest, and by how much one may be off */
-    uint32_t values, beyond;             /* all, and those that no beam and no object makes */
-    uint32_t spikes;                     /* single bright pixels: zingers or hot columns ... */
-    uint32_t column[QB__LEVELS_SPIKES];  /* ... and where the first of them are */
+    double low, high, noise;            /* of blocks: the lowest, the highest, and by how much one may be off */
+    uint32_t values, beyond;            /* all, and those that no beam and no object makes */
+    uint32_t spikes;                    /* single bright pixels: zingers or hot columns ... */
+    uint32_t column[QB__LEVELS_SPIKES]; /* ... and where the first of them are */
     uint32_t view, row;
-    float top, next;                     /* the largest of its counts below the type's maximum, and the next smaller one; ... */
-    uint32_t at_top, at_next;            /* ... how many there are of each */
-    uint32_t off;                        /* of those at the top, where the flat is near, but another one, ... */
-    uint32_t gaps;                       /* ... and how often one or two others lie between two of them */
-    uint32_t bends, turns;               /* pairs of second differences below the top, and those of opposite sign: of noise most are */
-    bool whole;                          /* all are whole numbers */
+    float top, next;          /* the largest of its counts below the type's maximum, and the next smaller one; ... */
+    uint32_t at_top, at_next; /* ... how many there are of each */
+    uint32_t off;             /* of those at the top, where the flat is near, but another one, ... */
+    uint32_t gaps;            /* ... and how often one or two others lie between two of them */
+    uint32_t bends,
+        turns;  /* pairs of second differences below the top, and those of opposite sign: of noise most are */
+    bool whole; /* all are whole numbers */
     bool looked;
 } qb__line_levels;
 
@@ -34,21 +35,21 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
 
 /* What all lines say together. */
 typedef struct qb__levels_found {
-    double beyond;           /* share of the values that no beam and no object makes */
-    double bright;           /* share of the rows that are brighter than open beam, beyond noise */
-    double level;            /* transmission of these */
-    bool air;                /* the ends of these rows are brighter, too */
-    double counts;           /* not 0: line integrals look like counts of this size */
-    bool transmissions;      /* line integrals look like transmissions */
-    double top;              /* the middle of what lines reach */
-    double clip, clipped;    /* counts are cut off at that value; the share of all that is; 0: none */
-    size_t lines, spiked, spikes;    /* rows looked at, those with single bright pixels, which are no columns, and these */
-    uint32_t view, row, column;      /* of the first spike */
-    uint32_t odd_view, odd_row;      /* of the first row with something beyond */
+    double beyond;                /* share of the values that no beam and no object makes */
+    double bright;                /* share of the rows that are brighter than open beam, beyond noise */
+    double level;                 /* transmission of these */
+    bool air;                     /* the ends of these rows are brighter, too */
+    double counts;                /* not 0: line integrals look like counts of this size */
+    bool transmissions;           /* line integrals look like transmissions */
+    double top;                   /* the middle of what lines reach */
+    double clip, clipped;         /* counts are cut off at that value; the share of all that is; 0: none */
+    size_t lines, spiked, spikes; /* rows looked at, those with single bright pixels, which are no columns, and these */
+    uint32_t view, row, column;   /* of the first spike */
+    uint32_t odd_view, odd_row;   /* of the first row with something beyond */
 } qb__levels_found;
 
 /* Of lines[groups][each]; end[i][2]: the levels of their ends, NaN where there is none. */
-void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each, qb_quantity quantity,
-                           qb__levels_found *found);
+void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each,
+                           qb_quantity quantity, qb__levels_found *found);
 
 #endif

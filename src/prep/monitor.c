@@ -9,7 +9,8 @@
 #include "prep/step.h"
 
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
-    return info->intensity && info->quantity == QB_COUNTS && info->flats && options && !options->air && options->monitor == QB_MONITOR_USE;
+    return info->intensity && info->quantity == QB_COUNTS && info->flats && options && !options->air &&
+           options->monitor == QB_MONITOR_USE;
 }
 
 static qb_status measure(const qb__pass *pass) {
@@ -17,10 +18,10 @@ static qb_status measure(const qb__pass *pass) {
     qb_status status = qb__alloc(info->views, sizeof(float), &pass->fields->air);
     if (status != QB_OK) return status;
     for (size_t v = 0; v < info->views; v++) pass->fields->air[v] = (float)info->intensity[v];
-    snprintf(pass->note, pass->note_size, "%.100s, %.4g to %.4g of the flats'", info->intensity_from, info->intensity_range[0],
-             info->intensity_range[1]);
-    qb__info(pass->env, "the beam's intensity by %s: %.4g to %.4g times that of the flats, divided out", info->intensity_from,
+    snprintf(pass->note, pass->note_size, "%.100s, %.4g to %.4g of the flats'", info->intensity_from,
              info->intensity_range[0], info->intensity_range[1]);
+    qb__info(pass->env, "the beam's intensity by %s: %.4g to %.4g times that of the flats, divided out",
+             info->intensity_from, info->intensity_range[0], info->intensity_range[1]);
     return QB_OK;
 }
 

@@ -4,11 +4,12 @@
 const qb_param qb_prep_params[] = {
     {"air", QB_PARAM_TEXT, offsetof(qb_prep_options, air), "X0:X1,Y0:Y1|auto|P%", NULL, NULL, 0, 0,
      "scale each view by its open beam: columns and rows that no object ever covers, or find them", 0},
-    {"transmission-floor", QB_PARAM_DOUBLE, offsetof(qb_prep_options, transmission_floor), "T", "1e-6",
-     NULL, 1e-30, 1, "smaller transmissions are raised to this before -log, and counted", 0},
+    {"transmission-floor", QB_PARAM_DOUBLE, offsetof(qb_prep_options, transmission_floor), "T", "1e-6", NULL, 1e-30, 1,
+     "smaller transmissions are raised to this before -log, and counted", 0},
     {"rings", QB_PARAM_CHOICE, offsetof(qb_prep_options, rings), NULL, "keep", "keep|sort|wavelet", 0, 0,
      "take out what lasts through all views of a pixel and makes rings, by sorting (Vo 2018) or wavelets "
-     "(Muench 2009); finders of the axis take stripes out in any case", 0},
+     "(Muench 2009); finders of the axis take stripes out in any case",
+     0},
     {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},
     {"monitor", QB_PARAM_CHOICE, offsetof(qb_prep_options, monitor), NULL, "use", "use|ignore", 0, 0,

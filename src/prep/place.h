@@ -8,7 +8,8 @@
 /* View, row and column in one number that grows in their order; 0: none, or too far to be held. */
 static inline uint64_t qb__place(size_t view, size_t row, size_t column) {
     const uint64_t VIEWS = (uint64_t)1 << 24, PIXELS = (uint64_t)1 << 20;
-    return view < VIEWS - 1 && row < PIXELS && column < PIXELS ? (((uint64_t)view * PIXELS + row) * PIXELS + column) + 1 : 0;
+    return view < VIEWS - 1 && row < PIXELS && column < PIXELS ? (((uint64_t)view * PIXELS + row) * PIXELS + column) + 1
+                                                               : 0;
 }
 static inline size_t qb__place_view(uint64_t place) { return (size_t)((place - 1) >> 40); }
 static inline size_t qb__place_row(uint64_t place) { return (size_t)((place - 1) >> 20 & 0xfffff); }

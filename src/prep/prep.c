@@ -28,8 +28,7 @@ void qb__prep_begin(qb__prep *prep, const qb_prep_options *options) {
     prep->value[values] = prep->row[rows] = NULL;
 }
 
-void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out,
-                  qb__prep_counts *counts) {
+void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out, qb__prep_counts *counts) {
     size_t size = qb_dtype_size(prep->dtype);
     qb__line line = {view, row, 0, counts};
     _Alignas(64) float block[BLOCK];
@@ -40,7 +39,6 @@ void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw
         for (const qb__step *const *s = prep->value; *s; s++, in = out + at)
             (*s)->run(prep, &line, at, count, in, out + at);
     }
-    for (const qb__step *const *s = prep->row; *s; s++)
-        (*s)->run(prep, &line, 0, prep->columns, out, out);
+    for (const qb__step *const *s = prep->row; *s; s++) (*s)->run(prep, &line, 0, prep->columns, out, out);
     counts->values += prep->columns;
 }

@@ -30,7 +30,7 @@ typedef struct qb__prep {
     bool keep_lost;    /* what has no value stays NaN, and is counted; else it is bridged */
     /* of qb__prep_begin(): */
     const qb_prep_options *options;
-    const qb__lines *loops; /* those of this CPU */
+    const qb__lines *loops;                                      /* those of this CPU */
     const qb__step *value[QB__PREP_STEPS], *row[QB__PREP_STEPS]; /* ended by NULL */
 } qb__prep;
 
@@ -40,7 +40,8 @@ typedef struct qb__prep_counts {
     uint64_t dead;       /* pixels whose flat is dead, likewise */
     uint64_t saturated;  /* counts at their type's maximum, likewise */
     uint64_t values;     /* all that were prepared */
-    uint64_t placed, place; /* of those not finite: so many have a place, the first is there (prep/place.h); devices give none */
+    uint64_t placed,
+        place; /* of those not finite: so many have a place, the first is there (prep/place.h); devices give none */
 } qb__prep_counts;
 
 /* Choose the value and row steps, once for all rows. `options` must outlive prep; NULL: defaults. */
@@ -62,7 +63,6 @@ void qb__prep_gain(const float *flat, const float *dark, size_t count, float *ga
  * indexes the dark and gain fields. A dead or non-finite pixel takes the line interpolated between
  * its nearest good neighbours in the row (0 when there are none) or, with keep_lost, is NaN. So does a saturated one, but
  * where no good one follows up to the row's end it is air, 0. Adds to *counts. */
-void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out,
-                  qb__prep_counts *counts);
+void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out, qb__prep_counts *counts);
 
 #endif

@@ -22,7 +22,7 @@ struct qb__prepare {
     qb__fields fields;
     char note[NOTES][160]; /* of the steps, by their rows */
     const qb_scan *scan;
-    char worst[64];        /* where most is saturated, in words; "" */
+    char worst[64]; /* where most is saturated, in words; "" */
 };
 
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows) {
@@ -46,8 +46,13 @@ bool qb__prepare_reads_all(const qb_scan_info *info, const qb_prep_options *opti
 }
 
 static qb__fields fields_of(const qb__prepared *rows, size_t columns, qb__comm *comm) {
-    qb__fields f = {.row0 = rows->row0, .rows = rows->row1 - rows->row0, .step = rows->step ? rows->step : 1, .columns = columns,
-                    .own0 = rows->row0, .own1 = rows->row1, .all = rows->all && comm};
+    qb__fields f = {.row0 = rows->row0,
+                    .rows = rows->row1 - rows->row0,
+                    .step = rows->step ? rows->step : 1,
+                    .columns = columns,
+                    .own0 = rows->row0,
+                    .own1 = rows->row1,
+                    .all = rows->all && comm};
     if (f.all) {
         size_t first, count;
         qb__cut_rank(f.rows, 1, qb__comm_count(comm), qb__comm_rank(comm), &first, &count);
@@ -78,7 +83,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
     qb__prep_begin(&prepare->steps, NULL);
     for (size_t i = 0; qb__steps[i]; i++) {
         const qb__step *step = qb__steps[i];
-        const qb__pass pass = {scan, options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i],
+        const qb__pass pass = {scan,           options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i],
                                rows->keep_lost};
         if (step->scope != QB__SCOPE_SCAN || !step->wanted(info, options)) continue;
         QB__TRY(step->measure(&pass));
@@ -145,10 +150,8 @@ static void prepare_view(void *context, size_t task, int worker) {
     size_t columns = job->info->columns, view = job->first + task;
     size_t row_bytes = columns * qb_dtype_size(job->info->dtype);
     for (size_t r = 0; r < job->rows; r++) {
-        qb__prepare_row(job->prepare, view, job->row0 + r,
-                        job->raw + (task * job->rows + r) * row_bytes,
-                        job->sinograms + (r * job->info->views + view) * columns,
-                        &job->counts[worker]);
+        qb__prepare_row(job->prepare, view, job->row0 + r, job->raw + (task * job->rows + r) * row_bytes,
+                        job->sinograms + (r * job->info->views + view) * columns, &job->counts[worker]);
     }
 }
 
@@ -162,8 +165,8 @@ void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more) {
     sum->place = qb__place_first(sum->place, more->place);
 }
 
-qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1,
-                           qb__pool *pool, float *sinograms, qb__prep_counts *counts) {
+qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1, qb__pool *pool,
+                           float *sinograms, qb__prep_counts *counts) {
     enum { BLOCK_BYTES = 16 << 20 };
     const qb_scan_info *info = qb_scan_describe(scan);
     size_t view_bytes = (row1 - row0) * info->columns * qb_dtype_size(info->dtype);
@@ -175,8 +178,13 @@ qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row
     qb_status status;
     QB__TRY(qb__alloc(block, view_bytes, &raw));
     QB__TRY(qb__alloc((size_t)threads, sizeof *partial, &partial));
-    struct rows_job job = {.prepare = prepare, .info = info, .raw = raw, .row0 = row0,
-                           .rows = row1 - row0, .sinograms = sinograms, .counts = partial};
+    struct rows_job job = {.prepare = prepare,
+                           .info = info,
+                           .raw = raw,
+                           .row0 = row0,
+                           .rows = row1 - row0,
+                           .sinograms = sinograms,
+                           .counts = partial};
     for (size_t first = 0; first < info->views; first += block) {
         size_t end = first + block < info->views ? first + block : info->views;
         QB__TRY(qb_scan_read(scan, first, end, row0, row1, raw));
@@ -205,13 +213,14 @@ qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int
 static const char *first_of(const qb__prepare *prepare, const qb__prep_counts *sum, char *where, size_t size) {
     *where = 0;
     if (sum->place && sum->placed == sum->not_finite)
-        qb__print(where, size, ", the first in view %zu, row %zu, column %zu", qb__scan_stored(prepare->scan, qb__place_view(sum->place)),
-                  qb__place_row(sum->place), qb__place_column(sum->place));
+        qb__print(where, size, ", the first in view %zu, row %zu, column %zu",
+                  qb__scan_stored(prepare->scan, qb__place_view(sum->place)), qb__place_row(sum->place),
+                  qb__place_column(sum->place));
     return where;
 }
 
-void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads,
-                        cJSON *report, const qb_env *env) {
+void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
+                        const qb_env *env) {
     qb__prep_counts sum = {0};
     char where[96];
     for (int i = 0; i < threads; i++) qb__prep_counts_add(&sum, &counts[i]);
@@ -225,11 +234,14 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
     if (sum.clamped)
         qb__warn(env, "%llu transmissions below %g were raised to it before -log" QB__CODE("transmission-floor"),
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);
-    const char *done = prepare->steps.keep_lost ? "count as not measured" : "were interpolated along their rows, or are air where a row has no value";
+    const char *done = prepare->steps.keep_lost
+                           ? "count as not measured"
+                           : "were interpolated along their rows, or are air where a row has no value";
     if (sum.not_finite)
-        qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes%s: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite,
-                 first_of(prepare, &sum, where, sizeof where), done);
+        qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes%s: they %s" QB__CODE("not-finite"),
+                 (unsigned long long)sum.not_finite, first_of(prepare, &sum, where, sizeof where), done);
     if (sum.saturated)
-        qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f%s: they %s" QB__CODE("saturated"), (unsigned long long)sum.saturated,
-                 (unsigned long long)sum.values, 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, prepare->worst, done);
+        qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f%s: they %s" QB__CODE("saturated"),
+                 (unsigned long long)sum.saturated, (unsigned long long)sum.values,
+                 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, prepare->worst, done);
 }

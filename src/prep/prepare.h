@@ -50,11 +50,11 @@ void qb__prep_define(const qb__prep *prep, qb__macros *macros);
 
 /* Read and prepare rows row0 <= row < row1, all among the prepared, of all views:
  * sinograms[row][view][column]. */
-qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1,
-                           qb__pool *pool, float *sinograms, qb__prep_counts *counts);
+qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1, qb__pool *pool,
+                           float *sinograms, qb__prep_counts *counts);
 /* What was mended, summed over the threads' counts: into the report, and as warnings. */
-void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads,
-                        cJSON *report, const qb_env *env);
+void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
+                        const qb_env *env);
 /* A volume of nothing but mended values is no result: QB_BAD_INPUT when that is all there was. */
 qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int threads);
 void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more);

@@ -31,9 +31,9 @@
 #include "prep/step.h"
 
 enum {
-    RANKS = 256,   /* of a sorted column, each the mean of its neighbours */
-    ABREAST = 16,  /* columns that are gathered together */
-    LEVELS = 5,    /* of the wavelet transform, at most */
+    RANKS = 256,  /* of a sorted column, each the mean of its neighbours */
+    ABREAST = 16, /* columns that are gathered together */
+    LEVELS = 5,   /* of the wavelet transform, at most */
     REACH = 3 << (LEVELS - 1),
     ROWS_LEAST = 4 /* per block, where memory allows */
 };
@@ -41,16 +41,14 @@ enum {
 typedef struct rings {
     qb_rings method;
     size_t views, columns, rows, ranks;
-    size_t half;   /* the median's window is 2 half + 1 columns */
+    size_t half; /* the median's window is 2 half + 1 columns */
     int levels;
     float *sinograms; /* [row][view][column], used up */
     float *stripes;   /* [row][column] */
     float **scratch;  /* [thread] */
 } rings;
 
-static size_t scratch_floats(size_t views, size_t columns) {
-    return (ABREAST + 1) * views + 3 * (columns + 2 * REACH);
-}
+static size_t scratch_floats(size_t views, size_t columns) { return (ABREAST + 1) * views + 3 * (columns + 2 * REACH); }
 
 /* ---- sorting ---- */
 
@@ -58,8 +56,7 @@ static size_t scratch_floats(size_t views, size_t columns) {
 static void sort_columns(const rings *r, float *sinogram, size_t c0, size_t count, float *scratch) {
     float *spare = scratch + ABREAST * r->views;
     for (size_t v = 0; v < r->views; v++)
-        for (size_t i = 0; i < count; i++)
-            scratch[i * r->views + v] = sinogram[v * r->columns + c0 + i];
+        for (size_t i = 0; i < count; i++) scratch[i * r->views + v] = sinogram[v * r->columns + c0 + i];
     for (size_t i = 0; i < count; i++) {
         float *column = scratch + i * r->views;
         qb__sort_floats_with(column, r->views, spare);
@@ -112,8 +109,7 @@ static void approximate(float *in, size_t n, size_t step, float *out) {
     }
     const float *far_left = in - reach, *left = in - step;
     for (size_t c = 0; c < n; c++)
-        out[c] = 0.5f * in[c] + 0.28125f * (left[c] + in[c + step]) -
-                 0.03125f * (far_left[c] + in[c + reach]);
+        out[c] = 0.5f * in[c] + 0.28125f * (left[c] + in[c + step]) - 0.03125f * (far_left[c] + in[c + reach]);
 }
 
 /* row less its approximation: the details of all levels. */
@@ -131,12 +127,11 @@ static void details(const rings *r, float *row, float *scratch) {
 /* ---- a sinogram ---- */
 
 /* The medians of columns c0.. over the first `count` rows. */
-static void medians(const rings *r, const float *rows, size_t count, size_t c0, size_t abreast,
-                    float *scratch, float *stripes) {
+static void medians(const rings *r, const float *rows, size_t count, size_t c0, size_t abreast, float *scratch,
+                    float *stripes) {
     for (size_t v = 0; v < count; v++)
         for (size_t i = 0; i < abreast; i++) scratch[i * count + v] = rows[v * r->columns + c0 + i];
-    for (size_t i = 0; i < abreast; i++)
-        stripes[c0 + i] = qb__air_median(scratch + i * count, count);
+    for (size_t i = 0; i < abreast; i++) stripes[c0 + i] = qb__air_median(scratch + i * count, count);
 }
 
 static void find_stripes(void *context, size_t row, int worker) {
@@ -146,11 +141,9 @@ static void find_stripes(void *context, size_t row, int worker) {
     float *sinogram = r->sinograms + row * r->views * n, *scratch = r->scratch[worker];
     for (size_t c = 0; sorting && c < n; c += ABREAST)
         sort_columns(r, sinogram, c, n - c < ABREAST ? n - c : ABREAST, scratch);
-    for (size_t v = 0; v < count; v++)
-        (sorting ? less_median : details)(r, sinogram + v * n, scratch);
+    for (size_t v = 0; v < count; v++) (sorting ? less_median : details)(r, sinogram + v * n, scratch);
     for (size_t c = 0; c < n; c += ABREAST)
-        medians(r, sinogram, count, c, n - c < ABREAST ? n - c : ABREAST, scratch,
-                r->stripes + row * n);
+        medians(r, sinogram, count, c, n - c < ABREAST ? n - c : ABREAST, scratch, r->stripes + row * n);
 }
 
 /* ---- the pass ---- */
@@ -235,7 +228,7 @@ static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     *r = (rings){.method = pass->options->rings, .views = info->views, .columns = info->columns};
     r->ranks = qb__smaller(r->views, RANKS);
     r->half = qb__larger(2, r->columns / 200); /* a hundredth of the columns, as TomoPy has it */
-    r->levels = 2; /* up to 511 columns, and one more whenever there are twice as many */
+    r->levels = 2;                             /* up to 511 columns, and one more whenever there are twice as many */
     while (r->levels < LEVELS && r->columns >> (r->levels + 7)) r->levels++;
     size_t rows = rows_at_a_time(pass, r, threads);
     qb_status status;
@@ -271,7 +264,8 @@ static qb_status measure(const qb__pass *pass) {
     QB__TRY(make_field(fields, lines ? 0 : 1, field));
     QB__TRY(open_rings(pass, &r, threads));
     const size_t block = r.rows, step = fields->step;
-    const size_t first = fields->all ? fields->own0 : fields->row0, end = fields->all ? fields->own1 : fields->row0 + fields->rows;
+    const size_t first = fields->all ? fields->own0 : fields->row0,
+                 end = fields->all ? fields->own1 : fields->row0 + fields->rows;
     for (size_t row = first; row < end; row += block * step) {
         QB__TRY(qb__check_cancel(pass->env));
         qb__progress(pass->env, "finding rings", row - first, end - first);
@@ -287,8 +281,8 @@ static qb_status measure(const qb__pass *pass) {
     qb__progress(pass->env, "finding rings", end - first, end - first);
     QB__TRY(qb__fields_share(fields, qb__comm_of(pass->env), *field));
     QB__TRY(add_up(qb__comm_of(pass->env), &found));
-    snprintf(pass->note, pass->note_size, "%s: stripes of %.2g rms, at most %.2g",
-             names[pass->options->rings], sqrt(found.squares / found.pixels), found.largest);
+    snprintf(pass->note, pass->note_size, "%s: stripes of %.2g rms, at most %.2g", names[pass->options->rings],
+             sqrt(found.squares / found.pixels), found.largest);
     qb__info(pass->env, "rings, %s", pass->note);
 out:
     close_rings(&r, threads);

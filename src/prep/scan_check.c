@@ -22,13 +22,9 @@ static qb_status look(qb_scan *scan, const qb__prepare *prepare, qb__lines_look 
     enum { ROOM = 4 << 20 };
     const qb_scan_info *info = &scan->info;
     const size_t view =
-        info->rows * info->columns *
-        (qb_dtype_size(info->dtype) + sizeof(float)); /* that qb_scan_inspect() held */
-    const qb__few_lines where = {.row1 = info->rows,
-                                 .step = 1,
-                                 .held1 = info->rows,
-                                 .view1 = info->views,
-                                 .room = qb__smaller(ROOM, view)};
+        info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* that qb_scan_inspect() held */
+    const qb__few_lines where = {
+        .row1 = info->rows, .step = 1, .held1 = info->rows, .view1 = info->views, .room = qb__smaller(ROOM, view)};
     return qb__line_ends_look(scan, prepare, &where, lines);
 }
 
@@ -36,8 +32,7 @@ static qb_status look(qb_scan *scan, const qb__prepare *prepare, qb__lines_look 
 static void note_refusal(qb_scan *scan) {
     const char *why = qb_detail();
     const size_t path = strlen(scan->info.path);
-    if (strncmp(why, scan->info.path, path) == 0 && strncmp(why + path, ": ", 2) == 0)
-        why += path + 2;
+    if (strncmp(why, scan->info.path, path) == 0 && strncmp(why + path, ": ", 2) == 0) why += path + 2;
     qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s" QB__CODE("other-quantity"), why);
 }
 
@@ -56,8 +51,8 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     QB__TRY(qb_params_init(qb_prep_params, &options));
     QB__TRY(qb__alloc(1, sizeof *lines, &lines));
     if (scan->info.quantity != QB_COUNTS || scan->info.flats) {
-        status = qb__prepare_create(
-            scan, &options, &(qb__prepared){.row1 = scan->info.rows, .step = 1}, &quiet, &prepare);
+        status =
+            qb__prepare_create(scan, &options, &(qb__prepared){.row1 = scan->info.rows, .step = 1}, &quiet, &prepare);
         if (status == QB_BAD_INPUT) { /* fields that cannot be used have their own problem */
             status = QB_OK;
             goto out;

@@ -24,12 +24,12 @@ typedef enum qb__scope {
  * the preparation. */
 typedef struct qb__fields {
     size_t row0, rows, columns;
-    size_t step; /* only rows row0, row0 + step, ... will be asked for */
+    size_t step;       /* only rows row0, row0 + step, ... will be asked for */
     size_t own0, own1; /* rows that this rank speaks for, alone; on its own: all */
     bool all;          /* every rank has all rows, and finds what a pass finds of its own ones: qb__fields_share() */
-    float *dark; /* taken off the numbers, whatever they are */
-    float *gain; /* then multiplied by: 1/(flat - dark), 0 where the flat is dead */
-    float *air;  /* [view] then divided by: open beam; neither for line integrals */
+    float *dark;       /* taken off the numbers, whatever they are */
+    float *gain;       /* then multiplied by: 1/(flat - dark), 0 where the flat is dead */
+    float *air;        /* [view] then divided by: open beam; neither for line integrals */
 } qb__fields;
 
 /* A pass at work. */
@@ -68,8 +68,7 @@ struct qb__step {
     /* A value or row step: `count` columns from `column` on. A row step has them all, and in == out;
      * of the value steps the first converts, the others find in == out too. Fused with the filter:
      * the values stay in the first cache between all of them. */
-    void (*run)(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in,
-                float *out);
+    void (*run)(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in, float *out);
     /* The same in kernels/filter/prepare_rows.clh, bit for bit: the macros that switch it on there.
      * NULL: it is always on, or what it does follows from the fields. */
     void (*define)(const qb_prep_options *options, qb__macros *macros);

@@ -29,7 +29,8 @@ qb__tensor_device *qb__device_array_on(qb__tensor_device *array, const qb__devic
 }
 
 qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device) {
-    return scan->view ? NULL : qb__device_array_on(qb__scan_on_device(scan), device); /* else views are not evenly apart */
+    return scan->view ? NULL
+                      : qb__device_array_on(qb__scan_on_device(scan), device); /* else views are not evenly apart */
 }
 
 /* float32 slices go where they belong as they are; observers look at what the host sees. */

@@ -13,9 +13,7 @@ qb__down qb__down_of(const qb_output_options *output, const qb__mask *mask, bool
                       .mask = mask};
 }
 
-size_t qb__down_host(const qb__down *down, size_t slices) {
-    return slices * down->pixels * qb_dtype_size(down->dtype);
-}
+size_t qb__down_host(const qb__down *down, size_t slices) { return slices * down->pixels * qb_dtype_size(down->dtype); }
 
 size_t qb__down_device(const qb__down *down, size_t slices) {
     return down->converts ? qb__convert_bytes(down->dtype, down->pixels, slices, down->mask->used) : 0;

@@ -10,7 +10,7 @@
  * converts them. */
 typedef struct qb__down {
     bool converts;
-    size_t pixels; /* of a slice */
+    size_t pixels;  /* of a slice */
     qb_dtype dtype; /* that comes down */
     const qb__mask *mask;
 } qb__down;

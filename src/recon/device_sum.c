@@ -18,8 +18,8 @@ struct qb__device_sum {
     size_t piece; /* bytes of a run that pass at a time */
     qb__queue *queue;
     qb__sum *add;
-    qb__memory *staged;       /* [columns][piece] what comes */
-    char *host[2];            /* [columns][piece] what goes out of the hosts' memory, and comes into it; made where hosts carry */
+    qb__memory *staged; /* [columns][piece] what comes */
+    char *host[2]; /* [columns][piece] what goes out of the hosts' memory, and comes into it; made where hosts carry */
     qb__nccl *nccl;
     bool joined;
     char why[QB__NCCL_WORDS]; /* hosts carry */
@@ -115,7 +115,8 @@ static qb_status add_piece(const runs *r) {
         const size_t from_at = (i == mine ? first : (size_t)i * sum->piece) / sizeof(float);
         status = qb__sum_add(sum->add, sum->queue, to, to_at, from, from_at, count);
     }
-    if (status == QB_OK && mine > 0 && bytes > 0) status = qb__memory_copy(sum->queue, r->slab, r->at, sum->staged, 0, bytes);
+    if (status == QB_OK && mine > 0 && bytes > 0)
+        status = qb__memory_copy(sum->queue, r->slab, r->at, sum->staged, 0, bytes);
     return status;
 }
 
@@ -144,7 +145,8 @@ static qb_status by_nccl(qb__device_sum *sum, runs *r) {
 static qb_status open_host(qb__device_sum *sum) {
     qb_status status = QB_OK;
     for (int i = 0; i < 2 && status == QB_OK; i++)
-        if (!sum->host[i]) status = qb__host_create(sum->device, (size_t)sum->ranks->columns * sum->piece, (void **)&sum->host[i]);
+        if (!sum->host[i])
+            status = qb__host_create(sum->device, (size_t)sum->ranks->columns * sum->piece, (void **)&sum->host[i]);
     return status;
 }
 
@@ -156,7 +158,8 @@ static qb_status come_down(const runs *r) {
         const qb__nccl_part *out = &sum->part[i], *in = &sum->part[columns + i];
         sum->host_part[i] = (qb__comm_part){sum->host[0] + (size_t)i * sum->piece, out->bytes};
         sum->host_part[columns + i] = (qb__comm_part){sum->host[1] + (size_t)i * sum->piece, in->bytes};
-        if (out->bytes) status = qb__memory_download(sum->queue, out->memory, out->offset, sum->host_part[i].data, out->bytes);
+        if (out->bytes)
+            status = qb__memory_download(sum->queue, out->memory, out->offset, sum->host_part[i].data, out->bytes);
     }
     return qb__queue_finish_after(sum->queue, status);
 }

@@ -20,10 +20,10 @@ typedef struct qb__task {
     const char *input;        /* what messages call it */
     const void *more;         /* the caller's, beside the options: a geometry */
     const qb_prep_options *prep;
-    void *options;            /* of the method's table; its decide() may complete them */
+    void *options; /* of the method's table; its decide() may complete them */
     const qb_output_options *output;
     int threads;
-    double read, write; /* bytes a second from the scan's file and to the output's, ... */
+    double read, write;     /* bytes a second from the scan's file and to the output's, ... */
     const char *write_from; /* ... and where that is from: "measured", ... */
     bool in_memory;         /* both files: reading and writing at once share what each has alone */
 } qb__task;
@@ -39,7 +39,7 @@ typedef struct qb__running {
     const qb__comm_grid *ranks; /* that share slabs and views; NULL = none */
     bool *taken;                /* to be set where the scan's numbers are taken without being read */
     cJSON *report;
-    qb_job *job;                /* for the provenance of files beside the output */
+    qb_job *job; /* for the provenance of files beside the output */
     const char *command;
 } qb__running;
 

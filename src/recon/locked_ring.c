@@ -11,7 +11,8 @@ static qb_status lock_slot(void *self, size_t bytes, void **slot) {
     qb__locked_ring *ring = self;
     qb_status status = qb__host_create(ring->device, bytes, slot);
     if (status != QB_NO_MEMORY) return status;
-    if (!ring->told) qb__warn(ring->env, "transfers to the device are slower: %s" QB__CODE("slow-transfers"), qb_detail());
+    if (!ring->told)
+        qb__warn(ring->env, "transfers to the device are slower: %s" QB__CODE("slow-transfers"), qb_detail());
     ring->told = true;
     status = qb__alloc(bytes, 1, slot);
     for (int i = 0; i < PLAIN; i++) {
@@ -33,6 +34,4 @@ static void unlock_slot(void *self, void *slot) {
     qb__host_destroy(ring->device, slot);
 }
 
-qb__slot_maker qb__locked_slots(qb__locked_ring *ring) {
-    return (qb__slot_maker){ring, lock_slot, unlock_slot};
-}
+qb__slot_maker qb__locked_slots(qb__locked_ring *ring) { return (qb__slot_maker){ring, lock_slot, unlock_slot}; }

@@ -12,30 +12,30 @@
 
 /* What a method's decide() says to the frame. */
 typedef struct qb__decision {
-    qb__subject subject; /* filled in from the scan where there is one, but for grid and units */
-    qb_stack stack;      /* the output; without dtype and scale */
-    double hu;           /* as qb__volume_out's */
+    qb__subject subject;  /* filled in from the scan where there is one, but for grid and units */
+    qb_stack stack;       /* the output; without dtype and scale */
+    double hu;            /* as qb__volume_out's */
     const qb__mask *mask; /* likewise; the plan's */
-    bool of_views;       /* the images are projections; else slices */
-    const char *beside;  /* a file that end() writes; NULL = none */
-    bool instead;        /* the method's instead() does it all */
-    size_t row0, row1;   /* detector rows that are prepared, ... */
-    size_t row_step;     /* ... every such one; 0 = 1 */
-    bool keep_lost;      /* what has no value stays NaN in them; else it is bridged */
+    bool of_views;        /* the images are projections; else slices */
+    const char *beside;   /* a file that end() writes; NULL = none */
+    bool instead;         /* the method's instead() does it all */
+    size_t row0, row1;    /* detector rows that are prepared, ... */
+    size_t row_step;      /* ... every such one; 0 = 1 */
+    bool keep_lost;       /* what has no value stays NaN in them; else it is bridged */
     bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */
-    size_t grain;        /* slices that ranks do not part, as they depend on each other; 0 = 1 */
-    const char *grid;    /* ranks as ROWSxCOLUMNS, or "auto": slabs of sums over views; NULL: it has no such */
-    size_t view_grain;   /* views that ranks do not part where they share them; 0 = 1 */
-    bool summed;         /* ranks share the views, and each makes the sum over those of all: a volume of the whole */
+    size_t grain;         /* slices that ranks do not part, as they depend on each other; 0 = 1 */
+    const char *grid;     /* ranks as ROWSxCOLUMNS, or "auto": slabs of sums over views; NULL: it has no such */
+    size_t view_grain;    /* views that ranks do not part where they share them; 0 = 1 */
+    bool summed;          /* ranks share the views, and each makes the sum over those of all: a volume of the whole */
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
-    bool resume;         /* go on with what a run of the same job left; ... */
-    double checkpoint;   /* ... and every so many seconds note what is done for such a one; 0 = never */
-    size_t times;        /* that instead() does what a volume's stages do; 0 = 1 */
+    bool resume;          /* go on with what a run of the same job left; ... */
+    double checkpoint;    /* ... and every so many seconds note what is done for such a one; 0 = never */
+    size_t times;         /* that instead() does what a volume's stages do; 0 = 1 */
     double begin_seconds; /* that begin() is forecast to take: looking for the axis */
-    size_t more;         /* bytes held from beginning to end */
-    qb__source *source;  /* the input, a volume, where it is no scan; only looked at */
-    qb__ends_asked ends; /* rows that should end in air; zeroed: nobody looks */
-    qb__digest *digest;  /* the method's, that its reading adds to: told as `volume`; NULL: none */
+    size_t more;          /* bytes held from beginning to end */
+    qb__source *source;   /* the input, a volume, where it is no scan; only looked at */
+    qb__ends_asked ends;  /* rows that should end in air; zeroed: nobody looks */
+    qb__digest *digest;   /* the method's, that its reading adds to: told as `volume`; NULL: none */
 } qb__decision;
 
 typedef struct qb__method {
@@ -44,12 +44,11 @@ typedef struct qb__method {
     size_t options_bytes, plan_bytes; /* of the options' struct; of its own, made zeroed */
     const qb__engine *const *engines; /* NULL at the end; what is asked at no cost first */
 
-    bool only_float;                  /* the output is line integrals */
+    bool only_float; /* the output is line integrals */
 
     /* Everything that can be decided without opening an output or taking much memory; remarks for the
      * plan go into `json`. */
-    qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                        qb__decision *decision);
+    qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
     /* The stages in front of the engine's: reading. Returns how many. */
     int (*stages)(void *plan, const qb__cut *cut, qb__stage *stages);
     void (*describe)(const void *plan, const qb__cut *cut, cJSON *json); /* what is its own */

@@ -13,7 +13,7 @@ enum { PASSES = 100 };
 
 typedef struct descending {
     const qb_quadratic *q;
-    double *error;  /* [rows] y - A x */
+    double *error;     /* [rows] y - A x */
     double *x, *curve; /* [columns] */
     size_t *order;
 } descending;
@@ -21,18 +21,23 @@ typedef struct descending {
 /* ---- what comes in ---- */
 
 static qb_status check_matrix(const qb_columns *a) {
-    if (!a->first || a->first[0] != 0) return qb__fail(QB_BAD_ARGUMENT, "the first column begins at entry 0: matrix.first says otherwise");
+    if (!a->first || a->first[0] != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "the first column begins at entry 0: matrix.first says otherwise");
     for (size_t j = 0; j < a->columns; j++) {
         if (a->first[j + 1] > a->first[j] && (!a->row || !a->value))
             return qb__fail(QB_BAD_ARGUMENT, "column %zu has entries: matrix.%s is NULL", j, a->row ? "value" : "row");
         if (a->first[j + 1] < a->first[j])
-            return qb__fail(QB_BAD_ARGUMENT, "column %zu ends at entry %zu, before it begins at %zu", j, a->first[j + 1], a->first[j]);
+            return qb__fail(QB_BAD_ARGUMENT, "column %zu ends at entry %zu, before it begins at %zu", j,
+                            a->first[j + 1], a->first[j]);
         for (size_t k = a->first[j]; k < a->first[j + 1]; k++) {
             if (a->row[k] >= a->rows)
-                return qb__fail(QB_BAD_ARGUMENT, "entry %zu, of column %zu, is in row %u of %zu", k, j, (unsigned)a->row[k], a->rows);
+                return qb__fail(QB_BAD_ARGUMENT, "entry %zu, of column %zu, is in row %u of %zu", k, j,
+                                (unsigned)a->row[k], a->rows);
             if (k > a->first[j] && a->row[k] <= a->row[k - 1])
-                return qb__fail(QB_BAD_ARGUMENT, "entry %zu, of column %zu, is in row %u, behind row %u: rows of a column rise, none comes twice",
-                                k, j, (unsigned)a->row[k], (unsigned)a->row[k - 1]);
+                return qb__fail(
+                    QB_BAD_ARGUMENT,
+                    "entry %zu, of column %zu, is in row %u, behind row %u: rows of a column rise, none comes twice", k,
+                    j, (unsigned)a->row[k], (unsigned)a->row[k - 1]);
             if (!isfinite(a->value[k]))
                 return qb__fail(QB_BAD_INPUT, "entry %zu, of column %zu, is %g", k, j, (double)a->value[k]);
         }
@@ -132,11 +137,14 @@ static const double beyond = 0x1.ffffffp127;
 
 static qb_status check_result(const descending *d, const qb_descent *came) {
     if (!isfinite(came->cost))
-        return qb__fail(QB_INTERNAL, "the descent diverges: after %d passes the cost is %g; numbers of the matrix are too far apart",
+        return qb__fail(QB_INTERNAL,
+                        "the descent diverges: after %d passes the cost is %g; numbers of the matrix are too far apart",
                         came->passes, came->cost);
     for (size_t j = 0; j < d->q->matrix.columns; j++)
         if (!(fabs(d->x[j]) < beyond))
-            return qb__fail(QB_BAD_INPUT, "x[%zu] comes to %g, beyond single precision: give y and the matrix in other units", j, d->x[j]);
+            return qb__fail(QB_BAD_INPUT,
+                            "x[%zu] comes to %g, beyond single precision: give y and the matrix in other units", j,
+                            d->x[j]);
     return QB_OK;
 }
 

@@ -82,8 +82,7 @@ static void begin_subject(const qb__reconstruction *r, qb__subject *subject) {
 
 static qb_status check_dtype(const qb__reconstruction *r) {
     if (qb_dtype_is_float(r->output.dtype)) return QB_OK;
-    if (r->method->only_float)
-        return qb__fail(QB_BAD_ARGUMENT, "line integrals are written as float32 or float16");
+    if (r->method->only_float) return qb__fail(QB_BAD_ARGUMENT, "line integrals are written as float32 or float16");
     if (r->output.range.count == 0 && !r->method->range)
         return qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
     return QB_OK;
@@ -108,7 +107,8 @@ static void rate_files(qb__reconstruction *r) {
     qb__storage_of(r->task.input, &storage);
     r->task.read = qb__storage_rate(storage.read, threads);
     r->task.write = qb__volume_write_rate(&r->volume, threads, &r->task.write_from);
-    r->task.in_memory = qb__storage_in_memory(r->task.input) && !r->output.array && qb__storage_in_memory(r->output.output);
+    r->task.in_memory =
+        qb__storage_in_memory(r->task.input) && !r->output.array && qb__storage_in_memory(r->output.output);
 }
 
 /* Unless the method has more to say of them. */
@@ -116,8 +116,8 @@ static void describe_angles(const qb_scan_info *info, cJSON *plan) {
     char text[96];
     if (!info || cJSON_GetObjectItem(plan, "angles")) return;
     if (info->angles)
-        qb__print(text, sizeof text, "%zu views, from %.6g to %.6g degrees", info->views, info->angles[0] * (180 / M_PI),
-                 info->angles[info->views - 1] * (180 / M_PI));
+        qb__print(text, sizeof text, "%zu views, from %.6g to %.6g degrees", info->views,
+                  info->angles[0] * (180 / M_PI), info->angles[info->views - 1] * (180 / M_PI));
     else
         qb__print(text, sizeof text, "%zu views, as the geometry has them", info->views);
     cJSON_AddStringToObject(plan, "angles", text);
@@ -133,7 +133,8 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     c->engine->describe(c->offer.state, cut, plan);
     r->method->describe(r->plan, cut, plan);
     describe_angles(r->task.info, plan);
-    if (r->task.scan && r->task.scan->findings) cJSON_AddItemToObject(plan, "findings", qb__scan_findings(r->task.scan));
+    if (r->task.scan && r->task.scan->findings)
+        cJSON_AddItemToObject(plan, "findings", qb__scan_findings(r->task.scan));
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
@@ -166,31 +167,30 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(r->method->decide(&r->task, r->plan, env, r->job.plan, d));
     number_images(r, &d->stack);
     QB__TRY(qb__ranks_share(r, env));
-    r->volume = (qb__volume_out){.comm = r->comm,
-                                 .first = r->share.first,
-                                 .count = r->share.count,
-                                 .options = &r->output,
-                                 .stack = d->stack,
-                                 .hu = d->hu,
-                                 .mask = d->mask,
-                                 .lost = d->slices_are_rows && r->task.scan->lost_rows ? r->task.scan->lost_rows + d->row0 : NULL,
-                                 .lost_step = d->row_step ? d->row_step : 1,
-                                 .threads = r->task.threads,
-                                 .beside = d->beside,
-                                 .keep = {.resume = d->resume}};
+    r->volume = (qb__volume_out){
+        .comm = r->comm,
+        .first = r->share.first,
+        .count = r->share.count,
+        .options = &r->output,
+        .stack = d->stack,
+        .hu = d->hu,
+        .mask = d->mask,
+        .lost = d->slices_are_rows && r->task.scan->lost_rows ? r->task.scan->lost_rows + d->row0 : NULL,
+        .lost_step = d->row_step ? d->row_step : 1,
+        .threads = r->task.threads,
+        .beside = d->beside,
+        .keep = {.resume = d->resume}};
     QB__TRY(qb__volume_spread(&r->volume, env));
     QB__TRY(qb__keep_check(r));
     limit_reading(r);
     rate_files(r);
     r->cap = qb__memory_cap(env);
-    r->held = qb__held_bytes(&(qb__held){
-        .threads = r->task.threads,
-        .scan = r->task.info,
-        .prepared = r->task.info
-                        ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0)
-                        : 0,
-        .observers = qb__observers_bytes(&r->output, d->stack.shape),
-        .more = d->more});
+    r->held = qb__held_bytes(
+        &(qb__held){.threads = r->task.threads,
+                    .scan = r->task.info,
+                    .prepared = r->task.info ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0) : 0,
+                    .observers = qb__observers_bytes(&r->output, d->stack.shape),
+                    .more = d->more});
     QB__TRY(qb__engines_decide(r, env));
     QB__TRY(qb__engines_choose(r, 0, env));
     QB__TRY(qb__ranks_cut(r));
@@ -216,8 +216,7 @@ static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
 
 static void release(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
-    if (r->opened && !r->finished && c->engine->finish)
-        c->engine->finish(c->offer.state, NULL, NULL);
+    if (r->opened && !r->finished && c->engine->finish) c->engine->finish(c->offer.state, NULL, NULL);
     qb__engines_close(r);
     r->opened = r->finished = false;
     if (r->method->measured) r->method->measured(r->plan);
@@ -233,8 +232,8 @@ static void release(qb__reconstruction *r) {
 /* The range of integers, from the middle slice, by the rank that has it. */
 static qb_status find_range(qb__reconstruction *r) {
     const qb_stack *stack = &r->volume.stack;
-    const int from = qb__cut_owner(stack->shape[0], qb__larger(1, r->decision.grain), qb__comm_count(r->comm),
-                                   stack->shape[0] / 2);
+    const int from =
+        qb__cut_owner(stack->shape[0], qb__larger(1, r->decision.grain), qb__comm_count(r->comm), stack->shape[0] / 2);
     double range[2];
     qb_status status = QB_OK;
     if (qb__comm_rank(r->comm) == from) status = r->method->range(r->plan, &r->running, &range[0], &range[1]);
@@ -286,9 +285,7 @@ out:
 }
 
 static void add_way(cJSON *ways, const char *what, const qb__tensor_device *array, bool in_place) {
-    if (array)
-        cJSON_AddStringToObject(ways, what,
-                                in_place ? "in place" : "through page-locked host memory");
+    if (array) cJSON_AddStringToObject(ways, what, in_place ? "in place" : "through page-locked host memory");
 }
 
 /* How arrays in a device's memory were reached. */
@@ -345,8 +342,13 @@ static qb_status begin_source_digest(const qb__source *source, qb__digest *diges
 static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const qb__share *share = &r->share;
-    const qb__prepared rows = {.row0 = d->row0, .row1 = d->row1, .step = d->row_step, .own0 = share->own0, .own1 = share->own1,
-                               .all = share->ranks != NULL, .keep_lost = d->keep_lost};
+    const qb__prepared rows = {.row0 = d->row0,
+                               .row1 = d->row1,
+                               .step = d->row_step,
+                               .own0 = share->own0,
+                               .own1 = share->own1,
+                               .all = share->ranks != NULL,
+                               .keep_lost = d->keep_lost};
     qb_status status = QB_OK;
     const bool late = share->ranks && !d->summed && !qb__prepare_reads_all(r->task.info, &r->prep);
     if (late) qb__digest_leave(&r->task.scan->digests, &r->job.digest);
@@ -358,9 +360,13 @@ static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
 static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb_status status = QB_OK;
-    r->running = (qb__running){
-        .env = env, .ranks = r->share.ranks, .report = r->job.report, .job = &r->job, .command = r->command,
-        .volume = &r->volume, .taken = &r->taken};
+    r->running = (qb__running){.env = env,
+                               .ranks = r->share.ranks,
+                               .report = r->job.report,
+                               .job = &r->job,
+                               .command = r->command,
+                               .volume = &r->volume,
+                               .taken = &r->taken};
     bool anew = false;
     if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* failed in a run before */
     qb_scan *scan = r->task.scan;
@@ -369,8 +375,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));
     if (anew) QB__TRY(decide_anew(r, env));
     const qb__candidate *c = qb__chosen(r);
-    if (r->task.scan)
-        QB__TRY(prepare(r, env));
+    if (r->task.scan) QB__TRY(prepare(r, env));
     r->running.prepare = r->prepare;
     if (c->engine->pool) r->running.pool = c->engine->pool(c->offer.state);
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
@@ -407,7 +412,8 @@ static void keep_problems(qb__reconstruction *r, const qb__request *request) {
     for (size_t i = 0; i < count; i++) {
         const char *text = qb_scan_problem(request->scan, i);
         const qb_problem kind = qb_scan_problem_kind(request->scan, i);
-        const bool angles = request->more && kind == QB_PROBLEM_ANGLES, air = request->prep && request->prep->air && kind == QB_PROBLEM_FLATS;
+        const bool angles = request->more && kind == QB_PROBLEM_ANGLES,
+                   air = request->prep && request->prep->air && kind == QB_PROBLEM_FLATS;
         if (!angles && !air) qb__job_warned(&r->job, text);
     }
 }
@@ -425,8 +431,8 @@ static qb_status spare(const qb__reconstruction *r, const qb_env *env) {
     return qb__volume_spare(&r->volume, &r->job.inputs, env);
 }
 
-qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request,
-                                  const qb_env *env, qb_job **job) {
+qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,
+                                  qb_job **job) {
     qb__reconstruction *r;
     *job = NULL;
     QB__CALL();

@@ -13,14 +13,14 @@ typedef struct qb__request {
     qb_scan *scan;
     const char *input; /* NULL: the scan's name */
     const void *more;
-    const qb__inputs *read; /* the files that `more` comes from; NULL = none */
+    const qb__inputs *read;      /* the files that `more` comes from; NULL = none */
     const qb_prep_options *prep; /* NULL: defaults */
     const void *options;
     const qb_output_options *output;
     const char *command;
 } qb__request;
 
-qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request,
-                                  const qb_env *env, qb_job **job);
+qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,
+                                  qb_job **job);
 
 #endif

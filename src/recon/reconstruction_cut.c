@@ -25,10 +25,10 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
     const qb__decision *d = &r->decision;
     if (!info) return 0;
     const double computed = r->task.scan ? qb__scan_computed(r->task.scan) : 0;
-    const double bytes = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns *
-                         (double)qb_dtype_size(info->dtype);
+    const double bytes =
+        (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns * (double)qb_dtype_size(info->dtype);
     const double share = d->of_views || d->instead ? 1
-                         : r->share.ranks                ? 1.0 / r->comm->count
+                         : r->share.ranks          ? 1.0 / r->comm->count
                                                    : (double)cut->count / (double)d->stack.shape[0];
     return (reads > 0 ? reads : share * bytes) / (computed > 0 ? computed : r->task.read);
 }
@@ -52,16 +52,17 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     const bool of_views = r->decision.of_views;
     const size_t columns = r->share.ranks ? (size_t)r->share.ranks->columns : 1, chunks = chunks_out(c, cut);
     const size_t images = of_views ? cut->views : qb__smaller(cut->piece, qb__ceil_div(cut->slices, columns));
-    const size_t last = of_views      ? c->offer.space.views - (cut->blocks - 1) * cut->views
+    const size_t last = of_views                         ? c->offer.space.views - (cut->blocks - 1) * cut->views
                         : columns > 1 || cut->pieces > 1 ? images
-                                      : qb__cut_last(cut, c->offer.space.slices);
+                                                         : qb__cut_last(cut, c->offer.space.slices);
     qb__slot_maker source = {0};
     int n = r->method->stages(r->plan, cut, stages);
     int more = c->engine->stages(c->offer.state, cut, &source, stages + n);
     stages[n - 1].maker = source;
     n += more;
     more = c->offer.sums ? 0 : qb__ranks_stages(r, cut, stages + n);
-    if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed and another written meanwhile */
+    if (more && stages[n].in_place && chunks > 1)
+        stages[n - 1].slots++; /* one is summed and another written meanwhile */
     n += more;
     const size_t slots = cut->pieces > 1 ? 2 : chunks > 1 ? cut->slots : 1;
     n += qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
@@ -111,8 +112,7 @@ static void slabs(void *context, const qb__cut *cut, const size_t *edge) {
 
 static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *env) {
     const qb__cut_space *space = &c->offer.space;
-    if (least->need.device > space->cap.device)
-        return c->engine->no_room(c->offer.state, least, &space->cap, env);
+    if (least->need.device > space->cap.device) return c->engine->no_room(c->offer.state, least, &space->cap, env);
     const qb_status status = qb__too_small(space, least, c->r->job.caller);
     char text[128] = "", said[512];
     if (c->engine->instead) c->engine->instead(c->offer.state, least, space->cap.host, text, sizeof text);
@@ -131,9 +131,10 @@ static void take_share(qb__reconstruction *r, qb__cut_space *space) {
         tallest = qb__cut_tallest(&r->share.grid);
         space->grid = &r->share.grid;
         const size_t turns = space->turns ? space->turns : 1, all = space->views / turns;
-        qb__cut_rank(all, space->grid->view_grain, space->grid->columns, space->grid->column, &space->view0, &space->views);
+        qb__cut_rank(all, space->grid->view_grain, space->grid->columns, space->grid->column, &space->view0,
+                     &space->views);
         if (space->views == 0) space->view0 = all - 1, space->views = 1; /* the room of one, for none */
-        space->views *= turns; /* as many of each range */
+        space->views *= turns;                                           /* as many of each range */
     }
     if (r->method->slabs)
         space->layers = qb__layers_from(&space->layers, r->share.first, r->share.count);
@@ -150,7 +151,8 @@ static qb_status check_columns(const qb__reconstruction *r, const qb__cut_space 
     const size_t turns = space->turns ? space->turns : 1;
     if (turns == 1 || space->shared || space->views / turns >= (size_t)columns) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT,
-                    "--grid %s: the kernel takes views from %zu parts of the turn together, and %zu views of each cannot be shared by "
+                    "--grid %s: the kernel takes views from %zu parts of the turn together, and %zu views of each "
+                    "cannot be shared by "
                     "%d columns: give fewer, or another --kernel",
                     r->decision.grid, turns, space->views / turns, columns);
 }
@@ -219,7 +221,8 @@ static void fill_chunks(qb__reconstruction *r, bool runs) {
         size_t first, count;
         own_of(r, slab, &first, &count);
         const size_t from = first + qb__smaller(at, count), to = first + qb__smaller(at + cut->piece, count);
-        const qb__runs whole = qb__unfold(slices, cut->folded, p->edge[slab], p->edge[slab + 1]), some = qb__runs_part(&whole, from, to);
+        const qb__runs whole = qb__unfold(slices, cut->folded, p->edge[slab], p->edge[slab + 1]),
+                       some = qb__runs_part(&whole, from, to);
         p->begin[i] = some.of[0].first, p->end[i] = some.of[0].end;
         p->begin2[i] = some.of[1].first, p->end2[i] = some.of[1].end;
     }

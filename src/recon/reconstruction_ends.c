@@ -28,11 +28,14 @@ static void warn(const qb__ends_asked *asked, const qb__line_ends_cut *cut, cons
     const bool *count = asked->ends.count;
     const double left = 100 * cut->share[0], right = 100 * cut->share[1];
     if (count[0] && count[1])
-        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the left (column 0), %.0f %% on the right", left, right);
+        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the left (column 0), %.0f %% on the right",
+                  left, right);
     else
-        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the %s",
-                  count[0] ? left : right, count[0] ? "left (column 0)" : "right");
-    qb__warn(env, "%s, but at %.0f %% of the largest values: the object is wider than the detector (%s), or air does not read 0 (--flats, --air)" QB__CODE("row-ends"),
+        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the %s", count[0] ? left : right,
+                  count[0] ? "left (column 0)" : "right");
+    qb__warn(env,
+             "%s, but at %.0f %% of the largest values: the object is wider than the detector (%s), or air does not "
+             "read 0 (--flats, --air)" QB__CODE("row-ends"),
              where, 100 * fmax(cut->level[0], cut->level[1]), asked->remedy);
 }
 
@@ -44,8 +47,14 @@ static size_t room(const qb__reconstruction *r) {
 
 static qb_status look(qb__reconstruction *r, size_t row0, size_t row1, size_t step, qb__lines_look *lines) {
     const qb__decision *d = &r->decision;
-    const qb__few_lines place = {.row0 = row0, .row1 = row1, .step = step, .held0 = d->row0, .held1 = d->row1, .view0 = r->share.view0,
-                                 .view1 = r->share.view0 + r->share.views, .room = room(r)};
+    const qb__few_lines place = {.row0 = row0,
+                                 .row1 = row1,
+                                 .step = step,
+                                 .held0 = d->row0,
+                                 .held1 = d->row1,
+                                 .view0 = r->share.view0,
+                                 .view1 = r->share.view0 + r->share.views,
+                                 .room = room(r)};
     qb__digest_leave(&r->task.scan->digests, &r->job.digest); /* whose lines these are is told by who streams them */
     const qb_status status = qb__line_ends_look(r->task.scan, r->prepare, &place, lines);
     qb__digest_join(&r->task.scan->digests, &r->job.digest);
@@ -98,9 +107,19 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
         held |= all && 8 * full > all ? 1U << side : 0;
     }
     if (!held) return QB_OK;
-    qb__warn(env, "the object is taller than the detector (%s): the end slices are wrong by what is cut off; give %s" QB__CODE("column-ends"),
-             held == 3 ? "at both ends" : held == 1 ? "at row 0" : "at the last row", d->ends.columns);
-    if (r->job.report) cJSON_AddStringToObject(r->job.report, "taller_than_detector", held == 3 ? "both" : held == 1 ? "first row" : "last row");
+    qb__warn(
+        env,
+        "the object is taller than the detector (%s): the end slices are wrong by what is cut off; give %s" QB__CODE(
+            "column-ends"),
+        held == 3   ? "at both ends"
+        : held == 1 ? "at row 0"
+                    : "at the last row",
+        d->ends.columns);
+    if (r->job.report)
+        cJSON_AddStringToObject(r->job.report, "taller_than_detector",
+                                held == 3   ? "both"
+                                : held == 1 ? "first row"
+                                            : "last row");
     return QB_OK;
 }
 

@@ -42,8 +42,7 @@ static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_e
     const size_t before = qb__resident_bytes();
     qb_status status = engine->decide(&r->task, r->plan, env, &c.offer);
     const size_t after = qb__resident_bytes();
-    if (after > before)
-        r->held += after - before; /* libraries of devices, loaded to look for them */
+    if (after > before) r->held += after - before; /* libraries of devices, loaded to look for them */
     if (status == QB_OK && c.offer.state) status = qb__candidate_cut(&c, env, &fits);
     r->full |= !fits;
     if (status != QB_OK || !c.offer.state) {
@@ -62,8 +61,7 @@ static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_e
 static bool is_cramped(const qb__reconstruction *r, const qb_env *env) {
     enum { AMPLE = 256 << 20 };
     if (r->cap >= AMPLE) return false;
-    qb__log(env, QB_LOG_DEBUG,
-            "--device auto: %.0f MiB are for the CPU alone; a device is looked for from 256 MiB on",
+    qb__log(env, QB_LOG_DEBUG, "--device auto: %.0f MiB are for the CPU alone; a device is looked for from 256 MiB on",
             (double)r->cap / 1048576.0);
     return true;
 }
@@ -131,8 +129,7 @@ qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
     }
     if (r->held > held) {
         qb_status status = cut_again(r, env);
-        if (status == QB_OK && r->candidates == 0)
-            status = ask(r, refused, env); /* needs more now */
+        if (status == QB_OK && r->candidates == 0) status = ask(r, refused, env); /* needs more now */
         if (status != QB_OK) return status;
     }
     tell_order(r, env);

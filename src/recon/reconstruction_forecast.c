@@ -11,9 +11,8 @@
 
 /* Of all its chunks, in one thread where it computes; the last one may be smaller. */
 static double stage_seconds(const qb__stage *stage, size_t chunks) {
-    const double last = stage->last_bytes && stage->slot_bytes
-                            ? (double)stage->last_bytes / (double)stage->slot_bytes
-                            : 1;
+    const double last =
+        stage->last_bytes && stage->slot_bytes ? (double)stage->last_bytes / (double)stage->slot_bytes : 1;
     return stage->forecast * qb__pace_worth(stage->first, stage->later, (double)chunks - 1 + last);
 }
 
@@ -24,9 +23,15 @@ double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int th
         const qb__stage *s = &stages[i];
         if (s->scatter) chunks *= s->scatter;
         const double all = stage_seconds(s, chunks), wall = s->blocking ? all : all / threads;
-        pace[i] = (qb__pace){.blocking = s->blocking, .chunks = chunks, .gather = s->gather,
-                             .slots = s->slots, .seconds = all / qb__pace_worth(s->first, s->later, (double)chunks),
-                             .first = s->first, .later = s->later, .in_place = s->in_place, .scatter = s->scatter};
+        pace[i] = (qb__pace){.blocking = s->blocking,
+                             .chunks = chunks,
+                             .gather = s->gather,
+                             .slots = s->slots,
+                             .seconds = all / qb__pace_worth(s->first, s->later, (double)chunks),
+                             .first = s->first,
+                             .later = s->later,
+                             .in_place = s->in_place,
+                             .scatter = s->scatter};
         if (i > 0 && i + 1 < count) all_known = all_known && s->forecast > 0;
         if (list && s->forecast > 0) cJSON_AddNumberToObject(list, s->name, wall);
         if (s->gather) chunks /= s->gather;
@@ -41,7 +46,9 @@ static cJSON *with_parts(qb__reconstruction *r, const qb__stage *stages, int cou
     cJSON *all = cJSON_CreateObject();
     for (int i = 0; i < count; i++) {
         const cJSON *own = cJSON_GetObjectItem(list, stages[i].name);
-        const double seconds = own ? own->valuedouble : c->engine->part ? c->engine->part(c->offer.state, &r->pick.cut, stages[i].name) : 0;
+        const double seconds = own               ? own->valuedouble
+                               : c->engine->part ? c->engine->part(c->offer.state, &r->pick.cut, stages[i].name)
+                                                 : 0;
         if (seconds > 0) cJSON_AddNumberToObject(all, stages[i].name, seconds);
     }
     cJSON_Delete(list);
@@ -54,8 +61,9 @@ double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     cJSON *list = cJSON_CreateObject();
     const double axis = d->begin_seconds;
     const size_t sharing = r->share.ranks ? (size_t)qb__comm_count(r->comm) : 1; /* the rows of a pass */
-    const double prepare =
-        r->task.info ? qb__prepare_seconds(r->task.info, &r->prep, qb__ceil_div(d->row1 - d->row0, sharing), r->task.threads) : 0;
+    const double prepare = r->task.info ? qb__prepare_seconds(r->task.info, &r->prep,
+                                                              qb__ceil_div(d->row1 - d->row0, sharing), r->task.threads)
+                                        : 0;
     qb__stage stages[QB__STAGES_MAX];
     size_t chunks;
     bool known;

@@ -33,7 +33,8 @@ qb_status qb__keep_check(qb__reconstruction *r) {
     if (!why && qb__observed(&r->output)) why = "a picture is of slices that a run sees: leave --preview away";
     if (why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
     if (qb__hash_known()) return QB_OK;
-    return qb__fail(QB_UNSUPPORTED, "--resume needs a build with xxhash: without it nothing tells data from other data");
+    return qb__fail(QB_UNSUPPORTED,
+                    "--resume needs a build with xxhash: without it nothing tells data from other data");
 }
 
 /* ---- whose it is ---- */
@@ -44,9 +45,9 @@ static void add_files(const qb__inputs *list, uint64_t *hash, uint64_t *bytes) {
         const qb__input *file = &list->file[i];
         struct stat about;
         if (i > 0 && file->inode == file[-1].inode && file->device == file[-1].device) continue;
-        if (file->advice) continue; /* the kernel that it led to is part of the job */
+        if (file->advice) continue;                  /* the kernel that it led to is part of the job */
         if (stat(file->path, &about) != 0) continue; /* reading it will fail */
-        const int64_t what[] = {(int64_t)about.st_ino,        (int64_t)about.st_size,   (int64_t)about.st_mtim.tv_sec,
+        const int64_t what[] = {(int64_t)about.st_ino, (int64_t)about.st_size,        (int64_t)about.st_mtim.tv_sec,
                                 about.st_mtim.tv_nsec, (int64_t)about.st_ctim.tv_sec, about.st_ctim.tv_nsec};
         *hash = qb__hash(what, sizeof what, *hash);
         *bytes += (uint64_t)about.st_size;
@@ -126,8 +127,10 @@ static qb_status tell_job(void *self, char **text) {
     static const char *const free_to_change[] = {"resume", "checkpoint", "grid", "cluster", "nodes", "gpus-per-node"};
     qb__reconstruction *r = self;
     const qb__candidate *c = qb__chosen(r);
-    const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device_name"), *tuned = cJSON_GetObjectItem(r->job.plan, "kernel_parameters");
-    const char *beside = cJSON_GetStringValue(cJSON_GetObjectItem(r->job.plan, "filtered_by")); /* a device of any number, or the CPU */
+    const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device_name"),
+                *tuned = cJSON_GetObjectItem(r->job.plan, "kernel_parameters");
+    const char *beside =
+        cJSON_GetStringValue(cJSON_GetObjectItem(r->job.plan, "filtered_by")); /* a device of any number, or the CPU */
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "version", qb_version());
     cJSON_AddStringToObject(json, "verb", r->method->verb);
@@ -141,7 +144,9 @@ static qb_status tell_job(void *self, char **text) {
     cJSON_AddStringToObject(json, "engine", c->engine->name);
     cJSON_AddStringToObject(json, "device", cJSON_IsString(device) ? device->valuestring : "cpu");
     cJSON_AddStringToObject(json, "kernel", c->engine->kernel(c->offer.state));
-    if (tuned) cJSON_AddItemToObject(json, "kernel_parameters", cJSON_Duplicate(tuned, true)); /* a new tuning file may choose others */
+    if (tuned)
+        cJSON_AddItemToObject(json, "kernel_parameters",
+                              cJSON_Duplicate(tuned, true)); /* a new tuning file may choose others */
     cJSON_AddStringToObject(json, "filtered_by", beside && strcmp(beside, "cpu") == 0 ? beside : c->engine->name);
     cJSON_AddNumberToObject(json, "columns_of_ranks", r->share.ranks ? r->share.ranks->columns : 1);
     if (status == QB_OK) return qb__json_text(json, "a checkpoint's job", text);

@@ -57,12 +57,15 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
     if (!qb__cut_less(&c->offer.space, &r->pick.cut)) return false;
     qb__engines_settle(r);
     if (was.kept)
-        qb__warn(env, "%s has no room to keep the data of all slabs (%s): each slab reads its own" QB__CODE("less-memory"), c->engine->place, why);
+        qb__warn(env,
+                 "%s has no room to keep the data of all slabs (%s): each slab reads its own" QB__CODE("less-memory"),
+                 c->engine->place, why);
     else if (r->pick.cut.slices < was.slices)
         qb__warn(env, "%s has no room for %zu slices at a time (%s): it goes on with %zu" QB__CODE("less-memory"),
                  c->engine->place, was.slices, why, r->pick.cut.slices);
     else if (r->pick.cut.slots < was.slots)
-        qb__warn(env, "%s has no room for two buffers (%s): it goes on with one" QB__CODE("less-memory"), c->engine->place, why);
+        qb__warn(env, "%s has no room for two buffers (%s): it goes on with one" QB__CODE("less-memory"),
+                 c->engine->place, why);
     else
         qb__warn(env, "%s has no room for so many views at a time (%s): it goes on with %zu" QB__CODE("less-memory"),
                  c->engine->place, why, r->pick.cut.views);
@@ -99,8 +102,11 @@ static qb_status open_together(qb__reconstruction *r, const qb_env *env, bool *c
             status = qb__agree(r->comm, mine == QB_OK ? QB_OK : qb__fail(mine, "%s", why));
         if (status == QB_OK) status = qb__ranks_cut(r);
         if (status != QB_OK) return status;
-        qb__warn(env, "%llu of %d ranks had no room for %zu slices and %zu views at a time: all go on with %zu and %zu" QB__CODE("less-memory"),
-                 (unsigned long long)lack, r->comm->count, was.slices, was.views, r->pick.cut.slices, r->pick.cut.views);
+        qb__warn(
+            env,
+            "%llu of %d ranks had no room for %zu slices and %zu views at a time: all go on with %zu and %zu" QB__CODE(
+                "less-memory"),
+            (unsigned long long)lack, r->comm->count, was.slices, was.views, r->pick.cut.slices, r->pick.cut.views);
     }
 }
 
@@ -116,7 +122,8 @@ qb_status qb__engines_open(qb__reconstruction *r, const qb_env *env) {
         }
         status = open_cut(r);
     }
-    if (status == QB_OK && r->share.ranks && qb__chosen(r)->engine->join) status = qb__chosen(r)->engine->join(qb__chosen(r)->offer.state);
+    if (status == QB_OK && r->share.ranks && qb__chosen(r)->engine->join)
+        status = qb__chosen(r)->engine->join(qb__chosen(r)->offer.state);
     if (status == QB_OK && changed) status = qb__reconstruction_describe(r);
     return status;
 }

@@ -21,29 +21,29 @@ typedef struct qb__candidate {
 
 /* Which one computes, in which cut; written by reconstruction_cut.c. */
 typedef struct qb__pick {
-    int chosen;    /* of the candidates */
-    qb__cut cut;   /* its own, or a smaller one where there was less room */
-    size_t *edge;  /* [slices or views + 2] images of each chunk of the output; ... */
-    size_t *begin, *end; /* ... and of those, behind them, the ones that this rank writes, ... */
+    int chosen;            /* of the candidates */
+    qb__cut cut;           /* its own, or a smaller one where there was less room */
+    size_t *edge;          /* [slices or views + 2] images of each chunk of the output; ... */
+    size_t *begin, *end;   /* ... and of those, behind them, the ones that this rank writes, ... */
     size_t *begin2, *end2; /* ... in two runs where slices are folded */
-    size_t *todo; /* chunks of the output that are not there yet, where some are; NULL: all are made */
-    size_t memory; /* forecast of the peak */
-    double start;  /* seconds before the first chunk */
+    size_t *todo;          /* chunks of the output that are not there yet, where some are; NULL: all are made */
+    size_t memory;         /* forecast of the peak */
+    double start;          /* seconds before the first chunk */
 } qb__pick;
 
 /* What of the job is this rank's; written by reconstruction_ranks.c. */
 typedef struct qb__share {
     const qb__comm_grid *ranks; /* as a grid; NULL: a run of slices each */
-    qb__comm_part *parts; /* [2 * columns] what those of a row send each other, ... */
-    char *staged;         /* ... and [columns][QB__SUM_PIECE] where it comes */
-    qb__cut_grid grid;   /* the same for the cut; no rows: none */
-    size_t first, count; /* slices that this rank makes; none: it only waits for the others, or works for them */
-    size_t row0, row1;   /* detector rows of the whole job */
-    size_t view0, views; /* that this rank's digest is of */
-    qb__room cap;        /* of a grid: that all ranks have ... */
-    const qb__engine *cap_of; /* ... for this engine; NULL: they have not said so yet */
-    size_t own0, own1;   /* those of this rank's that the one before does not read, too: they are in its digest, ... */
-    size_t gap0, gap1;   /* ... but for these between them */
+    qb__comm_part *parts;       /* [2 * columns] what those of a row send each other, ... */
+    char *staged;               /* ... and [columns][QB__SUM_PIECE] where it comes */
+    qb__cut_grid grid;          /* the same for the cut; no rows: none */
+    size_t first, count;        /* slices that this rank makes; none: it only waits for the others, or works for them */
+    size_t row0, row1;          /* detector rows of the whole job */
+    size_t view0, views;        /* that this rank's digest is of */
+    qb__room cap;               /* of a grid: that all ranks have ... */
+    const qb__engine *cap_of;   /* ... for this engine; NULL: they have not said so yet */
+    size_t own0, own1; /* those of this rank's that the one before does not read, too: they are in its digest, ... */
+    size_t gap0, gap1; /* ... but for these between them */
 } qb__share;
 
 struct qb__reconstruction {
@@ -63,10 +63,10 @@ struct qb__reconstruction {
     int candidates;
     qb__pick pick;
     size_t cap, held, before;
-    bool ends;     /* the last engine asked leaves nothing to ask others */
-    bool full;     /* the cap has no room for one that was asked */
+    bool ends; /* the last engine asked leaves nothing to ask others */
+    bool full; /* the cap has no room for one that was asked */
 
-    qb__comm *comm;      /* those that share the job; NULL = none */
+    qb__comm *comm; /* those that share the job; NULL = none */
     qb__share share;
 
     /* while running */
@@ -80,9 +80,7 @@ struct qb__reconstruction {
 
 static inline bool qb__idle(const qb__reconstruction *r) { return r->comm && r->share.count == 0 && !r->share.ranks; }
 
-static inline qb__candidate *qb__chosen(qb__reconstruction *r) {
-    return &r->candidate[r->pick.chosen];
-}
+static inline qb__candidate *qb__chosen(qb__reconstruction *r) { return &r->candidate[r->pick.chosen]; }
 
 /* ---- what a cut holds and takes with an engine (reconstruction_cut.c) ---- */
 

@@ -27,8 +27,8 @@ static qb_status check(const qb__reconstruction *r, const qb_env *env) {
                         r->comm->count);
     if (!qb__device_is_asked(env)) return QB_OK;
     if (strstr(env->device, ":all"))
-        return qb__fail(QB_UNSUPPORTED, "--device %s: several ranks take a device each: give --device %.*s", env->device,
-                        (int)strcspn(env->device, ":"), env->device);
+        return qb__fail(QB_UNSUPPORTED, "--device %s: several ranks take a device each: give --device %.*s",
+                        env->device, (int)strcspn(env->device, ":"), env->device);
     return QB_OK;
 }
 
@@ -66,13 +66,18 @@ static qb_status arrange(qb__reconstruction *r) {
     r->share.parts = NULL;
     r->share.staged = NULL;
     if (status == QB_OK) status = qb__alloc(2 * (size_t)columns, sizeof *r->share.parts, &r->share.parts);
-    if (status == QB_OK && columns > 1 && !d->summed) status = qb__alloc((size_t)columns, QB__SUM_PIECE, &r->share.staged);
+    if (status == QB_OK && columns > 1 && !d->summed)
+        status = qb__alloc((size_t)columns, QB__SUM_PIECE, &r->share.staged);
     status = qb__comm_arrange(r->comm, status, rows, columns, &r->share.ranks);
     if (status != QB_OK) return status;
     const qb__comm_grid *ranks = r->share.ranks;
-    r->share.grid = (qb__cut_grid){.rows = rows, .columns = columns, .row = ranks->row, .column = ranks->column,
-                             .slices = d->stack.shape[0], .grain = d->grain ? d->grain : 1,
-                             .view_grain = d->view_grain ? d->view_grain : 1};
+    r->share.grid = (qb__cut_grid){.rows = rows,
+                                   .columns = columns,
+                                   .row = ranks->row,
+                                   .column = ranks->column,
+                                   .slices = d->stack.shape[0],
+                                   .grain = d->grain ? d->grain : 1,
+                                   .view_grain = d->view_grain ? d->view_grain : 1};
     return QB_OK;
 }
 
@@ -133,7 +138,8 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
         const qb__cut_grid *grid = &r->share.grid;
         qb__cut_rank(grid->slices, grid->grain, grid->rows, grid->row, &r->share.first, &r->share.count);
         if (d->summed) /* else which rank of a column reads a view is found as it goes */
-            qb__cut_rank(r->share.views, grid->view_grain, grid->columns, grid->column, &r->share.view0, &r->share.views);
+            qb__cut_rank(r->share.views, grid->view_grain, grid->columns, grid->column, &r->share.view0,
+                         &r->share.views);
         else if (qb__prepare_reads_all(r->task.info, &r->prep))
             own_rows(r);
         else if (qb__device_is_asked(env))
@@ -201,7 +207,8 @@ static plan plan_of(qb__reconstruction *r) {
     plan p = {.row0 = r->share.row0, .row1 = r->share.row1, .grain = d->grain};
     memcpy(p.shape, d->stack.shape, sizeof p.shape);
     snprintf(p.host, sizeof p.host, "%s", r->comm->host);
-    if (r->candidates) snprintf(p.kernel, sizeof p.kernel, "%s", qb__chosen(r)->engine->kernel(qb__chosen(r)->offer.state));
+    if (r->candidates)
+        snprintf(p.kernel, sizeof p.kernel, "%s", qb__chosen(r)->engine->kernel(qb__chosen(r)->offer.state));
     return p;
 }
 
@@ -238,7 +245,8 @@ static qb_status first_place(qb__reconstruction *r, uint64_t *place) {
 
 qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *sum) {
     qb__digest *digest = r->task.scan ? &r->job.digest : NULL;
-    uint64_t numbers[8] = {sum->clamped, sum->not_finite, sum->dead, sum->values, sum->saturated, [7] = sum->placed}, place = sum->place;
+    uint64_t numbers[8] = {sum->clamped, sum->not_finite, sum->dead, sum->values, sum->saturated, [7] = sum->placed},
+             place = sum->place;
     if (!r->comm) return mine;
     if (digest) {
         numbers[5] = digest->sum;
@@ -247,9 +255,13 @@ qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *
     qb_status status = qb__comm_sum(r->comm, mine, numbers, 8);
     if (status == QB_OK && numbers[1]) status = first_place(r, &place);
     if (status != QB_OK) return status;
-    *sum = (qb__prep_counts){
-        .clamped = numbers[0], .not_finite = numbers[1], .dead = numbers[2], .values = numbers[3], .saturated = numbers[4],
-        .placed = numbers[7], .place = place};
+    *sum = (qb__prep_counts){.clamped = numbers[0],
+                             .not_finite = numbers[1],
+                             .dead = numbers[2],
+                             .values = numbers[3],
+                             .saturated = numbers[4],
+                             .placed = numbers[7],
+                             .place = place};
     if (digest && digest->seen) {
         digest->row0 = r->share.row0, digest->row1 = r->share.row1;
         digest->sum = numbers[5];
@@ -288,8 +300,8 @@ static void add_terms(qb__reconstruction *r, cJSON *report) {
     cJSON *terms = cJSON_AddArrayToObject(report, "terms");
     cJSON_ArrayForEach(one, ran) {
         if (i == count) break;
-        const double took = stages[i].blocking ? number_of(one, "busy_seconds")
-                                               : number_of(one, "cpu_seconds") / r->task.threads;
+        const double took =
+            stages[i].blocking ? number_of(one, "busy_seconds") : number_of(one, "cpu_seconds") / r->task.threads;
         cJSON *term = cJSON_CreateObject();
         cJSON_AddStringToObject(term, "name", stages[i].name);
         cJSON_AddNumberToObject(term, "forecast_seconds", number_of(forecast, stages[i].name));
@@ -316,7 +328,8 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine) {
     const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device");
     cJSON_AddStringToObject(report, "host", r->comm->host);
     if (device && !qb__idle(r)) cJSON_AddStringToObject(report, "device", device->valuestring);
-    const qb__runs own = qb__unfold(r->decision.stack.shape[0], r->pick.cut.folded, r->share.first, r->share.first + r->share.count);
+    const qb__runs own =
+        qb__unfold(r->decision.stack.shape[0], r->pick.cut.folded, r->share.first, r->share.first + r->share.count);
     cJSON_AddNumberToObject(report, "first_slice", (double)own.of[0].first);
     cJSON_AddNumberToObject(report, "slices", (double)slices);
     if (r->comm->rank > 0 && mine == QB_OK) mine = qb__json_text(cJSON_Duplicate(report, true), "the report", &text);

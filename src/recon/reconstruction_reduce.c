@@ -11,9 +11,7 @@
 #include "base/memory.h"
 #include "recon/reconstruction_parts.h"
 
-static size_t pixels(const qb__reconstruction *r) {
-    return r->decision.stack.shape[1] * r->decision.stack.shape[2];
-}
+static size_t pixels(const qb__reconstruction *r) { return r->decision.stack.shape[1] * r->decision.stack.shape[2]; }
 
 static void add(float *restrict sum, const float *restrict more, size_t count) {
     for (size_t i = 0; i < count; i++) sum[i] += more[i];

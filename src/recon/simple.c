@@ -7,12 +7,10 @@
 #include "io/tensor.h"
 
 /* The shape of the result, as sizes along x, y and z; an array that is read must not be written. */
-static qb_status look(const qb_tensor *from, const qb_tensor *to, qb__missing missing,
-                      qb_numbers *size) {
+static qb_status look(const qb_tensor *from, const qb_tensor *to, qb__missing missing, qb_numbers *size) {
     qb__tensor source, result;
     qb_status status = qb__tensor_look(from, "the array to read", missing, &source);
-    if (status == QB_OK)
-        status = qb__tensor_look(to, "the array for the result", QB__MISSING_IMAGE, &result);
+    if (status == QB_OK) status = qb__tensor_look(to, "the array for the result", QB__MISSING_IMAGE, &result);
     if (status != QB_OK) return status;
     if (qb__tensors_meet(&source, &result))
         return qb__fail(QB_BAD_ARGUMENT, "the array for the result overlaps the one that is read");
@@ -56,7 +54,8 @@ static void take_size(const method *m, qb_numbers size, any_options *options) {
 }
 
 static qb_status reconstruct(const method *m, const qb_tensor *projections, const double *angles, double pixel_size,
-                             const qb_geometry *geometry, const qb_tensor *volume, const void *given, const qb_env *env) {
+                             const qb_geometry *geometry, const qb_tensor *volume, const void *given,
+                             const qb_env *env) {
     const qb_scan_options about = {.pixel_size = pixel_size};
     const qb_output_options output = {.array = volume};
     any_options options;
@@ -93,20 +92,20 @@ static qb_status plan_fdk(qb_scan *scan, const qb_geometry *geometry, const any_
     return qb_fdk_plan(scan, geometry, NULL, &options->fdk, output, "qb_fdk", env, job);
 }
 
-qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size,
-                 const qb_tensor *volume, const qb_fbp_options *options, const qb_env *env) {
+qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
+                 const qb_fbp_options *options, const qb_env *env) {
     static const method fbp = {qb_fbp_params, true, plan_fbp};
     return reconstruct(&fbp, projections, angles, pixel_size, NULL, volume, options, env);
 }
 
-qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size,
-                  const qb_tensor *volume, const qb_mbir_options *options, const qb_env *env) {
+qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
+                  const qb_mbir_options *options, const qb_env *env) {
     static const method mbir = {qb_mbir_params, true, plan_mbir};
     return reconstruct(&mbir, projections, angles, pixel_size, NULL, volume, options, env);
 }
 
-qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry,
-                 const qb_tensor *volume, const qb_fdk_options *options, const qb_env *env) {
+qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry, const qb_tensor *volume,
+                 const qb_fdk_options *options, const qb_env *env) {
     static const method fdk = {qb_fdk_params, false, plan_fdk};
     return reconstruct(&fdk, projections, NULL, 0, geometry, volume, options, env);
 }
@@ -114,14 +113,12 @@ qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry,
 /* ---- and back ---- */
 
 qb_status qb_project(const qb_tensor *volume, const qb_grid *grid, const qb_geometry *geometry,
-                     const qb_tensor *projections, const qb_project_options *options,
-                     const qb_env *env) {
+                     const qb_tensor *projections, const qb_project_options *options, const qb_env *env) {
     const qb_output_options output = {.array = projections};
     qb_numbers size;
     qb_job *job = NULL;
     qb_status status = look(volume, projections, QB__MISSING_IMAGE, &size);
     if (status == QB_OK)
-        status = qb_project_array_plan(volume, grid, geometry, options, &output, "qb_project", env,
-                                       &job);
+        status = qb_project_array_plan(volume, grid, geometry, options, &output, "qb_project", env, &job);
     return run(status, job, env);
 }

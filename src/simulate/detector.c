@@ -15,9 +15,7 @@
 /* What fixed patterns are drawn from; frames are numbered by enum qb__frame. */
 enum { PATTERN_PIXEL = 3, PATTERN_COLUMN, PATTERN_DARK };
 
-static uint64_t stream_seed(uint64_t seed, int kind) {
-    return seed * 8 + (uint64_t)kind;
-}
+static uint64_t stream_seed(uint64_t seed, int kind) { return seed * 8 + (uint64_t)kind; }
 
 static double normal(qb__random *random) {
     double radius = sqrt(-2 * log(qb__random_unit(random)));
@@ -61,15 +59,12 @@ double qb__poisson(qb__random *random, double mean) {
 /* ---- the detector ---- */
 
 /* -1..1 across the detector. */
-static double across(size_t index, size_t count) {
-    return count > 1 ? 2 * (double)index / (double)(count - 1) - 1 : 0;
-}
+static double across(size_t index, size_t count) { return count > 1 ? 2 * (double)index / (double)(count - 1) - 1 : 0; }
 
 static void paint_profile(qb__detector *d) {
     for (size_t i = 0; i < d->rows * d->columns; i++) {
         double x = across(i % d->columns, d->columns), y = across(i / d->columns, d->rows);
-        double beam = 1.05 - 0.22 * (x - 0.15) * (x - 0.15) - 0.12 * (y + 0.1) * (y + 0.1) +
-                      0.02 * sin(5 * x + 3 * y);
+        double beam = 1.05 - 0.22 * (x - 0.15) * (x - 0.15) - 0.12 * (y + 0.1) * (y + 0.1) + 0.02 * sin(5 * x + 3 * y);
         qb__random random = qb__random_stream(stream_seed(d->seed, PATTERN_PIXEL), i);
         d->profile[i] = (float)(beam * (1 + 0.01 * normal(&random)));
     }
@@ -83,10 +78,9 @@ static void draw_faults(qb__detector *d, double rings) {
     }
 }
 
-qb_status qb__detector_create(size_t rows, size_t columns, double photons, double rings,
-                              uint64_t seed, qb__detector *detector) {
-    *detector = (qb__detector){
-        .rows = rows, .columns = columns, .photons = photons, .gain = 1, .seed = seed};
+qb_status qb__detector_create(size_t rows, size_t columns, double photons, double rings, uint64_t seed,
+                              qb__detector *detector) {
+    *detector = (qb__detector){.rows = rows, .columns = columns, .photons = photons, .gain = 1, .seed = seed};
     double room = CEILING - PEDESTAL - READ_NOISE;
     if (photons * HEADROOM > room) detector->gain = room / (photons * HEADROOM);
     qb_status status;

@@ -29,14 +29,14 @@ typedef struct qb__detector {
 enum qb__frame { QB__FRAME_VIEW, QB__FRAME_FLAT, QB__FRAME_DARK };
 
 /* photons 0: no counts, faults only. rings: the standard deviation of a faulty column's gain. */
-qb_status qb__detector_create(size_t rows, size_t columns, double photons, double rings,
-                              uint64_t seed, qb__detector *detector);
+qb_status qb__detector_create(size_t rows, size_t columns, double photons, double rings, uint64_t seed,
+                              qb__detector *detector);
 void qb__detector_destroy(qb__detector *detector);
 
 /* One row of one frame; transmission[columns] is read for QB__FRAME_VIEW alone. Returns how many
  * pixels were clipped at 65535. Depends on nothing but its arguments: any thread, any order. */
-size_t qb__detector_expose(const qb__detector *detector, enum qb__frame kind, size_t frame,
-                           size_t row, const double *transmission, uint16_t *out);
+size_t qb__detector_expose(const qb__detector *detector, enum qb__frame kind, size_t frame, size_t row,
+                           const double *transmission, uint16_t *out);
 
 /* An integer with the Poisson distribution of that mean: by inversion below 10, else by transformed
  * rejection (PTRS; W. Hoermann, Insurance: Mathematics and Economics 12 (1993) 39). */

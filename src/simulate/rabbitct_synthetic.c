@@ -57,8 +57,8 @@ static void turn(double a[3], double b[3], double angle) {
 
 /* `along` is the unit vector from the source to the detector's plane, u and v unit vectors in it.
  */
-static void set_matrix(view_geometry *g, const double along[3], const double u[3],
-                       const double v[3], double u0, double v0, double pitch) {
+static void set_matrix(view_geometry *g, const double along[3], const double u[3], const double v[3], double u0,
+                       double v0, double pitch) {
     const double f = g->sdd / pitch;
     double row[3][4] = {{0}};
     for (int i = 0; i < 3; i++) {
@@ -113,18 +113,15 @@ static void row_task(void *context, size_t row, int worker) {
     for (size_t c = 0; c < columns; c++) {
         double direction[3], length2 = 0;
         for (int i = 0; i < 3; i++) {
-            direction[i] =
-                g->corner[i] + (double)c * g->u[i] + (double)row * g->v[i] - g->source[i];
+            direction[i] = g->corner[i] + (double)c * g->u[i] + (double)row * g->v[i] - g->source[i];
             length2 += direction[i] * direction[i];
         }
-        double line = qb__phantom_line(&k->head, g->source, direction) +
-                      qb__phantom_line(&beads, g->source, direction);
+        double line = qb__phantom_line(&k->head, g->source, direction) + qb__phantom_line(&beads, g->source, direction);
         double fan = atan(((double)c - middle) * k->pitch / g->sdd);
         out[c] = (float)(line * g->sdd / sqrt(length2) * parker(g->angle, fan));
     }
     const double step = RANGE / (double)k->what->views;
-    qb__filter_rows(k->filter, out, 1, columns, (float)step,
-                    k->scratch + (size_t)worker * k->scratch_bytes);
+    qb__filter_rows(k->filter, out, 1, columns, (float)step, k->scratch + (size_t)worker * k->scratch_bytes);
 }
 
 /* One plane of a reference, one view. */
@@ -142,8 +139,7 @@ static void reference_task(void *context, size_t z, int worker) {
     double *plane = k->target + z * n * n;
     for (size_t y = 0; y < n; y++)
         for (size_t x = 0; x < n; x++)
-            plane[y * n + x] +=
-                qb__bp_cone_reference(&problem, 0, k->image, k->what->columns, x, y, z);
+            plane[y * n + x] += qb__bp_cone_reference(&problem, 0, k->image, k->what->columns, x, y, z);
 }
 
 static void add_references(work *k, qb__pool *pool) {
@@ -160,8 +156,7 @@ static qb_status put_reference(const work *k, int i, qb__rabbitct_writer *writer
     qb_status status = QB_OK;
     for (size_t line = 0; line < n * n && status == QB_OK; line++) {
         uint16_t values[1024];
-        for (size_t x = 0; x < n; x++)
-            values[x] = (uint16_t)fmax(0, qb__rabbitct_hu(hu, k->volume[i][line * n + x]));
+        for (size_t x = 0; x < n; x++) values[x] = (uint16_t)fmax(0, qb__rabbitct_hu(hu, k->volume[i][line * n + x]));
         status = qb__rabbitct_writer_reference(writer, n, values, n);
     }
     return status;
@@ -178,8 +173,7 @@ static qb_status put_all(work *k, qb__rabbitct_writer *writer, qb__pool *pool, c
         qb__progress(env, "views", v + 1, w->views);
         if (status == QB_OK) status = qb__check_cancel(env);
     }
-    for (int i = 0; i < REFERENCES && k->volume[i] && status == QB_OK; i++)
-        status = put_reference(k, i, writer);
+    for (int i = 0; i < REFERENCES && k->volume[i] && status == QB_OK; i++) status = put_reference(k, i, writer);
     return status;
 }
 
@@ -196,8 +190,8 @@ static qb_status set_up(work *k, qb__pool *pool) {
     qb_status status = qb__phantom_create("shepp-logan", &grid, SKULL, 0, &k->head);
     if (status == QB_OK) status = qb__alloc(w->columns * w->rows, sizeof *k->image, &k->image);
     if (status == QB_OK)
-        status = qb__filter_create("ramp", QB_PAD_ZERO, w->columns,
-                                   k->pitch * SOURCE_TO_AXIS / SOURCE_TO_DETECTOR, &k->filter);
+        status = qb__filter_create("ramp", QB_PAD_ZERO, w->columns, k->pitch * SOURCE_TO_AXIS / SOURCE_TO_DETECTOR,
+                                   &k->filter);
     if (status != QB_OK) return status;
     k->scratch_bytes = (qb__filter_scratch(k->filter) + 63) / 64 * 64;
     status = qb__alloc((size_t)qb__pool_threads(pool), k->scratch_bytes, &k->scratch);
@@ -209,19 +203,18 @@ static qb_status set_up(work *k, qb__pool *pool) {
 }
 
 static qb_status check(const qb__rabbitct_synthetic *what) {
-    if (what->columns == 0 || what->rows == 0 || what->views == 0 || what->columns > 65536 ||
-        what->rows > 65536 || what->views > 65536)
-        return qb__fail(QB_BAD_ARGUMENT, "%zu views of %zux%zu pixels: each from 1 to 65536",
-                        what->views, what->columns, what->rows);
+    if (what->columns == 0 || what->rows == 0 || what->views == 0 || what->columns > 65536 || what->rows > 65536 ||
+        what->views > 65536)
+        return qb__fail(QB_BAD_ARGUMENT, "%zu views of %zux%zu pixels: each from 1 to 65536", what->views,
+                        what->columns, what->rows);
     if (what->reference != 0 && !qb__rabbitct_is_size(what->reference))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "a reference of %zu^3 voxels: RabbitCT has 128, 256, 512 and 1024",
+        return qb__fail(QB_BAD_ARGUMENT, "a reference of %zu^3 voxels: RabbitCT has 128, 256, 512 and 1024",
                         what->reference);
     return QB_OK;
 }
 
-qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what,
-                                  qb__pool *pool, const qb_env *env) {
+qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what, qb__pool *pool,
+                                  const qb_env *env) {
     work k = {.what = what};
     const qb__rabbitct set = {.columns = what->columns,
                               .rows = what->rows,

@@ -17,12 +17,12 @@
 typedef struct qb__rabbitct_synthetic {
     size_t columns, rows, views; /* 1248 x 960, 496 as in the real one; the pitch follows columns */
     size_t reference;            /* references up to this L (128 ... 1024); 0 = none */
-    bool folder; /* the newer layout, in a folder, instead of the original one file */
+    bool folder;                 /* the newer layout, in a folder, instead of the original one file */
 } qb__rabbitct_synthetic;
 
 /* Files appear when all is written. Memory: 8 bytes a voxel of each reference. `env` may be NULL.
  */
-qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what,
-                                  qb__pool *pool, const qb_env *env);
+qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what, qb__pool *pool,
+                                  const qb_env *env);
 
 #endif

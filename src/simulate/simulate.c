@@ -26,7 +26,7 @@ typedef struct exposure {
     char *out;     /* the chunk */
     char *scratch; /* per worker: a band of line integrals, then the phantom's own */
     size_t scratch_bytes;
-    size_t *clipped; /* [workers] */
+    size_t *clipped;       /* [workers] */
     const qb__prep *lines; /* the file holds line integrals; NULL: what the detector says */
 } exposure;
 
@@ -41,18 +41,16 @@ static void expose_band(void *context, size_t task, int worker) {
     size_t view = task / e->bands, row = task % e->bands * e->band, end = row_end(e, row);
     size_t columns = s->columns;
     double *line = (double *)(e->scratch + (size_t)worker * e->scratch_bytes);
-    qb__phantom_project(&s->phantom, &s->geometry, e->first + view, row, end, line,
-                        line + e->band * columns);
+    qb__phantom_project(&s->phantom, &s->geometry, e->first + view, row, end, line, line + e->band * columns);
     for (; row < end; row++, line += columns) {
         char *place = e->out + (view * s->rows + row) * columns * e->pixel_bytes;
         char *out = e->lines ? e->scratch + (size_t)(worker + 1) * e->scratch_bytes - columns * sizeof(float) : place;
         for (size_t c = 0; c < columns; c++) line[c] = exp(-line[c]);
         if (s->options->photons > 0) {
-            e->clipped[worker] += qb__detector_expose(&s->detector, QB__FRAME_VIEW, e->first + view,
-                                                      row, line, (uint16_t *)out);
+            e->clipped[worker] +=
+                qb__detector_expose(&s->detector, QB__FRAME_VIEW, e->first + view, row, line, (uint16_t *)out);
         } else {
-            for (size_t c = 0; c < columns; c++)
-                ((float *)out)[c] = (float)(line[c] * s->detector.fault[c]);
+            for (size_t c = 0; c < columns; c++) ((float *)out)[c] = (float)(line[c] * s->detector.fault[c]);
         }
         qb__prep_counts counts = {0};
         if (e->lines) qb__prep_row(e->lines, e->first + view, row, out, (float *)place, &counts);
@@ -84,15 +82,16 @@ static qb_status make_field(field *f, size_t frames) {
 /* sv-mbirct knows nothing else. */
 static bool wants_lines(const qb__simulation *s) { return qb__mbirct_is_scan(s->options->output); }
 
-static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const qb_array *darks,
-                           qb_writer **writer) {
+static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const qb_array *darks, qb_writer **writer) {
     const bool lines = wants_lines(s), counts = s->options->photons > 0 && !lines;
     qb_stack stack = {
         .dtype = counts ? QB_U16 : QB_F32,
         .shape = {s->views, s->rows, s->columns},
         .voxel = {s->pixel, s->pixel_v, 0},
         .units = counts ? "counts" : "",
-        .quantity = qb_quantity_name(counts ? QB_COUNTS : lines ? QB_LINE_INTEGRAL : QB_TRANSMISSION),
+        .quantity = qb_quantity_name(counts  ? QB_COUNTS
+                                     : lines ? QB_LINE_INTEGRAL
+                                             : QB_TRANSMISSION),
         .scale_low = 0,
         .scale_high = 65535,
         .description = "quickbeam simulated scan",
@@ -127,7 +126,9 @@ static qb_status make_lines(const qb__simulation *s, const qb_array *flats, cons
     uint64_t dead = 0;
     qb_status status;
     qb_params_init(qb_prep_params, &l->options);
-    l->prep = (qb__prep){.quantity = counts ? QB_COUNTS : QB_TRANSMISSION, .dtype = counts ? QB_U16 : QB_F32, .columns = s->columns,
+    l->prep = (qb__prep){.quantity = counts ? QB_COUNTS : QB_TRANSMISSION,
+                         .dtype = counts ? QB_U16 : QB_F32,
+                         .columns = s->columns,
                          .floor = (float)l->options.transmission_floor};
     if (counts) {
         QB__TRY(qb__alloc(pixels, sizeof(float), &l->flat));
@@ -206,7 +207,8 @@ static qb_status expose_views(const qb__simulation *s, const qb__prep *lines, qb
         qb__progress(env, "simulate", end, s->views);
     }
     for (int i = 0; i < qb__pool_threads(s->pool); i++) clipped += e.clipped[i];
-    if (clipped) qb__warn(env, "%zu pixels are saturated: clipped at 65535 counts" QB__CODE("simulate-saturated"), clipped);
+    if (clipped)
+        qb__warn(env, "%zu pixels are saturated: clipped at 65535 counts" QB__CODE("simulate-saturated"), clipped);
 out:
     release(&e);
     return status;
@@ -218,8 +220,7 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
     bool angles = !writer->kind->keeps_angles;
     if (fields || angles)
         qb__warn(env, "%s cannot hold the scan's %s%s%s: write .h5" QB__CODE("output-format"), writer->path,
-                 fields ? "flats and darks" : "", fields && angles ? ", nor its " : "",
-                 angles ? "angles" : "");
+                 fields ? "flats and darks" : "", fields && angles ? ", nor its " : "", angles ? "angles" : "");
 }
 
 /* The scan opens the set, since the first of a set is there only together with the others. */

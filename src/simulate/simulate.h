@@ -34,8 +34,8 @@ typedef struct qb__simulation {
 } qb__simulation;
 
 /* Check the options against each other and fill in what was left out. Destroy also on failure. */
-qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options,
-                              const qb_env *env, qb__simulation *simulation);
+qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options, const qb_env *env,
+                              qb__simulation *simulation);
 void qb__simulation_destroy(qb__simulation *simulation);
 
 /* Views, detector, voxels and angles as s->geometry, which is there, has them. */

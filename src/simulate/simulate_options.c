@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "quickbeam/simulate.h"
 
-#define ROW(field, name, type, meta, initial, choices, min, max, help, letter)                     \
-    {                                                                                              \
-        name, type, offsetof(qb_simulate_options, field), meta, initial, choices, min, max, help,  \
-            letter                                                                                 \
-    }
+#define ROW(field, name, type, meta, initial, choices, min, max, help, letter)                                         \
+    { name, type, offsetof(qb_simulate_options, field), meta, initial, choices, min, max, help, letter }
 
 const qb_param qb_simulate_params[] = {
     ROW(geometry, "geometry", QB_PARAM_TEXT, "parallel|cone|FILE", "parallel", NULL, 0, 0,
@@ -21,11 +18,11 @@ const qb_param qb_simulate_params[] = {
         "rows; of a turned detector, what it is across and along the axis",
         0),
     ROW(pixels, "pixel-size", QB_PARAM_NUMBERS, "U[,V]", NULL, NULL, 0, 1e6,
-        "of the detector, in mm, along its rows and, where that is another, its columns; default: such that its columns see 256 mm at the axis", 0),
-    ROW(sod, "sod", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
-        "cone: from the source to the axis, in mm", 0),
-    ROW(sdd, "sdd", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
-        "cone: from the source to the detector, in mm", 0),
+        "of the detector, in mm, along its rows and, where that is another, its columns; default: such that its "
+        "columns see 256 mm at the axis",
+        0),
+    ROW(sod, "sod", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9, "cone: from the source to the axis, in mm", 0),
+    ROW(sdd, "sdd", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9, "cone: from the source to the detector, in mm", 0),
     ROW(offset, "detector-offset", QB_PARAM_TEXT, "U,V[px]", NULL, NULL, 0, 0,
         "cone: where the detector's centre lies relative to the principal ray, in mm or px", 0),
     ROW(radius, "detector-radius", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
@@ -53,7 +50,8 @@ const qb_param qb_simulate_params[] = {
     ROW(geometry_out, "geometry-out", QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
         "write the geometry too: .json, .xml (RTK's), .txt or .csv (matrices)", 0),
     ROW(output, "output", QB_PARAM_TEXT, "OUT", NULL, NULL, 0, 0,
-        "the scan; its kind follows from the name: .sim holds no numbers, views of it are computed when they are read", 'o'),
+        "the scan; its kind follows from the name: .sim holds no numbers, views of it are computed when they are read",
+        'o'),
     ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
         "voxel of the box in mm; default: a detector pixel as it appears at the axis", 0),
     QB_PARAMS_END(qb_simulate_options, voxel),

@@ -19,19 +19,15 @@ enum { COLUMNS = 256 };
 static const double field_of_view = 256; /* mm */
 
 static qb_status whole(const qb_numbers *numbers, const char *flag, int most) {
-    if (numbers->count > most)
-        return qb__fail(QB_BAD_ARGUMENT, "--%s takes at most %d numbers", flag, most);
+    if (numbers->count > most) return qb__fail(QB_BAD_ARGUMENT, "--%s takes at most %d numbers", flag, most);
     for (int i = 0; i < numbers->count; i++) {
         if (numbers->value[i] != floor(numbers->value[i]) || !(numbers->value[i] >= 1))
-            return qb__fail(QB_BAD_ARGUMENT, "--%s %g: is not a number of pixels", flag,
-                            numbers->value[i]);
+            return qb__fail(QB_BAD_ARGUMENT, "--%s %g: is not a number of pixels", flag, numbers->value[i]);
     }
     return QB_OK;
 }
 
-static size_t number(const qb_numbers *numbers, int index) {
-    return (size_t)numbers->value[index];
-}
+static size_t number(const qb_numbers *numbers, int index) { return (size_t)numbers->value[index]; }
 
 /* Detector and box follow from each other when only one is given; a lone number is every side. */
 static void decide_detector(qb__simulation *s) {
@@ -69,8 +65,7 @@ static qb_status decide_lengths(qb__simulation *s, bool cone) {
     if (!cone && (o->sod > 0 || o->sdd > 0))
         return qb__fail(QB_BAD_ARGUMENT, "--sod and --sdd are for --geometry cone");
     if (!cone && fault(o))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--%s is for --geometry cone (--center-offset is for both)", fault(o));
+        return qb__fail(QB_BAD_ARGUMENT, "--%s is for --geometry cone (--center-offset is for both)", fault(o));
     if (cone && !(o->sod > 0 && o->sdd >= o->sod))
         return qb__fail(QB_BAD_ARGUMENT, "a cone beam needs --sod and --sdd, in mm, the second not "
                                          "the smaller");
@@ -105,17 +100,11 @@ static qb_status decide_angles(qb__simulation *s, bool cone) {
 
 static qb_status make_circle(qb__simulation *s, const qb_env *env) {
     const qb_simulate_options *o = s->options;
-    const qb_geometry_options options = {.sod = o->sod,
-                                         .sdd = o->sdd,
-                                         .offset = o->offset,
-                                         .radius = o->radius,
-                                         .tilt = o->tilt,
-                                         .jitter = o->jitter};
-    const qb_detector detector = {
-        s->rows, s->columns, s->pixel, s->pixel_v, -o->center_offset * s->pixel, 0};
+    const qb_geometry_options options = {
+        .sod = o->sod, .sdd = o->sdd, .offset = o->offset, .radius = o->radius, .tilt = o->tilt, .jitter = o->jitter};
+    const qb_detector detector = {s->rows, s->columns, s->pixel, s->pixel_v, -o->center_offset * s->pixel, 0};
     qb__circle fitted;
-    qb_status status =
-        qb_geometry_make(&options, s->views, s->angles, &detector, env, &s->geometry);
+    qb_status status = qb_geometry_make(&options, s->views, s->angles, &detector, env, &s->geometry);
     if (status != QB_OK || s->plain) return status;
     status = qb__circle_fit(&s->geometry, &fitted);
     s->center = fitted.column;
@@ -160,8 +149,7 @@ static qb_status take_file(qb__simulation *s, const qb_env *env) {
     if (o->angles || o->center_offset != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it",
                         o->angles ? "angles" : "center-offset", o->geometry);
-    status =
-        qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
+    status = qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
     return status == QB_OK ? qb__simulate_adopt(s, s->options) : status;
 }
 
@@ -184,9 +172,9 @@ qb_status qb__simulate_place(qb__simulation *s, const qb_simulate_options *optio
         decide_detector(s);
         QB__TRY(decide_lengths(s, cone));
         QB__TRY(decide_angles(s, cone));
-        QB__TRY(cone ? make_circle(s, env)
-                     : qb_geometry_parallel(s->views, s->angles, s->rows, s->columns, s->pixel,
-                                            s->center, &s->geometry));
+        QB__TRY(
+            cone ? make_circle(s, env)
+                 : qb_geometry_parallel(s->views, s->angles, s->rows, s->columns, s->pixel, s->center, &s->geometry));
         if (!cone) qb__parallel_set_rows(&s->geometry, s->pixel_v);
     }
     decide_box(s);

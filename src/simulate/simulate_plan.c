@@ -11,8 +11,8 @@
 static qb_status check_names(const qb_simulate_options *o) {
     if (!o->output || !*o->output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
     if ((o->photons > 0 || o->rings > 0) && qb__simulate_describes(o))
-        return qb__fail(QB_BAD_ARGUMENT, "%s is computed when it is read, without noise: leave --%s out, or give .h5", o->output,
-                        o->photons > 0 ? "photons" : "rings");
+        return qb__fail(QB_BAD_ARGUMENT, "%s is computed when it is read, without noise: leave --%s out, or give .h5",
+                        o->output, o->photons > 0 ? "photons" : "rings");
     return o->geometry_out ? qb_geometry_can_save(o->geometry_out) : QB_OK;
 }
 
@@ -25,11 +25,11 @@ static qb_status check_outputs(const qb__simulation *s, const qb_env *env) {
 }
 
 static void announce(const qb__simulation *s, const qb_env *env) {
-    qb__info(env, "%s: %zu shapes, %zu views of %zu x %zu pixels of %.6g mm, axis at column %.6g",
-             s->name, s->phantom.count, s->views, s->columns, s->rows, s->pixel, s->center);
+    qb__info(env, "%s: %zu shapes, %zu views of %zu x %zu pixels of %.6g mm, axis at column %.6g", s->name,
+             s->phantom.count, s->views, s->columns, s->rows, s->pixel, s->center);
     if (s->detector.gain < 1)
-        qb__info(env, "%g photons do not fit into 16 bits: one count is %.4g photons",
-                 s->detector.photons, 1 / s->detector.gain);
+        qb__info(env, "%g photons do not fit into 16 bits: one count is %.4g photons", s->detector.photons,
+                 1 / s->detector.gain);
 }
 
 /* What images of one kind take of memory. */
@@ -71,8 +71,8 @@ static qb_status cut(qb__simulation *s, const qb_env *env) {
     return status;
 }
 
-qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options,
-                              const qb_env *env, qb__simulation *s) {
+qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options, const qb_env *env,
+                              qb__simulation *s) {
     *s = (qb__simulation){.name = phantom};
     uint64_t seed = (uint64_t)options->seed;
     qb_status status;
@@ -84,8 +84,7 @@ qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *op
     if (status != QB_OK) goto out;
     QB__TRY(qb__phantom_create(phantom, &s->grid, options->attenuation, seed, &s->phantom));
     QB__TRY(qb__simulate_check_sources(s));
-    QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed,
-                                &s->detector));
+    QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed, &s->detector));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &s->pool));
     QB__TRY(cut(s, env));
     announce(s, env);

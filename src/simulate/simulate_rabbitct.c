@@ -41,8 +41,7 @@ static qb_status refuse_others(const qb_simulate_options *o) {
                   {"geometry-out", o->geometry_out}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
-            return qb__fail(QB_BAD_ARGUMENT, "--%s: a RabbitCT data set's scan is fixed",
-                            others[i].flag);
+            return qb__fail(QB_BAD_ARGUMENT, "--%s: a RabbitCT data set's scan is fixed", others[i].flag);
     return QB_OK;
 }
 
@@ -57,15 +56,12 @@ qb_status qb__simulate_rabbitct(const qb_simulate_options *options, const qb_env
     qb_status status = refuse_others(options);
     if (status == QB_OK && env && env->max_ram)
         status =
-            qb__fail(QB_BAD_ARGUMENT,
-                     "--max-ram: the memory of rabbitct is that of its largest reference, --size");
+            qb__fail(QB_BAD_ARGUMENT, "--max-ram: the memory of rabbitct is that of its largest reference, --size");
     if (status != QB_OK) return status;
     if (!path || !(is_folder(path) || ends_in_rct(path)))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "a RabbitCT data set is a file: -o NAME.rct, or a folder: -o NAME/");
+        return qb__fail(QB_BAD_ARGUMENT, "a RabbitCT data set is a file: -o NAME.rct, or a folder: -o NAME/");
     if (detector->count > 2 || size->count > 1)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--detector takes COLUMNS,ROWS, --size the largest reference's side");
+        return qb__fail(QB_BAD_ARGUMENT, "--detector takes COLUMNS,ROWS, --size the largest reference's side");
     const qb__rabbitct_synthetic what = {.columns = number(detector, 0, 1248),
                                          .rows = number(detector, 1, number(detector, 0, 960)),
                                          .views = options->views > 0 ? (size_t)options->views : 496,

@@ -48,8 +48,7 @@ static cJSON *options_of(const qb__simulation *s, char *text, size_t size) {
     qb__command_add(text, size, s->name);
     for (const qb_param *row = qb_simulate_params; row->name; row++) {
         char value[PATH_MAX], word[PATH_MAX + 64];
-        if (!qb_param_get(row, s->options, value, sizeof value) || strcmp(value, "0") == 0)
-            continue;
+        if (!qb_param_get(row, s->options, value, sizeof value) || strcmp(value, "0") == 0) continue;
         const bool named = names_a_file(s, row, value);
         char *whole = named ? qb__absolute(value) : NULL;
         if (named && !whole) qb__json_kept(NULL);
@@ -79,8 +78,7 @@ static qb_status provenance_of(const qb__simulation *s, char **text) {
         cJSON_AddNumberToObject(geometry, "sdd", s->options->sdd);
     }
     cJSON_AddNumberToObject(root, "views", (double)s->views);
-    if (s->options->photons > 0)
-        cJSON_AddNumberToObject(root, "photons_per_count", 1 / s->detector.gain);
+    if (s->options->photons > 0) cJSON_AddNumberToObject(root, "photons_per_count", 1 / s->detector.gain);
     return qb__json_text(root, "the provenance", text);
 }
 
@@ -90,8 +88,7 @@ static qb_status write_json(const qb__simulation *s, const char *path) {
     cJSON_AddNumberToObject(root, "quickbeam_geometry", 1);
     add_lengths(s, root);
     cJSON *list = cJSON_AddArrayToObject(root, "angles_degrees");
-    for (size_t i = 0; i < s->views; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(s->angles[i] * (180 / M_PI)));
+    for (size_t i = 0; i < s->views; i++) cJSON_AddItemToArray(list, cJSON_CreateNumber(s->angles[i] * (180 / M_PI)));
     char *json = cJSON_Print(root);
     qb__text text = {.failed = !json};
     if (json) qb__text_add(&text, "%s\n", json);
@@ -118,10 +115,11 @@ qb_status qb__simulate_describe(const qb__simulation *s) {
     const qb_simulate_options *o = s->options;
     const qb_grid *grid = &s->grid;
     qb__text text = {0};
-    qb__text_add(&text, "{\n\"" QB__SIMULATED_SCAN "\": 1,\n\"phantom\": \"%s\",\n\"attenuation\": %.17g,\n\"seed\": %d,\n", s->name,
-                 o->attenuation, o->seed);
-    qb__text_add(&text, "\"size\": [%zu, %zu, %zu],\n\"voxel\": [%.17g, %.17g, %.17g],\n\"geometry\": ", grid->n[0], grid->n[1],
-                 grid->n[2], grid->voxel[0], grid->voxel[1], grid->voxel[2]);
+    qb__text_add(&text,
+                 "{\n\"" QB__SIMULATED_SCAN "\": 1,\n\"phantom\": \"%s\",\n\"attenuation\": %.17g,\n\"seed\": %d,\n",
+                 s->name, o->attenuation, o->seed);
+    qb__text_add(&text, "\"size\": [%zu, %zu, %zu],\n\"voxel\": [%.17g, %.17g, %.17g],\n\"geometry\": ", grid->n[0],
+                 grid->n[1], grid->n[2], grid->voxel[0], grid->voxel[1], grid->voxel[2]);
     qb_status status = qb__geometry_to_json(&s->geometry, &text);
     qb__text_add(&text, "}\n");
     if (status == QB_OK) status = qb__text_write(s->set, o->output, &text);

@@ -18,8 +18,8 @@ typedef struct slices {
 static void fill_slice(void *context, size_t task, int worker) {
     const slices *slab = context;
     (void)worker;
-    qb__phantom_slice(&slab->simulation->phantom, &slab->simulation->grid, slab->first + task,
-                      SAMPLES, slab->out + task * slab->image);
+    qb__phantom_slice(&slab->simulation->phantom, &slab->simulation->grid, slab->first + task, SAMPLES,
+                      slab->out + task * slab->image);
 }
 
 static qb_status open_truth(const qb__simulation *s, qb_writer **writer) {

@@ -42,35 +42,35 @@ static bool must_fail_at(const char *call, int fd) {
     return must_fail(call, path);
 }
 
-#define NEXT(name, ...)                                                                            \
-    static __typeof__(&name) next;                                                                 \
-    if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                                  \
+#define NEXT(name, ...)                                                                                                \
+    static __typeof__(&name) next;                                                                                     \
+    if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                                                      \
     return next(__VA_ARGS__)
 
-#define OPEN(name)                                                                                 \
-    int name(const char *path, int flags, ...) {                                                   \
-        va_list more;                                                                              \
-        va_start(more, flags);                                                                     \
-        mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(more, mode_t) : 0;                  \
-        va_end(more);                                                                              \
-        if (must_fail("open", path)) return -1;                                                    \
-        NEXT(name, path, flags, mode);                                                             \
+#define OPEN(name)                                                                                                     \
+    int name(const char *path, int flags, ...) {                                                                       \
+        va_list more;                                                                                                  \
+        va_start(more, flags);                                                                                         \
+        mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(more, mode_t) : 0;                                      \
+        va_end(more);                                                                                                  \
+        if (must_fail("open", path)) return -1;                                                                        \
+        NEXT(name, path, flags, mode);                                                                                 \
     }
 OPEN(open)
 OPEN(open64)
 
-#define FOPEN(name)                                                                                \
-    FILE *name(const char *restrict path, const char *restrict mode) {                             \
-        if (must_fail("open", path)) return NULL;                                                  \
-        NEXT(name, path, mode);                                                                    \
+#define FOPEN(name)                                                                                                    \
+    FILE *name(const char *restrict path, const char *restrict mode) {                                                 \
+        if (must_fail("open", path)) return NULL;                                                                      \
+        NEXT(name, path, mode);                                                                                        \
     }
 FOPEN(fopen)
 FOPEN(fopen64)
 
-#define STAT(name, type)                                                                           \
-    int name(const char *restrict path, struct type *restrict about) {                             \
-        if (must_fail("stat", path)) return -1;                                                    \
-        NEXT(name, path, about);                                                                   \
+#define STAT(name, type)                                                                                               \
+    int name(const char *restrict path, struct type *restrict about) {                                                 \
+        if (must_fail("stat", path)) return -1;                                                                        \
+        NEXT(name, path, about);                                                                                       \
     }
 STAT(stat, stat)
 STAT(stat64, stat64)
@@ -99,10 +99,10 @@ int statvfs(const char *restrict path, struct statvfs *restrict disk) {
     return 0;
 }
 
-#define MOVE(name, call, type, offset_type)                                                        \
-    ssize_t name(int fd, type data, size_t bytes, offset_type offset) {                            \
-        if (must_fail_at(call, fd)) return -1;                                                     \
-        NEXT(name, fd, data, bytes, offset);                                                       \
+#define MOVE(name, call, type, offset_type)                                                                            \
+    ssize_t name(int fd, type data, size_t bytes, offset_type offset) {                                                \
+        if (must_fail_at(call, fd)) return -1;                                                                         \
+        NEXT(name, fd, data, bytes, offset);                                                                           \
     }
 MOVE(pread, "pread", void *, off_t)
 MOVE(pread64, "pread", void *, off64_t)

@@ -16,16 +16,16 @@
 typedef const char *(*scenario)(mock_cuda_state *mock);
 
 /* In a scenario: */
-#define EXPECT(condition)                                                                          \
-    do {                                                                                           \
-        if (!(condition)) return #condition;                                                       \
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) return #condition;                                                                           \
     } while (0)
-#define EXPECT_SAYS(text, words)                                                                   \
-    do {                                                                                           \
-        if (!strstr(text, words)) {                                                                \
-            fprintf(stderr, "says: %s\n", text);                                                   \
-            return "does not say: " words;                                                         \
-        }                                                                                          \
+#define EXPECT_SAYS(text, words)                                                                                       \
+    do {                                                                                                               \
+        if (!strstr(text, words)) {                                                                                    \
+            fprintf(stderr, "says: %s\n", text);                                                                       \
+            return "does not say: " words;                                                                             \
+        }                                                                                                              \
     } while (0)
 
 /* The mock driver and compiler stand in for the real ones, OpenCL is left out, the cache lies in
@@ -51,10 +51,10 @@ static inline void in_child(scenario body, const char *cache) {
 }
 
 /* A cmocka test of a scenario without a cache, and its row. */
-#define SCENARIO(name)                                                                             \
-    static void test_##name(void **state) {                                                        \
-        (void)state;                                                                               \
-        in_child(name, "");                                                                        \
+#define SCENARIO(name)                                                                                                 \
+    static void test_##name(void **state) {                                                                            \
+        (void)state;                                                                                                   \
+        in_child(name, "");                                                                                            \
     }
 #define SCENARIO_ROW(name) cmocka_unit_test(test_##name),
 

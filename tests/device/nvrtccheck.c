@@ -15,9 +15,8 @@ static const struct {
     const char *name;
     int arch;
     bool specific;
-} chips[] = {{"sm_75", 75, false},   {"sm_80", 80, false},  {"sm_86", 86, false},
-             {"sm_89", 89, false},   {"sm_90", 90, false},  {"sm_90a", 90, true},
-             {"sm_100", 100, false}, {"sm_120", 120, false}};
+} chips[] = {{"sm_75", 75, false}, {"sm_80", 80, false}, {"sm_86", 86, false},   {"sm_89", 89, false},
+             {"sm_90", 90, false}, {"sm_90a", 90, true}, {"sm_100", 100, false}, {"sm_120", 120, false}};
 enum { CHIPS = sizeof chips / sizeof chips[0] };
 
 static bool ends(const char *name, const char *suffix) {
@@ -37,9 +36,7 @@ static void least(const char *text, int *arch, bool *specific) {
     *specific = *after == 'a';
 }
 
-static bool is_kernel(const char *name) {
-    return ends(name, ".cl") || ends(name, ".cu");
-}
+static bool is_kernel(const char *name) { return ends(name, ".cl") || ends(name, ".cu"); }
 
 static bool wanted(const char *name, int argc, char **argv) {
     if (!is_kernel(name)) return false;
@@ -85,14 +82,12 @@ static int check(const qb__kernel_source *source, bool quick) {
     for (int c = 0; c < CHIPS; c++) {
         qb__binary binary = {0};
         bool left_out = quick && chips[c].arch != 75 && !chips[c].specific;
-        if (left_out || chips[c].arch < arch ||
-            (specific && (!chips[c].specific || chips[c].arch != arch))) {
+        if (left_out || chips[c].arch < arch || (specific && (!chips[c].specific || chips[c].arch != arch))) {
             printf("      - ");
             continue;
         }
         if (qb__nvrtc_compile(source->name, text, chips[c].arch,
-                              chips[c].specific ? QB__CODE_SPECIFIC : QB__CODE_COMMON, NULL, 0,
-                              &binary) != QB_OK) {
+                              chips[c].specific ? QB__CODE_SPECIFIC : QB__CODE_COMMON, NULL, 0, &binary) != QB_OK) {
             if (!failures++) snprintf(said, sizeof said, "%s: %s", chips[c].name, qb_detail());
             printf(" FAILED ");
         } else {

@@ -35,9 +35,7 @@ static int files(void) {
     return count;
 }
 
-static bool only_file(void) {
-    return files() == 1;
-}
+static bool only_file(void) { return files() == 1; }
 
 static off_t size_of(const char *path) {
     struct stat st;
@@ -56,9 +54,7 @@ static const char *compiled_once(mock_cuda_state *mock) {
 
 /* What the device layer counts is what the compiler did; listeners are told before each, until they
  * leave. */
-static void count_call(void *user, const qb__device_info *info) {
-    *(int *)user += strcmp(info->spec, "cuda:0") == 0;
-}
+static void count_call(void *user, const qb__device_info *info) { *(int *)user += strcmp(info->spec, "cuda:0") == 0; }
 
 static const char *counted_and_told(mock_cuda_state *mock) {
     int told = 0, second = 0;
@@ -228,17 +224,16 @@ static const char *macros_and_sharing(mock_cuda_state *mock) {
 }
 
 static void start_empty(void) {
-    while (files() && unlink(file) == 0) {
-    }
+    while (files() && unlink(file) == 0) {}
     rmdir(folder);
 }
 
-#define ALONE(name)                                                                                \
-    static void test_##name(void **state) {                                                        \
-        (void)state;                                                                               \
-        start_empty();                                                                             \
-        in_child(name, folder);                                                                    \
-        chmod(folder, 0700);                                                                       \
+#define ALONE(name)                                                                                                    \
+    static void test_##name(void **state) {                                                                            \
+        (void)state;                                                                                                   \
+        start_empty();                                                                                                 \
+        in_child(name, folder);                                                                                        \
+        chmod(folder, 0700);                                                                                           \
     }
 ALONE(counted_and_told)
 ALONE(corrupted)
@@ -264,11 +259,11 @@ int main(void) {
     if (!mkdtemp(base)) return 1;
     snprintf(folder, sizeof folder, "%s/a/b", base);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counted_and_told),   cmocka_unit_test(test_corrupted),
-        cmocka_unit_test(test_driver_refuses),     cmocka_unit_test(test_writable_by_others),
-        cmocka_unit_test(test_not_a_file),
-        cmocka_unit_test(test_cannot_be_written),  cmocka_unit_test(test_where_it_lies),
-        cmocka_unit_test(test_macros_and_sharing), cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_counted_and_told), cmocka_unit_test(test_corrupted),
+        cmocka_unit_test(test_driver_refuses),   cmocka_unit_test(test_writable_by_others),
+        cmocka_unit_test(test_not_a_file),       cmocka_unit_test(test_cannot_be_written),
+        cmocka_unit_test(test_where_it_lies),    cmocka_unit_test(test_macros_and_sharing),
+        cmocka_unit_test(test_in_turn),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[128];

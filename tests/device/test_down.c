@@ -32,8 +32,7 @@ static qb_status plan(bool cone, const char *dtype, const char *range, qb_tensor
     if (status == QB_OK) status = qb_params_set(qb_fbp_params, &fbp, "center", "31.5");
     if (status == QB_OK) status = qb_params_set(qb_fdk_params, &fdk, "kernel", "bp_cone_matrix.alu");
     output.array = array;
-    if (status == QB_OK)
-        status = qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, circle);
+    if (status == QB_OK) status = qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, circle);
     if (status == QB_OK) status = qb_scan_from_tensor(&from, angles, NULL, NULL, NULL, &env, scan);
     if (status == QB_OK)
         status = cone ? qb_fdk_plan(*scan, circle, NULL, &fdk, &output, "test", &env, job)
@@ -71,7 +70,9 @@ static const char *as_the_file_has_them(mock_cuda_state *mock, bool cone) {
         const char *dtype, *range;
         qb_dtype to;
         size_t bytes;
-    } kinds[] = {{"float32", NULL, QB_F32, 4}, {"float16", NULL, QB_F16, 2}, {"uint16", "0,1", QB_U16, 2},
+    } kinds[] = {{"float32", NULL, QB_F32, 4},
+                 {"float16", NULL, QB_F16, 2},
+                 {"uint16", "0,1", QB_U16, 2},
                  {"uint8", "0,1", QB_U8, 1}};
     int plain = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -108,7 +109,8 @@ static const char *the_kernel_is_told(mock_cuda_state *mock) {
     EXPECT(mock->allocations == held + 3); /* the numbers, what is hidden, the counts */
     mock->arguments = 1;
     const size_t before = mock->down_bytes;
-    EXPECT(qb__convert_run(convert, queue, slices, 2) == QB_OK && qb__convert_fetch(convert, queue, 0, 2, numbers) == QB_OK && qb__queue_finish(queue) == QB_OK);
+    EXPECT(qb__convert_run(convert, queue, slices, 2) == QB_OK &&
+           qb__convert_fetch(convert, queue, 0, 2, numbers) == QB_OK && qb__queue_finish(queue) == QB_OK);
     EXPECT((uint64_t)(uintptr_t)mock->argument[0] == qb__memory_native(slices));
     EXPECT(mock->down_bytes - before == 2 * PIXELS);
     EXPECT(mock->grid[0] * mock->block[0] >= PIXELS && mock->grid[1] == 2);
@@ -136,7 +138,7 @@ SCENARIO(slabs_of_fdk)
 SCENARIO(the_kernel_is_told)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        SCENARIO_ROW(slices_of_fbp) SCENARIO_ROW(slabs_of_fdk) SCENARIO_ROW(the_kernel_is_told)};
+    const struct CMUnitTest tests[] = {SCENARIO_ROW(slices_of_fbp) SCENARIO_ROW(slabs_of_fdk)
+                                           SCENARIO_ROW(the_kernel_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

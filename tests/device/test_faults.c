@@ -60,8 +60,7 @@ static const char *launches(mock_cuda_state *mock) {
     EXPECT(qb__program_build(device, "device_probe.cl", NULL, &program) == QB_OK);
     EXPECT(qb__kernel_get(program, "probe_reverse", &kernel) == QB_OK);
     const size_t groups[3] = {5, 6, 7}, group[3] = {32, 4, 2}, tall[3] = {1, 65536, 1};
-    const qb__arg args[] = {QB__MEMORY(memory), QB__MEMORY(NULL), QB__VALUE(value),
-                            QB__LOCAL(100000)};
+    const qb__arg args[] = {QB__MEMORY(memory), QB__MEMORY(NULL), QB__VALUE(value), QB__LOCAL(100000)};
     mock->arguments = 3;
     EXPECT(qb__kernel_launch(kernel, queue, groups, group, args, 4) == QB_OK);
     EXPECT(mock->launches == 1 && mock->grid[0] == 5 && mock->grid[1] == 6 && mock->grid[2] == 7);
@@ -232,10 +231,8 @@ static qb_status tour(size_t host_bytes) {
         (status = qb__memory_upload(queue, memory, 0, host, 1024)) == QB_OK &&
         (status = qb__memory_copy(queue, memory, 0, memory, 512, 512)) == QB_OK &&
         (status = qb__texture_load(queue, texture, memory, 0)) == QB_OK &&
-        (status = qb__event_record(event, queue)) == QB_OK &&
-        (status = qb__queue_wait(queue, event)) == QB_OK &&
-        (status = qb__event_wait(event)) == QB_OK &&
-        (status = qb__event_seconds(event, event, &seconds)) == QB_OK &&
+        (status = qb__event_record(event, queue)) == QB_OK && (status = qb__queue_wait(queue, event)) == QB_OK &&
+        (status = qb__event_wait(event)) == QB_OK && (status = qb__event_seconds(event, event, &seconds)) == QB_OK &&
         (status = qb__program_build(device, "device_probe.cl", NULL, &program)) == QB_OK &&
         (status = qb__kernel_get(program, "probe_scale", &kernel)) == QB_OK &&
         (status = qb__kernel_inspect(kernel, 64, 50000, &facts)) == QB_OK &&
@@ -309,13 +306,13 @@ static const char *any_allocation_fails(mock_cuda_state *mock) {
     return "too many allocations";
 }
 
-#define SCENARIOS(X)                                                                               \
-    X(out_of_memory)                                                                               \
-    X(device_lost)                                                                                 \
-    X(launches)                                                                                    \
-    X(measured)                                                                                    \
-    X(large_is_registered)                                                                         \
-    X(not_registered)                                                                              \
+#define SCENARIOS(X)                                                                                                   \
+    X(out_of_memory)                                                                                                   \
+    X(device_lost)                                                                                                     \
+    X(launches)                                                                                                        \
+    X(measured)                                                                                                        \
+    X(large_is_registered)                                                                                             \
+    X(not_registered)                                                                                                  \
     X(more_than_there_is) X(registered_and_lost) X(any_call_fails) X(any_allocation_fails)
 SCENARIOS(SCENARIO)
 

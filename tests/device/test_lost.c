@@ -10,12 +10,12 @@
 #include "device/device.h"
 #include "mock/beside.h"
 
-#define EXPECT(condition)                                                                          \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("not so: %s (%s)\n", #condition, qb_detail());                                  \
-            return 1;                                                                              \
-        }                                                                                          \
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            printf("not so: %s (%s)\n", #condition, qb_detail());                                                      \
+            return 1;                                                                                                  \
+        }                                                                                                              \
     } while (0)
 
 static int lose(const char *spec) {

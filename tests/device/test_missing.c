@@ -180,15 +180,9 @@ static const char *option_for(mock_cuda_state *mock, int arch, const char *optio
     return NULL;
 }
 
-static const char *known_chip(mock_cuda_state *mock) {
-    return option_for(mock, 80, "-arch=sm_80 ");
-}
-static const char *this_very_chip(mock_cuda_state *mock) {
-    return option_for(mock, 90, "-arch=sm_90a ");
-}
-static const char *newer_chip(mock_cuda_state *mock) {
-    return option_for(mock, 130, "-arch=compute_100 ");
-}
+static const char *known_chip(mock_cuda_state *mock) { return option_for(mock, 80, "-arch=sm_80 "); }
+static const char *this_very_chip(mock_cuda_state *mock) { return option_for(mock, 90, "-arch=sm_90a "); }
+static const char *newer_chip(mock_cuda_state *mock) { return option_for(mock, 130, "-arch=compute_100 "); }
 static const char *old_compiler(mock_cuda_state *mock) {
     mock->nvrtc_major = 11; /* knows no "a" */
     return option_for(mock, 90, "-arch=sm_90 ");
@@ -222,13 +216,28 @@ static const char *compiler_complains(mock_cuda_state *mock) {
     return NULL;
 }
 
-#define SCENARIOS(X)                                                                               \
-    X(left_out)                                                                                    \
-    X(no_driver)                                                                                   \
-    X(not_a_driver) X(old_driver) X(no_device) X(mismatched_driver) X(too_few)                     \
-        X(driver_older_than_nvrtc) X(no_nvrtc) X(paths_by_call) X(left_out_by_call)                  \
-        X(folder_by_call) X(empty_folder_by_call) X(environment_over_call) X(known_chip) X(this_very_chip) X(newer_chip)       \
-            X(old_compiler) X(treated_as_older) X(older_chip) X(compiler_complains)
+#define SCENARIOS(X)                                                                                                   \
+    X(left_out)                                                                                                        \
+    X(no_driver)                                                                                                       \
+    X(not_a_driver)                                                                                                    \
+    X(old_driver)                                                                                                      \
+    X(no_device)                                                                                                       \
+    X(mismatched_driver)                                                                                               \
+    X(too_few)                                                                                                         \
+    X(driver_older_than_nvrtc)                                                                                         \
+    X(no_nvrtc)                                                                                                        \
+    X(paths_by_call)                                                                                                   \
+    X(left_out_by_call)                                                                                                \
+    X(folder_by_call)                                                                                                  \
+    X(empty_folder_by_call)                                                                                            \
+    X(environment_over_call)                                                                                           \
+    X(known_chip)                                                                                                      \
+    X(this_very_chip)                                                                                                  \
+    X(newer_chip)                                                                                                      \
+    X(old_compiler)                                                                                                    \
+    X(treated_as_older)                                                                                                \
+    X(older_chip)                                                                                                      \
+    X(compiler_complains)
 SCENARIOS(SCENARIO)
 
 int main(void) {

@@ -22,7 +22,9 @@ typedef struct trial {
 } trial;
 
 /* Sums whose order shows in their bits. */
-static float value_of(int column, size_t at) { return (float)((double)(at * 2654435761u % 1000003u) / 7.0) * (column % 2 ? -1.1f : 1.3f) + (float)column; }
+static float value_of(int column, size_t at) {
+    return (float)((double)(at * 2654435761u % 1000003u) / 7.0) * (column % 2 ? -1.1f : 1.3f) + (float)column;
+}
 
 static bool right(const float *front, int columns, int column, size_t slices) {
     size_t first, count;
@@ -35,7 +37,8 @@ static bool right(const float *front, int columns, int column, size_t slices) {
     return true;
 }
 
-static qb_status sum_slabs(trial *t, const qb__comm_grid *ranks, qb__device *device, qb__device_sum *sum, qb__memory *memory) {
+static qb_status sum_slabs(trial *t, const qb__comm_grid *ranks, qb__device *device, qb__device_sum *sum,
+                           qb__memory *memory) {
     float *host = NULL;
     qb__queue *queue = NULL;
     const size_t floats = t->slices * VALUES;
@@ -90,10 +93,11 @@ static void run(trial *t) {
     unsetenv("MOCK_NCCL_FAIL");
 }
 
-static trial trials[] = {{.columns = 2, .devices = 2, .slices = SLICES, .pieces_of = SLICES * VALUES * 4, .slabs = 3},
-                         {.columns = 3, .devices = 3, .slices = SLICES, .pieces_of = 9000, .slabs = 2}, /* a run is several pieces */
-                         {.columns = 5, .devices = 5, .slices = 3, .pieces_of = 4000, .slabs = 1},      /* two have no slices */
-                         {.columns = 2, .devices = 2, .slices = 0, .pieces_of = 1, .slabs = 1}};
+static trial trials[] = {
+    {.columns = 2, .devices = 2, .slices = SLICES, .pieces_of = SLICES * VALUES * 4, .slabs = 3},
+    {.columns = 3, .devices = 3, .slices = SLICES, .pieces_of = 9000, .slabs = 2}, /* a run is several pieces */
+    {.columns = 5, .devices = 5, .slices = 3, .pieces_of = 4000, .slabs = 1},      /* two have no slices */
+    {.columns = 2, .devices = 2, .slices = 0, .pieces_of = 1, .slabs = 1}};
 
 static const char *sums_by(mock_cuda_state *mock, const char *by) {
     mock->devices = 5;
@@ -177,7 +181,8 @@ static const char *one_cannot_send(mock_cuda_state *mock) {
     t.fails = "send:1";
     run(&t);
     EXPECT(t.status == QB_NO_DEVICE);
-    EXPECT_SAYS(t.words, "rank 1 of 3, on here: NCCL cannot send what is to be summed: unhandled system error (played)");
+    EXPECT_SAYS(t.words,
+                "rank 1 of 3, on here: NCCL cannot send what is to be summed: unhandled system error (played)");
     EXPECT(mock->allocations == 0 && mock->streams == 0);
     return NULL;
 }
@@ -192,8 +197,9 @@ SCENARIO(one_does_not_join)
 SCENARIO(one_cannot_send)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {SCENARIO_ROW(by_nccl) SCENARIO_ROW(by_hosts) SCENARIO_ROW(too_little) SCENARIO_ROW(an_old_library)
-                                           SCENARIO_ROW(another_library) SCENARIO_ROW(a_shared_device)
-                                               SCENARIO_ROW(one_does_not_join) SCENARIO_ROW(one_cannot_send)};
+    const struct CMUnitTest tests[] = {SCENARIO_ROW(by_nccl) SCENARIO_ROW(by_hosts) SCENARIO_ROW(too_little)
+                                           SCENARIO_ROW(an_old_library) SCENARIO_ROW(another_library)
+                                               SCENARIO_ROW(a_shared_device) SCENARIO_ROW(one_does_not_join)
+                                                   SCENARIO_ROW(one_cannot_send)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,16 +23,15 @@ static void make_lines(void) {
 
 /* The played device's memory is the host's. */
 static qb_tensor on_device(void *data, int64_t n0, int64_t n1, int64_t n2, void *stream) {
-    return (qb_tensor){.data = data, .memory = QB_MEMORY_CUDA, .dtype = QB_F32, .ndim = 3,
-                       .shape = {n0, n1, n2}, .stream = stream};
+    return (qb_tensor){
+        .data = data, .memory = QB_MEMORY_CUDA, .dtype = QB_F32, .ndim = 3, .shape = {n0, n1, n2}, .stream = stream};
 }
 
 static qb_status fdk_by(const char *device, const qb_tensor *from, const qb_tensor *to) {
     qb_geometry circle;
     double turn[VIEWS];
     for (int v = 0; v < VIEWS; v++) turn[v] = 2 * angles[v];
-    qb_status status =
-        qb_geometry_cone(VIEWS, turn, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle);
+    qb_status status = qb_geometry_cone(VIEWS, turn, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle);
     if (status == QB_OK) status = qb_fdk(from, &circle, to, NULL, &(qb_env){.threads = 2, .device = device});
     qb_geometry_destroy(&circle);
     return status;
@@ -55,8 +54,10 @@ static const char *cpu_methods_pass_through_the_host(mock_cuda_state *mock) {
     for (int layout = 0; layout < 4; layout++) {
         /* dense; [row][view] with gaps; every second column; backwards in all */
         const int line = 2 * COLUMNS + GAP, whole = VIEWS * ROWS * COLUMNS;
-        const int64_t strides[][3] = {{ROWS * COLUMNS, COLUMNS, 1}, {line, VIEWS * line, 1},
-                                      {ROWS * line, line, 2}, {-ROWS * COLUMNS, -COLUMNS, -1}};
+        const int64_t strides[][3] = {{ROWS * COLUMNS, COLUMNS, 1},
+                                      {line, VIEWS * line, 1},
+                                      {ROWS * line, line, 2},
+                                      {-ROWS * COLUMNS, -COLUMNS, -1}};
         float *first = layout == 3 ? turned + whole - 1 : turned;
         for (int v = 0; v < VIEWS; v++)
             for (int r = 0; r < ROWS; r++)
@@ -75,8 +76,7 @@ static const char *cpu_methods_pass_through_the_host(mock_cuda_state *mock) {
         for (int y = 0; y < N; y++)
             for (int z = 0; z < ROWS; z++)
                 for (int x = 0; x < N + GAP; x++)
-                    EXPECT(volume[(y * ROWS + z) * (N + GAP) + x] ==
-                           (x < N ? expected[(z * N + y) * N + x] : -7));
+                    EXPECT(volume[(y * ROWS + z) * (N + GAP) + x] == (x < N ? expected[(z * N + y) * N + x] : -7));
     }
     EXPECT(mock->contexts == 0 && mock->streams == 0 && mock->events == 0 && mock->pinned == 0);
     return NULL;
@@ -98,12 +98,10 @@ static const char *fields_on_the_device(mock_cuda_state *mock) {
     darks.memory = QB_MEMORY_CUDA_HOST;
     EXPECT(qb_scan_from_tensor(&from, angles, &flats, &darks, NULL, NULL, &scan) == QB_OK);
     EXPECT(qb_scan_fields(scan, 0, ROWS, flat_seen, dark_seen) == QB_OK);
-    for (int i = 0; i < ROWS * COLUMNS; i++)
-        EXPECT(flat_seen[i] == flat[i] && dark_seen[i] == dark[i]);
+    for (int i = 0; i < ROWS * COLUMNS; i++) EXPECT(flat_seen[i] == flat[i] && dark_seen[i] == dark[i]);
     EXPECT(qb_scan_read(scan, 3, 9, 1, 3, seen) == QB_OK);
     for (int v = 0; v < 6; v++)
-        EXPECT(!memcmp(seen + v * 2 * COLUMNS, counts + ((v + 3) * ROWS + 1) * COLUMNS,
-                       2 * COLUMNS * sizeof *seen));
+        EXPECT(!memcmp(seen + v * 2 * COLUMNS, counts + ((v + 3) * ROWS + 1) * COLUMNS, 2 * COLUMNS * sizeof *seen));
     qb_scan_close(scan);
     EXPECT(mock->contexts == 0 && mock->streams == 0 && mock->pinned == 0);
     return NULL;
@@ -127,8 +125,8 @@ static const char *taken_as_read(mock_cuda_state *mock) {
         const int64_t strides[][3] = {
             {0, 0, 0}, {n1 * (COLUMNS + GAP), COLUMNS + GAP, 1}, {-n1 * 2 * COLUMNS, 2 * COLUMNS, -2}};
         const int64_t *chosen = strides[layout / 2];
-        qb_scan_options about = {.as = sinogram ? QB_IMAGE_SINOGRAM : QB_IMAGE_PROJECTION,
-                                 .views = "3:21:4", .quantity = QB_COUNTS};
+        qb_scan_options about = {
+            .as = sinogram ? QB_IMAGE_SINOGRAM : QB_IMAGE_PROJECTION, .views = "3:21:4", .quantity = QB_COUNTS};
         ptrdiff_t backwards = layout / 2 == 2 ? (n0 - 1) * n1 * 2 * COLUMNS + 2 * COLUMNS - 2 : 0;
         qb_tensor from = on_device(stored + backwards, n0, n1, COLUMNS, NULL);
         qb_scan *scan;
@@ -208,9 +206,11 @@ static const char *fdk_works_in_place(mock_cuda_state *mock) {
     static int stream;
     make_lines();
     mock->watched = &stream;
-    for (int way = 0; way < 4; way++) { /* a full turn; a short one, less at a time; another order; the result on the host */
+    for (int way = 0; way < 4;
+         way++) { /* a full turn; a short one, less at a time; another order; the result on the host */
         const int64_t strides[][3] = {{ROWS * COLUMNS, COLUMNS, 1}, {-ROWS * COLUMNS, -COLUMNS, -1}};
-        qb_tensor from = on_device(way == 2 ? lines + VIEWS * ROWS * COLUMNS - 1 : lines, VIEWS, ROWS, COLUMNS, &stream);
+        qb_tensor from =
+            on_device(way == 2 ? lines + VIEWS * ROWS * COLUMNS - 1 : lines, VIEWS, ROWS, COLUMNS, &stream);
         qb_tensor to = on_device(way == 3 ? result : volume, ROWS, N, N, &stream);
         memcpy(from.strides, strides[way == 2], sizeof strides[0]);
         if (way == 3) to.memory = QB_MEMORY_CPU;
@@ -312,7 +312,7 @@ static const char *projections_in_place(mock_cuda_state *mock) {
         EXPECT_SAYS(report, "\"output\":\t\"in place\"");
         EXPECT(mock->row_bytes_in_place >= sizeof sums + (way < 2 ? sizeof volume : 0));
         EXPECT((mock->row_bytes_in_place > sizeof sums + sizeof volume) == (way == 1)); /* slabs again for each block */
-        if (way == 0) tables = mock->up_bytes; /* of the rays */
+        if (way == 0) tables = mock->up_bytes;                                          /* of the rays */
         EXPECT(way < 2 || mock->up_bytes == tables + sizeof volume);
         EXPECT(way == 2 || mock->down_bytes < sizeof volume);
         EXPECT(mock->waits >= 1);
@@ -407,10 +407,17 @@ static const char *any_call_may_fail(mock_cuda_state *mock) {
     return NULL;
 }
 
-#define SCENARIOS(X)                                                                               \
-    X(cpu_methods_pass_through_the_host) X(fields_on_the_device) X(taken_as_read)                  \
-    X(fbp_works_in_place) X(fdk_works_in_place) X(the_same_kernel_from_either_memory)                  \
-    X(projections_in_place) X(operators_in_place) X(refusals) X(any_call_may_fail)
+#define SCENARIOS(X)                                                                                                   \
+    X(cpu_methods_pass_through_the_host)                                                                               \
+    X(fields_on_the_device)                                                                                            \
+    X(taken_as_read)                                                                                                   \
+    X(fbp_works_in_place)                                                                                              \
+    X(fdk_works_in_place)                                                                                              \
+    X(the_same_kernel_from_either_memory)                                                                              \
+    X(projections_in_place)                                                                                            \
+    X(operators_in_place)                                                                                              \
+    X(refusals)                                                                                                        \
+    X(any_call_may_fail)
 SCENARIOS(SCENARIO)
 
 int main(void) {

@@ -37,11 +37,11 @@ static struct {
 } cu;
 
 static int open_driver(void) {
-    static const char *const names[] = {
-        "cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc_v2",
-        "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoDAsync_v2",
-        "cuMemsetD8Async", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamQuery",
-        "cuStreamSynchronize", "cuLaunchHostFunc"};
+    static const char *const names[] = {"cuInit",          "cuDeviceGet",         "cuDevicePrimaryCtxRetain",
+                                        "cuCtxSetCurrent", "cuMemAlloc_v2",       "cuMemFree_v2",
+                                        "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",     "cuMemcpyDtoDAsync_v2",
+                                        "cuMemsetD8Async", "cuStreamCreate",      "cuStreamDestroy_v2",
+                                        "cuStreamQuery",   "cuStreamSynchronize", "cuLaunchHostFunc"};
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *slots[sizeof names / sizeof *names];
     if (!library) return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -49,16 +49,15 @@ static int open_driver(void) {
     memcpy(&cu, slots, sizeof cu);
     int device;
     void *context;
-    return !cu.init(0) && !cu.device_get(&device, 0) && !cu.retain(&context, device) &&
-           !cu.set_current(context);
+    return !cu.init(0) && !cu.device_get(&device, 0) && !cu.retain(&context, device) && !cu.set_current(context);
 }
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, qb_detail());              \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            printf("%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, qb_detail());                                   \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 #define OK(call) CHECK((call) == QB_OK)
 
@@ -98,10 +97,13 @@ static void make_scan(void) {
     }
 }
 
-static qb_tensor tensor(pointer data, qb_dtype dtype, int64_t n0, int64_t n1, int64_t n2,
-                        void *stream) {
-    return (qb_tensor){.data = (void *)(uintptr_t)data, .memory = QB_MEMORY_CUDA, .dtype = dtype,
-                       .ndim = 3, .shape = {n0, n1, n2}, .stream = stream};
+static qb_tensor tensor(pointer data, qb_dtype dtype, int64_t n0, int64_t n1, int64_t n2, void *stream) {
+    return (qb_tensor){.data = (void *)(uintptr_t)data,
+                       .memory = QB_MEMORY_CUDA,
+                       .dtype = dtype,
+                       .ndim = 3,
+                       .shape = {n0, n1, n2},
+                       .stream = stream};
 }
 
 static qb_tensor host(void *data, qb_dtype dtype, int64_t n0, int64_t n1, int64_t n2) {
@@ -152,17 +154,17 @@ static void late_producer(const char *what, void *stream) {
 static void strides(void *stream) {
     enum { LINE = 2 * COLUMNS + GAP, OUT = N + GAP };
     static float stored[VIEWS * ROWS * LINE], seen[ROWS * N * OUT];
-    static const int64_t layouts[][3] = {{COLUMNS + GAP, VIEWS *(COLUMNS + GAP), 1}, /* [row][view] */
+    static const int64_t layouts[][3] = {{COLUMNS + GAP, VIEWS * (COLUMNS + GAP), 1}, /* [row][view] */
                                          {ROWS * LINE, LINE, 2},
                                          {-ROWS * COLUMNS, -COLUMNS, -1},
-                                         {1, VIEWS, VIEWS *ROWS}}; /* [column][row][view] */
+                                         {1, VIEWS, VIEWS * ROWS}}; /* [column][row][view] */
     pointer to = on_device(NULL, sizeof seen);
     for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
         const int64_t *s = layouts[k];
         const size_t origin = s[0] < 0 ? PIXELS - 1 : 0;
         for (int i = 0; i < PIXELS; i++)
-            stored[(int64_t)origin + i / (ROWS * COLUMNS) * s[0] + i / COLUMNS % ROWS * s[1] +
-                   i % COLUMNS * s[2]] = lines[i];
+            stored[(int64_t)origin + i / (ROWS * COLUMNS) * s[0] + i / COLUMNS % ROWS * s[1] + i % COLUMNS * s[2]] =
+                lines[i];
         pointer from = on_device(stored, sizeof stored);
         qb_tensor source = tensor(from + origin * sizeof(float), QB_F32, VIEWS, ROWS, COLUMNS, stream);
         qb_tensor result = tensor(to, QB_F32, ROWS, N, N, stream); /* [y][z][x] with gaps */
@@ -176,8 +178,8 @@ static void strides(void *stream) {
             const void *want = x < N ? (const void *)&expected[(z * N + y) * N + x] : "\x11\x11\x11\x11";
             CHECK(!memcmp(&seen[i], want, sizeof(float)));
         }
-        printf("strides %lld, %lld, %lld: as from the host, nothing beside it\n", (long long)s[0],
-               (long long)s[1], (long long)s[2]);
+        printf("strides %lld, %lld, %lld: as from the host, nothing beside it\n", (long long)s[0], (long long)s[1],
+               (long long)s[2]);
         cu.release(from);
     }
     cu.release(to);
@@ -189,14 +191,11 @@ static void counts_to_integers(void *stream) {
     pointer from = on_device(counts, sizeof counts), to = on_device(NULL, sizeof seen);
     pointer of_flat = on_device(flat, sizeof flat), of_dark = on_device(dark, sizeof dark);
     for (int device = 0; device < 2; device++) {
-        qb_tensor c = device ? tensor(from, QB_U16, VIEWS, ROWS, COLUMNS, stream)
-                             : host(counts, QB_U16, VIEWS, ROWS, COLUMNS);
-        qb_tensor f = device ? tensor(of_flat, QB_U16, 1, ROWS, COLUMNS, stream)
-                             : host(flat, QB_U16, 1, ROWS, COLUMNS);
-        qb_tensor d = device ? tensor(of_dark, QB_U16, 1, ROWS, COLUMNS, stream)
-                             : host(dark, QB_U16, 1, ROWS, COLUMNS);
-        qb_tensor v = device ? tensor(to, QB_U16, ROWS / 2, N, N, stream)
-                             : host(wanted, QB_U16, ROWS / 2, N, N);
+        qb_tensor c =
+            device ? tensor(from, QB_U16, VIEWS, ROWS, COLUMNS, stream) : host(counts, QB_U16, VIEWS, ROWS, COLUMNS);
+        qb_tensor f = device ? tensor(of_flat, QB_U16, 1, ROWS, COLUMNS, stream) : host(flat, QB_U16, 1, ROWS, COLUMNS);
+        qb_tensor d = device ? tensor(of_dark, QB_U16, 1, ROWS, COLUMNS, stream) : host(dark, QB_U16, 1, ROWS, COLUMNS);
+        qb_tensor v = device ? tensor(to, QB_U16, ROWS / 2, N, N, stream) : host(wanted, QB_U16, ROWS / 2, N, N);
         qb_output_options output = {.array = &v, .range = {2, {-0.01, 0.06}}};
         qb_scan_options about = {.pixel_size = 0.5};
         qb_fbp_options options;
@@ -260,8 +259,10 @@ static void operators(void *stream) {
     grid.n[0] = grid.n[1] = N, grid.n[2] = ROWS;
     for (int i = 0; i < VOXELS; i++) volume[i] = (float)(i % 977);
     OK(qb_projector_create(&circle, &grid, NULL, &env, &p));
-    pointer from = on_device(volume, sizeof volume), between = on_device(NULL, sizeof sums), to = on_device(NULL, sizeof back);
-    const qb_tensor x = tensor(from, QB_F32, ROWS, N, N, stream), y = tensor(between, QB_F32, VIEWS, ROWS, COLUMNS, stream);
+    pointer from = on_device(volume, sizeof volume), between = on_device(NULL, sizeof sums),
+            to = on_device(NULL, sizeof back);
+    const qb_tensor x = tensor(from, QB_F32, ROWS, N, N, stream),
+                    y = tensor(between, QB_F32, VIEWS, ROWS, COLUMNS, stream);
     const qb_tensor z = tensor(to, QB_F32, ROWS, N, N, stream);
     OK(qb_projector_forward(p, volume, 0, VIEWS, NULL, sums));
     OK(qb_projector_adjoint(p, sums, 0, VIEWS, false, NULL, back));

@@ -13,22 +13,27 @@ enum { VIEWS = 40, ROWS = 12, COLUMNS = 48, N = 48, PIXELS = VIEWS * ROWS * COLU
 static float lines[PIXELS], volume[2][VOXELS], sums[2][PIXELS], back[2][VOXELS];
 static const qb_env on = {.device = "cuda:0"};
 
-#define CHECK(condition)                                                                          \
-    do {                                                                                          \
-        if (!(condition)) {                                                                       \
-            printf("%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, qb_detail());              \
-            exit(1);                                                                              \
-        }                                                                                         \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            printf("%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, qb_detail());                                   \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 #define OK(call) CHECK((call) == QB_OK)
 
 static qb_tensor array(float *data, int device, int64_t n0, int64_t n1, int64_t n2) {
-    return (qb_tensor){.data = data, .memory = device ? QB_MEMORY_CUDA : QB_MEMORY_CPU, .dtype = QB_F32, .ndim = 3, .shape = {n0, n1, n2}};
+    return (qb_tensor){.data = data,
+                       .memory = device ? QB_MEMORY_CUDA : QB_MEMORY_CPU,
+                       .dtype = QB_F32,
+                       .ndim = 3,
+                       .shape = {n0, n1, n2}};
 }
 
 static void fdk(const qb_geometry *circle) {
     for (int device = 0; device < 2; device++) {
-        const qb_tensor from = array(lines, device, VIEWS, ROWS, COLUMNS), to = array(volume[device], device, ROWS, N, N);
+        const qb_tensor from = array(lines, device, VIEWS, ROWS, COLUMNS),
+                        to = array(volume[device], device, ROWS, N, N);
         qb_fdk_options options;
         memset(volume[device], 0xff, sizeof volume[device]);
         OK(qb_params_init(qb_fdk_params, &options));
@@ -42,7 +47,8 @@ static void fdk(const qb_geometry *circle) {
 
 static void project(const qb_geometry *circle) {
     for (int device = 0; device < 2; device++) {
-        const qb_tensor from = array(volume[device], device, ROWS, N, N), to = array(sums[device], device, VIEWS, ROWS, COLUMNS);
+        const qb_tensor from = array(volume[device], device, ROWS, N, N),
+                        to = array(sums[device], device, VIEWS, ROWS, COLUMNS);
         memset(sums[device], 0xff, sizeof sums[device]);
         OK(qb_project(&from, NULL, circle, &to, NULL, &on));
     }
@@ -58,7 +64,8 @@ static void operators(const qb_geometry *circle) {
     CHECK(grid.n[0] == N && grid.n[1] == N);
     grid.n[2] = ROWS;
     OK(qb_projector_create(circle, &grid, NULL, &on, &p));
-    const qb_tensor x = array(volume[1], 1, ROWS, N, N), y = array(sums[1], 1, END - FIRST, ROWS, COLUMNS), z = array(back[1], 1, ROWS, N, N);
+    const qb_tensor x = array(volume[1], 1, ROWS, N, N), y = array(sums[1], 1, END - FIRST, ROWS, COLUMNS),
+                    z = array(back[1], 1, ROWS, N, N);
     memset(sums, 0xff, sizeof sums);
     memset(back, 0, sizeof back);
     OK(qb_projector_forward(p, volume[0], FIRST, END, NULL, sums[0]));

@@ -68,8 +68,7 @@ static void try_variant(qb__device *device, const variant *row, bool quick, tall
     try_all_values(device, row, usual, quick, &t);
     clock_gettime(CLOCK_MONOTONIC, &to);
     operation->forget(usual);
-    printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->id, t.compiled,
-           t.unusable, t.failed,
+    printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->id, t.compiled, t.unusable, t.failed,
            (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
     fflush(stdout);
     all->compiled += t.compiled;
@@ -100,8 +99,7 @@ static int work(int worker, int workers, int arch, const char *filter) {
             if (mine++ % workers == worker) try_variant(device, row, quick, &t);
         }
     qb__device_close(device);
-    printf("sm_%d, worker %d: %d compiled, %d unusable, %d failed\n", arch, worker, t.compiled,
-           t.unusable, t.failed);
+    printf("sm_%d, worker %d: %d compiled, %d unusable, %d failed\n", arch, worker, t.compiled, t.unusable, t.failed);
     return t.failed != 0 || state->modules != 0 || state->allocations != 0;
 }
 

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 enum { MALLOC, OPEN, READ, WRITE, FSYNC, RENAME, CLOSE, UNLINK, MKDIR, TRUNCATE, KINDS, FILES = KINDS };
-static const char *const names[] = {"malloc", "open",  "read",  "write",    "fsync", "rename",
+static const char *const names[] = {"malloc", "open",   "read",  "write",    "fsync", "rename",
                                     "close",  "unlink", "mkdir", "truncate", "file"};
 
 static atomic_long counts[KINDS + 1];
@@ -35,9 +35,7 @@ static int kind = -1, error_number, trace = -1;
 static long at;
 static bool kills, after, ready;
 static const char *left_out;
-static struct {
-    uintptr_t from, to;
-} theirs[16];
+static struct { uintptr_t from, to; } theirs[16];
 static int their_count;
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
@@ -65,7 +63,8 @@ __attribute__((constructor)) static void begin(void) {
     left_out = getenv("QB_FAULT_NOT");
     if (left_out) dl_iterate_phdr(note_object, NULL);
     if (getenv("QB_FAULT_TRACE"))
-        trace = (int)syscall(SYS_openat, AT_FDCWD, getenv("QB_FAULT_TRACE"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        trace = (int)syscall(SYS_openat, AT_FDCWD, getenv("QB_FAULT_TRACE"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                             0666);
     for (int i = 0; text && i <= KINDS; i++) {
         size_t n = strlen(names[i]);
         if (strncmp(text, names[i], n) != 0 || text[n] != ':') continue;
@@ -129,25 +128,26 @@ static void tell_name(const char *to, bool good) {
     if (trace >= 0 && good && lstat(to, &about) == 0) tell("rename", &about, to);
 }
 
-#define REAL(name) __extension__({                                                                 \
-    static void *found;                                                                            \
-    if (!found) found = dlsym(RTLD_NEXT, #name);                                                   \
-    (__typeof__(&name))found;                                                                      \
-})
+#define REAL(name)                                                                                                     \
+    __extension__({                                                                                                    \
+        static void *found;                                                                                            \
+        if (!found) found = dlsym(RTLD_NEXT, #name);                                                                   \
+        (__typeof__(&name))found;                                                                                      \
+    })
 /* Make the call unless it is to fail. */
-#define FAULTY(which, type, failed, call)                                                          \
-    bool behind;                                                                                   \
-    if (strikes(which, __builtin_return_address(0), &behind)) return failed;                       \
-    type result = call;                                                                            \
-    if (behind) die();                                                                             \
+#define FAULTY(which, type, failed, call)                                                                              \
+    bool behind;                                                                                                       \
+    if (strikes(which, __builtin_return_address(0), &behind)) return failed;                                           \
+    type result = call;                                                                                                \
+    if (behind) die();                                                                                                 \
     return result
 /* The same, with a line of the trace. */
-#define TOLD(which, type, failed, call, line)                                                      \
-    bool behind;                                                                                   \
-    if (strikes(which, __builtin_return_address(0), &behind)) return failed;                       \
-    type result = call;                                                                            \
-    line;                                                                                          \
-    if (behind) die();                                                                             \
+#define TOLD(which, type, failed, call, line)                                                                          \
+    bool behind;                                                                                                       \
+    if (strikes(which, __builtin_return_address(0), &behind)) return failed;                                           \
+    type result = call;                                                                                                \
+    line;                                                                                                              \
+    if (behind) die();                                                                                                 \
     return result
 
 /* The C library's own names, since looking names up takes memory. */
@@ -159,9 +159,7 @@ void *__libc_memalign(size_t alignment, size_t size);
 void *malloc(size_t size) { FAULTY(MALLOC, void *, NULL, __libc_malloc(size)); }
 void *calloc(size_t count, size_t size) { FAULTY(MALLOC, void *, NULL, __libc_calloc(count, size)); }
 void *realloc(void *old, size_t size) { FAULTY(MALLOC, void *, NULL, __libc_realloc(old, size)); }
-void *aligned_alloc(size_t alignment, size_t size) {
-    FAULTY(MALLOC, void *, NULL, __libc_memalign(alignment, size));
-}
+void *aligned_alloc(size_t alignment, size_t size) { FAULTY(MALLOC, void *, NULL, __libc_memalign(alignment, size)); }
 int posix_memalign(void **out, size_t alignment, size_t size) {
     bool behind;
     if (strikes(MALLOC, __builtin_return_address(0), &behind)) return ENOMEM;
@@ -172,33 +170,27 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
 static mode_t mode_of(int flags, va_list list) {
     return flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(list, unsigned) : 0;
 }
-#define OPENER(name, parameters, ...)                                                              \
-    int name parameters {                                                                          \
-        va_list list;                                                                              \
-        va_start(list, flags);                                                                     \
-        mode_t mode = mode_of(flags, list);                                                        \
-        va_end(list);                                                                              \
-        FAULTY(OPEN, int, -1, REAL(name)(__VA_ARGS__, mode));                                      \
+#define OPENER(name, parameters, ...)                                                                                  \
+    int name parameters {                                                                                              \
+        va_list list;                                                                                                  \
+        va_start(list, flags);                                                                                         \
+        mode_t mode = mode_of(flags, list);                                                                            \
+        va_end(list);                                                                                                  \
+        FAULTY(OPEN, int, -1, REAL(name)(__VA_ARGS__, mode));                                                          \
     }
 OPENER(open, (const char *path, int flags, ...), path, flags)
 OPENER(open64, (const char *path, int flags, ...), path, flags)
 OPENER(openat, (int folder, const char *path, int flags, ...), folder, path, flags)
 OPENER(openat64, (int folder, const char *path, int flags, ...), folder, path, flags)
 FILE *fopen(const char *path, const char *mode) { FAULTY(OPEN, FILE *, NULL, REAL(fopen)(path, mode)); }
-FILE *fopen64(const char *path, const char *mode) {
-    FAULTY(OPEN, FILE *, NULL, REAL(fopen64)(path, mode));
-}
+FILE *fopen64(const char *path, const char *mode) { FAULTY(OPEN, FILE *, NULL, REAL(fopen64)(path, mode)); }
 
 ssize_t read(int fd, void *to, size_t n) { FAULTY(READ, ssize_t, -1, REAL(read)(fd, to, n)); }
-ssize_t pread(int fd, void *to, size_t n, off_t where) {
-    FAULTY(READ, ssize_t, -1, REAL(pread)(fd, to, n, where));
-}
+ssize_t pread(int fd, void *to, size_t n, off_t where) { FAULTY(READ, ssize_t, -1, REAL(pread)(fd, to, n, where)); }
 ssize_t pread64(int fd, void *to, size_t n, off64_t where) {
     FAULTY(READ, ssize_t, -1, REAL(pread64)(fd, to, n, where));
 }
-size_t fread(void *to, size_t size, size_t n, FILE *file) {
-    FAULTY(READ, size_t, 0, REAL(fread)(to, size, n, file));
-}
+size_t fread(void *to, size_t size, size_t n, FILE *file) { FAULTY(READ, size_t, 0, REAL(fread)(to, size, n, file)); }
 ssize_t write(int fd, const void *from, size_t n) {
     TOLD(WRITE, ssize_t, -1, REAL(write)(fd, from, n), tell_fd("write", fd, result > 0));
 }
@@ -256,15 +248,11 @@ int fclose(FILE *file) {
     return result;
 }
 int unlink(const char *path) { FAULTY(UNLINK, int, -1, REAL(unlink)(path)); }
-int unlinkat(int folder, const char *path, int flags) {
-    FAULTY(UNLINK, int, -1, REAL(unlinkat)(folder, path, flags));
-}
+int unlinkat(int folder, const char *path, int flags) { FAULTY(UNLINK, int, -1, REAL(unlinkat)(folder, path, flags)); }
 int remove(const char *path) { FAULTY(UNLINK, int, -1, REAL(remove)(path)); }
 int rmdir(const char *path) { FAULTY(UNLINK, int, -1, REAL(rmdir)(path)); }
 int mkdir(const char *path, mode_t mode) { FAULTY(MKDIR, int, -1, REAL(mkdir)(path, mode)); }
-int mkdirat(int folder, const char *path, mode_t mode) {
-    FAULTY(MKDIR, int, -1, REAL(mkdirat)(folder, path, mode));
-}
+int mkdirat(int folder, const char *path, mode_t mode) { FAULTY(MKDIR, int, -1, REAL(mkdirat)(folder, path, mode)); }
 int ftruncate(int fd, off_t size) {
     TOLD(TRUNCATE, int, -1, REAL(ftruncate)(fd, size), tell_fd("write", fd, result == 0));
 }

@@ -41,9 +41,14 @@ bool fuzz_seed(size_t index, const char *path) {
         "\n1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
     };
     /* UTF-16 and NPY hold zeros. */
-    static const char wide[] = "\n\xff\xfe" "1\0\n\0" "2\0\n\0" "3\0\n\0" "4\0\n\0",
+    static const char wide[] = "\n\xff\xfe"
+                               "1\0\n\0"
+                               "2\0\n\0"
+                               "3\0\n\0"
+                               "4\0\n\0",
                       npy[] = ":1\n\x93NUMPY\x01\0\x78\0{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2), }"
-                              "                                                            \n" "\1\2\3\4\5\6\7\10";
+                              "                                                            \n"
+                              "\1\2\3\4\5\6\7\10";
     const size_t texts = sizeof seeds / sizeof seeds[0];
     if (index >= texts + 2) return false;
     FILE *file = fopen(path, "wb");

@@ -42,9 +42,7 @@ SEEN void __asan_on_error(void) {
     if (inside_hdf5()) _exit(FUZZ_ELSEWHERE);
 }
 SEEN const char *__asan_default_options(void);
-SEEN const char *__asan_default_options(void) {
-    return "allocator_may_return_null=1";
-}
+SEEN const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
 static void catch_signals(void) {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGALRM, SIGPROF};
@@ -103,8 +101,7 @@ static void put_numbers(hid_t file, const char *path, hid_t type, int rank, cons
 static void put_definition(hid_t file) {
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     H5Tset_size(type, 7);
-    hid_t set =
-        H5Dcreate2(file, "/entry/definition", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t set = H5Dcreate2(file, "/entry/definition", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, "NXtomo");
     H5Dclose(set);
     H5Sclose(space);

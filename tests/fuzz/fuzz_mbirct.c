@@ -33,7 +33,8 @@ static void read_as(const char *path, const char *end, const uint8_t *data, size
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const float slice[VIEWS * CHANNELS] = {1, 2, 3};
-    static const char *const files[] = {"_slice0001.2Dsinodata", "_slice0002.2Dsinodata", "_slice0001.2Dimgdata", "_slice0002.2Dimgdata"};
+    static const char *const files[] = {"_slice0001.2Dsinodata", "_slice0002.2Dsinodata", "_slice0001.2Dimgdata",
+                                        "_slice0002.2Dimgdata"};
     static const char angles[] = "0\n0.7\n1.4\n2.1\n";
     char folder[64], path[80]; /* of our own: the angles' name is in the seeds */
     snprintf(folder, sizeof folder, "/tmp/qb-fuzz-%ld", (long)getpid());
@@ -51,9 +52,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 bool fuzz_seed(size_t index, const char *path) {
     static const char *const seeds[] = {
-        "Geometry: parallel\nNChannels: 5\nNViews: 4\nNSlices: 2\nDeltaChannel: 0.5\nCenterOffset: 0.25\nDeltaSlice: 0.5\n"
+        "Geometry: parallel\nNChannels: 5\nNViews: 4\nNSlices: 2\nDeltaChannel: 0.5\nCenterOffset: 0.25\nDeltaSlice: "
+        "0.5\n"
         "FirstSliceNumber: 1\nViewAngleList: angles.txt\n",
-        "Geometry: fan-flat\nDistSourceDetector: 9\nMagnification: 1.5\nNChannels: 5\nNViews: 4\nNSlices: 2\nDeltaChannel: 0.5\n"
+        "Geometry: fan-flat\nDistSourceDetector: 9\nMagnification: 1.5\nNChannels: 5\nNViews: 4\nNSlices: "
+        "2\nDeltaChannel: 0.5\n"
         "DeltaSlice: 0.5\nFirstSliceNumber: 1\nViewAngleList: angles.txt\n",
         "Nx: 5\nNy: 4\nNz: 2\nFirstSliceNumber: 1\nDeltaxy: 0.5\nDeltaZ: 0.5\nROIRadius: 2\n",
     };

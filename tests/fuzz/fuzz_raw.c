@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 /* Our own notes, behind each of these. */
-static const char *const shapes[] = {"", "", "4,5,6:float32", "4,5,6:uint16big:240", "2,4,5:float64:160", "4,5,6:uint16s"};
+static const char *const shapes[] = {
+    "", "", "4,5,6:float32", "4,5,6:uint16big:240", "2,4,5:float64:160", "4,5,6:uint16s"};
 
 bool fuzz_seed(size_t index, const char *path) {
     char raw[512], sidecar[520], text[1 << 14];

@@ -21,9 +21,8 @@ static const struct {
     uint16_t compression;
     bool tiled;
 } kinds[] = {
-    {"wb", COMPRESSION_NONE, false},          {"wb", COMPRESSION_PACKBITS, false},
-    {"w8", COMPRESSION_LZW, false},           {"wl", COMPRESSION_ADOBE_DEFLATE, true},
-    {"wb", COMPRESSION_ADOBE_DEFLATE, false}, {"wb8", COMPRESSION_NONE, true},
+    {"wb", COMPRESSION_NONE, false},         {"wb", COMPRESSION_PACKBITS, false},      {"w8", COMPRESSION_LZW, false},
+    {"wl", COMPRESSION_ADOBE_DEFLATE, true}, {"wb", COMPRESSION_ADOBE_DEFLATE, false}, {"wb8", COMPRESSION_NONE, true},
 };
 
 static bool put_tiff(size_t kind, const char *path) {

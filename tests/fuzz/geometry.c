@@ -53,8 +53,7 @@ bool fuzz_geometry_seed(const char *ending, const char *path) {
     char made[256]; /* beside it: a rename stays in one file system */
     snprintf(made, sizeof made, "%s%s", path, ending);
     qb_geometry geometry;
-    if (qb_geometry_cone(4, angles, 6, 8, 0.5, 0.5, 100, 150, 0.2, -0.1, &geometry) != QB_OK)
-        return false;
+    if (qb_geometry_cone(4, angles, 6, 8, 0.5, 0.5, 100, 150, 0.2, -0.1, &geometry) != QB_OK) return false;
     bool good = qb_geometry_save(made, &geometry) == QB_OK && rename(made, path) == 0;
     qb_geometry_destroy(&geometry);
     return good;

@@ -57,16 +57,8 @@ static void make_seeds(const char *folder) {
 
 /* A few of: a bit, a byte, a special number, a piece moved, a cut. */
 static size_t mutate(uint8_t *data, size_t size) {
-    static const uint64_t special[] = {0,
-                                       1,
-                                       0x7f,
-                                       0xff,
-                                       0x7fff,
-                                       0xffff,
-                                       0x7fffffff,
-                                       0xffffffff,
-                                       0x7fffffffffffffff,
-                                       0xffffffffffffffff};
+    static const uint64_t special[] = {
+        0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffff};
     for (uint32_t n = 1 + draw(6); n > 0 && size > 8; n--) {
         size_t at = draw((uint32_t)size);
         /* headers are where it hurts: half of the changes go to the first 512 bytes */
@@ -116,8 +108,7 @@ static void be_patient(void) {
 
 /* Inputs first .. end-1 in a child; *at says where it is. Returns the first not run well, or end.
  */
-static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *data,
-                        bool *elsewhere) {
+static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *data, bool *elsewhere) {
     pid_t child = fork();
     if (child < 0) abort();
     if (child == 0) {
@@ -175,8 +166,7 @@ int main(int count, char **arguments) {
         }
     }
     printf("%s: %zu seeds, %zu inputs, %zu crashes\n", fuzz_name, seed_count, i, crashes);
-    if (foreign)
-        printf("%s: and %zu crashes inside the format's own library\n", fuzz_name, foreign);
+    if (foreign) printf("%s: and %zu crashes inside the format's own library\n", fuzz_name, foreign);
     for (size_t s = 0; s < seed_count; s++) free(seeds[s].bytes);
     free(data);
     return crashes ? 1 : 0;

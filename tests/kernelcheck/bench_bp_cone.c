@@ -54,8 +54,8 @@ static void *run_bricks(void *context) {
     for (;;) {
         size_t i = atomic_fetch_add(&b->next, 1);
         if (i >= measured(b)) break;
-        b->variant->run(p, 0, p->views, b->packed.data, b->window, brick_at(b, i), b->volume,
-                        p->nx * p->ny, p->nx, false, scratch.data);
+        b->variant->run(p, 0, p->views, b->packed.data, b->window, brick_at(b, i), b->volume, p->nx * p->ny, p->nx,
+                        false, scratch.data);
     }
     guarded_free(&scratch);
     return NULL;
@@ -88,8 +88,7 @@ static void pack_views(bench *b) {
     const size_t bytes = b->variant->view_bytes(p, b->window);
     double begin = qb__now();
     for (size_t v = 0; v < p->views; v++)
-        b->variant->pack(p, v, b->window, b->scan.images, p->columns,
-                         (char *)b->packed.data + v * bytes);
+        b->variant->pack(p, v, b->window, b->scan.images, p->columns, (char *)b->packed.data + v * bytes);
     b->pack_seconds = qb__now() - begin;
 }
 
@@ -136,8 +135,7 @@ static void place_c_arm(bench *b, size_t n, size_t views) {
     rng r = {1};
     b->scan = shared_image(views, 1248, 960, n);
     cone_scan_place(&b->scan, &setup, &r);
-    snprintf(b->name.s, sizeof b->name.s, "1248x960 pixels, %zu of 496 views, %zu^3 voxels", views,
-             n);
+    snprintf(b->name.s, sizeof b->name.s, "1248x960 pixels, %zu of 496 views, %zu^3 voxels", views, n);
 }
 
 static void start(bench *b, size_t wanted_bricks) {
@@ -173,8 +171,7 @@ static double error_of_one_brick(bench *b) {
         size_t x = k.x0 + i * 7 % (k.x1 - k.x0), y = k.y0 + i * 13 % (k.y1 - k.y0);
         size_t z = k.z0 + i * 29 % (k.z1 - k.z0);
         double want = 0, got = (double)b->volume[(z * p->ny + y) * p->nx + x];
-        for (size_t v = 0; v < p->views; v++)
-            want += qb__bp_cone_reference(p, v, b->scan.images, p->columns, x, y, z);
+        for (size_t v = 0; v < p->views; v++) want += qb__bp_cone_reference(p, v, b->scan.images, p->columns, x, y, z);
         error2 += (got - want) * (got - want);
         norm2 += want * want;
     }
@@ -185,8 +182,7 @@ static const qb__bp_cone_variant *scalar_like(const qb__bp_cone_variant *variant
     size_t count;
     const qb__bp_cone_variant *v = qb__bp_cone_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (v[i].head.features == 0 && cone_is_circular(v + i) == cone_is_circular(variant))
-            return v + i;
+        if (v[i].head.features == 0 && cone_is_circular(v + i) == cone_is_circular(variant)) return v + i;
     return variant;
 }
 
@@ -207,9 +203,7 @@ static double scalar_speed(const qb__bp_cone_variant *variant) {
 /* Arithmetic alone. Circular: 13 vector operations for two vectors of voxels and 2 for each vector
  * of blended pixels; matrix: 30 a vector, gathers not counted. */
 static double ceiling(const qb__bp_cone_variant *variant) {
-    int bits = variant->head.features & QB__CPU_AVX512 ? 512
-               : variant->head.features & QB__CPU_AVX2 ? 256
-                                                       : 128;
+    int bits = variant->head.features & QB__CPU_AVX512 ? 512 : variant->head.features & QB__CPU_AVX2 ? 256 : 128;
     if (bits == 128) return NAN;
     return ceiling_fma(bits) / (cone_is_circular(variant) ? 8.5 : 30);
 }
@@ -228,14 +222,12 @@ bool bp_cone_bench(const qb__variant *row, qb__device *device, size_t number, co
         place_circular(&b, number ? 512 : 256);
     else
         place_c_arm(&b, number ? 512 : 256, number ? 8 : 16);
-    start(&b, circular                 ? (variant->head.features ? 48 : 4)
-              : variant->head.features ? SIZE_MAX
-                                       : 16);
+    start(&b, circular ? (variant->head.features ? 48 : 4) : variant->head.features ? SIZE_MAX : 16);
     m->giga_updates_per_second = speed(&b, o->threads);
     m->rel_l2 = error_of_one_brick(&b);
-    m->pack_gigabytes_per_second =
-        1e-9 * (double)(b.scan.problem.views * b.scan.problem.rows * b.scan.problem.columns) *
-        sizeof(float) / b.pack_seconds;
+    m->pack_gigabytes_per_second = 1e-9 *
+                                   (double)(b.scan.problem.views * b.scan.problem.rows * b.scan.problem.columns) *
+                                   sizeof(float) / b.pack_seconds;
     m->problem = b.name;
     stop(&b);
     return true;

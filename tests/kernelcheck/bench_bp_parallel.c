@@ -42,8 +42,8 @@ static void *run_tiles(void *context) {
         size_t x1 = x0 + tile < p->nx ? x0 + tile : p->nx;
         size_t y1 = y0 + tile < p->ny ? y0 + tile : p->ny;
         uintptr_t origin = (uintptr_t)out.data - (y0 * tile + x0) * sizeof(float);
-        b->variant->run(p, b->packed.data, b->lanes, b->lanes, x0, x1, y0, y1, (float *)origin,
-                        (size_t)tile * tile, tile, scratch.data);
+        b->variant->run(p, b->packed.data, b->lanes, b->lanes, x0, x1, y0, y1, (float *)origin, (size_t)tile * tile,
+                        tile, scratch.data);
     }
     guarded_free(&scratch);
     guarded_free(&out);
@@ -70,8 +70,7 @@ static double speed(bench *b, int threads) {
     const qb__bp_parallel_problem *p = &b->scan.problem;
     for (size_t n = 0; n < b->tiles * b->tiles; n++) {
         size_t x = tile_begin(b, n % b->tiles), y = tile_begin(b, n / b->tiles);
-        updates += fmin(b->variant->tile, (double)(p->nx - x)) *
-                   fmin(b->variant->tile, (double)(p->ny - y));
+        updates += fmin(b->variant->tile, (double)(p->nx - x)) * fmin(b->variant->tile, (double)(p->ny - y));
     }
     return 1e-9 * updates * (double)p->views * b->lanes / seconds[TRIES / 2];
 }
@@ -125,8 +124,8 @@ static double error_of_one_tile(bench *b) {
     guarded out = guarded_new((size_t)b->lanes * tile * tile * sizeof(float));
     uintptr_t origin = (uintptr_t)out.data - (at * tile + at) * sizeof(float);
     size_t end = at + tile < p->nx ? at + tile : p->nx;
-    b->variant->run(p, b->packed.data, b->lanes, b->lanes, at, end, at, end, (float *)origin,
-                    (size_t)tile * tile, tile, scratch.data);
+    b->variant->run(p, b->packed.data, b->lanes, b->lanes, at, end, at, end, (float *)origin, (size_t)tile * tile, tile,
+                    scratch.data);
     double error2 = 0, norm2 = 0;
     for (unsigned i = 0; i < 2000; i++) {
         unsigned z = i % b->lanes;
@@ -165,9 +164,7 @@ double bp_parallel_scalar_speed(qb_interp interp) {
 /* Two loads and two multiply-adds an update in linear interpolation, one load and one addition in
  * nearest; halves come twice as many to a vector. */
 static double ceiling(const qb__bp_parallel_variant *variant) {
-    int bits = variant->head.features & QB__CPU_AVX512 ? 512
-               : variant->head.features & QB__CPU_AVX2 ? 256
-                                                       : 128;
+    int bits = variant->head.features & QB__CPU_AVX512 ? 512 : variant->head.features & QB__CPU_AVX2 ? 256 : 128;
     if (bits == 128) return NAN;
     double lanes = fmin(ceiling_fma(bits), ceiling_load(bits));
     if (variant->head.features & QB__CPU_AVX512FP16) lanes *= 2;
@@ -190,8 +187,8 @@ bool bp_parallel_bench(const qb__variant *row, qb__device *device, size_t number
     m->pack_gigabytes_per_second = pack_speed(&b);
     m->rel_l2 = error_of_one_tile(&b);
     m->giga_updates_per_second = speed(&b, o->threads);
-    snprintf(m->problem.s, sizeof m->problem.s, "%zux%zu pixels, %zu views, %u slice%s", size, size,
-             size, b.lanes, b.lanes == 1 ? "" : "s");
+    snprintf(m->problem.s, sizeof m->problem.s, "%zux%zu pixels, %zu views, %u slice%s", size, size, size, b.lanes,
+             b.lanes == 1 ? "" : "s");
     bench_free(&b);
     return true;
 }

@@ -38,13 +38,11 @@ static double count_samples(const bench *b) {
     double count = 0;
     for (size_t i = 0; i < g->views * g->columns * g->rows; i += EVERY) {
         const double row = (double)(i % g->rows);
-        const qb__fan f =
-            qb__fan_of(g, &b->grid, i / g->rows / g->columns, i / g->rows % g->columns);
+        const qb__fan f = qb__fan_of(g, &b->grid, i / g->rows / g->columns, i / g->rows % g->columns);
         const int axis = qb__fan_axis(&f, row);
         for (size_t k = 0; k < b->grid.n[axis]; k++) {
             bool inside = true;
-            const double t =
-                ((double)k - f.origin[axis]) / (f.along[axis] + row * f.along_step[axis]);
+            const double t = ((double)k - f.origin[axis]) / (f.along[axis] + row * f.along_step[axis]);
             for (int j = 0; j < 3; j++) {
                 double at = f.origin[j] + t * (f.along[j] + row * f.along_step[j]);
                 inside = inside && (j == axis || (at > -1 && at < (double)b->grid.n[j]));
@@ -60,13 +58,10 @@ static bench bench_new(const char *kernel, size_t n, size_t views, bool tilted, 
     double *angles = malloc(views * sizeof *angles), size = (double)n;
     if (!angles) abort();
     for (size_t i = 0; i < views; i++) angles[i] = 6.283185307179586 * (double)i / (double)views;
-    if (qb_geometry_cone(views, angles, n, n, 1.5, 1.5, 2 * size, 3 * size, 0, 0, &b.geometry))
-        abort();
+    if (qb_geometry_cone(views, angles, n, n, 1.5, 1.5, 2 * size, 3 * size, 0, 0, &b.geometry)) abort();
     free(angles);
     if (tilted) tilt(&b.geometry);
-    if (qb_projector_create(&b.geometry, &b.grid, kernel, &(qb_env){.threads = threads},
-                            &b.projector))
-        abort();
+    if (qb_projector_create(&b.geometry, &b.grid, kernel, &(qb_env){.threads = threads}, &b.projector)) abort();
     b.volume = malloc(n * n * n * sizeof *b.volume);
     b.lines = calloc(views * n * n, sizeof *b.lines);
     if (!b.volume || !b.lines) abort();
@@ -87,10 +82,8 @@ static double speed(bench *b, bool adjoint) {
     double best = INFINITY;
     for (int i = 0; i < TRIES; i++) {
         double begin = qb__now();
-        if (adjoint ? qb_projector_adjoint(b->projector, b->lines, 0, b->geometry.views, false,
-                                           NULL, b->volume)
-                    : qb_projector_forward(b->projector, b->volume, 0, b->geometry.views, NULL,
-                                           b->lines))
+        if (adjoint ? qb_projector_adjoint(b->projector, b->lines, 0, b->geometry.views, false, NULL, b->volume)
+                    : qb_projector_forward(b->projector, b->volume, 0, b->geometry.views, NULL, b->lines))
             abort();
         best = fmin(best, qb__now() - begin);
     }
@@ -137,8 +130,8 @@ bool project_joseph_bench(const qb__variant *row, qb__device *device, size_t num
 
 bool project_joseph_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
     (void)device;
-    static const char *const names[4] = {"forward, circular", "adjoint, circular",
-                                         "forward, tilted", "adjoint, tilted"};
+    static const char *const names[4] = {"forward, circular", "adjoint, circular", "forward, tilted",
+                                         "adjoint, tilted"};
     const qb__joseph_variant *v = (const qb__joseph_variant *)row;
     if (number >= 4) return false;
     const size_t n = o->size ? o->size : o->quick || v->head.features == 0 ? 128 : 256;
@@ -155,8 +148,7 @@ bool project_joseph_bench(const qb__variant *row, qb__device *device, size_t num
         (void)speed(&b, false); /* to have lines */
         m->giga_updates_per_second = speed(&b, true);
     }
-    snprintf(m->problem.s, sizeof m->problem.s, "%s, %zu^2 pixels, %zu views, %zu^3", names[number],
-             n, views, n);
+    snprintf(m->problem.s, sizeof m->problem.s, "%s, %zu^2 pixels, %zu views, %zu^3", names[number], n, views, n);
     bench_free(&b);
     return true;
 }

@@ -27,8 +27,7 @@ static qb_status place(bench *b, size_t n, size_t views, bool tilted) {
     double *angles = malloc(views * sizeof *angles), size = (double)n;
     if (!angles) abort();
     for (size_t i = 0; i < views; i++) angles[i] = 6.283185307179586 * (double)i / (double)views;
-    qb_status status =
-        qb_geometry_cone(views, angles, n, n, 1.5, 1.5, 2 * size, 3 * size, 0, 0, &b->geometry);
+    qb_status status = qb_geometry_cone(views, angles, n, n, 1.5, 1.5, 2 * size, 3 * size, 0, 0, &b->geometry);
     free(angles);
     for (size_t i = 0; status == QB_OK && tilted && i < views; i++) {
         qb_view *v = &b->geometry.view[i];
@@ -38,14 +37,15 @@ static qb_status place(bench *b, size_t n, size_t views, bool tilted) {
         }
     }
     b->grid = (qb_grid){{n, n, n}, {1, 1, 1}, {0, 0, 0}};
-    b->problem = (qb__joseph_problem){.views = views, .rows = n, .columns = n, .planes = n,
-                                      .geometry = &b->geometry, .grid = &b->grid};
+    b->problem = (qb__joseph_problem){
+        .views = views, .rows = n, .columns = n, .planes = n, .geometry = &b->geometry, .grid = &b->grid};
     return status;
 }
 
 static qb_status make(bench *b, qb__device *device, const int *values) {
     const size_t n = b->grid.n[0], voxels = n * n * n;
-    const size_t slab = qb__joseph_slab_bytes(&b->problem, n), rays = qb__joseph_block_bytes(&b->problem, b->problem.views);
+    const size_t slab = qb__joseph_slab_bytes(&b->problem, n),
+                 rays = qb__joseph_block_bytes(&b->problem, b->problem.views);
     rng r = {n};
     qb_status status;
     b->volume = malloc(voxels * sizeof *b->volume);
@@ -125,8 +125,8 @@ static void bench_free(bench *b) {
     free(b->volume);
 }
 
-bool project_joseph_device_bench(const qb__variant *variant, qb__device *device, size_t number,
-                                 const options *o, measurement *m) {
+bool project_joseph_device_bench(const qb__variant *variant, qb__device *device, size_t number, const options *o,
+                                 measurement *m) {
     static const char *const names[4] = {"forward, circular", "adjoint, circular", "forward, tilted",
                                          "adjoint, tilted"};
     const qb__device_info *info = qb__device_info_of(device);

@@ -45,9 +45,7 @@ static cone_scan random_shape(rng *r, bool quick) {
     return cone_scan_new(views, columns, rows, nx, ny, nz);
 }
 
-static double log_range(rng *r, double low, double high) {
-    return exp(rng_uniform(r, log(low), log(high)));
-}
+static double log_range(rng *r, double low, double high) { return exp(rng_uniform(r, log(low), log(high))); }
 
 /* Distances in which the source stays outside the grid's ball, however it turns. */
 cone_setup cone_random_setup(rng *r, const qb__bp_cone_problem *p, bool circular) {
@@ -130,17 +128,16 @@ static void pack_in_parts(const trial *t, qb__bp_cone_window window, size_t part
     const size_t bytes = t->variant->view_bytes(p, window);
     for (size_t v = 0; v < p->views; v++)
         for (size_t part = parts; part-- > 0;)
-            t->variant->pack_part(p, v, window, cone_image(&t->scan, v) + window.r0 * p->columns,
-                                  p->columns, (char *)to + v * bytes, part, parts);
+            t->variant->pack_part(p, v, window, cone_image(&t->scan, v) + window.r0 * p->columns, p->columns,
+                                  (char *)to + v * bytes, part, parts);
 }
 
-static void run(const trial *t, const void *packed, qb__bp_cone_window window, size_t first,
-                size_t end, qb__bp_cone_brick b, float *out) {
+static void run(const trial *t, const void *packed, qb__bp_cone_window window, size_t first, size_t end,
+                qb__bp_cone_brick b, float *out) {
     uintptr_t origin =
-        (uintptr_t)out -
-        (t->part.z0 * t->stride_z + t->part.y0 * t->stride_y + t->part.x0) * sizeof(float);
-    t->variant->run(&t->scan.problem, first, end, packed, window, b, (float *)origin, t->stride_z,
-                    t->stride_y, first > 0, t->scratch.data);
+        (uintptr_t)out - (t->part.z0 * t->stride_z + t->part.y0 * t->stride_y + t->part.x0) * sizeof(float);
+    t->variant->run(&t->scan.problem, first, end, packed, window, b, (float *)origin, t->stride_z, t->stride_y,
+                    first > 0, t->scratch.data);
 }
 
 static float *voxel(const trial *t, float *out, size_t x, size_t y, size_t z) {
@@ -203,8 +200,7 @@ static bool same_bits(const trial *t, rng *r) {
 
 static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     pack(t, t->window, 0, t->scan.problem.views, t->packed.data);
-    if (!guarded_intact(&t->packed))
-        return snprintf(o->why.s, sizeof o->why.s, "pack wrote outside its block"), false;
+    if (!guarded_intact(&t->packed)) return snprintf(o->why.s, sizeof o->why.s, "pack wrote outside its block"), false;
     run(t, t->packed.data, t->window, 0, t->scan.problem.views, t->part, t->out.data);
     const char *broken = !guarded_intact(&t->packed)    ? "run changed the packed images' margin"
                          : !guarded_intact(&t->scratch) ? "run wrote outside its scratch"
@@ -214,8 +210,7 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
                                                         : NULL;
     if (broken) return snprintf(o->why.s, sizeof o->why.s, "%s", broken), false;
     if (!cone_accurate(&t->scan, t->variant->head.accuracy, &t->part, value_at, t, r, quick, o)) return false;
-    if (!same_bits(t, r))
-        return snprintf(o->why.s, sizeof o->why.s, "another cut gave other bits"), false;
+    if (!same_bits(t, r)) return snprintf(o->why.s, sizeof o->why.s, "another cut gave other bits"), false;
     return true;
 }
 
@@ -247,9 +242,8 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
         snprintf(o->why.s + n, sizeof o->why.s - n,
                  " (%zu views, %zux%zu pixels, %zux%zux%zu voxels, part %zu:%zu,%zu:%zu,%zu:%zu, "
                  "rows %zu:%zu, w > %.3f)",
-                 p->views, p->columns, p->rows, p->nx, p->ny, p->nz, t.part.x0, t.part.x1,
-                 t.part.y0, t.part.y1, t.part.z0, t.part.z1, t.window.r0, t.window.r1,
-                 qb__bp_cone_nearest(p));
+                 p->views, p->columns, p->rows, p->nx, p->ny, p->nz, t.part.x0, t.part.x1, t.part.y0, t.part.y1,
+                 t.part.z0, t.part.z1, t.window.r0, t.window.r1, qb__bp_cone_nearest(p));
     }
     trial_free(&t);
     return ok;

@@ -8,13 +8,12 @@
 /* A source, a detector and a grid, in mm; the source turns about z. */
 typedef struct cone_setup {
     double sod, sdd, pitch_u, pitch_v;
-    double voxel[3], offset[3];    /* of the grid's middle */
-    double detector_u, detector_v; /* of the detector's middle, in pixels */
-    double source_z;               /* of source and detector */
-    double from, sweep;            /* angles */
-    double tilt, roll, wobble,
-        jitter; /* radians, radians, relative, pixels: random for each view */
-    bool flip;  /* rows run down */
+    double voxel[3], offset[3];        /* of the grid's middle */
+    double detector_u, detector_v;     /* of the detector's middle, in pixels */
+    double source_z;                   /* of source and detector */
+    double from, sweep;                /* angles */
+    double tilt, roll, wobble, jitter; /* radians, radians, relative, pixels: random for each view */
+    bool flip;                         /* rows run down */
 } cone_setup;
 
 /* A problem with its storage and white-noise images. */
@@ -37,8 +36,8 @@ size_t cone_log_uniform(rng *r, size_t low, size_t high);
 cone_setup cone_random_setup(rng *r, const qb__bp_cone_problem *problem, bool circular);
 /* Whether voxels all over the brick keep the class's bounds against the oracle. */
 typedef double cone_value(const void *context, size_t x, size_t y, size_t z);
-bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_brick *b,
-                   cone_value *value, const void *context, rng *r, bool quick, outcome *o);
+bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_brick *b, cone_value *value,
+                   const void *context, rng *r, bool quick, outcome *o);
 bool cone_is_circular(const qb__bp_cone_variant *v);
 
 bool bp_cone_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m);

@@ -66,8 +66,8 @@ static float *block_rows(const trial *t, const qb__bp_cone_window *window, size_
     for (size_t i = 0; rows && i < views; i++)
         for (size_t r = window->r0; r < window->r1; r++) {
             const size_t view = v0 + i % range + i / range * (t->scan.problem.views / t->turns);
-            memcpy(rows + i * view_stride + (r - window->r0) * row_stride,
-                   cone_image(&t->scan, view) + r * columns, columns * sizeof *rows);
+            memcpy(rows + i * view_stride + (r - window->r0) * row_stride, cone_image(&t->scan, view) + r * columns,
+                   columns * sizeof *rows);
         }
     return rows;
 }
@@ -76,8 +76,8 @@ static size_t slices_of(const qb__bp_cone_side *side) { return side->z1 - side->
 static size_t rows_of(const qb__bp_cone_side *side) { return side->window.r1 - side->window.r0; }
 
 /* Of each part the rows that it sees, one part's behind the other's. */
-static qb_status pack_block(trial *t, rng *r, pass *p, qb__bp_cone_plan *plan, size_t v0,
-                            size_t v1, qb__memory *packed) {
+static qb_status pack_block(trial *t, rng *r, pass *p, qb__bp_cone_plan *plan, size_t v0, size_t v1,
+                            qb__memory *packed) {
     const size_t row_stride = t->scan.problem.columns + rng_below(r, 9), parts = slices_of(&p->side[1]) ? 2 : 1;
     size_t end = 64;
     float *rows = NULL;
@@ -95,13 +95,15 @@ static qb_status pack_block(trial *t, rng *r, pass *p, qb__bp_cone_plan *plan, s
         rows = block_rows(t, &s->window, v0, v1, row_stride, s->view_stride);
         if (!rows) status = qb__fail(QB_NO_MEMORY, "rows");
         if (!rows) goto out;
-        QB__TRY(qb__memory_upload(t->queue, memory, s->offset, rows, (v1 - v0) * t->turns * s->view_stride * sizeof(float)));
+        QB__TRY(qb__memory_upload(t->queue, memory, s->offset, rows,
+                                  (v1 - v0) * t->turns * s->view_stride * sizeof(float)));
         QB__TRY(qb__queue_finish(t->queue));
     }
     if (parts > 1)
         QB__TRY(t->variant->pack_sides(plan, t->queue, memory, row_stride, v0, v1, p->side, packed));
     else
-        QB__TRY(t->variant->pack(plan, t->queue, memory, 64, p->side[0].view_stride, row_stride, v0, v1, p->side[0].window, packed));
+        QB__TRY(t->variant->pack(plan, t->queue, memory, 64, p->side[0].view_stride, row_stride, v0, v1,
+                                 p->side[0].window, packed));
     QB__TRY(qb__queue_finish(t->queue));
 out:
     qb__memory_destroy(memory);
@@ -173,8 +175,7 @@ static bool accurate(const trial *t, const pass *whole, rng *r, bool quick, outc
     const volume v = {whole->out, p->nx, p->ny};
     const qb__bp_cone_brick brick = {0, p->nx, 0, p->ny, 0, p->nz};
     for (size_t i = 0; i < p->nx * p->ny * p->nz; i++)
-        if (!isfinite(whole->out[i]))
-            return snprintf(o->why.s, sizeof o->why.s, "voxel %zu was left out", i), false;
+        if (!isfinite(whole->out[i])) return snprintf(o->why.s, sizeof o->why.s, "voxel %zu was left out", i), false;
     /* A processor's texture engine may interpolate as it likes, within the class. */
     return cone_accurate(&t->scan, t->variant->head.accuracy, &brick, value_at, &v, r, quick, o);
 }
@@ -190,11 +191,12 @@ static pass some_of(const trial *t, rng *r) {
     const size_t z0 = rng_below(r, p->nz), count = 1 + rng_below(r, p->nz - z0);
     pass part = {.side[0] = {.z0 = z0, .z1 = z0 + count}, .block = 1 + rng_below(r, p->views / t->turns)};
     qb__cone_turns symmetry;
-    if (qb__bp_cone_pairs(t->variant, t->values) && !qb__cone_turns_of(p, (int)t->turns, true, &symmetry) && symmetry.twice_z > 0 &&
-        rng_below(r, 4)) {
+    if (qb__bp_cone_pairs(t->variant, t->values) && !qb__cone_turns_of(p, (int)t->turns, true, &symmetry) &&
+        symmetry.twice_z > 0 && rng_below(r, 4)) {
         const size_t twice = (size_t)symmetry.twice_z, above = twice / 2 + 1, last = qb__smaller(p->nz - 1, twice);
         if (above <= last) {
-            const size_t u0 = above + rng_below(r, last - above + 1), u1 = u0 + rng_below(r, last - u0 + 1); /* both of them */
+            const size_t u0 = above + rng_below(r, last - above + 1),
+                         u1 = u0 + rng_below(r, last - u0 + 1); /* both of them */
             part.side[1] = (qb__bp_cone_side){.z0 = u0, .z1 = u1 + 1};
             part.side[0] = (qb__bp_cone_side){.z0 = twice - u1, .z1 = twice - u0 + 1};
             take_rows(p, &part.side[1]);
@@ -227,8 +229,8 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
         ok = !memcmp(whole.out + low->z0 * slice, part.out, below * sizeof(float)) &&
              !memcmp(whole.out + high->z0 * slice, part.out + below, above * sizeof(float));
         if (!ok)
-            snprintf(o->why.s, sizeof o->why.s, "slices %zu:%zu and %zu:%zu in blocks of %zu gave other bits",
-                     low->z0, low->z1, high->z0, high->z1, part.block);
+            snprintf(o->why.s, sizeof o->why.s, "slices %zu:%zu and %zu:%zu in blocks of %zu gave other bits", low->z0,
+                     low->z1, high->z0, high->z1, part.block);
     }
     free(whole.out);
     free(part.out);
@@ -238,12 +240,11 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
 static void add_problem(const trial *t, outcome *o) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     size_t n = strlen(o->why.s);
-    n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n,
-                          " (%zu views, %zux%zu pixels, %zux%zux%zu voxels", p->views, p->columns,
-                          p->rows, p->nx, p->ny, p->nz);
+    n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, " (%zu views, %zux%zu pixels, %zux%zux%zu voxels",
+                          p->views, p->columns, p->rows, p->nx, p->ny, p->nz);
     for (int i = 0; i < qb__parameter_count(&t->variant->head) && n < sizeof o->why.s; i++)
-        n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, ", %s=%d",
-                              t->variant->head.parameters[i].name, t->values[i]);
+        n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, ", %s=%d", t->variant->head.parameters[i].name,
+                              t->values[i]);
 }
 
 /* What packs views and rows together asks for: a whole turn in steps that divide by four, about the middle of

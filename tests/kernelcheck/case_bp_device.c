@@ -73,8 +73,8 @@ static float *view_rows(const trial *t, const pass *p, size_t view0, size_t view
     return rows;
 }
 
-static qb_status pack_block(trial *t, const pass *p, qb__bp_parallel_plan *plan, size_t view0,
-                            size_t view1, size_t stride, qb__memory *packed) {
+static qb_status pack_block(trial *t, const pass *p, qb__bp_parallel_plan *plan, size_t view0, size_t view1,
+                            size_t stride, qb__memory *packed) {
     float *rows = view_rows(t, p, view0, view1, stride);
     size_t bytes = (view1 - view0) * p->slices * stride * sizeof *rows;
     qb__memory *memory = NULL;
@@ -82,8 +82,7 @@ static qb_status pack_block(trial *t, const pass *p, qb__bp_parallel_plan *plan,
     if (!rows) return qb__fail(QB_NO_MEMORY, "rows");
     QB__TRY(qb__memory_create(t->device, bytes + 64, &memory));
     QB__TRY(qb__memory_upload(t->queue, memory, 64, rows, bytes));
-    QB__TRY(t->variant->pack(plan, t->queue, memory, 64, p->slices * stride, stride, view0, view1,
-                             p->slices, packed));
+    QB__TRY(t->variant->pack(plan, t->queue, memory, 64, p->slices * stride, stride, view0, view1, p->slices, packed));
     QB__TRY(qb__queue_finish(t->queue));
 out:
     qb__memory_destroy(memory);
@@ -91,8 +90,7 @@ out:
     return status;
 }
 
-static qb_status check_canaries(trial *t, const qb__memory *memory, size_t offset, size_t bytes,
-                                bool *touched) {
+static qb_status check_canaries(trial *t, const qb__memory *memory, size_t offset, size_t bytes, bool *touched) {
     unsigned char margin[MARGIN];
     qb_status status;
     QB__TRY(qb__memory_download(t->queue, memory, offset, margin, bytes));
@@ -106,8 +104,7 @@ static qb_status run_pass(trial *t, rng *r, pass *p) {
     qb__bp_parallel_problem problem = t->scan.problem;
     problem.largest += p->first;
     const device_variant *v = t->variant;
-    size_t packed_bytes =
-        v->packed_bytes(&problem, qb__variant_padded(&v->head, p->slices), t->values);
+    size_t packed_bytes = v->packed_bytes(&problem, qb__variant_padded(&v->head, p->slices), t->values);
     size_t bytes = p->slices * problem.nx * problem.ny * sizeof(float);
     size_t stride = problem.columns + rng_below(r, 9), block = 1 + rng_below(r, problem.views);
     qb__bp_parallel_plan *plan = NULL;
@@ -147,8 +144,7 @@ static bool accurate(const trial *t, const pass *p, rng *r, bool quick, outcome 
     errors e = {.distinct = nx * ny, .views = s->problem.views};
     for (size_t i = 0; i < voxels; i++)
         if (!isfinite(p->out[i])) {
-            snprintf(o->why.s, sizeof o->why.s, "voxel %zu,%zu,%zu was left out", i % nx,
-                     i / nx % ny, i / nx / ny);
+            snprintf(o->why.s, sizeof o->why.s, "voxel %zu,%zu,%zu was left out", i % nx, i / nx % ny, i / nx / ny);
             return false;
         }
     for (size_t i = 0; i < samples; i++) {
@@ -186,12 +182,11 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
 static void add_problem(const trial *t, outcome *o) {
     const qb__bp_parallel_problem *p = &t->scan.problem;
     size_t n = strlen(o->why.s);
-    n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n,
-                          " (%zu views, %zu columns, %zux%zu pixels, %u slices", p->views,
-                          p->columns, p->nx, p->ny, t->scan.slices);
+    n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, " (%zu views, %zu columns, %zux%zu pixels, %u slices",
+                          p->views, p->columns, p->nx, p->ny, t->scan.slices);
     for (int i = 0; i < qb__parameter_count(&t->variant->head) && n < sizeof o->why.s; i++)
-        n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, ", %s=%d",
-                              t->variant->head.parameters[i].name, t->values[i]);
+        n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, ", %s=%d", t->variant->head.parameters[i].name,
+                              t->values[i]);
 }
 
 /* Compiling for a CPU takes seconds: few sets of parameters have to do in quick runs. */
@@ -208,8 +203,8 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     unsigned most = info->is_cpu ? 12 : 70;
     if (t.variant->head.most && t.variant->head.most < most) most = t.variant->head.most;
     t.scan = random_scan(&r, 1 + (unsigned)rng_below(&r, most), asked->quick, info->is_cpu);
-    qb__parameter_combination(&t.variant->head,
-                              random_combination(&r, t.variant, asked->quick && info->is_cpu), t.values);
+    qb__parameter_combination(&t.variant->head, random_combination(&r, t.variant, asked->quick && info->is_cpu),
+                              t.values);
     bool ok = true;
     if (!row->unusable(info, &t.scan.problem, t.values)) {
         if (qb__queue_create(t.device, &t.queue) != QB_OK) {

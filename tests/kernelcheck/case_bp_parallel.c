@@ -85,13 +85,13 @@ static void pack(const trial *t, unsigned lanes, unsigned first, unsigned slices
 }
 
 /* out holds the window; run() wants to be told where voxel (0, 0, 0) would be. */
-static void run_tile(const trial *t, const void *packed, unsigned lanes, unsigned first,
-                     unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out) {
+static void run_tile(const trial *t, const void *packed, unsigned lanes, unsigned first, unsigned slices, size_t x0,
+                     size_t x1, size_t y0, size_t y1, float *out) {
     qb__bp_parallel_problem p = t->scan.problem;
     p.largest += first;
     uintptr_t origin = (uintptr_t)out - (t->y0 * t->stride_y + t->x0) * sizeof(float);
-    t->variant->run(&p, packed, lanes, slices, x0, x1, y0, y1, (float *)origin, t->stride_z,
-                    t->stride_y, t->scratch.data);
+    t->variant->run(&p, packed, lanes, slices, x0, x1, y0, y1, (float *)origin, t->stride_z, t->stride_y,
+                    t->scratch.data);
 }
 
 static void run_window(const trial *t) {
@@ -153,8 +153,7 @@ static bool same_bits(trial *t, rng *r) {
     unsigned lanes = (slices + v->head.step - 1) / v->head.step * v->head.step;
     lanes += v->head.step * (unsigned)rng_below(r, (v->head.most - lanes) / v->head.step + 1);
     size_t tiles_x = (t->x1 - t->x0 - 1) / v->tile + 1, tiles_y = (t->y1 - t->y0 - 1) / v->tile + 1;
-    size_t x0 = t->x0 + v->tile * rng_below(r, tiles_x),
-           y0 = t->y0 + v->tile * rng_below(r, tiles_y);
+    size_t x0 = t->x0 + v->tile * rng_below(r, tiles_x), y0 = t->y0 + v->tile * rng_below(r, tiles_y);
     size_t x1 = x0 + 1 + rng_below(r, qb__smaller(v->tile, t->x1 - x0));
     size_t y1 = y0 + 1 + rng_below(r, qb__smaller(v->tile, t->y1 - y0));
 
@@ -203,10 +202,9 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     if (!ok) {
         const qb__bp_parallel_problem *p = &t.scan.problem;
         size_t n = strlen(o->why.s);
-        snprintf(
-            o->why.s + n, sizeof o->why.s - n,
-            " (%zu views, %zu columns, %zux%zu pixels, window %zu:%zu,%zu:%zu, %u of %u lanes)",
-            p->views, p->columns, p->nx, p->ny, t.x0, t.x1, t.y0, t.y1, t.slices, t.lanes);
+        snprintf(o->why.s + n, sizeof o->why.s - n,
+                 " (%zu views, %zu columns, %zux%zu pixels, window %zu:%zu,%zu:%zu, %u of %u lanes)", p->views,
+                 p->columns, p->nx, p->ny, t.x0, t.x1, t.y0, t.y1, t.slices, t.lanes);
     }
     trial_free(&t);
     return ok;

@@ -17,8 +17,8 @@ typedef struct trial {
     qb__icd_problem problem;
     size_t pixels, row; /* of the padded image; floats of a view */
     uint8_t *inside;
-    float *tap;         /* [pixel][taps][stride] */
-    int32_t *first;     /* [pixel][stride] */
+    float *tap;     /* [pixel][taps][stride] */
+    int32_t *first; /* [pixel][stride] */
     guarded error, weight, x, curve, scratch;
     bool weighted;
     uint32_t *order;
@@ -112,14 +112,14 @@ static void follow(const trial *t, size_t lane, double *error, double *x) {
         weight[i] = t->weighted ? (double)((float *)t->weight.data)[at] : 1;
     }
     for (size_t i = 0; i < t->pixels; i++) x[i] = (double)((float *)t->x.data)[i * L + lane];
-    const qb__icd_oracle oracle = {.problem = &t->problem, .column = column, .slices = 1,
-                                   .weight = weight, .error = error, .x = x};
+    const qb__icd_oracle oracle = {
+        .problem = &t->problem, .column = column, .slices = 1, .weight = weight, .error = error, .x = x};
     for (size_t i = 0; i < t->count; i++) qb__icd_reference_update(&oracle, 0, t->order[i]);
     free(column.first), free(column.tap), free(weight);
 }
 
-static bool agree(const float *got, size_t stride, const double *want, size_t count, double norm,
-                  const char *what, outcome *o) {
+static bool agree(const float *got, size_t stride, const double *want, size_t count, double norm, const char *what,
+                  outcome *o) {
     const double bound = qb__accuracy_bound(QB_ACCURACY_HIGH);
     double worst = 0;
     for (size_t i = 0; i < count; i++) {
@@ -151,8 +151,8 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     for (size_t l = 0; ok && l < L; l++) {
         ok = agree((float *)t.x.data + l, L, x + l * t.pixels, t.pixels, 1, "x", o);
         for (size_t v = 0; ok && v < s->views; v++)
-            ok = agree((float *)t.error.data + v * t.row + s->taps * L + l, L,
-                       error + l * data + v * s->columns, s->columns, 1 + (double)t.count, "y - A x", o);
+            ok = agree((float *)t.error.data + v * t.row + s->taps * L + l, L, error + l * data + v * s->columns,
+                       s->columns, 1 + (double)t.count, "y - A x", o);
     }
     if (ok && !(guarded_intact(&t.error) && guarded_intact(&t.weight) && guarded_intact(&t.x) &&
                 guarded_intact(&t.curve) && guarded_intact(&t.scratch)))
@@ -177,7 +177,8 @@ static double speed(const qb__icd_variant *variant) {
         half[v] = (float)((longer + shorter) / 2), flat[v] = (float)((longer - shorter) / 2);
         rise[v] = (float)(1 / longer), bend[v] = shorter > 1e-6 ? (float)(1 / (2 * longer * shorter)) : 0;
     }
-    *s = (qb__footprints){VIEWS, VIEWS, COLUMNS, 4, ax, ay, h0, half, flat, rise, bend, 1, NULL, NULL, NULL, 0, NULL, 0};
+    *s =
+        (qb__footprints){VIEWS, VIEWS, COLUMNS, 4, ax, ay, h0, half, flat, rise, bend, 1, NULL, NULL, NULL, 0, NULL, 0};
     t.problem.nx = t.problem.ny = N;
     t.problem.prior = (qb__icd_prior){1.2, 2, 1, 1, 0.15, 0.1, 0};
     t.inside = some(t.pixels, 1);

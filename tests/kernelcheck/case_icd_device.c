@@ -27,7 +27,7 @@ typedef struct trial {
     float *line, *weight;
     double *error, *double_weight, *x;
     qb__icd_oracle oracle;
-    bool brief; /* one round of few turns, whose end need not be the descent's */
+    bool brief;                                  /* one round of few turns, whose end need not be the descent's */
     int values[QB__PARAMETERS_MAX], turns, done; /* turns of a round; all */
     double cost;                                 /* behind the last round */
 } trial;
@@ -41,11 +41,13 @@ static void *some(size_t number, size_t size) {
 /* A fan's, whole turns and short ones, the detector flat or bent about the source, to one side, as near as voxels may come. */
 static bool make_fan(trial *t, rng *r, size_t views, size_t columns) {
     const double half = hypot((double)t->grid.n[0], (double)t->grid.n[1]) / 2, voxel = t->grid.voxel[0];
-    const double sod = voxel * (half + 18 + rng_uniform(r, 0, 2 * half)), sdd = sod * rng_uniform(r, 1, 2), turn = rng_below(r, 3) ? 2 : 1.3;
+    const double sod = voxel * (half + 18 + rng_uniform(r, 0, 2 * half)), sdd = sod * rng_uniform(r, 1, 2),
+                 turn = rng_below(r, 3) ? 2 : 1.3;
     const double pixel = voxel * rng_uniform(r, 0.7, 1.2) * sdd / sod;
     double *angles = some(views, sizeof *angles);
     for (size_t v = 0; v < views; v++) angles[v] = turn * M_PI * (double)v / (double)views + rng_uniform(r, 0, 0.02);
-    bool ok = qb_geometry_cone(views, angles, 1, columns, pixel, pixel, sod, sdd, pixel * rng_uniform(r, -2, 2), 0, &t->geometry) == QB_OK;
+    bool ok = qb_geometry_cone(views, angles, 1, columns, pixel, pixel, sod, sdd, pixel * rng_uniform(r, -2, 2), 0,
+                               &t->geometry) == QB_OK;
     t->geometry.radius = rng_below(r, 2) ? sdd : 0;
     free(angles);
     return ok;
@@ -74,9 +76,10 @@ static bool make_geometry(trial *t, rng *r, bool slow, bool fan) {
     t->grid = (qb_grid){{nx, ny, 1}, {voxel, voxel, 1}, {off * rng_uniform(r, -1, 1), off * rng_uniform(r, -1, 1), 0}};
     if (fan) return make_fan(t, r, views, columns) && make_matrix(t);
     double *angles = some(views, sizeof *angles);
-    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views + (v ? off * rng_uniform(r, 0, 0.02) : 0);
-    bool ok = qb_geometry_parallel(views, angles, 1, columns, 1, (double)(columns - 1) / 2 + off * rng_uniform(r, -1, 1),
-                                   &t->geometry) == QB_OK;
+    for (size_t v = 0; v < views; v++)
+        angles[v] = M_PI * (double)v / (double)views + (v ? off * rng_uniform(r, 0, 0.02) : 0);
+    bool ok = qb_geometry_parallel(views, angles, 1, columns, 1,
+                                   (double)(columns - 1) / 2 + off * rng_uniform(r, -1, 1), &t->geometry) == QB_OK;
     free(angles);
     return ok && make_matrix(t);
 }
@@ -89,8 +92,12 @@ static void make_data(trial *t, rng *r) {
     t->line = some(t->lines, sizeof(float)), t->weight = some(t->lines, sizeof(float));
     t->error = some(t->lines, sizeof(double)), t->double_weight = some(t->lines, sizeof(double));
     t->x = some(slices * t->image, sizeof(double));
-    t->oracle = (qb__icd_oracle){.problem = &t->problem, .exact = true, .slices = slices,
-                                 .weight = t->double_weight, .error = t->error, .x = t->x};
+    t->oracle = (qb__icd_oracle){.problem = &t->problem,
+                                 .exact = true,
+                                 .slices = slices,
+                                 .weight = t->double_weight,
+                                 .error = t->error,
+                                 .x = t->x};
     for (size_t i = 0; i < slices * t->image; i++)
         if (t->inside[i % t->image] && (i % t->image + i / t->image) % 7 > 1) t->x[i] = -rng_uniform(r, 0.5, 1);
     qb__icd_reference_subtract(&t->oracle);
@@ -104,7 +111,11 @@ static void make_data(trial *t, rng *r) {
 
 static qb__icd_size size_of(const trial *t) {
     const qb__footprints *f = &t->matrix.shadows;
-    return (qb__icd_size){.views = f->views, .columns = f->columns, .pixels = t->matrix.nx * t->matrix.ny, .taps = qb__icd_taps(f), .fan = f->wx != NULL};
+    return (qb__icd_size){.views = f->views,
+                          .columns = f->columns,
+                          .pixels = t->matrix.nx * t->matrix.ny,
+                          .taps = qb__icd_taps(f),
+                          .fan = f->wx != NULL};
 }
 
 /* The usual ones; where compiling takes no time, any, but how many SuperVoxels move at a time: too many and nothing converges. */
@@ -140,17 +151,22 @@ static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *i
     const bool alone = t->variant->alone;
     if (!choose(t, info, brief, r)) return false;
     if (t->variant->turns && !brief) t->turns *= (int)t->variant->turns(t->values);
-    t->ask = (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};
+    t->ask =
+        (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};
     /* Compiling for a processor takes seconds: two programs must do there. */
     if (info->is_cpu) t->ask.weighted = t->ask.joined;
     const size_t more = alone ? 0 : info->is_cpu ? t->ask.joined : !brief && rng_below(r, 4) == 0;
     t->ask.slices = t->ask.all = 1 + rng_below(r, 2) * (1 + rng_below(r, 4)) + 66 * more;
     t->ask.joined &= t->ask.slices > 1 && !alone;
-    t->problem = (qb__icd_problem){.shadows = t->matrix.shadows, .nx = t->matrix.nx, .ny = t->matrix.ny,
-                                   .positive = rng_below(r, 2)};
-    t->problem.prior = (qb__icd_prior){.p = rng_uniform(r, 1.1, 1.6), .q = rng_below(r, 2) ? 2 : 1.9, .t = rng_uniform(r, 0.5, 2),
-                                       .sigma = rng_uniform(r, 0.3, 1), .nearest = rng_uniform(r, 0.5, 2),
-                                       .diagonal = rng_uniform(r, 0.1, 1), .interslice = t->ask.joined ? rng_uniform(r, 0.1, 1) : 0};
+    t->problem = (qb__icd_problem){
+        .shadows = t->matrix.shadows, .nx = t->matrix.nx, .ny = t->matrix.ny, .positive = rng_below(r, 2)};
+    t->problem.prior = (qb__icd_prior){.p = rng_uniform(r, 1.1, 1.6),
+                                       .q = rng_below(r, 2) ? 2 : 1.9,
+                                       .t = rng_uniform(r, 0.5, 2),
+                                       .sigma = rng_uniform(r, 0.3, 1),
+                                       .nearest = rng_uniform(r, 0.5, 2),
+                                       .diagonal = rng_uniform(r, 0.1, 1),
+                                       .interslice = t->ask.joined ? rng_uniform(r, 0.1, 1) : 0};
     t->inside = some((t->problem.nx + 2) * (t->problem.ny + 2), 1);
     for (size_t i = 0; i < t->problem.nx * t->problem.ny; i++)
         t->inside[(i / t->problem.nx + 1) * (t->problem.nx + 2) + i % t->problem.nx + 1] = rng_below(r, 12) > 0;
@@ -256,7 +272,8 @@ static qb_status turn_from(const trial *t, qb__icd_on_device *stack, int first, 
 }
 
 /* The last turns again, from a stack that began anew: the same bits. */
-static qb_status check_state(trial *t, qb__icd_on_device *stack, kept *k, const double *want, float *image, bool *ok, outcome *o) {
+static qb_status check_state(trial *t, qb__icd_on_device *stack, kept *k, const double *want, float *image, bool *ok,
+                             outcome *o) {
     qb_status status;
     QB__TRY(start(t, stack, 0));
     QB__TRY(t->variant->state(stack, true, give, k));
@@ -281,7 +298,8 @@ static qb_status cost_of(trial *t, qb__icd_on_device *stack, double *sum) {
 
 /* The cost is that of its images, and no round makes it larger. */
 static qb_status check_cost(trial *t, qb__icd_on_device *stack, bool *ok, outcome *o) {
-    const double want = qb__icd_reference_cost(&t->oracle), allowed = 2 * qb__accuracy_bound(t->variant->head.accuracy) * want;
+    const double want = qb__icd_reference_cost(&t->oracle),
+                 allowed = 2 * qb__accuracy_bound(t->variant->head.accuracy) * want;
     const double before = t->cost;
     qb_status status = cost_of(t, stack, &t->cost);
     if (status != QB_OK) return status;
@@ -291,8 +309,8 @@ static qb_status check_cost(trial *t, qb__icd_on_device *stack, bool *ok, outcom
 }
 
 /* A round of turns; *state is kept before the last of them, *end the images behind it, *left what is left to do. */
-static qb_status run_round(trial *t, qb__icd_on_device *stack, float *image, kept *state, double *end, double *left, bool *ok,
-                           outcome *o) {
+static qb_status run_round(trial *t, qb__icd_on_device *stack, float *image, kept *state, double *end, double *left,
+                           bool *ok, outcome *o) {
     const int first = t->done;
     qb_status status;
     state->bytes = 0;
@@ -337,12 +355,15 @@ static void add_problem(const trial *t, const qb__icd_on_device *stack, outcome 
     char *to = o->why.s;
     size_t n = strlen(to);
     n += (size_t)snprintf(to + n, sizeof o->why.s - n,
-                          ", turns %d (%s, %zu views, %zu columns, %zu taps, %zux%zux%zu, p %.2f q %.1f t %.2f sigma %.2f, b %.2f %.2f %.2f%s%s",
-                          t->done, f->wx ? f->per_radian > 0 ? "bent fan" : "fan" : "parallel", f->views, f->columns, f->taps, p->nx, p->ny,
-                          t->ask.slices, p->prior.p, p->prior.q, p->prior.t, p->prior.sigma, p->prior.nearest, p->prior.diagonal,
-                          p->prior.interslice, p->positive ? ", positive" : "", t->ask.weighted ? ", weighted" : "");
+                          ", turns %d (%s, %zu views, %zu columns, %zu taps, %zux%zux%zu, p %.2f q %.1f t %.2f sigma "
+                          "%.2f, b %.2f %.2f %.2f%s%s",
+                          t->done, f->wx ? f->per_radian > 0 ? "bent fan" : "fan" : "parallel", f->views, f->columns,
+                          f->taps, p->nx, p->ny, t->ask.slices, p->prior.p, p->prior.q, p->prior.t, p->prior.sigma,
+                          p->prior.nearest, p->prior.diagonal, p->prior.interslice, p->positive ? ", positive" : "",
+                          t->ask.weighted ? ", weighted" : "");
     for (int i = 0; i < qb__parameter_count(&t->variant->head) && n < sizeof o->why.s; i++)
-        n += (size_t)snprintf(to + n, sizeof o->why.s - n, ", %s %d", t->variant->head.parameters[i].name, t->values[i]);
+        n +=
+            (size_t)snprintf(to + n, sizeof o->why.s - n, ", %s %d", t->variant->head.parameters[i].name, t->values[i]);
     if (stack && n < sizeof o->why.s) {
         char made[128];
         t->variant->say(stack, made, sizeof made);

@@ -16,9 +16,7 @@ typedef struct trial {
     double amplitude;
 } trial;
 
-static double log_range(rng *r, double low, double high) {
-    return exp(rng_uniform(r, log(low), log(high)));
-}
+static double log_range(rng *r, double low, double high) { return exp(rng_uniform(r, log(low), log(high))); }
 
 static void direction(rng *r, bool flat, double out[3]) {
     for (int j = 0; j < 3; j++) out[j] = rng_normal(r);
@@ -59,8 +57,8 @@ static void place_fans(trial *t, rng *r) {
         qb__fan *f = &t->fan[i];
         memset(f, 0, sizeof *f);
         for (int j = 0; j < 3; j++) {
-            double row0 = ((double)i - (double)t->fans / 2) * pitch * step_u[j] -
-                          0.5 * (double)t->rows * rise * step_v[j];
+            double row0 =
+                ((double)i - (double)t->fans / 2) * pitch * step_u[j] - 0.5 * (double)t->rows * rise * step_v[j];
             f->origin[j] = middle[j] - distance * along[j] + (cone ? 0 : row0);
             f->along[j] = distance * along[j] + (cone ? row0 : 0);
             (cone ? f->along_step : f->origin_step)[j] = rise * step_v[j];
@@ -108,8 +106,7 @@ static void fill_brick(const trial *t, rng *r) {
     memset(t->data.data, 0, t->data.bytes);
     for (size_t y = 0; y < t->brick.n[1]; y++)
         for (size_t x = 0; x < t->brick.n[0]; x++)
-            for (size_t z = 0; z < t->brick.n[2]; z++)
-                *voxel(t, x, y, z) = (float)(t->amplitude * rng_normal(r));
+            for (size_t z = 0; z < t->brick.n[2]; z++) *voxel(t, x, y, z) = (float)(t->amplitude * rng_normal(r));
 }
 
 /* Rows outside r0..r1 stay NaN. */
@@ -174,14 +171,13 @@ static bool within(const errors *e, double amplitude, const char *what, outcome 
     const double share = fmax(relative / bound, e->worst / rms / (20 * bound));
     if (!(share <= o->share_of_bound)) o->share_of_bound = share;
     if (share < 1) return true;
-    snprintf(o->why.s, sizeof o->why.s, "%s: relative L2 error %.2e, largest %.2e of rms", what,
-             relative, e->worst / rms);
+    snprintf(o->why.s, sizeof o->why.s, "%s: relative L2 error %.2e, largest %.2e of rms", what, relative,
+             e->worst / rms);
     return false;
 }
 
 static bool intact(const trial *t, outcome *o) {
-    bool good =
-        guarded_intact(&t->data) && guarded_intact(&t->lines) && guarded_intact(&t->scratch);
+    bool good = guarded_intact(&t->data) && guarded_intact(&t->lines) && guarded_intact(&t->scratch);
     for (size_t i = 0; i < t->fans * t->stride; i++) {
         uint32_t bits;
         const size_t row = i % t->stride;
@@ -201,8 +197,7 @@ static bool check_forward(trial *t, rng *r, outcome *o) {
     if (!before || !whole || !volume) abort();
     memcpy(before, t->lines.data, bytes);
     memcpy(volume, t->data.data, t->data.bytes);
-    t->variant->forward(&t->brick, t->fan, t->fans, t->r0, t->r1, t->lines.data, t->stride,
-                        t->scratch.data);
+    t->variant->forward(&t->brick, t->fan, t->fans, t->r0, t->r1, t->lines.data, t->stride, t->scratch.data);
     errors e = {0};
     for (size_t i = 0; i < t->fans; i++) {
         for (size_t row = t->r0; row < t->r1; row++) {
@@ -219,10 +214,9 @@ static bool check_forward(trial *t, rng *r, outcome *o) {
     memcpy(t->lines.data, before, bytes);
     float *lines = t->lines.data;
     t->variant->forward(&t->brick, t->fan, half, t->r0, t->r1, lines, t->stride, t->scratch.data);
-    t->variant->forward(&t->brick, t->fan + half, t->fans - half, t->r0, t->r1,
-                        lines + half * t->stride, t->stride, t->scratch.data);
-    if (ok &&
-        (memcmp(whole, t->lines.data, bytes) || memcmp(volume, t->data.data, t->data.bytes))) {
+    t->variant->forward(&t->brick, t->fan + half, t->fans - half, t->r0, t->r1, lines + half * t->stride, t->stride,
+                        t->scratch.data);
+    if (ok && (memcmp(whole, t->lines.data, bytes) || memcmp(volume, t->data.data, t->data.bytes))) {
         snprintf(o->why.s, sizeof o->why.s, "another cut gave other bits");
         ok = false;
     }
@@ -240,8 +234,7 @@ static bool check_adjoint(trial *t, rng *r, outcome *o) {
     if (!volume || !before || !values) abort();
     memcpy(before, t->data.data, t->data.bytes);
     memcpy(values, t->lines.data, t->lines.bytes);
-    t->variant->adjoint(&t->brick, t->fan, t->fans, t->r0, t->r1, t->lines.data, t->stride,
-                        t->scratch.data);
+    t->variant->adjoint(&t->brick, t->fan, t->fans, t->r0, t->r1, t->lines.data, t->stride, t->scratch.data);
     for (size_t i = 0; i < t->fans; i++) {
         for (size_t row = t->r0; row < t->r1; row++) {
             tally a = tally_of(t, volume);
@@ -270,9 +263,8 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     bool ok = check_forward(&t, &r, o) && check_adjoint(&t, &r, o);
     if (!ok) {
         const size_t n = strlen(o->why.s);
-        snprintf(o->why.s + n, sizeof o->why.s - n,
-                 " (%zux%zux%zu voxels, %zu columns, rows %zu:%zu)", t.brick.n[0], t.brick.n[1],
-                 t.brick.n[2], t.fans, t.r0, t.r1);
+        snprintf(o->why.s + n, sizeof o->why.s - n, " (%zux%zux%zu voxels, %zu columns, rows %zu:%zu)", t.brick.n[0],
+                 t.brick.n[1], t.brick.n[2], t.fans, t.r0, t.r1);
     }
     trial_free(&t);
     return ok;

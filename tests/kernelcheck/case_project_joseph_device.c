@@ -38,8 +38,8 @@ static void disturb(qb_geometry *g, rng *r, double turn, double shift) {
             g->view[i].u[j] += rng_uniform(r, -turn, turn);
             g->view[i].v[j] += rng_uniform(r, -turn, turn);
             g->view[i].detector[j] += rng_uniform(r, -shift, shift);
-            g->view[i].source[j] += g->beam == QB_BEAM_CONE ? rng_uniform(r, -shift, shift)
-                                                            : rng_uniform(r, -turn, turn);
+            g->view[i].source[j] +=
+                g->beam == QB_BEAM_CONE ? rng_uniform(r, -shift, shift) : rng_uniform(r, -turn, turn);
         }
 }
 
@@ -49,9 +49,10 @@ static qb_status near_scan(trial *t, rng *r, size_t views, const double *angles,
     t->grid = (qb_grid){.n = {1 + rng_below(r, 12), 1 + rng_below(r, 12), 1 + rng_below(r, 12)}};
     for (int j = 0; j < 3; j++) t->grid.voxel[j] = exp(rng_uniform(r, log(0.25), log(1.5)));
     for (int j = 0; j < 2; j++) half = hypot(half, 0.5 * ((double)t->grid.n[j] + 1) * t->grid.voxel[j]);
-    const double sod = half + rng_uniform(r, 0.1, 4) * t->grid.voxel[0], sdd = sod * rng_uniform(r, 1.1, 3), wide = 4 * half * sdd / sod;
-    return qb_geometry_cone(views, angles, rows, columns, wide / (double)columns, wide / (double)rows, sod, sdd, rng_uniform(r, -0.2, 0.2) * wide,
-                            rng_uniform(r, -0.2, 0.2) * wide, &t->geometry);
+    const double sod = half + rng_uniform(r, 0.1, 4) * t->grid.voxel[0], sdd = sod * rng_uniform(r, 1.1, 3),
+                 wide = 4 * half * sdd / sod;
+    return qb_geometry_cone(views, angles, rows, columns, wide / (double)columns, wide / (double)rows, sod, sdd,
+                            rng_uniform(r, -0.2, 0.2) * wide, rng_uniform(r, -0.2, 0.2) * wide, &t->geometry);
 }
 
 /* Upright, bent, leaning, with rays along z; far pixels and near ones; all angles, and those where the axis
@@ -70,13 +71,12 @@ static void random_scan(trial *t, rng *r, bool slow) {
     if (rng_below(r, 8) == 0) t->grid.n[rng_below(r, 2)] = 1000, t->grid.n[2] = 1 + rng_below(r, 3);
     for (int j = 0; j < 3; j++)
         t->grid.voxel[j] = exp(rng_uniform(r, log(0.25), log(1.5))), t->grid.offset[j] = rng_uniform(r, -3, 3);
-    qb_status status =
-        kind == 3 && cone ? near_scan(t, r, views, angles, rows, columns)
-        : cone ? qb_geometry_cone(views, angles, rows, columns, pixel, pixel * rng_uniform(r, 0.6, 1.7),
-                                rng_uniform(r, 4, 40) * size + 900, 45 * size + 900, rng_uniform(r, -20, 20),
-                                rng_uniform(r, -20, 20), &t->geometry)
-             : qb_geometry_parallel(views, angles, rows, columns, pixel,
-                                    0.5 * (double)(columns - 1) + rng_uniform(r, -5, 5), &t->geometry);
+    qb_status status = kind == 3 && cone ? near_scan(t, r, views, angles, rows, columns)
+                       : cone ? qb_geometry_cone(views, angles, rows, columns, pixel, pixel * rng_uniform(r, 0.6, 1.7),
+                                                 rng_uniform(r, 4, 40) * size + 900, 45 * size + 900,
+                                                 rng_uniform(r, -20, 20), rng_uniform(r, -20, 20), &t->geometry)
+                              : qb_geometry_parallel(views, angles, rows, columns, pixel,
+                                                     0.5 * (double)(columns - 1) + rng_uniform(r, -5, 5), &t->geometry);
     if (status != QB_OK) abort();
     if (kind == 0) disturb(&t->geometry, r, 0.1 * pixel, 3);
     if (kind == 3 && rng_below(r, 2)) disturb(&t->geometry, r, 0.1 * t->grid.voxel[0], 0.05);
@@ -179,14 +179,13 @@ static qb_status forwards(trial *t, const pass *p, memories *m) {
         const size_t v1 = qb__smaller(v0 + p->views, t->problem.views);
         for (size_t z0 = 0; z0 < t->grid.n[2]; z0 += p->slices) {
             const size_t z1 = qb__smaller(z0 + p->slices, t->grid.n[2]);
-            QB__TRY(qb__memory_upload(t->queue, m->plain, 8, t->volume + z0 * slice,
-                                      (z1 - z0) * slice * sizeof(float)));
+            QB__TRY(
+                qb__memory_upload(t->queue, m->plain, 8, t->volume + z0 * slice, (z1 - z0) * slice * sizeof(float)));
             QB__TRY(qb__joseph_to_lines(m->plan, t->queue, m->plain, 8, p->slices, z0, z1, m->slab));
             QB__TRY(qb__joseph_forward(m->plan, t->queue, m->slab, z0, z1, v0, v1, m->rays));
         }
         QB__TRY(qb__joseph_images(m->plan, t->queue, m->rays, v1 - v0, m->images, 4));
-        QB__TRY(qb__memory_download(t->queue, m->images, 4, p->lines + v0 * image,
-                                    (v1 - v0) * image * sizeof(float)));
+        QB__TRY(qb__memory_download(t->queue, m->images, 4, p->lines + v0 * image, (v1 - v0) * image * sizeof(float)));
         QB__TRY(qb__queue_finish(t->queue));
     }
 out:
@@ -213,14 +212,13 @@ static qb_status backwards(trial *t, const pass *p, memories *m) {
         const size_t z1 = qb__smaller(z0 + p->slices, t->grid.n[2]);
         for (size_t v0 = 0; v0 < t->problem.views; v0 += p->views) {
             const size_t v1 = qb__smaller(v0 + p->views, t->problem.views);
-            QB__TRY(qb__memory_upload(t->queue, m->images, 4, t->images + v0 * image,
-                                      (v1 - v0) * image * sizeof(float)));
+            QB__TRY(
+                qb__memory_upload(t->queue, m->images, 4, t->images + v0 * image, (v1 - v0) * image * sizeof(float)));
             QB__TRY(qb__joseph_columns(m->plan, t->queue, m->images, 4, v1 - v0, m->rays));
             QB__TRY(back(t, p, m, v0, v1, z0, z1));
         }
         QB__TRY(qb__joseph_from_lines(m->plan, t->queue, m->slab, z0, z1, 1, m->plain, 8));
-        QB__TRY(qb__memory_download(t->queue, m->plain, 8, p->back + z0 * slice,
-                                    (z1 - z0) * slice * sizeof(float)));
+        QB__TRY(qb__memory_download(t->queue, m->plain, 8, p->back + z0 * slice, (z1 - z0) * slice * sizeof(float)));
         QB__TRY(qb__queue_finish(t->queue));
     }
 out:
@@ -254,8 +252,8 @@ out:
 
 /* ---- the verdict ---- */
 
-static bool near(const float *got, const double *want, size_t count, double noise, qb_accuracy class,
-                 const char *what, outcome *o) {
+static bool near(const float *got, const double *want, size_t count, double noise, qb_accuracy class, const char *what,
+                 outcome *o) {
     const double bound = qb__accuracy_bound(class);
     double error = 0, norm = 0, largest = 0, seen = 0;
     for (size_t i = 0; i < count; i++) {
@@ -283,12 +281,12 @@ static float *floats(size_t count) {
 }
 
 static bool same(const pass *a, const pass *b, const trial *t, outcome *o) {
-    const char *which = memcmp(a->lines, b->lines, pixels(t) * sizeof(float))   ? "forwards"
+    const char *which = memcmp(a->lines, b->lines, pixels(t) * sizeof(float)) ? "forwards"
                         : memcmp(a->back, b->back, voxels(t) * sizeof(float)) ? "back"
                                                                               : NULL;
     if (which)
-        snprintf(o->why.s, sizeof o->why.s, "%s, slabs of %zu and blocks of %zu gave other bits", which,
-                 b->slices, b->views);
+        snprintf(o->why.s, sizeof o->why.s, "%s, slabs of %zu and blocks of %zu gave other bits", which, b->slices,
+                 b->views);
     return !which;
 }
 
@@ -323,8 +321,8 @@ static void add_problem(const trial *t, outcome *o) {
     const qb__joseph_problem *p = &t->problem;
     size_t n = strlen(o->why.s);
     n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, " (%s, %zu views, %zux%zu pixels, %zux%zux%zu voxels",
-                          qb_beam_name(t->geometry.beam), p->views, p->columns, p->rows, t->grid.n[0],
-                          t->grid.n[1], t->grid.n[2]);
+                          qb_beam_name(t->geometry.beam), p->views, p->columns, p->rows, t->grid.n[0], t->grid.n[1],
+                          t->grid.n[2]);
     for (int i = 0; i < qb__parameter_count(t->variant) && n < sizeof o->why.s; i++)
         n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, ", %s=%d", t->variant->parameters[i].name,
                               t->values[i]);
@@ -348,8 +346,7 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     choose_values(&t, &r, info);
     t.volume = noise(&r, voxels(&t)), t.images = noise(&r, pixels(&t));
     bool ok = true;
-    if (!t.variant->unusable(info, &t.problem, t.values) &&
-        qb_geometry_check_grid(&t.geometry, &t.grid) == QB_OK) {
+    if (!t.variant->unusable(info, &t.problem, t.values) && qb_geometry_check_grid(&t.geometry, &t.grid) == QB_OK) {
         ok = qb__queue_create(t.device, &t.queue) == QB_OK;
         if (!ok) snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail());
         ok = ok && verdict(&t, &r, o);

@@ -7,7 +7,7 @@
 #include "kernelcheck.h"
 
 /* bench_project_joseph_device.c */
-bool project_joseph_device_bench(const qb__variant *variant, qb__device *device, size_t number,
-                                 const options *o, measurement *m);
+bool project_joseph_device_bench(const qb__variant *variant, qb__device *device, size_t number, const options *o,
+                                 measurement *m);
 
 #endif

@@ -2,29 +2,28 @@
 #include "kernelcheck.h"
 #include "base/clock.h"
 
-
 enum { ROUNDS = 1 << 16, TRIES = 9, CHAINS = 12 };
 
 #if defined(__x86_64__)
 /* In assembly, so that no compiler takes any of it away: twelve independent chains hide the
  * latency, denormals and overflow cannot occur since all is zero. */
-#define TWELVE(X, reg)                                                                             \
-    X(0, reg)                                                                                      \
-    X(1, reg)                                                                                      \
-    X(2, reg)                                                                                      \
+#define TWELVE(X, reg)                                                                                                 \
+    X(0, reg)                                                                                                          \
+    X(1, reg)                                                                                                          \
+    X(2, reg)                                                                                                          \
     X(3, reg) X(4, reg) X(5, reg) X(6, reg) X(7, reg) X(8, reg) X(9, reg) X(10, reg) X(11, reg)
 #define CLEAR(n, reg) "vxorps %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n"
 #define FMA(n, reg) "vfmadd231ps %%" reg #n ", %%" reg #n ", %%" reg #n "\n"
 #define LOAD(n, reg) "vmovups " #n "*32(%[data]), %%" reg #n "\n"
-#define MEASURE(name, OPERATION, reg)                                                              \
-    static void name(const float *data) {                                                          \
-        long rounds = ROUNDS;                                                                      \
-        __asm__ volatile(TWELVE(CLEAR, reg) "1:\n" TWELVE(OPERATION, reg) "dec %[rounds]\n"        \
-                                                                          "jnz 1b\nvzeroupper"     \
-                         : [rounds] "+r"(rounds)                                                   \
-                         : [data] "r"(data)                                                        \
-                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
-                           "xmm9", "xmm10", "xmm11", "cc", "memory");                              \
+#define MEASURE(name, OPERATION, reg)                                                                                  \
+    static void name(const float *data) {                                                                              \
+        long rounds = ROUNDS;                                                                                          \
+        __asm__ volatile(TWELVE(CLEAR, reg) "1:\n" TWELVE(OPERATION, reg) "dec %[rounds]\n"                            \
+                                                                          "jnz 1b\nvzeroupper"                         \
+                         : [rounds] "+r"(rounds)                                                                       \
+                         : [data] "r"(data)                                                                            \
+                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",    \
+                           "xmm11", "cc", "memory");                                                                   \
     }
 
 #define LOAD_512(n, reg) "vmovups " #n "*64(%[data]), %%" reg #n "\n"

@@ -12,8 +12,7 @@ static void *need(void *memory) {
     exit(2);
 }
 
-cone_scan cone_scan_new(size_t views, size_t columns, size_t rows, size_t nx, size_t ny,
-                        size_t nz) {
+cone_scan cone_scan_new(size_t views, size_t columns, size_t rows, size_t nx, size_t ny, size_t nz) {
     cone_scan s;
     s.alike = 1;
     s.matrix = need(calloc(views, sizeof *s.matrix));
@@ -57,9 +56,7 @@ void cone_scan_fill(cone_scan *s, rng *r) {
     }
 }
 
-static double dot(const double a[3], const double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 static void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1];
@@ -80,8 +77,8 @@ static void turn(double a[3], double b[3], double angle) {
 /* The detector's dual vectors du, dv (du.u = 1, du.v = 0) turn the point where a ray meets the
  * plane through `detector` into pixels; all is scaled so that w = 1 in the plane through the axis.
  */
-static void matrix_of(const double source[3], const double detector[3], const double u[3],
-                      const double v[3], double cu, double cv, double sod, double world[12]) {
+static void matrix_of(const double source[3], const double detector[3], const double u[3], const double v[3], double cu,
+                      double cv, double sod, double world[12]) {
     double n[3], du[3], dv[3], back[3];
     cross(u, v, n);
     cross(v, n, du);
@@ -99,8 +96,7 @@ static void matrix_of(const double source[3], const double detector[3], const do
     for (int i = 0; i < 12; i += 4) world[i + 3] = -dot(world + i, source);
 }
 
-static void view_matrix(const qb__bp_cone_problem *p, const cone_setup *s, double angle, rng *r,
-                        double out[12]) {
+static void view_matrix(const qb__bp_cone_problem *p, const cone_setup *s, double angle, rng *r, double out[12]) {
     double e[3] = {cos(angle), sin(angle), 0}, away[3] = {-sin(angle), cos(angle), 0};
     double up[3] = {0, 0, s->flip ? -1.0 : 1.0};
     double sod = s->sod * (1 + s->wobble * rng_uniform(r, -1, 1));
@@ -148,13 +144,12 @@ static double expected2(const cone_scan *s, size_t x, size_t y, size_t z) {
 static double reference(const cone_scan *s, size_t x, size_t y, size_t z) {
     double sum = 0;
     for (size_t v = 0; v < s->problem.views; v++)
-        sum += qb__bp_cone_reference(&s->problem, v, cone_image(s, v),
-                                     s->problem.columns, x, y, z);
+        sum += qb__bp_cone_reference(&s->problem, v, cone_image(s, v), s->problem.columns, x, y, z);
     return sum;
 }
 
-bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_brick *b,
-                   cone_value *value, const void *context, rng *r, bool quick, outcome *o) {
+bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_brick *b, cone_value *value,
+                   const void *context, rng *r, bool quick, outcome *o) {
     const size_t budget = quick ? 200000 : 1000000;
     size_t voxels = (b->x1 - b->x0) * (b->y1 - b->y0) * (b->z1 - b->z0);
     size_t samples = qb__smaller(2 * voxels, budget / s->problem.views);
@@ -184,8 +179,7 @@ bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_b
         return false;
     }
     if (!(worst <= 20 * bound)) {
-        snprintf(o->why.s, sizeof o->why.s, "largest error %.2e of rms, bound %.0e", worst,
-                 20 * bound);
+        snprintf(o->why.s, sizeof o->why.s, "largest error %.2e of rms, bound %.0e", worst, 20 * bound);
         return false;
     }
     return true;

@@ -7,9 +7,7 @@
 
 enum { MARGIN = 256, CANARY = 0xc5, HUGE_PAGE = 2 << 20 };
 
-static size_t rounded(size_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
+static size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 guarded guarded_new(size_t bytes) {
     guarded g = {NULL, bytes};

@@ -91,8 +91,8 @@ static void *check_some(void *unused) {
         if (o.share_of_bound > progress.share[j]) progress.share[j] = o.share_of_bound;
         if (!ok) {
             progress.failures[j]++;
-            printf("%s: FAILED, --seed %llu --trials 1: %s\n", jobs[j]->id,
-                   (unsigned long long)(opt.seed + trial), o.why.s);
+            printf("%s: FAILED, --seed %llu --trials 1: %s\n", jobs[j]->id, (unsigned long long)(opt.seed + trial),
+                   o.why.s);
         }
         pthread_mutex_unlock(&progress.lock);
     }
@@ -109,11 +109,10 @@ static size_t check_all(void) {
     for (size_t j = 0; j < job_count; j++) {
         const char *id = jobs[j]->id;
         if (progress.failures[j])
-            printf("%-34s %zu of %d trials FAILED\n", id, progress.failures[j],
-                   trials_of(jobs[j]));
+            printf("%-34s %zu of %d trials FAILED\n", id, progress.failures[j], trials_of(jobs[j]));
         else
-            printf("%-34s %d trials ok, errors up to %.0f%% of the bound\n", id,
-                   trials_of(jobs[j]), 100 * progress.share[j]);
+            printf("%-34s %d trials ok, errors up to %.0f%% of the bound\n", id, trials_of(jobs[j]),
+                   100 * progress.share[j]);
         failed += progress.failures[j] != 0;
     }
     return failed;
@@ -129,18 +128,16 @@ static void print_measurement(const char *id, const measurement *m, bool first) 
     double each = m->giga_updates_per_second / opt.threads;
     char speed[32], ratio[32], most[32], share[32], pack[32], error[32];
     if (opt.json)
-        printf(
-            "%s\n  {\"kernel\": \"%s\", \"problem\": \"%s\", \"parameters\": %s, \"threads\": %d, "
-            "\"giga_updates_per_second\": %s, \"ratio_to_scalar\": %s, \"ceiling\": %s, "
-            "\"share_of_ceiling\": %s, \"pack_gigabytes_per_second\": %s, \"rel_l2\": %s}",
-            first ? "" : ",", id, m->problem.s, *m->parameters.s ? m->parameters.s : "{}",
-            opt.threads, number(m->giga_updates_per_second, "%.3f", speed), number(each / m->scalar, "%.2f", ratio),
-            number(m->ceiling, "%.2f", most), number(each / m->ceiling, "%.3f", share),
-            number(m->pack_gigabytes_per_second, "%.2f", pack), number(m->rel_l2, "%.3g", error));
+        printf("%s\n  {\"kernel\": \"%s\", \"problem\": \"%s\", \"parameters\": %s, \"threads\": %d, "
+               "\"giga_updates_per_second\": %s, \"ratio_to_scalar\": %s, \"ceiling\": %s, "
+               "\"share_of_ceiling\": %s, \"pack_gigabytes_per_second\": %s, \"rel_l2\": %s}",
+               first ? "" : ",", id, m->problem.s, *m->parameters.s ? m->parameters.s : "{}", opt.threads,
+               number(m->giga_updates_per_second, "%.3f", speed), number(each / m->scalar, "%.2f", ratio),
+               number(m->ceiling, "%.2f", most), number(each / m->ceiling, "%.3f", share),
+               number(m->pack_gigabytes_per_second, "%.2f", pack), number(m->rel_l2, "%.3g", error));
     else
-        printf("%-34s %-46s %8.2f %8.1f %8.0f%% %8.1f %9.1e\n", id, m->problem.s,
-               m->giga_updates_per_second, each / m->scalar, 100 * each / m->ceiling,
-               m->pack_gigabytes_per_second, m->rel_l2);
+        printf("%-34s %-46s %8.2f %8.1f %8.0f%% %8.1f %9.1e\n", id, m->problem.s, m->giga_updates_per_second,
+               each / m->scalar, 100 * each / m->ceiling, m->pack_gigabytes_per_second, m->rel_l2);
     fflush(stdout);
 }
 
@@ -151,8 +148,8 @@ static void bench_all(void) {
     else
         printf("%s, %d thread%s; giga-updates/s, times the scalar variant and share of the ceiling "
                "per thread\n%-34s %-46s %8s %8s %9s %8s %9s\n",
-               qb__cpu_name(), opt.threads, opt.threads > 1 ? "s" : "", "kernel", "problem", "G/s",
-               "x scalar", "ceiling", "pack GB/s", "rel L2");
+               qb__cpu_name(), opt.threads, opt.threads > 1 ? "s" : "", "kernel", "problem", "G/s", "x scalar",
+               "ceiling", "pack GB/s", "rel L2");
     for (size_t j = 0; j < job_count; j++) {
         for (size_t problem = 0;; problem++) {
             measurement m = {.scalar = 0};
@@ -178,18 +175,13 @@ static const char usage[] =
     "  --json           with --bench, one JSON object\n";
 
 int main(int argc, char **argv) {
-    static const struct option flags[] = {{"bench", no_argument, NULL, 'b'},
-                                          {"filter", required_argument, NULL, 'f'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {"brief", no_argument, NULL, 'e'},
-                                          {"trials", required_argument, NULL, 'n'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"size", required_argument, NULL, 'z'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option flags[] = {
+        {"bench", no_argument, NULL, 'b'},      {"filter", required_argument, NULL, 'f'},
+        {"list", no_argument, NULL, 'l'},       {"quick", no_argument, NULL, 'q'},
+        {"brief", no_argument, NULL, 'e'},      {"trials", required_argument, NULL, 'n'},
+        {"seed", required_argument, NULL, 's'}, {"threads", required_argument, NULL, 't'},
+        {"json", no_argument, NULL, 'j'},       {"size", required_argument, NULL, 'z'},
+        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
     bool bench = false, list = false;
     const char *filter = NULL;
     const char *seed = getenv("QB_SEED");

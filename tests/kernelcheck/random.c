@@ -5,9 +5,7 @@
 #include <math.h>
 
 /* A counter through a finaliser: every seed starts a stream of its own. */
-uint64_t rng_bits(rng *r) {
-    return qb__mix64(r->state += UINT64_C(0x9e3779b97f4a7c15));
-}
+uint64_t rng_bits(rng *r) { return qb__mix64(r->state += UINT64_C(0x9e3779b97f4a7c15)); }
 
 double rng_uniform(rng *r, double low, double high) {
     return low + (high - low) * (double)(rng_bits(r) >> 11) * 0x1p-53;
@@ -18,6 +16,4 @@ double rng_normal(rng *r) {
     return sqrt(-2.0 * log(u)) * cos(v);
 }
 
-size_t rng_below(rng *r, size_t n) {
-    return (size_t)(rng_bits(r) % n);
-}
+size_t rng_below(rng *r, size_t n) { return (size_t)(rng_bits(r) % n); }

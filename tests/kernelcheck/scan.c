@@ -54,8 +54,7 @@ const float *scan_row(const scan *s, unsigned slice, size_t view) {
 }
 
 double scan_reference(const scan *s, qb_interp interp, unsigned slice, size_t x, size_t y) {
-    return qb__bp_parallel_reference(&s->problem, interp, scan_row(s, slice, 0), s->problem.columns,
-                                     x, y);
+    return qb__bp_parallel_reference(&s->problem, interp, scan_row(s, slice, 0), s->problem.columns, x, y);
 }
 
 void scan_aim(rng *r, scan *s) {
@@ -79,8 +78,7 @@ void scan_aim(rng *r, scan *s) {
         s->ax[v] = pitch * c;
         s->ay[v] = pitch * d;
         s->h0[v] = ((double)p->columns - 1) / 2 + aside + shift * rng_normal(r) -
-                   s->ax[v] * (((double)p->nx - 1) / 2 + roi_x) -
-                   s->ay[v] * (((double)p->ny - 1) / 2 + roi_y);
+                   s->ax[v] * (((double)p->nx - 1) / 2 + roi_x) - s->ay[v] * (((double)p->ny - 1) / 2 + roi_y);
     }
 }
 
@@ -109,7 +107,7 @@ bool errors_within(const errors *e, qb_accuracy accuracy, outcome *o) {
     double relative = sqrt(e->error2 / fmax(1.0, (double)e->seen)) / rms;
     o->share_of_bound = fmax(relative, e->worst / rms / 20) / bound;
     if (relative < bound && e->worst < 20 * bound * rms) return true;
-    snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, largest %.2e of rms, class %.0e",
-             relative, e->worst / rms, qb__accuracy_bound(accuracy));
+    snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, largest %.2e of rms, class %.0e", relative,
+             e->worst / rms, qb__accuracy_bound(accuracy));
     return false;
 }

@@ -44,7 +44,8 @@ static void add_device(const qb__device_info *info) {
         const qb__operation_row *operation = qb__operation_of((qb__operation)n);
         void *usual;
         if (operation->usual(&usual) != QB_OK) abort();
-        for (size_t i = 0; (row = qb__variant_at((qb__operation)n, true, i)) != NULL; i++) add(row, device, info, usual);
+        for (size_t i = 0; (row = qb__variant_at((qb__operation)n, true, i)) != NULL; i++)
+            add(row, device, info, usual);
         operation->forget(usual);
     }
 }

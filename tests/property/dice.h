@@ -18,17 +18,15 @@ static int throw_dice(void **state) {
     const char *given = getenv("QB_SEED");
     struct timespec now;
     timespec_get(&now, TIME_UTC);
-    dice_seed = given && *given ? strtoull(given, NULL, 0)
-                                : (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    dice_seed =
+        given && *given ? strtoull(given, NULL, 0) : (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
     dice = qb__random_stream(dice_seed, 0);
     printf("QB_SEED=%llu\n", (unsigned long long)dice_seed);
     fflush(stdout);
     return 0;
 }
 
-static inline double uniform(double low, double high) {
-    return low + (high - low) * qb__random_unit(&dice);
-}
+static inline double uniform(double low, double high) { return low + (high - low) * qb__random_unit(&dice); }
 
 /* So many, at least one. */
 static inline size_t trials(size_t many) {

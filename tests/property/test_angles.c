@@ -16,8 +16,7 @@ static void check_close(double a, double b, double tolerance) {
 static size_t throw_angles(void) {
     size_t n = 4 + (size_t)(qb__random_unit(&dice) * (MOST - 4));
     double span = PI * (0.5 + 4.5 * qb__random_unit(&dice)), jitter = qb__random_unit(&dice);
-    for (size_t i = 0; i < n; i++)
-        angles[i] = 10 + span / (double)n * ((double)i + jitter * qb__random_unit(&dice));
+    for (size_t i = 0; i < n; i++) angles[i] = 10 + span / (double)n * ((double)i + jitter * qb__random_unit(&dice));
     return n;
 }
 
@@ -44,8 +43,7 @@ static void half_turns_and_order_do_not_matter(void **state) {
     (void)state;
     for (size_t i = trials(CASES); i > 0; i--) {
         size_t n = throw_angles();
-        for (size_t k = 0; k < n; k++)
-            moved[n - 1 - k] = angles[k] + PI * floor(6 * qb__random_unit(&dice) - 3);
+        for (size_t k = 0; k < n; k++) moved[n - 1 - k] = angles[k] + PI * floor(6 * qb__random_unit(&dice) - 3);
         assert_int_equal(qb__angle_weights(n, angles, weights, NULL), QB_OK);
         assert_int_equal(qb__angle_weights(n, moved, again, NULL), QB_OK);
         double size = PI / (double)n;
@@ -60,14 +58,11 @@ static void doubling_every_view_halves_weights(void **state) {
     (void)state;
     for (size_t i = trials(CASES); i > 0; i--) {
         size_t n = 4 + (size_t)(qb__random_unit(&dice) * (MOST / 2 - 4));
-        for (size_t k = 0; k < n; k++)
-            angles[k] = PI / (double)n * ((double)k + 0.9 * qb__random_unit(&dice));
+        for (size_t k = 0; k < n; k++) angles[k] = PI / (double)n * ((double)k + 0.9 * qb__random_unit(&dice));
         for (size_t k = 0; k < n; k++) moved[k] = angles[k], moved[n + k] = angles[k] + PI;
         assert_int_equal(qb__angle_weights(n, angles, weights, NULL), QB_OK);
         assert_int_equal(qb__angle_weights(2 * n, moved, again, NULL), QB_OK);
-        for (size_t k = 0; k < n; k++) {
-            check_close(again[k] + again[n + k], weights[k], 1e-2 * PI / (double)n);
-        }
+        for (size_t k = 0; k < n; k++) { check_close(again[k] + again[n + k], weights[k], 1e-2 * PI / (double)n); }
     }
 }
 

@@ -14,8 +14,8 @@ static qb_geometry random_scan(void) {
     qb_geometry geometry;
     for (int i = 0; i < VIEWS; i++) angles[i] = uniform(0, 7);
     size_t rows = (size_t)uniform(4, 90);
-    assert_int_equal(qb_geometry_cone(VIEWS, angles, rows, 64, 1, 1, uniform(40, 200), 300,
-                                      uniform(-9, 9), uniform(-30, 30), &geometry),
+    assert_int_equal(qb_geometry_cone(VIEWS, angles, rows, 64, 1, 1, uniform(40, 200), 300, uniform(-9, 9),
+                                      uniform(-30, 30), &geometry),
                      QB_OK);
     for (int i = 0; i < VIEWS; i++) {
         for (int j = 0; j < 3; j++) {
@@ -27,15 +27,13 @@ static qb_geometry random_scan(void) {
     return geometry;
 }
 
-static void brute_force(const qb_geometry *geometry, const qb_grid *grid,
-                        const qb__matrix *matrices, size_t z0, size_t z1, double *low,
-                        double *high) {
+static void brute_force(const qb_geometry *geometry, const qb_grid *grid, const qb__matrix *matrices, size_t z0,
+                        size_t z1, double *low, double *high) {
     *low = INFINITY, *high = -INFINITY;
     for (size_t i = 0; i < geometry->views; i++) {
         for (size_t at = z0 * grid->n[0] * grid->n[1]; at < z1 * grid->n[0] * grid->n[1]; at++) {
             double p[3];
-            qb__matrix_apply(&matrices[i], (double)(at % grid->n[0]),
-                             (double)(at / grid->n[0] % grid->n[1]),
+            qb__matrix_apply(&matrices[i], (double)(at % grid->n[0]), (double)(at / grid->n[0] % grid->n[1]),
                              (double)(at / grid->n[0] / grid->n[1]), p);
             *low = fmin(*low, p[1] / p[2]);
             *high = fmax(*high, p[1] / p[2]);
@@ -43,17 +41,16 @@ static void brute_force(const qb_geometry *geometry, const qb_grid *grid,
     }
 }
 
-static qb__rows rows_of(const qb_geometry *geometry, const qb_grid *grid,
-                        const qb__matrix *matrices, size_t z0, size_t z1) {
+static qb__rows rows_of(const qb_geometry *geometry, const qb_grid *grid, const qb__matrix *matrices, size_t z0,
+                        size_t z1) {
     double flat[VIEWS][12];
     memcpy(flat, matrices, sizeof flat);
-    qb__rows_problem problem = {VIEWS, (const double(*)[12])flat, grid->n[0], grid->n[1],
-                                geometry->rows};
+    qb__rows_problem problem = {VIEWS, (const double(*)[12])flat, grid->n[0], grid->n[1], geometry->rows};
     return qb__rows_of_slab(&problem, z0, z1);
 }
 
-static void check_slab(const qb_geometry *geometry, const qb_grid *grid, const qb__matrix *matrices,
-                       size_t z0, size_t z1) {
+static void check_slab(const qb_geometry *geometry, const qb_grid *grid, const qb__matrix *matrices, size_t z0,
+                       size_t z1) {
     double low, high, last = (double)geometry->rows;
     brute_force(geometry, grid, matrices, z0, z1, &low, &high);
     qb__rows rows = rows_of(geometry, grid, matrices, z0, z1);
@@ -95,13 +92,11 @@ static void slabs_keep_layers_whole(void **state) {
     (void)state;
     const int count = (int)trials(3000);
     for (int trial = 0; trial < count; trial++) {
-        size_t nz = 1 + (size_t)uniform(0, 600), cut[700],
-               step = trial % 3 ? 1 + (size_t)uniform(0, 130) : 1;
+        size_t nz = 1 + (size_t)uniform(0, 600), cut[700], step = trial % 3 ? 1 + (size_t)uniform(0, 130) : 1;
         qb__layers layers = {step, 0, 0};
         if (trial % 2) layers.above = (size_t)uniform(0, (double)nz - 0.01);
         if (trial % 2) layers.below = layers.above + (trial % 4 == 1);
-        for (size_t most = nz, last = nz + 1; most > 0;
-             most = qb__thinner_slab(&layers, nz, most)) {
+        for (size_t most = nz, last = nz + 1; most > 0; most = qb__thinner_slab(&layers, nz, most)) {
             assert_true(most < last);
             last = most;
             size_t n = qb__cut_slabs(&layers, nz, most, cut);

@@ -14,11 +14,8 @@ enum { COLUMNS = 301, MOST = 1000 };
 static qb_geometry scan(size_t views, double degrees, double first, double offset) {
     double angles[MOST];
     qb_geometry geometry;
-    for (size_t i = 0; i < views; i++)
-        angles[i] = (first + degrees * (double)i / (double)views) * pi / 180;
-    assert_int_equal(
-        qb_geometry_cone(views, angles, 1, COLUMNS, 0.8, 0.8, 400, 700, offset, 0, &geometry),
-        QB_OK);
+    for (size_t i = 0; i < views; i++) angles[i] = (first + degrees * (double)i / (double)views) * pi / 180;
+    assert_int_equal(qb_geometry_cone(views, angles, 1, COLUMNS, 0.8, 0.8, 400, 700, offset, 0, &geometry), QB_OK);
     return geometry;
 }
 
@@ -83,7 +80,8 @@ static void no_weight_jumps(void **state) {
             qb__cone_weights_destroy(&weights);
             qb_geometry_destroy(&geometry);
         }
-        if (!(fabs(w[0] - w[1]) < 1e-6 && fabs(w[2] - w[1]) < 1e-6)) fail_msg("view %zu, gamma %g: %g %g %g", view, gamma, w[0], w[1], w[2]);
+        if (!(fabs(w[0] - w[1]) < 1e-6 && fabs(w[2] - w[1]) < 1e-6))
+            fail_msg("view %zu, gamma %g: %g %g %g", view, gamma, w[0], w[1], w[2]);
     }
 }
 
@@ -140,7 +138,8 @@ static qb_geometry in_ranges(const range *ranges, size_t count, double offset) {
     size_t n = 0;
     qb_geometry geometry;
     for (size_t i = 0; i < count; i++)
-        for (double t = ranges[i].from; t < ranges[i].to - 1e-9 && n < MOST; t += ranges[i].step) angles[n++] = t * pi / 180;
+        for (double t = ranges[i].from; t < ranges[i].to - 1e-9 && n < MOST; t += ranges[i].step)
+            angles[n++] = t * pi / 180;
     assert_int_equal(qb_geometry_cone(n, angles, 1, COLUMNS, 0.8, 0.8, 400, 700, offset, 0, &geometry), QB_OK);
     return geometry;
 }
@@ -182,10 +181,13 @@ static void weights_sum_to_the_turn(void **state) {
                 sum += weights.view[i] * (a + b) / (2 * pi);
             }
             mean += sum / RAYS;
-            if (!(fabs(sum - 1) < 0.02)) fail_msg("%zu views, %zu gaps, gamma %g: %g", geometry.views, weights.gaps, gamma, sum);
+            if (!(fabs(sum - 1) < 0.02))
+                fail_msg("%zu views, %zu gaps, gamma %g: %g", geometry.views, weights.gaps, gamma, sum);
         }
-        if (weights.kind == QB_REDUNDANCY_GAPS && !weights.open && !(fabs(mean - 1) < 0.003)) fail_msg("%zu views, %zu gaps: %g", geometry.views, weights.gaps, mean);
-        assert_true(weights.open ? weights.lacking > 0.02 : weights.kind == QB_REDUNDANCY_PARKER || weights.lacking < 0.02);
+        if (weights.kind == QB_REDUNDANCY_GAPS && !weights.open && !(fabs(mean - 1) < 0.003))
+            fail_msg("%zu views, %zu gaps: %g", geometry.views, weights.gaps, mean);
+        assert_true(weights.open ? weights.lacking > 0.02
+                                 : weights.kind == QB_REDUNDANCY_PARKER || weights.lacking < 0.02);
         qb__cone_weights_destroy(&weights);
         qb_geometry_destroy(&geometry);
     }
@@ -195,7 +197,7 @@ static void weights_sum_to_the_turn(void **state) {
 /* Of rays through the axis the opposite is half a turn away: what neither measured, counted in steps of a thousandth of a degree. */
 static void missing_rays_are_counted(void **state) {
     (void)state;
-    const range gated[] = {{0, 18, 0.6}, {36, 54, 0.6}, {72, 90, 0.6}, {108, 126, 0.6}, {144, 162, 0.6},
+    const range gated[] = {{0, 18, 0.6},    {36, 54, 0.6},   {72, 90, 0.6},   {108, 126, 0.6}, {144, 162, 0.6},
                            {180, 198, 0.6}, {216, 234, 0.6}, {252, 270, 0.6}, {288, 306, 0.6}, {324, 342, 0.6}};
     qb_geometry geometry = in_ranges(gated, 10, 0);
     qb__cone_weights weights;
@@ -247,13 +249,12 @@ static double reconstruct(const qb_geometry *geometry, double x, double y) {
         assert_int_equal(qb__matrix_of_view(QB_BEAM_CONE, view, &matrix), QB_OK);
         qb__matrix_apply(&matrix, x, y, 0, p);
         double column = p[0] / p[2];
-        if (!(column >= -(double)weights.before && column < COLUMNS - 1 + (double)weights.after))
-            continue;
+        if (!(column >= -(double)weights.before && column < COLUMNS - 1 + (double)weights.after)) continue;
         int left = (int)floor(column);
         double part = column - left;
-        value += weights.view[i] / (p[2] * p[2]) *
-                 ((1 - part) * filtered(samples, left, weights.pitch) +
-                  part * filtered(samples, left + 1, weights.pitch));
+        value +=
+            weights.view[i] / (p[2] * p[2]) *
+            ((1 - part) * filtered(samples, left, weights.pitch) + part * filtered(samples, left + 1, weights.pitch));
     }
     qb__cone_weights_destroy(&weights);
     return value;
@@ -296,8 +297,7 @@ static qb_geometry uneven(void) {
     size_t n = 0;
     qb_geometry geometry;
     for (double t = 0; t < 2 * pi && n < 500; t += uniform(0.006, 0.022)) angles[n++] = t;
-    assert_int_equal(qb_geometry_cone(n, angles, 1, COLUMNS, 0.8, 0.8, 400, 700, 0, 0, &geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_cone(n, angles, 1, COLUMNS, 0.8, 0.8, 400, 700, 0, 0, &geometry), QB_OK);
     return geometry;
 }
 

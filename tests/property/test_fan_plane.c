@@ -25,7 +25,9 @@ static scene make(void) {
     s.row1 = s.row0 + 1 + (size_t)uniform(0, (double)(rows - s.row0));
     s.offset_v = uniform(-2, 2) * s.pixel;
     s.radius = s.sod * uniform(0.05, 0.9);
-    assert_int_equal(qb_geometry_cone(VIEWS, angles, rows, columns, s.pixel, s.pixel, s.sod, s.sod * s.magnification, 0, s.offset_v, &s.geometry), QB_OK);
+    assert_int_equal(qb_geometry_cone(VIEWS, angles, rows, columns, s.pixel, s.pixel, s.sod, s.sod * s.magnification, 0,
+                                      s.offset_v, &s.geometry),
+                     QB_OK);
     return s;
 }
 
@@ -35,7 +37,8 @@ static double strays(const scene *s, size_t row) {
     const double step = s->pixel / s->magnification;
     double most = 0;
     for (size_t c = 0; c < s->geometry.columns; c++) {
-        const double u = ((double)c - ((double)s->geometry.columns - 1) / 2) * s->pixel, sdd = s->sod * s->magnification;
+        const double u = ((double)c - ((double)s->geometry.columns - 1) / 2) * s->pixel,
+                     sdd = s->sod * s->magnification;
         const double level = hypot(u, sdd), closest = s->sod * sdd / level, past = s->sod * fabs(u) / level;
         if (past >= s->radius) continue;
         const double half = sqrt(s->radius * s->radius - past * past), climb = fabs(up) / level;
@@ -56,10 +59,12 @@ static void rows_that_stay_in_their_slices_are_fans(void **state) {
         const qb_status status = qb__fan_plane_create(&s.geometry, s.row0, s.row1, s.radius, &plane);
         looked = fabs(most - 0.5); /* between the columns that are looked at a ray may come a little farther */
         if (looked > 0.03 && (status == QB_OK) != (most < 0.5))
-            fail_msg("rows %zu to %zu of %zu come %g slices away: %s", s.row0, s.row1, s.geometry.rows, most, status ? qb_detail() : "a fan");
+            fail_msg("rows %zu to %zu of %zu come %g slices away: %s", s.row0, s.row1, s.geometry.rows, most,
+                     status ? qb_detail() : "a fan");
         if (status == QB_OK) {
             const double up = ((double)s.row0 - ((double)s.geometry.rows - 1) / 2) * s.pixel + s.offset_v;
-            assert_true(fabs(plane.step - s.pixel / s.magnification) < 1e-9 && fabs(plane.z - up / s.magnification) < 1e-3 * s.pixel);
+            assert_true(fabs(plane.step - s.pixel / s.magnification) < 1e-9 &&
+                        fabs(plane.z - up / s.magnification) < 1e-3 * s.pixel);
         } else {
             assert_int_equal(status, QB_UNSUPPORTED);
             assert_non_null(strstr(qb_detail(), "qb "));
@@ -91,7 +96,8 @@ static void the_plane_is_seen_as_by_the_cone(void **state) {
             double seen[2][3];
             qb__matrix matrix;
             for (int i = 0; i < 2; i++) {
-                assert_int_equal(qb__matrix_of_view(QB_BEAM_CONE, i ? &plane.flat.view[v] : &g.view[v], &matrix), QB_OK);
+                assert_int_equal(qb__matrix_of_view(QB_BEAM_CONE, i ? &plane.flat.view[v] : &g.view[v], &matrix),
+                                 QB_OK);
                 qb__matrix_apply(&matrix, x, y, 0, seen[i]);
             }
             assert_true(fabs(seen[0][0] / seen[0][2] - seen[1][0] / seen[1][2]) < 1e-9);

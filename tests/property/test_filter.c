@@ -20,9 +20,8 @@ static size_t pick(unsigned long long seed, size_t below) {
 }
 
 static random_case draw(unsigned long long seed, qb_pad pad) {
-    static const char *specs[] = {"ramp",       "shepp-logan:0.7", "cosine",
-                                  "hann:0.5",   "hamming",         "blackman",
-                                  "parzen:0.9", "butterworth:0.4", "none:0.3"};
+    static const char *specs[] = {"ramp",     "shepp-logan:0.7", "cosine",          "hann:0.5", "hamming",
+                                  "blackman", "parzen:0.9",      "butterworth:0.4", "none:0.3"};
     random_case c = {.columns = 8 + pick(seed, 700)};
     assert_ok(qb__filter_create(specs[pick(seed + 1, 9)], pad, c.columns, 0.25, &c.filter));
     assert_ok(qb__alloc(c.columns, sizeof(float), &c.a));
@@ -84,8 +83,7 @@ static void shift_invariant(void **state) {
         apply(&c, c.a, 1);
         apply(&c, c.b, 1);
         double error = distance(c.b + shift, c.a, c.columns - shift);
-        if (!(error < 1e-6))
-            fail_msg("case %u, %zu columns by %zu: %g", seed, c.columns, shift, error);
+        if (!(error < 1e-6)) fail_msg("case %u, %zu columns by %zu: %g", seed, c.columns, shift, error);
         drop(&c);
     }
 }
@@ -97,8 +95,7 @@ static void mirror_symmetric(void **state) {
     for (unsigned seed = 1; seed <= cases; seed++) {
         random_case c = draw(seed * 13, seed % 2 ? QB_PAD_ZERO : QB_PAD_EDGE);
         size_t n = c.columns;
-        c.a[0] =
-            c.a[n - 1]; /* no seam, which padding that is longer by one on one side would move */
+        c.a[0] = c.a[n - 1]; /* no seam, which padding that is longer by one on one side would move */
         for (size_t i = 0; i < n; i++) c.b[i] = c.a[n - 1 - i];
         apply(&c, c.a, 1);
         apply(&c, c.b, 1);

@@ -26,7 +26,8 @@ static void mirrors_are_together(const qb__runs *slab, size_t slices) {
 static void each_slice_is_one_slab_s(void **state) {
     (void)state;
     for (int trial = 0; trial < (int)trials(500); trial++) {
-        const size_t slices = 2 * (size_t)uniform(1, MOST / 2), grain = 2 * (size_t)uniform(1, 9), thickness = 2 * (size_t)uniform(1, 40);
+        const size_t slices = 2 * (size_t)uniform(1, MOST / 2), grain = 2 * (size_t)uniform(1, 9),
+                     thickness = 2 * (size_t)uniform(1, 40);
         const int ranks = (int)uniform(1, 6), columns = (int)uniform(1, 4);
         unsigned char seen[MOST] = {0};
         for (int rank = 0; rank < ranks; rank++) {
@@ -42,7 +43,8 @@ static void each_slice_is_one_slab_s(void **state) {
                     qb__cut_rank(end - at, 1, columns, column, &from, &some);
                     const qb__runs part = qb__runs_part(&slab, from, from + some);
                     assert_int_equal(qb__runs_count(&part), some);
-                    for (size_t i = 0; i < some; i++) assert_int_equal(qb__runs_slice(&part, i), qb__runs_slice(&slab, from + i));
+                    for (size_t i = 0; i < some; i++)
+                        assert_int_equal(qb__runs_slice(&part, i), qb__runs_slice(&slab, from + i));
                     count_part(&part, seen);
                 }
             }
@@ -60,6 +62,7 @@ static void without_a_fold_nothing_changes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_slice_is_one_slab_s), cmocka_unit_test(without_a_fold_nothing_changes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_slice_is_one_slab_s),
+                                       cmocka_unit_test(without_a_fold_nothing_changes)};
     return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

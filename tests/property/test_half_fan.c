@@ -23,11 +23,10 @@ static void shares_make_one(void **state) {
             bool both = image >= 0 && image < (long)columns;
             double sum = (double)share[k] + (both ? (double)share[image] : 0.0);
             if (!(fabs(sum - 1) < 1e-6) || !(share[k] >= 0) || !(share[k] <= 1))
-                fail_msg("%zu columns, axis at %g: column %ld and its image make %g", columns,
-                         (double)twice / 2, k, sum);
+                fail_msg("%zu columns, axis at %g: column %ld and its image make %g", columns, (double)twice / 2, k,
+                         sum);
             if (s < narrow / 2) assert_true(fabs((double)share[k] - 0.5) < 1e-6);
-            if (k > 0 && narrow >= 8)
-                assert_true(fabs((double)(share[k] - share[k - 1])) < 2 / narrow);
+            if (k > 0 && narrow >= 8) assert_true(fabs((double)(share[k] - share[k - 1])) < 2 / narrow);
         }
     }
 }
@@ -58,15 +57,14 @@ static void full_turns_are_told(void **state) {
         size_t views;
         double degrees;
         bool full;
-    } scans[] = {{600, 360, true}, {601, 360, true},  {40, 720, true},  {180, 180, false},
-                 {7, 360, true},   {200, 340, true}, {400, 355, true}, {200, 325, false}, {300, 200, false},
-                 {2, 360, false},  {90, -360, true}};
+    } scans[] = {{600, 360, true},  {601, 360, true}, {40, 720, true},  {180, 180, false},
+                 {7, 360, true},    {200, 340, true}, {400, 355, true}, {200, 325, false},
+                 {300, 200, false}, {2, 360, false},  {90, -360, true}};
     for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) {
         double radians[MOST * 2];
         bool full;
         size_t views = scans[i].views;
-        for (size_t v = 0; v < views; v++)
-            radians[v] = scans[i].degrees * (double)v / (double)views * pi / 180;
+        for (size_t v = 0; v < views; v++) radians[v] = scans[i].degrees * (double)v / (double)views * pi / 180;
         assert_ok(qb__turns_fully(views, radians, &full, NULL));
         if (full != scans[i].full) fail_msg("%zu views over %g degrees", views, scans[i].degrees);
     }

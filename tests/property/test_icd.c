@@ -80,7 +80,8 @@ static outcome descend(scene *s, qb_mbir_matrix kind, int threads) {
     assert_int_equal(qb__pool_create(threads, &pool), QB_OK);
     assert_int_equal(qb__icd_stack_create(&s->matrix, kind, &s->settings, s->slices, pool, &stack), QB_OK);
     const bool given = s->settings.weighting == QB__WEIGH_GIVEN;
-    const qb__icd_given start = {.lines = s->lines, .weights = given ? s->weights : NULL, .toward = s->toward, .constant = 0.3 * water};
+    const qb__icd_given start = {
+        .lines = s->lines, .weights = given ? s->weights : NULL, .toward = s->toward, .constant = 0.3 * water};
     assert_int_equal(qb__icd_stack_start(stack, &start), QB_OK);
     assert_int_equal(qb__icd_stack_run(stack, NULL, NULL, o.trace, &o.turns, &o.stopped), QB_OK);
     for (size_t i = 0; i < s->slices; i++) assert_int_equal(qb__icd_stack_image(stack, i, 1, o.x + i * NX * NY), QB_OK);
@@ -168,8 +169,12 @@ static double *converge(scene *s, int turns, double *cost) {
             const double x = (double)ix - (NX - 1) / 2.0, y = (double)iy - (NY - 1) / 2.0;
             inside[(iy + 1) * (NX + 2) + ix + 1] = x * x + y * y <= s->settings.radius * s->settings.radius;
         }
-    const qb__icd_problem problem = {.shadows = s->matrix.shadows, .nx = NX, .ny = NY, .inside = inside,
-                                     .prior = s->settings.prior, .positive = s->settings.positive};
+    const qb__icd_problem problem = {.shadows = s->matrix.shadows,
+                                     .nx = NX,
+                                     .ny = NY,
+                                     .inside = inside,
+                                     .prior = s->settings.prior,
+                                     .positive = s->settings.positive};
     double *weight = calloc(data_of(s), sizeof *weight), *error = calloc(data_of(s), sizeof *error);
     double *x = calloc(s->slices * image, sizeof *x);
     const double sigma2 = s->settings.sigma_y * s->settings.sigma_y;
@@ -184,8 +189,8 @@ static double *converge(scene *s, int turns, double *cost) {
         x[i] = 0.3 * water;
         order[count++] = (uint32_t)i;
     }
-    const qb__icd_oracle oracle = {.problem = &problem, .exact = true, .slices = s->slices,
-                                   .weight = weight, .error = error, .x = x};
+    const qb__icd_oracle oracle = {
+        .problem = &problem, .exact = true, .slices = s->slices, .weight = weight, .error = error, .x = x};
     qb__icd_reference_subtract(&oracle);
     double before = qb__icd_reference_cost(&oracle);
     for (int turn = 0; turn < turns; turn++) {
@@ -446,7 +451,8 @@ int main(void) {
         cmocka_unit_test(the_proximal_map_is_that_of_the_normal_equations),
         cmocka_unit_test(bits_depend_on_nothing_else),
         cmocka_unit_test(a_kept_matrix_gives_the_same),
-        cmocka_unit_test(empty_voxels_cost_nothing), cmocka_unit_test(no_voxel_is_left_behind),
+        cmocka_unit_test(empty_voxels_cost_nothing),
+        cmocka_unit_test(no_voxel_is_left_behind),
     };
     return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

@@ -89,7 +89,10 @@ static outcome descend(scene *s, int threads) {
     assert_int_equal(qb__pool_create(threads, &pool), QB_OK);
     assert_int_equal(qb__icd_stack_create(&s->matrix, QB_MATRIX_FLY, &s->settings, s->slices, pool, &stack), QB_OK);
     const bool given = s->settings.weighting == QB__WEIGH_GIVEN;
-    const qb__icd_given start = {.lines = s->lines, .weights = given ? s->weights : NULL, .images = s->image, .toward = s->toward,
+    const qb__icd_given start = {.lines = s->lines,
+                                 .weights = given ? s->weights : NULL,
+                                 .images = s->image,
+                                 .toward = s->toward,
                                  .constant = 0.3 * water};
     assert_int_equal(qb__icd_stack_start(stack, &start), QB_OK);
     assert_int_equal(qb__icd_stack_run(stack, NULL, NULL, o.trace, &o.turns, &o.stopped), QB_OK);
@@ -113,8 +116,12 @@ static double *converge(const scene *s, double *cost) {
     size_t count = 0;
     assert_true(inside && order && weight && error && x);
     qb__icd_inside(s->nx, s->ny, s->settings.radius, inside);
-    const qb__icd_problem problem = {.shadows = s->matrix.shadows, .nx = s->nx, .ny = s->ny, .inside = inside,
-                                     .prior = s->settings.prior, .positive = s->settings.positive};
+    const qb__icd_problem problem = {.shadows = s->matrix.shadows,
+                                     .nx = s->nx,
+                                     .ny = s->ny,
+                                     .inside = inside,
+                                     .prior = s->settings.prior,
+                                     .positive = s->settings.positive};
     for (size_t i = 0; i < data; i++) {
         error[i] = (double)s->lines[i];
         weight[i] = (s->settings.weighting == QB__WEIGH_GIVEN ? (double)s->weights[i] : 1) / sigma2;
@@ -124,7 +131,8 @@ static double *converge(const scene *s, double *cost) {
         x[i] = 0.3 * water;
         order[count++] = (uint32_t)i;
     }
-    const qb__icd_oracle oracle = {.problem = &problem, .exact = true, .slices = 1, .weight = weight, .error = error, .x = x};
+    const qb__icd_oracle oracle = {
+        .problem = &problem, .exact = true, .slices = 1, .weight = weight, .error = error, .x = x};
     qb__icd_reference_subtract(&oracle);
     for (int turn = 0; turn < EQUITS; turn++)
         for (size_t i = 0; i < count; i++) {

@@ -163,13 +163,15 @@ static void entries_are_chords_through_squares(void **state) {
                 const double want = average(&s, view, c, ix, iy);
                 const double got = qb__footprint_reference(&s.matrix.shadows, view, ix, iy, (double)c);
                 if (!(fabs(got - want) < (0.12 * near + 1e-9) * largest))
-                    fail_msg("source %g, voxel %g, view %zu, %g, %g, column %zu: %.6f, and %.6f by rays", sod, voxel, view, ix, iy, c, got, want);
+                    fail_msg("source %g, voxel %g, view %zu, %g, %g, column %zu: %.6f, and %.6f by rays", sod, voxel,
+                             view, ix, iy, c, got, want);
                 sums[0] += got, sums[1] += want;
                 if (c == 0) first = fmax(got, want);
                 last = fmax(got, want);
             }
             if (first == 0 && last == 0 && !(fabs(sums[0] - sums[1]) <= (near * near + 1e-9) * sums[1]))
-                fail_msg("source %g, voxel %g, view %zu, %g, %g: %.6f in all, and %.6f by rays", sod, voxel, view, ix, iy, sums[0], sums[1]);
+                fail_msg("source %g, voxel %g, view %zu, %g, %g: %.6f in all, and %.6f by rays", sod, voxel, view, ix,
+                         iy, sums[0], sums[1]);
         }
         unmake(&s);
     }
@@ -246,13 +248,18 @@ static double *converge(const scene *s, double *cost) {
     const size_t image = (NX + 2) * (NY + 2), data = data_of(s);
     uint8_t *inside = calloc(image, 1);
     uint32_t *order = calloc(s->slices * image, sizeof *order);
-    double *weight = calloc(data, sizeof *weight), *error = calloc(data, sizeof *error), *x = calloc(s->slices * image, sizeof *x);
+    double *weight = calloc(data, sizeof *weight), *error = calloc(data, sizeof *error),
+           *x = calloc(s->slices * image, sizeof *x);
     qb__random random = qb__random_stream(dice_seed, 1);
     size_t count = 0;
     assert_true(inside && order && weight && error && x);
     qb__icd_inside(NX, NY, s->settings.radius, inside);
-    const qb__icd_problem problem = {.shadows = s->matrix.shadows, .nx = NX, .ny = NY, .inside = inside,
-                                     .prior = s->settings.prior, .positive = s->settings.positive};
+    const qb__icd_problem problem = {.shadows = s->matrix.shadows,
+                                     .nx = NX,
+                                     .ny = NY,
+                                     .inside = inside,
+                                     .prior = s->settings.prior,
+                                     .positive = s->settings.positive};
     for (size_t i = 0; i < data; i++) {
         error[i] = (double)s->lines[i];
         weight[i] = (double)s->weights[i] / (s->settings.sigma_y * s->settings.sigma_y);
@@ -262,7 +269,8 @@ static double *converge(const scene *s, double *cost) {
         x[i] = 0.3 * water;
         order[count++] = (uint32_t)i;
     }
-    const qb__icd_oracle oracle = {.problem = &problem, .exact = true, .slices = s->slices, .weight = weight, .error = error, .x = x};
+    const qb__icd_oracle oracle = {
+        .problem = &problem, .exact = true, .slices = s->slices, .weight = weight, .error = error, .x = x};
     qb__icd_reference_subtract(&oracle);
     for (int turn = 0; turn < EQUITS; turn++)
         for (size_t i = 0; i < count; i++) {
@@ -296,7 +304,8 @@ static void both_come_to_what_one_voxel_at_a_time_comes_to(void **state) {
     (void)state;
     const int step = trials(20) == 20 ? 1 : 3; /* where time is short a flat detector and a bent one */
     for (int i = 0; i < 5; i += step) {
-        scene s = make(best(), 3, i == 2 ? uniform(70, 200) : uniform(40, 120), i == 2 ? 2.1 : 1, i > 2); /* three entries a view, and five */
+        scene s = make(best(), 3, i == 2 ? uniform(70, 200) : uniform(40, 120), i == 2 ? 2.1 : 1,
+                       i > 2); /* three entries a view, and five */
         check_descent(&s, "slices side by side, and a prior between them");
         s.settings.prior.interslice = 0;
         s.settings.supervoxels = true;

@@ -13,8 +13,7 @@ static void check_close(double a, double b, double tolerance) {
 static void throw_shapes(qb__ellipsoid *shape, double turn) {
     for (int i = 0; i < SHAPES; i++) {
         double x = uniform(-6, 6), y = uniform(-6, 6), phi = uniform(0, PI);
-        double at[3] = {x * cos(turn) - y * sin(turn), x * sin(turn) + y * cos(turn),
-                        uniform(-4, 4)};
+        double at[3] = {x * cos(turn) - y * sin(turn), x * sin(turn) + y * cos(turn), uniform(-4, 4)};
         double semi[3] = {uniform(1, 5), uniform(1, 5), uniform(1, 5)};
         shape[i] = qb__ellipsoid_make(at, semi, phi + turn, uniform(-1, 1));
         shape[i].box = i % 2;
@@ -25,23 +24,20 @@ static qb_geometry throw_geometry(double angle, int cone) {
     qb_geometry g;
     if (cone) {
         double sod = uniform(30, 90);
-        assert_int_equal(qb_geometry_cone(1, &angle, ROWS, COLUMNS, 1.1, 0.9, sod,
-                                          sod + uniform(0, 50), uniform(-4, 4), uniform(-4, 4), &g),
+        assert_int_equal(qb_geometry_cone(1, &angle, ROWS, COLUMNS, 1.1, 0.9, sod, sod + uniform(0, 50), uniform(-4, 4),
+                                          uniform(-4, 4), &g),
                          QB_OK);
     } else {
-        assert_int_equal(qb_geometry_parallel(1, &angle, ROWS, COLUMNS, 0.8, uniform(10, 25), &g),
-                         QB_OK);
+        assert_int_equal(qb_geometry_parallel(1, &angle, ROWS, COLUMNS, 0.8, uniform(10, 25), &g), QB_OK);
     }
     return g;
 }
 
-static void project(const qb__ellipsoid *shape, size_t count, const qb_geometry *g, size_t band,
-                    double *out) {
+static void project(const qb__ellipsoid *shape, size_t count, const qb_geometry *g, size_t band, double *out) {
     qb__phantom phantom = {count, (qb__ellipsoid *)shape};
     void *scratch = malloc(qb__phantom_scratch(&phantom, COLUMNS));
     for (size_t row = 0; row < ROWS; row += band)
-        qb__phantom_project(&phantom, g, 0, row, row + band < ROWS ? row + band : ROWS,
-                            out + row * COLUMNS, scratch);
+        qb__phantom_project(&phantom, g, 0, row, row + band < ROWS ? row + band : ROWS, out + row * COLUMNS, scratch);
     free(scratch);
 }
 
@@ -113,9 +109,7 @@ static void opposite_views_mirror(void **state) {
         throw_shapes(shape, 0);
         for (int k = 0; k < 2; k++) {
             qb_geometry g;
-            assert_int_equal(
-                qb_geometry_parallel(1, &angles[k], ROWS, COLUMNS, 0.8, (COLUMNS - 1) / 2.0, &g),
-                QB_OK);
+            assert_int_equal(qb_geometry_parallel(1, &angles[k], ROWS, COLUMNS, 0.8, (COLUMNS - 1) / 2.0, &g), QB_OK);
             project(shape, SHAPES, &g, ROWS, k ? back : front);
             qb_geometry_destroy(&g);
         }
@@ -138,12 +132,10 @@ static void a_distant_source_is_parallel(void **state) {
         for (int k = 0; k < SHAPES; k++) /* a row just above a box and one just below its top differ */
             if (shape[k].box) memset(shape[k].a[2], 0, sizeof shape[k].a[2]);
         qb_geometry g;
-        assert_int_equal(
-            qb_geometry_cone(1, &angle, ROWS, COLUMNS, 0.8, 0.8, far, far + 10, 0, 0, &g), QB_OK);
+        assert_int_equal(qb_geometry_cone(1, &angle, ROWS, COLUMNS, 0.8, 0.8, far, far + 10, 0, 0, &g), QB_OK);
         project(shape, SHAPES, &g, ROWS, cone);
         qb_geometry_destroy(&g);
-        assert_int_equal(
-            qb_geometry_parallel(1, &angle, ROWS, COLUMNS, 0.8, (COLUMNS - 1) / 2.0, &g), QB_OK);
+        assert_int_equal(qb_geometry_parallel(1, &angle, ROWS, COLUMNS, 0.8, (COLUMNS - 1) / 2.0, &g), QB_OK);
         project(shape, SHAPES, &g, ROWS, parallel);
         qb_geometry_destroy(&g);
         for (int p = 0; p < ROWS * COLUMNS; p++) check_close(cone[p], parallel[p], 2e-2);

@@ -7,9 +7,7 @@
 #include "device/device.h"
 #include "ops/project.h"
 
-static size_t between(size_t low, size_t high) {
-    return low + (size_t)(uniform(0, 1) * (double)(high - low + 1));
-}
+static size_t between(size_t low, size_t high) { return low + (size_t)(uniform(0, 1) * (double)(high - low + 1)); }
 
 static float *noise(size_t count) {
     float *values = malloc(count * sizeof *values);
@@ -52,8 +50,8 @@ static void climb_diagonally(setup *s) {
                            {sin(t) * sin(climb), -cos(t) * sin(climb), cos(climb)}};
         s->geometry.view[i] = v;
         for (int j = 0; j < 3; j++)
-            s->geometry.view[i].detector[j] = -0.5 * (double)(s->geometry.columns - 1) * v.u[j] -
-                                              0.5 * (double)(s->geometry.rows - 1) * v.v[j];
+            s->geometry.view[i].detector[j] =
+                -0.5 * (double)(s->geometry.columns - 1) * v.u[j] - 0.5 * (double)(s->geometry.rows - 1) * v.v[j];
     }
 }
 
@@ -65,11 +63,14 @@ static void come_near(setup *s, bool flat) {
     for (int j = 0; j < 3; j++) s->grid.n[j] = between(1, flat ? 40 : 10), s->grid.offset[j] = 0;
     if (flat) s->grid.n[2] *= 5, s->grid.voxel[2] = uniform(0.1, 0.25);
     for (int j = 0; j < 2; j++) half = hypot(half, 0.5 * (double)s->grid.n[j] * s->grid.voxel[j]);
-    const double sod = flat ? 3 * half : half + uniform(0.15, 1), sdd = sod * uniform(1.1, 3), wide = 4 * half * sdd / sod;
+    const double sod = flat ? 3 * half : half + uniform(0.15, 1), sdd = sod * uniform(1.1, 3),
+                 wide = 4 * half * sdd / sod;
     for (size_t i = 0; i < views; i++) angles[i] = uniform(-7, 7);
     qb_geometry_destroy(&s->geometry);
     const double tall = fmin(wide / (double)rows, 30 * s->grid.voxel[2] * sdd / sod);
-    assert_int_equal(qb_geometry_cone(views, angles, rows, columns, wide / (double)columns, tall, sod, sdd, 0, 0, &s->geometry), QB_OK);
+    assert_int_equal(
+        qb_geometry_cone(views, angles, rows, columns, wide / (double)columns, tall, sod, sdd, 0, 0, &s->geometry),
+        QB_OK);
     if (!flat && between(0, 1)) disturb(&s->geometry, 0.02 * wide / (double)(rows + columns), 0.05);
 }
 
@@ -103,13 +104,11 @@ static setup make(size_t kind) {
     const bool cone = kind == 3 || kind == 4 || kind == 5 || kind == 6 || kind == 8;
     const double pixel = uniform(0.5, 2.5);
     qb_status status =
-        cone ? qb_geometry_cone(views, angles, rows, columns, pixel, pixel * uniform(0.5, 2),
-                                uniform(220, 400), uniform(400, 900),
-                                kind == 4 ? uniform(-40, 40) : 0, kind == 4 ? uniform(-20, 20) : 0,
+        cone ? qb_geometry_cone(views, angles, rows, columns, pixel, pixel * uniform(0.5, 2), uniform(220, 400),
+                                uniform(400, 900), kind == 4 ? uniform(-40, 40) : 0, kind == 4 ? uniform(-20, 20) : 0,
                                 &s.geometry)
              : qb_geometry_parallel(views, angles, rows, columns, kind == 1 ? 1 : pixel,
-                                    0.5 * (double)(columns - 1) + (kind == 1 ? 0 : uniform(-5, 5)),
-                                    &s.geometry);
+                                    0.5 * (double)(columns - 1) + (kind == 1 ? 0 : uniform(-5, 5)), &s.geometry);
     assert_int_equal(status, QB_OK);
     if (kind == 2) disturb(&s.geometry, 0.5, 5);
     /* By 30 degrees at most: every corner stays before the source. */
@@ -125,12 +124,8 @@ static setup make(size_t kind) {
     return s;
 }
 
-static size_t voxels(const setup *s) {
-    return s->grid.n[0] * s->grid.n[1] * s->grid.n[2];
-}
-static size_t pixels(const setup *s) {
-    return s->geometry.views * s->geometry.rows * s->geometry.columns;
-}
+static size_t voxels(const setup *s) { return s->grid.n[0] * s->grid.n[1] * s->grid.n[2]; }
+static size_t pixels(const setup *s) { return s->geometry.views * s->geometry.rows * s->geometry.columns; }
 
 static const char *device; /* NULL: the CPU */
 
@@ -141,7 +136,9 @@ static qb_projector *projector(const setup *s, const char *kernel, int threads) 
     if (status != QB_OK && device && strstr(qb_detail(), "a bent detector")) return NULL;
     if (status == QB_BAD_INPUT && strstr(qb_detail(), "no view sees")) return NULL;
     /* A leaning detector may leave a corner behind a source that is that near: no problem, and rightly refused. */
-    if (status == QB_BAD_INPUT && strcmp(s->name, "a source next to the volume") == 0 && strstr(qb_detail(), "behind the source")) return NULL;
+    if (status == QB_BAD_INPUT && strcmp(s->name, "a source next to the volume") == 0 &&
+        strstr(qb_detail(), "behind the source"))
+        return NULL;
     if (status != QB_OK) fail_msg("%s: %s", s->name, qb_detail());
     return p;
 }
@@ -176,8 +173,10 @@ static double seen_at_all(const setup *s, int power) {
 static void fail_of(const setup *s, const char *kernel, double left, double right, double scale) {
     const qb_geometry *g = &s->geometry;
     const qb_grid *v = &s->grid;
-    fail_msg("%s, %s: %zu views of %zu x %zu, %zu x %zu x %zu voxels of %g, %g, %g mm: <Ax,y> = %.9g, <x,A'y> = %.9g, of %.4g", s->name, kernel, g->views, g->columns,
-             g->rows, v->n[0], v->n[1], v->n[2], v->voxel[0], v->voxel[1], v->voxel[2], left, right, scale);
+    fail_msg("%s, %s: %zu views of %zu x %zu, %zu x %zu x %zu voxels of %g, %g, %g mm: <Ax,y> = %.9g, <x,A'y> = %.9g, "
+             "of %.4g",
+             s->name, kernel, g->views, g->columns, g->rows, v->n[0], v->n[1], v->n[2], v->voxel[0], v->voxel[1],
+             v->voxel[2], left, right, scale);
 }
 
 /* |<Ax,y> - <x,A'y>| relative to |Ax| |y|, which random numbers do not make vanish. False where no view
@@ -202,8 +201,7 @@ static bool check_adjoint(const setup *s, const char *kernel) {
     assert_int_equal(qb_projector_adjoint(p, y, 0, s->geometry.views, false, NULL, aty), QB_OK);
     left = dot(ax, y, pixels(s)), right = dot(x, aty, voxels(s));
     if (!(fabs(left - right) <= 1e-5 * fabs(left)) &&
-        !(fabs(left - right) <=
-          1e-5 * 0.12 * 0.6 * 0.6 * seen_at_all(s, 1))) /* weights of 1/4 on average, halved */
+        !(fabs(left - right) <= 1e-5 * 0.12 * 0.6 * 0.6 * seen_at_all(s, 1))) /* weights of 1/4 on average, halved */
         fail_of(s, kernel, left, right, left);
     free(x), free(y), free(ax), free(aty);
     qb_projector_destroy(p);
@@ -263,8 +261,7 @@ static bool check_forward(const setup *s, const char *kernel) {
         error += ((double)ax[i] - want) * ((double)ax[i] - want);
         norm += want * want;
     }
-    if (!(error <= 2.5e-9 * norm) &&
-        !(error <= 2.5e-9 * 0.05 / 3 * seen_at_all(s, 2))) /* 5e-5, class high */
+    if (!(error <= 2.5e-9 * norm) && !(error <= 2.5e-9 * 0.05 / 3 * seen_at_all(s, 2))) /* 5e-5, class high */
         fail_msg("%s, %s: relative error %.3g", s->name, kernel, sqrt(error / norm));
     free(x), free(ax);
     qb_projector_destroy(p);
@@ -332,7 +329,8 @@ static void nan_goes_where_its_ray_goes(double sod) {
     assert_memory_equal(whole, cut, voxels(&s) * sizeof *whole);
     const double right = (double)not_finite(cpu, voxels(&s)), found = (double)not_finite(whole, voxels(&s));
     assert_true(right > 50);
-    if (!(fabs(found - right) < 0.03 * right)) fail_msg("%s: %g voxels are not finite, %g on the CPU", s.name, found, right);
+    if (!(fabs(found - right) < 0.03 * right))
+        fail_msg("%s: %g voxels are not finite, %g on the CPU", s.name, found, right);
     free(lines), free(cpu), free(whole), free(cut);
     qb_geometry_destroy(&s.geometry);
 }
@@ -353,8 +351,7 @@ static void devices_agree(void **state) {
     double around[70];
     for (int i = 0; i < 70; i++) around[i] = 0.049 * i; /* 32 of them: a quarter turn */
     setup leaning = {.name = "leaning, 70 views", .grid = {{20, 20, 20}, {1, 1, 1}, {0, 0, 0}}};
-    assert_int_equal(
-        qb_geometry_cone(70, around, 24, 24, 1.4, 1.4, 60, 90, 0, 0, &leaning.geometry), QB_OK);
+    assert_int_equal(qb_geometry_cone(70, around, 24, 24, 1.4, 1.4, 60, 90, 0, 0, &leaning.geometry), QB_OK);
     disturb(&leaning.geometry, 0.05, 0);
     assert_true(check_adjoint(&leaning, "project_joseph.alu"));
     qb_geometry_destroy(&leaning.geometry);
@@ -388,26 +385,21 @@ static void bits_do_not_depend_on_how_it_is_cut(void **state) {
             float *c = noise(voxels(&s)), *d = noise(voxels(&s));
             assert_int_equal(qb_projector_forward(one, x, 0, views, NULL, a), QB_OK);
             if (half) assert_int_equal(qb_projector_forward(many, x, 0, half, NULL, b), QB_OK);
-            assert_int_equal(qb_projector_forward(many, x, half, views, NULL, b + half * image),
-                             QB_OK);
+            assert_int_equal(qb_projector_forward(many, x, half, views, NULL, b + half * image), QB_OK);
             assert_memory_equal(a, b, pixels(&s) * sizeof *a);
             /* slab by slab */
             const size_t slice = s.grid.n[0] * s.grid.n[1], depth = many->side[2];
             sums = calloc(views * qb__project_view_floats(many), sizeof *sums);
             for (size_t z = 0; z < s.grid.n[2]; z += depth) {
                 size_t end = z + depth < s.grid.n[2] ? z + depth : s.grid.n[2];
-                assert_int_equal(qb__project_add(many, x + z * slice, z, end, 0, views, sums, NULL),
-                                 QB_OK);
+                assert_int_equal(qb__project_add(many, x + z * slice, z, end, 0, views, sums, NULL), QB_OK);
             }
             qb__project_finish(many, 0, views, sums, b);
             assert_memory_equal(a, b, pixels(&s) * sizeof *a);
             free(sums);
             assert_int_equal(qb_projector_adjoint(one, y, 0, views, false, NULL, c), QB_OK);
-            if (half)
-                assert_int_equal(qb_projector_adjoint(many, y, 0, half, false, NULL, d), QB_OK);
-            assert_int_equal(
-                qb_projector_adjoint(many, y + half * image, half, views, half > 0, NULL, d),
-                QB_OK);
+            if (half) assert_int_equal(qb_projector_adjoint(many, y, 0, half, false, NULL, d), QB_OK);
+            assert_int_equal(qb_projector_adjoint(many, y + half * image, half, views, half > 0, NULL, d), QB_OK);
             assert_memory_equal(c, d, voxels(&s) * sizeof *c);
             free(x), free(y), free(a), free(b), free(c), free(d);
             done++;
@@ -426,13 +418,11 @@ static void edges_are_not_overrun(void **state) {
     double angles[VIEWS];
     for (int i = 0; i < VIEWS; i++) angles[i] = M_PI * i / VIEWS;
     setup s = {.name = "edges", .grid = {{N, N, 16}, {1, 1, 1}, {0, 0, 0}}};
-    assert_int_equal(qb_geometry_parallel(VIEWS, angles, 16, N, 1, 0.5 * (N - 1), &s.geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_parallel(VIEWS, angles, 16, N, 1, 0.5 * (N - 1), &s.geometry), QB_OK);
     size_t count;
     const qb__joseph_variant *rows = qb__joseph_variants(&count);
     for (size_t v = 0; v < count; v++)
-        if ((rows[v].head.features & ~qb__cpu_features()) == 0)
-            assert_true(check_adjoint(&s, rows[v].head.id));
+        if ((rows[v].head.features & ~qb__cpu_features()) == 0) assert_true(check_adjoint(&s, rows[v].head.id));
     qb_geometry_destroy(&s.geometry);
 }
 
@@ -460,8 +450,7 @@ static void a_ball_casts_its_chords(void **state) {
         if (kind == 0)
             assert_int_equal(qb_geometry_parallel(3, angles, 50, 60, 1, 29.5, &g), QB_OK);
         else
-            assert_int_equal(qb_geometry_cone(3, angles, 50, 60, 1.5, 1.5, 200, 300, 3, 2, &g),
-                             QB_OK);
+            assert_int_equal(qb_geometry_cone(3, angles, 50, 60, 1.5, 1.5, 200, 300, 3, 2, &g), QB_OK);
         if (kind == 2) g.radius = 300;
         qb_projector *p;
         assert_int_equal(qb_projector_create(&g, &grid, NULL, NULL, &p), QB_OK);
@@ -482,8 +471,8 @@ static void a_ball_casts_its_chords(void **state) {
             square += error * error, mean += error, count++;
         }
         if (!(count > 2000 && sqrt(square / count) < 0.12 && fabs(mean / count) < 0.06))
-            fail_msg("beam %d, %g rays: errors of %.4g rms, %.4g on average, of 48", kind, count,
-                     sqrt(square / count), mean / count);
+            fail_msg("beam %d, %g rays: errors of %.4g rms, %.4g on average, of 48", kind, count, sqrt(square / count),
+                     mean / count);
         free(lines);
         qb_projector_destroy(p);
         qb_geometry_destroy(&g);
@@ -502,8 +491,7 @@ static void conjugate_gradients_find_the_volume(void **state) {
     double angles[VIEWS];
     for (int i = 0; i < VIEWS; i++) angles[i] = 2 * M_PI * i / VIEWS;
     setup s = {.name = "cg", .grid = {{10, 9, 8}, {1, 1, 1}, {0, 0, 0}}};
-    assert_int_equal(qb_geometry_cone(VIEWS, angles, 14, 16, 1, 1, 60, 80, 0.3, -0.2, &s.geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_cone(VIEWS, angles, 14, 16, 1, 1, 60, 80, 0.3, -0.2, &s.geometry), QB_OK);
     disturb(&s.geometry, 0.05, 0.2);
     qb_projector *a = projector(&s, NULL, 2);
     assert_non_null(a);
@@ -544,7 +532,6 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_ball_casts_its_chords),
         cmocka_unit_test(conjugate_gradients_find_the_volume),
     };
-    if (argc > 1 && strcmp(argv[1], "devices") == 0)
-        return cmocka_run_group_tests(on_devices, throw_dice, NULL);
+    if (argc > 1 && strcmp(argv[1], "devices") == 0) return cmocka_run_group_tests(on_devices, throw_dice, NULL);
     return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

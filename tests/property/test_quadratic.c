@@ -33,8 +33,14 @@ static void make(problem *p, uint64_t number) {
         p->y[i] = (float)(2 * qb__random_unit(&random) - 1);
         p->weights[i] = (float)(i % 9 ? qb__random_unit(&random) : 0);
     }
-    p->q = (qb_quadratic){.matrix = {M, N, p->first, p->row, p->value}, .y = p->y, .weights = p->weights,
-                          .toward = p->toward, .pull = 0.05, .passes = 3000, .stop = 1e-13, .seed = number};
+    p->q = (qb_quadratic){.matrix = {M, N, p->first, p->row, p->value},
+                          .y = p->y,
+                          .weights = p->weights,
+                          .toward = p->toward,
+                          .pull = 0.05,
+                          .passes = 3000,
+                          .stop = 1e-13,
+                          .seed = number};
 }
 
 /* The slope of the cost in each coordinate, with sums of its own. */
@@ -108,7 +114,8 @@ static void the_proximal_map_is_that_of_the_normal_equations(void **state) {
         assert_int_equal(qb_quadratic_descend(&p.q, p.x, NULL, NULL), QB_OK);
         for (size_t j = 0; j < N; j++)
             if (!(fabs((double)p.x[j] - want[j]) < 1e-6 * (1 + fabs(want[j]))))
-                fail_msg("trial %d: x[%zu] is %.9g, of the normal equations %.9g", (int)trial, j, (double)p.x[j], want[j]);
+                fail_msg("trial %d: x[%zu] is %.9g, of the normal equations %.9g", (int)trial, j, (double)p.x[j],
+                         want[j]);
     }
 }
 
@@ -183,7 +190,8 @@ static void the_largest_numbers(void **state) {
     const size_t first[2] = {0, 1};
     for (int i = 1; i < 400; i++) {
         const float value[1] = {(float)i / 400}, y[1] = {(float)((double)value[0] * (double)FLT_MAX)};
-        const qb_quadratic q = {.matrix = {.rows = 1, .columns = 1, .first = first, .row = row, .value = value}, .y = y};
+        const qb_quadratic q = {.matrix = {.rows = 1, .columns = 1, .first = first, .row = row, .value = value},
+                                .y = y};
         const double exact = (double)y[0] / (double)value[0]; /* half an ulp below or above, by how y was rounded */
         float x[1] = {0};
         const qb_status status = qb_quadratic_descend(&q, x, NULL, NULL);

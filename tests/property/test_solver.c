@@ -75,10 +75,11 @@ static void make(dense *d, uint64_t trial, double *b, const double *truth) {
     }
 }
 
-static qb__solved run(const qb__solver *solver, dense *d, const double *b, bool nonneg,
-                      double tolerance, float *x) {
-    const qb__linear a = {.self = d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
-    const qb__solve_options options = {.iterations = ITERATIONS, .tolerance = tolerance, .relaxation = 1, .nonneg = nonneg};
+static qb__solved run(const qb__solver *solver, dense *d, const double *b, bool nonneg, double tolerance, float *x) {
+    const qb__linear a = {
+        .self = d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
+    const qb__solve_options options = {
+        .iterations = ITERATIONS, .tolerance = tolerance, .relaxation = 1, .nonneg = nonneg};
     qb__solved solved = {.trace = trace};
     float data[M];
     for (int i = 0; i < M; i++) data[i] = (float)b[i];
@@ -180,7 +181,8 @@ static void diverging_is_an_error(void **state) {
     double b[M];
     float x[N] = {0}, data[M];
     make(&d, 3, b, NULL);
-    const qb__linear a = {.self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
+    const qb__linear a = {
+        .self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
     const qb__solve_options options = {.iterations = ITERATIONS, .relaxation = 50};
     qb__solved solved = {.trace = trace};
     for (int i = 0; i < M; i++) data[i] = (float)b[i];
@@ -204,7 +206,8 @@ static void stopped_between_iterations(void **state) {
         float x[N] = {0}, data[M];
         volatile sig_atomic_t stop = 0;
         make(&d, 5, b, NULL);
-        const qb__linear a = {.self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
+        const qb__linear a = {
+            .self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
         const qb__solve_options options = {.iterations = ITERATIONS, .relaxation = 1, .lambda = 0.1};
         const qb_env env = {.user = (void *)&stop, .progress = stop_at_third, .cancel = &stop};
         qb__solved solved = {.trace = trace};
@@ -226,14 +229,13 @@ static void nothing_measured_is_nothing(void **state) {
 }
 
 int main(void) {
-    if (qb__pool_create(2, &pool) != QB_OK || qb__vectors_create(pool, M, (const size_t[3]){N, 1, 1}, &vectors) != QB_OK) return 1;
+    if (qb__pool_create(2, &pool) != QB_OK ||
+        qb__vectors_create(pool, M, (const size_t[3]){N, 1, 1}, &vectors) != QB_OK)
+        return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cgls_is_least_squares),
-        cmocka_unit_test(sirt_comes_to_a_consistent_solution),
-        cmocka_unit_test(nothing_falls_below_zero),
-        cmocka_unit_test(sirt_keeps_above_zero),
-        cmocka_unit_test(diverging_is_an_error),
-        cmocka_unit_test(stopped_between_iterations),
+        cmocka_unit_test(cgls_is_least_squares),       cmocka_unit_test(sirt_comes_to_a_consistent_solution),
+        cmocka_unit_test(nothing_falls_below_zero),    cmocka_unit_test(sirt_keeps_above_zero),
+        cmocka_unit_test(diverging_is_an_error),       cmocka_unit_test(stopped_between_iterations),
         cmocka_unit_test(nothing_measured_is_nothing),
     };
     int failed = cmocka_run_group_tests(tests, throw_dice, NULL);

@@ -28,8 +28,12 @@ static qb_status apply(void *self, const void *in, void *out) {
 }
 
 static qb__solved solve(const box *shape, const float *data, const qb__solve_options *options, float *x) {
-    const qb__linear a = {.self = (void *)shape, .unknowns = shape->count, .equations = shape->count,
-                          .crossing = (double)shape->scale, .forward = apply, .adjoint = apply};
+    const qb__linear a = {.self = (void *)shape,
+                          .unknowns = shape->count,
+                          .equations = shape->count,
+                          .crossing = (double)shape->scale,
+                          .forward = apply,
+                          .adjoint = apply};
     qb__vectors vectors;
     qb__solved solved = {.trace = trace};
     float b[MOST];
@@ -79,7 +83,8 @@ static void nothing_is_better(void **state) {
     (void)state;
     for (uint64_t trial = 0; trial < 6; trial++) {
         qb__random r = qb__random_stream(dice_seed, trial);
-        box shape = {.n = {3 + qb__random_bits(&r) % 5, 3 + qb__random_bits(&r) % 5, 1 + qb__random_bits(&r) % 4}, .scale = 0.7F};
+        box shape = {.n = {3 + qb__random_bits(&r) % 5, 3 + qb__random_bits(&r) % 5, 1 + qb__random_bits(&r) % 4},
+                     .scale = 0.7F};
         shape.count = shape.n[0] * shape.n[1] * shape.n[2];
         float data[MOST], x[MOST];
         double found[MOST], other[MOST];

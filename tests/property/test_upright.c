@@ -33,9 +33,8 @@ static qb_geometry scan(wish w) {
     for (int i = 0; i < VIEWS; i++) angles[i] = uniform(0, 7);
     qb_geometry g;
     size_t rows = (size_t)uniform(3, 60), columns = (size_t)uniform(3, 90);
-    assert_int_equal(qb_geometry_cone(VIEWS, angles, rows, columns, uniform(0.5, 2),
-                                      uniform(0.5, 2), sod, sdd, uniform(-9, 9), uniform(-9, 9),
-                                      &g),
+    assert_int_equal(qb_geometry_cone(VIEWS, angles, rows, columns, uniform(0.5, 2), uniform(0.5, 2), sod, sdd,
+                                      uniform(-9, 9), uniform(-9, 9), &g),
                      QB_OK);
     qb__geometry_disturb(&g, angles, sod, sdd,
                          &(qb__faults){.in_plane = w.in_plane,
@@ -58,12 +57,10 @@ static void pixels_agree(const qb__upright *up, const qb_geometry *real) {
         double place[3], p[3];
         qb__matrix matrix;
         qb__pixel_place(real, view, c, r, place);
-        assert_int_equal(qb__matrix_of_view(QB_BEAM_CONE, &up->geometry.view[view], &matrix),
-                         QB_OK);
+        assert_int_equal(qb__matrix_of_view(QB_BEAM_CONE, &up->geometry.view[view], &matrix), QB_OK);
         qb__matrix_apply(&matrix, place[0], place[1], place[2], p);
         double i = p[0] / p[2], j = p[1] / p[2];
-        assert_true(i > -1 && i < (double)up->geometry.columns && j > -1 &&
-                    j < (double)up->geometry.rows);
+        assert_true(i > -1 && i < (double)up->geometry.columns && j > -1 && j < (double)up->geometry.rows);
         /* Of a whole upright pixel the place is known: its ray meets the real pixel's place. */
         size_t at = (size_t)fmax(0, floor(j)), to = (size_t)fmax(0, floor(i));
         qb__upright_line(up, view, at, column, row);
@@ -72,8 +69,7 @@ static void pixels_agree(const qb__upright *up, const qb_geometry *real) {
         const qb_view *flat = &up->geometry.view[view];
         qb__pixel_place(real, view, column[to], row[to], found);
         for (int k = 0; k < 3; k++) {
-            ray[k] = flat->detector[k] + (double)to * flat->u[k] + (double)at * flat->v[k] -
-                     flat->source[k];
+            ray[k] = flat->detector[k] + (double)to * flat->u[k] + (double)at * flat->v[k] - flat->source[k];
             other[k] = found[k] - flat->source[k];
         }
         qb__cross(ray, other, across);
@@ -95,8 +91,7 @@ static void is_upright(const qb__upright *up) {
         qb__matrix_of_view(QB_BEAM_CONE, first, &b);
         qb__matrix_apply(&a, 0, 0, v->source[2], p);
         qb__matrix_apply(&b, 0, 0, first->source[2], q);
-        assert_true(fabs(p[0] / p[2] - q[0] / q[2]) < 1e-6 &&
-                    fabs(p[1] / p[2] - q[1] / q[2]) < 1e-6);
+        assert_true(fabs(p[0] / p[2] - q[0] / q[2]) < 1e-6 && fabs(p[1] / p[2] - q[1] / q[2]) < 1e-6);
     }
     assert_true(qb__upright_drift(&up->geometry) == 0);
 }
@@ -112,8 +107,7 @@ static void rows_are_enough(const qb__upright *up, const qb_geometry *real) {
             for (size_t c = 0; c < up->geometry.columns; c++) {
                 if (!(column[c] >= -0.5 && column[c] <= (double)real->columns - 0.5)) continue;
                 if (!(row[c] >= -0.5 && row[c] <= (double)real->rows - 0.5)) continue;
-                double low = fmax(0, floor(row[c]) - 3),
-                       high = fmin((double)real->rows - 1, floor(row[c]) + 4);
+                double low = fmax(0, floor(row[c]) - 3), high = fmin((double)real->rows - 1, floor(row[c]) + 4);
                 assert_true(low >= (double)first && high < (double)end);
             }
         }
@@ -135,8 +129,7 @@ static void check(wish w) {
 
 static void turned_detectors(void **state) {
     (void)state;
-    for (size_t trial = trials(300); trial > 0; trial--)
-        check((wish){uniform(-0.5, 0.5), 0.1, 3, 0});
+    for (size_t trial = trials(300); trial > 0; trial--) check((wish){uniform(-0.5, 0.5), 0.1, 3, 0});
     for (size_t trial = trials(50); trial > 0; trial--) check((wish){uniform(-3.1, 3.1), 0, 0, 0});
     check((wish){pi / 2, 0, 0, 0});
     check((wish){0, 0, 0, 0});
@@ -144,8 +137,7 @@ static void turned_detectors(void **state) {
 
 static void bent_detectors(void **state) {
     (void)state;
-    for (size_t trial = trials(300); trial > 0; trial--)
-        check((wish){uniform(-0.2, 0.2), 0.05, 3, uniform(150, 900)});
+    for (size_t trial = trials(300); trial > 0; trial--) check((wish){uniform(-0.2, 0.2), 0.05, 3, uniform(150, 900)});
 }
 
 /* In-plane turns, offsets and jitter leave an ideal circle; a turn alone the same map in every
@@ -217,12 +209,8 @@ static void out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turned_detectors),
-        cmocka_unit_test(bent_detectors),
-        cmocka_unit_test(a_circle_comes_back),
-        cmocka_unit_test(an_upright_one_stays),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(turned_detectors),     cmocka_unit_test(bent_detectors), cmocka_unit_test(a_circle_comes_back),
+        cmocka_unit_test(an_upright_one_stays), cmocka_unit_test(refusals),       cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

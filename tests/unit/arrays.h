@@ -12,10 +12,10 @@ enum { VIEWS = 60, ROWS = 5, COLUMNS = 48, PIXELS = VIEWS * ROWS * COLUMNS };
 
 static char folder[] = "/tmp/qb-tensor-XXXXXX";
 static double angles[VIEWS];
-static float lines[PIXELS];       /* [view][row][column] of a disc of 0.05/mm, pixels of 0.5 mm */
-static uint16_t counts[PIXELS];   /* the same as a detector counts them ... */
+static float lines[PIXELS];     /* [view][row][column] of a disc of 0.05/mm, pixels of 0.5 mm */
+static uint16_t counts[PIXELS]; /* the same as a detector counts them ... */
 static uint16_t flats[2 * ROWS * COLUMNS], darks[ROWS * COLUMNS]; /* ... with these fields */
-static qb_geometry circle;        /* a cone's, of that shape */
+static qb_geometry circle;                                        /* a cone's, of that shape */
 
 static inline char *path_of(const char *name) {
     static char path[96];
@@ -62,14 +62,18 @@ static inline qb_fbp_options fbp_options(void) {
 
 /* What the same reconstruction from file to file gives. */
 static inline void fbp_by_files(const void *data, qb_dtype dtype, bool fields, const char *out_dtype,
-                         qb_array *volume) {
+                                qb_array *volume) {
     char scan_path[96], volume_path[96];
     snprintf(scan_path, sizeof scan_path, "%s", path_of("scan.h5"));
     snprintf(volume_path, sizeof volume_path, "%s", path_of("volume.npy"));
     qb_array flat = {dtype, {2, ROWS, COLUMNS}, flats}, dark = {dtype, {1, ROWS, COLUMNS}, darks};
-    qb_stack stack = {.dtype = dtype, .shape = {VIEWS, ROWS, COLUMNS}, .angles = angles,
-                      .quantity = fields ? "counts" : "line_integral", .units = "",
-                      .voxel = {0.5, 0.5, 0}, .flats = fields ? &flat : NULL,
+    qb_stack stack = {.dtype = dtype,
+                      .shape = {VIEWS, ROWS, COLUMNS},
+                      .angles = angles,
+                      .quantity = fields ? "counts" : "line_integral",
+                      .units = "",
+                      .voxel = {0.5, 0.5, 0},
+                      .flats = fields ? &flat : NULL,
                       .darks = fields ? &dark : NULL};
     qb_writer *writer;
     assert_ok(qb_writer_create(scan_path, &stack, &writer));
@@ -80,8 +84,7 @@ static inline void fbp_by_files(const void *data, qb_dtype dtype, bool fields, c
     assert_ok(qb_params_init(qb_output_params, &output));
     assert_ok(qb_params_set(qb_output_params, &output, "output", volume_path));
     assert_ok(qb_params_set(qb_output_params, &output, "dtype", out_dtype));
-    if (strstr(out_dtype, "uint"))
-        assert_ok(qb_params_set(qb_output_params, &output, "range", "0,0.3"));
+    if (strstr(out_dtype, "uint")) assert_ok(qb_params_set(qb_output_params, &output, "range", "0,0.3"));
     qb_scan *scan;
     qb_job *job;
     assert_ok(qb_scan_open(scan_path, NULL, NULL, &scan));

@@ -42,8 +42,9 @@ qb_status __wrap_qb__check_cancel(const qb_env *env) {
 
 enum { SETTINGS = 8 };
 
-typedef qb_status plan_in_geometry(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const void *options,
-                                   const qb_output_options *output, const qb_env *env, qb_job **job);
+typedef qb_status plan_in_geometry(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                                   const void *options, const qb_output_options *output, const qb_env *env,
+                                   qb_job **job);
 
 /* A method, what it reads from the folder, and what is set of its options. */
 typedef struct job_case {
@@ -69,7 +70,8 @@ static qb_status load_geometry(const char *name, qb_geometry *geometry) {
 static qb_status run_once(const job_case *c, const char *device, const char *out, bool resume) {
     const qb_env env = {.threads = 1, .device = device, .cancel = &stop};
     char angles[] = "0:180", degrees[] = "0:360";
-    const qb_scan_options about = {.angles = c->geometry ? degrees : angles, .pixel_size = 1, .quantity = QB_TRANSMISSION};
+    const qb_scan_options about = {
+        .angles = c->geometry ? degrees : angles, .pixel_size = 1, .quantity = QB_TRANSMISSION};
     any_options options;
     qb_geometry geometry;
     qb_prep_options prep;
@@ -80,7 +82,8 @@ static qb_status run_once(const job_case *c, const char *device, const char *out
     assert_ok(qb_params_init(qb_prep_params, &prep));
     assert_ok(qb_params_init(qb_output_params, &output));
     assert_ok((qb_params_init)(c->params, &options, qb_params_size(c->params)));
-    for (int i = 0; i < SETTINGS && c->set[i][0]; i++) assert_ok(qb_params_set(c->params, &options, c->set[i][0], c->set[i][1]));
+    for (int i = 0; i < SETTINGS && c->set[i][0]; i++)
+        assert_ok(qb_params_set(c->params, &options, c->set[i][0], c->set[i][1]));
     if (c->resumes) assert_ok(qb_params_set(c->params, &options, "checkpoint", "1e-9"));
     if (resume) assert_ok(qb_params_set(c->params, &options, "resume", "true"));
     assert_ok(qb_params_set(qb_output_params, &output, "output", out));
@@ -96,10 +99,10 @@ static qb_status run_once(const job_case *c, const char *device, const char *out
     return status;
 }
 
-#define PLAN_IN_GEOMETRY(verb)                                                                                           \
-    static qb_status verb(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const void *options,  \
-                          const qb_output_options *output, const qb_env *env, qb_job **job) {                            \
-        return qb_##verb##_plan(scan, geometry, prep, options, output, #verb, env, job);                                 \
+#define PLAN_IN_GEOMETRY(verb)                                                                                         \
+    static qb_status verb(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,                     \
+                          const void *options, const qb_output_options *output, const qb_env *env, qb_job **job) {     \
+        return qb_##verb##_plan(scan, geometry, prep, options, output, #verb, env, job);                               \
     }
 PLAN_IN_GEOMETRY(fdk)
 PLAN_IN_GEOMETRY(sirt)
@@ -157,7 +160,8 @@ static void stop_often(long each, const job_case *c, const char *device, const c
     char out[512];
     strcpy(out, in_folder("out.npy"));
     qb_status status = QB_CANCELLED;
-    for (int i = 0; status == QB_CANCELLED && i < MOST; i++) status = run_until(i + 1 < MOST ? each : 0, c, device, out, true, NULL);
+    for (int i = 0; status == QB_CANCELLED && i < MOST; i++)
+        status = run_until(i + 1 < MOST ? each : 0, c, device, out, true, NULL);
     assert_ok(status);
     check_same(out, whole);
 }
@@ -189,10 +193,22 @@ static void make_scan(const char *name, const char *const set[][2]) {
 static int make_scans(void **state) {
     if (make_folder(state) != 0) return -1;
     const char *const parallel[][2] = {{"detector", "24,35"}, {"views", "16"}, {"pixel-size", "1"}, {NULL, NULL}};
-    const char *const cone[][2] = {{"geometry", "cone"}, {"sod", "60"}, {"sdd", "90"}, {"detector", "24,16"}, {"views", "24"},
-                                   {"pixel-size", "1"}, {"geometry-out", in_folder("cone.json")}, {NULL, NULL}};
-    const char *const fan[][2] = {{"geometry", "cone"}, {"sod", "60"}, {"sdd", "90"}, {"detector", "24,1"}, {"views", "24"},
-                                  {"pixel-size", "1"}, {"geometry-out", in_folder("fan.json")}, {NULL, NULL}};
+    const char *const cone[][2] = {{"geometry", "cone"},
+                                   {"sod", "60"},
+                                   {"sdd", "90"},
+                                   {"detector", "24,16"},
+                                   {"views", "24"},
+                                   {"pixel-size", "1"},
+                                   {"geometry-out", in_folder("cone.json")},
+                                   {NULL, NULL}};
+    const char *const fan[][2] = {{"geometry", "cone"},
+                                  {"sod", "60"},
+                                  {"sdd", "90"},
+                                  {"detector", "24,1"},
+                                  {"views", "24"},
+                                  {"pixel-size", "1"},
+                                  {"geometry-out", in_folder("fan.json")},
+                                  {NULL, NULL}};
     make_scan("s.npy", parallel);
     make_scan("cone.npy", cone);
     make_scan("fan.npy", fan);

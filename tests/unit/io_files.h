@@ -14,8 +14,7 @@
 
 static char test_folder[64];
 
-static inline int remove_one(const char *path, const struct stat *about, int kind,
-                             struct FTW *where) {
+static inline int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where) {
     (void)about, (void)kind, (void)where;
     return remove(path);
 }

@@ -26,8 +26,7 @@ static int on_devices(const char *only, int (*group)(const char *spec)) {
         if (only && strcmp(only, list[i].spec) != 0) continue;
         printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);
         chance = qb__random_stream(1, i);
-        if (qb__device_open(list[i].spec, &device) != QB_OK ||
-            qb__queue_create(device, &queue) != QB_OK) {
+        if (qb__device_open(list[i].spec, &device) != QB_OK || qb__queue_create(device, &queue) != QB_OK) {
             printf("%s\n", qb_detail());
             return 1;
         }

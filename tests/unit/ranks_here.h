@@ -174,7 +174,13 @@ static qb_status together(int count, rank_work *work, void *context, char words[
     for (int i = 0; i < count; i++) {
         all[i] = (rank){.work = work, .context = context};
         assert_ok(qb__alloc(1, sizeof *all[i].comm, &all[i].comm));
-        *all[i].comm = (qb__comm){.calls = &calls, .own = world.group, .rank = i, .count = count, .here = count, .sharing = count, .host = "here"};
+        *all[i].comm = (qb__comm){.calls = &calls,
+                                  .own = world.group,
+                                  .rank = i,
+                                  .count = count,
+                                  .here = count,
+                                  .sharing = count,
+                                  .host = "here"};
         assert_ok(qb__comm_begin(all[i].comm));
     }
     for (int i = 0; i < count; i++) assert_int_equal(pthread_create(&all[i].thread, NULL, run_rank, &all[i]), 0);

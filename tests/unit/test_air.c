@@ -30,8 +30,7 @@ static bool find(bool transmission, qb__air_region *region) {
 /* True when x0..x1 touches no shadow and is at least half of what there is. */
 static void expect_sides(double radius, double orbit, const qb__air_region *region) {
     double open = 0.5 * COLUMNS - orbit - radius; /* columns free in all views, each side */
-    if (region->ranges != 2)
-        fail_msg("%d ranges, %zu:%zu", region->ranges, region->x0[0], region->x1[0]);
+    if (region->ranges != 2) fail_msg("%d ranges, %zu:%zu", region->ranges, region->x0[0], region->x1[0]);
     assert_true(region->x0[0] == 0 && region->x1[1] == COLUMNS);
     double left = (double)region->x1[0], right = (double)(COLUMNS - region->x0[1]);
     if (!(left <= open + 1 && left >= 0.5 * open && right <= open + 1 && right >= 0.5 * open))
@@ -59,8 +58,7 @@ static void uneven_beams_are_found(void **state) {
     qb__air_region region = {0};
     shadow(90, 20, 1, 0.002f, 0.69f);
     for (int v = 0; v < VIEWS; v++) {
-        for (int x = 0; x < COLUMNS; x++)
-            profile[v * COLUMNS + x] *= 1 - 0.0002f * (float)(v * (COLUMNS - x)) / VIEWS;
+        for (int x = 0; x < COLUMNS; x++) profile[v * COLUMNS + x] *= 1 - 0.0002f * (float)(v * (COLUMNS - x)) / VIEWS;
     }
     assert_true(find(true, &region));
     assert_int_equal(region.ranges, 2);
@@ -82,8 +80,7 @@ static void dead_columns_do_not_matter(void **state) {
     (void)state;
     qb__air_region region = {0};
     shadow(90, 20, 1, 0.002f, 1);
-    for (int v = 0; v < VIEWS; v++)
-        profile[v * COLUMNS] = profile[v * COLUMNS + 7] = profile[v * COLUMNS + 30] = NAN;
+    for (int v = 0; v < VIEWS; v++) profile[v * COLUMNS] = profile[v * COLUMNS + 7] = profile[v * COLUMNS + 30] = NAN;
     assert_true(find(true, &region));
     expect_sides(90, 20, &region);
 }

@@ -38,7 +38,8 @@ static void details(void **state) {
     assert_string_equal(qb_detail(), "file 7");
     qb__fail_in(QB_IO, "while %s", "reading");
     assert_string_equal(qb_detail(), "while reading: file 7");
-    qb__fail(QB_BAD_INPUT, "a file says \x1b[2J\r\n\x7f\xc2\x9b" "1m"); /* to terminals without its controls */
+    qb__fail(QB_BAD_INPUT, "a file says \x1b[2J\r\n\x7f\xc2\x9b"
+                           "1m"); /* to terminals without its controls */
     assert_string_equal(qb_detail(), "a file says  [2J     1m");
 }
 
@@ -54,7 +55,8 @@ static void named_memory_is_enough(void **state) {
         assert_true(named > cap * 1048576 && named > 1.025 * need && named > need + 4e5);
         assert_true(named < need + fmax(0.04 * need, 6e5) + 1.05e5);
     }
-    qb__fail_ram(NULL, 1e6, 2e6, "this needs"); /* nobody gave a --max-ram: it names the limit, whichever that is here */
+    qb__fail_ram(NULL, 1e6, 2e6,
+                 "this needs"); /* nobody gave a --max-ram: it names the limit, whichever that is here */
     assert_null(strstr(qb_detail(), "--max-ram"));
     assert_non_null(strstr(qb_detail(), "3/4 of what "));
     assert_non_null(strstr(qb_detail(), " is too small: this needs"));
@@ -246,10 +248,8 @@ static const qb_param table[] = {
     {"flag", QB_PARAM_FLAG, offsetof(sample, flag), NULL, NULL, NULL, 0, 0, "", 'f'},
     {"whole", QB_PARAM_INT, offsetof(sample, whole), "N", "3", NULL, 0, 10, "", 0},
     {"choice", QB_PARAM_CHOICE, offsetof(sample, choice), NULL, "b", "a|b|cc", 0, 0, "", 0},
-    {"beam", QB_PARAM_CHOICE, offsetof(sample, beam), NULL, NULL, "parallel|cone", QB_BEAM_PARALLEL,
-     0, "", 0},
-    {"dtype", QB_PARAM_DTYPE, offsetof(sample, dtype), NULL, "float32", "float32|uint8", 0, 0, "",
-     0},
+    {"beam", QB_PARAM_CHOICE, offsetof(sample, beam), NULL, NULL, "parallel|cone", QB_BEAM_PARALLEL, 0, "", 0},
+    {"dtype", QB_PARAM_DTYPE, offsetof(sample, dtype), NULL, "float32", "float32|uint8", 0, 0, "", 0},
     {"bytes", QB_PARAM_BYTES, offsetof(sample, bytes), NULL, NULL, NULL, 0, 0, "", 0},
     {"real", QB_PARAM_DOUBLE, offsetof(sample, real), NULL, "0.1", NULL, 0, 1, "", 0},
     {"text", QB_PARAM_TEXT, offsetof(sample, text), NULL, "hello", NULL, 0, 0, "", 0},
@@ -284,10 +284,9 @@ static void parameters(void **state) {
     assert_ok(set(&s, "list", "1,-2.5,3e2"));
     assert_int_equal(s.list.count, 3);
     assert_true(s.list.value[2] == 300);
-    const char *bad[][2] = {
-        {"whole", "11"},   {"whole", "2.5"},    {"choice", "c"},  {"bytes", "5X"}, {"real", "nan"},
-        {"real", "0.5mm"}, {"list", "1,,2"},    {"list", "1,"},   {"text", ""},    {"flag", "yes"},
-        {"bytes", "-1"},   {"beam", "unknown"}, {"dtype", "int8"}};
+    const char *bad[][2] = {{"whole", "11"},   {"whole", "2.5"},    {"choice", "c"},  {"bytes", "5X"}, {"real", "nan"},
+                            {"real", "0.5mm"}, {"list", "1,,2"},    {"list", "1,"},   {"text", ""},    {"flag", "yes"},
+                            {"bytes", "-1"},   {"beam", "unknown"}, {"dtype", "int8"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_status(set(&s, bad[i][0], bad[i][1]), QB_BAD_ARGUMENT);
     /* Whatever a field holds, its text sets an equal one. */
@@ -450,13 +449,22 @@ static void sorting(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_codes), cmocka_unit_test(details),    cmocka_unit_test(allocation),
-        cmocka_unit_test(names_of_inputs_are_whole), cmocka_unit_test(named_memory_is_enough),
-        cmocka_unit_test(halves),     cmocka_unit_test(conversion), cmocka_unit_test(parameters),
+        cmocka_unit_test(exit_codes),
+        cmocka_unit_test(details),
+        cmocka_unit_test(allocation),
+        cmocka_unit_test(names_of_inputs_are_whole),
+        cmocka_unit_test(named_memory_is_enough),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(conversion),
+        cmocka_unit_test(parameters),
         cmocka_unit_test(older_programs_work_with_newer_libraries),
-        cmocka_unit_test(newer_programs_are_told), cmocka_unit_test(versions_agree),
-        cmocka_unit_test(pool),       cmocka_unit_test(cgroup),     cmocka_unit_test(sorting),
-        cmocka_unit_test(cgroups),    cmocka_unit_test(address_limit),
+        cmocka_unit_test(newer_programs_are_told),
+        cmocka_unit_test(versions_agree),
+        cmocka_unit_test(pool),
+        cmocka_unit_test(cgroup),
+        cmocka_unit_test(sorting),
+        cmocka_unit_test(cgroups),
+        cmocka_unit_test(address_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,11 +38,8 @@ static void test_cpu(void **state) {
 
 static void test_device(void **state) {
     (void)state;
-    timed stages[] = {{"read", 0.5, 2},
-                      {"upload", 0.1, 1},
-                      {"reconstruct", 0.1, 6},
-                      {"download", 0.1, 1.5},
-                      {"write", 0.25, 0.5}};
+    timed stages[] = {
+        {"read", 0.5, 2}, {"upload", 0.1, 1}, {"reconstruct", 0.1, 6}, {"download", 0.1, 1.5}, {"write", 0.25, 0.5}};
     assert_float_equal(bound(stages, 5, 8), 6, 0);
     stages[1].busy = 7; /* a slow bus */
     assert_float_equal(bound(stages, 5, 8), 7, 0);

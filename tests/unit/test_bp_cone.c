@@ -26,7 +26,8 @@ static void make_matrix(int view, bool mirrored, double m[12]) {
         m[4] = middle * m[8], m[5] = middle * m[9];
         m[7] = middle * m[11] - m[6] * (NZ - 1) / 2.0;
     } else {
-        const double place = 131045.1 + view; /* 32 cells more are beyond a power of two: were they added, they would round it */
+        const double place =
+            131045.1 + view; /* 32 cells more are beyond a power of two: were they added, they would round it */
         m[4] = place * m[8] + 0.0137, m[5] = place * m[9] + 0.0091;
         m[7] = place * m[11];
     }
@@ -68,11 +69,18 @@ static void check_view(bench *b, size_t z0, size_t z1, const size_t *edge, int e
 }
 
 static void check_variant(const qb__bp_cone_variant *variant, bool mirrored, float *one, float *other, float *image) {
-    static const size_t cut[] = {0, 128, 200, 256, 384, 512, NZ}, above[] = {310, 400, 428, 500, 556, NZ}, below[] = {0, 44, 100, 172, 290};
+    static const size_t cut[] = {0, 128, 200, 256, 384, 512, NZ}, above[] = {310, 400, 428, 500, 556, NZ},
+                        below[] = {0, 44, 100, 172, 290};
     double matrix[12];
-    bench b = {.variant = variant, .image = image,
-               .problem = {.views = 1, .columns = COLUMNS, .rows = ROWS, .nx = NX, .ny = NY, .nz = NZ,
-                           .matrix = (const double (*)[12])&matrix}};
+    bench b = {.variant = variant,
+               .image = image,
+               .problem = {.views = 1,
+                           .columns = COLUMNS,
+                           .rows = ROWS,
+                           .nx = NX,
+                           .ny = NY,
+                           .nz = NZ,
+                           .matrix = (const double(*)[12]) & matrix}};
     make_matrix(0, mirrored, matrix);
     if (!usable(variant, &b.problem)) return;
     b.packed = aligned_alloc(64, variant->view_bytes(&b.problem, (qb__bp_cone_window){0, ROWS}));

@@ -59,8 +59,8 @@ static double offset_of(size_t view, int bins, int slot, int k, bool split) {
 
 /* One strip of the 8x8 pixels at (x, y): the sum over its columns of weight and of weight times
  * column must be 1 and h for every pixel. */
-static void follow(const qb__tensor_view *view, size_t at, int bins, int rows_max, bool split,
-                   double x0, double y0, int wx, int wy, int strip) {
+static void follow(const qb__tensor_view *view, size_t at, int bins, int rows_max, bool split, double x0, double y0,
+                   int wx, int wy, int strip) {
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
     qb__tensor_shapes(shapes);
     const double group = view->ax * x0 + view->ay * y0 + view->h0;
@@ -79,8 +79,7 @@ static void follow(const qb__tensor_view *view, size_t at, int bins, int rows_ma
             weight += w;
             mean += w * (base + row);
         }
-        const double exact =
-            view->ax * (x0 + wx + (pixel & 7)) + view->ay * (y0 + wy + (pixel >> 3)) + view->h0;
+        const double exact = view->ax * (x0 + wx + (pixel & 7)) + view->ay * (y0 + wy + (pixel >> 3)) + view->h0;
         assert_close(weight, 1, split ? 1e-5 : 2e-3);
         assert_close(mean - exact, (weight - 1) * exact, split ? 2e-5 : 2e-3);
     }
@@ -103,8 +102,7 @@ static void check(double pixel, int expected, bool split) {
         seen[views[v].row]++;
         for (int i = 0; i < 4; i++) {
             const double x = floor(300 * uniform()), y = floor(200 * uniform());
-            follow(&views[v], v, bins, rows, split, x, y, 8 * (int)(4 * uniform()),
-                   8 * (int)(2 * uniform()), i % 2);
+            follow(&views[v], v, bins, rows, split, x, y, 8 * (int)(4 * uniform()), 8 * (int)(2 * uniform()), i % 2);
         }
     }
     for (int v = 0; v < VIEWS; v++) assert_int_equal(seen[v], 1);
@@ -137,8 +135,7 @@ static void packed_bytes_beyond_numbers(void **state) {
     size_t tensor = 0, whole = 0, half = 0;
     for (int bits = 1; bits < 64; bits++) {
         one.columns = (size_t)1 << bits;
-        const size_t now[] = {qb__tensor_packed_bytes(&one, 64 << 10, values),
-                              qb__pack_bytes(&one, 1 << 10, 2, false),
+        const size_t now[] = {qb__tensor_packed_bytes(&one, 64 << 10, values), qb__pack_bytes(&one, 1 << 10, 2, false),
                               qb__pack_bytes(&one, 1 << 10, 2, true)};
         size_t *const before[] = {&tensor, &whole, &half};
         for (int i = 0; i < 3; i++) {

@@ -18,16 +18,15 @@ typedef struct disc {
 
 /* A plate with holes and inclusions, no two alike. */
 static const disc plate[] = {
-    {0.05, -0.02, 0.9, 1.0},  {0.4, 0.3, 0.2, -0.8},   {-0.5, 0.1, 0.12, 0.9},
-    {0.1, -0.55, 0.16, -1.0}, {-0.2, 0.5, 0.07, 1.5},  {0.6, -0.2, 0.05, 1.2},
-    {-0.3, -0.3, 0.1, -0.6},  {0.0, 0.15, 0.06, -1.0},
+    {0.05, -0.02, 0.9, 1.0}, {0.4, 0.3, 0.2, -0.8},  {-0.5, 0.1, 0.12, 0.9},  {0.1, -0.55, 0.16, -1.0},
+    {-0.2, 0.5, 0.07, 1.5},  {0.6, -0.2, 0.05, 1.2}, {-0.3, -0.3, 0.1, -0.6}, {0.0, 0.15, 0.06, -1.0},
 };
 enum { PLATE = sizeof plate / sizeof plate[0] };
 
 typedef struct scan {
     size_t views, rows;
     double angles[2 * VIEWS], turn, axis, radius, noise; /* radius: half the object, in columns */
-    double ring; /* of every ninth column, in line integral */
+    double ring;                                         /* of every ninth column, in line integral */
     bool empty;
     float *sinograms;
 } scan;
@@ -37,9 +36,7 @@ static double uniform(uint64_t *state) {
     return ((double)(*state >> 11) + 0.5) * 0x1p-53;
 }
 
-static double normal(uint64_t *state) {
-    return sqrt(-2 * log(uniform(state))) * cos(2 * pi * uniform(state));
-}
+static double normal(uint64_t *state) { return sqrt(-2 * log(uniform(state))) * cos(2 * pi * uniform(state)); }
 
 static double chord(const scan *s, double angle, double column) {
     double sum = 0, place = (column - s->axis) / s->radius;
@@ -57,14 +54,12 @@ static void make(scan *s) {
     uint64_t state = 7;
     if (s->views == 0) s->views = VIEWS;
     if (s->rows == 0) s->rows = 1;
-    for (size_t v = 0; v < s->views && s->turn > 0; v++)
-        s->angles[v] = s->turn * (double)v / (double)s->views;
+    for (size_t v = 0; v < s->views && s->turn > 0; v++) s->angles[v] = s->turn * (double)v / (double)s->views;
     assert_ok(qb__alloc(s->rows * s->views * COLUMNS, sizeof(float), &s->sinograms));
     for (size_t i = 0; i < s->rows * s->views * COLUMNS; i++) {
         size_t column = i % COLUMNS, view = i / COLUMNS % s->views;
         double sum = 0;
-        for (int p = 0; p < PARTS; p++)
-            sum += chord(s, s->angles[view], (double)column + (p + 0.5) / PARTS - 0.5);
+        for (int p = 0; p < PARTS; p++) sum += chord(s, s->angles[view], (double)column + (p + 0.5) / PARTS - 0.5);
         sum = sum / PARTS + s->noise * normal(&state);
         if (column % 9 == 4) sum += s->ring * (column % 2 ? 1 : -1);
         s->sinograms[i] = (float)sum;
@@ -92,11 +87,10 @@ static void find(scan *s, answers *a) {
     assert_ok(qb__center_registration(&rows, &a->registration, a->each));
     assert_ok(qb__center_sharpness(&rows, &a->sharpness));
     assert_ok(qb__center_mass(&rows, &a->mass));
-    a->result = (qb_center_result){
-        .count = 3,
-        .method = {{"registration", a->registration.column, a->registration.confidence},
-                   {"sharpness", a->sharpness.column, a->sharpness.confidence},
-                   {"mass", a->mass.column, a->mass.confidence}}};
+    a->result = (qb_center_result){.count = 3,
+                                   .method = {{"registration", a->registration.column, a->registration.confidence},
+                                              {"sharpness", a->sharpness.column, a->sharpness.confidence},
+                                              {"mass", a->mass.column, a->mass.confidence}}};
     qb__center_combine(&a->result);
     qb__pool_destroy(pool);
     qb__free(s->sinograms);
@@ -147,8 +141,7 @@ static void repeated_end_and_uneven_angles(void **state) {
 static void rings_do_not_attract(void **state) {
     (void)state;
     expect((scan){.turn = pi, .axis = 134.8, .radius = 105, .noise = 0.05, .ring = 0.1}, 0.4, 0.3);
-    expect((scan){.turn = 2 * pi, .axis = 121.3, .radius = 105, .noise = 0.05, .ring = 0.1}, 0.4,
-           0.3);
+    expect((scan){.turn = 2 * pi, .axis = 121.3, .radius = 105, .noise = 0.05, .ring = 0.1}, 0.4, 0.3);
 }
 
 static void dead_columns_are_bridged(void **state) {
@@ -204,8 +197,14 @@ static void overlap_to_one_side(void **state) {
         double agrees;
         make(&s);
         assert_ok(qb__pool_create(2, &pool));
-        qb__center_rows rows = {.sinograms = s.sinograms, .rows = s.rows, .views = s.views, .columns = COLUMNS,
-                                .angles = s.angles, .low = 0, .high = COLUMNS - 1, .pool = pool};
+        qb__center_rows rows = {.sinograms = s.sinograms,
+                                .rows = s.rows,
+                                .views = s.views,
+                                .columns = COLUMNS,
+                                .angles = s.angles,
+                                .low = 0,
+                                .high = COLUMNS - 1,
+                                .pool = pool};
         assert_ok(qb__center_overlap(&rows, s.axis, &answer, &agrees));
         assert_close(answer.column, s.axis, 0.25);
         assert_true(answer.confidence > 0.7);
@@ -248,8 +247,7 @@ static void pairs_of_views(void **state) {
 }
 
 static qb_center_result combined(double r, double rc, double s, double sc, double m, double mc) {
-    qb_center_result result = {
-        .count = 3, .method = {{"registration", r, rc}, {"sharpness", s, sc}, {"mass", m, mc}}};
+    qb_center_result result = {.count = 3, .method = {{"registration", r, rc}, {"sharpness", s, sc}, {"mass", m, mc}}};
     qb__center_combine(&result);
     return result;
 }

@@ -22,8 +22,7 @@ static qb_scan *open_scan(const job *j) {
     if (j->flats) set(qb_scan_params, &options, "flats", measured(j->flats));
     if (j->darks) set(qb_scan_params, &options, "darks", measured(j->darks));
     if (j->angles_after) {
-        snprintf(angles, sizeof angles, "%s%s", j->angles ? measured(j->angles) : "",
-                 j->angles_after);
+        snprintf(angles, sizeof angles, "%s%s", j->angles ? measured(j->angles) : "", j->angles_after);
         set(qb_scan_params, &options, "angles", angles);
     }
     options.as = j->as;
@@ -64,8 +63,7 @@ static void find(job j) {
 static void tooth(void **state) {
     (void)state;
     const char *rows[] = {NULL, "0:1", "1:2"};
-    for (int i = 0; i < 3; i++)
-        find((job){.scan = "tooth_dxchange/tooth.h5", .rows = rows[i], .column = 296});
+    for (int i = 0; i < 3; i++) find((job){.scan = "tooth_dxchange/tooth.h5", .rows = rows[i], .column = 296});
 }
 
 static void capsule_tiff(void **state) {
@@ -84,8 +82,7 @@ static void capsule_nxtomo(void **state) {
     (void)state;
     const char *air[] = {NULL, "0:30,35:99"};
     for (int i = 0; i < 2; i++)
-        find((job){
-            .scan = "savu24737_nxtomo/24737_nxtomo_repacked.nxs", .air = air[i], .column = 86});
+        find((job){.scan = "savu24737_nxtomo/24737_nxtomo_repacked.nxs", .air = air[i], .column = 86});
 }
 
 static void neutron(void **state) {

@@ -17,10 +17,8 @@ static const qb__bp_parallel_problem parallel = {
     .views = VIEWS, .columns = SIZE, .nx = SIZE, .ny = SIZE, .ax = ax, .ay = ay, .h0 = h0};
 
 static qb__question ask(void) {
-    return (qb__question){.operation = QB__BP_PARALLEL,
-                          .problem = &parallel,
-                          .slices = 64,
-                          .accuracy = QB_ACCURACY_FAST};
+    return (qb__question){
+        .operation = QB__BP_PARALLEL, .problem = &parallel, .slices = 64, .accuracy = QB_ACCURACY_FAST};
 }
 
 /* Every row is found by its name alone, says what it is, and can be taken or refused. */
@@ -97,8 +95,7 @@ static void names(void **state) {
     } cases[] = {
         {"bp_parallel_linear.scalar", NULL, NULL, QB_OK},
         {"bp_parallel_nearest.scalar", "bp_parallel_near", NULL, QB_OK},
-        {"bp_parallel_linear.scalar", "bp_parallel_near", "none of bp_parallel_near",
-         QB_BAD_ARGUMENT},
+        {"bp_parallel_linear.scalar", "bp_parallel_near", "none of bp_parallel_near", QB_BAD_ARGUMENT},
         {"bp_parallel_linear.alu", NULL, "devices only", QB_BAD_ARGUMENT},
         {"bp_cone_matrix.scalar", NULL, "a cone beam's: qb fdk", QB_BAD_ARGUMENT},
         {"project_joseph.scalar", NULL, "qb project", QB_BAD_ARGUMENT},
@@ -108,8 +105,7 @@ static void names(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         qb__question q = ask();
         qb__choice choice;
-        if (!strcmp(cases[i].id, "bp_parallel_linear.avx512fp16") &&
-            !(qb__cpu_features() & QB__CPU_AVX512FP16))
+        if (!strcmp(cases[i].id, "bp_parallel_linear.avx512fp16") && !(qb__cpu_features() & QB__CPU_AVX512FP16))
             continue;
         q.id = cases[i].id;
         q.family = cases[i].family;
@@ -129,13 +125,8 @@ static void what_none_serves(void **state) {
     assert_int_equal(qb__choose(&q, &choice), QB_BAD_ARGUMENT);
     assert_non_null(strstr(qb_detail(), "devices only"));
     q = ask();
-    q.problem = &(qb__bp_parallel_problem){.views = 1,
-                                           .columns = SIZE,
-                                           .nx = SIZE,
-                                           .ny = SIZE,
-                                           .ax = (double[]){1e12},
-                                           .ay = ay,
-                                           .h0 = h0};
+    q.problem = &(qb__bp_parallel_problem){
+        .views = 1, .columns = SIZE, .nx = SIZE, .ny = SIZE, .ax = (double[]){1e12}, .ay = ay, .h0 = h0};
     assert_int_equal(qb__choose(&q, &choice), QB_UNSUPPORTED);
     assert_null(choice.variant);
 }
@@ -144,13 +135,8 @@ static void what_none_serves(void **state) {
 static void why(void **state) {
     (void)state;
     double matrix[1][12] = {{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
-    const qb__bp_cone_problem cone = {.views = 1,
-                                      .columns = 8,
-                                      .rows = 8,
-                                      .nx = 8,
-                                      .ny = 8,
-                                      .nz = 8,
-                                      .matrix = (const double(*)[12])matrix};
+    const qb__bp_cone_problem cone = {
+        .views = 1, .columns = 8, .rows = 8, .nx = 8, .ny = 8, .nz = 8, .matrix = (const double(*)[12])matrix};
     qb__question q = {.operation = QB__BP_CONE, .problem = &cone, .slices = 1};
     cJSON *list = qb__why(&q), *entry;
     size_t rows = 0;
@@ -161,8 +147,8 @@ static void why(void **state) {
         const char *id = cJSON_GetStringValue(cJSON_GetObjectItem(entry, "kernel"));
         const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItem(entry, "verdict"));
         qb__choice choice;
-        const bool refused = qb__estimate(qb__variant_named(id), &q, &choice) ||
-                             choice.variant->accuracy > QB_ACCURACY_HIGH;
+        const bool refused =
+            qb__estimate(qb__variant_named(id), &q, &choice) || choice.variant->accuracy > QB_ACCURACY_HIGH;
         assert_int_equal(strcmp(verdict, "usable") != 0, refused);
         assert_true(cJSON_GetObjectItem(entry, "core_seconds")->valuedouble > 0);
     }
@@ -174,12 +160,9 @@ static void why(void **state) {
 int main(void) {
     unsetenv("QB_TUNING");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_whole),
-        cmocka_unit_test(the_fastest_that_serves),
-        cmocka_unit_test(never_less_accurate),
-        cmocka_unit_test(names),
-        cmocka_unit_test(what_none_serves),
-        cmocka_unit_test(why),
+        cmocka_unit_test(rows_are_whole),      cmocka_unit_test(the_fastest_that_serves),
+        cmocka_unit_test(never_less_accurate), cmocka_unit_test(names),
+        cmocka_unit_test(what_none_serves),    cmocka_unit_test(why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

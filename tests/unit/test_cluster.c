@@ -13,9 +13,16 @@
 #define GIB 0x1p30
 
 /* What the paper measured of its machine; what passes in a column is made up. */
-static const qb__cluster paper = {.read = 64 * GIB, .write = 28.5 * GIB, .filter = 1e9, .allgather = 2 * GIB, .link = 11.9 * GIB,
-                                  .links = 2, .backproject = 200 * GIB, .transpose = 8 * GIB / 0.29,
-                                  .reduce = 8 * GIB / 2.7, .memory = 16 * GIB};
+static const qb__cluster paper = {.read = 64 * GIB,
+                                  .write = 28.5 * GIB,
+                                  .filter = 1e9,
+                                  .allgather = 2 * GIB,
+                                  .link = 11.9 * GIB,
+                                  .links = 2,
+                                  .backproject = 200 * GIB,
+                                  .transpose = 8 * GIB / 0.29,
+                                  .reduce = 8 * GIB / 2.7,
+                                  .memory = 16 * GIB};
 static const qb__cluster_problem large = {2048, 2048, 4096, 4096, 4096, 4096};
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * fabs(b); }
@@ -43,9 +50,9 @@ static void test_terms(void **state) {
     const qb__cluster_grid grid = {32, 8, 4};
     const qb__cluster_terms t = qb__cluster_predict(&paper, &large, &grid);
     assert_true(near(t.read, 1));
-    assert_true(near(t.filter, 0x1p34 / 64 / 1e9)); /* 64 nodes */
-    assert_true(near(t.allgather, 4));              /* 64 GiB / 8 columns */
-    assert_true(near(t.to_device, 4 * 8 / 23.8));   /* four GPUs' share of two links */
+    assert_true(near(t.filter, 0x1p34 / 64 / 1e9));               /* 64 nodes */
+    assert_true(near(t.allgather, 4));                            /* 64 GiB / 8 columns */
+    assert_true(near(t.to_device, 4 * 8 / 23.8));                 /* four GPUs' share of two links */
     assert_true(near(t.backproject, t.to_device + 1024 / 200.0)); /* 2^31 voxels, 512 views */
     assert_true(t.compute == t.backproject);
     assert_true(near(t.transpose, 0.29));
@@ -69,7 +76,8 @@ static double number(const cJSON *from, const char *name) { return cJSON_GetObje
 
 static void test_scaling(void **state) {
     (void)state;
-    cJSON *strong = qb__cluster_scale(&paper, &large, 0, 4, 256, false), *weak = qb__cluster_scale(&paper, &large, 0, 4, 256, true);
+    cJSON *strong = qb__cluster_scale(&paper, &large, 0, 4, 256, false),
+          *weak = qb__cluster_scale(&paper, &large, 0, 4, 256, true);
     const cJSON *step;
     double before = INFINITY, ranks = 32;
     assert_int_equal(cJSON_GetArraySize(strong), 7); /* 32 .. 2048 */
@@ -97,14 +105,17 @@ static qb_status read_text(const char *text) {
     return status;
 }
 
-#define SIX "\"read_bytes_per_second\": 1, \"write_bytes_per_second\": 2, \"filter_values_per_second\": 3, " \
-            "\"allgather_bytes_per_second\": 4, \"backproject_updates_per_second\": 5, \"reduce_bytes_per_second\": 6"
+#define SIX                                                                                                            \
+    "\"read_bytes_per_second\": 1, \"write_bytes_per_second\": 2, \"filter_values_per_second\": 3, "                   \
+    "\"allgather_bytes_per_second\": 4, \"backproject_updates_per_second\": 5, \"reduce_bytes_per_second\": 6"
 
 static void test_files(void **state) {
     (void)state;
     static const struct {
         const char *text, *says;
-    } bad[] = {{"", "no JSON"}, {"[]", "no \"rates\""}, {"{\"rates\": {" SIX "}}", "lacks the rate rank_memory_bytes"},
+    } bad[] = {{"", "no JSON"},
+               {"[]", "no \"rates\""},
+               {"{\"rates\": {" SIX "}}", "lacks the rate rank_memory_bytes"},
                {"{\"rates\": {" SIX ", \"rank_memory_bytes\": 0}}", "rank_memory_bytes must be"},
                {"{\"rates\": {" SIX ", \"rank_memory_bytes\": \"7\"}}", "rank_memory_bytes must be"},
                {"{\"rates\": {" SIX ", \"rank_memory_bytes\": 1e31}}", "rank_memory_bytes must be"},
@@ -115,7 +126,8 @@ static void test_files(void **state) {
         assert_non_null(strstr(qb_detail(), bad[i].says));
     }
     assert_int_equal(read_text("{\"rates\": {" SIX ", \"rank_memory_bytes\": 7, \"links_per_node\": 2, "
-                               "\"link_bytes_per_second\": 8, \"transpose_bytes_per_second\": 9}}"), QB_OK);
+                               "\"link_bytes_per_second\": 8, \"transpose_bytes_per_second\": 9}}"),
+                     QB_OK);
     qb__cluster found;
     assert_int_equal(qb__cluster_read("/nowhere/at/all", &found), QB_NOT_FOUND);
 }

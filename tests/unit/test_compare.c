@@ -147,12 +147,9 @@ static void structs_of_other_versions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(structs_of_other_versions),
-        cmocka_unit_test(figures_are_the_known_ones),
-        cmocka_unit_test(equal_arrays_are_equal),
-        cmocka_unit_test(integers_are_compared_by_value),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
+        cmocka_unit_test(structs_of_other_versions),    cmocka_unit_test(figures_are_the_known_ones),
+        cmocka_unit_test(equal_arrays_are_equal),       cmocka_unit_test(integers_are_compared_by_value),
+        cmocka_unit_test(what_does_not_fit_is_refused), cmocka_unit_test(running_out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,18 @@
 #include "planner/choose.h"
 #include "planner/tuning_shipped.h"
 
-static const qb__device_info h200 = {.api = QB__API_CUDA, .name = "NVIDIA H200", .arch = 90, .arch_specific = true, .half_arithmetic = true,
-                                     .images = true, .subgroups = true, .warp = 32, .multiprocessors = 132, .local_bytes = 232448,
-                                     .group_size = 1024, .clock_hz = 1.98e9};
+static const qb__device_info h200 = {.api = QB__API_CUDA,
+                                     .name = "NVIDIA H200",
+                                     .arch = 90,
+                                     .arch_specific = true,
+                                     .half_arithmetic = true,
+                                     .images = true,
+                                     .subgroups = true,
+                                     .warp = 32,
+                                     .multiprocessors = 132,
+                                     .local_bytes = 232448,
+                                     .group_size = 1024,
+                                     .clock_hz = 1.98e9};
 
 static const qb__tuning_shipped *shipped(const char *id, size_t from) {
     for (size_t i = from; i < qb__tuning_shipped_count; i++) {
@@ -24,7 +33,8 @@ static const qb__tuning_shipped *shipped(const char *id, size_t from) {
 static double forecast(const qb__tuning_shipped *row, size_t pixels, size_t nx, size_t nz) {
     const qb__bp_cone_problem p = {.views = 1024, .columns = pixels, .rows = pixels, .nx = nx, .ny = nx, .nz = nz};
     int bottleneck;
-    const double seconds = qb__forecast(&h200, qb__variant_named(row->key.variant), &p, 1, row->entry.values, NULL, &bottleneck);
+    const double seconds =
+        qb__forecast(&h200, qb__variant_named(row->key.variant), &p, 1, row->entry.values, NULL, &bottleneck);
     return (double)(nx * nx) * (double)nz * 1024 / seconds / 1e9;
 }
 
@@ -51,20 +61,22 @@ static void other_problems(void **state) {
         size_t pixels, n;
         double gups;
     } measured[] = {
-        {"bp_cone_circular.texture", 1024, 1024, 2944}, {"bp_cone_circular.texture", 2048, 1024, 2070},
-        {"bp_cone_circular.half-local", 1024, 1024, 2628}, {"bp_cone_circular.half-local", 2048, 2048, 2610},
-        {"bp_cone_circular.half-local", 2048, 1024, 1830}, {"bp_cone_circular.float-local", 2048, 1024, 1162},
+        {"bp_cone_circular.texture", 1024, 1024, 2944},     {"bp_cone_circular.texture", 2048, 1024, 2070},
+        {"bp_cone_circular.half-local", 1024, 1024, 2628},  {"bp_cone_circular.half-local", 2048, 2048, 2610},
+        {"bp_cone_circular.half-local", 2048, 1024, 1830},  {"bp_cone_circular.float-local", 2048, 1024, 1162},
         {"bp_cone_circular.float-local", 1024, 1024, 1603}, {"bp_cone_circular.float", 1024, 1024, 1161},
-        {"bp_cone_circular.float", 2048, 1024, 823}, {"bp_cone_matrix.texture", 1024, 1024, 1015},
-        {"bp_cone_matrix.texture", 2048, 1024, 858}, {"bp_cone_circular.half", 1024, 1024, 1853},
-        {"bp_cone_circular.half", 2048, 1024, 1401}, {"bp_cone_circular.half", 512, 256, 1460},
-        {"bp_cone_circular.half", 1024, 512, 1504}, {"bp_cone_circular.half", 512, 128, 934},
-        {"bp_cone_circular.half", 1024, 256, 894}, {"bp_cone_circular.half", 2048, 512, 641},
-        {"bp_cone_circular.half", 1024, 128, 353}, {"bp_cone_circular.half", 2048, 128, 214},
+        {"bp_cone_circular.float", 2048, 1024, 823},        {"bp_cone_matrix.texture", 1024, 1024, 1015},
+        {"bp_cone_matrix.texture", 2048, 1024, 858},        {"bp_cone_circular.half", 1024, 1024, 1853},
+        {"bp_cone_circular.half", 2048, 1024, 1401},        {"bp_cone_circular.half", 512, 256, 1460},
+        {"bp_cone_circular.half", 1024, 512, 1504},         {"bp_cone_circular.half", 512, 128, 934},
+        {"bp_cone_circular.half", 1024, 256, 894},          {"bp_cone_circular.half", 2048, 512, 641},
+        {"bp_cone_circular.half", 1024, 128, 353},          {"bp_cone_circular.half", 2048, 128, 214},
     };
     for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
-        const double ratio = forecast(shipped(measured[i].id, 0), measured[i].pixels, measured[i].n, measured[i].n) / (measured[i].gups * 1.073741824);
-        if (!(ratio > 0.78 && ratio < 1.28)) fail_msg("%s, %zu^2 -> %zu^3: %.2f", measured[i].id, measured[i].pixels, measured[i].n, ratio);
+        const double ratio = forecast(shipped(measured[i].id, 0), measured[i].pixels, measured[i].n, measured[i].n) /
+                             (measured[i].gups * 1.073741824);
+        if (!(ratio > 0.78 && ratio < 1.28))
+            fail_msg("%s, %zu^2 -> %zu^3: %.2f", measured[i].id, measured[i].pixels, measured[i].n, ratio);
     }
 }
 
@@ -75,15 +87,20 @@ static void papers_are_not_chosen(void **state) {
     for (size_t pixels = 64; pixels <= 4096; pixels *= 2)
         for (size_t n = 16; n <= 1024; n *= 2) {
             const qb__bp_cone_problem p = {.views = 512, .columns = pixels, .rows = pixels, .nx = n, .ny = n, .nz = n};
-            const qb__tuning_shipped *alu = shipped("bp_cone_matrix.alu", 0), *texture = shipped("bp_cone_matrix.texture", 0);
+            const qb__tuning_shipped *alu = shipped("bp_cone_matrix.alu", 0),
+                                     *texture = shipped("bp_cone_matrix.texture", 0);
             int values[QB__PARAMETERS_MAX], bottleneck;
-            const double ours = fmax(qb__forecast(&h200, qb__variant_named(alu->key.variant), &p, 1, alu->entry.values, NULL, &bottleneck),
-                                     qb__forecast(&h200, qb__variant_named(texture->key.variant), &p, 1, texture->entry.values, NULL, &bottleneck));
+            const double ours = fmax(
+                qb__forecast(&h200, qb__variant_named(alu->key.variant), &p, 1, alu->entry.values, NULL, &bottleneck),
+                qb__forecast(&h200, qb__variant_named(texture->key.variant), &p, 1, texture->entry.values, NULL,
+                             &bottleneck));
             for (size_t i = 0; (row = qb__variant_at(QB__BP_CONE, true, i)) != NULL; i++) {
-                if (!strstr(row->id, "naive") && !strstr(row->id, "rtk") && !strstr(row->id, "-tex") && !strstr(row->id, "-tran") && !strstr(row->id, "-l1"))
+                if (!strstr(row->id, "naive") && !strstr(row->id, "rtk") && !strstr(row->id, "-tex") &&
+                    !strstr(row->id, "-tran") && !strstr(row->id, "-l1"))
                     continue;
                 qb__parameter_combination(row, 0, values);
-                if (!(qb__forecast(&h200, row, &p, 1, values, NULL, &bottleneck) > ours)) fail_msg("%s, %zu^2 -> %zu^3", row->id, pixels, n);
+                if (!(qb__forecast(&h200, row, &p, 1, values, NULL, &bottleneck) > ours))
+                    fail_msg("%s, %zu^2 -> %zu^3", row->id, pixels, n);
             }
         }
 }

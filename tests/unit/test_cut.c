@@ -23,9 +23,15 @@ static void toy_slabs(void *context, const qb__cut *cut, const size_t *edge) {
 }
 
 static qb__cut_space toy_space(toy *t) {
-    return (qb__cut_space){.slices = 200, .views = 90, .layers = {.thickness = 16}, .most = 64,
-                           .thinner = qb__thinner_even, .cap = {SIZE_MAX, SIZE_MAX},
-                           .slabs = toy_slabs, .need = toy_need, .context = t};
+    return (qb__cut_space){.slices = 200,
+                           .views = 90,
+                           .layers = {.thickness = 16},
+                           .most = 64,
+                           .thinner = qb__thinner_even,
+                           .cap = {SIZE_MAX, SIZE_MAX},
+                           .slabs = toy_slabs,
+                           .need = toy_need,
+                           .context = t};
 }
 
 static void even_cuts(void **state) {
@@ -102,8 +108,7 @@ static void cuts_by_time(void **state) {
     for (size_t slices = 200; slices > 0; slices = qb__thinner_layers(&space, slices)) {
         for (unsigned k = 0; k < 14; k++) {
             size_t views = (size_t)64 >> (k / 2);
-            qb__cut c = {.slices = slices, .views = views, .blocks = (90 + views - 1) / views,
-                         .slots = 1 + k % 2};
+            qb__cut c = {.slices = slices, .views = views, .blocks = (90 + views - 1) / views, .slots = 1 + k % 2};
             c.seconds = toy_seconds(NULL, &c);
             if (toy_need(&t, &c).host <= 9000 && c.seconds < best.seconds) best = c;
         }
@@ -140,7 +145,8 @@ static void thicker_first_slabs(void **state) {
         space.seconds = toy_lead_seconds;
         assert_ok(qb__cut_search(&space, &cut, &fits));
         assert_true(fits && cut.kept && cut.lead == lead && cut.thickness == 16);
-        assert_true(cut.slices == lead * 16 && cut.slabs == 13 - (lead - 1) && t.told_slabs == cut.slabs && t.told_end == 200);
+        assert_true(cut.slices == lead * 16 && cut.slabs == 13 - (lead - 1) && t.told_slabs == cut.slabs &&
+                    t.told_end == 200);
         qb__cut_edges(&space, edge, &cut);
         for (size_t i = 0; i < cut.slabs; i++) assert_int_equal(edge[i], i ? (lead - 1 + i) * 16 : 0);
         assert_int_equal(edge[cut.slabs], 200);
@@ -181,11 +187,8 @@ static void smaller_cuts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_cuts),
-        cmocka_unit_test(cuts_of_views),
-        cmocka_unit_test(cuts_by_time),
-        cmocka_unit_test(thicker_first_slabs),
-        cmocka_unit_test(smaller_cuts),
+        cmocka_unit_test(even_cuts),           cmocka_unit_test(cuts_of_views), cmocka_unit_test(cuts_by_time),
+        cmocka_unit_test(thicker_first_slabs), cmocka_unit_test(smaller_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

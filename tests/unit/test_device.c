@@ -34,8 +34,7 @@ static qb__kernel *kernel_of(const char *name, const char *const *macros, qb__pr
     return kernel;
 }
 
-static void launch(qb__kernel *kernel, size_t groups, size_t group, const qb__arg *args,
-                   size_t count) {
+static void launch(qb__kernel *kernel, size_t groups, size_t group, const qb__arg *args, size_t count) {
     const size_t n[3] = {groups, 1, 1}, items[3] = {group, 1, 1};
     assert_ok(qb__kernel_launch(kernel, queue, n, items, args, count));
 }
@@ -57,8 +56,7 @@ static void transfers(void **state) {
     assert_ok(qb__memory_copy(queue, b, 40, a, 80, 400));
     fetch(b, out, sizeof out);
     assert_memory_equal(out + 10, in + 20, 400);
-    for (size_t i = 0; i < COUNT; i++)
-        assert_true(i >= 10 && i < 110 ? out[i] == out[i] : out[i] != out[i]);
+    for (size_t i = 0; i < COUNT; i++) assert_true(i >= 10 && i < 110 ? out[i] == out[i] : out[i] != out[i]);
     assert_ok(qb__memory_fill(queue, b, 4, 0, 8));
     assert_ok(qb__memory_upload(queue, b, 12, in, 4));
     assert_ok(qb__memory_download(queue, b, 4, out, 12));
@@ -120,14 +118,11 @@ static void kernels(void **state) {
         qb__program_release(twin);
         launch(kernel, (COUNT + 63) / 64, 64, args, 4);
         fetch(to, out, sizeof out);
-        for (size_t i = 0; i < COUNT - 1; i++) {
-            assert_true(out[i] == fmaf(in[i], round ? 3.0f : 2.0f, add));
-        }
+        for (size_t i = 0; i < COUNT - 1; i++) { assert_true(out[i] == fmaf(in[i], round ? 3.0f : 2.0f, add)); }
         assert_true(out[COUNT - 1] != out[COUNT - 1]);
         qb__kernel_facts facts;
         assert_ok(qb__kernel_inspect(kernel, 64, 0, &facts));
-        if (qb__device_info_of(device)->api == QB__API_CUDA)
-            assert_in_range(facts.registers, 1, 255);
+        if (qb__device_info_of(device)->api == QB__API_CUDA) assert_in_range(facts.registers, 1, 255);
         assert_status(qb__kernel_get(program, "no_such", &kernel), QB_NOT_FOUND);
         assert_non_null(strstr(qb_detail(), "no_such"));
         qb__program_release(program);
@@ -186,8 +181,7 @@ static void halves(void **state) {
     qb__half_to_float(bits, N, expected);
     qb__program *program;
     qb__kernel *kernel = kernel_of("probe_half", NULL, &program);
-    qb__memory *from = memory_of(in, sizeof in), *mid = memory_of(NULL, sizeof got),
-               *to = memory_of(NULL, sizeof out);
+    qb__memory *from = memory_of(in, sizeof in), *mid = memory_of(NULL, sizeof got), *to = memory_of(NULL, sizeof out);
     const qb__arg args[] = {QB__MEMORY(from), QB__MEMORY(mid), QB__MEMORY(to)};
     launch(kernel, N / 64, 64, args, 3);
     fetch(mid, got, sizeof got);
@@ -203,8 +197,8 @@ static void halves(void **state) {
 }
 
 /* The oracle: bilinear (or nearest) with zero outside, in double. */
-static double sample(const float *texels, const qb__texture_shape *shape, size_t layer, double x,
-                     double y, unsigned channel) {
+static double sample(const float *texels, const qb__texture_shape *shape, size_t layer, double x, double y,
+                     unsigned channel) {
     double fx = floor(x - 0.5), fy = floor(y - 0.5), ax = x - 0.5 - fx, ay = y - 0.5 - fy, sum = 0;
     if (!shape->linear) {
         fx = floor(x);
@@ -241,15 +235,13 @@ static void check_texture(const qb__texture_shape *shape) {
     }
     qb__texture *texture;
     qb__program *program;
-    qb__kernel *kernel =
-        kernel_of(shape->layers ? "probe_layers" : "probe_texture", NULL, &program);
+    qb__kernel *kernel = kernel_of(shape->layers ? "probe_layers" : "probe_texture", NULL, &program);
     qb__memory *from = memory_of(packed, bytes + skip), *points = memory_of(at, sizeof at),
                *to = memory_of(NULL, sizeof out);
     uint32_t layer = shape->layers ? (uint32_t)shape->layers - 1 : 0;
     assert_ok(qb__texture_create(device, shape, &texture));
     assert_ok(qb__texture_load(queue, texture, from, skip));
-    const qb__arg args[] = {QB__TEXTURE(texture), QB__MEMORY(points), QB__MEMORY(to),
-                            QB__VALUE(layer)};
+    const qb__arg args[] = {QB__TEXTURE(texture), QB__MEMORY(points), QB__MEMORY(to), QB__VALUE(layer)};
     launch(kernel, 1, READS, args, shape->layers ? 4 : 3);
     fetch(to, out, sizeof out);
     /* GPUs filter with 8-bit weights. */
@@ -257,8 +249,7 @@ static void check_texture(const qb__texture_shape *shape) {
     for (size_t i = 0; i < READS; i++) {
         for (unsigned c = 0; c < shape->channels; c++) {
             assert_close((double)out[4 * i + c],
-                         sample(texels, shape, layer, (double)at[2 * i], (double)at[2 * i + 1], c),
-                         tolerance);
+                         sample(texels, shape, layer, (double)at[2 * i], (double)at[2 * i + 1], c), tolerance);
         }
     }
     assert_status(qb__texture_load(queue, texture, from, skip + 1), QB_BAD_ARGUMENT);
@@ -351,8 +342,7 @@ static void *one_thread(void *context) {
         qb__program *program;
         qb__kernel *kernel = NULL;
         float plus = add + (float)i;
-        const qb__arg args[] = {QB__MEMORY(from), QB__MEMORY(to), QB__VALUE(count),
-                                QB__VALUE(plus)};
+        const qb__arg args[] = {QB__MEMORY(from), QB__MEMORY(to), QB__VALUE(count), QB__VALUE(plus)};
         status = qb__program_build(device, "device_probe.cl", NULL, &program);
         if (status == QB_OK) status = qb__kernel_get(program, "probe_scale", &kernel);
         if (status == QB_OK) status = qb__memory_upload(own, from, 0, in, sizeof in);
@@ -405,12 +395,10 @@ static void rates(void **state) {
 
 static int group(const char *spec) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transfers),    cmocka_unit_test(too_much_memory),
-        cmocka_unit_test(host_memory),  cmocka_unit_test(kernels),
-        cmocka_unit_test(bad_launches), cmocka_unit_test(local_memory),
-        cmocka_unit_test(halves),       cmocka_unit_test(textures),
-        cmocka_unit_test(events),       cmocka_unit_test(opening_twice),
-        cmocka_unit_test(threads),      cmocka_unit_test(rates),
+        cmocka_unit_test(transfers),     cmocka_unit_test(too_much_memory), cmocka_unit_test(host_memory),
+        cmocka_unit_test(kernels),       cmocka_unit_test(bad_launches),    cmocka_unit_test(local_memory),
+        cmocka_unit_test(halves),        cmocka_unit_test(textures),        cmocka_unit_test(events),
+        cmocka_unit_test(opening_twice), cmocka_unit_test(threads),         cmocka_unit_test(rates),
     };
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }

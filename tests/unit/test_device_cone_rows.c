@@ -37,7 +37,8 @@ static void taps_at(double part, double w[TAPS]) {
     double sum = 0;
     for (int k = 0; k < TAPS; k++) {
         const double x = part + 3 - k, inside = 1 - x * x / 16;
-        w[k] = inside > 0 ? bessel(6 * sqrt(inside)) / bessel(6) * (fabs(x) < 1e-12 ? 1 : sin(M_PI * x) / (M_PI * x)) : 0;
+        w[k] =
+            inside > 0 ? bessel(6 * sqrt(inside)) / bessel(6) * (fabs(x) < 1e-12 ? 1 : sin(M_PI * x) / (M_PI * x)) : 0;
         sum += w[k];
     }
     for (int k = 0; k < TAPS; k++) w[k] /= sum;
@@ -47,13 +48,16 @@ static size_t clamp(double i, size_t n) { return i < 0 ? 0 : i > (double)(n - 1)
 
 static double read_at(const trial *t, const float *image, double column, double row) {
     double wx[TAPS], wy[TAPS], sum = 0;
-    if (!(column >= -0.5 && column <= (double)t->columns - 0.5 && row >= -0.5 && row <= (double)t->rows - 0.5)) return NAN;
+    if (!(column >= -0.5 && column <= (double)t->columns - 0.5 && row >= -0.5 && row <= (double)t->rows - 0.5))
+        return NAN;
     taps_at(column - floor(column), wx);
     taps_at(row - floor(row), wy);
     for (int k = 0; k < TAPS; k++)
         for (int j = 0; j < TAPS; j++)
-            sum += wy[k] * wx[j] *
-                   (double)image[clamp(floor(row) - 3 + k, t->rows) * t->columns + clamp(floor(column) - 3 + j, t->columns)];
+            sum +=
+                wy[k] * wx[j] *
+                (double)
+                    image[clamp(floor(row) - 3 + k, t->rows) * t->columns + clamp(floor(column) - 3 + j, t->columns)];
     return sum;
 }
 
@@ -104,13 +108,14 @@ static void make_scan(const trial *t, scan *s) {
     char offset[80];
     for (size_t i = 0; i < t->views; i++) angles[i] = t->span * ((double)i + 0.5) / (double)t->views;
     snprintf(offset, sizeof offset, "%.9f,%.9f", t->offset[0], t->offset[1]);
-    const qb_geometry_options options = {.struct_size = sizeof options,
-                                         .sod = 120,
-                                         .sdd = 180,
-                                         .offset = offset,
-                                         .radius = t->radius,
-                                         .tilt = {3, {t->tilt[0], t->tilt[1], t->tilt[2]}},
-                                         .jitter = {t->jitter[0] > 0 ? 4 : 0, {t->jitter[0], t->jitter[1], t->jitter[2], t->jitter[3]}}};
+    const qb_geometry_options options = {
+        .struct_size = sizeof options,
+        .sod = 120,
+        .sdd = 180,
+        .offset = offset,
+        .radius = t->radius,
+        .tilt = {3, {t->tilt[0], t->tilt[1], t->tilt[2]}},
+        .jitter = {t->jitter[0] > 0 ? 4 : 0, {t->jitter[0], t->jitter[1], t->jitter[2], t->jitter[3]}}};
     const qb_detector detector = {.rows = t->rows, .columns = t->columns, .pixel_u = 1.1, .pixel_v = 0.9};
     *s = (scan){0};
     assert_ok(qb_geometry_make(&options, t->views, angles, &detector, NULL, &s->real));
@@ -188,7 +193,8 @@ static float *on_device(const trial *t, const scan *s, const qb__cone_rows_block
     assert_ok(qb__memory_create(device, views * line + 1, &lines));
     assert_ok(qb__memory_create(device, bytes + GUARD, &rows));
     for (size_t v = 0; v < views && line; v++)
-        assert_ok(qb__memory_upload(queue, lines, v * line, s->lines + ((b->view0 + v) * t->rows + b->raw0) * t->columns, line));
+        assert_ok(qb__memory_upload(queue, lines, v * line,
+                                    s->lines + ((b->view0 + v) * t->rows + b->raw0) * t->columns, line));
     assert_ok(qb__memory_fill(queue, rows, 0, POISON, bytes + GUARD));
     assert_ok(qb__cone_rows_run(made, queue, b, lines, rows));
     assert_ok(qb__memory_download(queue, rows, 0, out, bytes + GUARD));
@@ -207,7 +213,8 @@ static void check_trial(const trial *t) {
     scan s;
     double error = 0, norm = 0, largest = 0;
     make_scan(t, &s);
-    const size_t columns = s.plan.geometry->columns, before = s.weights.before, width = before + columns + s.weights.after;
+    const size_t columns = s.plan.geometry->columns, before = s.weights.before,
+                 width = before + columns + s.weights.after;
     const qb__cone_rows_block b = random_block(t, &s);
     float *got = on_device(t, &s, &b, width), *at = got, *row = test_malloc(columns * sizeof *row);
     for (size_t v = b.view0; v < b.view1; v++) {
@@ -215,7 +222,9 @@ static void check_trial(const trial *t) {
             row_of(t, &s, v, r, row);
             for (size_t c = 0; c < width; c++) {
                 const bool inside = c >= before && c < before + columns;
-                const double want = inside ? (double)row[c - before] * weight_of(s.plan.geometry, &s.weights, v, (double)(c - before), (double)r) : 0;
+                const double want = inside ? (double)row[c - before] * weight_of(s.plan.geometry, &s.weights, v,
+                                                                                 (double)(c - before), (double)r)
+                                           : 0;
                 const double off = fabs((double)at[c] - want);
                 error += off * off;
                 norm += want * want;
@@ -225,11 +234,13 @@ static void check_trial(const trial *t) {
     }
     static const char *const pads[] = {"zero", "edge", "mirror", "taper", "ellipse"};
     static const char *const kinds[] = {"full", "Parker", "Wang"};
-    printf("  %zu x %zu -> %zu x %zu%s%s, %s, %s, rows %zu:%zu from %zu:%zu: %.1e, largest %.1e\n", t->columns, t->rows, columns,
-           s.plan.geometry->rows, t->resampled ? ", read anew" : "", t->radius > 0 ? ", bent" : "", kinds[s.weights.kind], pads[t->pad],
-           b.row0, b.row1, b.raw0, b.raw1, sqrt(error / fmax(norm, 1e-30)), largest);
+    printf("  %zu x %zu -> %zu x %zu%s%s, %s, %s, rows %zu:%zu from %zu:%zu: %.1e, largest %.1e\n", t->columns, t->rows,
+           columns, s.plan.geometry->rows, t->resampled ? ", read anew" : "", t->radius > 0 ? ", bent" : "",
+           kinds[s.weights.kind], pads[t->pad], b.row0, b.row1, b.raw0, b.raw1, sqrt(error / fmax(norm, 1e-30)),
+           largest);
     /* Taps between two of the table are 5e-6 off; where an ellipse ends, its root turns a rounding into its own root. */
-    if (!(sqrt(error) <= 1e-5 * sqrt(norm)) || !(largest < (t->pad == QB_PAD_ELLIPSE ? 2e-2 : 1e-4))) fail_msg("that is too much");
+    if (!(sqrt(error) <= 1e-5 * sqrt(norm)) || !(largest < (t->pad == QB_PAD_ELLIPSE ? 2e-2 : 1e-4)))
+        fail_msg("that is too much");
     test_free(got);
     test_free(row);
     drop_scan(&s);
@@ -266,7 +277,14 @@ static void any_detector(void **state) {
 static void gaps_are_bridged(void **state) {
     (void)state;
     if (qb__cone_rows_unfit(qb__device_info_of(device))) skip();
-    trial t = {.views = 4, .columns = 90, .rows = 60, .span = 2 * M_PI, .radius = 100, .resampled = true, .whole = true, .pad = QB_PAD_EDGE};
+    trial t = {.views = 4,
+               .columns = 90,
+               .rows = 60,
+               .span = 2 * M_PI,
+               .radius = 100,
+               .resampled = true,
+               .whole = true,
+               .pad = QB_PAD_EDGE};
     scan s;
     make_scan(&t, &s);
     const size_t columns = s.plan.geometry->columns;

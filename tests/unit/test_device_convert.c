@@ -27,9 +27,9 @@ static float any_bits(void) {
 
 /* Around the range, halfway between its steps, at the ends of what halves hold, and any bits at all. */
 static float any_value(const run *r) {
-    static const float odd[] = {NAN,       -NAN,      INFINITY,  -INFINITY,    0,         -0.0f,   0x1p-149f,
-                                0x1p-24f,  0x1p-25f,  0x1.8p-25f, 65504,       65519.99f, 65520,   65536,
-                                -65519.99f, -65520,   0x1p-14f,  0x1.ffep-15f, 0x1.fffp-15f, 3e38f};
+    static const float odd[] = {NAN,      -NAN,         INFINITY,     -INFINITY, 0,     -0.0f, 0x1p-149f,  0x1p-24f,
+                                0x1p-25f, 0x1.8p-25f,   65504,        65519.99f, 65520, 65536, -65519.99f, -65520,
+                                0x1p-14f, 0x1.ffep-15f, 0x1.fffp-15f, 3e38f};
     const double unit = qb__random_unit(&chance), top = r->dtype == QB_U8 ? 255 : 65535;
     switch ((int)(4 * qb__random_unit(&chance))) {
     case 0: return any_bits();
@@ -105,8 +105,7 @@ static void same_bits(void **state) {
                 if (pixels[p] * slices[s] > 700000) continue;
                 const double low = 20 * qb__random_unit(&chance) - 10;
                 check_run(&(run){dtypes[d], low, low + 0.01 + 5 * qb__random_unit(&chance), pixels[p], slices[s],
-                                 .hides = (p + s) % 2 == 1,
-                                 .instead = dtypes[d] == QB_F16 && s % 2 ? NAN : 0,
+                                 .hides = (p + s) % 2 == 1, .instead = dtypes[d] == QB_F16 && s % 2 ? NAN : 0,
                                  .shift = (p + s) % 3 == 0 ? 1000 : 0});
             }
 }

@@ -39,9 +39,7 @@ typedef struct trial {
 } trial;
 
 /* Of a filtered row. */
-static size_t width_of(const trial *t) {
-    return t->before + t->columns + t->after;
-}
+static size_t width_of(const trial *t) { return t->before + t->columns + t->after; }
 
 typedef struct scan {
     float *dark, *gain, *air, *weights, *share, *view_share;
@@ -49,14 +47,11 @@ typedef struct scan {
     size_t raw_row, raw_bytes, out_row, out_view, out_bytes; /* strides in elements */
 } scan;
 
-static size_t below(size_t n) {
-    return (size_t)(qb__random_unit(&chance) * (double)n);
-}
+static size_t below(size_t n) { return (size_t)(qb__random_unit(&chance) * (double)n); }
 
 static float *field(size_t count, double low, double high) {
     float *values = test_malloc(count * sizeof *values);
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)(low + (high - low) * qb__random_unit(&chance));
+    for (size_t i = 0; i < count; i++) values[i] = (float)(low + (high - low) * qb__random_unit(&chance));
     return values;
 }
 
@@ -99,8 +94,7 @@ static void make_scan(const trial *t, scan *s) {
     s->raw_row = t->columns + t->raw_pad;
     s->raw_bytes = (t->view1 - t->view0) * t->slices * s->raw_row * qb_dtype_size(t->dtype);
     s->raw = test_calloc(s->raw_bytes, 1);
-    for (size_t i = 0; i < (t->view1 - t->view0) * t->slices * s->raw_row; i++)
-        put_raw(t, s->raw, i);
+    for (size_t i = 0; i < (t->view1 - t->view0) * t->slices * s->raw_row; i++) put_raw(t, s->raw, i);
     s->out_row = width_of(t) + t->out_pad;
     s->out_view = s->out_row * t->slices + 2 * t->out_pad;
     s->out_bytes = ((t->view1 - t->view0) * s->out_view + t->out_pad) * sizeof(float);
@@ -119,8 +113,7 @@ static void drop_scan(scan *s) {
 /* ---- the oracle ---- */
 
 /* roots[k] = exp(-2 pi i k/(count step)) */
-static void transform(double complex *values, size_t count, const double complex *roots,
-                      size_t step) {
+static void transform(double complex *values, size_t count, const double complex *roots, size_t step) {
     size_t p = 2;
     if (count == 1) return;
     while (count % p) p++;
@@ -130,8 +123,7 @@ static void transform(double complex *values, size_t count, const double complex
     for (size_t r = 0; r < p; r++) transform(parts + r * m, m, roots, step * p);
     for (size_t k = 0; k < count; k++) {
         values[k] = 0;
-        for (size_t r = 0; r < p; r++)
-            values[k] += parts[r * m + k % m] * roots[r * k % count * step];
+        for (size_t r = 0; r < p; r++) values[k] += parts[r * m + k % m] * roots[r * k % count * step];
     }
     test_free(parts);
 }
@@ -142,8 +134,7 @@ static double *response_of(const trial *t, size_t length) {
     assert_ok(qb__window_parse(t->spec, &window));
     assert_ok(qb__ramp(length, response));
     for (size_t k = 0; k <= length / 2; k++)
-        response[k] = (window.ramp ? response[k] / 0.7 : 1) *
-                      qb__window_at(&window, 2 * (double)k / (double)length);
+        response[k] = (window.ramp ? response[k] / 0.7 : 1) * qb__window_at(&window, 2 * (double)k / (double)length);
     qb__window_clear(&window);
     return response;
 }
@@ -157,8 +148,7 @@ static float *continued(const qb__filter_spectrum *filter, const double *line) {
     return samples;
 }
 
-static void filter_line(const qb__filter_spectrum *filter, const double *response, double *line,
-                        double weight) {
+static void filter_line(const qb__filter_spectrum *filter, const double *response, double *line, double weight) {
     size_t length = 2 * filter->half;
     if (filter->identity) {
         for (size_t c = 0; c < filter->columns; c++) line[c] *= weight;
@@ -172,8 +162,7 @@ static void filter_line(const qb__filter_spectrum *filter, const double *respons
     }
     for (size_t c = 0; c < filter->columns; c++) z[filter->left + c] = line[c];
     transform(z, length, roots, 1);
-    for (size_t k = 0; k < length; k++)
-        z[k] = conj(z[k] * response[k <= length / 2 ? k : length - k]) / (double)length;
+    for (size_t k = 0; k < length; k++) z[k] = conj(z[k] * response[k <= length / 2 ? k : length - k]) / (double)length;
     transform(z, length, roots, 1);
     for (size_t c = 0; c < filter->columns; c++) line[c] = creal(z[filter->left + c]) * weight;
     test_free(z);
@@ -182,8 +171,7 @@ static void filter_line(const qb__filter_spectrum *filter, const double *respons
 }
 
 /* A row's line integrals in double, bridged, as wide as when filtered, from the very numbers that are clamped in single. */
-static void line_of(const trial *t, const scan *s, size_t view, size_t row, const void *raw,
-                    double *line) {
+static void line_of(const trial *t, const scan *s, size_t view, size_t row, const void *raw, double *line) {
     float *numbers = test_malloc(t->columns * sizeof *numbers);
     size_t columns = t->columns;
     qb_convert_to_float(raw, t->dtype, columns, numbers);
@@ -263,8 +251,7 @@ static void filter_on_device(const trial *t, const scan *s, qb__device_filter *f
     assert_ok(qb__memory_fill(queue, rows, 0, POISON, room));
     const qb__device_rows from = {raw, t->offset, s->raw_row * t->slices, s->raw_row};
     const qb__device_rows to = {rows, t->offset, s->out_view, s->out_row};
-    assert_ok(qb__device_filter_run(filter, queue, &from, t->view0, t->view1, t->slices, t->row0,
-                                    t->row_step, &to));
+    assert_ok(qb__device_filter_run(filter, queue, &from, t->view0, t->view1, t->slices, t->row0, t->row_step, &to));
     assert_ok(qb__memory_download(queue, rows, 0, out, room));
     assert_ok(qb__device_filter_found(filter, queue, counts));
     qb__memory_destroy(raw);
@@ -292,9 +279,9 @@ static void check_trial(const trial *t) {
     qb__prep_define(&cpu, &prep.steps);
     assert_ok(qb__device_filter_create(device, &spectrum, &prep, t->method, &on_device));
     static const char *const pads[] = {"zero", "edge", "mirror", "taper", "ellipse"};
-    printf("  %5zu columns, %s, %s, %s (strides +%zu +%zu at %zu), %u x %zu rows, %s: ", t->columns,
-           t->spec, pads[t->pad], qb_dtype_name(t->dtype), t->raw_pad, t->out_pad, t->offset,
-           t->slices, t->view1 - t->view0, qb__device_filter_method(on_device));
+    printf("  %5zu columns, %s, %s, %s (strides +%zu +%zu at %zu), %u x %zu rows, %s: ", t->columns, t->spec,
+           pads[t->pad], qb_dtype_name(t->dtype), t->raw_pad, t->out_pad, t->offset, t->slices, t->view1 - t->view0,
+           qb__device_filter_method(on_device));
     fflush(stdout);
     size_t room = s.out_bytes + t->offset + 64;
     char *out = test_malloc(room);
@@ -307,10 +294,9 @@ static void check_trial(const trial *t) {
     for (size_t v = t->view0; v < t->view1; v++) {
         for (unsigned i = 0; i < t->slices; i++) {
             size_t row = t->row0 + i * t->row_step;
-            const char *raw = (const char *)s.raw + ((v - t->view0) * t->slices + i) * s.raw_row *
-                                                        qb_dtype_size(t->dtype);
-            char *got =
-                out + t->offset + ((v - t->view0) * s.out_view + i * s.out_row) * sizeof(float);
+            const char *raw =
+                (const char *)s.raw + ((v - t->view0) * t->slices + i) * s.raw_row * qb_dtype_size(t->dtype);
+            char *got = out + t->offset + ((v - t->view0) * s.out_view + i * s.out_row) * sizeof(float);
             qb__prep_row(&cpu, v, row, raw, ignored, &counts);
             bool compared = (v * t->slices + i) % t->every == 0;
             if (compared) {
@@ -340,8 +326,7 @@ static void check_trial(const trial *t) {
     assert_int_equal(got_counts.not_finite, counts.not_finite);
     assert_int_equal(got_counts.dead, counts.dead);
     assert_in_range(qb__device_filter_bytes(on_device), 1,
-                    qb__device_filter_forecast(qb__device_info_of(device), &spectrum, t->method,
-                                               t->views, t->rows) +
+                    qb__device_filter_forecast(qb__device_info_of(device), &spectrum, t->method, t->views, t->rows) +
                         (t->share ? (t->rows + t->views) * t->columns * sizeof(float) : 0) + 1000);
     qb__device_filter_destroy(on_device);
     qb__filter_destroy(filter);
@@ -428,8 +413,7 @@ static void wide_rows(void **state) {
 
 static void usual_rows(void **state) {
     (void)state;
-    static const size_t widths[] = {1501, 2560, 1024, 640,  1280,  2048, 4000,
-                                    4096, 6144, 7000, 8192, 12289, 16384};
+    static const size_t widths[] = {1501, 2560, 1024, 640, 1280, 2048, 4000, 4096, 6144, 7000, 8192, 12289, 16384};
     size_t count = qb__device_info_of(device)->is_cpu ? 1 : sizeof widths / sizeof widths[0];
     for (size_t i = 0; i < count; i++) {
         trial t = random_trial(widths[i]);
@@ -493,8 +477,7 @@ static void wrong_calls(void **state) {
     qb__filter *filter = cpu_filter(&t, &spectrum);
     qb__device_prep prep = prep_of(&t, &s), none = prep;
     none.floor = 0;
-    assert_status(qb__device_filter_create(device, &spectrum, &none, QB__FILTER_AUTO, &on_device),
-                  QB_BAD_ARGUMENT);
+    assert_status(qb__device_filter_create(device, &spectrum, &none, QB__FILTER_AUTO, &on_device), QB_BAD_ARGUMENT);
     assert_null(on_device);
     assert_ok(qb__device_filter_create(device, &spectrum, &prep, QB__FILTER_AUTO, &on_device));
     assert_ok(qb__memory_create(device, s.raw_bytes, &raw));
@@ -504,8 +487,7 @@ static void wrong_calls(void **state) {
     qb__device_rows apart = from, odd = to;
     apart.view_stride++;
     odd.offset = 2;
-#define RUN(from, v0, v1, n, row0, step, to)                                                       \
-    qb__device_filter_run(on_device, queue, from, v0, v1, n, row0, step, to)
+#define RUN(from, v0, v1, n, row0, step, to) qb__device_filter_run(on_device, queue, from, v0, v1, n, row0, step, to)
     assert_ok(RUN(&from, 0, 2, 2, 0, 1, &to));
     assert_ok(RUN(&from, 1, 1, 2, 0, 1, &to)); /* nothing */
     assert_status(RUN(&from, 2, 4, 2, 0, 1, &to), QB_BAD_ARGUMENT);
@@ -576,10 +558,9 @@ static void without_cufft(void **state) {
 }
 
 static int group(const char *spec) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_rows), cmocka_unit_test(usual_rows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_rows),  cmocka_unit_test(usual_rows),
                                        cmocka_unit_test(long_rows), cmocka_unit_test(wide_rows),
-                                       cmocka_unit_test(cufft),
-                                       cmocka_unit_test(wrong_calls)};
+                                       cmocka_unit_test(cufft),     cmocka_unit_test(wrong_calls)};
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }
 

@@ -18,9 +18,7 @@ typedef struct rows {
     qb__device_rows where;
 } rows;
 
-static size_t below(size_t n) {
-    return (size_t)(qb__random_unit(&chance) * (double)n);
-}
+static size_t below(size_t n) { return (size_t)(qb__random_unit(&chance) * (double)n); }
 
 /* Of every size that a float may have, with what is no number among them. */
 static float odd_value(void) {
@@ -66,8 +64,7 @@ static float plain_largest(const shape *t, const rows *r, size_t slice) {
 
 /* `block` views at a time, each block at the beginning of the memory's rows as the filter has it.
  */
-static void find(const shape *t, const rows *r, size_t block, float *largest,
-                 qb__rows_faint *faint) {
+static void find(const shape *t, const rows *r, size_t block, float *largest, qb__rows_faint *faint) {
     qb__rows_largest *measure;
     assert_ok(qb__rows_largest_create(device, t->views, t->slices, t->columns, &measure));
     upload(r);
@@ -91,9 +88,8 @@ static void check_shape(const shape *t) {
         for (unsigned s = 0; s < t->slices; s++) {
             float want = plain_largest(t, &r, s);
             if (largest[s] != want)
-                fail_msg(
-                    "%zu views, slice %u of %u, %zu columns, blocks of %zu: %.9g, expected %.9g",
-                    t->views, s, t->slices, t->columns, block, (double)largest[s], (double)want);
+                fail_msg("%zu views, slice %u of %u, %zu columns, blocks of %zu: %.9g, expected %.9g", t->views, s,
+                         t->slices, t->columns, block, (double)largest[s], (double)want);
         }
     }
     drop_rows(&r);
@@ -163,6 +159,4 @@ static int group(const char *spec) {
 }
 
 /* The argument: the only device to test. */
-int main(int argc, char **argv) {
-    return on_devices(argc > 1 ? argv[1] : NULL, group);
-}
+int main(int argc, char **argv) { return on_devices(argc > 1 ? argv[1] : NULL, group); }

@@ -18,8 +18,7 @@ typedef struct trial {
 
 static float *noise(size_t count) {
     float *values = test_malloc(count * sizeof *values);
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)(ldexp(qb__random_unit(&chance) - 0.5, (int)(i % 9)));
+    for (size_t i = 0; i < count; i++) values[i] = (float)(ldexp(qb__random_unit(&chance) - 0.5, (int)(i % 9)));
     return values;
 }
 
@@ -39,8 +38,7 @@ static float scale_of(float largest) {
 }
 
 /* What packed memory must hold after the block is packed: poison elsewhere. */
-static void expect(const trial *t, const qb__pack *pack, const float *rows, const float *largest,
-                   unsigned char *out) {
+static void expect(const trial *t, const qb__pack *pack, const float *rows, const float *largest, unsigned char *out) {
     const qb__bp_parallel_problem problem = {.views = t->views, .columns = t->columns};
     const size_t bytes = qb__pack_bytes(&problem, t->slices, pack->group, pack->half);
     const size_t element = pack->half ? 2 : 4, stride = t->columns + t->row_pad;
@@ -54,9 +52,8 @@ static void expect(const trial *t, const qb__pack *pack, const float *rows, cons
                 const size_t row = (v - t->view0) * t->slices + s;
                 float value = s < t->slices ? rows[row * stride + c] * scale : 0.0f;
                 unsigned char *at =
-                    out + (((s / pack->group * t->views + v) * t->columns + c) * pack->group +
-                           s % pack->group) *
-                              element;
+                    out +
+                    (((s / pack->group * t->views + v) * t->columns + c) * pack->group + s % pack->group) * element;
                 if (pack->half)
                     qb__float_to_half(&value, 1, (uint16_t *)(void *)at);
                 else
@@ -80,24 +77,22 @@ static void check(const trial *t, const qb__pack *pack) {
     const size_t stride = t->columns + t->row_pad;
     const size_t count = (t->view1 - t->view0) * t->slices * stride;
     float largest[SLICES_MOST], *rows = noise(count);
-    const qb__bp_parallel_problem problem = {
-        .views = t->views, .columns = t->columns, .largest = largest};
+    const qb__bp_parallel_problem problem = {.views = t->views, .columns = t->columns, .largest = largest};
     const size_t bytes = qb__pack_bytes(&problem, t->slices, pack->group, pack->half) + MARGIN;
     unsigned char *want = test_malloc(bytes), *have = test_malloc(bytes);
     largest_of(t, rows, largest);
     expect(t, pack, rows, largest, want);
     qb__memory *from = memory_of(t->offset + count * sizeof *rows), *to = memory_of(bytes);
     assert_ok(qb__memory_upload(queue, from, t->offset, rows, count * sizeof *rows));
-    assert_ok(qb__pack_run(pack, queue, &problem, from, t->offset, t->slices * stride, stride,
-                           t->view0, t->view1, t->slices, to));
+    assert_ok(qb__pack_run(pack, queue, &problem, from, t->offset, t->slices * stride, stride, t->view0, t->view1,
+                           t->slices, to));
     assert_ok(qb__memory_download(queue, to, 0, have, bytes));
     assert_ok(qb__queue_finish(queue));
     for (size_t i = 0; i < bytes; i++)
         if (want[i] != have[i])
             fail_msg("%u slices a group, half %d: byte %zu of %zu is %02x, not %02x (%zu columns, "
                      "%zu views, %u slices, rows %zu apart)",
-                     pack->group, pack->half, i, bytes, have[i], want[i], t->columns, t->views,
-                     t->slices, stride);
+                     pack->group, pack->half, i, bytes, have[i], want[i], t->columns, t->views, t->slices, stride);
     qb__memory_destroy(from), qb__memory_destroy(to);
     test_free(rows), test_free(want), test_free(have);
 }
@@ -137,6 +132,4 @@ static int group(const char *spec) {
 }
 
 /* The argument: the only device to test. */
-int main(int argc, char **argv) {
-    return on_devices(argc > 1 ? argv[1] : NULL, group);
-}
+int main(int argc, char **argv) { return on_devices(argc > 1 ? argv[1] : NULL, group); }

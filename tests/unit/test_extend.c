@@ -16,9 +16,7 @@
 
 enum { N = 90, BESIDE = 200, MOST = N + 2 * BESIDE };
 
-static double uniform(double low, double high) {
-    return low + (high - low) * (double)rand() / RAND_MAX;
-}
+static double uniform(double low, double high) { return low + (high - low) * (double)rand() / RAND_MAX; }
 
 /* cells[BESIDE ..] is the row; both sides poisoned, then filled. */
 static void extend(qb_pad pad, float *cells) {
@@ -50,10 +48,8 @@ static void taper(void **state) {
     extend(QB_PAD_TAPER, cells);
     for (int k = 1; k <= 45; k++) {
         double c = cos(0.5 * M_PI * k / 46);
-        assert_true(fabs((double)row[-k] - (2.0 * (double)row[0] - (double)row[k - 1]) * c * c) <
-                    1e-6);
-        assert_true(fabs((double)row[N - 1 + k] -
-                         (2.0 * (double)row[N - 1] - (double)row[N - k]) * c * c) < 1e-6);
+        assert_true(fabs((double)row[-k] - (2.0 * (double)row[0] - (double)row[k - 1]) * c * c) < 1e-6);
+        assert_true(fabs((double)row[N - 1 + k] - (2.0 * (double)row[N - 1] - (double)row[N - k]) * c * c) < 1e-6);
     }
     for (int k = 46; k < BESIDE; k++) assert_true(row[-k] == 0 && row[N - 1 + k] == 0);
     row[0] = 0.5f; /* never below 0 */
@@ -79,9 +75,8 @@ static void ellipse(void **state) {
         extend(QB_PAD_ELLIPSE, cells);
         for (int k = 1; k < BESIDE && cut; k++) {
             double bound = 0.02 * radius * value;
-            bool off =
-                !(fabs((double)row[-k] - disc(-k, middle, radius, value)) < bound) ||
-                !(fabs((double)row[N - 1 + k] - disc(N - 1 + k, middle, radius, value)) < bound);
+            bool off = !(fabs((double)row[-k] - disc(-k, middle, radius, value)) < bound) ||
+                       !(fabs((double)row[N - 1 + k] - disc(N - 1 + k, middle, radius, value)) < bound);
             if (off && k < 64)
                 fail_msg("radius %g at %g, %d beyond: %g %g", radius, middle, k, (double)row[-k],
                          (double)row[N - 1 + k]);
@@ -105,8 +100,7 @@ static void ellipse_of_odd_rows(void **state) {
         }
         extend(QB_PAD_ELLIPSE, cells);
         for (int k = 1; k < BESIDE; k++)
-            assert_true(row[-k] >= 0 && row[-k] <= 1.1f * most && row[N - 1 + k] >= 0 &&
-                        row[N - 1 + k] <= 1.1f * most);
+            assert_true(row[-k] >= 0 && row[-k] <= 1.1f * most && row[N - 1 + k] >= 0 && row[N - 1 + k] <= 1.1f * most);
     }
     float few[3 * 8] = {0};
     for (size_t n = 1; n <= 5; n++) { /* rows shorter than what a line is laid through */
@@ -117,9 +111,7 @@ static void ellipse_of_odd_rows(void **state) {
 }
 
 /* The band-limited ramp, tap n. */
-static double ramp(int n) {
-    return n == 0 ? 0.25 : n % 2 ? -1 / (M_PI * M_PI * n * n) : 0;
-}
+static double ramp(int n) { return n == 0 ? 0.25 : n % 2 ? -1 / (M_PI * M_PI * n * n) : 0; }
 
 /* The filtered row is the plain sum over the row and its continuation: nothing wraps around. */
 static void filtered_as_continued(void **state) {
@@ -138,8 +130,7 @@ static void filtered_as_continued(void **state) {
         for (int i = 0; i < N; i++) {
             double sum = 0;
             for (int k = 0; k < MOST; k++) sum += (double)cells[k] * ramp(i - (k - BESIDE));
-            if (!(fabs((double)out[i] - sum) < 2e-6))
-                fail_msg("pad %d column %d: %g %g", pad, i, (double)out[i], sum);
+            if (!(fabs((double)out[i] - sum) < 2e-6)) fail_msg("pad %d column %d: %g %g", pad, i, (double)out[i], sum);
         }
         qb__free(scratch);
         qb__filter_destroy(filter);

@@ -20,8 +20,12 @@ static void write_scan(void) {
     float *rows = malloc(sizeof(float) * ROWS * COLUMNS);
     qb_writer *writer;
     for (int v = 0; v < VIEWS; v++) angles[v] = M_PI * v / VIEWS;
-    qb_stack stack = {.dtype = QB_F32, .shape = {VIEWS, ROWS, COLUMNS}, .angles = angles,
-                      .quantity = "line_integral", .units = "", .voxel = {0.5, 0.5, 0}};
+    qb_stack stack = {.dtype = QB_F32,
+                      .shape = {VIEWS, ROWS, COLUMNS},
+                      .angles = angles,
+                      .quantity = "line_integral",
+                      .units = "",
+                      .voxel = {0.5, 0.5, 0}};
     assert_ok(qb_writer_create(scan_path, &stack, &writer));
     for (int v = 0; v < VIEWS; v++) {
         double s0 = 30.25 + 6 * cos(angles[v]) - 3 * sin(angles[v]);
@@ -51,7 +55,8 @@ static int setup(void **state) {
 static int files_in_folder(void) {
     DIR *dir = opendir(folder);
     int count = 0;
-    for (struct dirent *entry; (entry = readdir(dir));) count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
     closedir(dir);
     return count;
 }
@@ -77,13 +82,11 @@ static qb_status reconstruct(const char *settings[][2], const qb_env *env) {
     if (status == QB_OK) status = qb_params_init(qb_prep_params, &prep);
     if (status == QB_OK) status = qb_params_init(qb_fbp_params, &fbp);
     if (status == QB_OK) status = qb_params_init(qb_output_params, &output);
-    if (status == QB_OK)
-        status = qb_param_set(qb_param_find(qb_output_params, "output"), &output, volume_path);
+    if (status == QB_OK) status = qb_param_set(qb_param_find(qb_output_params, "output"), &output, volume_path);
     for (int i = 0; status == QB_OK && settings && settings[i][0]; i++) {
         const qb_param *row = qb_param_find(qb_fbp_params, settings[i][0]);
         status = row ? qb_param_set(row, &fbp, settings[i][1])
-                     : qb_param_set(qb_param_find(qb_output_params, settings[i][0]), &output,
-                                    settings[i][1]);
+                     : qb_param_set(qb_param_find(qb_output_params, settings[i][0]), &output, settings[i][1]);
     }
     if (status == QB_OK) status = qb_scan_open(scan_path, &scan_options, env, &scan);
     if (status == QB_OK) status = qb_fbp_plan(scan, &prep, &fbp, &output, "test", env, &job);
@@ -188,19 +191,18 @@ static void cancelled_runs_leave_nothing(void **state) {
 static void refusals(void **state) {
     (void)state;
     const char *bad[][2][2] = {
-        {{"center", "64"}, {0}},      {{"center", "-1"}, {0}},    {{"center", "1:2"}, {0}},
+        {{"center", "64"}, {0}},       {{"center", "-1"}, {0}},   {{"center", "1:2"}, {0}},
         {{"center", "sideways"}, {0}}, {{"slices", "5:99"}, {0}}, {{"filter", "hahn"}, {0}},
-        {{"kernel", "none"}, {0}},    {{"range", "0,1"}, {0}},    {{"size", "1.5"}, {0}},
+        {{"kernel", "none"}, {0}},     {{"range", "0,1"}, {0}},   {{"size", "1.5"}, {0}},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_status(reconstruct(bad[i], NULL), QB_BAD_ARGUMENT);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_status(reconstruct(bad[i], NULL), QB_BAD_ARGUMENT);
     assert_status(reconstruct(plain, &(qb_env){.max_ram = 1}), QB_BAD_ARGUMENT);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_disc_comes_back), cmocka_unit_test(bits_do_not_depend_on_cuts),
-        cmocka_unit_test(memory_runs_out), cmocka_unit_test(cancelled_runs_leave_nothing),
+        cmocka_unit_test(memory_runs_out),   cmocka_unit_test(cancelled_runs_leave_nothing),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

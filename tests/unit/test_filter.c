@@ -15,8 +15,7 @@ static qb__filter *make(const char *spec, qb_pad pad, size_t columns, double pit
     return filter;
 }
 
-static void apply(const qb__filter *filter, float *rows, size_t count, size_t stride,
-                  float weight) {
+static void apply(const qb__filter *filter, float *rows, size_t count, size_t stride, float weight) {
     void *scratch;
     assert_ok(qb__alloc(qb__filter_scratch(filter), 1, &scratch));
     qb__filter_rows(filter, rows, count, stride, weight, scratch);
@@ -95,8 +94,7 @@ static void padding_continues_the_row(void **state) {
             for (ptrdiff_t j = i - 100 * N; j < i + 100 * N; j++)
                 want += continued(copy, N, j, (qb_pad)pad) * tap(i - j);
             double bound = pad == QB_PAD_ZERO ? 1e-6 : 3.0 * 2 / (M_PI * M_PI * N);
-            if (!(fabs(row[i] - want) < bound))
-                fail_msg("pad %d column %td: %g %g", pad, i, row[i], want);
+            if (!(fabs(row[i] - want) < bound)) fail_msg("pad %d column %td: %g %g", pad, i, row[i], want);
         }
         qb__filter_destroy(filter);
     }
@@ -116,8 +114,7 @@ static double window(const char *name, double x) {
 }
 
 /* out = sum over k of H[k] X[k] e^.., all in double and straight from the definitions. */
-static void double_dft_filter(const char *name, double cutoff, const float *row, size_t n,
-                              size_t length, double *out) {
+static void double_dft_filter(const char *name, double cutoff, const float *row, size_t n, size_t length, double *out) {
     double *kernel = calloc(length, sizeof *kernel);
     for (size_t k = 0; k < length; k++) {
         size_t f = k <= length / 2 ? k : length - k;
@@ -129,8 +126,7 @@ static void double_dft_filter(const char *name, double cutoff, const float *row,
         if (!strcmp(name, "none")) h = 1;
         h *= window(name, 2.0 * (double)f / (double)length / cutoff);
         for (size_t j = 0; j < length; j++)
-            kernel[j] +=
-                h * cos(2 * M_PI * (double)(j * k % length) / (double)length) / (double)length;
+            kernel[j] += h * cos(2 * M_PI * (double)(j * k % length) / (double)length) / (double)length;
     }
     for (size_t i = 0; i < n; i++) {
         out[i] = 0;
@@ -191,8 +187,7 @@ static void bad_filters_are_refused(void **state) {
     qb__filter *filter;
     assert_int_equal(qb__filter_create("ramp", QB_PAD_ZERO, 0, 1, &filter), QB_BAD_ARGUMENT);
     assert_int_equal(qb__filter_create("ramp", QB_PAD_ZERO, 4, 0, &filter), QB_BAD_ARGUMENT);
-    assert_int_equal(qb__filter_create("ramp", QB_PAD_ZERO, SIZE_MAX / 2, 1, &filter),
-                     QB_UNSUPPORTED);
+    assert_int_equal(qb__filter_create("ramp", QB_PAD_ZERO, SIZE_MAX / 2, 1, &filter), QB_UNSUPPORTED);
 }
 
 static void write_file(const char *path, const char *text) {
@@ -224,9 +219,8 @@ static void windows_come_from_files(void **state) {
                      cos(2 * M_PI * (double)(j * k % length) / (double)length);
             for (size_t i = 0; i < N; i++) {
                 for (size_t j = 0; j < N; j++)
-                    want[i] +=
-                        h * w / (double)length * row[j] *
-                        cos(2 * M_PI * (double)((i + length - j) * k % length) / (double)length);
+                    want[i] += h * w / (double)length * row[j] *
+                               cos(2 * M_PI * (double)((i + length - j) * k % length) / (double)length);
             }
         }
         apply(filter, row, 1, N, 1);
@@ -256,8 +250,7 @@ static void a_row_is_its_own(void **state) {
     apply(filter, rows, ROWS, STRIDE, 0.5f);
     for (size_t r = 0; r < ROWS; r++) {
         apply(filter, alone + r * STRIDE, 1, STRIDE, 0.5f);
-        if (r != 3 && r != 5)
-            assert_memory_equal(rows + r * STRIDE, alone + r * STRIDE, N * sizeof(float));
+        if (r != 3 && r != 5) assert_memory_equal(rows + r * STRIDE, alone + r * STRIDE, N * sizeof(float));
     }
     assert_true(rows[STRIDE - 1] == between);
     qb__filter_destroy(filter);

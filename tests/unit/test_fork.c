@@ -134,6 +134,7 @@ static void too_many_threads(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_quiet_process), cmocka_unit_test(a_busy_process), cmocka_unit_test(too_many_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_quiet_process), cmocka_unit_test(a_busy_process),
+                                       cmocka_unit_test(too_many_threads)};
     return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

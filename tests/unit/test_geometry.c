@@ -166,8 +166,7 @@ static void bad_angles_are_refused(void **state) {
     radians[1] = 1;
     assert_int_equal(qb_geometry_parallel(2, radians, 1, 1, 0, 0, &geometry), QB_BAD_ARGUMENT);
     assert_int_equal(qb_geometry_parallel(2, radians, 0, 1, 1, 0, &geometry), QB_BAD_ARGUMENT);
-    assert_int_equal(qb_geometry_cone(2, radians, 1, 1, 1, 1, 10, 5, 0, 0, &geometry),
-                     QB_BAD_ARGUMENT);
+    assert_int_equal(qb_geometry_cone(2, radians, 1, 1, 1, 1, 10, 5, 0, 0, &geometry), QB_BAD_ARGUMENT);
     qb_geometry_destroy(NULL);
 }
 
@@ -196,15 +195,13 @@ static void cone_views_stand_where_they_should(void **state) {
     (void)state;
     double t = 0.6, sod = 300, sdd = 500, du = 0.4, dv = 0.5, offset_u = 3, offset_v = -2;
     qb_geometry geometry;
-    assert_int_equal(
-        qb_geometry_cone(1, &t, 40, 64, du, dv, sod, sdd, offset_u, offset_v, &geometry), QB_OK);
+    assert_int_equal(qb_geometry_cone(1, &t, 40, 64, du, dv, sod, sdd, offset_u, offset_v, &geometry), QB_OK);
     const qb_view *view = &geometry.view[0];
     check_close(view->source[0], sod * sin(t), 1e-12);
     check_close(view->source[1], -sod * cos(t), 1e-12);
     /* the principal ray meets column (n - 1) / 2 - U / du, row (n - 1) / 2 - V / dv */
     double column = 31.5 - offset_u / du, row = 19.5 - offset_v / dv, foot[3];
-    for (int k = 0; k < 3; k++)
-        foot[k] = view->detector[k] + column * view->u[k] + row * view->v[k];
+    for (int k = 0; k < 3; k++) foot[k] = view->detector[k] + column * view->u[k] + row * view->v[k];
     check_close(foot[0], -(sdd - sod) * sin(t), 1e-12);
     check_close(foot[1], (sdd - sod) * cos(t), 1e-12);
     check_close(foot[2], 0, 1e-12);

@@ -67,19 +67,18 @@ static void same_images(const qb_geometry *a, const qb_geometry *b, double bound
 
 #define XML "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n"
 #define ROOT XML "<RTKThreeDCircularGeometry version=\"3\">\n"
-#define DISTANCES                                                                                  \
-    "<SourceToIsocenterDistance>100</SourceToIsocenterDistance>\n"                                 \
+#define DISTANCES                                                                                                      \
+    "<SourceToIsocenterDistance>100</SourceToIsocenterDistance>\n"                                                     \
     "<SourceToDetectorDistance>200</SourceToDetectorDistance>\n"
-#define TWO                                                                                        \
-    "<Projection><GantryAngle>0</GantryAngle></Projection>\n"                                      \
+#define TWO                                                                                                            \
+    "<Projection><GantryAngle>0</GantryAngle></Projection>\n"                                                          \
     "<Projection><GantryAngle>30</GantryAngle></Projection>\n"
 #define END "</RTKThreeDCircularGeometry>\n"
 
 static qb_geometry circle(double u, double v) {
     double angles[2] = {0, 30 * degree};
     qb_geometry geometry;
-    assert_int_equal(qb_geometry_cone(2, angles, 41, 61, 0.5, 0.25, 100, 200, u, v, &geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_cone(2, angles, 41, 61, 0.5, 0.25, 100, 200, u, v, &geometry), QB_OK);
     return geometry;
 }
 
@@ -102,8 +101,7 @@ static void rtk_circle_and_gantry_angle(void **state) {
 
 static void rtk_projection_offsets(void **state) {
     (void)state;
-    means("<ProjectionOffsetX>3</ProjectionOffsetX><ProjectionOffsetY>-2</ProjectionOffsetY>",
-          circle(3, -2));
+    means("<ProjectionOffsetX>3</ProjectionOffsetX><ProjectionOffsetY>-2</ProjectionOffsetY>", circle(3, -2));
 }
 
 /* The source moves along columns (cos t, sin t, 0) and rows z, the detector stays. */
@@ -133,9 +131,7 @@ static void rtk_in_plane_angle(void **state) {
 static void rtk_out_of_plane_angle(void **state) {
     (void)state;
     qb_geometry geometry;
-    assert_int_equal(
-        load(ROOT DISTANCES "<OutOfPlaneAngle>10</OutOfPlaneAngle>" TWO END, &detector, &geometry),
-        QB_OK);
+    assert_int_equal(load(ROOT DISTANCES "<OutOfPlaneAngle>10</OutOfPlaneAngle>" TWO END, &detector, &geometry), QB_OK);
     double c = cos(10 * degree), s = sin(10 * degree);
     const qb_view *view = geometry.view;
     assert_true(fabs(view->source[1] + 100 * c) < 1e-9);
@@ -159,13 +155,12 @@ static void rtk_parallel_radius_and_per_view_fields(void **state) {
     qb_geometry_destroy(&geometry);
     qb_geometry_destroy(&expected);
 
-    assert_int_equal(
-        load(ROOT "<RadiusCylindricalDetector>200</RadiusCylindricalDetector>"
-                  "<Projection><GantryAngle>0</GantryAngle>" DISTANCES "</Projection>"
-                  "<Projection><GantryAngle>30</GantryAngle>"
-                  "<SourceToIsocenterDistance>90</SourceToIsocenterDistance></Projection>" END,
-             &detector, &geometry),
-        QB_OK);
+    assert_int_equal(load(ROOT "<RadiusCylindricalDetector>200</RadiusCylindricalDetector>"
+                               "<Projection><GantryAngle>0</GantryAngle>" DISTANCES "</Projection>"
+                               "<Projection><GantryAngle>30</GantryAngle>"
+                               "<SourceToIsocenterDistance>90</SourceToIsocenterDistance></Projection>" END,
+                          &detector, &geometry),
+                     QB_OK);
     assert_true(geometry.radius == 200);
     assert_true(fabs(geometry.view[0].source[1] + 100) < 1e-12);
     assert_true(fabs(hypot(geometry.view[1].source[0], geometry.view[1].source[1]) - 90) < 1e-12);
@@ -181,8 +176,7 @@ static void rtk_matrix_is_checked_or_taken(void **state) {
     assert_int_equal(load(ROOT DISTANCES ONE(MATRIX("-100")) END, &detector, &geometry), QB_OK);
     same_images(&geometry, &expected, 1e-9);
     qb_geometry_destroy(&geometry);
-    assert_int_equal(
-        load(ROOT "<Projection>" MATRIX("-100") "</Projection>" END, &detector, &geometry), QB_OK);
+    assert_int_equal(load(ROOT "<Projection>" MATRIX("-100") "</Projection>" END, &detector, &geometry), QB_OK);
     same_images(&geometry, &expected, 1e-9);
     qb_geometry_destroy(&geometry);
     qb_geometry_destroy(&expected);
@@ -196,8 +190,8 @@ static void bad_xml_is_refused(void **state) {
     refused(ROOT TWO END, QB_BAD_INPUT, "no SourceToIsocenterDistance");
     refused(ROOT DISTANCES "<Projection></Projection>" END, QB_BAD_INPUT, "no GantryAngle");
     refused(ROOT DISTANCES TWO "<Projection></Projection>" END, QB_BAD_INPUT, "view 2");
-    refused(ROOT DISTANCES "<Projection><GantryAngle>x</GantryAngle></Projection>" END,
-            QB_BAD_INPUT, "'x' is not a number");
+    refused(ROOT DISTANCES "<Projection><GantryAngle>x</GantryAngle></Projection>" END, QB_BAD_INPUT,
+            "'x' is not a number");
     refused(ROOT DISTANCES "<SourceOffsetX>1 2</SourceOffsetX>" TWO END, QB_BAD_INPUT, "'2' after");
     refused(ROOT DISTANCES "<SourceOffsetX>inf</SourceOffsetX>" TWO END, QB_BAD_INPUT, "inf");
     refused(ROOT DISTANCES TWO "<SourceToDetectorDistance>0</SourceToDetectorDistance>"
@@ -214,11 +208,8 @@ static void bad_xml_is_refused(void **state) {
 
 /* Everything skewed, as only vectors can say it, or as RTK can. */
 static qb_geometry crooked(bool orthogonal) {
-    qb_geometry_options options = {.sod = 100,
-                                   .sdd = 200,
-                                   .offset = (char *)"3,-2",
-                                   .tilt = {3, {4, 5, -6}},
-                                   .jitter = {4, {0.5, 0.25, 3, 20}}};
+    qb_geometry_options options = {
+        .sod = 100, .sdd = 200, .offset = (char *)"3,-2", .tilt = {3, {4, 5, -6}}, .jitter = {4, {0.5, 0.25, 3, 20}}};
     double angles[5] = {0.1, 0.4, 1.5, 4, 6};
     qb_geometry geometry;
     assert_int_equal(qb_geometry_make(&options, 5, angles, &detector, NULL, &geometry), QB_OK);
@@ -268,9 +259,8 @@ static void saved_files_come_back(void **state) {
 static void json_circles(void **state) {
     (void)state;
     qb_geometry geometry, expected = circle(3, -2);
-    assert_int_equal(
-        load(JSON SHAPE SIZES "\"offset\": [3, -2], \"angles_degrees\": [0, 30]}", NULL, &geometry),
-        QB_OK);
+    assert_int_equal(load(JSON SHAPE SIZES "\"offset\": [3, -2], \"angles_degrees\": [0, 30]}", NULL, &geometry),
+                     QB_OK);
     same_images(&geometry, &expected, 1e-9);
     qb_geometry_destroy(&geometry);
     assert_int_equal(load(JSON SHAPE SIZES "\"offset\": [3, -2], "
@@ -312,9 +302,7 @@ static void matrix_files(void **state) {
     expected.views = 1;
     /* column = 30 + x 200 / 0.5 / (y + 100), row = 20 + z 200 / 0.25 / (y + 100), times -3. */
     assert_int_equal(
-        load("# a comment\n[-1200, -90, 0, -9000;\n 0, -60, -2400, -6000\n 0 -3 0 -300]", &detector,
-             &geometry),
-        QB_OK);
+        load("# a comment\n[-1200, -90, 0, -9000;\n 0, -60, -2400, -6000\n 0 -3 0 -300]", &detector, &geometry), QB_OK);
     same_images(&geometry, &expected, 1e-9);
     assert_true(fabs(geometry.view->source[1] + 100) < 1e-9);
     qb_geometry_destroy(&geometry);
@@ -362,8 +350,7 @@ static void a_file_stands_alone(void **state) {
     (void)state;
     qb_geometry_options options = {.geometry = (char *)"none.json", .sod = 3};
     qb_geometry geometry;
-    assert_int_equal(qb_geometry_make(&options, 2, NULL, &detector, NULL, &geometry),
-                     QB_BAD_ARGUMENT);
+    assert_int_equal(qb_geometry_make(&options, 2, NULL, &detector, NULL, &geometry), QB_BAD_ARGUMENT);
     options.sod = 0;
     assert_int_equal(qb_geometry_make(&options, 2, NULL, &detector, NULL, &geometry), QB_NOT_FOUND);
 }
@@ -374,8 +361,7 @@ static void described(void **state) {
     qb_geometry geometry;
     qb_geometry_info info = {.struct_size = sizeof info};
     for (int i = 0; i < 360; i++) angles[i] = i * degree;
-    assert_int_equal(qb_geometry_cone(360, angles, 41, 61, 0.5, 0.25, 100, 200, 0.5, -2, &geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_cone(360, angles, 41, 61, 0.5, 0.25, 100, 200, 0.5, -2, &geometry), QB_OK);
     assert_int_equal(qb_geometry_describe(&geometry, &info), QB_OK);
     assert_true(info.circular && info.circular_error < 1e-9);
     assert_true(info.magnification == 2 && fabs(info.sod - 100) < 1e-9);

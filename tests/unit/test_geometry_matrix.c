@@ -13,9 +13,7 @@
 #include "geometry/matrix.h"
 #include "geometry/vector.h"
 
-static double uniform(double low, double high) {
-    return low + (high - low) * (double)rand() / RAND_MAX;
-}
+static double uniform(double low, double high) { return low + (high - low) * (double)rand() / RAND_MAX; }
 
 /* Any view with the origin in front of it, skew rows and columns included. */
 static qb_view random_view(void) {
@@ -59,8 +57,7 @@ static void circular_w_is_depth_over_distance(void **state) {
     (void)state;
     double angles[3] = {0, 0.7, 4};
     qb_geometry geometry;
-    assert_int_equal(qb_geometry_cone(3, angles, 40, 60, 0.5, 0.6, 400, 900, 3, -2, &geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_cone(3, angles, 40, 60, 0.5, 0.6, 400, 900, 3, -2, &geometry), QB_OK);
     for (int i = 0; i < 3; i++) {
         qb__matrix matrix;
         double p[3], c = cos(angles[i]), s = sin(angles[i]), x = 31, y = -17, z = 12;
@@ -116,13 +113,11 @@ static void decomposed_views_come_back(void **state) {
         assert_int_equal(qb__matrix_of_view(QB_BEAM_CONE, &view, &matrix), QB_OK);
         double scale = uniform(0.001, 1000) * (trial % 2 ? 1 : -1);
         for (int i = 0; i < 12; i++) matrix.m[i / 4][i % 4] *= scale;
-        assert_int_equal(
-            qb__matrix_decompose(&matrix, qb__norm(view.u), qb__norm(view.v), &beam, &back), QB_OK);
+        assert_int_equal(qb__matrix_decompose(&matrix, qb__norm(view.u), qb__norm(view.v), &beam, &back), QB_OK);
         assert_int_equal(beam, QB_BEAM_CONE);
         same_view(&view, &back, 1e-7);
-        assert_int_equal(
-            qb__matrix_decompose(&matrix, qb__norm(view.u), 1.1 * qb__norm(view.v), &beam, &back),
-            QB_BAD_INPUT);
+        assert_int_equal(qb__matrix_decompose(&matrix, qb__norm(view.u), 1.1 * qb__norm(view.v), &beam, &back),
+                         QB_BAD_INPUT);
     }
 }
 
@@ -137,11 +132,9 @@ static void decomposed_parallel_views_cast_the_same_rays(void **state) {
     assert_int_equal(qb__matrix_of_view(QB_BEAM_PARALLEL, geometry.view, &matrix), QB_OK);
     assert_int_equal(qb__matrix_decompose(&matrix, 0.5, 0.5, &beam, &back), QB_OK);
     assert_int_equal(beam, QB_BEAM_PARALLEL);
-    for (int j = 0; j < 3; j++)
-        assert_true(fabs(back.source[j] - geometry.view->source[j]) < 1e-12);
+    for (int j = 0; j < 3; j++) assert_true(fabs(back.source[j] - geometry.view->source[j]) < 1e-12);
     assert_int_equal(qb__matrix_of_view(beam, &back, &again), QB_OK);
-    for (int i = 0; i < 12; i++)
-        assert_true(fabs(matrix.m[i / 4][i % 4] - again.m[i / 4][i % 4]) < 1e-12);
+    for (int i = 0; i < 12; i++) assert_true(fabs(matrix.m[i / 4][i % 4] - again.m[i / 4][i % 4]) < 1e-12);
     qb_geometry_destroy(&geometry);
 }
 
@@ -149,8 +142,7 @@ static void unusable_grids_are_refused_with_the_number(void **state) {
     (void)state;
     double angles[2] = {0, 0.1};
     qb_geometry geometry;
-    assert_int_equal(qb_geometry_cone(2, angles, 40, 60, 0.5, 0.5, 100, 200, 0, 0, &geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_cone(2, angles, 40, 60, 0.5, 0.5, 100, 200, 0, 0, &geometry), QB_OK);
     qb_grid fits = {{64, 64, 64}, {1, 1, 1}, {0}}, inside = {{210, 210, 64}, {1, 1, 1}, {0}};
     qb_grid behind = {{64, 64, 64}, {1, 1, 1}, {0, -150, 0}};
     assert_int_equal(qb_geometry_check_grid(&geometry, &fits), QB_OK);
@@ -166,8 +158,7 @@ static void no_geometry_is_refused(void **state) {
     (void)state;
     double angles[2] = {0, 0.1};
     qb_geometry geometry;
-    assert_int_equal(qb_geometry_cone(2, angles, 40, 60, 0.5, 0.5, 100, 200, 0, 0, &geometry),
-                     QB_OK);
+    assert_int_equal(qb_geometry_cone(2, angles, 40, 60, 0.5, 0.5, 100, 200, 0, 0, &geometry), QB_OK);
     assert_int_equal(qb__geometry_check(&geometry), QB_OK);
     qb_view good = geometry.view[1];
     geometry.view[1].v[2] = NAN;

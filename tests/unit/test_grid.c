@@ -40,8 +40,7 @@ static void slices_keep_their_place(void **state) {
     static const struct {
         const char *text;
         size_t first, n, step;
-    } cases[] = {
-        {NULL, 0, 6, 1}, {"2:5", 2, 3, 1}, {"1:6:2", 1, 3, 2}, {"-2:", 4, 2, 1}, {"3", 3, 1, 1}};
+    } cases[] = {{NULL, 0, 6, 1}, {"2:5", 2, 3, 1}, {"1:6:2", 1, 3, 2}, {"-2:", 4, 2, 1}, {"3", 3, 1, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         qb_grid grid = usual;
         size_t first;
@@ -59,8 +58,7 @@ static void slices_keep_their_place(void **state) {
     assert_status(qb_grid_slices("4:9", &grid, &first), QB_BAD_ARGUMENT);
 }
 
-static qb_status put_volume(const char *path, qb_dtype dtype, double low, double high,
-                            const void *values) {
+static qb_status put_volume(const char *path, qb_dtype dtype, double low, double high, const void *values) {
     qb_stack stack = {.dtype = dtype,
                       .shape = {6, 10, 8},
                       .voxel = {0.5, 0.5, 0.25},
@@ -113,8 +111,7 @@ static void integers_stand_for_values(void **state) {
         if (status == QB_UNSUPPORTED) continue;
         assert_ok(status);
         assert_int_equal(array.dtype, QB_F32);
-        for (int k = 0; k < VALUES; k++)
-            assert_close(((const float *)array.data)[k], values[k], 0.51 * 0.5 / 65535);
+        for (int k = 0; k < VALUES; k++) assert_close(((const float *)array.data)[k], values[k], 0.51 * 0.5 / 65535);
         qb_array_destroy(&array);
         assert_ok(qb_array_load(in_folder(kinds[i]), NULL, &array, NULL));
         assert_int_equal(array.dtype, QB_U16);
@@ -124,8 +121,7 @@ static void integers_stand_for_values(void **state) {
 
 static void what_does_not_fit_is_counted(void **state) {
     (void)state;
-    const float values[] = {-1,  0,        0.5f,      1,     1.001f, 2,
-                            NAN, INFINITY, -INFINITY, 65504, 65530,  -7e4f};
+    const float values[] = {-1, 0, 0.5f, 1, 1.001f, 2, NAN, INFINITY, -INFINITY, 65504, 65530, -7e4f};
     enum { N = sizeof values / sizeof values[0] };
     uint16_t half[N];
     float back[N];

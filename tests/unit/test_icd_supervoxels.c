@@ -24,7 +24,9 @@ static qb__supervoxels made(int share, int least) {
     return s;
 }
 
-static int place_of(const qb__supervoxels *s, int32_t which, int y) { return s->corner[which] >> (y ? 16 : 0) & 0xffff; }
+static int place_of(const qb__supervoxels *s, int32_t which, int y) {
+    return s->corner[which] >> (y ? 16 : 0) & 0xffff;
+}
 
 /* Two of a batch are two squares apart at least; those picked in a pass, of a slice, in taken[]. */
 static void check_batch(const qb__supervoxels *s, size_t batch, size_t slice, int *taken) {
@@ -80,8 +82,10 @@ static void test_turns(void **state) {
             count_pass(&s, 0, slice, taken);
             assert_int_equal(sum_of(taken), some);
             for (size_t i = 0; i < s.count; i++) {
-                if (taken[i]) least = fmin(least, amount[i]);
-                else most = fmax(most, amount[i]);
+                if (taken[i])
+                    least = fmin(least, amount[i]);
+                else
+                    most = fmax(most, amount[i]);
             }
             assert_true(least >= most); /* those that moved most */
             count_pass(&s, 1, slice, taken);
@@ -135,7 +139,8 @@ static void test_small_images(void **state) {
             for (int batch = 50; batch <= 400; batch *= 2) {
                 const qb__icd_problem problem = {.nx = sizes[i][0], .ny = sizes[i][1]};
                 const qb__supervoxels_how how = {side, SLICES, batch, 25, 0};
-                const size_t taken = qb__supervoxels_most(&problem, side) / 4, places = qb__supervoxels_places(&problem, &how);
+                const size_t taken = qb__supervoxels_most(&problem, side) / 4,
+                             places = qb__supervoxels_places(&problem, &how);
                 assert_true(places == 1 || 2 * places <= (taken + 3) / 4);
                 assert_true(places > 0);
             }
@@ -181,7 +186,8 @@ static void test_costs_that_rise(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_costs_that_rise), cmocka_unit_test(test_turns), cmocka_unit_test(test_still),
-                                       cmocka_unit_test(test_threshold), cmocka_unit_test(test_small_images)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_costs_that_rise), cmocka_unit_test(test_turns),
+                                       cmocka_unit_test(test_still), cmocka_unit_test(test_threshold),
+                                       cmocka_unit_test(test_small_images)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

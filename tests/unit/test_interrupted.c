@@ -4,16 +4,41 @@
 #include "interrupted.h"
 
 static const job_case cases[] = {
-    {"mbir, slices of their own in slabs", "s.npy", NULL, mbir, qb_mbir_params,
-     {{"neighbours", "1,0.7,0"}, {"equits", "3"}, {"stop", "0"}, {"center", "11.5"}}, true},
-    {"mbir, one stack", "s.npy", NULL, mbir, qb_mbir_params,
-     {{"neighbours", "1,0.7,1"}, {"equits", "4"}, {"stop", "0"}, {"center", "11.5"}}, true},
-    {"mbir, SuperVoxels", "s.npy", NULL, mbir, qb_mbir_params,
-     {{"slices", "3:5"}, {"equits", "4"}, {"stop", "0"}, {"center", "11.5"}}, true},
-    {"mbir, coarse voxels first", "s.npy", NULL, mbir, qb_mbir_params,
-     {{"slices", "0:20"}, {"coarse", "1"}, {"equits", "3"}, {"stop", "0"}, {"center", "11.5"}}, true},
-    {"mbir, a kept matrix", "s.npy", NULL, mbir, qb_mbir_params,
-     {{"slices", "0:2"}, {"matrix", "bytes"}, {"equits", "3"}, {"stop", "0"}, {"center", "11.5"}}, true},
+    {"mbir, slices of their own in slabs",
+     "s.npy",
+     NULL,
+     mbir,
+     qb_mbir_params,
+     {{"neighbours", "1,0.7,0"}, {"equits", "3"}, {"stop", "0"}, {"center", "11.5"}},
+     true},
+    {"mbir, one stack",
+     "s.npy",
+     NULL,
+     mbir,
+     qb_mbir_params,
+     {{"neighbours", "1,0.7,1"}, {"equits", "4"}, {"stop", "0"}, {"center", "11.5"}},
+     true},
+    {"mbir, SuperVoxels",
+     "s.npy",
+     NULL,
+     mbir,
+     qb_mbir_params,
+     {{"slices", "3:5"}, {"equits", "4"}, {"stop", "0"}, {"center", "11.5"}},
+     true},
+    {"mbir, coarse voxels first",
+     "s.npy",
+     NULL,
+     mbir,
+     qb_mbir_params,
+     {{"slices", "0:20"}, {"coarse", "1"}, {"equits", "3"}, {"stop", "0"}, {"center", "11.5"}},
+     true},
+    {"mbir, a kept matrix",
+     "s.npy",
+     NULL,
+     mbir,
+     qb_mbir_params,
+     {{"slices", "0:2"}, {"matrix", "bytes"}, {"equits", "3"}, {"stop", "0"}, {"center", "11.5"}},
+     true},
     {"mbir, a fan", "fan.npy", "fan.json", mbir, qb_mbir_params, {{"equits", "3"}, {"stop", "0"}}, true},
     {"fbp", "s.npy", NULL, fbp, qb_fbp_params, {{"center", "11.5"}}, true},
     {"fdk", "cone.npy", "cone.json", fdk, qb_fdk_params, {{NULL, NULL}}, true},
@@ -76,7 +101,8 @@ static qb_status through_projector(const qb_env *env, void *result, bool back) {
     for (size_t i = 0; i < sizeof from / sizeof *from; i++) from[i] = (float)(i % 7);
     if (status == QB_OK) status = qb_projector_create(&geometry, &grid, NULL, env, &projector);
     if (status == QB_OK)
-        status = back ? qb_projector_adjoint(projector, from, 0, 24, false, env, to) : qb_projector_forward(projector, from, 0, 24, env, to);
+        status = back ? qb_projector_adjoint(projector, from, 0, 24, false, env, to)
+                      : qb_projector_forward(projector, from, 0, 24, env, to);
     memcpy(result, to, VOXELS * sizeof *to);
     qb_projector_destroy(projector);
     qb_geometry_destroy(&geometry);
@@ -92,7 +118,8 @@ static qb_status descend(const qb_env *env, void *result) {
     const uint32_t row[COLUMNS] = {0, 1, 2, 3, 4};
     const size_t first[COLUMNS + 1] = {0, 1, 2, 3, 4, 5};
     const float value[COLUMNS] = {1, 2, 3, 4, 5}, y[COLUMNS] = {1, 4, 9, 16, 25};
-    const qb_quadratic q = {.matrix = {.rows = COLUMNS, .columns = COLUMNS, .first = first, .row = row, .value = value}, .y = y};
+    const qb_quadratic q = {.matrix = {.rows = COLUMNS, .columns = COLUMNS, .first = first, .row = row, .value = value},
+                            .y = y};
     float x[COLUMNS] = {0};
     const qb_status status = qb_quadratic_descend(&q, x, NULL, env);
     memcpy(result, x, sizeof x);

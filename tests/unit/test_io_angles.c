@@ -7,10 +7,9 @@ static void ranges(void **state) {
         const char *text;
         size_t first, end, step;
     } good[] = {
-        {NULL, 0, 10, 1},    {"", 0, 10, 1},     {":", 0, 10, 1},        {"2:", 2, 10, 1},
-        {":7", 0, 7, 1},     {"2:7:3", 2, 7, 3}, {"-3:", 7, 10, 1},      {":-1", 0, 9, 1},
-        {"4", 4, 5, 1},      {"-1", 9, 10, 1},   {"0:10:10", 0, 10, 10}, {"::2", 0, 10, 2},
-        {"-1:10", 9, 10, 1}, {"-3", 7, 8, 1},
+        {NULL, 0, 10, 1},       {"", 0, 10, 1},    {":", 0, 10, 1},     {"2:", 2, 10, 1}, {":7", 0, 7, 1},
+        {"2:7:3", 2, 7, 3},     {"-3:", 7, 10, 1}, {":-1", 0, 9, 1},    {"4", 4, 5, 1},   {"-1", 9, 10, 1},
+        {"0:10:10", 0, 10, 10}, {"::2", 0, 10, 2}, {"-1:10", 9, 10, 1}, {"-3", 7, 8, 1},
     };
     static const char *const bad[] = {"10:",
                                       "3:3",
@@ -42,8 +41,7 @@ static void ranges(void **state) {
 static void expect(const char *text, const double *degrees, size_t n) {
     double radians[16];
     assert_ok(qb_angles_parse(text, n, radians));
-    for (size_t i = 0; i < n; i++)
-        assert_close(radians[i] * 180.0 / 3.14159265358979323846, degrees[i], 1e-9);
+    for (size_t i = 0; i < n; i++) assert_close(radians[i] * 180.0 / 3.14159265358979323846, degrees[i], 1e-9);
 }
 
 static void refuse(const char *text, qb_status status, const char *words) {
@@ -94,8 +92,7 @@ static const char *with(const char *path, const char *choice) {
 
 static void lists(void **state) {
     (void)state;
-    const char *one = in_folder("one.txt"), *csv = in_folder("csv.csv"),
-               *tab = in_folder("tab.csv");
+    const char *one = in_folder("one.txt"), *csv = in_folder("csv.csv"), *tab = in_folder("tab.csv");
     static const char lines[] = "# degrees\n\n1\n2.5\n 3 \r\n4e0\n5\n6\n7\n8\n";
     put_file(one, lines, sizeof lines - 1);
     expect(with(one, ""), (double[]){1, 2.5, 3, 4, 5, 6, 7, 8}, 8);

@@ -21,8 +21,7 @@ static qb_scan *open_scan(const char *name, const qb_scan_options *options) {
     return scan;
 }
 
-static void expect_shape(const qb_scan *scan, size_t views, size_t rows, size_t columns,
-                         size_t flats, size_t darks) {
+static void expect_shape(const qb_scan *scan, size_t views, size_t rows, size_t columns, size_t flats, size_t darks) {
     const qb_scan_info *info = qb_scan_describe(scan);
     assert_int_equal(info->views, views);
     assert_int_equal(info->rows, rows);

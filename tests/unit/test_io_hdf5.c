@@ -12,8 +12,7 @@ static void put_text(hid_t file, const char *object, const char *attribute, cons
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     H5Tset_size(type, strlen(text) + 1);
     hid_t at = attribute
-                   ? H5Acreate_by_name(file, object, attribute, type, space, H5P_DEFAULT,
-                                       H5P_DEFAULT, H5P_DEFAULT)
+                   ? H5Acreate_by_name(file, object, attribute, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)
                    : H5Dcreate2(file, object, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     assert_true(at >= 0);
     if (attribute)
@@ -28,8 +27,8 @@ static void put_text(hid_t file, const char *object, const char *attribute, cons
     H5Tclose(type);
 }
 
-static void put_set(hid_t file, const char *path, hid_t type, int rank, const hsize_t *shape,
-                    const hsize_t *chunk, hid_t memory, const void *data) {
+static void put_set(hid_t file, const char *path, hid_t type, int rank, const hsize_t *shape, const hsize_t *chunk,
+                    hid_t memory, const void *data) {
     hid_t space = rank ? H5Screate_simple(rank, shape, NULL) : H5Screate(H5S_SCALAR);
     hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_create_intermediate_group(links, 1);
@@ -92,14 +91,12 @@ static void storages(void **state) {
         hsize_t userblock;
         qb_dtype dtype;
     } kinds[] = {
-        {H5T_STD_U16LE, NULL, 0, QB_U16},   {H5T_STD_U16LE, NULL, 512, QB_U16},
-        {H5T_STD_I32BE, NULL, 0, QB_I32},   {H5T_IEEE_F32LE, chunk, 0, QB_F32},
-        {H5T_IEEE_F64BE, chunk, 0, QB_F64}, {H5T_STD_U16BE, chunk, 1024, QB_U16},
+        {H5T_STD_U16LE, NULL, 0, QB_U16},   {H5T_STD_U16LE, NULL, 512, QB_U16}, {H5T_STD_I32BE, NULL, 0, QB_I32},
+        {H5T_IEEE_F32LE, chunk, 0, QB_F32}, {H5T_IEEE_F64BE, chunk, 0, QB_F64}, {H5T_STD_U16BE, chunk, 1024, QB_U16},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         hid_t file = make_file("s.h5", kinds[i].userblock);
-        put_set(file, "/exchange/data", kinds[i].type, 3, cube, kinds[i].chunk, H5T_NATIVE_FLOAT,
-                values);
+        put_set(file, "/exchange/data", kinds[i].type, 3, cube, kinds[i].chunk, H5T_NATIVE_FLOAT, values);
         H5Fclose(file);
         check_parts("s.h5", kinds[i].dtype);
     }
@@ -126,8 +123,8 @@ static void exchange_with_quirks(void **state) {
     put_set(file, "/exchange/data_white", H5T_IEEE_F32LE, 3, white, NULL, H5T_NATIVE_FLOAT, values);
     put_set(file, "/exchange/theta", H5T_IEEE_F64LE, 1, line, NULL, H5T_NATIVE_DOUBLE, theta);
     put_set(file, "/exchange_1/data", H5T_IEEE_F32LE, 3, cube, NULL, H5T_NATIVE_FLOAT, values);
-    put_set(file, "/measurement/instrument/detector/pixel_size_x", H5T_IEEE_F64LE, 0, NULL, NULL,
-            H5T_NATIVE_DOUBLE, &pixel);
+    put_set(file, "/measurement/instrument/detector/pixel_size_x", H5T_IEEE_F64LE, 0, NULL, NULL, H5T_NATIVE_DOUBLE,
+            &pixel);
     put_text(file, "/measurement/instrument/detector/pixel_size_x", "units", "micron");
     put_text(file, "/exchange/data", "quantity", "transmission");
     H5Lcreate_soft("/nowhere", file, "/exchange/lost", H5P_DEFAULT, H5P_DEFAULT);
@@ -175,20 +172,17 @@ static void nxtomo(void **state) {
     put_set(file, "/stack", H5T_STD_U16LE, 3, cube, NULL, H5T_NATIVE_FLOAT, values);
     H5Fclose(file);
     file = make_file("x.nxs", 0);
-    put_set(file, "/odd/name/sample/rotation_angle", H5T_IEEE_F64LE, 1, line, NULL,
-            H5T_NATIVE_DOUBLE, angles);
-    put_set(file, "/odd/name/instrument/detector/image_key", H5T_STD_I64LE, 1, line, NULL,
-            H5T_NATIVE_INT, keys);
-    put_set(file, "/odd/name/instrument/detector/image_key_control", H5T_STD_I64LE, 1, line, NULL,
-            H5T_NATIVE_INT, control);
-    put_set(file, "/odd/name/instrument/detector/x_pixel_size", H5T_IEEE_F64LE, 0, NULL, NULL,
-            H5T_NATIVE_DOUBLE, &pixel);
-    put_set(file, "/odd/name/instrument/detector/x_rotation_axis_pixel_position", H5T_IEEE_F64LE, 0,
-            NULL, NULL, H5T_NATIVE_DOUBLE, &axis);
+    put_set(file, "/odd/name/sample/rotation_angle", H5T_IEEE_F64LE, 1, line, NULL, H5T_NATIVE_DOUBLE, angles);
+    put_set(file, "/odd/name/instrument/detector/image_key", H5T_STD_I64LE, 1, line, NULL, H5T_NATIVE_INT, keys);
+    put_set(file, "/odd/name/instrument/detector/image_key_control", H5T_STD_I64LE, 1, line, NULL, H5T_NATIVE_INT,
+            control);
+    put_set(file, "/odd/name/instrument/detector/x_pixel_size", H5T_IEEE_F64LE, 0, NULL, NULL, H5T_NATIVE_DOUBLE,
+            &pixel);
+    put_set(file, "/odd/name/instrument/detector/x_rotation_axis_pixel_position", H5T_IEEE_F64LE, 0, NULL, NULL,
+            H5T_NATIVE_DOUBLE, &axis);
     put_text(file, "/odd/name/instrument/detector/x_pixel_size", "units", "m");
     put_text(file, "/odd/name/definition", NULL, "NXtomo");
-    H5Lcreate_external("frames.h5", "/stack", file, "/odd/name/instrument/detector/data",
-                       H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("frames.h5", "/stack", file, "/odd/name/instrument/detector/data", H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(file);
     qb_scan *scan;
     assert_ok(qb_scan_open(in_folder("x.nxs"), NULL, NULL, &scan));
@@ -202,8 +196,7 @@ static void nxtomo(void **state) {
     assert_ok(qb_scan_read(scan, 0, 7, 3, 4, got));
     for (size_t v = 0; v < 7; v++) {
         assert_close(info->angles[v], (double)frames[v] * 3.14159265358979 / 18.0, 1e-9);
-        for (size_t c = 0; c < COLUMNS; c++)
-            assert_int_equal(got[v][c], (frames[v] * ROWS + 3) * COLUMNS + c);
+        for (size_t c = 0; c < COLUMNS; c++) assert_int_equal(got[v][c], (frames[v] * ROWS + 3) * COLUMNS + c);
     }
     float flat[COLUMNS], dark[COLUMNS];
     assert_ok(qb_scan_fields(scan, 0, 1, flat, dark));

@@ -98,8 +98,7 @@ static void truncated_files(void **state) {
             put_file(path, whole, n);
             qb_status status = qb_array_load(path, NULL, &array, NULL);
             if (status == QB_OK) { /* what is missing was not needed */
-                if (array.shape[0] != 4)
-                    fail_msg("%s cut at %zu of %zu: %zu images", path, n, bytes, array.shape[0]);
+                if (array.shape[0] != 4) fail_msg("%s cut at %zu of %zu: %zu images", path, n, bytes, array.shape[0]);
                 assert_memory_equal(array.data, data, sizeof data);
                 qb_array_destroy(&array);
                 continue;
@@ -120,9 +119,8 @@ static void open_fails(const char *path, qb_status expected, const char *words) 
 
 static void bad_files_say_why(void **state) {
     (void)state;
-    static const char fortran[] =
-        "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': True, "
-        "'shape': (2, 3), }                 \n";
+    static const char fortran[] = "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': True, "
+                                  "'shape': (2, 3), }                 \n";
     static const char huge[] = "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, "
                                "'shape': (99999999999, 3), }       \n";
     static const char overflow[] = "\x93NUMPY\x01\x00\x4d\x00{'descr': '<f4', 'fortran_order': False, "
@@ -201,8 +199,8 @@ static void raw_with_a_shape(void **state) {
     assert_ok(qb_scan_read(scan, 0, 2, 0, 3, got));
     for (size_t i = 0; i < 48; i++) assert_int_equal(got[i], data[3 + (i ^ 1)]);
     qb_scan_close(scan);
-    static const char *const wrong[] = {
-        "2,3:uint16", "2,3,4", "2,3,4:int7", "-2,3,4:uint8", "2,3,4:uint8:x", "2,3,4:uint8:", ""};
+    static const char *const wrong[] = {"2,3:uint16",   "2,3,4", "2,3,4:int7", "-2,3,4:uint8", "2,3,4:uint8:x",
+                                        "2,3,4:uint8:", ""};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         options.shape = (char *)wrong[i];
         assert_status(qb_scan_open(in_folder("r.raw"), &options, NULL, &scan), QB_BAD_ARGUMENT);
@@ -294,9 +292,9 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(scan_comes_back),   IN_FOLDER(sinograms_are_turned), IN_FOLDER(truncated_files),
-        IN_FOLDER(bad_files_say_why), IN_FOLDER(raw_with_a_shape),     IN_FOLDER(stacks_must_agree),
-        IN_FOLDER(natural_order),     IN_FOLDER(memory_runs_out),      cmocka_unit_test(digests_count_rows_once),
+        IN_FOLDER(scan_comes_back),      IN_FOLDER(sinograms_are_turned), IN_FOLDER(truncated_files),
+        IN_FOLDER(bad_files_say_why),    IN_FOLDER(raw_with_a_shape),     IN_FOLDER(stacks_must_agree),
+        IN_FOLDER(natural_order),        IN_FOLDER(memory_runs_out),      cmocka_unit_test(digests_count_rows_once),
         IN_FOLDER(opening_is_cancelled),
     };
     return cmocka_run_group_tests_name("io_read", tests, NULL, NULL);

@@ -97,7 +97,10 @@ static void files_are_written_and_read(void **state) {
     assert_non_null(values);
     fill(values);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const qb_stack stack = {.dtype = QB_U16, .shape = {IMAGES, ROWS, COLUMNS}, .units = "", .quantity = "attenuation",
+        const qb_stack stack = {.dtype = QB_U16,
+                                .shape = {IMAGES, ROWS, COLUMNS},
+                                .units = "",
+                                .quantity = "attenuation",
                                 .parts = strcmp(names[i], "p.h5") == 0 ? 7 : 1};
         qb__source *source;
         if (!can_write(in_folder(names[i]), &stack)) continue;

@@ -18,8 +18,13 @@ typedef struct {
     const char *description;
 } how;
 
-static const how plain = {.mode = "w", .compression = COMPRESSION_NONE, .strip = 8, .bits = 16,
-                          .format = SAMPLEFORMAT_UINT, .samples = 1, .colours = PHOTOMETRIC_MINISBLACK};
+static const how plain = {.mode = "w",
+                          .compression = COMPRESSION_NONE,
+                          .strip = 8,
+                          .bits = 16,
+                          .format = SAMPLEFORMAT_UINT,
+                          .samples = 1,
+                          .colours = PHOTOMETRIC_MINISBLACK};
 
 static void put_tiles(TIFF *tiff, uint32_t side, unsigned first) {
     unsigned short *tile = calloc(side * side, 2);
@@ -142,8 +147,11 @@ static void stacks_of_imagej(void **state) {
     static const struct {
         const char *words;
         size_t images;
-    } cases[] = {{"ImageJ=1.53t\nimages=2\nslices=2\n", 2}, {"ImageJ=1.53t\nimages=1\n", 1}, {"ImageJ=1.53t\n", 1},
-                 {"Another=1\nimages=2\n", 1},      {"ImageJ=1.53t\nimages=90000\n", 1}};
+    } cases[] = {{"ImageJ=1.53t\nimages=2\nslices=2\n", 2},
+                 {"ImageJ=1.53t\nimages=1\n", 1},
+                 {"ImageJ=1.53t\n", 1},
+                 {"Another=1\nimages=2\n", 1},
+                 {"ImageJ=1.53t\nimages=90000\n", 1}};
     static unsigned short second[PIXELS];
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         how h = plain;
@@ -253,8 +261,12 @@ int main(void) {
     TIFFSetWarningHandler(NULL); /* of the tests' own calls */
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(every_way_to_store_an_image), IN_FOLDER(thumbnails_are_passed_over), IN_FOLDER(stacks_of_imagej),
-        IN_FOLDER(what_is_no_image_of_ours),    IN_FOLDER(damaged_pieces),             IN_FOLDER(an_image_that_changes),
+        IN_FOLDER(every_way_to_store_an_image),
+        IN_FOLDER(thumbnails_are_passed_over),
+        IN_FOLDER(stacks_of_imagej),
+        IN_FOLDER(what_is_no_image_of_ours),
+        IN_FOLDER(damaged_pieces),
+        IN_FOLDER(an_image_that_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 #else

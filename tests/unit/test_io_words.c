@@ -18,7 +18,8 @@ static const char values[24] = "abcdefghijklmnopqrstuvwx";
 static void put_mhd(const char *name, const char *more, const char *file) {
     char text[600];
     snprintf(text, sizeof text,
-             "ObjectType = Image\nNDims = 3\nDimSize = 4 3 2\nElementType = MET_UCHAR\n%s\nElementDataFile = %s\n", more, file);
+             "ObjectType = Image\nNDims = 3\nDimSize = 4 3 2\nElementType = MET_UCHAR\n%s\nElementDataFile = %s\n",
+             more, file);
     put_file(in_folder(name), text, strlen(text));
 }
 
@@ -183,7 +184,8 @@ static void raw_fields(void **state) {
         float mean;
     } cases[] = {{"f.raw", 3, 80}, {"f_*.raw", 2, 60}, {"own.raw", 4, 300}};
     for (size_t k = 0; k < 3; k++) {
-        const qb_scan_options options = {.shape = "4,5,6:uint8", .angles = "0:180", .flats = (char *)in_folder(cases[k].name)};
+        const qb_scan_options options = {
+            .shape = "4,5,6:uint8", .angles = "0:180", .flats = (char *)in_folder(cases[k].name)};
         qb_scan *scan;
         float flat[30], dark[30];
         assert_ok(qb_scan_open(in_folder("s.raw"), &options, NULL, &scan));
@@ -192,7 +194,8 @@ static void raw_fields(void **state) {
         for (size_t i = 0; i < 30; i++) assert_close(flat[i], cases[k].mean, 1e-4);
         qb_scan_close(scan);
     }
-    const qb_scan_options options = {.shape = "4,5,6:uint8", .angles = "0:180", .flats = (char *)in_folder("short.raw")};
+    const qb_scan_options options = {
+        .shape = "4,5,6:uint8", .angles = "0:180", .flats = (char *)in_folder("short.raw")};
     qb_scan *scan;
     assert_status(qb_scan_open(in_folder("s.raw"), &options, NULL, &scan), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), "29 bytes: no image of 5 x 6 uint8"));
@@ -201,8 +204,12 @@ static void raw_fields(void **state) {
 int main(void) {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(where_a_metaimage_has_its_data), IN_FOLDER(what_no_metaimage_of_ours_says), IN_FOLDER(words_come_back),
-        IN_FOLDER(notes_of_others),                IN_FOLDER(raw_sinograms),                  IN_FOLDER(raw_fields),
+        IN_FOLDER(where_a_metaimage_has_its_data),
+        IN_FOLDER(what_no_metaimage_of_ours_says),
+        IN_FOLDER(words_come_back),
+        IN_FOLDER(notes_of_others),
+        IN_FOLDER(raw_sinograms),
+        IN_FOLDER(raw_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

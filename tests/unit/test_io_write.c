@@ -6,8 +6,7 @@
 #include "base/memory.h"
 #include "io_files.h"
 
-static const char *const names[] = {"a.h5", "a.tif", "a.mha", "a.npy", "a.raw", "a/", "a_%03d.tif",
-                                    "p.h5"};
+static const char *const names[] = {"a.h5", "a.tif", "a.mha", "a.npy", "a.raw", "a/", "a_%03d.tif", "p.h5"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* One of them is an HDF5 file over several. */
@@ -258,8 +257,7 @@ static void memory_runs_out(void **state) {
             status = put_stack(in_folder(names[n]), &stack, data);
             qb__fail_allocation(0);
             if (status != QB_OK && status != QB_NO_MEMORY)
-                fail_msg("%s, allocation %zu: %s: %s", names[n], k, qb_status_text(status),
-                         qb_detail());
+                fail_msg("%s, allocation %zu: %s: %s", names[n], k, qb_status_text(status), qb_detail());
             if (status != QB_OK) assert_int_equal(count_files(test_folder), 0);
         }
         assert_int_equal(status, QB_OK);
@@ -303,7 +301,8 @@ int main(void) {
         IN_FOLDER(old_files_stay_until_commit),
         IN_FOLDER(strange_folders_are_refused),
         IN_FOLDER(numbers_in_names),
-        IN_FOLDER(parts_of_older_volumes), IN_FOLDER(too_large_for_the_disk),
+        IN_FOLDER(parts_of_older_volumes),
+        IN_FOLDER(too_large_for_the_disk),
         IN_FOLDER(full_while_writing),
         IN_FOLDER(name_taken_by_a_folder),
         IN_FOLDER(memory_runs_out),

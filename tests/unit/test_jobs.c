@@ -38,20 +38,17 @@ static qb_status plan_fbp(run *r) {
     const qb_scan_options about = {.pixel_size = 0.5, .angles = angles};
     qb_status status = qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
     if (status == QB_OK) status = qb_params_set(qb_fbp_params, &r->fbp, "center", "47.5");
-    if (status == QB_OK)
-        status = qb_fbp_plan(r->scan, &r->prep, &r->fbp, &r->output, "fbp", r->env, &r->job);
+    if (status == QB_OK) status = qb_fbp_plan(r->scan, &r->prep, &r->fbp, &r->output, "fbp", r->env, &r->job);
     return status;
 }
 
 static qb_status plan_fdk(run *r) {
     double angles[VIEWS];
     for (int i = 0; i < VIEWS; i++) angles[i] = 2 * M_PI * i / VIEWS;
-    qb_status status = qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 0.5, 0.5, 100, 150, 0, 0,
-                                        &r->geometry);
+    qb_status status = qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 0.5, 0.5, 100, 150, 0, 0, &r->geometry);
     if (status == QB_OK) status = open_scan(r);
     if (status == QB_OK)
-        status = qb_fdk_plan(r->scan, &r->geometry, &r->prep, &r->fdk, &r->output, "fdk", r->env,
-                             &r->job);
+        status = qb_fdk_plan(r->scan, &r->geometry, &r->prep, &r->fdk, &r->output, "fdk", r->env, &r->job);
     return status;
 }
 
@@ -59,21 +56,19 @@ static qb_status plan_project(run *r) {
     r->place.sod = 100, r->place.sdd = 150;
     r->project.views = VIEWS;
     r->project.voxel = 0.5;
-    return qb_project_plan(in_folder("scan.npy"), &r->place, &r->project, &r->output, "project",
-                           r->env, &r->job);
+    return qb_project_plan(in_folder("scan.npy"), &r->place, &r->project, &r->output, "project", r->env, &r->job);
 }
 
 /* Slices on their own, in four slabs of 16. */
 static qb_status plan_mbir(run *r) {
     char angles[] = "0:180";
     const qb_scan_options about = {.pixel_size = 0.5, .angles = angles};
-    static const char *const set[][2] = {{"center", "47.5"}, {"size", "20"}, {"equits", "1"},
-                                         {"neighbours", "1,0.7,0"}, {"matrix", "bytes"}};
+    static const char *const set[][2] = {
+        {"center", "47.5"}, {"size", "20"}, {"equits", "1"}, {"neighbours", "1,0.7,0"}, {"matrix", "bytes"}};
     qb_status status = qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
     for (int i = 0; i < 5 && status == QB_OK; i++)
         status = qb_params_set(qb_mbir_params, &r->mbir, set[i][0], set[i][1]);
-    if (status == QB_OK)
-        status = qb_mbir_plan(r->scan, &r->prep, &r->mbir, &r->output, "mbir", r->env, &r->job);
+    if (status == QB_OK) status = qb_mbir_plan(r->scan, &r->prep, &r->mbir, &r->output, "mbir", r->env, &r->job);
     return status;
 }
 
@@ -88,8 +83,7 @@ static qb_status plan_solver(run *r, plan_iterative *plan, const char *name) {
     qb_status status = qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
     for (int i = 0; i < 3 && status == QB_OK; i++)
         status = qb_params_set(qb_sirt_params, &r->iterative, set[i][0], set[i][1]);
-    if (status == QB_OK)
-        status = plan(r->scan, NULL, &r->prep, &r->iterative, &r->output, name, r->env, &r->job);
+    if (status == QB_OK) status = plan(r->scan, NULL, &r->prep, &r->iterative, &r->output, name, r->env, &r->job);
     return status;
 }
 
@@ -106,10 +100,12 @@ static const struct {
     qb_status (*plan)(run *r);
     bool integers; /* their range is found by itself */
     bool once;     /* what it writes with is tried by another */
-} methods[] = {{"fbp", plan_fbp, true}, {"fdk", plan_fdk, false}, {"project", plan_project, false},
-             {"mbir", plan_mbir, false},
-             {"sirt", plan_sirt, false, .once = true},
-             {"cgls", plan_cgls, false, .once = true}};
+} methods[] = {{"fbp", plan_fbp, true},
+               {"fdk", plan_fdk, false},
+               {"project", plan_project, false},
+               {"mbir", plan_mbir, false},
+               {"sirt", plan_sirt, false, .once = true},
+               {"cgls", plan_cgls, false, .once = true}};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
 static qb_status init(run *r, const char *output, const char *dtype) {
@@ -272,7 +268,8 @@ static void cancelled_in_the_middle(void **state) {
             if (status == QB_OK) remove_output(output);
             middle += !never && !last;
             /* Another thread may be about to tell of progress while the stop comes. */
-            if (never ? status != QB_OK : (status != QB_CANCELLED && !(last && status == QB_OK)) || early.calls > at + 1)
+            if (never ? status != QB_OK
+                      : (status != QB_CANCELLED && !(last && status == QB_OK)) || early.calls > at + 1)
                 fail_msg("%s, stopped at %zu of %zu: %s after %zu, %s", methods[m].name, at, whole.calls,
                          qb_status_text(status), early.calls, qb_detail());
             assert_int_equal(files(), before);

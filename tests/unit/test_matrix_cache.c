@@ -109,7 +109,8 @@ static void bad_numbers(void **state) {
     static const struct {
         const char *kind;
         spoiling how;
-    } cases[] = {{"bytes", FIRST}, {"bytes", LAST}, {"bytes", SCALE}, {"floats", FIRST}, {"floats", LAST}, {"floats", ENTRY}, {"floats", NOTHING}};
+    } cases[] = {{"bytes", FIRST}, {"bytes", LAST},   {"bytes", SCALE},   {"floats", FIRST},
+                 {"floats", LAST}, {"floats", ENTRY}, {"floats", NOTHING}};
     static float want[COLUMNS * COLUMNS], got[COLUMNS * COLUMNS];
     if (!qb__hash_known()) skip();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -23,10 +23,10 @@ static qb_scan *open_scan(void) {
 }
 
 /* `call` is refused with these words. */
-#define assert_refused(call, words)                                                                \
-    do {                                                                                           \
-        assert_status(call, QB_BAD_ARGUMENT);                                                      \
-        if (!strstr(qb_detail(), words)) fail_msg("%s: %s", #call, qb_detail());                   \
+#define assert_refused(call, words)                                                                                    \
+    do {                                                                                                               \
+        assert_status(call, QB_BAD_ARGUMENT);                                                                          \
+        if (!strstr(qb_detail(), words)) fail_msg("%s: %s", #call, qb_detail());                                       \
     } while (0)
 
 static qb_status plan(qb_scan *scan, const qb_fbp_options *fbp) {
@@ -318,10 +318,8 @@ static void a_job_runs_once_at_a_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(values_out_of_range),
-        IN_FOLDER(nothing_given),
-        IN_FOLDER(a_callback_calls_the_library),
-        IN_FOLDER(environments_do_not_wait_for_each_other),
+        IN_FOLDER(values_out_of_range),          IN_FOLDER(nothing_given),
+        IN_FOLDER(a_callback_calls_the_library), IN_FOLDER(environments_do_not_wait_for_each_other),
         IN_FOLDER(a_job_runs_once_at_a_time),
     };
     return cmocka_run_group_tests_name("misuse", tests, NULL, NULL);

@@ -22,11 +22,11 @@ static double angles[VIEWS];
 static char *text;
 
 /* Refused, with words. */
-#define no(call)                                                                                   \
-    do {                                                                                           \
-        const qb_status came = (call);                                                             \
-        if (came == QB_OK) fail_msg("%s was accepted", #call);                                     \
-        if (!*qb_detail()) fail_msg("%s says nothing", #call);                                     \
+#define no(call)                                                                                                       \
+    do {                                                                                                               \
+        const qb_status came = (call);                                                                                 \
+        if (came == QB_OK) fail_msg("%s was accepted", #call);                                                         \
+        if (!*qb_detail()) fail_msg("%s says nothing", #call);                                                         \
     } while (0)
 
 static qb_geometry cone(void) {
@@ -373,8 +373,14 @@ static void quadratics(void **state) {
 int main(void) {
     for (int i = 0; i < VIEWS; i++) angles[i] = 0.25 * i;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays), cmocka_unit_test(names), cmocka_unit_test(options),    IN_FOLDER(geometries),
-        IN_FOLDER(files),         cmocka_unit_test(scans), cmocka_unit_test(jobs),       cmocka_unit_test(projectors),
+        cmocka_unit_test(arrays),
+        cmocka_unit_test(names),
+        cmocka_unit_test(options),
+        IN_FOLDER(geometries),
+        IN_FOLDER(files),
+        cmocka_unit_test(scans),
+        cmocka_unit_test(jobs),
+        cmocka_unit_test(projectors),
         cmocka_unit_test(quadratics),
     };
     return cmocka_run_group_tests_name("misuse_calls", tests, NULL, NULL);

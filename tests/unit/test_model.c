@@ -7,8 +7,7 @@
 
 #include "planner/device_model.h"
 
-static const qb__device_info h200 = {
-    .api = QB__API_CUDA, .arch = 90, .multiprocessors = 132, .clock_hz = 2e9};
+static const qb__device_info h200 = {.api = QB__API_CUDA, .arch = 90, .multiprocessors = 132, .clock_hz = 2e9};
 
 static qb__occupancy occupancy(const qb__device_info *device, qb__kernel_groups groups) {
     qb__device_model model;
@@ -65,12 +64,8 @@ static void test_opencl_on_a_known_chip(void **state) {
  * 64 updates; 192 bytes of each of 1,024 items fit beside little shared memory, not beside much. */
 static void test_sums_that_leave_registers(void **state) {
     (void)state;
-    qb__kernel_groups g = {.count = 1e6,
-                           .items = 256,
-                           .registers = 140,
-                           .registers_least = 112,
-                           .sums = 64,
-                           .blocks = 4};
+    qb__kernel_groups g = {
+        .count = 1e6, .items = 256, .registers = 140, .registers_least = 112, .sums = 64, .blocks = 4};
     qb__occupancy o = occupancy(&h200, g);
     assert_true(o.spilled_bytes == 8.0 * 48 / 64 && o.spilled_far == 0);
     g.local_bytes = 31 << 10; /* and one each: 128 of 256 KiB are left for 192 */
@@ -95,9 +90,8 @@ static void test_prediction(void **state) {
     int unit;
     double seconds[QB__UNITS];
     qb__device_model_of(&h200, &model);
-    qb__kernel_cost cost = {
-        .arithmetic = 128,
-        .groups = {.count = 132e3, .items = 256, .registers = 255, .round = 4096, .wait = 4096}};
+    qb__kernel_cost cost = {.arithmetic = 128,
+                            .groups = {.count = 132e3, .items = 256, .registers = 255, .round = 4096, .wait = 4096}};
     /* One update a multiprocessor and clock, one group: as long again is waited. */
     const double updates = 132 * 2e9;
     assert_true(fabs(qb__device_predict(&model, &cost, updates, seconds, &unit) - 2) < 1e-9);
@@ -110,10 +104,8 @@ static void test_prediction(void **state) {
     cost.launches = 1e5;
     assert_true(fabs(qb__device_predict(&model, &cost, updates, NULL, &unit) - many - 0.4) < 1e-9);
     /* 133 groups: one multiprocessor has two. */
-    cost = (qb__kernel_cost){.arithmetic = 128,
-                             .groups = {.count = 133, .items = 256, .registers = 32, .round = 1}};
-    assert_true(fabs(qb__device_predict(&model, &cost, updates, NULL, &unit) - 2 * 132 / 133.0) <
-                1e-9);
+    cost = (qb__kernel_cost){.arithmetic = 128, .groups = {.count = 133, .items = 256, .registers = 32, .round = 1}};
+    assert_true(fabs(qb__device_predict(&model, &cost, updates, NULL, &unit) - 2 * 132 / 133.0) < 1e-9);
     /* Ways that take turns. */
     cost = (qb__kernel_cost){.arithmetic = 128, .texels = 2, .texture_apart = 0.7};
     assert_true(fabs(qb__device_predict(&model, &cost, updates, NULL, &unit) - 1.35) < 1e-9);

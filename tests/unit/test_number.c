@@ -101,8 +101,7 @@ static void files_with_a_comma(void **state) {
         unlink(path);
         if (status == QB_UNSUPPORTED && i == 2) continue; /* built without expat */
         assert_ok(status);
-        for (int j = 0; j < 3; j++)
-            assert_true(fabs(read.view[1].source[j] - written.view[1].source[j]) < 1e-9);
+        for (int j = 0; j < 3; j++) assert_true(fabs(read.view[1].source[j] - written.view[1].source[j]) < 1e-9);
         qb_geometry_destroy(&read);
     }
     qb_geometry_destroy(&written);

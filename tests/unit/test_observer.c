@@ -45,8 +45,7 @@ static void make_lines(void) {
 
 /* Through --dtype and a folder or an array; the job's status. */
 static qb_status reconstruct(watcher *w, const char *dtype, const char *path, qb_tensor *to) {
-    const qb_tensor from = {
-        .data = lines, .dtype = QB_F32, .ndim = 3, .shape = {VIEWS, ROWS, COLUMNS}};
+    const qb_tensor from = {.data = lines, .dtype = QB_F32, .ndim = 3, .shape = {VIEWS, ROWS, COLUMNS}};
     qb_scan_options about;
     qb_fbp_options fbp;
     qb_output_options output;
@@ -84,10 +83,7 @@ static void slabs_are_what_is_written(void **state) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         static float volume[ROWS * IMAGE];
         static watcher w;
-        qb_tensor to = {.data = volume,
-                        .dtype = types[i].dtype,
-                        .ndim = 3,
-                        .shape = {ROWS, COLUMNS, COLUMNS}};
+        qb_tensor to = {.data = volume, .dtype = types[i].dtype, .ndim = 3, .shape = {ROWS, COLUMNS, COLUMNS}};
         w = (watcher){0};
         memset(volume, 0xff, sizeof volume);
         assert_ok(reconstruct(&w, types[i].name, NULL, &to));

@@ -46,12 +46,11 @@ static void unknown_names_are_refused(void **state) {
 
 static void the_middle_plane_is_the_classical_phantom(void **state) {
     (void)state;
-    static const double classic[10][6] = {
-        {1, .69, .92, 0, 0, 0},        {-.8, .6624, .8740, 0, -.0184, 0},
-        {-.2, .11, .31, .22, 0, -18},  {-.2, .16, .41, -.22, 0, 18},
-        {.1, .21, .25, 0, .35, 0},     {.1, .046, .046, 0, .1, 0},
-        {.1, .046, .046, 0, -.1, 0},   {.1, .046, .023, -.08, -.605, 0},
-        {.1, .023, .023, 0, -.606, 0}, {.1, .023, .046, .06, -.605, 0}};
+    static const double classic[10][6] = {{1, .69, .92, 0, 0, 0},        {-.8, .6624, .8740, 0, -.0184, 0},
+                                          {-.2, .11, .31, .22, 0, -18},  {-.2, .16, .41, -.22, 0, 18},
+                                          {.1, .21, .25, 0, .35, 0},     {.1, .046, .046, 0, .1, 0},
+                                          {.1, .046, .046, 0, -.1, 0},   {.1, .046, .023, -.08, -.605, 0},
+                                          {.1, .023, .023, 0, -.606, 0}, {.1, .023, .046, .06, -.605, 0}};
     enum { N = 301 };
     qb_grid grid = {{N, N, N}, {2.0 / N, 2.0 / N, 2.0 / N}, {0, 0, 0}};
     qb__phantom phantom = make("shepp-logan", &grid);
@@ -104,8 +103,7 @@ static void projections_are_line_integrals(void **state) {
         qb__phantom phantom = make(names[n / 2], &grid);
         qb_geometry g;
         if (n % 2)
-            assert_int_equal(qb_geometry_cone(3, angles, 41, 61, 1.5, 1.4, 120, 200, 4, -3, &g),
-                             QB_OK);
+            assert_int_equal(qb_geometry_cone(3, angles, 41, 61, 1.5, 1.4, 120, 200, 4, -3, &g), QB_OK);
         else
             assert_int_equal(qb_geometry_parallel(3, angles, 41, 61, 1, 29, &g), QB_OK);
         g.view[1].v[0] += 0.1;
@@ -225,8 +223,7 @@ static void voxels_add_up_to_the_volume(void **state) {
             for (int i = 0; i < 41 * 50; i++) volume[samples - 1] += slice[i] * 0.8 * 0.7 * 0.9;
             if (samples > 1) continue;
             for (int i = 0; i < 41 * 50; i++) {
-                double p[3] = {(i % 41 - 20) * 0.8 + 1, (i / 41 - 24.5) * 0.7 - 2,
-                               ((double)iz - 22) * 0.9 + 0.5};
+                double p[3] = {(i % 41 - 20) * 0.8 + 1, (i / 41 - 24.5) * 0.7 - 2, ((double)iz - 22) * 0.9 + 0.5};
                 check_close(slice[i], qb__phantom_value(&phantom, p), 1e-6);
             }
         }

@@ -36,11 +36,9 @@ static qb_status make(void *context, size_t chunk, size_t task, int worker, cons
     return maybe_fail(context, 0, chunk);
 }
 
-static qb_status twice(void *context, size_t chunk, size_t task, int worker, const void *in,
-                       void *out) {
+static qb_status twice(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)worker;
-    for (size_t i = task; i < 64; i += 1 + chunk % TASKS)
-        ((size_t *)out)[i] = 2 * ((const size_t *)in)[i];
+    for (size_t i = task; i < 64; i += 1 + chunk % TASKS) ((size_t *)out)[i] = 2 * ((const size_t *)in)[i];
     return maybe_fail(context, 1, chunk);
 }
 
@@ -48,8 +46,7 @@ static qb_status keep(void *context, size_t chunk, size_t task, int worker, cons
     (void)worker, (void)out, (void)task;
     job *j = context;
     assert_int_equal(j->written, chunk); /* in order */
-    for (size_t i = 0; i < 64; i++)
-        assert_int_equal(((const size_t *)in)[i], 2 * (chunk * 64 + i));
+    for (size_t i = 0; i < 64; i++) assert_int_equal(((const size_t *)in)[i], 2 * (chunk * 64 + i));
     j->written++;
     if (j->written == j->stop_at) j->stop = 1;
     return maybe_fail(context, 2, chunk);
@@ -63,8 +60,7 @@ static qb_status same(void *context, size_t chunk, size_t task, int worker, cons
 
 static qb__pipeline_report report;
 
-static qb_status run_stages(const qb__stage *stages, int count, size_t chunks, qb__pool *pool,
-                            const qb_env *env) {
+static qb_status run_stages(const qb__stage *stages, int count, size_t chunks, qb__pool *pool, const qb_env *env) {
     qb__pipeline *line;
     assert_ok(qb__pipeline_create(stages, count, chunks, &line));
     qb_status status = qb__pipeline_run(line, pool, env, &report);
@@ -164,8 +160,7 @@ static qb_status sum(void *context, size_t chunk, size_t task, int worker, const
     return QB_OK;
 }
 
-static qb_status keep_sum(void *context, size_t chunk, size_t task, int worker, const void *in,
-                          void *out) {
+static qb_status keep_sum(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)out;
     job *j = context;
     assert_int_equal(j->written++, chunk);
@@ -229,7 +224,13 @@ static void outputs_scatter(void **state) {
         qb__stage stages[] = {
             {.name = "make", .self = &j, .slots = slots, .slot_bytes = 512, .tasks = tasks, .run = make},
             {.name = "sum", .self = &j, .slots = slots, .slot_bytes = 64, .gather = 4, .run = sum},
-            {.name = "cut", .self = &j, .slots = 1 + (size_t)round % 2, .slot_bytes = 8, .scatter = PIECES, .blocking = true, .run = cut},
+            {.name = "cut",
+             .self = &j,
+             .slots = 1 + (size_t)round % 2,
+             .slot_bytes = 8,
+             .scatter = PIECES,
+             .blocking = true,
+             .run = cut},
             {.name = "keep", .self = &j, .blocking = round % 5 > 0, .run = keep_piece},
         };
         qb__pool *pool;
@@ -257,8 +258,10 @@ typedef struct meeting {
 static void meet(meeting *m, const _Atomic bool *other) {
     const double until = qb__now() + 300; /* long past any delay that a busy machine explains */
     while (!*other && m->alone == 0)
-        if (qb__now() > until) m->alone++;
-        else nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+        if (qb__now() > until)
+            m->alone++;
+        else
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
 static qb_status meet_reading(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
@@ -304,7 +307,13 @@ static void stages_overlap(void **state) {
     qb__stage stages[] = {
         {.name = "read", .self = &m, .blocking = true, .slots = 2, .slot_bytes = 64, .run = meet_reading},
         {.name = "filter", .self = &m, .slots = 2, .slot_bytes = 64, .tasks = few, .run = meet_filtering},
-        {.name = "add", .self = &m, .slots = 2, .slot_bytes = 64, .gather = GATHERED, .tasks = many, .run = meet_adding},
+        {.name = "add",
+         .self = &m,
+         .slots = 2,
+         .slot_bytes = 64,
+         .gather = GATHERED,
+         .tasks = many,
+         .run = meet_adding},
         {.name = "write", .self = &m, .blocking = true, .run = meet_writing},
     };
     qb__pool *pool;
@@ -334,16 +343,14 @@ static void drop_slot(void *self, void *slot) {
     free(slot);
 }
 
-static qb_status number(void *context, size_t chunk, size_t task, int worker, const void *in,
-                        void *out) {
+static qb_status number(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)context, (void)task, (void)worker, (void)in;
     *(size_t *)out = chunk;
     return QB_OK;
 }
 
 /* Every output, gathered or not, comes in the slot that its stage filled for it. */
-static qb_status same_number(void *context, size_t chunk, size_t task, int worker, const void *in,
-                             void *out) {
+static qb_status same_number(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)out;
     assert_int_equal(*(const size_t *)in / *(size_t *)context, chunk);
     return QB_OK;
@@ -351,8 +358,14 @@ static qb_status same_number(void *context, size_t chunk, size_t task, int worke
 
 static qb_status stream_slots(maker *m, size_t gather) {
     qb__stage stages[] = {
-        {.name = "number", .self = &gather, .blocking = true, .slots = 3, .slot_bytes = 24,
-         .gather = gather, .maker = {m, make_slot, drop_slot}, .run = number},
+        {.name = "number",
+         .self = &gather,
+         .blocking = true,
+         .slots = 3,
+         .slot_bytes = 24,
+         .gather = gather,
+         .maker = {m, make_slot, drop_slot},
+         .run = number},
         {.name = "check", .self = &gather, .blocking = true, .run = same_number},
     };
     qb__pipeline *line;

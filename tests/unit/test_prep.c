@@ -26,8 +26,7 @@ static void logarithm(void **state) {
     for (int i = 0; i < 2000000; i++) {
         float x = i % 2 ? expf(-80.0f + 86.0f * (float)i / 2000000.0f) /* 1000 is the most */
                         : 0.6f + 0.8f * (float)i / 2000000.0f;
-        double want = -log((double)x),
-               error = want != 0 ? fabs(minus_log(x, 1e-36f) - want) / fabs(want) : 0;
+        double want = -log((double)x), error = want != 0 ? fabs(minus_log(x, 1e-36f) - want) / fabs(want) : 0;
         if (!(error <= worst)) worst = error;
     }
     if (!(worst < 2e-7)) fail_msg("relative error %g", worst);
@@ -78,8 +77,7 @@ static void all_variants_agree(void **state) {
     }
 }
 
-static void prepare_row(qb__prep prep, size_t view, size_t row, const void *raw, float *out,
-                        qb__prep_counts *counts) {
+static void prepare_row(qb__prep prep, size_t view, size_t row, const void *raw, float *out, qb__prep_counts *counts) {
     qb__prep_begin(&prep, NULL);
     qb__prep_row(&prep, view, row, raw, out, counts);
 }
@@ -94,10 +92,10 @@ static void every_dtype(void **state) {
     qb__prep_counts counts = {0};
     prepare_row(prep, 0, 0, values, want, &counts);
     for (int i = 0; i < M; i++) assert_close(want[i], -log(values[i]), 1e-6);
-#define AS(name, type)                                                                             \
-    for (int i = 0; i < M; i++) ((type *)raw)[i] = (type)values[i];                                \
-    prep.dtype = name;                                                                             \
-    prepare_row(prep, 0, 0, raw, got, &counts);                                                  \
+#define AS(name, type)                                                                                                 \
+    for (int i = 0; i < M; i++) ((type *)raw)[i] = (type)values[i];                                                    \
+    prep.dtype = name;                                                                                                 \
+    prepare_row(prep, 0, 0, raw, got, &counts);                                                                        \
     assert_memory_equal(got, want, sizeof got)
     AS(QB_U8, uint8_t);
     AS(QB_I8, int8_t);
@@ -121,12 +119,7 @@ static void all_flats_dead(void **state) {
     for (int i = 0; i < N; i++) raw[i] = (unsigned short)i, dark[i] = 3;
     qb__prep_gain(flat, dark, N, gain, &dead);
     assert_int_equal(dead, N);
-    qb__prep prep = {.quantity = QB_COUNTS,
-                     .dtype = QB_U16,
-                     .columns = N,
-                     .dark = dark,
-                     .gain = gain,
-                     .floor = 1e-6f};
+    qb__prep prep = {.quantity = QB_COUNTS, .dtype = QB_U16, .columns = N, .dark = dark, .gain = gain, .floor = 1e-6f};
     qb__prep_counts counts = {0};
     prepare_row(prep, 0, 0, raw, out, &counts);
     assert_true(counts.dead == N && counts.clamped == 0 && counts.not_finite == 0);
@@ -147,13 +140,8 @@ static void counts_to_line_integrals(void **state) {
     raw[7] = 50;   /* below the dark field */
     qb__prep_gain(flat, dark, N, gain, &dead);
     assert_int_equal(dead, 1);
-    qb__prep prep = {.quantity = QB_COUNTS,
-                     .dtype = QB_U16,
-                     .columns = N,
-                     .dark = dark,
-                     .gain = gain,
-                     .air = air,
-                     .floor = 1e-4f};
+    qb__prep prep = {
+        .quantity = QB_COUNTS, .dtype = QB_U16, .columns = N, .dark = dark, .gain = gain, .air = air, .floor = 1e-4f};
     for (size_t view = 0; view < 2; view++) {
         qb__prep_counts counts = {0};
         prepare_row(prep, view, 0, raw, out, &counts);
@@ -210,10 +198,8 @@ static void hardening_is_straightened(void **state) {
     for (int i = 0; i < M; i++) raw[i] = expf(-(float)i / 400);
     raw[600] = NAN;
     for (int quantity = 0; quantity < 2; quantity++) {
-        qb__prep prep = {.quantity = quantity ? QB_LINE_INTEGRAL : QB_TRANSMISSION,
-                         .dtype = QB_F32,
-                         .columns = M,
-                         .floor = 1e-6f};
+        qb__prep prep = {
+            .quantity = quantity ? QB_LINE_INTEGRAL : QB_TRANSMISSION, .dtype = QB_F32, .columns = M, .floor = 1e-6f};
         qb__prep_counts counts = {0};
         for (int i = 0; quantity && i < M; i++) raw[i] = -logf(raw[i]);
         qb__prep_begin(&prep, &options);
@@ -293,10 +279,14 @@ static void rows_have_their_own_fields(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logarithm),          cmocka_unit_test(counts_to_line_integrals),
-        cmocka_unit_test(all_variants_agree), cmocka_unit_test(every_dtype),
-        cmocka_unit_test(all_flats_dead),     cmocka_unit_test(bad_values_are_bridged),
-        cmocka_unit_test(dead_flats),         cmocka_unit_test(hardening_is_straightened),
+        cmocka_unit_test(logarithm),
+        cmocka_unit_test(counts_to_line_integrals),
+        cmocka_unit_test(all_variants_agree),
+        cmocka_unit_test(every_dtype),
+        cmocka_unit_test(all_flats_dead),
+        cmocka_unit_test(bad_values_are_bridged),
+        cmocka_unit_test(dead_flats),
+        cmocka_unit_test(hardening_is_straightened),
         cmocka_unit_test(rows_have_their_own_fields),
         cmocka_unit_test(what_values_are_bounded_by),
     };

@@ -61,12 +61,26 @@ static qb_status doze(void *context, size_t chunk, size_t task, int worker, cons
  * end, although the longest stage comes late and was forecast at half of its time. */
 static bool left_is_told(size_t chunks, double *late, char *wrong, size_t size) {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    napper read = {0.002, late, &lock}, filter = {0.004, late, &lock}, project = {0.02, late, &lock}, write = {0.1, late, &lock};
+    napper read = {0.002, late, &lock}, filter = {0.004, late, &lock}, project = {0.02, late, &lock},
+           write = {0.1, late, &lock};
     *late = 0;
     qb__stage stages[] = {
-        {.name = "read", .self = &read, .blocking = true, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.08},
+        {.name = "read",
+         .self = &read,
+         .blocking = true,
+         .slots = 2,
+         .slot_bytes = 8,
+         .tasks = forty,
+         .run = doze,
+         .forecast = 0.08},
         {.name = "filter", .self = &filter, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.08},
-        {.name = "project", .self = &project, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.4},
+        {.name = "project",
+         .self = &project,
+         .slots = 2,
+         .slot_bytes = 8,
+         .tasks = forty,
+         .run = doze,
+         .forecast = 0.4},
         {.name = "write", .self = &write, .blocking = true, .run = doze, .forecast = 0.1},
     };
     bar b = {.count = 0};
@@ -84,8 +98,8 @@ static bool left_is_told(size_t chunks, double *late, char *wrong, size_t size) 
     for (int i = 0; i < b.count; i++) {
         const double left = whole - b.at[i];
         if (b.at[i] < 0.1 * whole || fabs(b.left[i] - left) < 0.3 * left + 0.05 * whole) continue;
-        snprintf(wrong, size, "%zu chunks, after %.2f of %.2f s: %.2f s left, said to be %.2f", chunks, b.at[i], whole, left,
-                 b.left[i]);
+        snprintf(wrong, size, "%zu chunks, after %.2f of %.2f s: %.2f s left, said to be %.2f", chunks, b.at[i], whole,
+                 left, b.left[i]);
         return false;
     }
     return true;
@@ -121,7 +135,8 @@ static void pace_of_stages(void **state) {
     stages[1].finished = 9, stages[1].part = 0.5;
     stages[2].finished = 9;
     assert_true(fabs(qb__pace_left(stages, 3, 4) - (1 + 2)) < 1e-9);
-    qb__pace gathering[] = {{.chunks = 8, .slots = 1, .gather = 4, .seconds = 1}, {.blocking = true, .chunks = 2, .seconds = 4}};
+    qb__pace gathering[] = {{.chunks = 8, .slots = 1, .gather = 4, .seconds = 1},
+                            {.blocking = true, .chunks = 2, .seconds = 4}};
     assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4 + 4)) < 1e-9); /* one buffer: no overlap */
     gathering[0].slots = 2;
     assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4)) < 1e-9);
@@ -137,8 +152,19 @@ static void pace_of_stages(void **state) {
     assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 3 + 6 + 3)) < 1e-9);
     scattering[0].slots = 2;
     assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 6 + 3)) < 1e-9);
-    qb__pace first[] = {{.blocking = true, .chunks = 6, .slots = 1, .gather = 2, .seconds = 3, .first = 2, .later = 0}, /* all is read with the first slab, ... */
-                        {.blocking = true, .chunks = 3, .slots = 1, .seconds = 8, .first = 1, .later = 0.25}};          /* ... which is thicker */
+    qb__pace first[] = {{.blocking = true,
+                         .chunks = 6,
+                         .slots = 1,
+                         .gather = 2,
+                         .seconds = 3,
+                         .first = 2,
+                         .later = 0}, /* all is read with the first slab, ... */
+                        {.blocking = true,
+                         .chunks = 3,
+                         .slots = 1,
+                         .seconds = 8,
+                         .first = 1,
+                         .later = 0.25}}; /* ... which is thicker */
     assert_true(fabs(qb__pace_left(first, 2, 1) - (3 + 3 + 8 + 2 + 2)) < 1e-9);
     first[0].finished = 4, first[1].finished = 1, first[1].part = 0.5;
     assert_true(fabs(qb__pace_left(first, 2, 1) - (1 + 2)) < 1e-9);

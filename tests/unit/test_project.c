@@ -25,8 +25,7 @@ static qb_geometry cone(double sod) {
     return g;
 }
 
-static void refuse(qb_geometry *g, const qb_grid *grid, const char *kernel, qb_status status,
-                   const char *why) {
+static void refuse(qb_geometry *g, const qb_grid *grid, const char *kernel, qb_status status, const char *why) {
     qb_projector *p = (qb_projector *)g;
     assert_int_equal(qb_projector_create(g, grid, kernel, NULL, &p), status);
     assert_null(p);
@@ -64,11 +63,8 @@ static void views_that_there_are_not_are_refused(void **state) {
     assert_non_null(strstr(qb_detail(), "views 2 to 4 of a geometry that has 3"));
     assert_int_equal(qb_projector_adjoint(p, lines, 1, 1, false, NULL, volume), QB_BAD_ARGUMENT);
     volatile sig_atomic_t stop = 1;
-    assert_int_equal(qb_projector_forward(p, volume, 0, 3, &(qb_env){.cancel = &stop}, lines),
-                     QB_CANCELLED);
-    assert_int_equal(
-        qb_projector_adjoint(p, lines, 0, 3, false, &(qb_env){.cancel = &stop}, volume),
-        QB_CANCELLED);
+    assert_int_equal(qb_projector_forward(p, volume, 0, 3, &(qb_env){.cancel = &stop}, lines), QB_CANCELLED);
+    assert_int_equal(qb_projector_adjoint(p, lines, 0, 3, false, &(qb_env){.cancel = &stop}, volume), QB_CANCELLED);
     qb_projector_destroy(p);
 }
 
@@ -134,7 +130,8 @@ static void threads_may_accumulate_into_one_volume(void **state) {
     turns[1].projector = turns[0].projector;
     for (int t = 0; t < 2; t++) {
         for (int i = 0; i < 3 * 12 * 16; i++) turns[t].lines[i] = 1;
-        assert_int_equal(qb_projector_adjoint(turns[t].projector, turns[t].lines, 0, 3, false, NULL, turns[t].back), QB_OK);
+        assert_int_equal(qb_projector_adjoint(turns[t].projector, turns[t].lines, 0, 3, false, NULL, turns[t].back),
+                         QB_OK);
         for (int i = 0; i < 512; i++) want += 50 * (double)turns[t].back[i];
     }
     assert_int_equal(pthread_create(&other, NULL, accumulate_again_and_again, &turns[1]), 0);
@@ -185,8 +182,7 @@ static void rays_along_an_axis_are_sums(void **state) {
     for (int i = 0; i < 12; i++) lines[i] = (float)i;
     for (int i = 0; i < 60; i++) back[i] = 100;
     assert_int_equal(qb_projector_adjoint(p, lines, 0, 1, true, NULL, back), QB_OK);
-    for (int i = 0; i < 60; i++)
-        assert_true(fabsf(back[i] - 100 - 0.5f * (float)(i / 20 * 4 + 3 - i / 5 % 4)) < 1e-4f);
+    for (int i = 0; i < 60; i++) assert_true(fabsf(back[i] - 100 - 0.5f * (float)(i / 20 * 4 + 3 - i / 5 % 4)) < 1e-4f);
     assert_int_equal(qb_projector_adjoint(p, lines, 0, 1, false, NULL, back), QB_OK);
     assert_true(fabsf(back[0] - 1.5f) < 1e-5f);
     qb_projector_destroy(p);
@@ -200,11 +196,16 @@ static void arrays_are_what_dense_memory_is(void **state) {
     qb_geometry g = cone(50);
     qb_projector *p;
     float volume[512], turned[512], lines[LINES], gaps[2 * LINES], back[512], turned_back[512];
-    for (int i = 0; i < 512; i++) volume[i] = (float)(i % 37), turned[511 - i] = volume[i], back[i] = turned_back[i] = 1;
+    for (int i = 0; i < 512; i++)
+        volume[i] = (float)(i % 37), turned[511 - i] = volume[i], back[i] = turned_back[i] = 1;
     for (int i = 0; i < 2 * LINES; i++) gaps[i] = -7;
     assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
     qb_tensor x = {.data = turned + 511, .dtype = QB_F32, .ndim = 3, .shape = {8, 8, 8}, .strides = {-64, -8, -1}};
-    qb_tensor y = {.data = gaps, .dtype = QB_F32, .ndim = 3, .shape = {2, ROWS, COLUMNS}, .strides = {2 * ROWS * COLUMNS, 2 * COLUMNS, 2}};
+    qb_tensor y = {.data = gaps,
+                   .dtype = QB_F32,
+                   .ndim = 3,
+                   .shape = {2, ROWS, COLUMNS},
+                   .strides = {2 * ROWS * COLUMNS, 2 * COLUMNS, 2}};
     assert_int_equal(qb_projector_forward(p, volume, 1, 3, NULL, lines), QB_OK);
     assert_int_equal(qb_projector_forward_tensor(p, &x, 1, 3, NULL, &y), QB_OK);
     for (int i = 0; i < 2 * ROWS * COLUMNS; i++) assert_true(gaps[2 * i] == lines[i] && gaps[2 * i + 1] == -7);

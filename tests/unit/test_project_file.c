@@ -10,11 +10,8 @@
 static void make_volume(const char *path) {
     float values[12 * 10 * 8];
     for (size_t i = 0; i < 12 * 10 * 8; i++) values[i] = (float)(i % 7);
-    qb_stack stack = {.dtype = QB_F32,
-                      .shape = {12, 10, 8},
-                      .voxel = {1, 1, 1},
-                      .units = "1/mm",
-                      .quantity = "attenuation"};
+    qb_stack stack = {
+        .dtype = QB_F32, .shape = {12, 10, 8}, .voxel = {1, 1, 1}, .units = "1/mm", .quantity = "attenuation"};
     qb_writer *writer;
     assert_ok(qb_writer_create(path, &stack, &writer));
     assert_ok(qb_writer_write(writer, 0, 12, values));
@@ -40,12 +37,10 @@ static qb_status project(const char *volume, const char *output, const char *geo
     if (status == QB_OK) status = qb_params_init(qb_output_params, &out);
     options.views = 9;
     place.sod = 100, place.sdd = 150;
-    if (status == QB_OK)
-        status = qb_param_set(qb_param_find(qb_output_params, "output"), &out, output);
+    if (status == QB_OK) status = qb_param_set(qb_param_find(qb_output_params, "output"), &out, output);
     if (status == QB_OK && geometry)
         status = qb_param_set(qb_param_find(qb_project_params, "geometry-out"), &options, geometry);
-    if (status == QB_OK)
-        status = qb_project_plan(volume, &place, &options, &out, "the command", &env, &job);
+    if (status == QB_OK) status = qb_project_plan(volume, &place, &options, &out, "the command", &env, &job);
     if (status == QB_OK) status = qb_job_run(job, &env, &report);
     qb_job_destroy(job);
     qb_params_clear(qb_geometry_params, &place);

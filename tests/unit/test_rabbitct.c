@@ -35,8 +35,7 @@ static int make(void **state) {
 
 static int clean(void **state) {
     (void)state;
-    static const char *const names[] = {"RabbitInput.rct", "RabbitGeometry.rct",
-                                        "Reference128.vol"};
+    static const char *const names[] = {"RabbitInput.rct", "RabbitGeometry.rct", "Reference128.vol"};
     remove(path);
     remove(other);
     for (size_t i = 0; i < 3; i++) {
@@ -66,11 +65,10 @@ static void load(const char *from, loaded *l) {
         assert_ok(qb__rabbitct_view(&l->set, v, world, image));
         qb__rabbitct_matrix(world, SIZE, l->matrix[v]);
         l->largest[v] = 0;
-        for (size_t i = 0; i < (size_t)ROWS * COLUMNS; i++)
-            l->largest[v] = fmaxf(l->largest[v], fabsf(image[i]));
+        for (size_t i = 0; i < (size_t)ROWS * COLUMNS; i++) l->largest[v] = fmaxf(l->largest[v], fabsf(image[i]));
     }
-    l->problem = (qb__bp_cone_problem){
-        VIEWS, COLUMNS, ROWS, SIZE, SIZE, SIZE, (const double(*)[12])l->matrix, l->largest};
+    l->problem =
+        (qb__bp_cone_problem){VIEWS, COLUMNS, ROWS, SIZE, SIZE, SIZE, (const double(*)[12])l->matrix, l->largest};
 }
 
 static void unload(loaded *l) {
@@ -220,8 +218,7 @@ static void bad_requests_leave_nothing(void **state) {
     (void)state;
     char bad[96];
     snprintf(bad, sizeof bad, "%s/bad", folder);
-    const qb__rabbitct_synthetic wrong[] = {{0, ROWS, VIEWS, 0, true},
-                                            {COLUMNS, ROWS, VIEWS, 200, true}};
+    const qb__rabbitct_synthetic wrong[] = {{0, ROWS, VIEWS, 0, true}, {COLUMNS, ROWS, VIEWS, 200, true}};
     for (size_t i = 0; i < 2; i++) assert_status(synthesize(bad, &wrong[i]), QB_BAD_ARGUMENT);
     assert_int_not_equal(access(bad, F_OK), 0);
     const qb__rabbitct_synthetic good = {COLUMNS, ROWS, 1, 0, false};
@@ -303,12 +300,10 @@ static void absurd_headers_are_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_reach_the_reference),
-                                       cmocka_unit_test(the_head_comes_back),
-                                       cmocka_unit_test(the_newer_layout_reads_alike),
-                                       cmocka_unit_test(the_newer_layout_is_written),
-                                       cmocka_unit_test(bad_requests_leave_nothing),
-                                       cmocka_unit_test(truncated_files_are_refused),
-                                       cmocka_unit_test(absurd_headers_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_reach_the_reference),  cmocka_unit_test(the_head_comes_back),
+        cmocka_unit_test(the_newer_layout_reads_alike), cmocka_unit_test(the_newer_layout_is_written),
+        cmocka_unit_test(bad_requests_leave_nothing),   cmocka_unit_test(truncated_files_are_refused),
+        cmocka_unit_test(absurd_headers_are_refused)};
     return cmocka_run_group_tests(tests, make, clean);
 }

@@ -17,8 +17,12 @@ static int setup(void **state) {
     assert_non_null(mkdtemp(folder));
     snprintf(scan_path, sizeof scan_path, "%s/scan.npy", folder);
     for (int v = 0; v < VIEWS; v++) angles[v] = M_PI * v / VIEWS;
-    const qb_stack stack = {.dtype = QB_F32, .shape = {VIEWS, ROWS, COLUMNS}, .angles = angles,
-                            .quantity = "line_integral", .units = "", .voxel = {0.5, 0.5, 0}};
+    const qb_stack stack = {.dtype = QB_F32,
+                            .shape = {VIEWS, ROWS, COLUMNS},
+                            .angles = angles,
+                            .quantity = "line_integral",
+                            .units = "",
+                            .voxel = {0.5, 0.5, 0}};
     assert_ok(qb_writer_create(scan_path, &stack, &writer));
     for (int v = 0; v < VIEWS; v++) {
         for (int i = 0; i < ROWS * COLUMNS; i++) rows[i] = (float)((v * 31 + i * 17) % 101) / 101;
@@ -37,11 +41,11 @@ static int teardown(void **state) {
 
 typedef struct job_options {
     const char *output, *dtype, *rings, *grid; /* grid: of a cone beam; NULL = a parallel one */
-    bool iterates;    /* a parallel one by cgls */
+    bool iterates;                             /* a parallel one by cgls */
     const char *start, *bad; /* one by coordinate descent from this volume; the rank `odd` has the other one */
     int odd;
     const char *neighbours; /* of that; NULL: slices know nothing of each other */
-    const char *size; /* of the volume in a cone beam */
+    const char *size;       /* of the volume in a cone beam */
     size_t max_ram;
     int slabs; /* comes back */
 } job_options;
@@ -71,8 +75,8 @@ out:
     return status;
 }
 
-static qb_status plan_cgls(qb_scan *scan, const qb_prep_options *prep, const qb_output_options *output, const qb_env *env,
-                           qb_job **job) {
+static qb_status plan_cgls(qb_scan *scan, const qb_prep_options *prep, const qb_output_options *output,
+                           const qb_env *env, qb_job **job) {
     qb_iterative_options cgls = {0};
     qb_status status;
     QB__TRY(qb_params_init(qb_cgls_params, &cgls));
@@ -85,8 +89,8 @@ out:
     return status;
 }
 
-static qb_status plan_mbir(qb_scan *scan, const qb_prep_options *prep, const qb_output_options *output, const char *start,
-                           const char *neighbours, const qb_env *env, qb_job **job) {
+static qb_status plan_mbir(qb_scan *scan, const qb_prep_options *prep, const qb_output_options *output,
+                           const char *start, const char *neighbours, const qb_env *env, qb_job **job) {
     qb_mbir_options mbir = {0};
     qb_status status;
     QB__TRY(qb_params_init(qb_mbir_params, &mbir));
@@ -117,12 +121,15 @@ static qb_status reconstruct(qb__comm *comm, void *context) {
     QB__TRY(qb_params_init(qb_output_params, &output));
     QB__TRY(qb_params_set(qb_output_params, &output, "output", asked->output));
     QB__TRY(qb_params_set(qb_output_params, &output, "dtype", asked->dtype));
-    if (asked->grid && strcmp(asked->dtype, "uint8") == 0) QB__TRY(qb_params_set(qb_output_params, &output, "range", "-1,1"));
+    if (asked->grid && strcmp(asked->dtype, "uint8") == 0)
+        QB__TRY(qb_params_set(qb_output_params, &output, "range", "-1,1"));
     QB__TRY(qb_params_set(qb_prep_params, &prep, "rings", asked->rings));
     QB__TRY(qb_params_set(qb_fbp_params, &fbp, "center", "11.3"));
     QB__TRY(qb_scan_open(scan_path, &scan_options, &env, &scan));
     if (asked->start)
-        QB__TRY(plan_mbir(scan, &prep, &output, asked->bad && qb_ranks_rank(comm) == asked->odd ? asked->bad : asked->start, asked->neighbours, &env, &job));
+        QB__TRY(plan_mbir(scan, &prep, &output,
+                          asked->bad && qb_ranks_rank(comm) == asked->odd ? asked->bad : asked->start,
+                          asked->neighbours, &env, &job));
     else if (asked->iterates)
         QB__TRY(plan_cgls(scan, &prep, &output, &env, &job));
     else if (asked->grid)
@@ -143,9 +150,7 @@ out:
     return status;
 }
 
-static void load(const char *path, qb_array *volume) {
-    assert_ok(qb_array_load(path, NULL, volume, NULL));
-}
+static void load(const char *path, qb_array *volume) { assert_ok(qb_array_load(path, NULL, volume, NULL)); }
 
 static void the_same_bits_for_any_number(void **state) {
     (void)state;
@@ -234,7 +239,8 @@ static void cones_in_grids(void **state) {
     }
     assert_true(cut > 1);
     static const char *const refused[][2] = {{"2x2", "--grid 2x2 is for 4 processes, there are 3"},
-                                             {"3", "give auto, or ROWSxCOLUMNS"}, {"3x1x", "ROWSxCOLUMNS"}};
+                                             {"3", "give auto, or ROWSxCOLUMNS"},
+                                             {"3x1x", "ROWSxCOLUMNS"}};
     for (int i = 0; i < 3; i++) {
         snprintf(grid, sizeof grid, "%s", refused[i][0]);
         assert_status(together(3, reconstruct, &asked, words), QB_BAD_ARGUMENT);
@@ -268,7 +274,11 @@ static void iterations_by_any_number(void **state) {
 static void write_volume(const char *path, float odd) {
     float voxels[ROWS * COLUMNS * COLUMNS];
     qb_writer *writer;
-    const qb_stack stack = {.dtype = QB_F32, .shape = {ROWS, COLUMNS, COLUMNS}, .quantity = "attenuation", .units = "1/mm", .voxel = {0.5, 0.5, 0.5}};
+    const qb_stack stack = {.dtype = QB_F32,
+                            .shape = {ROWS, COLUMNS, COLUMNS},
+                            .quantity = "attenuation",
+                            .units = "1/mm",
+                            .voxel = {0.5, 0.5, 0.5}};
     for (size_t i = 0; i < sizeof voxels / sizeof voxels[0]; i++) voxels[i] = 0.01f;
     voxels[COLUMNS + 3] = odd;
     assert_ok(qb_writer_create(path, &stack, &writer));
@@ -315,7 +325,8 @@ static void memory_may_be_out(int ranks, job_options asked, int step, int quick_
         assert_true(status == QB_OK || status == QB_NO_MEMORY);
         assert_int_equal(access(path, F_OK) == 0, status == QB_OK);
         failures += status != QB_OK;
-        if (status != QB_OK && left) print_message("out of memory after %zu of %zu allocations: %s\n", n - left, n, words);
+        if (status != QB_OK && left)
+            print_message("out of memory after %zu of %zu allocations: %s\n", n - left, n, words);
         assert_true(status == QB_OK || left == 0);
         if (left) break; /* it did not come to that many */
     }
@@ -343,7 +354,8 @@ static void memory_may_be_out_in_a_descent(void **state) {
     snprintf(good, sizeof good, "%s/good.npy", folder);
     write_volume(good, 0.01f);
     memory_may_be_out(3, (job_options){.dtype = "float32", .rings = "keep", .start = good}, 13, 37);
-    memory_may_be_out(3, (job_options){.dtype = "float32", .rings = "keep", .start = good, .neighbours = "1,1,1"}, 13, 37);
+    memory_may_be_out(3, (job_options){.dtype = "float32", .rings = "keep", .start = good, .neighbours = "1,1,1"}, 13,
+                      37);
 }
 
 /* What one rank has no room for, all do with less at a time: the slabs are smaller, the bits the same. */
@@ -374,14 +386,11 @@ static void a_smaller_cut_for_all(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bits_for_any_number),
-                                       cmocka_unit_test(cones_in_grids),
-                                       cmocka_unit_test(iterations_by_any_number),
-                                       cmocka_unit_test(one_cannot_use_its_image),
-                                       cmocka_unit_test(a_smaller_cut_for_all),
-                                       cmocka_unit_test(memory_may_be_out_in_iterations),
-                                       cmocka_unit_test(memory_may_be_out_in_a_descent),
-                                       cmocka_unit_test(memory_may_be_out_in_a_grid),
-                                       cmocka_unit_test(memory_may_be_out_anywhere)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_bits_for_any_number),   cmocka_unit_test(cones_in_grids),
+        cmocka_unit_test(iterations_by_any_number),       cmocka_unit_test(one_cannot_use_its_image),
+        cmocka_unit_test(a_smaller_cut_for_all),          cmocka_unit_test(memory_may_be_out_in_iterations),
+        cmocka_unit_test(memory_may_be_out_in_a_descent), cmocka_unit_test(memory_may_be_out_in_a_grid),
+        cmocka_unit_test(memory_may_be_out_anywhere)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -19,7 +19,8 @@ static void *give(size_t bytes) {
 static int parts_of(const char *report) {
     int count = 0;
     assert_non_null(report);
-    for (const char *at = strstr(report, "convergence"); at && *at && strncmp(at, "stages", 6) != 0; at++) count += *at == ',';
+    for (const char *at = strstr(report, "convergence"); at && *at && strncmp(at, "stages", 6) != 0; at++)
+        count += *at == ',';
     return count;
 }
 
@@ -34,7 +35,8 @@ static qb_status descend(int nth, int *parts) {
     const char *report = NULL;
     const qb_env env = {.threads = 1, .device = "cpu"};
     const qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS);
-    static const char *const set[][2] = {{"center", "22.75"}, {"size", "16"}, {"equits", "2"}, {"neighbours", "1,0.7,0"}, {"checkpoint", "0"}};
+    static const char *const set[][2] = {
+        {"center", "22.75"}, {"size", "16"}, {"equits", "2"}, {"neighbours", "1,0.7,0"}, {"checkpoint", "0"}};
     assert_ok(qb_params_init(qb_prep_params, &prep));
     assert_ok(qb_params_init(qb_mbir_params, &options));
     assert_ok(qb_params_init(qb_output_params, &output));

@@ -24,9 +24,7 @@ static qb__resample_image whole(void) {
     return (qb__resample_image){&cells[0][QB__RESAMPLE_EDGE], STRIDE, COLUMNS, ROWS, 0, ROWS};
 }
 
-static double uniform(double low, double high) {
-    return low + (high - low) * (double)rand() / RAND_MAX;
-}
+static double uniform(double low, double high) { return low + (high - low) * (double)rand() / RAND_MAX; }
 
 static double wave(double fx, double fy, double phase, double x, double y) {
     return cos(2 * pi * (fx * x + fy * y) + phase);
@@ -104,8 +102,7 @@ static void windows(void **state) {
         image.row1 = end + margin < ROWS ? end + margin : ROWS;
         image.cells += image.row0 * STRIDE;
         for (size_t r = 0; r < ROWS; r++)
-            for (size_t c = 0; c < STRIDE && (r < image.row0 || r >= image.row1); c++)
-                cells[r][c] = NAN;
+            for (size_t c = 0; c < STRIDE && (r < image.row0 || r >= image.row1); c++) cells[r][c] = NAN;
         qb__resample_row(resampler, &image, x, y, 20, NAN, part);
         for (int i = 0; i < 20; i++) assert_true(all[i] == part[i]);
     }
@@ -126,10 +123,8 @@ static void variants(void **state) {
         paint(uniform(-0.4, 0.4), uniform(-0.4, 0.4), uniform(0, 6));
         for (int i = 0; i < 40; i++) x[i] = uniform(-1, COLUMNS), y[i] = uniform(-1, ROWS);
         qb__resample_image image = whole();
-        qb__resample_loop_scalar((const float(*)[QB__RESAMPLE_TAPS])weight, &image, x, y, 40, -9,
-                                 one);
-        qb__resample_loop_avx2((const float(*)[QB__RESAMPLE_TAPS])weight, &image, x, y, 40, -9,
-                               two);
+        qb__resample_loop_scalar((const float(*)[QB__RESAMPLE_TAPS])weight, &image, x, y, 40, -9, one);
+        qb__resample_loop_avx2((const float(*)[QB__RESAMPLE_TAPS])weight, &image, x, y, 40, -9, two);
         for (int i = 0; i < 40; i++) assert_true(one[i] == two[i]);
     }
 #endif
@@ -137,8 +132,7 @@ static void variants(void **state) {
 
 static void gaps(void **state) {
     (void)state;
-    float row[] = {NAN, NAN, 2, NAN, NAN, NAN, 6, 7, NAN}, none[] = {NAN, NAN, NAN},
-          one[] = {NAN, 4};
+    float row[] = {NAN, NAN, 2, NAN, NAN, NAN, 6, 7, NAN}, none[] = {NAN, NAN, NAN}, one[] = {NAN, 4};
     const float filled[] = {2, 2, 2, 3, 4, 5, 6, 7, 7};
     qb__resample_fill(row, 9);
     for (int i = 0; i < 9; i++) assert_true(fabsf(row[i] - filled[i]) < 1e-6f);

@@ -37,15 +37,13 @@ static void a_detector_counts_photons(void **state) {
         uint16_t counts[COLUMNS];
         for (int c = 0; c < COLUMNS; c++) line[c] = c % 2 ? 0.1 : 0.9;
         for (size_t i = 0; i < ROWS * FRAMES; i++) {
-            assert_int_equal(
-                qb__detector_expose(&d, QB__FRAME_VIEW, i / ROWS, i % ROWS, line, counts), 0);
+            assert_int_equal(qb__detector_expose(&d, QB__FRAME_VIEW, i / ROWS, i % ROWS, line, counts), 0);
             for (size_t c = 0; c < COLUMNS; c++, n++) {
                 double expected = d.gain * photons[p] * d.profile[i % ROWS * COLUMNS + c] * line[c];
                 double error = counts[c] - 100 - expected;
                 /* Poisson's, read noise, and 1/12 each for rounding; the dark pattern's own spread
                  */
-                double variance =
-                    d.gain * expected + 4 * d.gain + (d.gain < 1 ? 1 / 12.0 : 0) + 20 / 3.0;
+                double variance = d.gain * expected + 4 * d.gain + (d.gain < 1 ? 1 / 12.0 : 0) + 20 / 3.0;
                 misfit += error * error / variance;
                 mean += error;
             }
@@ -91,8 +89,7 @@ static qb_simulate_options make_options(void) {
     return options;
 }
 
-static void simulate(const char *phantom, qb_simulate_options *options, const char *output,
-                     int threads) {
+static void simulate(const char *phantom, qb_simulate_options *options, const char *output, int threads) {
     qb_env env = {.threads = threads};
     set(options, "output", output);
     assert_ok(qb_simulate(phantom, options, &env));
@@ -226,14 +223,10 @@ static void running_out_of_memory_is_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(poisson_has_its_mean_and_variance),
-        cmocka_unit_test(a_detector_counts_photons),
-        cmocka_unit_test(faults_stay_out_of_flats),
-        cmocka_unit_test(same_seed_same_bits_for_any_threads),
-        cmocka_unit_test(the_axis_is_where_it_was_put),
-        cmocka_unit_test(a_scan_says_what_it_is),
-        cmocka_unit_test(what_contradicts_is_refused),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
+        cmocka_unit_test(poisson_has_its_mean_and_variance), cmocka_unit_test(a_detector_counts_photons),
+        cmocka_unit_test(faults_stay_out_of_flats),          cmocka_unit_test(same_seed_same_bits_for_any_threads),
+        cmocka_unit_test(the_axis_is_where_it_was_put),      cmocka_unit_test(a_scan_says_what_it_is),
+        cmocka_unit_test(what_contradicts_is_refused),       cmocka_unit_test(running_out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

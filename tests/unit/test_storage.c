@@ -28,7 +28,8 @@ static void kept_with_the_tuning(void **state) {
     assert_false(qb__storage_find(in_folder("v.h5"), &found));
     const qb__tuning_key key = {"a card", "a kernel", 16, 64};
     assert_ok(qb__tuning_store(&key, &(qb__tuning_entry){.giga_updates = 7}, NULL));
-    assert_ok(qb__storage_store(test_folder, &(qb__storage){{1e9, 1e9, 1e9, 1e9, 1e9}, {1e9, 1e9, 1e9, 1e9, 1e9}}, NULL));
+    assert_ok(
+        qb__storage_store(test_folder, &(qb__storage){{1e9, 1e9, 1e9, 1e9, 1e9}, {1e9, 1e9, 1e9, 1e9, 1e9}}, NULL));
     assert_ok(qb__storage_store(in_folder(""), &fast, NULL)); /* the same one: replaced */
     assert_true(qb__storage_find(in_folder("v.h5"), &found));
     assert_memory_equal(&found, &fast, sizeof fast);
@@ -39,7 +40,8 @@ static void kept_with_the_tuning(void **state) {
     static const char *const bad[] = {
         "[{\"storage\":\"/\"}]", "[{\"storage\":\"/\",\"write_bytes_per_second\":[1e9],\"read_bytes_per_second\":3}]",
         "[{\"storage\":7,\"write_bytes_per_second\":\"x\"}]",
-        "[{\"storage\":\"/\",\"write_bytes_per_second\":[0,1e9,1e9,1e9,1e9],\"read_bytes_per_second\":[1e9,1e9,1e9,1e9,1e9]}]"};
+        "[{\"storage\":\"/"
+        "\",\"write_bytes_per_second\":[0,1e9,1e9,1e9,1e9],\"read_bytes_per_second\":[1e9,1e9,1e9,1e9,1e9]}]"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         put_file(in_folder("tuning.json"), bad[i], strlen(bad[i]));
         assert_false(qb__storage_find("/v.h5", &found));
@@ -56,7 +58,8 @@ static void of_memory(void **state) {
     assert_string_equal(qb__storage_of("/proc/self/none/v.h5", &other), "listed");
     assert_string_equal(qb__storage_of(NULL, &found), "listed");
     if (statfs("/dev/shm", &about) == 0 && about.f_type == TMPFS) {
-        assert_string_equal(qb__storage_of("/dev/shm/none/still/to be made_%05d.tif", &found), "listed of files in memory");
+        assert_string_equal(qb__storage_of("/dev/shm/none/still/to be made_%05d.tif", &found),
+                            "listed of files in memory");
         for (int i = 0; i < QB__STORAGE_STEPS; i++) assert_true(found.write[i] > other.write[i]);
     }
     setenv("QB_TUNING", in_folder("tuning.json"), 1);

@@ -75,8 +75,8 @@ static void counts_and_fields_are_arrays_too(void **state) {
         sinograms[(r * VIEWS + v) * COLUMNS + c] = counts[i];
     }
     for (int as = 0; as < 2; as++) {
-        qb_tensor from = as ? dense(sinograms, QB_U16, ROWS, VIEWS, COLUMNS)
-                            : dense(counts, QB_U16, VIEWS, ROWS, COLUMNS);
+        qb_tensor from =
+            as ? dense(sinograms, QB_U16, ROWS, VIEWS, COLUMNS) : dense(counts, QB_U16, VIEWS, ROWS, COLUMNS);
         qb_tensor flat = dense(flats, QB_U16, 2, ROWS, COLUMNS);
         qb_tensor dark = {.data = darks, .dtype = QB_U16, .ndim = 2, .shape = {ROWS, COLUMNS}};
         qb_tensor to = dense(volume, QB_F32, ROWS, COLUMNS, COLUMNS);
@@ -93,8 +93,7 @@ static void counts_and_fields_are_arrays_too(void **state) {
         output.array = &to;
         assert_ok(qb_scan_from_tensor(&from, angles, &flat, &dark, &about, NULL, &scan));
         const qb_scan_info *info = qb_scan_describe(scan);
-        assert_string_equal(info->path, as ? "array of 5 x 60 x 48 uint16"
-                                           : "array of 60 x 5 x 48 uint16");
+        assert_string_equal(info->path, as ? "array of 5 x 60 x 48 uint16" : "array of 60 x 5 x 48 uint16");
         assert_int_equal(info->flats, 2);
         assert_int_equal(info->darks, 1);
         assert_int_equal(info->quantity, QB_COUNTS);
@@ -169,8 +168,11 @@ static void two_dimensions_are_a_slice(void **state) {
     qb_tensor to = dense(all, QB_F32, 1, COLUMNS, COLUMNS);
     from.strides[0] = ROWS * COLUMNS, from.strides[1] = COLUMNS, from.strides[2] = 1;
     assert_ok(qb_fbp(&from, angles, 0.5, &to, &options, NULL));
-    from = (qb_tensor){.data = lines + 2 * COLUMNS, .dtype = QB_F32, .ndim = 2,
-                       .shape = {VIEWS, COLUMNS}, .strides = {ROWS * COLUMNS, 1}};
+    from = (qb_tensor){.data = lines + 2 * COLUMNS,
+                       .dtype = QB_F32,
+                       .ndim = 2,
+                       .shape = {VIEWS, COLUMNS},
+                       .strides = {ROWS * COLUMNS, 1}};
     to = (qb_tensor){.data = one, .dtype = QB_F32, .ndim = 2, .shape = {COLUMNS, COLUMNS}};
     assert_ok(qb_fbp(&from, angles, 0.5, &to, &options, NULL));
     assert_memory_equal(one, all, sizeof all);

@@ -9,8 +9,7 @@ static void a_volume_goes_there_and_back(void **state) {
     enum { N = 32, NZ = 4 };
     float *volume = calloc(NZ * N * N, sizeof *volume), *back = calloc(NZ * N * N, sizeof *back);
     float *sums = calloc(PIXELS, sizeof *sums), *direct = calloc(PIXELS, sizeof *direct);
-    for (int i = 0; i < NZ * N * N; i++)
-        volume[i] = hypot(i % N - 15.5, i / N % N - 15.5) < 9 ? 0.02f : 0;
+    for (int i = 0; i < NZ * N * N; i++) volume[i] = hypot(i % N - 15.5, i / N % N - 15.5) < 9 ? 0.02f : 0;
     qb_grid grid;
     qb_projector *projector;
     qb_grid_default(&circle, &grid);
@@ -79,7 +78,8 @@ static void coarser_voxels_in_one_call(void **state) {
     enum { COUNT = ROWS * COLUMNS * COLUMNS };
     float *plain = calloc(COUNT, sizeof *plain), *begun = calloc(COUNT, sizeof *begun);
     const qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS);
-    const qb_tensor one = dense(plain, QB_F32, ROWS, COLUMNS, COLUMNS), two = dense(begun, QB_F32, ROWS, COLUMNS, COLUMNS);
+    const qb_tensor one = dense(plain, QB_F32, ROWS, COLUMNS, COLUMNS),
+                    two = dense(begun, QB_F32, ROWS, COLUMNS, COLUMNS);
     qb_mbir_options options;
     assert_true(plain && begun);
     assert_ok(qb_params_init(qb_mbir_params, &options));
@@ -108,7 +108,8 @@ static void a_fan_in_one_call(void **state) {
     enum { N = 48, TURN = 60 };
     double around[TURN];
     float *disc = calloc(N * N, sizeof *disc), *sums = calloc(TURN * N, sizeof *sums), *x = calloc(N * N, sizeof *x);
-    const qb_tensor from = dense(disc, QB_F32, 1, N, N), rays = dense(sums, QB_F32, TURN, 1, N), to = dense(x, QB_F32, 1, N, N);
+    const qb_tensor from = dense(disc, QB_F32, 1, N, N), rays = dense(sums, QB_F32, TURN, 1, N),
+                    to = dense(x, QB_F32, 1, N, N);
     qb_geometry fan;
     qb_mbir_options options;
     assert_true(disc && sums && x);
@@ -146,8 +147,7 @@ static void fdk_writes_strides(void **state) {
     qb_convert_from_float(plain, NZ * N * N, QB_F16, 0, 0, expected);
     for (int z = 0; z < NZ; z++)
         for (int y = 0; y < N; y++)
-            for (int x = 0; x < N; x++)
-                assert_int_equal(half[(x * N + y) * NZ + z], expected[(z * N + y) * N + x]);
+            for (int x = 0; x < N; x++) assert_int_equal(half[(x * N + y) * NZ + z], expected[(z * N + y) * N + x]);
     free(plain);
     free(widened);
     free(half);
@@ -158,7 +158,8 @@ static void fdk_writes_strides(void **state) {
 static void views_without_numbers(void **state) {
     (void)state;
     enum { N = 24, NZ = 3 };
-    float *whole = calloc(NZ * N * N, sizeof *whole), *less = calloc(NZ * N * N, sizeof *less), *some = malloc(sizeof lines);
+    float *whole = calloc(NZ * N * N, sizeof *whole), *less = calloc(NZ * N * N, sizeof *less),
+          *some = malloc(sizeof lines);
     qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS), to = dense(whole, QB_F32, NZ, N, N);
     qb_scan *scan;
     assert_true(whole && less && some);
@@ -264,14 +265,10 @@ static void one_element_repeated(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_volume_goes_there_and_back),
-        cmocka_unit_test(a_proximal_map_in_one_call),
-        cmocka_unit_test(coarser_voxels_in_one_call),
-        cmocka_unit_test(a_fan_in_one_call),
-        cmocka_unit_test(fdk_writes_strides),
-        cmocka_unit_test(views_without_numbers),
-        cmocka_unit_test(dlpack_arrays_pass),
-        cmocka_unit_test(one_element_repeated),
+        cmocka_unit_test(a_volume_goes_there_and_back), cmocka_unit_test(a_proximal_map_in_one_call),
+        cmocka_unit_test(coarser_voxels_in_one_call),   cmocka_unit_test(a_fan_in_one_call),
+        cmocka_unit_test(fdk_writes_strides),           cmocka_unit_test(views_without_numbers),
+        cmocka_unit_test(dlpack_arrays_pass),           cmocka_unit_test(one_element_repeated),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

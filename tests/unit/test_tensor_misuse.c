@@ -10,12 +10,12 @@ static void refusals(void **state) {
     const qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS);
     const qb_tensor to = dense(volume, QB_F32, ROWS, COLUMNS, COLUMNS);
     qb_fbp_options options = fbp_options();
-#define REFUSED(status, word, field, ...)                                                          \
-    do {                                                                                           \
-        qb_tensor a = from, b = to;                                                                \
-        (field) = __VA_ARGS__;                                                                     \
-        assert_status(qb_fbp(&a, angles, 0.5, &b, &options, NULL), status);                        \
-        if (!strstr(qb_detail(), word)) fail_msg("%s: not in: %s", word, qb_detail());             \
+#define REFUSED(status, word, field, ...)                                                                              \
+    do {                                                                                                               \
+        qb_tensor a = from, b = to;                                                                                    \
+        (field) = __VA_ARGS__;                                                                                         \
+        assert_status(qb_fbp(&a, angles, 0.5, &b, &options, NULL), status);                                            \
+        if (!strstr(qb_detail(), word)) fail_msg("%s: not in: %s", word, qb_detail());                                 \
     } while (0)
     REFUSED(QB_BAD_ARGUMENT, "no array", a.data, NULL);
     REFUSED(QB_BAD_ARGUMENT, "not aligned", a.data, (char *)a.data + 1);

@@ -23,7 +23,10 @@ static void none_is_too_wide(void **state) {
         const ptrdiff_t line = (ptrdiff_t)n, image = line * line;
         look((qb__tensor_block){.count = {n, n, n}, .stride = {image, line, 1}, .other = {image, line, 1}}, 1);
         look((qb__tensor_block){.count = {3, n, n}, .stride = {2 * image, line, 1}, .other = {image, line, 1}}, 3);
-        look((qb__tensor_block){.count = {n, n, n}, .stride = {image + 2 * line, line + 2, 1}, .other = {image, line, 1}}, n);
+        look((qb__tensor_block){.count = {n, n, n},
+                                .stride = {image + 2 * line, line + 2, 1},
+                                .other = {image, line, 1}},
+             n);
     }
 }
 

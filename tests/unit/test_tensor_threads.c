@@ -17,8 +17,7 @@ static void *reconstruct(void *context) {
     qb_env env = {.threads = 2};
     qb_fbp_options options = fbp_options();
     for (int i = 0; i < 5 && w->status == QB_OK; i++)
-        w->status = w->kind ? qb_fdk(&from, &circle, &to, NULL, &env)
-                            : qb_fbp(&from, angles, 0.5, &to, &options, &env);
+        w->status = w->kind ? qb_fdk(&from, &circle, &to, NULL, &env) : qb_fbp(&from, angles, 0.5, &to, &options, &env);
     qb_params_clear(qb_fbp_params, &options);
     return NULL;
 }
@@ -96,8 +95,12 @@ static void cancelled_by_another_thread(void **state) {
     for (int call = 0; call < 2; call++) {
         pthread_t other;
         meeting m = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
-        qb_env env = {.struct_size = sizeof env, .threads = 2, .progress = wait_for_the_other,
-                      .user = &m, .cancel = &m.stop, .device = "cpu"};
+        qb_env env = {.struct_size = sizeof env,
+                      .threads = 2,
+                      .progress = wait_for_the_other,
+                      .user = &m,
+                      .cancel = &m.stop,
+                      .device = "cpu"};
         assert_int_equal(pthread_create(&other, NULL, ask_to_stop, &m), 0);
         qb_status status = call ? qb_project(&slice, NULL, &fan, &views, NULL, &env)
                                 : qb_fbp(&rows, angles, 0.5, &slices, &options, &env);

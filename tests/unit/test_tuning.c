@@ -21,12 +21,11 @@ static void check_legal(const qb__tuning_shipped *row) {
         for (int j = 0; j < variant->parameters[p].count; j++)
             legal |= variant->parameters[p].values[j] == row->entry.values[p];
         if (!legal)
-            fail_msg("%s on %s: %s=%d", row->key.variant, row->key.device,
-                     variant->parameters[p].name, row->entry.values[p]);
+            fail_msg("%s on %s: %s=%d", row->key.variant, row->key.device, variant->parameters[p].name,
+                     row->entry.values[p]);
     }
     /* A value too many would be the speed's neighbour. */
-    for (int p = qb__parameter_count(variant); p < QB__TUNING_VALUES; p++)
-        assert_int_equal(row->entry.values[p], 0);
+    for (int p = qb__parameter_count(variant); p < QB__TUNING_VALUES; p++) assert_int_equal(row->entry.values[p], 0);
 }
 
 static void test_shipped_values_are_legal(void **state) {
@@ -48,10 +47,8 @@ static void test_paper_rows_are_told_apart(void **state) {
     (void)state;
     for (size_t i = 0; i < qb__tuning_paper_count; i++)
         for (size_t j = 0; j < i; j++) {
-            const qb__tuning_key *a = &qb__tuning_paper_rows[i].key,
-                                 *b = &qb__tuning_paper_rows[j].key;
-            assert_false(!strcmp(a->device, b->device) && !strcmp(a->variant, b->variant) &&
-                         a->slices == b->slices);
+            const qb__tuning_key *a = &qb__tuning_paper_rows[i].key, *b = &qb__tuning_paper_rows[j].key;
+            assert_false(!strcmp(a->device, b->device) && !strcmp(a->variant, b->variant) && a->slices == b->slices);
         }
 }
 
@@ -66,18 +63,11 @@ static qb__bp_parallel_problem problem(void) {
         h0[v] = (SIZE - 1) / 2.0 * (1 - ax[v] - ay[v]);
     }
     for (size_t s = 0; s < sizeof largest / sizeof *largest; s++) largest[s] = 1;
-    return (qb__bp_parallel_problem){.views = VIEWS,
-                                     .columns = SIZE,
-                                     .nx = SIZE,
-                                     .ny = SIZE,
-                                     .ax = ax,
-                                     .ay = ay,
-                                     .h0 = h0,
-                                     .largest = largest};
+    return (qb__bp_parallel_problem){
+        .views = VIEWS, .columns = SIZE, .nx = SIZE, .ny = SIZE, .ax = ax, .ay = ay, .h0 = h0, .largest = largest};
 }
 
-static qb__device_info card(const char *name, qb__device_api api, int arch, unsigned parts,
-                            double clock) {
+static qb__device_info card(const char *name, qb__device_api api, int arch, unsigned parts, double clock) {
     qb__device_info info = {.api = api,
                             .arch = arch,
                             .images = true,
@@ -123,8 +113,8 @@ static void test_table_25(void **state) {
     const qb__bp_parallel_problem p = problem();
     setenv("QB_TUNING", "", 1);
     for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
-        qb__device_info info = card(advice[i].name, (qb__device_api)advice[i].api, advice[i].arch,
-                                    advice[i].parts, advice[i].clock);
+        qb__device_info info =
+            card(advice[i].name, (qb__device_api)advice[i].api, advice[i].arch, advice[i].parts, advice[i].clock);
         qb__choice choice;
         assert_int_equal(
             qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
@@ -132,8 +122,7 @@ static void test_table_25(void **state) {
                                        .problem = &p,
                                        .slices = advice[i].slices,
                                        .interp = advice[i].interp,
-                                       .accuracy = advice[i].slices == 4 ? QB_ACCURACY_HIGH
-                                                                         : QB_ACCURACY_FAST},
+                                       .accuracy = advice[i].slices == 4 ? QB_ACCURACY_HIGH : QB_ACCURACY_FAST},
                        &choice),
             QB_OK);
         const char *family = strchr(choice.variant->id, '.') + 1;
@@ -143,10 +132,9 @@ static void test_table_25(void **state) {
     }
 }
 
-static const char *estimate(const qb__variant *variant, const qb__device_info *info,
-                            const qb__bp_parallel_problem *p, size_t slices, qb__choice *choice) {
-    const qb__question question = {
-        .operation = QB__BP_PARALLEL, .device = info, .problem = p, .slices = slices};
+static const char *estimate(const qb__variant *variant, const qb__device_info *info, const qb__bp_parallel_problem *p,
+                            size_t slices, qb__choice *choice) {
+    const qb__question question = {.operation = QB__BP_PARALLEL, .device = info, .problem = p, .slices = slices};
     return qb__estimate(variant, &question, choice);
 }
 
@@ -167,8 +155,7 @@ static void test_architectures(void **state) {
     assert_memory_equal(cousin.values, itself.values, sizeof itself.values);
     info = card("NVIDIA GeForce RTX 4090", QB__API_OPENCL, 89, 128, 2.5e9);
     assert_null(estimate(alu, &info, &p, 1, &newer));
-    for (int i = 0; i < qb__parameter_count(alu); i++)
-        assert_int_equal(newer.values[i], alu->parameters[i].values[0]);
+    for (int i = 0; i < qb__parameter_count(alu); i++) assert_int_equal(newer.values[i], alu->parameters[i].values[0]);
     info = card("Pitcairn", QB__API_OPENCL, 0, 20, 1e9);
     assert_string_equal(qb__tuning_paper_card(&info), "Tahiti");
     assert_null(estimate(qb__variant_named("bp_parallel_linear.alu_split"), &info, &p, 4, &cousin));

@@ -167,11 +167,10 @@ static void test_link_stays(void **state) {
 
 static void put_row(const char *speed, int first) {
     char text[256];
-    int n =
-        snprintf(text, sizeof text,
-                 "[{\"device\": \"%s\", \"kernel\": \"%s\", \"slices\": 128, \"columns\": 1024, "
-                 "\"values\": [%d, 4, 2, 1], \"giga_updates_per_second\": %s}]",
-                 key.device, key.variant, first, speed);
+    int n = snprintf(text, sizeof text,
+                     "[{\"device\": \"%s\", \"kernel\": \"%s\", \"slices\": 128, \"columns\": 1024, "
+                     "\"values\": [%d, 4, 2, 1], \"giga_updates_per_second\": %s}]",
+                     key.device, key.variant, first, speed);
     put(text, (size_t)n);
 }
 
@@ -235,13 +234,8 @@ static void test_relative_homes(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(broken_text_stays),
-                                       TEST(large_file_stays),
-                                       TEST(no_file_at_all),
-                                       TEST(absent_or_empty),
-                                       TEST(link_stays),
-                                       TEST(speeds),
-                                       TEST(relative_homes),
-                                       TEST(what_does_not_serve_hides_nothing)};
+    const struct CMUnitTest tests[] = {
+        TEST(broken_text_stays), TEST(large_file_stays), TEST(no_file_at_all), TEST(absent_or_empty),
+        TEST(link_stays),        TEST(speeds),           TEST(relative_homes), TEST(what_does_not_serve_hides_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,14 +66,12 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
     qb__kernel_cost c;
     v->head.cost(p, b->slices, values, &c);
     rate = (double)(p->nx * p->ny) * b->slices * (double)p->views / r.fastest * 1e-9;
-    const double bytes = 4.0 * (double)(p->views * p->columns) * b->slices +
-                         (double)r.packed_bytes;
+    const double bytes = 4.0 * (double)(p->views * p->columns) * b->slices + (double)r.packed_bytes;
     printf("\"giga_updates_per_second\": %.1f, \"rel_l2\": %.3g, \"ok\": %s, "
            "\"pack_gigabytes_per_second\": %.0f, \"cost\": {\"texels\": %.4g, \"local_bytes\": "
            "%.4g, \"arithmetic\": %.4g, \"l2_bytes\": %.4g}}\n",
            rate, r.rel_l2, r.rel_l2 < qb__accuracy_bound(v->head.accuracy) ? "true" : "false",
-           bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes,
-           c.arithmetic, c.l2_bytes);
+           bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes, c.arithmetic, c.l2_bytes);
     fflush(stdout);
     return rate;
 }
@@ -84,8 +82,7 @@ static void defaults(const qb__bp_parallel_device_variant *v, int *values) {
 }
 
 /* False when the variant has no such parameter or value. `fixed`: the parameters that were set. */
-static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int *values,
-                  bool *fixed) {
+static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int *values, bool *fixed) {
     char text[512], *rest = NULL;
     snprintf(text, sizeof text, "%s", set);
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
@@ -95,16 +92,14 @@ static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int 
         *equals = '\0';
         for (int i = 0; i < QB__PARAMETERS_MAX && v->head.parameters[i].name; i++)
             for (int k = 0; k < v->head.parameters[i].count; k++)
-                if (!strcmp(v->head.parameters[i].name, word) &&
-                    v->head.parameters[i].values[k] == atoi(equals + 1))
+                if (!strcmp(v->head.parameters[i].name, word) && v->head.parameters[i].values[k] == atoi(equals + 1))
                     values[i] = v->head.parameters[i].values[k], found = fixed[i] = true;
         if (!found) return false;
     }
     return true;
 }
 
-static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best,
-                   const bool *fixed) {
+static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best, const bool *fixed) {
     double fastest = measure(b, v, best);
     for (int i = 0; i < QB__PARAMETERS_MAX && v->head.parameters[i].name; i++) {
         const int kept = best[i];
@@ -174,8 +169,7 @@ int main(int argc, char **argv) {
     int ran = 0;
     for (size_t i = 0; i < count; i++)
         if ((int)(i % (size_t)o.parts) == o.part && (all[i]->head.apis & api) &&
-            (!o.filter || strstr(all[i]->head.id, o.filter)) &&
-            (!o.id || !strcmp(all[i]->head.id, o.id)))
+            (!o.filter || strstr(all[i]->head.id, o.filter)) && (!o.id || !strcmp(all[i]->head.id, o.id)))
             ran += bench_variant(&b, all[i]);
     if (!ran) fprintf(stderr, "no variant of %s has that name and those parameters\n", o.spec);
     qb__trial_destroy(b.trial);

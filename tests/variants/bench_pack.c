@@ -40,11 +40,9 @@ static qb_status enqueue(bench *b, const job *j) {
     const size_t slice = p->views * p->columns;
     const unsigned slices = b->slices;
     if (j->pack)
-        return qb__pack_run(j->pack, b->queue, p, b->rows, 0, p->columns, slice, 0, p->views,
-                            slices, b->packed);
+        return qb__pack_run(j->pack, b->queue, p, b->rows, 0, p->columns, slice, 0, p->views, slices, b->packed);
     if (j->variant)
-        return j->variant->pack(j->plan, b->queue, b->rows, 0, p->columns, slice, 0, p->views,
-                                slices, b->packed);
+        return j->variant->pack(j->plan, b->queue, b->rows, 0, p->columns, slice, 0, p->views, slices, b->packed);
     return qb__memory_copy(b->queue, b->packed, 0, b->rows, 0, j->bytes / 2);
 }
 
@@ -81,14 +79,11 @@ out:
 }
 
 static void print(double gigabytes, double copied) {
-    printf("\"gigabytes_per_second\": %.0f, \"copy\": %.0f, \"share\": %.3f}\n", gigabytes, copied,
-           gigabytes / copied);
+    printf("\"gigabytes_per_second\": %.0f, \"copy\": %.0f, \"share\": %.3f}\n", gigabytes, copied, gigabytes / copied);
     fflush(stdout);
 }
 
-static size_t bytes_read(const bench *b) {
-    return b->slices * b->problem.views * b->problem.columns * sizeof(float);
-}
+static size_t bytes_read(const bench *b) { return b->slices * b->problem.views * b->problem.columns * sizeof(float); }
 
 /* ---- layouts ---- */
 
@@ -97,12 +92,9 @@ static qb_status layout(bench *b, unsigned group, bool half) {
     double gigabytes, copied;
     qb_status status = qb__pack_create(b->device, group, half, &pack);
     if (status) return status;
-    const job j = {.pack = &pack,
-                   .bytes = bytes_read(b) +
-                            qb__pack_bytes(&b->problem, b->slices, group, half)};
+    const job j = {.pack = &pack, .bytes = bytes_read(b) + qb__pack_bytes(&b->problem, b->slices, group, half)};
     QB__TRY(share(b, &j, &gigabytes, &copied));
-    printf("{\"layout\": \"%u %s\", ",
-           group, half ? "halves" : "floats");
+    printf("{\"layout\": \"%u %s\", ", group, half ? "halves" : "floats");
     print(gigabytes, copied);
 out:
     qb__pack_destroy(&pack);
@@ -162,8 +154,7 @@ static qb_status all(bench *b) {
             if (half || group < 8) QB__TRY(layout(b, group, half));
     const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (rows[i]->pack != qb__layout_pack && (rows[i]->head.apis & info->api))
-            QB__TRY(variant(b, rows[i]));
+        if (rows[i]->pack != qb__layout_pack && (rows[i]->head.apis & info->api)) QB__TRY(variant(b, rows[i]));
 out:
     qb__memory_destroy(b->rows), qb__memory_destroy(b->packed);
     qb__event_destroy(b->begin), qb__event_destroy(b->end);

@@ -71,13 +71,11 @@ static void keep_best(totals *t, best b) {
     if (t->best_count < BESTS_MAX) t->bests[t->best_count++] = b;
 }
 
-static void print_set(const qb__bp_parallel_device_variant *v, const int *values, double rate,
-                      double predicted, int unit) {
-    printf("%5.2f %8.0f %8.0f %-13s %s", predicted / rate, rate, predicted, qb__unit_names[unit],
-           v->head.id);
+static void print_set(const qb__bp_parallel_device_variant *v, const int *values, double rate, double predicted,
+                      int unit) {
+    printf("%5.2f %8.0f %8.0f %-13s %s", predicted / rate, rate, predicted, qb__unit_names[unit], v->head.id);
     for (int i = 0; i < qb__parameter_count(&v->head); i++)
-        if (v->head.parameters[i].count > 1)
-            printf(" %s=%d", v->head.parameters[i].name, values[i]);
+        if (v->head.parameters[i].count > 1) printf(" %s=%d", v->head.parameters[i].name, values[i]);
     printf("\n");
 }
 
@@ -130,12 +128,9 @@ static const struct {
     unsigned multiprocessors;
     double clock_hz;
 } cards[] = {
-    {"NVIDIA H200", QB__API_CUDA, 90, 132, 1.98e9},
-    {"NVIDIA H200 (OpenCL)", QB__API_OPENCL, 90, 132, 1.98e9},
-    {"GeForce GTX 580", QB__API_CUDA, 20, 16, 1.544e9},
-    {"GeForce GTX 680", QB__API_CUDA, 30, 8, 1.006e9},
-    {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9},
-    {"GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9},
+    {"NVIDIA H200", QB__API_CUDA, 90, 132, 1.98e9},       {"NVIDIA H200 (OpenCL)", QB__API_OPENCL, 90, 132, 1.98e9},
+    {"GeForce GTX 580", QB__API_CUDA, 20, 16, 1.544e9},   {"GeForce GTX 680", QB__API_CUDA, 30, 8, 1.006e9},
+    {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9}, {"GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9},
     {"TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9},
 };
 
@@ -159,12 +154,11 @@ static void list_shipped(const qb__tuning_shipped *row) {
         double *coefficients;
         const qb__bp_parallel_problem p = square(n, &coefficients);
         int unit;
-        const double seconds = qb__forecast(&info, &variant_of(row->key.variant)->head, &p,
-                                            slices, row->entry.values, NULL, &unit);
+        const double seconds =
+            qb__forecast(&info, &variant_of(row->key.variant)->head, &p, slices, row->entry.values, NULL, &unit);
         const double predicted = (double)(n * n) * (double)(n * slices) / seconds * 1e-9;
         printf("%5.2f %8.0f %8.0f %-13s %s, %s, %zu slices\n", predicted / row->entry.giga_updates,
-               row->entry.giga_updates, predicted, qb__unit_names[unit], row->key.device,
-               row->key.variant, slices);
+               row->entry.giga_updates, predicted, qb__unit_names[unit], row->key.device, row->key.variant, slices);
         qb__free(coefficients);
     }
 }
@@ -202,10 +196,8 @@ int main(int argc, char **argv) {
         if (!v) t.faults++;
         cJSON_ArrayForEach(row, cJSON_GetObjectItem(kernel, "rows")) if (v) one_set(&t, v, row);
     }
-    for (size_t i = 0; shipped && i < qb__tuning_shipped_count; i++)
-        list_shipped(&qb__tuning_shipped_rows[i]);
-    for (size_t i = 0; shipped && i < qb__tuning_paper_count; i++)
-        list_shipped(&qb__tuning_paper_rows[i]);
+    for (size_t i = 0; shipped && i < qb__tuning_shipped_count; i++) list_shipped(&qb__tuning_shipped_rows[i]);
+    for (size_t i = 0; shipped && i < qb__tuning_paper_count; i++) list_shipped(&qb__tuning_paper_rows[i]);
     const int status = report(&t, least_share);
     qb__free(coefficients);
     cJSON_Delete(root);

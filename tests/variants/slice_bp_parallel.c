@@ -50,8 +50,14 @@ static void fill(scan *s, size_t views, size_t columns, size_t size, const doubl
         s->ax[v] = cos(angles[v]), s->ay[v] = sin(angles[v]);
         s->h0[v] = center - (s->ax[v] + s->ay[v]) * middle;
     }
-    s->problem = (qb__bp_parallel_problem){.views = views, .columns = columns, .nx = size, .ny = size,
-                                           .ax = s->ax, .ay = s->ay, .h0 = s->h0, .largest = &s->largest};
+    s->problem = (qb__bp_parallel_problem){.views = views,
+                                           .columns = columns,
+                                           .nx = size,
+                                           .ny = size,
+                                           .ax = s->ax,
+                                           .ay = s->ay,
+                                           .h0 = s->h0,
+                                           .largest = &s->largest};
 }
 
 static qb_status upload(scan *s, const char *device) {

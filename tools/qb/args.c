@@ -19,8 +19,7 @@ const char *complaint(void) { return said[0] ? said : qb_detail(); }
 
 qb_status init_options(cli *c) {
     for (const section *s = c->verb->sections; s->table; s++) {
-        qb_status status =
-            (qb_params_init)(s->table, (char *)&c->options + s->offset, s->size);
+        qb_status status = (qb_params_init)(s->table, (char *)&c->options + s->offset, s->size);
         if (status != QB_OK) return status;
     }
     return QB_OK;
@@ -64,7 +63,9 @@ static size_t distance(const char *a, const char *b) {
 static const char *remedy_of(const char *of, const char *flag) {
     static const struct {
         const char *of, *flag, *remedy;
-    } rows[] = {{"fdk", "center", "give --detector-offset U,V, where the detector's centre lies; for an axis on column C of N give U = ((N-1)/2 - C)px"}};
+    } rows[] = {{"fdk", "center",
+                 "give --detector-offset U,V, where the detector's centre lies; for an axis on column C of N give U = "
+                 "((N-1)/2 - C)px"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].of, of) == 0 && strcmp(rows[i].flag, flag) == 0) return rows[i].remedy;
     return NULL;
@@ -161,8 +162,8 @@ qb_status parse_arguments(cli *c, int argc, char **argv) {
         } else if (!only_arguments && word[0] == '-' && word[1]) {
             status = take_flag(c, argc, argv, &i);
         } else if (c->count == c->verb->most) {
-            status = complain(QB_BAD_ARGUMENT, "qb %s takes %d argument%s; %s is one too many",
-                              c->verb->name, c->verb->most, c->verb->most == 1 ? "" : "s", word);
+            status = complain(QB_BAD_ARGUMENT, "qb %s takes %d argument%s; %s is one too many", c->verb->name,
+                              c->verb->most, c->verb->most == 1 ? "" : "s", word);
         } else {
             c->argument[c->count++] = word;
             command_argument(c, word);
@@ -173,7 +174,7 @@ qb_status parse_arguments(cli *c, int argc, char **argv) {
     const qb_status ended = command_end(c);
     if (status == QB_OK) status = ended;
     if (status == QB_OK && c->count < c->verb->fewest && !c->options.run.help)
-        status = complain(QB_BAD_ARGUMENT, "usage: qb %s %s (see qb %s --help)", c->verb->name,
-                          c->verb->arguments, c->verb->name);
+        status = complain(QB_BAD_ARGUMENT, "usage: qb %s %s (see qb %s --help)", c->verb->name, c->verb->arguments,
+                          c->verb->name);
     return status;
 }

@@ -94,15 +94,15 @@ struct cli {
     const char *argument[ARGUMENTS_MAX];
     char *command; /* what to type to do this again; command.c */
     size_t command_bytes;
-    FILE *words; /* while it is put together */
-    bool lost;   /* some of it, for want of memory */
+    FILE *words;                      /* while it is put together */
+    bool lost;                        /* some of it, for want of memory */
     const qb_param *given[GIVEN_MAX]; /* options that were given, those of the command line first */
-    int given_count, by_flags; /* of all; of the command line, once a configuration is read */
-    char *config; /* what --save-config writes; NULL = it is not given */
-    const char *reads[2]; /* of env */
+    int given_count, by_flags;        /* of all; of the command line, once a configuration is read */
+    char *config;                     /* what --save-config writes; NULL = it is not given */
+    const char *reads[2];             /* of env */
     qb_beside writes[3];
     qb_env env;
-    char *result;  /* JSON object for stdout, when --json */
+    char *result; /* JSON object for stdout, when --json */
 };
 
 extern const verb verbs[];

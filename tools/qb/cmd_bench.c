@@ -13,8 +13,8 @@ static void print_rung(const cJSON *row) {
         return;
     }
     if (cJSON_GetObjectItem(row, "speed_up")) snprintf(times, sizeof times, "%.2f", number(row, "speed_up"));
-    printf("%-42s %10.4g %10.3g %10.4f %8s %8.4g\n", name, number(row, "seconds"), number(row, "mean_ms"), number(row, "error_hu2"),
-           times, number(row, "gups"));
+    printf("%-42s %10.4g %10.3g %10.4f %8s %8.4g\n", name, number(row, "seconds"), number(row, "mean_ms"),
+           number(row, "error_hu2"), times, number(row, "gups"));
 }
 
 static qb_status print_ladder(const char *json) {
@@ -23,7 +23,8 @@ static qb_status print_ladder(const char *json) {
     if (!root) return QB_NO_MEMORY;
     printf("%s: %.0f views of %.0f x %.0f to %.0f^3%s\n", text(root, "device"), number(root, "views"),
            number(root, "columns"), number(root, "rows"), number(root, "size"),
-           cJSON_IsTrue(cJSON_GetObjectItem(root, "reference_present")) ? "" : ", error at samples: there is no reference");
+           cJSON_IsTrue(cJSON_GetObjectItem(root, "reference_present")) ? ""
+                                                                        : ", error at samples: there is no reference");
     printf("%-42s %10s %10s %10s %8s %8s\n", "configuration", "total s", "ms a view", "HU^2", "times", "GUPS");
     cJSON_ArrayForEach(row, list) print_rung(row);
     if (number(root, "best_views_per_launch") > 0)
@@ -75,7 +76,8 @@ static qb_status print_found(const cli *c, const char *json) {
 
 qb_status cmd_bench(cli *c) {
     char *json;
-    qb_status status = qb_bench(c->argument[0], c->count > 1 ? c->argument[1] : NULL, &c->options.bench, &c->env, &json);
+    qb_status status =
+        qb_bench(c->argument[0], c->count > 1 ? c->argument[1] : NULL, &c->options.bench, &c->env, &json);
     if (status != QB_OK) return status;
     if (c->options.run.json && !is_silent()) {
         status = give_result(c, strdup(json));

@@ -52,8 +52,8 @@ qb_status cmd_center(cli *c) {
         if (isnan(found.method[i].column))
             printf("  %-12s finds none\n", found.method[i].name);
         else
-            printf("  %-12s column %9.3f  confidence %.2f\n", found.method[i].name,
-                   found.method[i].column, found.method[i].confidence);
+            printf("  %-12s column %9.3f  confidence %.2f\n", found.method[i].name, found.method[i].column,
+                   found.method[i].confidence);
     }
     return QB_OK;
 }

@@ -11,13 +11,8 @@ static qb_status as_json(cli *c, const qb_comparison *d) {
     const struct {
         const char *name;
         double value;
-    } rows[] = {{"rmse", d->rmse},
-                {"max_abs", d->max_abs},
-                {"rel_l2", d->rel_l2},
-                {"psnr_db", d->psnr_db},
-                {"ssim", d->ssim},
-                {"slope", d->slope},
-                {"correlation", d->correlation}};
+    } rows[] = {{"rmse", d->rmse}, {"max_abs", d->max_abs}, {"rel_l2", d->rel_l2},          {"psnr_db", d->psnr_db},
+                {"ssim", d->ssim}, {"slope", d->slope},     {"correlation", d->correlation}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (isfinite(rows[i].value)) {
             cJSON_AddNumberToObject(root, rows[i].name, rows[i].value);
@@ -35,8 +30,7 @@ static qb_status check_limits(const compare_options *limits) {
     return complain(QB_BAD_ARGUMENT, "--max-rel-l2 and --max-rmse take one number each");
 }
 
-static qb_status judge_one(const char *name, const char *flag, double value,
-                           const qb_numbers *most) {
+static qb_status judge_one(const char *name, const char *flag, double value, const qb_numbers *most) {
     if (!most->count || value <= most->value[0]) return QB_OK;
     return complain(QB_INTERNAL, "%s %g is above %s %g", name, value, flag, most->value[0]);
 }
@@ -48,8 +42,7 @@ static qb_status judge(const compare_options *limits, const qb_comparison *d) {
 
 static void warn(const cli *c, const char *what, const char *a, const char *b) {
     char text[512];
-    snprintf(text, sizeof text, "%s differ: %s in %s, %s in %s", what, a, c->argument[0], b,
-             c->argument[1]);
+    snprintf(text, sizeof text, "%s differ: %s in %s, %s in %s", what, a, c->argument[0], b, c->argument[1]);
     c->env.log(NULL, QB_LOG_WARNING, text);
 }
 
@@ -62,29 +55,25 @@ static void warn_of_voxels(const cli *c, const qb_array_info *a, const qb_array_
         differ = differ || fabs(a->voxel[i] / b->voxel[i] - 1) > 1e-4;
     }
     for (int k = 0; k < 2; k++)
-        snprintf(size[k], sizeof size[k], "%.6g x %.6g x %.6g mm", info[k]->voxel[0],
-                 info[k]->voxel[1], info[k]->voxel[2]);
+        snprintf(size[k], sizeof size[k], "%.6g x %.6g x %.6g mm", info[k]->voxel[0], info[k]->voxel[1],
+                 info[k]->voxel[2]);
     if (differ) warn(c, "voxel sizes", size[0], size[1]);
 }
 
 static double array_bytes(const qb_array_info *info) {
     double values = (double)info->shape[0] * (double)info->shape[1] * (double)info->shape[2];
-    bool spread = info->scale[1] > info->scale[0] &&
-                  !qb_dtype_is_float(info->dtype); /* into floats, beside the old */
+    bool spread = info->scale[1] > info->scale[0] && !qb_dtype_is_float(info->dtype); /* into floats, beside the old */
     return values * (double)(qb_dtype_size(info->dtype) + (spread ? sizeof(float) : 0));
 }
 
 /* Both are held whole. */
 static qb_status check_memory(const cli *c, const qb_array_info *a, const qb_array_info *b) {
     const double program = 8 << 20; /* what qb itself holds, HDF5 included */
-    double need = program + array_bytes(a) + array_bytes(b) +
-                  16.0 * (double)a->shape[1] * (double)a->shape[2];
+    double need = program + array_bytes(a) + array_bytes(b) + 16.0 * (double)a->shape[1] * (double)a->shape[2];
     double cap = (double)c->options.run.max_ram;
     if (cap == 0 || need <= cap) return QB_OK;
-    return complain(
-        QB_BAD_ARGUMENT,
-        "--max-ram of %.1f MiB is too small: both arrays are held, which needs %.1f MiB",
-        cap / 1048576.0, ceil(need / 1048576.0 * 10) / 10);
+    return complain(QB_BAD_ARGUMENT, "--max-ram of %.1f MiB is too small: both arrays are held, which needs %.1f MiB",
+                    cap / 1048576.0, ceil(need / 1048576.0 * 10) / 10);
 }
 
 /* What both files state must be the same thing for the numbers to mean much. */
@@ -96,11 +85,10 @@ static qb_status check_meaning(const cli *c) {
     if (status != QB_OK) return status;
     bool differ = *a.quantity && *b.quantity && strcmp(a.quantity, b.quantity) != 0;
     if (differ && !wish->any_quantity)
-        return complain(
-            QB_BAD_INPUT,
-            "%s holds %s, %s %s: not the same quantity; --any-quantity compares the numbers all "
-            "the same",
-            c->argument[0], a.quantity, c->argument[1], b.quantity);
+        return complain(QB_BAD_INPUT,
+                        "%s holds %s, %s %s: not the same quantity; --any-quantity compares the numbers all "
+                        "the same",
+                        c->argument[0], a.quantity, c->argument[1], b.quantity);
     if (*a.units && *b.units && strcmp(a.units, b.units) != 0) warn(c, "units", a.units, b.units);
     warn_of_voxels(c, &a, &b);
     return check_memory(c, &a, &b);
@@ -123,8 +111,8 @@ qb_status cmd_compare(cli *c) {
     } else {
         printf("rmse        %.6g\nmax_abs     %.6g\nrel_l2      %.6g\npsnr_db     %.4f\n"
                "ssim        %.6f\nslope       %.6f\ncorrelation %.6f\n",
-               difference.rmse, difference.max_abs, difference.rel_l2, difference.psnr_db,
-               difference.ssim, difference.slope, difference.correlation);
+               difference.rmse, difference.max_abs, difference.rel_l2, difference.psnr_db, difference.ssim,
+               difference.slope, difference.correlation);
     }
     return status == QB_OK ? judge(&c->options.compare, &difference) : status;
 }

@@ -5,12 +5,10 @@
 #include "cli.h"
 
 static void print_cpu(const cJSON *device) {
-    printf("%s: %s, %.0f threads\n", text(device, "device"), text(device, "name"),
-           number(device, "threads"));
+    printf("%s: %s, %.0f threads\n", text(device, "device"), text(device, "name"), number(device, "threads"));
     printf("  caches %.0f KiB and %.0f KiB a core, %.1f GiB of memory free, copy %.1f GB/s\n",
            number(device, "l1_bytes") / 1024, number(device, "l2_bytes") / 1024,
-           number(device, "memory_available_bytes") / 1073741824.0,
-           number(device, "copy_gigabytes_per_second"));
+           number(device, "memory_available_bytes") / 1073741824.0, number(device, "copy_gigabytes_per_second"));
     const cJSON *row;
     printf("  kernels (listed giga-updates/s of one core)\n");
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(device, "kernels")) {
@@ -50,14 +48,12 @@ static void print_device(const cJSON *device) {
         {"bilinear texture reads", "gigatexels_per_second", "G/s"},
         {"tensor cores, fp16", "tensor_teraflops", "TFLOP/s"},
     };
-    printf("%s: %s (%s), %.0f multiprocessors, %.1f of %.1f GiB free\n", text(device, "device"),
-           text(device, "name"), text(device, "driver"), number(device, "multiprocessors"),
-           number(device, "memory_available_bytes") / 1073741824.0,
-           number(device, "memory_bytes") / 1073741824.0);
+    printf("%s: %s (%s), %.0f multiprocessors, %.1f of %.1f GiB free\n", text(device, "device"), text(device, "name"),
+           text(device, "driver"), number(device, "multiprocessors"),
+           number(device, "memory_available_bytes") / 1073741824.0, number(device, "memory_bytes") / 1073741824.0);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         double rate = number(device, rates[i].name);
-        if (rate > 0)
-            printf("  %-24s %10.*f %s\n", rates[i].label, rate < 10 ? 2 : 0, rate, rates[i].unit);
+        if (rate > 0) printf("  %-24s %10.*f %s\n", rates[i].label, rate < 10 ? 2 : 0, rate, rates[i].unit);
     }
     print_not_here(device);
     if (*text(device, "problem")) printf("  problem: %s\n", text(device, "problem"));
@@ -79,9 +75,7 @@ qb_status cmd_devices(cli *c) {
                 print_device(device);
         }
         print_device_kernels(root);
-        cJSON_ArrayForEach(device, cJSON_GetObjectItem(root, "missing")) {
-            printf("%s\n", device->valuestring);
-        }
+        cJSON_ArrayForEach(device, cJSON_GetObjectItem(root, "missing")) { printf("%s\n", device->valuestring); }
         cJSON_Delete(root);
         printf("file formats\n");
         for (size_t i = 0; i < qb_format_count(); i++) printf("  %s\n", qb_format_line(i));

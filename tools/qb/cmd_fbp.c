@@ -18,11 +18,10 @@ static void print_expected(const cJSON *row, FILE *out) {
     if (!cJSON_GetObjectItem(row, "expected_seconds")) return;
     fprintf(out, "%9.4g s ", number(row, "expected_seconds"));
     if (cJSON_GetObjectItem(row, "measured_seconds"))
-        fprintf(out, "measured, forecast %.4g by %s; ", number(row, "predicted_seconds"),
-                text(row, "bottleneck"));
+        fprintf(out, "measured, forecast %.4g by %s; ", number(row, "predicted_seconds"), text(row, "bottleneck"));
     else if (number(row, "doubt") > 1)
-        fprintf(out, "forecast %.4g by %s x %.2f of doubt; ", number(row, "predicted_seconds"),
-                text(row, "bottleneck"), number(row, "doubt"));
+        fprintf(out, "forecast %.4g by %s x %.2f of doubt; ", number(row, "predicted_seconds"), text(row, "bottleneck"),
+                number(row, "doubt"));
     else
         fprintf(out, "forecast by %s; ", text(row, "bottleneck"));
 }
@@ -33,8 +32,7 @@ static void print_why(const cJSON *plan, FILE *out) {
     const cJSON *row, *limit;
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why")) {
         const bool chosen = strcmp(text(row, "kernel"), text(plan, "kernel")) == 0;
-        fprintf(out, "           %s %-36s %-7s ", chosen ? "*" : " ", text(row, "kernel"),
-                text(row, "accuracy"));
+        fprintf(out, "           %s %-36s %-7s ", chosen ? "*" : " ", text(row, "kernel"), text(row, "accuracy"));
         print_expected(row, out);
         fprintf(out, "%s", chosen ? "chosen" : text(row, "verdict"));
         const char *between = " (";
@@ -65,7 +63,8 @@ static void print_forecast(const cJSON *plan, FILE *out) {
     }
     fprintf(out, "%s%.2f s\n", *between ? " at once: " : "", number(forecast, "streaming"));
     if (cJSON_GetObjectItem(cJSON_GetObjectItem(forecast, "stages"), "write"))
-        fprintf(out, "             of which writing at %.3g GB/s, %s\n", number(forecast, "write_bytes_per_second") / 1e9, text(forecast, "write_rate"));
+        fprintf(out, "             of which writing at %.3g GB/s, %s\n",
+                number(forecast, "write_bytes_per_second") / 1e9, text(forecast, "write_rate"));
     if (number(plan, "start_seconds") > 0)
         fprintf(out, "             and %.2f s to start the device\n", number(plan, "start_seconds"));
 }
@@ -89,7 +88,9 @@ static void print_cluster(const cJSON *cluster, FILE *out) {
     const cJSON *term;
     const char *between = "";
     if (!cluster) return;
-    fprintf(out, "on paper     %.0f nodes of %.0f GPUs or processes, as %.0fx%.0f: potential peak %.3g s, %.0f GUPS\n             ",
+    fprintf(out,
+            "on paper     %.0f nodes of %.0f GPUs or processes, as %.0fx%.0f: potential peak %.3g s, %.0f GUPS\n       "
+            "      ",
             number(cluster, "nodes"), number(cluster, "gpus_per_node"), element(cluster, "grid", 0),
             element(cluster, "grid", 1), number(cluster, "runtime_seconds"), number(cluster, "gups"));
     cJSON_ArrayForEach(term, cJSON_GetObjectItem(cluster, "terms")) {
@@ -105,8 +106,8 @@ static void print_cluster(const cJSON *cluster, FILE *out) {
 static void print_matrix(const cJSON *plan, FILE *out) {
     const cJSON *each = cJSON_GetObjectItem(plan, "matrix_seconds");
     if (!each) return;
-    fprintf(out, "matrix       %s; forecast: fly %.2f s, bytes %.2f s, floats %.2f s\n", text(plan, "matrix"), number(each, "fly"),
-            number(each, "bytes"), number(each, "floats"));
+    fprintf(out, "matrix       %s; forecast: fly %.2f s, bytes %.2f s, floats %.2f s\n", text(plan, "matrix"),
+            number(each, "fly"), number(each, "bytes"), number(each, "floats"));
 }
 
 /* Who filters a cone beam's rows, where a device back-projects. */
@@ -115,23 +116,24 @@ static void print_filter(const cJSON *plan, FILE *out) {
     if (!by) return;
     const cJSON *seconds = cJSON_GetObjectItem(plan, "filtered_by_seconds");
     const char *why = text(plan, "filtered_by_why");
-    fprintf(out, "filter       %s%s%s%s", strcmp(by, "cpu") ? "on " : "by the CPU, beside the device", strcmp(by, "cpu") ? by : "", *why ? ": " : "", why);
+    fprintf(out, "filter       %s%s%s%s", strcmp(by, "cpu") ? "on " : "by the CPU, beside the device",
+            strcmp(by, "cpu") ? by : "", *why ? ": " : "", why);
     if (seconds) fprintf(out, " (%.3g s there, %.3g s beside it)", number(seconds, "device"), number(seconds, "cpu"));
     fputc('\n', out);
 }
 
 static void print_plan(const cJSON *plan, FILE *out) {
-    fprintf(out, "input        %s (%s), %.0f views of %.0f x %.0f\n", text(plan, "input"),
-            text(plan, "format"), element(plan, "views_rows_columns", 0),
-            element(plan, "views_rows_columns", 1), element(plan, "views_rows_columns", 2));
+    fprintf(out, "input        %s (%s), %.0f views of %.0f x %.0f\n", text(plan, "input"), text(plan, "format"),
+            element(plan, "views_rows_columns", 0), element(plan, "views_rows_columns", 1),
+            element(plan, "views_rows_columns", 2));
     fprintf(out, "values are   %s (%s)\n", text(plan, "quantity"), text(plan, "quantity_from"));
     fprintf(out, "angles       %s\n", text(plan, "angles"));
-    if (cJSON_GetObjectItem(plan, "redundancy"))
-        fprintf(out, "rows         %s\n", text(plan, "redundancy"));
+    if (cJSON_GetObjectItem(plan, "redundancy")) fprintf(out, "rows         %s\n", text(plan, "redundancy"));
     fprintf(out, "volume       %.0f x %.0f x %.0f voxels (x, y, z), %s\n", element(plan, "size", 0),
             element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));
     const char *accuracy = text(plan, "accuracy"); /* solvers have none */
-    fprintf(out, "kernel       %s%s%s, %.0f threads\n", text(plan, "kernel"), *accuracy ? ", accuracy " : "", accuracy, number(plan, "threads"));
+    fprintf(out, "kernel       %s%s%s, %.0f threads\n", text(plan, "kernel"), *accuracy ? ", accuracy " : "", accuracy,
+            number(plan, "threads"));
     if (cJSON_GetObjectItem(plan, "device_name"))
         fprintf(out, "device       %s, %s; %.1f MiB of device memory\n", text(plan, "device"),
                 text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);
@@ -139,7 +141,8 @@ static void print_plan(const cJSON *plan, FILE *out) {
     print_matrix(plan, out);
     if (with_why) print_why(plan, out);
     fprintf(out, "chunks       %.0f of %.0f slices", number(plan, "chunks"), number(plan, "slices_per_chunk"));
-    if (cJSON_GetObjectItem(plan, "slices_after_first")) fprintf(out, " in the first and %.0f in those after it", number(plan, "slices_after_first"));
+    if (cJSON_GetObjectItem(plan, "slices_after_first"))
+        fprintf(out, " in the first and %.0f in those after it", number(plan, "slices_after_first"));
     fprintf(out, ", %.0f buffers a ring\n", number(plan, "ring_slots"));
     fprintf(out, "memory       %.1f MiB\n", number(plan, "memory_bytes") / 1048576.0);
     fprintf(out, "disk         %.1f MiB written\n", number(plan, "output_bytes") / 1048576.0);
@@ -174,13 +177,13 @@ static void print_rmse(const cJSON *report, FILE *out) {
     add_rmse(report, &squares, &slices);
     cJSON_ArrayForEach(rank, cJSON_GetObjectItem(report, "other_ranks")) add_rmse(rank, &squares, &slices);
     if (slices > 0)
-        fprintf(out, ", rmse %.4g %s to the reference", sqrt(squares / slices), text(cJSON_GetObjectItem(report, "convergence"), "rmse_units"));
+        fprintf(out, ", rmse %.4g %s to the reference", sqrt(squares / slices),
+                text(cJSON_GetObjectItem(report, "convergence"), "rmse_units"));
 }
 
 static void print_report(const cJSON *report, FILE *out) {
     fprintf(out, "%s: ", text(report, "output"));
-    if (cJSON_GetObjectItem(report, "column"))
-        fprintf(out, "axis at column %.3f, ", number(report, "column"));
+    if (cJSON_GetObjectItem(report, "column")) fprintf(out, "axis at column %.3f, ", number(report, "column"));
     fprintf(out, "kernel %s", text(report, "kernel"));
     print_rmse(report, out);
     fputc('\n', out);
@@ -189,8 +192,8 @@ static void print_report(const cJSON *report, FILE *out) {
         fprintf(out, "  %-12s %8s        %8.2f s, before the rest: %.0f kernels\n", "compile", "",
                 number(compile, "seconds"), number(compile, "kernels"));
     cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) {
-        fprintf(out, "  %-12s %8.2f CPU s  %8.2f s busy\n", text(stage, "name"),
-                number(stage, "cpu_seconds"), number(stage, "busy_seconds"));
+        fprintf(out, "  %-12s %8.2f CPU s  %8.2f s busy\n", text(stage, "name"), number(stage, "cpu_seconds"),
+                number(stage, "busy_seconds"));
     }
     fprintf(out, "  %-12s %8.2f CPU s  %8.2f s\n", "all", number(report, "cpu_seconds"),
             number(report, "wall_seconds"));
@@ -257,8 +260,7 @@ qb_status cmd_fbp(cli *c) {
     qb_job *job = NULL;
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
-    status = qb_fbp_plan(scan, &c->options.prep, &c->options.fbp, &c->options.output, c->command,
-                         &c->env, &job);
+    status = qb_fbp_plan(scan, &c->options.prep, &c->options.fbp, &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job);
     qb_job_destroy(job);
     qb_scan_close(scan);

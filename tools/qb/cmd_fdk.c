@@ -3,10 +3,8 @@
 
 /* The geometry of the scan: a file, or a circle from --sod and --sdd with the scan's own angles. */
 static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *geometry) {
-    qb_detector detector = {.rows = info->rows,
-                            .columns = info->columns,
-                            .pixel_u = info->pixel_size,
-                            .pixel_v = info->pixel_v};
+    qb_detector detector = {
+        .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
     return qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, geometry);
 }
 
@@ -23,8 +21,8 @@ qb_status cmd_fdk(cli *c) {
     if (status != QB_OK) return status;
     status = make_geometry(c, qb_scan_describe(scan), &geometry);
     if (status == QB_OK)
-        status = qb_fdk_plan(scan, &geometry, &c->options.prep, &c->options.fdk, &c->options.output,
-                             c->command, &c->env, &job);
+        status = qb_fdk_plan(scan, &geometry, &c->options.prep, &c->options.fdk, &c->options.output, c->command,
+                             &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);

@@ -18,9 +18,9 @@ static void angle_range(const qb_scan_info *info, double *low, double *high) {
 
 /* Where source and detector of a cone's scan are, as far as its file remembers how it was made. */
 typedef struct placing {
-    double sod, sdd;     /* mm; 0 = unknown */
-    double offset[2];    /* mm, of the detector */
-    bool ideal, silent;  /* no faults but that offset; nothing is to be said where it is unknown: the caller does */
+    double sod, sdd;    /* mm; 0 = unknown */
+    double offset[2];   /* mm, of the detector */
+    bool ideal, silent; /* no faults but that offset; nothing is to be said where it is unknown: the caller does */
 } placing;
 
 static placing placing_of(const cJSON *geometry) {
@@ -84,8 +84,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
     cJSON_AddNumberToObject(root, "columns", (double)info->columns);
     cJSON_AddStringToObject(root, "quantity", qb_quantity_name(info->quantity));
     cJSON_AddStringToObject(root, "quantity_from", info->quantity_from);
-    if (info->beam)
-        cJSON_AddStringToObject(root, "beam", qb_beam_name(info->beam));
+    if (info->beam) cJSON_AddStringToObject(root, "beam", qb_beam_name(info->beam));
     if (at->sod > 0) {
         cJSON_AddNumberToObject(root, "sod_mm", at->sod);
         cJSON_AddNumberToObject(root, "sdd_mm", at->sdd);
@@ -104,15 +103,15 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
         cJSON_AddStringToObject(root, "angles_from", info->angles_from);
     }
     if (info->pixel_size > 0) cJSON_AddNumberToObject(root, "pixel_size_mm", info->pixel_size);
-    if (info->pixel_v > 0 && info->pixel_v != info->pixel_size) cJSON_AddNumberToObject(root, "pixel_v_mm", info->pixel_v);
+    if (info->pixel_v > 0 && info->pixel_v != info->pixel_size)
+        cJSON_AddNumberToObject(root, "pixel_v_mm", info->pixel_v);
     if (!isnan(info->center)) cJSON_AddNumberToObject(root, "center", info->center);
     if (!isnan(info->center)) cJSON_AddBoolToObject(root, "center_holds", info->center_holds);
     cJSON *problems = cJSON_AddArrayToObject(root, "problems");
     cJSON *kinds = cJSON_AddArrayToObject(root, "problem_kinds");
     for (size_t i = 0; i < info->problems; i++) {
         cJSON_AddItemToArray(problems, cJSON_CreateString(qb_scan_problem(scan, i)));
-        cJSON_AddItemToArray(kinds,
-                             cJSON_CreateString(qb_problem_name(qb_scan_problem_kind(scan, i))));
+        cJSON_AddItemToArray(kinds, cJSON_CreateString(qb_problem_name(qb_scan_problem_kind(scan, i))));
     }
     char *findings = NULL;
     if (qb_scan_findings(scan, &findings) == QB_OK) cJSON_AddItemToObject(root, "findings", cJSON_Parse(findings));
@@ -125,13 +124,13 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     printf("  format      %s, %s\n", info->format, qb_dtype_name(info->dtype));
     char of[32] = "";
     if (info->views != info->stored) snprintf(of, sizeof of, "%zu of ", info->views);
-    printf("  scan        %s%zu views of %zu rows x %zu columns, %.1f MiB\n", of, info->stored, info->rows, info->columns,
-           (double)info->views * (double)info->rows * (double)info->columns *
-               (double)qb_dtype_size(info->dtype) / 1048576.0);
+    printf("  scan        %s%zu views of %zu rows x %zu columns, %.1f MiB\n", of, info->stored, info->rows,
+           info->columns,
+           (double)info->views * (double)info->rows * (double)info->columns * (double)qb_dtype_size(info->dtype) /
+               1048576.0);
     if (*info->files) printf("  files       %s\n", info->files);
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
-    if (info->beam)
-        printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
+    if (info->beam) printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
     if (info->beam == QB_BEAM_CONE) print_placing(info, at);
     printf("  fields      %zu flats, %zu darks\n", info->flats, info->darks);
     if (info->angles) {
@@ -139,10 +138,13 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
         angle_range(info, &low, &high);
         printf("  angles      %.4f to %.4f degrees (%s)\n", low, high, info->angles_from);
     }
-    if (info->pixel_size > 0 && info->pixel_v == info->pixel_size) printf("  pixel       %g mm (%s)\n", info->pixel_size, info->pixel_from);
+    if (info->pixel_size > 0 && info->pixel_v == info->pixel_size)
+        printf("  pixel       %g mm (%s)\n", info->pixel_size, info->pixel_from);
     if (info->pixel_size > 0 && info->pixel_v != info->pixel_size)
         printf("  pixel       %g x %g mm (%s)\n", info->pixel_size, info->pixel_v, info->pixel_from);
-    if (!isnan(info->center)) printf("  axis        column %g, as the file states%s\n", info->center, info->center_holds ? "" : " (--center stated goes by it)");
+    if (!isnan(info->center))
+        printf("  axis        column %g, as the file states%s\n", info->center,
+               info->center_holds ? "" : " (--center stated goes by it)");
     for (size_t i = 0; i < info->problems; i++) printf("  problem     %s\n", qb_scan_problem(scan, i));
     if (info->problems == 0) printf("  no problems found\n");
 }
@@ -200,11 +202,9 @@ static qb_status check_options(const cli *c) {
     if (same_file(picture, geometry) || same_file(picture, c->count ? c->argument[0] : NULL))
         return complain(QB_BAD_ARGUMENT, "--preview %s would overwrite what is read", picture);
     if (!wants_geometry(c) && c->count == 0)
-        return complain(QB_BAD_ARGUMENT, "of what? usage: qb info %s (see qb info --help)",
-                        c->verb->arguments);
+        return complain(QB_BAD_ARGUMENT, "of what? usage: qb info %s (see qb info --help)", c->verb->arguments);
     if (!wants_geometry(c) && idle)
-        return complain(QB_BAD_ARGUMENT, "--%s is about a geometry: give -g FILE, or --sod and --sdd",
-                        idle);
+        return complain(QB_BAD_ARGUMENT, "--%s is about a geometry: give -g FILE, or --sod and --sdd", idle);
     return QB_OK;
 }
 
@@ -214,8 +214,7 @@ static qb_status take_geometry(cli *c) {
     if (c->options.geometry.geometry || !dot) return QB_OK;
     if (strcmp(dot, ".xml") != 0 && strcmp(dot, ".json") != 0) return QB_OK;
     c->count = 0;
-    return qb_param_set(qb_param_find(qb_geometry_params, "geometry"), &c->options.geometry,
-                        c->argument[0]);
+    return qb_param_set(qb_param_find(qb_geometry_params, "geometry"), &c->options.geometry, c->argument[0]);
 }
 
 qb_status cmd_info(cli *c) {

@@ -11,12 +11,12 @@ static bool is_parallel(const qb_geometry_options *given, const qb_scan_info *in
 
 qb_status check_parallel(const qb_geometry_options *given) {
     if (!(given->offset || given->radius > 0 || given->tilt.count || given->jitter.count)) return QB_OK;
-    return complain(QB_BAD_ARGUMENT, "--detector-offset, --detector-radius, --tilt and --jitter are not of a parallel beam: give -g FILE, or --sod and --sdd");
+    return complain(QB_BAD_ARGUMENT, "--detector-offset, --detector-radius, --tilt and --jitter are not of a parallel "
+                                     "beam: give -g FILE, or --sod and --sdd");
 }
 
-typedef qb_status planner(qb_scan *, const qb_geometry *, const qb_prep_options *,
-                          const qb_iterative_options *, const qb_output_options *, const char *,
-                          const qb_env *, qb_job **);
+typedef qb_status planner(qb_scan *, const qb_geometry *, const qb_prep_options *, const qb_iterative_options *,
+                          const qb_output_options *, const char *, const qb_env *, qb_job **);
 
 static planner *planner_of(const char *name) {
     static const struct {
@@ -36,17 +36,15 @@ qb_status cmd_iterative(cli *c) {
     if (status != QB_OK) return status;
     const qb_scan_info *info = qb_scan_describe(scan);
     const bool parallel = is_parallel(&c->options.geometry, info);
-    const qb_detector detector = {.rows = info->rows,
-                                  .columns = info->columns,
-                                  .pixel_u = info->pixel_size,
-                                  .pixel_v = info->pixel_v};
+    const qb_detector detector = {
+        .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
     if (parallel)
         status = check_parallel(&c->options.geometry);
     else
         status = qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, &geometry);
     if (status == QB_OK)
         status = planner_of(c->verb->name)(scan, parallel ? NULL : &geometry, &c->options.prep, &c->options.iterative,
-                      &c->options.output, c->command, &c->env, &job);
+                                           &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);

@@ -24,8 +24,7 @@ static void put_bytes(FILE *out, const char *word) {
 }
 
 static void put_quoted(FILE *out, const char *word) {
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+@%";
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+@%";
     if (*word && word[strspn(word, plain)] == '\0') {
         fputs(word, out);
         return;
@@ -45,8 +44,7 @@ static void put_quoted(FILE *out, const char *word) {
 
 /* Always a file, or one of the things it may be: FILE|NAME, and there is such a file. */
 static bool is_file(const qb_param *row, const char *value) {
-    if (strcmp(row->name, "output") == 0 || strncmp(row->meta ? row->meta : "", "FILE", 4) == 0)
-        return true;
+    if (strcmp(row->name, "output") == 0 || strncmp(row->meta ? row->meta : "", "FILE", 4) == 0) return true;
     if (!row->meta || !strstr(row->meta, "FILE")) return false;
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
@@ -77,9 +75,7 @@ static FILE *words_of(cli *c) {
 }
 
 /* Where relative names begin; "" where that has no name. */
-static const char *here(char folder[PATH_MAX]) {
-    return getcwd(folder, PATH_MAX) ? folder : "";
-}
+static const char *here(char folder[PATH_MAX]) { return getcwd(folder, PATH_MAX) ? folder : ""; }
 
 void command_option(cli *c, const qb_param *row, const char *value) {
     char folder[PATH_MAX];

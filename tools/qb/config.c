@@ -91,7 +91,8 @@ char *print_config(const cli *c) {
             bool set = qb_param_get(row, (const char *)&c->options + s->offset, value, sizeof value);
             if (!row->initial && strcmp(value, "0") == 0) set = false; /* 0 by itself is unset */
             fprintf(file, "# %s\n", row->help);
-            for (const char *item = value; item; item = strchr(item, '\n') ? strchr(item, '\n') + 1 : NULL) /* of a list */
+            for (const char *item = value; item;
+                 item = strchr(item, '\n') ? strchr(item, '\n') + 1 : NULL) /* of a list */
                 fprintf(file, "%s%s = %.*s\n", set ? "" : "#", row->name, (int)strcspn(item, "\n"), item);
         }
     }

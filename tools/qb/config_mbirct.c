@@ -61,7 +61,8 @@ static qb_status take_field(parameters *p, char *line, int number) {
         strcpy(p->value[i], value);
         return QB_OK;
     }
-    return complain(QB_BAD_INPUT, "%s line %d: %s is no parameter of a reconstruction of sv-mbirct", p->path, number, name);
+    return complain(QB_BAD_INPUT, "%s line %d: %s is no parameter of a reconstruction of sv-mbirct", p->path, number,
+                    name);
 }
 
 static qb_status take_file(parameters *p, FILE *file) {
@@ -91,7 +92,8 @@ static qb_status set_prior(cli *c, const parameters *p) {
     char neighbours[3 * VALUE_ROOM];
     if (strcmp(model, "PandP") == 0) return set(c, p, SIGMA_X, "sigma-p", p->value[SIGMA_X]);
     if (strcmp(model, "QGGMRF") != 0)
-        return complain(QB_BAD_INPUT, "%s: PriorModel is %s, which should be QGGMRF or PandP", p->path, *model ? model : "left out");
+        return complain(QB_BAD_INPUT, "%s: PriorModel is %s, which should be QGGMRF or PandP", p->path,
+                        *model ? model : "left out");
     snprintf(neighbours, sizeof neighbours, "%s,%s,%s", p->value[NEAREST], p->value[DIAGONAL], p->value[INTERSLICE]);
     qb_status status = set(c, p, SIGMA_X, "sigma-x", p->value[SIGMA_X]);
     return status == QB_OK ? set(c, p, NEAREST, "neighbours", neighbours) : status;
@@ -99,7 +101,8 @@ static qb_status set_prior(cli *c, const parameters *p) {
 
 /* Weights of a file are the command line's to name: without it the run says that there is no such file. */
 static qb_status set_weights(cli *c, const parameters *p) {
-    static const char *const rules[] = {"FILE (weightType 0)", "unweighted", "transmission", "transmission_root", "emission"};
+    static const char *const rules[] = {"FILE (weightType 0)", "unweighted", "transmission", "transmission_root",
+                                        "emission"};
     const char *text = p->value[WEIGHTS];
     if (strlen(text) != 1 || text[0] < '0' || text[0] > '4')
         return complain(QB_BAD_INPUT, "%s: weightType is %s, which should be 0 to 4", p->path, text);
@@ -110,8 +113,10 @@ static qb_status set_all(cli *c, const parameters *p) {
     char *end;
     qb_status status = QB_OK;
     if (strtod(p->value[RELAX], &end) != 1 || *end)
-        return complain(QB_UNSUPPORTED, "%s: RelaxFactor is %s: steps here are whole ones, RelaxFactor 1", p->path, p->value[RELAX]);
-    for (int i = strcmp(p->value[PRIOR], "PandP") == 0 ? PLAIN : P; i < FIELDS && status == QB_OK; i++) { /* a proximal map has no p, q, T */
+        return complain(QB_UNSUPPORTED, "%s: RelaxFactor is %s: steps here are whole ones, RelaxFactor 1", p->path,
+                        p->value[RELAX]);
+    for (int i = strcmp(p->value[PRIOR], "PandP") == 0 ? PLAIN : P; i < FIELDS && status == QB_OK;
+         i++) { /* a proximal map has no p, q, T */
         const char *value = p->value[i];
         if (strcmp(fields[i].option, "positivity") == 0) {
             if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)

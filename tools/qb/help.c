@@ -6,9 +6,9 @@
 void print_usage(FILE *out) {
     fprintf(out, "quickbeam %s: CT reconstruction at the speed of the hardware\n\nusage: qb VERB ...\n\n",
             qb_version());
-    for (const verb *v = verbs; v->name; v++)
-        fprintf(out, "  %-9s %-16s %s\n", v->name, v->arguments, v->summary);
-    fprintf(out, "\nqb VERB --help lists a verb's options; qb help CODE explains a warning; qb --version says what is built in.\n"
+    for (const verb *v = verbs; v->name; v++) fprintf(out, "  %-9s %-16s %s\n", v->name, v->arguments, v->summary);
+    fprintf(out, "\nqb VERB --help lists a verb's options; qb help CODE explains a warning; qb --version says what is "
+                 "built in.\n"
                  "Exit codes: 0 done, 1 failed while running, 2 bad usage, 3 bad input, 130 "
                  "interrupted.\n");
 }
@@ -46,8 +46,8 @@ static void print_row(const qb_param *row, FILE *out) {
     enum { INDENT = 34 };
     char flag[160], help[512];
     const char *meta = row->meta ? row->meta : row->choices ? row->choices : "";
-    int n = snprintf(flag, sizeof flag, "  %c%c%s--%s %s", row->letter ? '-' : ' ',
-                     row->letter ? row->letter : ' ', row->letter ? ", " : "  ", row->name, meta);
+    int n = snprintf(flag, sizeof flag, "  %c%c%s--%s %s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
+                     row->letter ? ", " : "  ", row->name, meta);
     fprintf(out, "%-*s", INDENT - 1, flag);
     if (n >= INDENT - 1) fprintf(out, "\n%*s", INDENT - 1, "");
     fputc(' ', out);

@@ -8,8 +8,8 @@
 #include "cli.h"
 
 const qb_param info_params[] = {
-    {"detector", QB_PARAM_NUMBERS, offsetof(info_options, detector), "COLUMNS[,ROWS]", NULL, NULL,
-     1, 1048576, "pixels of the geometry's detector where neither scan nor file says", 0},
+    {"detector", QB_PARAM_NUMBERS, offsetof(info_options, detector), "COLUMNS[,ROWS]", NULL, NULL, 1, 1048576,
+     "pixels of the geometry's detector where neither scan nor file says", 0},
     {"preview", QB_PARAM_TEXT, offsetof(info_options, preview), "FILE.svg", NULL, NULL, 0, 0,
      "draw the geometry: source path, detector, field of view, volume", 0},
     QB_PARAMS_END(info_options, preview),
@@ -38,15 +38,13 @@ static qb_status find_detector(const cli *c, const qb_scan_info *scan, qb_detect
         detector->rows = scan->rows;
         detector->columns = scan->columns;
         if (given->count)
-            return complain(QB_BAD_ARGUMENT,
-                            "--detector besides %s, which has %zu columns and %zu rows", scan->path,
+            return complain(QB_BAD_ARGUMENT, "--detector besides %s, which has %zu columns and %zu rows", scan->path,
                             scan->columns, scan->rows);
         return QB_OK;
     }
     if (!given->count) return QB_OK;
     qb_status status = pixels(given->value[0], &detector->columns);
-    return status == QB_OK ? pixels(given->value[given->count > 1 ? 1 : 0], &detector->rows)
-                           : status;
+    return status == QB_OK ? pixels(given->value[given->count > 1 ? 1 : 0], &detector->rows) : status;
 }
 
 /* A circle that is given in full on the command line. */
@@ -55,15 +53,12 @@ static qb_status make_circle(cli *c, const qb_detector *detector, qb_geometry *g
     size_t views = 0;
     qb_status status = text ? qb_angles_count(text, &views) : QB_OK;
     if (status != QB_OK) return status;
-    if (!views)
-        return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --angles FROM:TO:N or a file");
-    if (!detector->columns)
-        return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --detector COLUMNS,ROWS");
+    if (!views) return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --angles FROM:TO:N or a file");
+    if (!detector->columns) return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --detector COLUMNS,ROWS");
     double *angles = malloc(views * sizeof *angles);
     if (!angles) return complain(QB_NO_MEMORY, "no memory for %zu angles", views);
     status = qb_angles_parse(text, views, angles);
-    if (status == QB_OK)
-        status = qb_geometry_make(&c->options.geometry, views, angles, detector, &c->env, geometry);
+    if (status == QB_OK) status = qb_geometry_make(&c->options.geometry, views, angles, detector, &c->env, geometry);
     free(angles);
     return status;
 }
@@ -78,8 +73,7 @@ static qb_status load_without_pixels(cli *c, qb_detector detector, qb_geometry *
 }
 
 /* *pixels_known: does anything say how many there are? */
-static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *geometry,
-                               bool *pixels_known) {
+static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *geometry, bool *pixels_known) {
     qb_detector detector;
     *pixels_known = true;
     const char *file = c->options.geometry.geometry;
@@ -108,31 +102,25 @@ static void print_path(const cJSON *r) {
     double near = rounded(r, "source_nearest_mm"), far = rounded(r, "source_farthest_mm");
     double z = rounded(r, "source_z_range_mm");
     if (far - near <= 1e-6 * far && z <= 1e-6 * far)
-        printf("  source      on a circle of radius %.6g mm, %.6g mm from the detector\n", near,
-               rounded(r, "sdd_mm"));
+        printf("  source      on a circle of radius %.6g mm, %.6g mm from the detector\n", near, rounded(r, "sdd_mm"));
     else
-        printf(
-            "  source      %.6g to %.6g mm from the axis, over %.6g mm along it; %.6g mm from the "
-            "detector\n",
-            near, far, z, rounded(r, "sdd_mm"));
+        printf("  source      %.6g to %.6g mm from the axis, over %.6g mm along it; %.6g mm from the "
+               "detector\n",
+               near, far, z, rounded(r, "sdd_mm"));
     printf("  magnified   %.6g times at the axis\n", rounded(r, "magnification"));
 }
 
 static void print_detector(const cJSON *r) {
-    double radius = rounded(r, "detector_radius_mm"), n = rounded(r, "columns"),
-           m = rounded(r, "rows");
+    double radius = rounded(r, "detector_radius_mm"), n = rounded(r, "columns"), m = rounded(r, "rows");
     double u = rounded(r, "pixel_u_mm"), v = rounded(r, "pixel_v_mm");
-    printf("  detector    %.0f columns x %.0f rows of %.6g x %.6g mm: %.6g x %.6g mm, ", n, m, u, v,
-           n * u, m * v);
+    printf("  detector    %.0f columns x %.0f rows of %.6g x %.6g mm: %.6g x %.6g mm, ", n, m, u, v, n * u, m * v);
     if (radius > 0)
         printf("bent to a radius of %.6g mm\n", radius);
     else
         printf("flat\n");
-    printf("  its centre  %.6g, %.6g mm off the principal ray\n", rounded(r, "offset_u_mm"),
-           rounded(r, "offset_v_mm"));
+    printf("  its centre  %.6g, %.6g mm off the principal ray\n", rounded(r, "offset_u_mm"), rounded(r, "offset_v_mm"));
     if (cJSON_IsTrue(cJSON_GetObjectItem(r, "circular")))
-        printf("  faults      none: an ideal circle to %.1e pixels\n",
-               rounded(r, "circular_error_px"));
+        printf("  faults      none: an ideal circle to %.1e pixels\n", rounded(r, "circular_error_px"));
     else
         printf("  faults      tilt, jitter or offsets: up to %.4g pixels off an ideal circle\n",
                rounded(r, "circular_error_px"));
@@ -142,31 +130,28 @@ static void print_detector(const cJSON *r) {
 }
 
 static void print_angles(const cJSON *r, bool cone) {
-    printf("  views       %.0f over %.6g degrees, %.4g apart", rounded(r, "views"),
-           rounded(r, "coverage_degrees"), rounded(r, "step_degrees"));
+    printf("  views       %.0f over %.6g degrees, %.4g apart", rounded(r, "views"), rounded(r, "coverage_degrees"),
+           rounded(r, "step_degrees"));
     if (rounded(r, "missing_degrees") > 0)
-        printf("; %.4g of the %.6g needed are missing", rounded(r, "missing_degrees"),
-               rounded(r, "needed_degrees"));
+        printf("; %.4g of the %.6g needed are missing", rounded(r, "missing_degrees"), rounded(r, "needed_degrees"));
     else if (rounded(r, "needed_degrees") > 0)
         printf("; %.6g are needed", rounded(r, "needed_degrees"));
     putchar('\n');
     if (cone)
-        printf("  fan         %.4g degrees to the wider side, %.4g to the other\n",
-               rounded(r, "fan_wide_degrees"), rounded(r, "fan_narrow_degrees"));
+        printf("  fan         %.4g degrees to the wider side, %.4g to the other\n", rounded(r, "fan_wide_degrees"),
+               rounded(r, "fan_narrow_degrees"));
 }
 
 static void print_volume(const cJSON *r) {
-    printf(
-        "  field       all views see a cylinder of radius %.5g mm, %.5g mm high at the axis, %.5g "
-        "at its rim\n",
-        rounded(r, "field_radius_mm"), rounded(r, "field_height_mm"),
-        rounded(r, "field_height_at_rim_mm"));
+    printf("  field       all views see a cylinder of radius %.5g mm, %.5g mm high at the axis, %.5g "
+           "at its rim\n",
+           rounded(r, "field_radius_mm"), rounded(r, "field_height_mm"), rounded(r, "field_height_at_rim_mm"));
     const cJSON *v = cJSON_GetObjectItem(r, "volume");
     printf("  volume      %.0f x %.0f x %.0f voxels of %.5g x %.5g x %.5g mm about (%.5g, %.5g, "
            "%.5g)\n",
-           element(v, "size", 0), element(v, "size", 1), element(v, "size", 2),
-           element(v, "voxel_mm", 0), element(v, "voxel_mm", 1), element(v, "voxel_mm", 2),
-           element(v, "offset_mm", 0), element(v, "offset_mm", 1), element(v, "offset_mm", 2));
+           element(v, "size", 0), element(v, "size", 1), element(v, "size", 2), element(v, "voxel_mm", 0),
+           element(v, "voxel_mm", 1), element(v, "voxel_mm", 2), element(v, "offset_mm", 0), element(v, "offset_mm", 1),
+           element(v, "offset_mm", 2));
     printf("  weights     %s\n", cJSON_GetStringValue(cJSON_GetObjectItem(r, "weights_are")));
 }
 
@@ -210,14 +195,12 @@ static void forget_pixels(cJSON *report) {
                                        "weights_are",
                                        "volume",
                                        "problems"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        cJSON_DeleteItemFromObject(report, keys[i]);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) cJSON_DeleteItemFromObject(report, keys[i]);
     cJSON_AddItemToArray(
         cJSON_AddArrayToObject(report, "problems"),
-        cJSON_CreateString(
-            "the file does not say how many pixels there are, nor how large they are: with "
-            "--detector COLUMNS,ROWS and --pixel-size MM the field of view, the weights and "
-            "the volume are checked too"));
+        cJSON_CreateString("the file does not say how many pixels there are, nor how large they are: with "
+                           "--detector COLUMNS,ROWS and --pixel-size MM the field of view, the weights and "
+                           "the volume are checked too"));
 }
 
 static const char *name_of(const cli *c) {
@@ -225,8 +208,7 @@ static const char *name_of(const cli *c) {
 }
 
 /* Into `root` when there is one, else onto stdout. */
-static qb_status tell(const cli *c, const qb_geometry *geometry, const qb_grid *grid,
-                      bool pixels_known, cJSON **root) {
+static qb_status tell(const cli *c, const qb_geometry *geometry, const qb_grid *grid, bool pixels_known, cJSON **root) {
     char *json = NULL;
     qb_status status = qb_geometry_report(geometry, grid, &json);
     if (status != QB_OK) return status;
@@ -244,9 +226,7 @@ static qb_status tell(const cli *c, const qb_geometry *geometry, const qb_grid *
     return QB_OK;
 }
 
-static const char *beam_words(qb_beam beam) {
-    return beam == QB_BEAM_CONE ? "a cone" : "parallel";
-}
+static const char *beam_words(qb_beam beam) { return beam == QB_BEAM_CONE ? "a cone" : "parallel"; }
 
 qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root) {
     qb_geometry geometry = {0};

@@ -51,15 +51,12 @@ static void print_volume(const char *path, const qb_array_info *v, const cJSON *
     const size_t *n = v->shape;
     double bytes = (double)n[0] * (double)n[1] * (double)n[2] * (double)qb_dtype_size(v->dtype);
     printf("%s\n  format      %s, %s\n", path, v->format, qb_dtype_name(v->dtype));
-    printf("  volume      %zu x %zu x %zu voxels (x, y, z), %.1f MiB\n", n[2], n[1], n[0],
-           bytes / 1048576.0);
-    printf("  values      %s%s%s (stated in the file)\n", v->quantity, *v->units ? " in " : "",
-           v->units);
-    if (v->scale[1] > v->scale[0])
-        printf("  integers    stand for %g to %g\n", v->scale[0], v->scale[1]);
+    printf("  volume      %zu x %zu x %zu voxels (x, y, z), %.1f MiB\n", n[2], n[1], n[0], bytes / 1048576.0);
+    printf("  values      %s%s%s (stated in the file)\n", v->quantity, *v->units ? " in " : "", v->units);
+    if (v->scale[1] > v->scale[0]) printf("  integers    stand for %g to %g\n", v->scale[0], v->scale[1]);
     if (v->voxel[0] > 0)
-        printf("  voxel       %.6g x %.6g x %.6g mm, the middle at (%.6g, %.6g, %.6g) mm\n",
-               v->voxel[0], v->voxel[1], v->voxel[2], v->offset[0], v->offset[1], v->offset[2]);
+        printf("  voxel       %.6g x %.6g x %.6g mm, the middle at (%.6g, %.6g, %.6g) mm\n", v->voxel[0], v->voxel[1],
+               v->voxel[2], v->offset[0], v->offset[1], v->offset[2]);
     else
         printf("  voxel       of no known size\n");
     if (made)

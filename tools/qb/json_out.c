@@ -17,7 +17,8 @@ size_t utf8_length(const char *text) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (at[0] < rows[i].first || at[0] > rows[i].last) continue;
         size_t n = 1;
-        while (n < rows[i].bytes && at[n] >= (n == 1 ? rows[i].low : 0x80) && at[n] <= (n == 1 ? rows[i].high : 0xbf)) n++;
+        while (n < rows[i].bytes && at[n] >= (n == 1 ? rows[i].low : 0x80) && at[n] <= (n == 1 ? rows[i].high : 0xbf))
+            n++;
         return n == rows[i].bytes ? n : 0;
     }
     return 0;

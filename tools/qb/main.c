@@ -44,8 +44,7 @@ static qb_status check_device(const cli *c) {
     const char *device = c->options.run.device;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
     if (c->verb->abilities & ON_DEVICES) return QB_OK;
-    return complain(QB_BAD_ARGUMENT,
-                    "--device %s: this verb computes on the CPU only; use auto or cpu", device);
+    return complain(QB_BAD_ARGUMENT, "--device %s: this verb computes on the CPU only; use auto or cpu", device);
 }
 
 bool same_file(const char *a, const char *b) {
@@ -58,7 +57,8 @@ static qb_status check_save(const char *path) {
     char folder[PATH_MAX];
     struct stat about;
     if (!path) return QB_OK;
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return complain(QB_BAD_ARGUMENT, "--save-config %s is a folder: give a file's name", path);
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+        return complain(QB_BAD_ARGUMENT, "--save-config %s is a folder: give a file's name", path);
     const char *slash = strrchr(path, '/');
     const size_t n = slash ? (size_t)(slash - path) : 0;
     if (n >= sizeof folder) return complain(QB_BAD_ARGUMENT, "--save-config %.60s... is too long a name", path);
@@ -66,7 +66,9 @@ static qb_status check_save(const char *path) {
     const char *where = !slash ? "." : n ? folder : "/";
     if (stat(where, &about) != 0) return complain(QB_NOT_FOUND, "--save-config %s: there is no folder %s", path, where);
     if (!S_ISDIR(about.st_mode)) return complain(QB_NOT_FOUND, "--save-config %s: %s is no folder", path, where);
-    return access(where, W_OK | X_OK) == 0 ? QB_OK : complain(QB_IO, "--save-config %s: the folder %s: %s", path, where, strerror(errno));
+    return access(where, W_OK | X_OK) == 0
+               ? QB_OK
+               : complain(QB_IO, "--save-config %s: the folder %s: %s", path, where, strerror(errno));
 }
 
 static qb_status run_verb(cli *c) {
@@ -81,8 +83,7 @@ static qb_status run_verb(cli *c) {
     for (int i = 0; status == QB_OK && save && i < c->count + 1; i++) {
         const char *read = i < c->count ? c->argument[i] : c->options.run.config;
         if (same_file(save, read))
-            status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input %s", save,
-                              read);
+            status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input %s", save, read);
     }
     if (status == QB_OK && save) status = check_save(save);
     if (status == QB_OK && save && !(c->config = print_config(c)))
@@ -106,9 +107,7 @@ static qb_status run_verb(cli *c) {
 }
 
 /* qb plan VERB ... is qb VERB ... --dry-run. */
-static bool is_plan(int argc, char **argv) {
-    return argc > 2 && strcmp(argv[1], "plan") == 0 && argv[2][0] != '-';
-}
+static bool is_plan(int argc, char **argv) { return argc > 2 && strcmp(argv[1], "plan") == 0 && argv[2][0] != '-'; }
 
 static void print_verb_help(const void *v, FILE *out) { print_help(v, out); }
 
@@ -182,7 +181,8 @@ static int help(const char *word, bool json) {
     if (strcmp(word, "--json") == 0) return show(json, "help", print_all_verbs, NULL), 0;
     if (print_page(word, NULL)) return show(json, "help", print_named_page, word), 0;
     if (qb_warning_text(word)) return show(json, "help", print_code, word), 0;
-    snprintf(words, sizeof words, "%.100s is neither a verb nor the code of a warning; docs/warnings.md lists the codes", word);
+    snprintf(words, sizeof words,
+             "%.100s is neither a verb nor the code of a warning; docs/warnings.md lists the codes", word);
     fprintf(stderr, "qb help: %s\n", words);
     if (json) print_json_failure(words, qb_status_text(QB_BAD_ARGUMENT));
     return 2;

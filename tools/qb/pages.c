@@ -30,9 +30,7 @@ static void each_shared(void (*print)(const section *s, FILE *out), FILE *out) {
     }
 }
 
-static const char *value_of(const qb_param *row) {
-    return row->meta ? row->meta : row->choices ? row->choices : "";
-}
+static const char *value_of(const qb_param *row) { return row->meta ? row->meta : row->choices ? row->choices : ""; }
 
 /* ---- docs/cli.md ---- */
 
@@ -75,9 +73,11 @@ static void markdown_verb(const verb *v, FILE *out) {
 }
 
 static void print_markdown(FILE *out) {
-    fprintf(out, "# The command line\n\nMade by scripts/make-cli-docs.sh from the tables that `qb VERB --help` prints; do not "
-                 "edit. The value in brackets is the default.\nAs a manual page: `man qb`; bash and zsh complete verbs, options "
-                 "and what they take.\n`make install` installs all three; `qb help --man`, `--bash` and `--zsh` print them.\n");
+    fprintf(
+        out,
+        "# The command line\n\nMade by scripts/make-cli-docs.sh from the tables that `qb VERB --help` prints; do not "
+        "edit. The value in brackets is the default.\nAs a manual page: `man qb`; bash and zsh complete verbs, options "
+        "and what they take.\n`make install` installs all three; `qb help --man`, `--bash` and `--zsh` print them.\n");
     for (const verb *v = verbs; v->name; v++) markdown_verb(v, out);
     fprintf(out, "\n## Common options\n");
     each_shared(markdown_section, out);
@@ -152,8 +152,10 @@ static void roff_verb(const verb *v, FILE *out) {
 }
 
 static void print_man(FILE *out) {
-    fprintf(out, ".TH QB 1 \"\" \"quickbeam %s\" \"User Commands\"\n.SH NAME\nqb \\- CT reconstruction at the speed of the hardware\n"
-                 ".SH SYNOPSIS\n.B qb\n.I VERB\n.RI [ options ]\n.SH VERBS\n",
+    fprintf(out,
+            ".TH QB 1 \"\" \"quickbeam %s\" \"User Commands\"\n.SH NAME\nqb \\- CT reconstruction at the speed of the "
+            "hardware\n"
+            ".SH SYNOPSIS\n.B qb\n.I VERB\n.RI [ options ]\n.SH VERBS\n",
             qb_version());
     for (const verb *v = verbs; v->name; v++) roff_verb(v, out);
     fprintf(out, ".SH COMMON OPTIONS\nThe value in brackets is the default.\n");
@@ -166,7 +168,8 @@ static void print_man(FILE *out) {
 /* Is this one of several words that may be typed as they stand? */
 static bool plain_word(const char *word, size_t length) {
     for (size_t i = 0; i < length; i++)
-        if (!islower((unsigned char)word[i]) && !isdigit((unsigned char)word[i]) && !strchr("-_.", word[i])) return false;
+        if (!islower((unsigned char)word[i]) && !isdigit((unsigned char)word[i]) && !strchr("-_.", word[i]))
+            return false;
     return length > 0;
 }
 
@@ -307,7 +310,11 @@ bool print_page(const char *flag, FILE *out) {
     static const struct {
         const char *flag;
         void (*print)(FILE *out);
-    } pages[] = {{"--man", print_man}, {"--bash", print_bash}, {"--zsh", print_zsh}, {"--markdown", print_markdown}, {"--warnings", print_warnings}};
+    } pages[] = {{"--man", print_man},
+                 {"--bash", print_bash},
+                 {"--zsh", print_zsh},
+                 {"--markdown", print_markdown},
+                 {"--warnings", print_warnings}};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         if (strcmp(flag, pages[i].flag) != 0) continue;
         if (out) pages[i].print(out);

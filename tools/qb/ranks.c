@@ -14,7 +14,9 @@ qb_status open_ranks(cli *c) {
     if (!qb_ranks_launched(&rank, &count)) return QB_OK;
     char names[160];
     if (!(c->verb->abilities & SHARES))
-        return complain(QB_UNSUPPORTED, "started as %d processes, which only these verbs can share: %s (bench: of mpi); start it once, without mpirun",
+        return complain(QB_UNSUPPORTED,
+                        "started as %d processes, which only these verbs can share: %s (bench: of mpi); start it once, "
+                        "without mpirun",
                         count, list_verbs(SHARES, names, sizeof names));
     const qb_status status = qb_ranks_open(&c->env.ranks);
     lost = status == QB_IO;

@@ -16,7 +16,7 @@ static sem_t told; /* of it */
 static struct {
     bool silent, terminal, quiet, verbose, open;
     struct timespec start, last;
-    int percent; /* last printed on a plain stream */
+    int percent;               /* last printed on a plain stream */
     char stage[32], come[112]; /* how far that has come in its own terms, when last it said so */
 } screen;
 
@@ -30,13 +30,15 @@ static void interrupt(int signal_number) {
 /* Work looks at `interrupted` where it can: between chunks, between views. Where it cannot, inside a library, on a disk
  * that hangs, this thread ends the process. */
 static void *watch(void *unused) {
-    static const char words[] = "qb: interrupted in the midst of what could not be stopped; temporary files are removed\n";
+    static const char words[] =
+        "qb: interrupted in the midst of what could not be stopped; temporary files are removed\n";
     const double PATIENCE = 1.5;
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
     while (sem_wait(&told) != 0) continue;
     wait_patiently(PATIENCE);
     qb_abandon();
-    if (poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) && write(STDERR_FILENO, words, sizeof words - 1) < 0) _exit(130);
+    if (poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) && write(STDERR_FILENO, words, sizeof words - 1) < 0)
+        _exit(130);
     _exit(130);
     return unused;
 }
@@ -160,8 +162,7 @@ static void list_files(cli *c) {
     const bool together = c->verb->abilities & WRITES && !run->dry_run;
     qb_beside *writes = c->writes;
     c->reads[0] = run->config;
-    if (run->save_config)
-        *writes++ = (qb_beside){run->save_config, together ? c->config : NULL};
+    if (run->save_config) *writes++ = (qb_beside){run->save_config, together ? c->config : NULL};
     if (c->options.info.preview) *writes++ = (qb_beside){c->options.info.preview, NULL};
 }
 
@@ -178,7 +179,7 @@ void open_terminal(cli *c) {
     struct sigaction hangup;
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL); /* a lost session ends cleanly; nohup is respected */
-    signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk, not a death */
+    signal(SIGXFSZ, SIG_IGN);             /* a file too large is an error like a full disk, not a death */
     signal(SIGPIPE, SIG_IGN);
     list_files(c);
     c->env = (qb_env){.struct_size = sizeof c->env,

@@ -4,7 +4,8 @@
 
 #include "cli.h"
 
-#define SECTION(title, field, table) {title, table, offsetof(options, field), sizeof(((options *)0)->field)}
+#define SECTION(title, field, table)                                                                                   \
+    { title, table, offsetof(options, field), sizeof(((options *)0)->field) }
 #define RUN SECTION("Running", run, run_params)
 #define SCAN SECTION("The scan", scan, qb_scan_params)
 #define PREP SECTION("Preparation", prep, qb_prep_params)
@@ -74,34 +75,36 @@ const verb *find_verb(const char *name) {
     return NULL;
 }
 
-#define ROW(field, name, type, meta, help, letter)                                                 \
-    {name, type, offsetof(run_options, field), meta, NULL, NULL, 0, 0, help, letter}
+#define ROW(field, name, type, meta, help, letter)                                                                     \
+    { name, type, offsetof(run_options, field), meta, NULL, NULL, 0, 0, help, letter }
 
 const qb_param run_params[] = {
     {"threads", QB_PARAM_INT, offsetof(run_options, threads), "N", NULL, NULL, 0, 4096,
      "computing threads; 0 = one per CPU", 't'},
     ROW(max_ram, "max-ram", QB_PARAM_BYTES, "SIZE",
         "memory the whole process may hold, like 8G; default: 3/4 of what is free", 0),
-    {"device", QB_PARAM_TEXT, offsetof(run_options, device), "auto|cpu|cuda[:N|:all]|opencl[:N|:all]", "auto",
-     NULL, 0, 0, "what computes; auto takes a GPU where there is one and a kernel for it", 0},
+    {"device", QB_PARAM_TEXT, offsetof(run_options, device), "auto|cpu|cuda[:N|:all]|opencl[:N|:all]", "auto", NULL, 0,
+     0, "what computes; auto takes a GPU where there is one and a kernel for it", 0},
     ROW(max_vram, "max-vram", QB_PARAM_BYTES, "SIZE",
         "memory to hold on each device; 0 and default: 9/10 of what is free", 0),
-    ROW(config, "config", QB_PARAM_TEXT, "FILE", "read options from FILE, or qb mbir's from an sv-mbirct BASE.reconparams; flags win", 0),
+    ROW(config, "config", QB_PARAM_TEXT, "FILE",
+        "read options from FILE, or qb mbir's from an sv-mbirct BASE.reconparams; flags win", 0),
     ROW(save_config, "save-config", QB_PARAM_TEXT, "FILE", "write all options of this run to FILE", 0),
     ROW(allow_external, "allow-external", QB_PARAM_FLAG, NULL,
         "read data that HDF5 and MetaImage files have outside their own folder", 0),
     ROW(dry_run, "dry-run", QB_PARAM_FLAG, NULL, "say what would be done and stop", 0),
     ROW(why, "why", QB_PARAM_FLAG, NULL, "with qb plan: every kernel's forecast and what limits it", 0),
     ROW(json, "json", QB_PARAM_FLAG, NULL, "print one JSON object on stdout", 0),
-    ROW(quiet, "quiet", QB_PARAM_FLAG, NULL, "no progress, no remarks, no table of times; only warnings, errors and what a verb is asked for", 'q'),
+    ROW(quiet, "quiet", QB_PARAM_FLAG, NULL,
+        "no progress, no remarks, no table of times; only warnings, errors and what a verb is asked for", 'q'),
     ROW(verbose, "verbose", QB_PARAM_FLAG, NULL, "more remarks", 'v'),
     ROW(help, "help", QB_PARAM_FLAG, NULL, "this page", 'h'),
     QB_PARAMS_END(run_options, help),
 };
 
 const qb_param compare_params[] = {
-    {"dataset", QB_PARAM_TEXT, offsetof(compare_options, dataset), "PATH", NULL, NULL, 0, 0,
-     "HDF5 path in both files", 0},
+    {"dataset", QB_PARAM_TEXT, offsetof(compare_options, dataset), "PATH", NULL, NULL, 0, 0, "HDF5 path in both files",
+     0},
     {"max-rel-l2", QB_PARAM_NUMBERS, offsetof(compare_options, max_rel_l2), "X", NULL, NULL, 0, 1e9,
      "exit with 1 when the relative L2 difference is larger; 0: unless A and B are the same", 0},
     {"max-rmse", QB_PARAM_NUMBERS, offsetof(compare_options, max_rmse), "X", NULL, NULL, 0, 1e30,
@@ -114,6 +117,7 @@ const qb_param compare_params[] = {
 const char *list_verbs(int ability, char *text, size_t size) {
     size_t used = 0;
     for (const verb *v = verbs; v->name && used < size; v++)
-        if (v->abilities & ability) used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", v->name);
+        if (v->abilities & ability)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", v->name);
     return text;
 }

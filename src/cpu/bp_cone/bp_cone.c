@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-static double at_corner(const qb__bp_cone_problem *p, const double *row, int corner, size_t z0,
-                        size_t z1) {
+static double at_corner(const qb__bp_cone_problem *p, const double *row, int corner, size_t z0, size_t z1) {
     double x = corner & 1 ? (double)(p->nx - 1) : 0.0, y = corner & 2 ? (double)(p->ny - 1) : 0.0;
     double z = (double)(corner & 4 ? z1 - 1 : z0);
     return row[0] * x + row[1] * y + row[2] * z + row[3];

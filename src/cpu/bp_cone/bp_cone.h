@@ -22,8 +22,8 @@
 typedef struct qb__bp_cone_problem {
     size_t views, columns, rows;
     size_t nx, ny, nz;
-    const double (*matrix)[12]; /* [views], row by row: u w, v w, w */
-    const float *largest; /* [views]: no pixel's magnitude exceeds it; for those that need it */
+    const double (*matrix)[12];           /* [views], row by row: u w, v w, w */
+    const float *largest;                 /* [views]: no pixel's magnitude exceeds it; for those that need it */
     const struct qb__cone_circle *circle; /* what qb__cone_circle_of() found once; NULL: it is found each time */
 } qb__bp_cone_problem;
 
@@ -48,11 +48,11 @@ typedef struct qb__bp_cone_variant {
     /* Bytes of one view's block: a multiple of 64; 0 when it would overflow. */
     size_t (*view_bytes)(const qb__bp_cone_problem *problem, qb__bp_cone_window window);
     /* image[(row - r0) * row_stride + column], the window's rows alone -> block. Any thread. */
-    void (*pack)(const qb__bp_cone_problem *problem, size_t view, qb__bp_cone_window window,
-                 const float *image, size_t row_stride, void *block);
+    void (*pack)(const qb__bp_cone_problem *problem, size_t view, qb__bp_cone_window window, const float *image,
+                 size_t row_stride, void *block);
     /* The same by several threads: part 0 <= part < parts of the block. NULL: there is only pack(). */
-    void (*pack_part)(const qb__bp_cone_problem *problem, size_t view, qb__bp_cone_window window,
-                      const float *image, size_t row_stride, void *block, size_t part, size_t parts);
+    void (*pack_part)(const qb__bp_cone_problem *problem, size_t view, qb__bp_cone_window window, const float *image,
+                      size_t row_stride, void *block, size_t part, size_t parts);
     /* Bytes of 64-byte aligned scratch one running thread needs. */
     size_t (*scratch_bytes)(const qb__bp_cone_problem *problem);
     /* Views first <= view < end, whose blocks lie view_bytes() apart, `first` at `packed`. The
@@ -60,8 +60,8 @@ typedef struct qb__bp_cone_variant {
      * with `accumulate` adds to, out[z * stride_z + y * stride_y + x] within the brick; out
      * addresses voxel (0, 0, 0) of the grid. Any brick, any thread. */
     void (*run)(const qb__bp_cone_problem *problem, size_t first, size_t end, const void *packed,
-                qb__bp_cone_window window, qb__bp_cone_brick brick, float *out, size_t stride_z,
-                size_t stride_y, bool accumulate, void *scratch);
+                qb__bp_cone_window window, qb__bp_cone_brick brick, float *out, size_t stride_z, size_t stride_y,
+                bool accumulate, void *scratch);
 } qb__bp_cone_variant;
 
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */
@@ -79,7 +79,7 @@ double qb__bp_cone_nearest(const qb__bp_cone_problem *problem);
 
 /* The double-precision oracle (ref/): what one view, image[row * row_stride + column], adds to a
  * voxel. */
-double qb__bp_cone_reference(const qb__bp_cone_problem *problem, size_t view, const float *image,
-                             size_t row_stride, size_t x, size_t y, size_t z);
+double qb__bp_cone_reference(const qb__bp_cone_problem *problem, size_t view, const float *image, size_t row_stride,
+                             size_t x, size_t y, size_t z);
 
 #endif

@@ -11,7 +11,7 @@ enum { CACHE_LINE = 64 };
 typedef struct ahead {
     const char *row;            /* where the next row to fetch begins */
     size_t lines, rows, stride; /* cache lines of a row, rows still to fetch, bytes between them */
-    size_t line, each; /* lines fetched of the row; lines to fetch for each line of voxels */
+    size_t line, each;          /* lines fetched of the row; lines to fetch for each line of voxels */
     const char *volume, *plane; /* the next tile's voxels and its plane at hand, NULL = none */
     size_t stride_y;            /* bytes */
 } ahead;
@@ -30,9 +30,8 @@ static inline __attribute__((always_inline)) void fetch_ahead(ahead *a, size_t y
 }
 
 /* `cells` is the cell of pixel (0, `guard` rows above the window's first). */
-static inline ahead ahead_of(const qb__bp_cone_problem *p, size_t view, const char *cells,
-                             size_t stride, size_t guard, qb__bp_cone_window window,
-                             const cone_tile *tile) {
+static inline ahead ahead_of(const qb__bp_cone_problem *p, size_t view, const char *cells, size_t stride, size_t guard,
+                             qb__bp_cone_window window, const cone_tile *tile) {
     const qb__bp_cone_brick *b = &tile->voxels;
     const double *m = p->matrix[view], edge[2] = {-1, (double)p->columns};
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
@@ -50,8 +49,7 @@ static inline ahead ahead_of(const qb__bp_cone_problem *p, size_t view, const ch
     double v1 = fmin(floor(high[1]), (double)window.r1 - 1);
     ahead a = {.stride = stride};
     if (!(u0 <= u1 && v0 <= v1)) return a;
-    const uintptr_t row =
-        (uintptr_t)cells + (size_t)(v0 + (double)guard - (double)window.r0) * stride;
+    const uintptr_t row = (uintptr_t)cells + (size_t)(v0 + (double)guard - (double)window.r0) * stride;
     const uintptr_t first = (row + (uintptr_t)(4 * (int64_t)u0)) / CACHE_LINE;
     const uintptr_t last = (row + (uintptr_t)(4 * (int64_t)u1 + 4)) / CACHE_LINE;
     a.row = (const char *)(first * CACHE_LINE);

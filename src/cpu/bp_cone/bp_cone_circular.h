@@ -23,7 +23,7 @@ enum {
     VECTORS = CHUNK / WIDTH,
     TILE_X = 16,
     TILE_Y = 16,
-    BLOCK = 8, /* views: their two columns of a pixel fit the first-level cache */
+    BLOCK = 8,                    /* views: their two columns of a pixel fit the first-level cache */
     ROWS_A_VIEW = TILE_Y / BLOCK, /* of voxels, while which one view is fetched */
     LEAD = 32,
     TAIL = 48,
@@ -89,17 +89,13 @@ static void add_views(const work *k, size_t first, size_t end, const float *pack
         const size_t last = end - v < BLOCK ? end : v + BLOCK;
         for (size_t y = k->y0; y < k->y1; y++) {
             shadow next = {.first = packed};
-            const size_t part = (y - k->y0) % ROWS_A_VIEW,
-                         ahead = v + BLOCK + (y - k->y0) / ROWS_A_VIEW;
-            if (ahead < end)
-                next = shadow_of(k, k->problem->matrix[ahead], packed + (ahead - first) * block);
+            const size_t part = (y - k->y0) % ROWS_A_VIEW, ahead = v + BLOCK + (y - k->y0) / ROWS_A_VIEW;
+            if (ahead < end) next = shadow_of(k, k->problem->matrix[ahead], packed + (ahead - first) * block);
             fill_table(k, y, v, last, packed + (v - first) * block, block);
             for (size_t x = 0; x < width; x++) {
                 float *sums = s->sums[y - k->y0][x][0];
                 fetch_shadow(k->layout, &next, part * width + x, ROWS_A_VIEW * width);
-                (up && down ? add_both
-                 : up       ? add_first
-                            : add_second)(k, s->table[x], s->entries[x], sums);
+                (up && down ? add_both : up ? add_first : add_second)(k, s->table[x], s->entries[x], sums);
             }
         }
     }
@@ -112,8 +108,7 @@ static void exchange(const work *k, float *out, size_t stride_z, size_t stride_y
         for (int64_t i = k->begin[h]; i < k->finish[h]; i++) {
             const int64_t z = k->layout->circle.z[h] + (h ? -i : i);
             for (size_t y = k->y0; y < k->y1; y++) {
-                float *line =
-                    (float *)((uintptr_t)out + ((size_t)z * stride_z + y * stride_y + k->x0) * 4);
+                float *line = (float *)((uintptr_t)out + ((size_t)z * stride_z + y * stride_y + k->x0) * 4);
                 float *sums = s->sums[y - k->y0][0][h] + (i - k->chunk);
                 if (ahead) __builtin_prefetch((void *)((uintptr_t)line + (uintptr_t)ahead), 1, 2);
                 for (size_t x = 0; x < k->x1 - k->x0; x++) {
@@ -136,8 +131,7 @@ static ptrdiff_t tile_ahead(const work *k, const qb__bp_cone_brick *b, size_t st
 
 /* The voxels of half h that lie in planes z0 <= z < z1; the plane of symmetry is the first half's.
  */
-static void half_range(const qb__cone_circle *c, unsigned h, size_t z0, size_t z1, int64_t *begin,
-                       int64_t *end) {
+static void half_range(const qb__cone_circle *c, unsigned h, size_t z0, size_t z1, int64_t *begin, int64_t *end) {
     *begin = h ? c->z[h] - (int64_t)z1 + 1 : (int64_t)z0 - c->z[h];
     *end = h ? c->z[h] - (int64_t)z0 + 1 : (int64_t)z1 - c->z[h];
     const int64_t least = h && c->z[0] == c->z[1] ? 1 : 0;
@@ -166,8 +160,8 @@ static bool chunk_range(work *k, const qb__bp_cone_brick *b) {
 }
 
 static void circular_run(const qb__bp_cone_problem *p, size_t first, size_t end, const void *packed,
-                         qb__bp_cone_window window, qb__bp_cone_brick b, float *out,
-                         size_t stride_z, size_t stride_y, bool accumulate, void *memory) {
+                         qb__bp_cone_window window, qb__bp_cone_brick b, float *out, size_t stride_z, size_t stride_y,
+                         bool accumulate, void *memory) {
     layout l;
     if (!layout_of(p, window, &l)) return;
     work k = {.problem = p, .layout = &l, .scratch = memory};
@@ -187,15 +181,14 @@ static void circular_run(const qb__bp_cone_problem *p, size_t first, size_t end,
     }
 }
 
-#define CIRCULAR_VARIANT(name, needed, listed_speed)                                               \
-    {                                                                                              \
-        .head = {.id = name,                                                                       \
-                 .operation = QB__BP_CONE,                                                         \
-                 .features = needed,                                                               \
-                 .accuracy = QB_ACCURACY_HIGH,                                                     \
-                 .speed = listed_speed,                                                            \
-                 .unusable = circular_unusable},                                                   \
-        .brick = {2 * TILE_X, 2 * TILE_Y, 0}, .layers = circular_layers,                           \
-        .view_bytes = circular_view_bytes, .pack = circular_pack,                                  \
-        .scratch_bytes = circular_scratch_bytes, .run = circular_run                               \
+#define CIRCULAR_VARIANT(name, needed, listed_speed)                                                                   \
+    {                                                                                                                  \
+        .head = {.id = name,                                                                                           \
+                 .operation = QB__BP_CONE,                                                                             \
+                 .features = needed,                                                                                   \
+                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
+                 .speed = listed_speed,                                                                                \
+                 .unusable = circular_unusable},                                                                       \
+        .brick = {2 * TILE_X, 2 * TILE_Y, 0}, .layers = circular_layers, .view_bytes = circular_view_bytes,            \
+        .pack = circular_pack, .scratch_bytes = circular_scratch_bytes, .run = circular_run                            \
     }

@@ -24,8 +24,7 @@ static inline places split(vector r, vector *rest) {
 /* A permute reads the low three bits of a place; the fourth says which register it means. */
 static inline vector tap(vector low, vector high, places at) {
     vector from_high = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));
-    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, at), _mm256_permutevar8x32_ps(high, at),
-                            from_high);
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, at), _mm256_permutevar8x32_ps(high, at), from_high);
 }
 
 static inline void taps(const float *cells, places at, vector *below, vector *above) {
@@ -36,5 +35,4 @@ static inline void taps(const float *cells, places at, vector *below, vector *ab
 
 #include "bp_cone_circular.h"
 
-const qb__bp_cone_variant qb__bp_cone_circular_avx2 =
-    CIRCULAR_VARIANT("bp_cone_circular.avx2", QB__CPU_AVX2, 2.7);
+const qb__bp_cone_variant qb__bp_cone_circular_avx2 = CIRCULAR_VARIANT("bp_cone_circular.avx2", QB__CPU_AVX2, 2.7);

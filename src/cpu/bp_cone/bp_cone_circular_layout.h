@@ -17,8 +17,7 @@ typedef struct layout {
 
 /* Rows r0 <= row < r1 of half h as profile pixels; a mirrored profile begins at most one pixel
  * before the plane of symmetry. */
-static bool held_pixels(const layout *l, unsigned h, qb__bp_cone_window w, int64_t *j0,
-                        int64_t *j1) {
+static bool held_pixels(const layout *l, unsigned h, qb__bp_cone_window w, int64_t *j0, int64_t *j1) {
     const int64_t r0 = (int64_t)w.r0, r1 = (int64_t)w.r1, row = l->circle.row[h];
     *j0 = l->circle.row_step[h] > 0 ? r0 - row : row - r1 + 1;
     *j1 = l->circle.row_step[h] > 0 ? r1 - row : row - r0 + 1;
@@ -56,8 +55,7 @@ static size_t circular_view_bytes(const qb__bp_cone_problem *p, qb__bp_cone_wind
 }
 
 /* Offsets within a block are 32 bits wide. */
-static const char *circular_unusable(const struct qb__device_info *device, const void *of,
-                                     const int *values) {
+static const char *circular_unusable(const struct qb__device_info *device, const void *of, const int *values) {
     const qb__bp_cone_problem *p = of;
     const bool huge = p->columns > INT32_MAX / 2 || p->rows > INT32_MAX / 2;
     qb__cone_circle circle;
@@ -65,9 +63,7 @@ static const char *circular_unusable(const struct qb__device_info *device, const
     if (!huge && !qb__cone_circle_of(p, &circle))
         return "needs columns of the detector along the axis in every view, as of a circle";
     const size_t bytes = huge ? 0 : circular_view_bytes(p, (qb__bp_cone_window){0, p->rows});
-    return bytes != 0 && bytes / sizeof(float) < INT32_MAX
-               ? NULL
-               : "a view is too large for 32-bit indices";
+    return bytes != 0 && bytes / sizeof(float) < INT32_MAX ? NULL : "a view is too large for 32-bit indices";
 }
 
 /* A chunk costs almost the same however few of its voxels are wanted. */
@@ -82,14 +78,12 @@ static qb__layers circular_layers(const qb__bp_cone_problem *p) {
 }
 
 /* One row of pixels: pixel j of half h in every column. */
-static void pack_row(const qb__bp_cone_problem *p, const layout *l, const float *row,
-                     float *profile) {
+static void pack_row(const qb__bp_cone_problem *p, const layout *l, const float *row, float *profile) {
     for (size_t u = 0; u < p->columns; u++) profile[u * l->column] = row[u];
 }
 
-static void pack_half(const qb__bp_cone_problem *p, const layout *l, unsigned h,
-                      qb__bp_cone_window window, const float *image, size_t row_stride,
-                      float *profiles) {
+static void pack_half(const qb__bp_cone_problem *p, const layout *l, unsigned h, qb__bp_cone_window window,
+                      const float *image, size_t row_stride, float *profiles) {
     enum { TOGETHER = 16 }; /* columns, so that their lines stay in the first-level cache */
     int64_t j0, j1;
     held_pixels(l, h, window, &j0, &j1);
@@ -104,8 +98,8 @@ static void pack_half(const qb__bp_cone_problem *p, const layout *l, unsigned h,
     }
 }
 
-static void circular_pack(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
-                          const float *image, size_t row_stride, void *block) {
+static void circular_pack(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window, const float *image,
+                          size_t row_stride, void *block) {
     (void)view;
     layout l;
     if (!layout_of(p, window, &l)) return;

@@ -27,5 +27,4 @@ static inline void taps(const float *cells, places at, vector *below, vector *ab
 
 #include "bp_cone_circular.h"
 
-const qb__bp_cone_variant qb__bp_cone_circular_scalar =
-    CIRCULAR_VARIANT("bp_cone_circular.scalar", 0, 0.35);
+const qb__bp_cone_variant qb__bp_cone_circular_scalar = CIRCULAR_VARIANT("bp_cone_circular.scalar", 0, 0.35);

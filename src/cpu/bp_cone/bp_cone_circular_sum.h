@@ -7,8 +7,7 @@ typedef struct reading {
     const float *cells[2];
 } reading;
 
-INLINE void blend(const float *left, const float *right, const float weight[2], int count,
-                  float *out) {
+INLINE void blend(const float *left, const float *right, const float weight[2], int count, float *out) {
     const vector a = vector_set1(weight[0]), b = vector_set1(weight[1]);
 #pragma GCC unroll 4
     for (int i = 0; i < count; i += WIDTH) {
@@ -17,9 +16,7 @@ INLINE void blend(const float *left, const float *right, const float weight[2], 
     }
 }
 
-INLINE bool is_wide(const entry *e) {
-    return (double)e->slope > NARROW;
-}
+INLINE bool is_wide(const entry *e) { return (double)e->slope > NARROW; }
 
 /* The cells that the wanted vectors of an entry read, begin <= cell < end. */
 INLINE void cells_read(const work *k, const entry *e, const reading *r, int *begin, int *end) {
@@ -35,8 +32,7 @@ INLINE void cells_read(const work *k, const entry *e, const reading *r, int *beg
     *begin = *begin / 16 * 16;
 }
 
-INLINE void prepare(const work *k, const entry *e, unsigned which, unsigned first_half,
-                    unsigned end_half, reading *r) {
+INLINE void prepare(const work *k, const entry *e, unsigned which, unsigned first_half, unsigned end_half, reading *r) {
     for (int j = 0; j < VECTORS; j++) {
         float place = e->rest + (float)(WIDTH * j) * e->slope, below = floorf(place);
         r->cell[j] = e->cell + (int32_t)below;
@@ -46,8 +42,7 @@ INLINE void prepare(const work *k, const entry *e, unsigned which, unsigned firs
     cells_read(k, e, r, &begin, &end);
     for (unsigned h = first_half; h < end_half; h++) {
         float *out = k->scratch->profiles + (2 * which + h) * k->scratch->cells;
-        const float *left =
-            e->left + (h == 1 && k->layout->held[0] ? k->layout->profile : 0) + begin;
+        const float *left = e->left + (h == 1 && k->layout->held[0] ? k->layout->profile : 0) + begin;
         blend(left, left + k->layout->column, e->weight, end - begin, out);
         r->cells[h] = out - begin;
     }
@@ -61,19 +56,17 @@ INLINE vector sum_narrow(const float *cells, places at, vector rest, vector othe
 }
 
 /* One vector of each wanted half. */
-INLINE void add_vector(const reading *r, int j, vector step, unsigned first_half, unsigned end_half,
-                       vector *sums) {
+INLINE void add_vector(const reading *r, int j, vector step, unsigned first_half, unsigned end_half, vector *sums) {
     vector rest;
     const places at = split(vector_add(step, vector_set1(r->rest[j])), &rest);
     const vector other = vector_sub(vector_set1(1.0f), rest);
     for (unsigned h = first_half; h < end_half; h++)
-        sums[h * VECTORS] =
-            sum_narrow(r->cells[h] + r->cell[j], at, rest, other, sums[h * VECTORS]);
+        sums[h * VECTORS] = sum_narrow(r->cells[h] + r->cell[j], at, rest, other, sums[h * VECTORS]);
 }
 
 /* Places too far apart for registers, one by one; past either end of the profile lie zeros. */
-static void add_wide(const entry *e, const reading *r, int last_cell, unsigned first_half,
-                     unsigned end_half, float *sums) {
+static void add_wide(const entry *e, const reading *r, int last_cell, unsigned first_half, unsigned end_half,
+                     float *sums) {
     for (int j = e->first; j < e->end; j++) {
         for (int i = 0; i < WIDTH; i++) {
             float place = (float)i * e->slope + r->rest[j], below = floorf(place);
@@ -89,8 +82,7 @@ static void add_wide(const entry *e, const reading *r, int last_cell, unsigned f
     }
 }
 
-INLINE void add_narrow(const entry *e, const reading *r, unsigned first_half, unsigned end_half,
-                       vector *sums) {
+INLINE void add_narrow(const entry *e, const reading *r, unsigned first_half, unsigned end_half, vector *sums) {
     const vector step = vector_mul(vector_lanes(), vector_set1(e->slope));
     if (e->first == 0 && e->end == VECTORS) {
 #pragma GCC unroll 16
@@ -105,33 +97,29 @@ INLINE void add_narrow(const entry *e, const reading *r, unsigned first_half, un
 INLINE void load_sums(const float *from, unsigned first_half, unsigned end_half, vector *sums) {
     for (unsigned h = first_half; h < end_half; h++)
 #pragma GCC unroll 16
-        for (int j = 0; j < VECTORS; j++)
-            sums[h * VECTORS + j] = vector_load(from + h * CHUNK + j * WIDTH);
+        for (int j = 0; j < VECTORS; j++) sums[h * VECTORS + j] = vector_load(from + h * CHUNK + j * WIDTH);
 }
 
 INLINE void store_sums(const vector *sums, unsigned first_half, unsigned end_half, float *to) {
     for (unsigned h = first_half; h < end_half; h++)
 #pragma GCC unroll 16
-        for (int j = 0; j < VECTORS; j++)
-            vector_store(to + h * CHUNK + j * WIDTH, sums[h * VECTORS + j]);
+        for (int j = 0; j < VECTORS; j++) vector_store(to + h * CHUNK + j * WIDTH, sums[h * VECTORS + j]);
 }
 
 /* The views of a table, on one column of voxels. The next view is blended before this one is read,
  * so that what was stored has reached the cache when it is read unaligned. */
-INLINE void add_column(const work *k, const entry *table, unsigned views, unsigned first_half,
-                       unsigned end_half, float *memory) {
+INLINE void add_column(const work *k, const entry *table, unsigned views, unsigned first_half, unsigned end_half,
+                       float *memory) {
     if (views == 0) return;
     reading r[2];
     vector sums[2 * VECTORS];
     load_sums(memory, first_half, end_half, sums);
     prepare(k, table, 0, first_half, end_half, r);
     for (unsigned v = 0; v < views; v++) {
-        if (v + 1 < views)
-            prepare(k, table + v + 1, (v + 1) & 1, first_half, end_half, &r[(v + 1) & 1]);
+        if (v + 1 < views) prepare(k, table + v + 1, (v + 1) & 1, first_half, end_half, &r[(v + 1) & 1]);
         if (__builtin_expect(is_wide(table + v), 0)) {
             store_sums(sums, first_half, end_half, memory);
-            add_wide(table + v, &r[v & 1], (int)k->layout->profile - 2, first_half, end_half,
-                     memory);
+            add_wide(table + v, &r[v & 1], (int)k->layout->profile - 2, first_half, end_half, memory);
             load_sums(memory, first_half, end_half, sums);
         } else {
             add_narrow(table + v, &r[v & 1], first_half, end_half, sums);

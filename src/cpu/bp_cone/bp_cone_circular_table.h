@@ -61,8 +61,7 @@ static void find_places(const work *k, const double *m, size_t y, places_of_row 
         s->inverse[i] = inverse;
         s->u[i] = (m[0] * x + ub) * inverse;
         s->slope[i] = rise * inverse;
-        s->place[i] =
-            mirrored ? s->slope[i] * along + out : (vx * x + v0 + rise * chunk) * inverse + origin;
+        s->place[i] = mirrored ? s->slope[i] * along + out : (vx * x + v0 + rise * chunk) * inverse + origin;
     }
 }
 
@@ -82,8 +81,7 @@ static void find_vectors(const work *k, double place, double slope, entry *e) {
 /* Where pixel 0 of a profile is held, or would be. */
 static int32_t first_cell(const work *k) { return LEAD - (int32_t)k->layout->j0; }
 
-static void fill_table(const work *k, size_t y, size_t first, size_t end, const float *packed,
-                       size_t block) {
+static void fill_table(const work *k, size_t y, size_t first, size_t end, const float *packed, size_t block) {
     scratch *s = k->scratch;
     const double columns = (double)k->problem->columns;
     const size_t width = k->x1 - k->x0;

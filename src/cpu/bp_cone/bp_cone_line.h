@@ -22,8 +22,7 @@ typedef struct cone_tile {
 } cone_tile;
 
 typedef struct cone_view {
-    double u[4], v[4],
-        w[4]; /* of voxels counted from the tile's begin; u and v less u0 w and v0 w */
+    double u[4], v[4], w[4]; /* of voxels counted from the tile's begin; u and v less u0 w and v0 w */
     int64_t u0, v0;
     double border[4][4]; /* positive inside the window */
     double inverse[4];   /* of border[][0] */
@@ -47,8 +46,8 @@ static inline double cone_at(const double row[4], double x, double y, double z) 
     return row[0] * x + row[1] * y + row[2] * z + row[3];
 }
 
-static inline cone_view cone_view_of(const qb__bp_cone_problem *p, size_t view,
-                                     const cone_tile *tile, qb__bp_cone_window window) {
+static inline cone_view cone_view_of(const qb__bp_cone_problem *p, size_t view, const cone_tile *tile,
+                                     qb__bp_cone_window window) {
     const double *m = p->matrix[view];
     cone_view c;
     for (int i = 0; i < 4; i++) c.u[i] = m[i], c.v[i] = m[4 + i], c.w[i] = m[8 + i];
@@ -115,8 +114,7 @@ static inline void cone_whole_lines(cone_lines *lines, const cone_tile *tile) {
 }
 
 /* The voxels of plane z that the brick wants and whose rays meet the window. */
-static inline void cone_clip_lines(cone_lines *lines, const cone_view *c, const cone_tile *tile,
-                                   double z) {
+static inline void cone_clip_lines(cone_lines *lines, const cone_view *c, const cone_tile *tile, double z) {
     const double from = (double)(tile->voxels.x0 - tile->x);
     const double to = (double)(tile->voxels.x1 - tile->x) - 1;
     for (int y = 0; y < CONE_TILE_Y; y++) {

@@ -37,9 +37,7 @@ static size_t cell_stride(const qb__bp_cone_problem *p) {
     return stride % 512 ? stride : stride + 16;
 }
 
-static size_t cell_rows(qb__bp_cone_window window) {
-    return window.r1 - window.r0 + 2 * GUARD + 1;
-}
+static size_t cell_rows(qb__bp_cone_window window) { return window.r1 - window.r0 + 2 * GUARD + 1; }
 
 static size_t matrix_view_bytes(const qb__bp_cone_problem *p, qb__bp_cone_window window) {
     size_t bytes;
@@ -49,17 +47,14 @@ static size_t matrix_view_bytes(const qb__bp_cone_problem *p, qb__bp_cone_window
 }
 
 /* Indices within a block are 32 bits wide. */
-static const char *matrix_unusable(const struct qb__device_info *device, const void *of,
-                                   const int *values) {
+static const char *matrix_unusable(const struct qb__device_info *device, const void *of, const int *values) {
     const qb__bp_cone_problem *p = of;
     const size_t bytes = matrix_view_bytes(p, (qb__bp_cone_window){0, p->rows});
     (void)device, (void)values;
     return bytes != 0 && bytes / 4 < INT32_MAX ? NULL : "a view is too large for 32-bit indices";
 }
 
-static size_t matrix_scratch_bytes(const qb__bp_cone_problem *p) {
-    return (void)p, (size_t)64;
-}
+static size_t matrix_scratch_bytes(const qb__bp_cone_problem *p) { return (void)p, (size_t)64; }
 
 /* Vectors of a line of a tile. */
 enum { LINE = CONE_TILE_X / WIDTH };
@@ -81,8 +76,7 @@ typedef struct reading {
 
 INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v);
 
-INLINE void add_vector(const ray *r, reading how, int k, lanes on, vector u0, vector v0, vector w0,
-                       float *out) {
+INLINE void add_vector(const ray *r, reading how, int k, lanes on, vector u0, vector v0, vector w0, float *out) {
     const vector inverse = vector_inverse(vector_add(r->w[k], w0));
     const vector u = vector_mul(vector_add(r->u[k], u0), inverse);
     const vector v = vector_mul(vector_add(r->v[k], v0), inverse);
@@ -108,32 +102,29 @@ INLINE void add_line(const ray *r, reading how, const cone_lines *lines, size_t 
         add_vector(r, how, k, lanes_between(begin - k * WIDTH, end - k * WIDTH), u, v, w, out);
 }
 
-INLINE void add_plane(const ray *shared, reading how, const cone_lines *lines, size_t y0, size_t y1,
-                      ahead *next, float *out, size_t stride_y) {
+INLINE void add_plane(const ray *shared, reading how, const cone_lines *lines, size_t y0, size_t y1, ahead *next,
+                      float *out, size_t stride_y) {
     const ray r = *shared; /* in registers, as far as they go */
     for (size_t y = y0; y < y1; y++) {
         fetch_ahead(next, y);
-        if (lines->begin[y] < lines->end[y])
-            add_line(&r, how, lines, y, (float *)((uintptr_t)out + y * stride_y * 4));
+        if (lines->begin[y] < lines->end[y]) add_line(&r, how, lines, y, (float *)((uintptr_t)out + y * stride_y * 4));
     }
 }
 
 /* Functions of their own, so that nothing else competes for registers. */
-#define PLANE(name, far, gather)                                                                   \
-    static __attribute__((noinline)) void name(const ray *r, const cone_lines *lines, size_t y0,   \
-                                               size_t y1, ahead *next, float *out,                 \
-                                               size_t stride_y) {                                  \
-        add_plane(r, (reading){far, gather, false}, lines, y0, y1, next, out, stride_y);           \
+#define PLANE(name, far, gather)                                                                                       \
+    static __attribute__((noinline)) void name(const ray *r, const cone_lines *lines, size_t y0, size_t y1,            \
+                                               ahead *next, float *out, size_t stride_y) {                             \
+        add_plane(r, (reading){far, gather, false}, lines, y0, y1, next, out, stride_y);                               \
     }
 PLANE(load_near, false, false)
 PLANE(gather_near, false, true)
 PLANE(load_far, true, false)
 PLANE(gather_far, true, true)
 
-static void add_view(const cone_view *c, const ray *r, bool far, const cone_tile *tile, ahead *next,
-                     float *out, size_t stride_z, size_t stride_y) {
-    static __typeof__(load_near) *const planes[2][2] = {{load_near, gather_near},
-                                                        {load_far, gather_far}};
+static void add_view(const cone_view *c, const ray *r, bool far, const cone_tile *tile, ahead *next, float *out,
+                     size_t stride_z, size_t stride_y) {
+    static __typeof__(load_near) *const planes[2][2] = {{load_near, gather_near}, {load_far, gather_far}};
     const qb__bp_cone_brick *b = &tile->voxels;
     const enum cone_meeting meeting = cone_meet(c);
     cone_lines lines;
@@ -142,11 +133,9 @@ static void add_view(const cone_view *c, const ray *r, bool far, const cone_tile
     for (size_t z = b->z0; z < b->z1; z++) {
         cone_lines_of(&lines, c, (double)(z - tile->z));
         if (meeting == CONE_ACROSS) cone_clip_lines(&lines, c, tile, (double)(z - tile->z));
-        float *plane =
-            (float *)((uintptr_t)out + (z * stride_z + tile->y * stride_y + tile->x) * 4);
+        float *plane = (float *)((uintptr_t)out + (z * stride_z + tile->y * stride_y + tile->x) * 4);
         next->plane = next->volume ? next->volume + 4 * (z - tile->z) * stride_z : NULL;
-        planes[far][cpu_gathers()](r, &lines, b->y0 - tile->y, b->y1 - tile->y, next, plane,
-                                   stride_y);
+        planes[far][cpu_gathers()](r, &lines, b->y0 - tile->y, b->y1 - tile->y, next, plane, stride_y);
     }
 }
 
@@ -165,16 +154,14 @@ static double reach(const cone_view *c, const qb__bp_cone_problem *p, const cone
 
 /* `weight` is what pixels must be multiplied by; it is folded into w. */
 static void matrix_add(const qb__bp_cone_problem *p, size_t view, const char *block, float weight,
-                       qb__bp_cone_window window, const cone_tile *tile, ahead *next, float *out,
-                       size_t stride_z, size_t stride_y) {
+                       qb__bp_cone_window window, const cone_tile *tile, ahead *next, float *out, size_t stride_z,
+                       size_t stride_y) {
     cone_view c = cone_view_of(p, view, tile, window);
     const size_t stride = cell_stride(p);
     const double scale = 1 / sqrt((double)weight);
     const bool far = (reach(&c, p, tile) + 2) * (double)stride > 0x1p22;
-    ray r = {.stride = vector_set1((float)stride),
-             .stride_cells = integers_set1((int)(STRIDE_UNIT * stride))};
-    for (int i = 0; i < 4; i++)
-        c.u[i] *= COORDINATES * scale, c.v[i] *= COORDINATES * scale, c.w[i] *= scale;
+    ray r = {.stride = vector_set1((float)stride), .stride_cells = integers_set1((int)(STRIDE_UNIT * stride))};
+    for (int i = 0; i < 4; i++) c.u[i] *= COORDINATES * scale, c.v[i] *= COORDINATES * scale, c.w[i] *= scale;
     int64_t cell = (c.v0 - (int64_t)window.r0 + GUARD) * (int64_t)stride + c.u0 + GUARD;
     r.origin = (const char *)((uintptr_t)block + (uintptr_t)(HEADER + 4 * cell));
     for (int k = 0; k < LINE; k++) {
@@ -201,24 +188,22 @@ static float block_weight(const char *block) {
 
 /* What will be read after view v of a tile: the next view's cells, or the next tile's first ones
  * and its voxels. */
-static ahead after(const qb__bp_cone_problem *p, size_t v, size_t first, size_t end,
-                   const char *packed, qb__bp_cone_window window, const cone_tile *tile,
-                   const cone_tile *later, const float *out, size_t stride_z, size_t stride_y) {
+static ahead after(const qb__bp_cone_problem *p, size_t v, size_t first, size_t end, const char *packed,
+                   qb__bp_cone_window window, const cone_tile *tile, const cone_tile *later, const float *out,
+                   size_t stride_z, size_t stride_y) {
     const size_t bytes = matrix_view_bytes(p, window), stride = 4 * cell_stride(p);
     const char *block = packed + HEADER + 4 * GUARD;
-    if (v + 1 < end)
-        return ahead_of(p, v + 1, block + (v + 1 - first) * bytes, stride, GUARD, window, tile);
+    if (v + 1 < end) return ahead_of(p, v + 1, block + (v + 1 - first) * bytes, stride, GUARD, window, tile);
     if (!later) return (ahead){.rows = 0};
     ahead a = ahead_of(p, first, block, stride, GUARD, window, later);
-    a.volume =
-        (const char *)((uintptr_t)out + 4 * (later->z * stride_z + later->y * stride_y + later->x));
+    a.volume = (const char *)((uintptr_t)out + 4 * (later->z * stride_z + later->y * stride_y + later->x));
     a.stride_y = 4 * stride_y;
     return a;
 }
 
 static void matrix_run(const qb__bp_cone_problem *p, size_t first, size_t end, const void *packed,
-                       qb__bp_cone_window window, qb__bp_cone_brick b, float *out, size_t stride_z,
-                       size_t stride_y, bool accumulate, void *scratch) {
+                       qb__bp_cone_window window, qb__bp_cone_brick b, float *out, size_t stride_z, size_t stride_y,
+                       bool accumulate, void *scratch) {
     (void)scratch;
     const size_t bytes = matrix_view_bytes(p, window);
     cone_tile tile, later;
@@ -228,10 +213,8 @@ static void matrix_run(const qb__bp_cone_problem *p, size_t first, size_t end, c
         for (size_t v = first; v < end; v++) {
             const char *block = (const char *)packed + (v - first) * bytes;
             const float weight = block_weight(block);
-            ahead next = after(p, v, first, end, packed, window, &tile, more ? &later : NULL, out,
-                               stride_z, stride_y);
-            if (weight > 0)
-                matrix_add(p, v, block, weight, window, &tile, &next, out, stride_z, stride_y);
+            ahead next = after(p, v, first, end, packed, window, &tile, more ? &later : NULL, out, stride_z, stride_y);
+            if (weight > 0) matrix_add(p, v, block, weight, window, &tile, &next, out, stride_z, stride_y);
         }
     }
 }
@@ -239,11 +222,10 @@ static void matrix_run(const qb__bp_cone_problem *p, size_t first, size_t end, c
 /* A part of a block, header of 16 floats and rows of cells. `fill` makes the columns' cells of the
  * row that begins with pixel row r of the window, and is asked for rows `above` <= r < rows; the
  * frame of zeros around them is made here. */
-INLINE void pack_rows(const qb__bp_cone_problem *p, qb__bp_cone_window window, const float *header,
-                      const float *image, size_t row_stride, char *block, size_t part, size_t parts,
-                      int64_t above,
-                      void (*fill)(char *cells, const float *image, size_t row_stride, int64_t r,
-                                   int64_t rows, size_t columns, float scale),
+INLINE void pack_rows(const qb__bp_cone_problem *p, qb__bp_cone_window window, const float *header, const float *image,
+                      size_t row_stride, char *block, size_t part, size_t parts, int64_t above,
+                      void (*fill)(char *cells, const float *image, size_t row_stride, int64_t r, int64_t rows,
+                                   size_t columns, float scale),
                       float scale) {
     const int64_t rows = (int64_t)(window.r1 - window.r0);
     const size_t stride = cell_stride(p), all = cell_rows(window), after = GUARD + p->columns;
@@ -261,8 +243,8 @@ INLINE void pack_rows(const qb__bp_cone_problem *p, qb__bp_cone_window window, c
     }
 }
 
-#define MATRIX_VARIANT                                                                             \
-    .brick = {16 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .view_bytes = matrix_view_bytes,        \
+#define MATRIX_VARIANT                                                                                                 \
+    .brick = {16 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .view_bytes = matrix_view_bytes,                            \
     .scratch_bytes = matrix_scratch_bytes, .run = matrix_run
 
 #endif

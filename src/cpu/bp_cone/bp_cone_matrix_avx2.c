@@ -7,8 +7,7 @@ static __m256i eight(const float *pixels, size_t x, lanes on, __m256 unit) {
     return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_maskload_ps(pixels + x, on), unit));
 }
 
-static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, size_t columns,
-                       float scale) {
+static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, size_t columns, float scale) {
     const __m256 unit = _mm256_set1_ps(scale);
     for (size_t x = 0; x < columns; x += WIDTH) {
         const lanes on = lanes_between(0, columns - x < WIDTH ? (int)(columns - x) : WIDTH);

@@ -9,10 +9,8 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     fetch(floor_origin(r), how, on, c.index, &left, &right);
     /* The sum's low bits are round(16383 v); low half of the weights 16383 - that, high half that.
      */
-    __m512i below =
-        _mm512_castps_si512(vector_fma(c.v, vector_set1(WEIGHTS), vector_set1(0x1p23f)));
-    __m512i weights = _mm512_ternarylogic_epi32(_mm512_slli_epi32(below, 16), below,
-                                                _mm512_set1_epi32(WEIGHTS), 0xf2);
+    __m512i below = _mm512_castps_si512(vector_fma(c.v, vector_set1(WEIGHTS), vector_set1(0x1p23f)));
+    __m512i weights = _mm512_ternarylogic_epi32(_mm512_slli_epi32(below, 16), below, _mm512_set1_epi32(WEIGHTS), 0xf2);
     vector a = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, weights));
     vector b = _mm512_cvtepi32_ps(_mm512_madd_epi16(right, weights));
     return vector_fma(c.u, _mm512_sub_ps(b, a), a);

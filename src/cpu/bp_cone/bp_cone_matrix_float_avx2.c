@@ -15,12 +15,11 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     return vector_fma(c.v, _mm256_sub_ps(lower, upper), upper);
 }
 
-const qb__bp_cone_variant qb__bp_cone_matrix_avx2_float = {
-    .head = {.id = "bp_cone_matrix.avx2-float",
-             .operation = QB__BP_CONE,
-             .features = QB__CPU_AVX2,
-             .accuracy = QB_ACCURACY_HIGH,
-             .speed = 0.9,
-             .unusable = matrix_unusable},
-    PACK_FLOAT,
-    MATRIX_VARIANT};
+const qb__bp_cone_variant qb__bp_cone_matrix_avx2_float = {.head = {.id = "bp_cone_matrix.avx2-float",
+                                                                    .operation = QB__BP_CONE,
+                                                                    .features = QB__CPU_AVX2,
+                                                                    .accuracy = QB_ACCURACY_HIGH,
+                                                                    .speed = 0.9,
+                                                                    .unusable = matrix_unusable},
+                                                           PACK_FLOAT,
+                                                           MATRIX_VARIANT};

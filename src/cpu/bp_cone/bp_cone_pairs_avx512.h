@@ -2,8 +2,7 @@
 /* The layout of bp_cone_pairs.h, made by vectors of 16 pixels. */
 #include "bp_cone_vectors_avx512.h"
 
-static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, size_t columns,
-                       float scale) {
+static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, size_t columns, float scale) {
     const __m512 unit = _mm512_set1_ps(scale);
     for (size_t x = 0; x < columns; x += WIDTH) {
         const lanes on = lanes_between(0, columns - x < WIDTH ? (int)(columns - x) : WIDTH);

@@ -45,8 +45,7 @@ static double unpaired(const qb__layers *layers, size_t z0, size_t z1) {
     return layers->below == 0 ? 0 : (double)(qb__larger(up, down) - qb__smaller(up, down));
 }
 
-double qb__bp_cone_worth(const qb__bp_cone_variant *variant, const qb__bp_cone_problem *problem,
-                         size_t z0, size_t z1) {
+double qb__bp_cone_worth(const qb__bp_cone_variant *variant, const qb__bp_cone_problem *problem, size_t z0, size_t z1) {
     if (!variant->layers) return (double)(z1 - z0);
     const qb__layers layers = variant->layers(problem);
     return slices_worth(&layers, z1 - z0) + 0.15 * unpaired(&layers, z0, z1);

@@ -32,14 +32,10 @@ static inline vector vector_place(int x) {
     return _mm256_add_ps(_mm256_set_ps(7, 6, 5, 4, 3, 2, 1, 0), _mm256_set1_ps((float)x));
 }
 
-static inline vector vector_inverse(vector w) {
-    return _mm256_div_ps(_mm256_set1_ps(1.0f), w);
-}
+static inline vector vector_inverse(vector w) { return _mm256_div_ps(_mm256_set1_ps(1.0f), w); }
 
 /* AMD's gathers are a microprogram: one load after the other is faster. */
-static inline bool cpu_gathers(void) {
-    return !__builtin_cpu_is("amd");
-}
+static inline bool cpu_gathers(void) { return !__builtin_cpu_is("amd"); }
 
 #include "bp_cone_matrix.h"
 
@@ -52,8 +48,8 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
     (void)far; /* integers count far enough */
     const vector left = _mm256_floor_ps(u), top = _mm256_floor_ps(v);
     cell c = {.u = _mm256_sub_ps(u, left), .v = _mm256_sub_ps(v, top)};
-    c.index = _mm256_add_epi32(_mm256_mullo_epi32(_mm256_cvttps_epi32(top), r->stride_cells),
-                               _mm256_cvttps_epi32(left));
+    c.index =
+        _mm256_add_epi32(_mm256_mullo_epi32(_mm256_cvttps_epi32(top), r->stride_cells), _mm256_cvttps_epi32(left));
     return c;
 }
 
@@ -66,9 +62,8 @@ INLINE double two_cells(const char *origin, int32_t index) {
 
 INLINE __m256 four(const ray *r, reading how, __m128i on, __m128i index) {
     if (!how.all || how.gather)
-        return _mm256_castsi256_ps(_mm256_mask_i32gather_epi64(_mm256_setzero_si256(),
-                                                               (const long long *)r->origin, index,
-                                                               _mm256_cvtepi32_epi64(on), 4));
+        return _mm256_castsi256_ps(_mm256_mask_i32gather_epi64(_mm256_setzero_si256(), (const long long *)r->origin,
+                                                               index, _mm256_cvtepi32_epi64(on), 4));
     _Alignas(16) int32_t at[4];
     _mm_store_si128((__m128i *)at, index);
     /* Through memory: the compiler would take the numbers out of the register one by one. */
@@ -79,8 +74,7 @@ INLINE __m256 four(const ray *r, reading how, __m128i on, __m128i index) {
 }
 
 /* The cells at index and index + 1 of the lanes. */
-INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m256i *left,
-                  __m256i *right) {
+INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m256i *left, __m256i *right) {
     __m256 a = four(r, how, _mm256_castsi256_si128(on), _mm256_castsi256_si128(index));
     __m256 b = four(r, how, _mm256_extracti128_si256(on, 1), _mm256_extracti128_si256(index, 1));
     /* Within 128-bit halves first: 0 1 4 5 2 3 6 7. */

@@ -40,9 +40,7 @@ static inline vector vector_inverse(vector w) {
 }
 
 /* AMD's gathers are a microprogram: sixteen loads take two thirds of the time. */
-static inline bool cpu_gathers(void) {
-    return !__builtin_cpu_is("amd");
-}
+static inline bool cpu_gathers(void) { return !__builtin_cpu_is("amd"); }
 
 #include "bp_cone_matrix.h"
 
@@ -62,8 +60,8 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
     const vector top = _mm512_sub_ps(_mm512_add_round_ps(v, magic, DOWN), magic);
     cell c = {.u = _mm512_sub_ps(u, _mm512_sub_ps(left, magic)), .v = _mm512_sub_ps(v, top)};
     if (far)
-        c.index = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvttps_epi32(top), r->stride_cells),
-                                   _mm512_castps_si512(left));
+        c.index =
+            _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvttps_epi32(top), r->stride_cells), _mm512_castps_si512(left));
     else
         c.index = _mm512_castps_si512(vector_fma(top, r->stride, left));
     return c;
@@ -72,16 +70,14 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
 /* Two neighbouring cells, wherever they lie, as one number that nobody calculates with. */
 INLINE double two_cells(const char *origin, int32_t index) {
     double bits;
-    memcpy(&bits, (const char *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)index)),
-           sizeof bits);
+    memcpy(&bits, (const char *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)index)), sizeof bits);
     return bits;
 }
 
 INLINE __m512i eight(const char *origin, const int32_t *index) {
     __m128d q[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++)
-        q[i] = _mm_set_pd(two_cells(origin, index[2 * i + 1]), two_cells(origin, index[2 * i]));
+    for (int i = 0; i < 4; i++) q[i] = _mm_set_pd(two_cells(origin, index[2 * i + 1]), two_cells(origin, index[2 * i]));
     __m256d a = _mm256_insertf128_pd(_mm256_castpd128_pd256(q[0]), q[1], 1);
     __m256d b = _mm256_insertf128_pd(_mm256_castpd128_pd256(q[2]), q[3], 1);
     return _mm512_castpd_si512(_mm512_insertf64x4(_mm512_castpd256_pd512(a), b, 1));
@@ -93,13 +89,10 @@ INLINE const char *floor_origin(const ray *r) {
 }
 
 /* The cells at index and index + 1 of the lanes. */
-INLINE void fetch(const char *origin, reading how, lanes on, integers index, __m512i *left,
-                  __m512i *right) {
-    const __m512i even =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+INLINE void fetch(const char *origin, reading how, lanes on, integers index, __m512i *left, __m512i *right) {
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    const __m256i first = _mm512_castsi512_si256(index),
-                  second = _mm512_extracti64x4_epi64(index, 1);
+    const __m256i first = _mm512_castsi512_si256(index), second = _mm512_extracti64x4_epi64(index, 1);
     __m512i low, high;
     if (how.all && !how.gather) {
         _Alignas(64) int32_t at[16];

@@ -26,8 +26,8 @@ typedef struct qb__bp_parallel_variant {
     /* Bytes of one view's block: a multiple of 64. */
     size_t (*view_bytes)(const qb__bp_parallel_problem *problem, unsigned lanes);
     /* rows[s * row_stride + column], s < slices <= lanes -> block. Any thread, any view order. */
-    void (*pack)(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes,
-                 unsigned slices, const float *rows, size_t row_stride, void *block);
+    void (*pack)(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes, unsigned slices,
+                 const float *rows, size_t row_stride, void *block);
     /* Pixels on a side of the tile that run() likes best: the unit of work. */
     unsigned tile;
     /* Bytes of 64-byte aligned scratch one running thread needs. */
@@ -36,9 +36,8 @@ typedef struct qb__bp_parallel_variant {
      * (x1 - x0 and y1 - y0 at most `tile`; x0 and y0 multiples of it). out addresses the voxel
      * (0,0,0) of the slab. The result depends on neither the tile's place, the lanes, nor the other
      * slices: same bits however the work is cut. */
-    void (*run)(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
-                unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
-                size_t stride_z, size_t stride_y, void *scratch);
+    void (*run)(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices, size_t x0,
+                size_t x1, size_t y0, size_t y1, float *out, size_t stride_z, size_t stride_y, void *scratch);
 } qb__bp_parallel_variant;
 
 /* All variants built in, best first within an interpolation; count in *count. A row whose features
@@ -46,7 +45,7 @@ typedef struct qb__bp_parallel_variant {
 const qb__bp_parallel_variant *qb__bp_parallel_variants(size_t *count);
 
 /* The double-precision oracle (ref/): one pixel, one slice; rows[view * row_stride + column]. */
-double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb_interp interp,
-                                 const float *rows, size_t row_stride, size_t x, size_t y);
+double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb_interp interp, const float *rows,
+                                 size_t row_stride, size_t x, size_t y);
 
 #endif

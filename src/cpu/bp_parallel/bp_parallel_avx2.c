@@ -44,8 +44,8 @@ typedef __m256 vector;
  * 128-bit lanes; in this order they come out sorted. */
 static const unsigned char step_order[16] = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
 
-INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
-                       uint32_t column_bytes, uint32_t bias, bool linear) {
+INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, uint32_t column_bytes, uint32_t bias,
+                       bool linear) {
     if (!linear) q += INT64_C(1) << 31;
     __m256i first = _mm256_set1_epi64x(q);
     for (int i = 0; i < 16; i += 8) {
@@ -60,8 +60,7 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
         _mm256_storeu_si256((__m256i *)(out->offset + i), offset);
         if (!linear) continue;
         /* Only signed integers convert: 24 bits of the fraction, exact in a float. */
-        __m256i fraction =
-            _mm256_srli_epi32(_mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88)), 8);
+        __m256i fraction = _mm256_srli_epi32(_mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88)), 8);
         __m256 weight = _mm256_mul_ps(_mm256_cvtepi32_ps(fraction), _mm256_set1_ps(0x1p-24f));
         _mm256_storeu_ps(out->weight + i, weight);
     }

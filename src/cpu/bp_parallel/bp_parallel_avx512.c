@@ -20,12 +20,10 @@ typedef __m512 vector;
 
 static const unsigned char step_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
-                       uint32_t column_bytes, uint32_t bias, bool linear) {
-    const __m512i upper =
-        _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    const __m512i lower =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, uint32_t column_bytes, uint32_t bias,
+                       bool linear) {
+    const __m512i upper = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    const __m512i lower = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     if (!linear) q += INT64_C(1) << 31;
     __m512i first = _mm512_set1_epi64(q);
     __m512i low = _mm512_add_epi64(first, _mm512_load_si512(s->step));

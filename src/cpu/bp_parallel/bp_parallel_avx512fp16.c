@@ -27,13 +27,11 @@ INLINE __m512i twice_half(__m512 weight) {
     return _mm512_or_si512(half, _mm512_slli_epi32(half, 16));
 }
 
-INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
-                       uint32_t column_bytes, uint32_t bias, bool linear) {
+INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, uint32_t column_bytes, uint32_t bias,
+                       bool linear) {
     (void)linear;
-    const __m512i upper =
-        _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    const __m512i lower =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i upper = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    const __m512i lower = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     __m512i first = _mm512_set1_epi64(q);
     __m512i low = _mm512_add_epi64(first, _mm512_load_si512(s->step));
     __m512i high = _mm512_add_epi64(first, _mm512_load_si512(s->step + 8));
@@ -57,8 +55,7 @@ INLINE void flush(float *sums, __m512h block) {
 }
 
 /* before * column + after * next, on top of `sum` when there is one. */
-INLINE __m512h interpolate(const char *column, unsigned column_bytes, __m512h after, bool first,
-                           __m512h sum) {
+INLINE __m512h interpolate(const char *column, unsigned column_bytes, __m512h after, bool first, __m512h sum) {
     const __m512h one = _mm512_castsi512_ph(_mm512_set1_epi16(0x3c00));
     __m512h before = _mm512_sub_ph(one, after), here = _mm512_loadu_ph(column);
     sum = first ? _mm512_mul_ph(before, here) : _mm512_fmadd_ph(before, here, sum);
@@ -71,8 +68,8 @@ INLINE __m512h weight_of(const cells *view, unsigned pixel) {
 
 /* Views are added in pairs: summing a pair by itself first costs an addition, and rounds two of
  * four times at the size of a pair instead of the whole sum. */
-INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block,
-                      float *sums, unsigned vectors, bool linear) {
+INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block, float *sums,
+                      unsigned vectors, bool linear) {
     (void)linear;
     const unsigned bytes = vectors * sizeof(__m512h), first = block * 4;
     __m512h sum[4][MOST_VECTORS];
@@ -103,8 +100,7 @@ INLINE void block_add(const char *base, const cells *table, unsigned views, unsi
             __m512h after = weight_of(table + v, first + p);
 #pragma GCC unroll 4
             for (unsigned i = 0; i < vectors; i++)
-                sum[p][i] =
-                    _mm512_add_ph(sum[p][i], interpolate(at + i * 64, bytes, after, true, after));
+                sum[p][i] = _mm512_add_ph(sum[p][i], interpolate(at + i * 64, bytes, after, true, after));
         }
     }
 #pragma GCC unroll 4
@@ -124,8 +120,8 @@ static float scale_of(const qb__bp_parallel_problem *problem, unsigned slice) {
 }
 _Static_assert(BLOCK_VIEWS <= 8, "the scale leaves room for eight views");
 
-static void half_pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes,
-                      unsigned slices, const float *rows, size_t row_stride, void *block) {
+static void half_pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes, unsigned slices,
+                      const float *rows, size_t row_stride, void *block) {
     (void)view;
     const size_t columns = problem->columns, bytes = PACKED_BYTES(lanes);
     char *to = block;
@@ -134,16 +130,14 @@ static void half_pack(const qb__bp_parallel_problem *problem, size_t view, unsig
     memset(to + columns * bytes, 0, GUARD * bytes);
     for (unsigned lane = 0; lane < lanes; lane += WIDTH) {
         _Alignas(64) float scale[WIDTH];
-        for (unsigned i = 0; i < WIDTH; i++)
-            scale[i] = lane + i < slices ? scale_of(problem, lane + i) : 0.0f;
+        for (unsigned i = 0; i < WIDTH; i++) scale[i] = lane + i < slices ? scale_of(problem, lane + i) : 0.0f;
         for (size_t c = 0; c < columns; c += WIDTH) {
             unsigned n = columns - c < WIDTH ? (unsigned)(columns - c) : WIDTH;
             __mmask16 wanted = (__mmask16)((1u << n) - 1);
             _Alignas(64) float square[WIDTH][WIDTH];
             for (unsigned i = 0; i < WIDTH; i++)
                 _mm512_store_ps(square[i], lane + i < slices
-                                               ? _mm512_maskz_loadu_ps(
-                                                     wanted, rows + (lane + i) * row_stride + c)
+                                               ? _mm512_maskz_loadu_ps(wanted, rows + (lane + i) * row_stride + c)
                                                : _mm512_setzero_ps());
             transpose(square);
             for (unsigned i = 0; i < n; i++) {
@@ -155,9 +149,9 @@ static void half_pack(const qb__bp_parallel_problem *problem, size_t view, unsig
     }
 }
 
-static void half_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
-                     unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
-                     size_t stride_z, size_t stride_y, void *scratch_memory) {
+static void half_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices,
+                     size_t x0, size_t x1, size_t y0, size_t y1, float *out, size_t stride_z, size_t stride_y,
+                     void *scratch_memory) {
     unsigned width = (unsigned)(x1 - x0), height = (unsigned)(y1 - y0);
     scratch *s = scratch_memory;
     switch (lanes / HALVES) {
@@ -168,12 +162,10 @@ static void half_run(const qb__bp_parallel_problem *problem, const void *packed,
     }
     float unscale[MOST_VECTORS * HALVES];
     for (unsigned i = 0; i < slices; i++) unscale[i] = 1.0f / scale_of(problem, i);
-    write_tile(s->sums, lanes, slices, width, height, out + y0 * stride_y + x0, stride_z, stride_y,
-               unscale);
+    write_tile(s->sums, lanes, slices, width, height, out + y0 * stride_y + x0, stride_z, stride_y, unscale);
 }
 
-static const char *half_unusable(const struct qb__device_info *device, const void *of,
-                                 const int *values) {
+static const char *half_unusable(const struct qb__device_info *device, const void *of, const int *values) {
     const qb__bp_parallel_problem *problem = of;
     if (!problem->largest) return "needs a bound on the filtered rows' values, which is not known";
     return lanes_unusable(device, of, values);

@@ -15,15 +15,14 @@
 
 enum { MOST_VECTORS = 4 };
 
-INLINE void add_pixels(const char *base, const cells *table, unsigned views, unsigned first,
-                       float *sums, unsigned vectors, bool linear) {
+INLINE void add_pixels(const char *base, const cells *table, unsigned views, unsigned first, float *sums,
+                       unsigned vectors, bool linear) {
     const unsigned column_bytes = vectors * sizeof(vector);
     vector sum[PIXELS][MOST_VECTORS];
 #pragma GCC unroll 4
     for (unsigned p = 0; p < PIXELS; p++)
 #pragma GCC unroll 4
-        for (unsigned i = 0; i < vectors; i++)
-            sum[p][i] = vector_load(sums + (p * vectors + i) * WIDTH);
+        for (unsigned i = 0; i < vectors; i++) sum[p][i] = vector_load(sums + (p * vectors + i) * WIDTH);
     for (unsigned v = 0; v < views; v++) {
 #pragma GCC unroll 4
         for (unsigned p = 0; p < PIXELS; p++) {
@@ -49,18 +48,17 @@ INLINE void add_pixels(const char *base, const cells *table, unsigned views, uns
 #pragma GCC unroll 4
     for (unsigned p = 0; p < PIXELS; p++)
 #pragma GCC unroll 4
-        for (unsigned i = 0; i < vectors; i++)
-            vector_store(sums + (p * vectors + i) * WIDTH, sum[p][i]);
+        for (unsigned i = 0; i < vectors; i++) vector_store(sums + (p * vectors + i) * WIDTH, sum[p][i]);
 }
 
-INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block,
-                      float *sums, unsigned vectors, bool linear) {
+INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block, float *sums,
+                      unsigned vectors, bool linear) {
     for (unsigned p = 0; p < 4; p += PIXELS)
         add_pixels(base, table, views, block * 4 + p, sums + p * vectors * WIDTH, vectors, linear);
 }
 
-static void float_pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes,
-                       unsigned slices, const float *rows, size_t row_stride, void *block) {
+static void float_pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes, unsigned slices,
+                       const float *rows, size_t row_stride, void *block) {
     (void)view;
     const size_t columns = problem->columns;
     float *to = block;
@@ -77,20 +75,18 @@ static void float_pack(const qb__bp_parallel_problem *problem, size_t view, unsi
                     continue;
                 }
                 memset(square[i], 0, sizeof square[i]);
-                if (lane + i < slices)
-                    memcpy(square[i], rows + (lane + i) * row_stride + c, n * sizeof(float));
+                if (lane + i < slices) memcpy(square[i], rows + (lane + i) * row_stride + c, n * sizeof(float));
             }
             transpose(square);
-            for (unsigned i = 0; i < n; i++)
-                vector_stream(to + (c + i) * lanes + lane, vector_load(square[i]));
+            for (unsigned i = 0; i < n; i++) vector_stream(to + (c + i) * lanes + lane, vector_load(square[i]));
         }
     }
     stream_fence();
 }
 
-INLINE void float_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
-                      unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
-                      size_t stride_z, size_t stride_y, void *scratch_memory, bool linear) {
+INLINE void float_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices,
+                      size_t x0, size_t x1, size_t y0, size_t y1, float *out, size_t stride_z, size_t stride_y,
+                      void *scratch_memory, bool linear) {
     unsigned width = (unsigned)(x1 - x0), height = (unsigned)(y1 - y0);
     scratch *s = scratch_memory;
     switch (lanes / WIDTH) {
@@ -99,36 +95,33 @@ INLINE void float_run(const qb__bp_parallel_problem *problem, const void *packed
     case 3: add_tile(problem, packed, 3 * WIDTH, x0, y0, width, height, s, linear); break;
     default: add_tile(problem, packed, 4 * WIDTH, x0, y0, width, height, s, linear); break;
     }
-    write_tile(s->sums, lanes, slices, width, height, out + y0 * stride_y + x0, stride_z, stride_y,
-               NULL);
+    write_tile(s->sums, lanes, slices, width, height, out + y0 * stride_y + x0, stride_z, stride_y, NULL);
 }
 
-static void linear_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
-                       unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
-                       size_t stride_z, size_t stride_y, void *scratch_memory) {
-    float_run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y,
-              scratch_memory, true);
+static void linear_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices,
+                       size_t x0, size_t x1, size_t y0, size_t y1, float *out, size_t stride_z, size_t stride_y,
+                       void *scratch_memory) {
+    float_run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y, scratch_memory, true);
 }
 
-static void nearest_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
-                        unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
-                        size_t stride_z, size_t stride_y, void *scratch_memory) {
-    float_run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y,
-              scratch_memory, false);
+static void nearest_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices,
+                        size_t x0, size_t x1, size_t y0, size_t y1, float *out, size_t stride_z, size_t stride_y,
+                        void *scratch_memory) {
+    float_run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y, scratch_memory, false);
 }
 
 /* A row of these functions; the includer has said which FEATURES its vectors need. */
-#define LANES_VARIANT(name, interpolation, kind, listed_speed)                                     \
-    {                                                                                              \
-        .head = {.id = name,                                                                       \
-                 .operation = QB__BP_PARALLEL,                                                     \
-                 .interp = kind,                                                                   \
-                 .features = FEATURES,                                                             \
-                 .accuracy = QB_ACCURACY_HIGH,                                                     \
-                 .speed = listed_speed,                                                            \
-                 .step = WIDTH,                                                                    \
-                 .most = MOST_VECTORS * WIDTH,                                                     \
-                 .unusable = lanes_unusable},                                                      \
-        .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE,                          \
-        .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run                           \
+#define LANES_VARIANT(name, interpolation, kind, listed_speed)                                                         \
+    {                                                                                                                  \
+        .head = {.id = name,                                                                                           \
+                 .operation = QB__BP_PARALLEL,                                                                         \
+                 .interp = kind,                                                                                       \
+                 .features = FEATURES,                                                                                 \
+                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
+                 .speed = listed_speed,                                                                                \
+                 .step = WIDTH,                                                                                        \
+                 .most = MOST_VECTORS * WIDTH,                                                                         \
+                 .unusable = lanes_unusable},                                                                          \
+        .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE, .scratch_bytes = lanes_scratch_bytes,        \
+        .run = interpolation##_run                                                                                     \
     }

@@ -62,8 +62,7 @@ typedef struct cells {
 /* One view as seen from the tile's first pixel. */
 typedef struct start {
     int64_t q, a, b;
-    _Alignas(
-        64) int64_t step[16]; /* from a chunk's first pixel to its others, as cells_fill wants */
+    _Alignas(64) int64_t step[16]; /* from a chunk's first pixel to its others, as cells_fill wants */
 } start;
 
 typedef struct scratch {
@@ -72,10 +71,10 @@ typedef struct scratch {
     float sums[]; /* [subtile][2x2 block][pixel][lane] */
 } scratch;
 
-INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
-                       uint32_t column_bytes, uint32_t bias, bool linear);
-INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block,
-                      float *sums, unsigned vectors, bool linear);
+INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, uint32_t column_bytes, uint32_t bias,
+                       bool linear);
+INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block, float *sums,
+                      unsigned vectors, bool linear);
 /* The order in which cells_fill takes the steps. */
 static const unsigned char step_order[16];
 
@@ -98,8 +97,8 @@ INLINE bool sees_detector(const start *s, int64_t q, int64_t columns) {
     return high >> 32 >= -1 && low >> 32 <= columns;
 }
 
-INLINE unsigned fill_table(scratch *s, const start *starts, unsigned views, int64_t sx, int64_t sy,
-                           size_t columns, size_t view_bytes, uint32_t column_bytes, bool linear) {
+INLINE unsigned fill_table(scratch *s, const start *starts, unsigned views, int64_t sx, int64_t sy, size_t columns,
+                           size_t view_bytes, uint32_t column_bytes, bool linear) {
     unsigned seen = 0;
     for (unsigned v = 0; v < views; v++) {
         const start *st = starts + v;
@@ -108,8 +107,8 @@ INLINE unsigned fill_table(scratch *s, const start *starts, unsigned views, int6
         uint32_t bias = (uint32_t)(v * view_bytes) + GUARD * column_bytes;
         for (unsigned chunk = 0; chunk < SUB_CHUNKS; chunk++) {
             int64_t right = chunk % (SUB_W / 8) * 8, down = chunk / (SUB_W / 8) * 2;
-            cells_fill(&s->table[chunk][seen], st, q + st->a * right + st->b * down,
-                       (int32_t)columns, column_bytes, bias, linear);
+            cells_fill(&s->table[chunk][seen], st, q + st->a * right + st->b * down, (int32_t)columns, column_bytes,
+                       bias, linear);
         }
         seen++;
     }
@@ -123,8 +122,8 @@ typedef struct ahead {
     size_t lines; /* a 2x2 block */
 } ahead;
 
-INLINE ahead ahead_of(const qb__bp_parallel_problem *problem, const char *packed, size_t view,
-                      size_t x0, size_t y0, unsigned subtile, uint32_t column_bytes) {
+INLINE ahead ahead_of(const qb__bp_parallel_problem *problem, const char *packed, size_t view, size_t x0, size_t y0,
+                      unsigned subtile, uint32_t column_bytes) {
     enum {
         SHARES = SUBTILES > CACHE_VIEWS ? SUBTILES / CACHE_VIEWS : 1,
         VIEWS_EACH = SUBTILES > CACHE_VIEWS ? 1 : CACHE_VIEWS / SUBTILES,
@@ -132,8 +131,7 @@ INLINE ahead ahead_of(const qb__bp_parallel_problem *problem, const char *packed
     };
     view += CACHE_VIEWS + subtile / SHARES * VIEWS_EACH;
     if (view >= problem->views) return (ahead){packed, 0};
-    qb__bp_span span =
-        qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
+    qb__bp_span span = qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
     size_t bytes = (span.end - span.begin) * column_bytes / SHARES;
     const char *block = packed + view * (problem->columns + 2 * GUARD) * column_bytes;
     return (ahead){block + (GUARD + span.begin) * column_bytes + bytes * (subtile % SHARES),
@@ -144,9 +142,8 @@ INLINE void look_ahead(ahead *a) {
     for (size_t i = 0; i < a->lines; i++, a->at += 64) __builtin_prefetch(a->at, 0, 2);
 }
 
-INLINE void add_subtile(scratch *s, ahead next, const char *packed, size_t view_bytes,
-                        size_t columns, unsigned views, unsigned sx, unsigned sy, float *sums,
-                        unsigned lanes, bool linear) {
+INLINE void add_subtile(scratch *s, ahead next, const char *packed, size_t view_bytes, size_t columns, unsigned views,
+                        unsigned sx, unsigned sy, float *sums, unsigned lanes, bool linear) {
     const uint32_t column_bytes = PACKED_BYTES(lanes);
     for (unsigned v = 0; v < views; v += BLOCK_VIEWS) {
         unsigned n = views - v < BLOCK_VIEWS ? views - v : BLOCK_VIEWS;
@@ -155,8 +152,7 @@ INLINE void add_subtile(scratch *s, ahead next, const char *packed, size_t view_
         if (n == 0) continue;
         for (unsigned i = 0; i < SUB_PIXELS / 4; i++) {
             look_ahead(&next);
-            block_add(base, s->table[i / 4], n, i % 4, sums + (size_t)i * 4 * lanes,
-                      COLUMN_VECTORS(lanes), linear);
+            block_add(base, s->table[i / 4], n, i % 4, sums + (size_t)i * 4 * lanes, COLUMN_VECTORS(lanes), linear);
         }
     }
 }
@@ -169,9 +165,8 @@ INLINE size_t pixel_place(unsigned x, unsigned y) {
 }
 
 /* sums -> out[z][y][x], WIDTH pixels of a row x WIDTH slices at a time. */
-static void write_tile(const float *sums, unsigned lanes, unsigned slices, unsigned width,
-                       unsigned height, float *out, size_t stride_z, size_t stride_y,
-                       const float *unscale) {
+static void write_tile(const float *sums, unsigned lanes, unsigned slices, unsigned width, unsigned height, float *out,
+                       size_t stride_z, size_t stride_y, const float *unscale) {
     for (unsigned z = 0; z < slices; z += WIDTH) {
         unsigned nz = slices - z < WIDTH ? slices - z : WIDTH;
         for (unsigned y = 0; y < height; y++) {
@@ -197,16 +192,14 @@ static void write_tile(const float *sums, unsigned lanes, unsigned slices, unsig
 
 /* One tile: always computed in whole subtiles, written as far as it was asked for. `lanes` and
  * `linear` are constants where this is inlined. */
-INLINE void add_tile(const qb__bp_parallel_problem *problem, const char *packed, unsigned lanes,
-                     size_t x0, size_t y0, unsigned width, unsigned height, scratch *s,
-                     bool linear) {
+INLINE void add_tile(const qb__bp_parallel_problem *problem, const char *packed, unsigned lanes, size_t x0, size_t y0,
+                     unsigned width, unsigned height, scratch *s, bool linear) {
     const size_t view_bytes = (problem->columns + 2 * GUARD) * PACKED_BYTES(lanes);
     memset(s->sums, 0, sizeof(float) * TILE * TILE * lanes);
     for (size_t v = 0; v < problem->views; v += CACHE_VIEWS) {
         const size_t left = problem->views - v;
         const unsigned n = left < CACHE_VIEWS ? (unsigned)left : CACHE_VIEWS;
-        for (unsigned i = 0; i < n; i++)
-            start_view(&s->starts[i], qb__bp_line_of(problem, v + i), x0, y0);
+        for (unsigned i = 0; i < n; i++) start_view(&s->starts[i], qb__bp_line_of(problem, v + i), x0, y0);
         for (unsigned y = 0; y < height; y += SUB_H) {
             for (unsigned x = 0; x < width; x += SUB_W) {
                 unsigned subtile = y / SUB_H * (TILE / SUB_W) + x / SUB_W;
@@ -228,8 +221,7 @@ static size_t lanes_scratch_bytes(const qb__bp_parallel_problem *problem, unsign
 }
 
 /* A table's offsets are 32 bits. */
-static const char *lanes_unusable(const struct qb__device_info *device, const void *of,
-                                  const int *values) {
+static const char *lanes_unusable(const struct qb__device_info *device, const void *of, const int *values) {
     const qb__bp_parallel_problem *problem = of;
     (void)device, (void)values;
     if (problem->columns >= 1u << 18) return "rows of 262144 columns and more are too long for it";

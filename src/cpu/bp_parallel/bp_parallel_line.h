@@ -15,9 +15,7 @@ typedef struct qb__bp_line {
 } qb__bp_line;
 
 /* To the nearest 2^-32, ties to even. */
-static inline int64_t qb__bp_fixed(double columns) {
-    return (int64_t)llrint(columns * 0x1p32);
-}
+static inline int64_t qb__bp_fixed(double columns) { return (int64_t)llrint(columns * 0x1p32); }
 
 static inline qb__bp_line qb__bp_line_of(const qb__bp_parallel_problem *problem, size_t view) {
     return (qb__bp_line){qb__bp_fixed(problem->ax[view]), qb__bp_fixed(problem->ay[view]),
@@ -33,8 +31,7 @@ typedef struct qb__bp_span {
     size_t begin, end;
 } qb__bp_span;
 
-static inline qb__bp_span qb__bp_line_span(qb__bp_line line, size_t x, size_t y, int64_t side,
-                                           size_t columns) {
+static inline qb__bp_span qb__bp_line_span(qb__bp_line line, size_t x, size_t y, int64_t side, size_t columns) {
     int64_t q = qb__bp_line_at(line, x, y), right = line.a * (side - 1), down = line.b * (side - 1);
     int64_t low = (q + (right < 0 ? right : 0) + (down < 0 ? down : 0)) >> 32;
     int64_t high = ((q + (right > 0 ? right : 0) + (down > 0 ? down : 0)) >> 32) + 2;
@@ -48,8 +45,7 @@ static inline qb__bp_span qb__bp_line_span(qb__bp_line line, size_t x, size_t y,
 static inline const char *qb__bp_line_unfit(const qb__bp_parallel_problem *problem) {
     double nx = (double)problem->nx + 256, ny = (double)problem->ny + 256;
     for (size_t v = 0; v < problem->views; v++) {
-        double farthest =
-            fabs(problem->ax[v]) * nx + fabs(problem->ay[v]) * ny + fabs(problem->h0[v]);
+        double farthest = fabs(problem->ax[v]) * nx + fabs(problem->ay[v]) * ny + fabs(problem->h0[v]);
         if (!(farthest < 0x1p29)) return "coordinates reach further than fixed point holds";
     }
     return NULL;

@@ -7,13 +7,12 @@
  * itself. */
 static const qb__bp_parallel_variant *const rows[] = {
 #if defined(__x86_64__)
-    &qb__bp_parallel_linear_avx512fp16,   &qb__bp_parallel_linear_avx512,
-    &qb__bp_parallel_linear_avx512_slice, &qb__bp_parallel_linear_avx2,
-    &qb__bp_parallel_linear_avx2_slice,
+    &qb__bp_parallel_linear_avx512fp16, &qb__bp_parallel_linear_avx512,     &qb__bp_parallel_linear_avx512_slice,
+    &qb__bp_parallel_linear_avx2,       &qb__bp_parallel_linear_avx2_slice,
 #endif
     &qb__bp_parallel_linear_scalar,
 #if defined(__x86_64__)
-    &qb__bp_parallel_nearest_avx512,      &qb__bp_parallel_nearest_avx2,
+    &qb__bp_parallel_nearest_avx512,    &qb__bp_parallel_nearest_avx2,
 #endif
     &qb__bp_parallel_nearest_scalar,
 };

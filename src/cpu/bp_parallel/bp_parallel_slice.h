@@ -43,9 +43,8 @@ typedef struct start {
 
 /* How WIDTH x WIDTH pixels read one view. */
 typedef struct rows {
-    _Alignas(
-        64) int32_t cell[WIDTH]; /* of each row's leftmost coordinate, from the array's begin */
-    float rest[WIDTH];           /* what it exceeds the middle of that cell by */
+    _Alignas(64) int32_t cell[WIDTH]; /* of each row's leftmost coordinate, from the array's begin */
+    float rest[WIDTH];                /* what it exceeds the middle of that cell by */
     const start *view;
 } rows;
 
@@ -56,17 +55,14 @@ typedef struct scratch {
 } scratch;
 
 /* Cells of one array of a block. */
-static size_t cell_count(size_t columns) {
-    return (columns + 2 * GUARD + 15) / 16 * 16;
-}
+static size_t cell_count(size_t columns) { return (columns + 2 * GUARD + 15) / 16 * 16; }
 
 INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high);
 INLINE vector vector_rest(vector r, vector named);
 INLINE vector vector_window(vector named, const float *cells);
 INLINE vector vector_gather(vector r, int32_t first, int32_t last, const float *cells);
 
-static void start_view(start *s, qb__bp_line line, size_t x0, size_t y0, size_t columns,
-                       const float *block) {
+static void start_view(start *s, qb__bp_line line, size_t x0, size_t y0, size_t columns, const float *block) {
     s->line = line;
     s->q = qb__bp_line_at(line, x0, y0);
     s->middle = block;
@@ -94,8 +90,7 @@ INLINE bool fill_view(rows *out, const start *s, int64_t x, int64_t y, size_t co
 }
 
 /* A function of its own for each way to fetch: compilers merge the two loops badly. */
-static __attribute__((noinline)) void add_narrow(const rows *t, const rows *end,
-                                                 float (*sums)[TILE]) {
+static __attribute__((noinline)) void add_narrow(const rows *t, const rows *end, float (*sums)[TILE]) {
     const vector round = vector_set1(ROUND);
     vector sum[WIDTH];
 #pragma GCC unroll 16
@@ -116,8 +111,7 @@ static __attribute__((noinline)) void add_narrow(const rows *t, const rows *end,
     for (int i = 0; i < WIDTH; i++) vector_store(sums[i], sum[i]);
 }
 
-static __attribute__((noinline)) void add_wide(const rows *t, const rows *end, float (*sums)[TILE],
-                                               int32_t last) {
+static __attribute__((noinline)) void add_wide(const rows *t, const rows *end, float (*sums)[TILE], int32_t last) {
     for (; t < end; t++) {
         const vector step = vector_load(t->view->step);
         for (int i = 0; i < WIDTH; i++) {
@@ -146,22 +140,20 @@ static void add_square(const rows *table, unsigned views, float (*sums)[TILE], s
 
 /* What the tile reads of a view further on comes from beyond the L2 cache, in pieces too short for
  * the hardware to foresee. */
-static void look_ahead(const qb__bp_parallel_problem *problem, const float *packed, size_t view,
-                       size_t x0, size_t y0) {
+static void look_ahead(const qb__bp_parallel_problem *problem, const float *packed, size_t view, size_t x0, size_t y0) {
     if (view >= problem->views) return;
     const size_t cells = cell_count(problem->columns);
     const float *block = packed + view * 2 * cells + GUARD;
-    qb__bp_span span =
-        qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
+    qb__bp_span span = qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
     for (size_t k = span.begin; k < span.end + 16; k += 16) {
         __builtin_prefetch(block + k, 0, 2);
         __builtin_prefetch(block + cells + k, 0, 2);
     }
 }
 
-static void slice_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
-                      unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
-                      size_t stride_z, size_t stride_y, void *scratch_memory) {
+static void slice_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices,
+                      size_t x0, size_t x1, size_t y0, size_t y1, float *out, size_t stride_z, size_t stride_y,
+                      void *scratch_memory) {
     (void)lanes, (void)slices, (void)stride_z;
     scratch *s = scratch_memory;
     const size_t stride = 2 * cell_count(problem->columns);
@@ -185,12 +177,11 @@ static void slice_run(const qb__bp_parallel_problem *problem, const void *packed
             }
         }
     }
-    for (unsigned y = 0; y < height; y++)
-        memcpy(out + (y0 + y) * stride_y + x0, s->sums[y], width * sizeof(float));
+    for (unsigned y = 0; y < height; y++) memcpy(out + (y0 + y) * stride_y + x0, s->sums[y], width * sizeof(float));
 }
 
-static void slice_pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes,
-                       unsigned slices, const float *row, size_t row_stride, void *block) {
+static void slice_pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes, unsigned slices,
+                       const float *row, size_t row_stride, void *block) {
     (void)view, (void)lanes, (void)slices, (void)row_stride;
     const size_t columns = problem->columns, cells = cell_count(columns);
     float *middle = block, *difference = middle + cells;
@@ -218,8 +209,7 @@ static size_t slice_scratch_bytes(const qb__bp_parallel_problem *problem, unsign
 
 /* Single-precision steps hold their accuracy while a vector spans no more than a few hundred
  * columns. */
-static const char *slice_unusable(const struct qb__device_info *device, const void *of,
-                                  const int *values) {
+static const char *slice_unusable(const struct qb__device_info *device, const void *of, const int *values) {
     const qb__bp_parallel_problem *problem = of;
     (void)device, (void)values;
     if (problem->columns >= 1u << 28) return "rows of 2^28 columns and more are too long for it";
@@ -229,17 +219,17 @@ static const char *slice_unusable(const struct qb__device_info *device, const vo
 }
 
 /* The row of these functions; the includer has said which FEATURES its vectors need. */
-#define SLICE_VARIANT(name, listed_speed)                                                          \
-    {                                                                                              \
-        .head = {.id = name,                                                                       \
-                 .operation = QB__BP_PARALLEL,                                                     \
-                 .interp = QB_INTERP_LINEAR,                                                       \
-                 .features = FEATURES,                                                             \
-                 .accuracy = QB_ACCURACY_HIGH,                                                     \
-                 .speed = listed_speed,                                                            \
-                 .step = 1,                                                                        \
-                 .most = 1,                                                                        \
-                 .unusable = slice_unusable},                                                      \
-        .view_bytes = slice_view_bytes, .pack = slice_pack, .tile = TILE,                          \
-        .scratch_bytes = slice_scratch_bytes, .run = slice_run                                     \
+#define SLICE_VARIANT(name, listed_speed)                                                                              \
+    {                                                                                                                  \
+        .head = {.id = name,                                                                                           \
+                 .operation = QB__BP_PARALLEL,                                                                         \
+                 .interp = QB_INTERP_LINEAR,                                                                           \
+                 .features = FEATURES,                                                                                 \
+                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
+                 .speed = listed_speed,                                                                                \
+                 .step = 1,                                                                                            \
+                 .most = 1,                                                                                            \
+                 .unusable = slice_unusable},                                                                          \
+        .view_bytes = slice_view_bytes, .pack = slice_pack, .tile = TILE, .scratch_bytes = slice_scratch_bytes,        \
+        .run = slice_run                                                                                               \
     }

@@ -41,9 +41,8 @@ INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high
     /* Twenty bits: with more, r could round up to the next window. */
     __m256i fraction = _mm256_castps_si256(_mm256_shuffle_ps(top, below, 0x88));
     fraction = _mm256_srli_epi32(fraction, 12);
-    _mm256_store_ps(out->rest, _mm256_fmadd_ps(_mm256_cvtepi32_ps(fraction),
-                                               _mm256_set1_ps(0x1p-20f), _mm256_set1_ps(-0.5f)));
+    _mm256_store_ps(out->rest,
+                    _mm256_fmadd_ps(_mm256_cvtepi32_ps(fraction), _mm256_set1_ps(0x1p-20f), _mm256_set1_ps(-0.5f)));
 }
 
-const qb__bp_parallel_variant qb__bp_parallel_linear_avx2_slice =
-    SLICE_VARIANT("bp_parallel_linear.avx2_slice", 5.7);
+const qb__bp_parallel_variant qb__bp_parallel_linear_avx2_slice = SLICE_VARIANT("bp_parallel_linear.avx2_slice", 5.7);

@@ -31,12 +31,9 @@ INLINE vector vector_gather(vector r, int32_t first, int32_t last, const float *
 }
 
 INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high) {
-    const __m512i upper =
-        _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    const __m512i lower =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    __m512i step =
-        _mm512_mullo_epi64(_mm512_set1_epi64(b), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+    const __m512i upper = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    const __m512i lower = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    __m512i step = _mm512_mullo_epi64(_mm512_set1_epi64(b), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
     __m512i top = _mm512_add_epi64(_mm512_set1_epi64(q), step);
     __m512i below = _mm512_add_epi64(_mm512_set1_epi64(q + 8 * b), step);
     __m512i cell = _mm512_permutex2var_epi32(top, upper, below);
@@ -45,8 +42,8 @@ INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high
     _mm512_store_si512(out->cell, _mm512_add_epi32(cell, _mm512_set1_epi32(GUARD)));
     /* Twenty bits: with more, r could round up to the next window. */
     __m512i fraction = _mm512_srli_epi32(_mm512_permutex2var_epi32(top, lower, below), 12);
-    _mm512_store_ps(out->rest, _mm512_fmadd_ps(_mm512_cvtepi32_ps(fraction),
-                                               _mm512_set1_ps(0x1p-20f), _mm512_set1_ps(-0.5f)));
+    _mm512_store_ps(out->rest,
+                    _mm512_fmadd_ps(_mm512_cvtepi32_ps(fraction), _mm512_set1_ps(0x1p-20f), _mm512_set1_ps(-0.5f)));
 }
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512_slice =

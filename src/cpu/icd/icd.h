@@ -69,7 +69,7 @@ typedef struct qb__icd_problem {
     size_t nx, ny;
     const uint8_t *inside; /* [(ny + 2) (nx + 2)] 1 = may change; the rest is none's neighbour */
     qb__icd_prior prior;
-    bool positive;         /* no voxel below zero */
+    bool positive; /* no voxel below zero */
     /* A voxel's column, computed or from a store; any thread. */
     void (*fetch)(const struct qb__icd_problem *problem, uint32_t pixel, const qb__icd_column *column);
     const void *store; /* fetch's own */
@@ -80,7 +80,7 @@ typedef struct qb__icd_group {
     float *error;        /* y - A x */
     const float *weight; /* w; NULL = 1 */
     float *x;
-    const float *curve;  /* theta2 = sum A^2 w; a voxel where it is 0 is seen by nobody and stays */
+    const float *curve; /* theta2 = sum A^2 w; a voxel where it is 0 is seen by nobody and stays */
     /* x of the slices before and after each lane's, at the same index, and b; NULL = no such prior. `after` alone
      * may be any image that voxels are pulled toward. */
     const float *before, *after;
@@ -110,8 +110,8 @@ typedef struct qb__icd_bands {
 /* A SuperVoxel's: view v's columns lie around column middle[v] of the detector, at[v] columns before the middle of
  * the SuperVoxel. Buffers are [stride][width]; of views behind the last they hold zeros. */
 typedef struct qb__icd_band {
-    double x, y;         /* its middle, in voxels */
-    const float *at;     /* [stride] */
+    double x, y;     /* its middle, in voxels */
+    const float *at; /* [stride] */
     /* Of a fan, else NULL: [stride] dx over and dy down of the middle is (at + ax dx + ay dy) / (1 + wx dx + wy dy), of a
      * bent detector at + per_radian atan((ax dx + ay dy) / (1 + wx dx + wy dy)). */
     const float *ax, *ay, *wx, *wy;
@@ -161,21 +161,21 @@ typedef struct qb__icd_variant {
     void (*unpack)(const uint8_t *bytes, float scale, size_t count, float *tap);
     /* Update pixels[count] in this order; with `skip` not where a lane is zero among zeros, and not at
      * all where all lanes are. scratch: scratch_bytes, 64-byte aligned. */
-    void (*update)(const qb__icd_problem *problem, const qb__icd_group *group, const uint32_t *pixels,
-                   size_t count, bool skip, qb__icd_moved *moved, void *scratch);
+    void (*update)(const qb__icd_problem *problem, const qb__icd_group *group, const uint32_t *pixels, size_t count,
+                   bool skip, qb__icd_moved *moved, void *scratch);
     /* curve[pixel] = sum A^2 w. */
-    void (*curve)(const qb__icd_problem *problem, const float *weight, const uint32_t *pixels,
-                  size_t count, float *curve, void *scratch);
+    void (*curve)(const qb__icd_problem *problem, const float *weight, const uint32_t *pixels, size_t count,
+                  float *curve, void *scratch);
     /* x[pixel] = sum A lines. */
-    void (*back)(const qb__icd_problem *problem, const float *lines, const uint32_t *pixels,
-                 size_t count, float *x, void *scratch);
+    void (*back)(const qb__icd_problem *problem, const float *lines, const uint32_t *pixels, size_t count, float *x,
+                 void *scratch);
     /* lines -= A x of these pixels. */
-    void (*subtract)(const qb__icd_problem *problem, const float *x, const uint32_t *pixels,
-                     size_t count, float *lines, void *scratch);
+    void (*subtract)(const qb__icd_problem *problem, const float *x, const uint32_t *pixels, size_t count, float *lines,
+                     void *scratch);
     /* The prior's part of the cost, lane by lane added to cost[16]: pairs of these pixels with those
      * at the right, below and after them. */
-    void (*prior)(const qb__icd_problem *problem, const qb__icd_group *group, const uint32_t *pixels,
-                  size_t count, double *cost);
+    void (*prior)(const qb__icd_problem *problem, const qb__icd_group *group, const uint32_t *pixels, size_t count,
+                  double *cost);
     qb__icd_band_kernel band;
 } qb__icd_variant;
 
@@ -195,8 +195,7 @@ size_t qb__icd_scratch_bytes(const qb__footprints *shadows);
 /* ---- the double-precision oracle (ref/) ---- */
 
 /* The entry of A for a detector column, exactly. */
-double qb__footprint_reference(const qb__footprints *shadows, size_t view, double ix, double iy,
-                               double column);
+double qb__footprint_reference(const qb__footprints *shadows, size_t view, double ix, double iy, double column);
 /* The surrogate's coefficient rho'(d) / d, and rho(d). */
 double qb__icd_bend_reference(const qb__icd_prior *prior, double d);
 double qb__icd_rho_reference(const qb__icd_prior *prior, double d);

@@ -46,14 +46,16 @@ LANES_INLINE lanes band_share(lanes t, lanes half, lanes flat, lanes rise, lanes
 }
 
 /* Shadows of a block, rise and bend times their area; their middle, from that of the SuperVoxel. */
-LANES_INLINE shape band_shape(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy, lanes *middle) {
+LANES_INLINE shape band_shape(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy,
+                              lanes *middle) {
     const qb__footprints *s = b->shadows;
     *middle = lanes_at(band->at + view) + (lanes_at(b->ax + view) * dx + lanes_at(b->ay + view) * dy);
-    return (shape){lanes_at(s->half + view), lanes_at(s->flat + view), lanes_at(b->rise + view), lanes_at(b->bend + view),
-                   lanes_all(s->area)};
+    return (shape){lanes_at(s->half + view), lanes_at(s->flat + view), lanes_at(b->rise + view),
+                   lanes_at(b->bend + view), lanes_all(s->area)};
 }
 
-LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy, lanes *middle) {
+LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy,
+                                     lanes *middle) {
     const lanes ax = lanes_at(band->ax + view), ay = lanes_at(band->ay + view);
     const lanes wx = lanes_at(band->wx + view), wy = lanes_at(band->wy + view);
     const lanes near = 1.0f / (1.0f + (wx * dx + wy * dy));
@@ -62,7 +64,8 @@ LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band 
     const lanes plane = (radian > 0 ? over : at + over) * near;
     const lanes steep = radian > 0 ? near * (radian / (1.0f + plane * plane)) : near;
     const lanes c = radian > 0 ? at + radian * lanes_atan(plane) : plane;
-    shape is = shape_in_fan(lanes_size((ax - plane * wx) * steep), lanes_size((ay - plane * wy) * steep), b->shadows->area);
+    shape is =
+        shape_in_fan(lanes_size((ax - plane * wx) * steep), lanes_size((ay - plane * wy) * steep), b->shadows->area);
     is.rise *= is.area;
     is.bend *= is.area;
     *middle = c;
@@ -70,12 +73,13 @@ LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band 
 }
 
 /* A block of a voxel's column, dx and dy from the middle of its SuperVoxel. */
-LANES_INLINE void band_shadows(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps, size_t view,
-                               float dx, float dy, const band_column *column) {
+LANES_INLINE void band_shadows(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps,
+                               size_t view, float dx, float dy, const band_column *column) {
     const float middle = (float)(b->width / 2);
     lanes c;
     const shape is = fan ? band_shape_in_fan(b, band, view, dx, dy, &c) : band_shape(b, band, view, dx, dy, &c);
-    const lanes from = lanes_least(lanes_above_zero(c - is.half + (middle + 0.5f)), lanes_all((float)((int)b->width - taps)));
+    const lanes from =
+        lanes_least(lanes_above_zero(c - is.half + (middle + 0.5f)), lanes_all((float)((int)b->width - taps)));
     const bits whole = __builtin_convertvector(from, bits);
     lanes edge = (__builtin_convertvector(whole, lanes) - (middle + 0.5f)) - c;
     lanes before = -0.5f * is.area, entry[4];
@@ -92,7 +96,8 @@ LANES_INLINE void band_shadows(const qb__icd_bands *b, const qb__icd_band *band,
 }
 
 /* to -= entries times (weight times) step, of a block */
-LANES_INLINE void band_step(const band_column *late, const int taps, size_t view, quad step, const float *weight, float *to) {
+LANES_INLINE void band_step(const band_column *late, const int taps, size_t view, quad step, const float *weight,
+                            float *to) {
     for (int k = 0; k < taps / 4; k++) {
         const float *tap = late->tap + view * (size_t)taps + (size_t)k * SET;
 #pragma GCC unroll 16
@@ -135,8 +140,8 @@ LANES_INLINE void band_place(const qb__icd_problem *p, const qb__icd_band *band,
 
 /* Its shadows, and the sum of them with the error; before that what the step before left to do, block by block: a line
  * of the buffer that both touch comes into the nearest cache once. */
-LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps, float dx, float dy,
-                            const band_column *column, const band_column *late, float step) {
+LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps, float dx,
+                            float dy, const band_column *column, const band_column *late, float step) {
     band_sums sum = {{{0}}};
     const quad steps = {step, step, step, step};
     for (size_t view = 0; view < b->shadows->stride; view += BLOCK) {
@@ -163,8 +168,8 @@ typedef struct band_pull {
 } band_pull;
 
 /* The prior's, a neighbour a lane, what it is pulled toward behind them; those beyond are at no distance and weigh nothing. */
-LANES_INLINE band_pull band_pull_of(const qb__icd_problem *p, const qb__icd_slice *slice, const around *near, const bending *b,
-                                    uint32_t pixel) {
+LANES_INLINE band_pull band_pull_of(const qb__icd_problem *p, const qb__icd_slice *slice, const around *near,
+                                    const bending *b, uint32_t pixel) {
     enum { TOWARD = 8 };
     const float *image = slice->x, x = image[pixel];
     _Alignas(64) float other[LANES], weight[LANES] = {0};
@@ -270,7 +275,8 @@ static void band_subtract(const qb__icd_problem *p, const qb__icd_bands *b, cons
 }
 
 /* Of 16 pixels at a time, and what they are pulled toward. */
-static double band_toward(const qb__icd_slice *slice, const bending *b, const bending *offset, const uint32_t *pixels, size_t count) {
+static double band_toward(const qb__icd_slice *slice, const bending *b, const bending *offset, const uint32_t *pixels,
+                          size_t count) {
     double sum = 0;
     for (size_t first = 0; first < count; first += LANES) {
         _Alignas(64) float far[LANES] = {0}, weight[LANES] = {0};

@@ -25,8 +25,8 @@ LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lan
 
 /* Where shadows begin, in double: single precision has too few digits for a fraction of thousands.
  * begin: the first column's edge from the middle; middle: of the shadow. */
-static void place(const qb__footprints *s, size_t view, double ix, double iy, int32_t *first,
-                  float *begin, float *middle) {
+static void place(const qb__footprints *s, size_t view, double ix, double iy, int32_t *first, float *begin,
+                  float *middle) {
     const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
     const float *half = s->half + view;
     const double least = -(double)s->taps, most = (double)s->columns;
@@ -87,7 +87,8 @@ LANES_INLINE shape shape_in_fan(lanes a, lanes b, float side) {
     const lanes longer = lanes_largest(lanes_largest(a, b), lanes_all(1e-12f));
     const lanes shorter = lanes_largest(lanes_least(a, b), longer * 1e-6f);
     const lanes rise = 1.0f / longer;
-    return (shape){(longer + shorter) * 0.5f, (longer - shorter) * 0.5f, rise, 0.5f * rise / shorter, side * lanes_root(a * a + b * b)};
+    return (shape){(longer + shorter) * 0.5f, (longer - shorter) * 0.5f, rise, 0.5f * rise / shorter,
+                   side * lanes_root(a * a + b * b)};
 }
 
 /* Columns' entries: the share before the end of each less that before its beginning. */
@@ -146,28 +147,26 @@ LANES_INLINE lanes dot_columns(const qb__icd_problem *p, const int taps, const f
         if (late) {
             float *to = e + (size_t)late->first[view] * LANES;
             for (int k = 0; k < taps; k++)
-                lanes_put(to + k * LANES,
-                          lanes_at(to + k * LANES) - late->tap[(size_t)k * stride + view] * step);
+                lanes_put(to + k * LANES, lanes_at(to + k * LANES) - late->tap[(size_t)k * stride + view] * step);
         }
         const size_t at = (size_t)column->first[view] * LANES;
         for (int k = 0; k < taps; k++) {
             const float tap = column->tap[(size_t)k * stride + view];
             const lanes value = lanes_at(e + at + k * LANES);
-            sum[k % CHAINS] +=
-                tap * (weight ? value * lanes_at(weight + view * row + at + k * LANES) : value);
+            sum[k % CHAINS] += tap * (weight ? value * lanes_at(weight + view * row + at + k * LANES) : value);
         }
     }
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /* The usual numbers of taps are known to the compiler. */
-LANES_INLINE lanes dot_any(const qb__icd_problem *p, const float *weight, float *error,
-                           const qb__icd_column *column, const qb__icd_column *late, lanes step) {
+LANES_INLINE lanes dot_any(const qb__icd_problem *p, const float *weight, float *error, const qb__icd_column *column,
+                           const qb__icd_column *late, lanes step) {
     const int taps = (int)p->shadows.taps;
-#define DOT(n)                                                                                     \
-    if (taps == n)                                                                                 \
-        return late ? dot_columns(p, n, weight, error, column, late, step)                         \
-                    : dot_columns(p, n, weight, error, column, NULL, step)
+#define DOT(n)                                                                                                         \
+    if (taps == n)                                                                                                     \
+    return late ? dot_columns(p, n, weight, error, column, late, step)                                                 \
+                : dot_columns(p, n, weight, error, column, NULL, step)
     DOT(3);
     DOT(4);
     DOT(5);
@@ -176,13 +175,12 @@ LANES_INLINE lanes dot_any(const qb__icd_problem *p, const float *weight, float 
 }
 
 LANES_INLINE lanes dot(const qb__icd_problem *p, const qb__icd_group *g, const qb__icd_column *column,
-                 const qb__icd_column *late, lanes step) {
+                       const qb__icd_column *late, lanes step) {
     return g->weight ? dot_any(p, g->weight, g->error, column, late, step)
                      : dot_any(p, NULL, g->error, column, late, step);
 }
 
-LANES_INLINE void subtract_column(const qb__icd_problem *p, const qb__icd_column *column, lanes step,
-                            float *lines) {
+LANES_INLINE void subtract_column(const qb__icd_problem *p, const qb__icd_column *column, lanes step, float *lines) {
     const size_t stride = p->shadows.stride, taps = p->shadows.taps;
     const size_t row = (p->shadows.columns + 2 * taps) * LANES;
     for (size_t view = 0; view < p->shadows.views; view++) {
@@ -247,8 +245,8 @@ static around around_of(const qb__icd_problem *p) {
     return (around){{1, row, row + 1, row - 1, -1, -row, -row - 1, 1 - row}, {n, n, d, d, n, n, d, d}};
 }
 
-LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, const around *near,
-                    const bending *b, uint32_t pixel, lanes x) {
+LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, const around *near, const bending *b,
+                          uint32_t pixel, lanes x) {
     pull sum = {{0}, {0}};
     for (int i = 0; i < 8; i++) {
         const size_t other = (size_t)((ptrdiff_t)pixel + near->step[i]);
@@ -263,8 +261,7 @@ LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, cons
 /* Lanes where the voxel or a neighbour is not zero. */
 LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint32_t pixel) {
     bits any = (bits)lanes_at(g->x + (size_t)pixel * LANES);
-    for (int i = 0; i < 8; i++)
-        any |= (bits)lanes_at(g->x + (size_t)((ptrdiff_t)pixel + near->step[i]) * LANES);
+    for (int i = 0; i < 8; i++) any |= (bits)lanes_at(g->x + (size_t)((ptrdiff_t)pixel + near->step[i]) * LANES);
     if (g->before) any |= (bits)lanes_from(g->before + (size_t)pixel * LANES) & (bits)(lanes_from(g->before_b) > 0.0f);
     if (g->after) any |= (bits)lanes_from(g->after + (size_t)pixel * LANES) & (bits)(lanes_from(g->after_b) > 0.0f);
     return (any & 0x7fffffff) != 0;
@@ -272,8 +269,8 @@ LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint3
 
 /* ---- Algorithm 1, voxel by voxel ---- */
 
-static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels,
-                   size_t count, bool skip, qb__icd_moved *moved, void *scratch) {
+static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels, size_t count, bool skip,
+                   qb__icd_moved *moved, void *scratch) {
     const bending b = bending_of(&p->prior);
     const around near = around_of(p);
     qb__icd_column column[2];
@@ -307,8 +304,8 @@ static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint3
 
 /* ---- what is done once ---- */
 
-static void curve_of(const qb__icd_problem *p, const float *weight, const uint32_t *pixels,
-                     size_t count, float *curve, void *scratch) {
+static void curve_of(const qb__icd_problem *p, const float *weight, const uint32_t *pixels, size_t count, float *curve,
+                     void *scratch) {
     const size_t stride = p->shadows.stride, taps = p->shadows.taps;
     const size_t row = (p->shadows.columns + 2 * taps) * LANES;
     qb__icd_column column[2];
@@ -327,8 +324,8 @@ static void curve_of(const qb__icd_problem *p, const float *weight, const uint32
     }
 }
 
-static void back(const qb__icd_problem *p, const float *lines, const uint32_t *pixels, size_t count,
-                 float *x, void *scratch) {
+static void back(const qb__icd_problem *p, const float *lines, const uint32_t *pixels, size_t count, float *x,
+                 void *scratch) {
     const qb__icd_group g = {.error = (float *)lines};
     qb__icd_column column[2];
     columns_in(&p->shadows, scratch, column);
@@ -338,8 +335,8 @@ static void back(const qb__icd_problem *p, const float *lines, const uint32_t *p
     }
 }
 
-static void subtract(const qb__icd_problem *p, const float *x, const uint32_t *pixels, size_t count,
-                     float *lines, void *scratch) {
+static void subtract(const qb__icd_problem *p, const float *x, const uint32_t *pixels, size_t count, float *lines,
+                     void *scratch) {
     qb__icd_column column[2];
     columns_in(&p->shadows, scratch, column);
     for (size_t i = 0; i < count; i++) {
@@ -368,8 +365,8 @@ static bending offset_of(const qb__icd_prior *o, const bending *b) {
                      .scale = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
 }
 
-static void prior_cost(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels,
-                       size_t count, double *cost) {
+static void prior_cost(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels, size_t count,
+                       double *cost) {
     const bending b = bending_of(&p->prior), offset = offset_of(&p->prior, &b);
     const around near = around_of(p);
     for (size_t i = 0; i < count; i++) {
@@ -391,11 +388,20 @@ static void prior_cost(const qb__icd_problem *p, const qb__icd_group *g, const u
 
 #include "icd_band_body.h"
 
-#define ICD_VARIANT(name, needs, rate)                                                             \
-    {                                                                                              \
-        .head = {.id = name, .operation = QB__ICD, .interp = QB_INTERP_LINEAR,                     \
-                 .accuracy = QB_ACCURACY_HIGH, .features = needs, .speed = rate},                  \
-        .footprint = footprint, .unpack = unpack, .update = update, .curve = curve_of,             \
-        .back = back, .subtract = subtract, .prior = prior_cost,                                   \
-        .band = {band_update, band_back, band_curve, band_subtract, band_prior}                    \
+#define ICD_VARIANT(name, needs, rate)                                                                                 \
+    {                                                                                                                  \
+        .head = {.id = name,                                                                                           \
+                 .operation = QB__ICD,                                                                                 \
+                 .interp = QB_INTERP_LINEAR,                                                                           \
+                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
+                 .features = needs,                                                                                    \
+                 .speed = rate},                                                                                       \
+        .footprint = footprint, .unpack = unpack, .update = update, .curve = curve_of, .back = back,                   \
+        .subtract = subtract, .prior = prior_cost, .band = {                                                           \
+            band_update,                                                                                               \
+            band_back,                                                                                                 \
+            band_curve,                                                                                                \
+            band_subtract,                                                                                             \
+            band_prior                                                                                                 \
+        }                                                                                                              \
     }

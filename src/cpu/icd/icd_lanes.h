@@ -22,47 +22,29 @@ typedef float quad_anywhere __attribute__((vector_size(16), aligned(4)));
 
 #define LANES_INLINE static inline __attribute__((always_inline))
 
-LANES_INLINE lanes lanes_all(float v) {
-    return (lanes){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v};
-}
+LANES_INLINE lanes lanes_all(float v) { return (lanes){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v}; }
 
-LANES_INLINE lanes lanes_at(const float *p) {
-    return *(const lanes *)(const void *)p;
-}
+LANES_INLINE lanes lanes_at(const float *p) { return *(const lanes *)(const void *)p; }
 
-LANES_INLINE lanes lanes_from(const float *p) {
-    return *(const lanes_anywhere *)(const void *)p;
-}
+LANES_INLINE lanes lanes_from(const float *p) { return *(const lanes_anywhere *)(const void *)p; }
 
-LANES_INLINE void lanes_put(float *p, lanes v) {
-    *(lanes *)(void *)p = v;
-}
+LANES_INLINE void lanes_put(float *p, lanes v) { *(lanes *)(void *)p = v; }
 
 LANES_INLINE lanes lanes_pick(bits chosen, lanes yes, lanes no) {
     return (lanes)((chosen & (bits)yes) | (~chosen & (bits)no));
 }
 
-LANES_INLINE lanes lanes_largest(lanes a, lanes b) {
-    return lanes_pick(a > b, a, b);
-}
+LANES_INLINE lanes lanes_largest(lanes a, lanes b) { return lanes_pick(a > b, a, b); }
 
-LANES_INLINE lanes lanes_size(lanes v) {
-    return (lanes)((bits)v & 0x7fffffff);
-}
+LANES_INLINE lanes lanes_size(lanes v) { return (lanes)((bits)v & 0x7fffffff); }
 
 /* The smaller; v where it is above zero. One instruction each, which gcc does not see in comparisons of vectors. */
 #if defined(__AVX512F__)
-LANES_INLINE lanes lanes_least(lanes a, lanes b) {
-    return (lanes)_mm512_min_ps((__m512)a, (__m512)b);
-}
+LANES_INLINE lanes lanes_least(lanes a, lanes b) { return (lanes)_mm512_min_ps((__m512)a, (__m512)b); }
 
-LANES_INLINE lanes lanes_above_zero(lanes v) {
-    return (lanes)_mm512_max_ps((__m512)v, _mm512_setzero_ps());
-}
+LANES_INLINE lanes lanes_above_zero(lanes v) { return (lanes)_mm512_max_ps((__m512)v, _mm512_setzero_ps()); }
 #else
-LANES_INLINE lanes lanes_least(lanes a, lanes b) {
-    return lanes_pick(a < b, a, b);
-}
+LANES_INLINE lanes lanes_least(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
 
 LANES_INLINE lanes lanes_above_zero(lanes v) { /* two operations on whole numbers */
     return (lanes)(~((bits)v >> 31) & (bits)v);
@@ -71,9 +53,7 @@ LANES_INLINE lanes lanes_above_zero(lanes v) { /* two operations on whole number
 
 /* Rounded alike by whoever takes it. */
 #if defined(__AVX512F__)
-LANES_INLINE lanes lanes_root(lanes v) {
-    return (lanes)_mm512_sqrt_ps((__m512)v);
-}
+LANES_INLINE lanes lanes_root(lanes v) { return (lanes)_mm512_sqrt_ps((__m512)v); }
 #elif defined(__SSE__)
 LANES_INLINE lanes lanes_root(lanes v) {
     lanes root;
@@ -90,7 +70,8 @@ LANES_INLINE lanes lanes_root(lanes v) {
 /* Up to 1, to 2e-8 beside the rounding (Abramowitz and Stegun, 4.4.49). */
 LANES_INLINE lanes lanes_atan(lanes v) {
     const lanes v2 = v * v;
-    const lanes far = 0.1065626393f + v2 * (-0.0752896400f + v2 * (0.0429096138f + v2 * (-0.0161657367f + v2 * 0.0028662257f)));
+    const lanes far =
+        0.1065626393f + v2 * (-0.0752896400f + v2 * (0.0429096138f + v2 * (-0.0161657367f + v2 * 0.0028662257f)));
     return v * (1.0f + v2 * (-0.3333314528f + v2 * (0.1999355085f + v2 * (-0.1420889944f + v2 * far))));
 }
 
@@ -100,13 +81,9 @@ LANES_INLINE float lanes_sum(lanes v) {
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-LANES_INLINE quad quad_at(const float *p) {
-    return *(const quad_anywhere *)(const void *)p;
-}
+LANES_INLINE quad quad_at(const float *p) { return *(const quad_anywhere *)(const void *)p; }
 
-LANES_INLINE void quad_put(float *p, quad v) {
-    *(quad_anywhere *)(void *)p = v;
-}
+LANES_INLINE void quad_put(float *p, quad v) { *(quad_anywhere *)(void *)p = v; }
 
 LANES_INLINE int lanes_any(bits v) {
     int32_t any = 0;
@@ -134,10 +111,9 @@ LANES_INLINE lanes lanes_exp2(lanes v) {
     const lanes whole = (v + round) - round;
     const lanes f = v - whole;
     const lanes series =
-        1.0f + f * (0.6931471806f +
-                    f * (0.2402265070f +
-                         f * (0.0555041087f +
-                              f * (0.0096181291f + f * (0.0013333558f + f * 0.0001540353f)))));
+        1.0f +
+        f * (0.6931471806f +
+             f * (0.2402265070f + f * (0.0555041087f + f * (0.0096181291f + f * (0.0013333558f + f * 0.0001540353f)))));
     return (lanes)((bits)series + (__builtin_convertvector(whole, bits) << 23));
 }
 

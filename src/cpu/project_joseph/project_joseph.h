@@ -35,7 +35,7 @@ typedef struct qb__joseph_brick {
 /* As the planner sees it. */
 typedef struct qb__joseph_problem {
     size_t views, rows, columns;
-    size_t planes; /* that a ray crosses: as many as the longer side has voxels */
+    size_t planes;               /* that a ray crosses: as many as the longer side has voxels */
     const qb_geometry *geometry; /* with the grid: what devices need; may be NULL for the CPU */
     const qb_grid *grid;
 } qb__joseph_problem;
@@ -46,10 +46,10 @@ typedef struct qb__joseph_variant {
     /* fans[count] are neighbouring columns of a view, with rows r0 <= r < r1; those of fan i lie at
      * i * stride + r. forward: sums += S. adjoint: brick += its transpose times the values. scratch
      * is 64-byte aligned. Any thread. */
-    void (*forward)(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0,
-                    size_t r1, float *sums, size_t stride, void *scratch);
-    void (*adjoint)(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0,
-                    size_t r1, const float *values, size_t stride, void *scratch);
+    void (*forward)(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0, size_t r1, float *sums,
+                    size_t stride, void *scratch);
+    void (*adjoint)(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0, size_t r1,
+                    const float *values, size_t stride, void *scratch);
     size_t (*scratch_bytes)(size_t rows);
 } qb__joseph_variant;
 
@@ -63,8 +63,7 @@ void qb__joseph_cut(const size_t n[3], size_t side[3], size_t count[3]);
 size_t qb__joseph_floats(const size_t n[3], size_t *stride);
 /* slab[(z * ny + y) * nx + x] of a volume of nx x ny pixels a slice, its slice z0 first, to and
  * from a brick. pack() clears the border; volume NULL = zeros. */
-void qb__joseph_pack(const qb__joseph_brick *brick, const float *slab, size_t z0, size_t nx,
-                     size_t ny);
+void qb__joseph_pack(const qb__joseph_brick *brick, const float *slab, size_t z0, size_t nx, size_t ny);
 void qb__joseph_unpack(const qb__joseph_brick *brick, float *slab, size_t z0, size_t nx, size_t ny);
 
 /* The double-precision oracle (ref/): the interpolation weights of one ray, plane by plane, in a

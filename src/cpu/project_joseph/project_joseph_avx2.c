@@ -29,21 +29,13 @@ typedef __m256i lanes; /* all bits of a chosen lane */
 #define lanes_any(on) (lanes_bits(on) != 0)
 #define lanes_without(on, same) _mm256_andnot_si256(same, on)
 
-static inline __m256i count_up(void) {
-    return _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-}
+static inline __m256i count_up(void) { return _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0); }
 
-static inline vector vector_place(void) {
-    return _mm256_cvtepi32_ps(count_up());
-}
+static inline vector vector_place(void) { return _mm256_cvtepi32_ps(count_up()); }
 
-static inline vector vector_abs(vector v) {
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
-}
+static inline vector vector_abs(vector v) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v); }
 
-static inline lanes lanes_first(size_t n) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), count_up());
-}
+static inline lanes lanes_first(size_t n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), count_up()); }
 
 static inline lanes lanes_of(unsigned bits) {
     const __m256i one = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
@@ -59,8 +51,7 @@ static inline lanes lanes_inside(lanes on, vector v, float limit) {
 /* Bit 3 of an index, moved to the sign, chooses the upper half of the window. */
 static inline vector pick(vector low, vector high, integers i) {
     const vector upper = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28));
-    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, i), _mm256_permutevar8x32_ps(high, i),
-                            upper);
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, i), _mm256_permutevar8x32_ps(high, i), upper);
 }
 
 static inline lanes lanes_equal(lanes on, vector v, float value) {
@@ -78,8 +69,7 @@ static inline void window_two(const float *p, integers i, vector *a, vector *b) 
     *b = pick(low, high, _mm256_add_epi32(i, _mm256_set1_epi32(1)));
 }
 
-static inline void gather_apart(const float *p, size_t apart, integers i, lanes on, vector *a,
-                                vector *b) {
+static inline void gather_apart(const float *p, size_t apart, integers i, lanes on, vector *a, vector *b) {
     const vector none = _mm256_setzero_ps(), mask = _mm256_castsi256_ps(on);
     *a = _mm256_mask_i32gather_ps(none, p, i, mask, 4);
     *b = _mm256_mask_i32gather_ps(none, p + apart, i, mask, 4);
@@ -90,5 +80,4 @@ static inline void gather_apart(const float *p, size_t apart, integers i, lanes 
 #include "cpu/features.h"
 #include "project_joseph_body.h"
 
-const qb__joseph_variant qb__project_joseph_avx2 =
-    JOSEPH_VARIANT("project_joseph.avx2", QB__CPU_AVX2, 1.0);
+const qb__joseph_variant qb__project_joseph_avx2 = JOSEPH_VARIANT("project_joseph.avx2", QB__CPU_AVX2, 1.0);

@@ -31,9 +31,7 @@ typedef __mmask16 lanes;
 #define lanes_any(on) ((on) != 0)
 #define lanes_without(on, same) ((lanes)((on) & ~(same)))
 
-static inline vector vector_place(void) {
-    return _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-}
+static inline vector vector_place(void) { return _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); }
 
 static inline vector vector_floor(vector v) {
     return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -58,8 +56,7 @@ static inline void window_two(const float *p, integers i, vector *a, vector *b) 
     *b = _mm512_permutex2var_ps(low, _mm512_add_epi32(i, _mm512_set1_epi32(1)), high);
 }
 
-static inline void gather_apart(const float *p, size_t apart, integers i, lanes on, vector *a,
-                                vector *b) {
+static inline void gather_apart(const float *p, size_t apart, integers i, lanes on, vector *a, vector *b) {
     const vector none = _mm512_setzero_ps();
     *a = _mm512_mask_i32gather_ps(none, on, i, p, 4);
     *b = _mm512_mask_i32gather_ps(none, on, i, p + apart, 4);
@@ -70,5 +67,4 @@ static inline void gather_apart(const float *p, size_t apart, integers i, lanes 
 #include "cpu/features.h"
 #include "project_joseph_body.h"
 
-const qb__joseph_variant qb__project_joseph_avx512 =
-    JOSEPH_VARIANT("project_joseph.avx512", QB__CPU_AVX512, 2.0);
+const qb__joseph_variant qb__project_joseph_avx512 = JOSEPH_VARIANT("project_joseph.avx512", QB__CPU_AVX512, 2.0);

@@ -34,8 +34,7 @@ typedef struct block {
     size_t uprights, generals;
 } block;
 
-static void sort_fans(const qb__fan *fans, size_t count, size_t r0, size_t r1, float *lines,
-                      size_t stride, block *b) {
+static void sort_fans(const qb__fan *fans, size_t count, size_t r0, size_t r1, float *lines, size_t stride, block *b) {
     b->uprights = b->generals = 0;
     for (size_t i = 0; i < count; i++) {
         if (upright_of(&fans[i], r0, r1, &b->upright[b->uprights])) {
@@ -47,31 +46,25 @@ static void sort_fans(const qb__fan *fans, size_t count, size_t r0, size_t r1, f
     }
 }
 
-static void joseph_forward(const qb__joseph_brick *brick, const qb__fan *fans, size_t count,
-                           size_t r0, size_t r1, float *sums, size_t stride, void *scratch) {
+static void joseph_forward(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0, size_t r1,
+                           float *sums, size_t stride, void *scratch) {
     memset(scratch, 0, (LINE + 2 * PAD) * sizeof(float));
     for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
         block b;
-        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1, sums + i * stride,
-                  stride, &b);
-        for (int axis = 0; axis < 2; axis++)
-            upright_forward(brick, b.upright, b.uprights, axis, r0, r1, scratch);
-        for (size_t j = 0; j < b.generals; j++)
-            general_forward(brick, b.general[j], r0, r1, b.rays[j]);
+        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1, sums + i * stride, stride, &b);
+        for (int axis = 0; axis < 2; axis++) upright_forward(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        for (size_t j = 0; j < b.generals; j++) general_forward(brick, b.general[j], r0, r1, b.rays[j]);
     }
 }
 
-static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, size_t count,
-                           size_t r0, size_t r1, const float *values, size_t stride,
-                           void *scratch) {
+static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0, size_t r1,
+                           const float *values, size_t stride, void *scratch) {
     memset(scratch, 0, (LINE + 2 * PAD) * sizeof(float));
     for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
         block b;
-        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1,
-                  (float *)values + i * stride, stride, &b);
+        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1, (float *)values + i * stride, stride, &b);
         copy_columns(b.upright, b.uprights, r0, r1, scratch);
-        for (int axis = 0; axis < 2; axis++)
-            upright_adjoint(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        for (int axis = 0; axis < 2; axis++) upright_adjoint(brick, b.upright, b.uprights, axis, r0, r1, scratch);
         for (size_t j = 0; j < b.generals; j++)
             if (!leaning_adjoint(brick, b.general[j], r0, r1, b.rays[j], scratch))
                 general_adjoint(brick, b.general[j], r0, r1, b.rays[j]);
@@ -79,19 +72,16 @@ static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, s
 }
 
 /* A line between zeros, a block's columns between zeros. */
-static size_t joseph_scratch_bytes(size_t rows) {
-    return (LINE + 3 * PAD + BLOCK * (rows + PAD) + 15) / 16 * 64;
-}
+static size_t joseph_scratch_bytes(size_t rows) { return (LINE + 3 * PAD + BLOCK * (rows + PAD) + 15) / 16 * 64; }
 
-#define JOSEPH_VARIANT(name, needed, listed_speed)                                                 \
-    {                                                                                              \
-        .head = {.id = name,                                                                       \
-                 .operation = QB__PROJECT_JOSEPH,                                                  \
-                 .features = needed,                                                               \
-                 .accuracy = QB_ACCURACY_HIGH,                                                     \
-                 .speed = listed_speed},                                                           \
-        .forward = joseph_forward, .adjoint = joseph_adjoint,                                      \
-        .scratch_bytes = joseph_scratch_bytes                                                      \
+#define JOSEPH_VARIANT(name, needed, listed_speed)                                                                     \
+    {                                                                                                                  \
+        .head = {.id = name,                                                                                           \
+                 .operation = QB__PROJECT_JOSEPH,                                                                      \
+                 .features = needed,                                                                                   \
+                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
+                 .speed = listed_speed},                                                                               \
+        .forward = joseph_forward, .adjoint = joseph_adjoint, .scratch_bytes = joseph_scratch_bytes                    \
     }
 
 #endif

@@ -34,8 +34,7 @@ static void pack_row(const qb__joseph_brick *b, const float *from, size_t slice,
     }
 }
 
-void qb__joseph_pack(const qb__joseph_brick *b, const float *slab, size_t z0, size_t nx,
-                     size_t ny) {
+void qb__joseph_pack(const qb__joseph_brick *b, const float *slab, size_t z0, size_t nx, size_t ny) {
     size_t stride, floats = qb__joseph_floats(b->n, &stride);
     memset(b->data, 0, floats * sizeof(float));
     if (!slab) return;

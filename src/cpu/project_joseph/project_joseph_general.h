@@ -17,20 +17,14 @@ typedef struct rays {
     int axis, other, third;
     vector b, c, step_b, step_c;
     float first, step_first, last, step_last; /* c of the first and of the last row */
-    bool close; /* all of one axis, not z, less than 2 WIDTH voxels along z */
+    bool close;                               /* all of one axis, not z, less than 2 WIDTH voxels along z */
 } rays;
 
-INLINE float lower(float a, float b) {
-    return a < b ? a : b;
-}
-INLINE float higher(float a, float b) {
-    return a > b ? a : b;
-}
+INLINE float lower(float a, float b) { return a < b ? a : b; }
+INLINE float higher(float a, float b) { return a > b ? a : b; }
 
 /* A place outside the brick's reach, in single precision. */
-INLINE float nearby(double place) {
-    return place > -1e6 && place < 1e6 ? (float)place : 1e6f;
-}
+INLINE float nearby(double place) { return place > -1e6 && place < 1e6 ? (float)place : 1e6f; }
 
 /* Are rows close in the brick's first and last plane, and so in all? */
 INLINE bool are_close(const qb__joseph_brick *brick, const rays *ray) {
@@ -52,16 +46,15 @@ INLINE unsigned rows_of_axis(const qb__fan *f, size_t r, size_t count, int axis)
     return chosen;
 }
 
-INLINE void rays_of(const qb__joseph_brick *brick, const qb__fan *f, size_t r, size_t count,
-                    int axis, unsigned chosen, rays *out) {
+INLINE void rays_of(const qb__joseph_brick *brick, const qb__fan *f, size_t r, size_t count, int axis, unsigned chosen,
+                    rays *out) {
     _Alignas(64) float place[4][WIDTH];
     const int other = axis == 0 ? 1 : 0, third = axis == 2 ? 1 : 2;
     for (size_t i = 0; i < WIDTH; i++) {
         const double row = (double)(r + (i < count ? i : count - 1));
         const double main = f->along[axis] + row * f->along_step[axis];
         const double inverse = main != 0 ? 1 / main : 0;
-        const double planes =
-            (double)brick->at[axis] - f->origin[axis] - row * f->origin_step[axis];
+        const double planes = (double)brick->at[axis] - f->origin[axis] - row * f->origin_step[axis];
         for (int j = 0; j < 2; j++) {
             const int to = j ? third : other;
             const double slope = (f->along[to] + row * f->along_step[to]) * inverse;
@@ -118,13 +111,12 @@ INLINE integers index_of(const rays *ray, const tap *t, const size_t steps[3], s
                                      integers_mul(c, integers_set1((int)steps[ray->third]))));
 }
 
-INLINE vector fetch_apart(const qb__joseph_brick *brick, const rays *ray, const tap *t,
-                          const size_t steps[3], size_t k) {
+INLINE vector fetch_apart(const qb__joseph_brick *brick, const rays *ray, const tap *t, const size_t steps[3],
+                          size_t k) {
     const integers index = index_of(ray, t, steps, k);
     vector low[2], high[2];
     gather_apart(brick->data, steps[ray->third], index, t->on, &low[0], &high[0]);
-    gather_apart(brick->data + steps[ray->other], steps[ray->third], index, t->on, &low[1],
-                 &high[1]);
+    gather_apart(brick->data + steps[ray->other], steps[ray->third], index, t->on, &low[1], &high[1]);
     const vector a = vector_fma(t->c, vector_sub(high[0], low[0]), low[0]);
     const vector d = vector_fma(t->c, vector_sub(high[1], low[1]), low[1]);
     return vector_chosen(t->on, vector_fma(t->b, vector_sub(d, a), a));
@@ -144,8 +136,8 @@ INLINE float lines_of(const tap *t, const float *whole_b, lanes left, lanes *sam
     return b;
 }
 
-INLINE vector fetch_close(const qb__joseph_brick *brick, const rays *ray, const tap *t,
-                          const size_t steps[3], size_t k) {
+INLINE vector fetch_close(const qb__joseph_brick *brick, const rays *ray, const tap *t, const size_t steps[3],
+                          size_t k) {
     _Alignas(64) float whole_b[WIDTH];
     const int base = window_base(ray, k);
     const integers index = integers_add(integers_of(t->whole_c), integers_set1(-base));
@@ -165,8 +157,7 @@ INLINE vector fetch_close(const qb__joseph_brick *brick, const rays *ray, const 
     return value;
 }
 
-static void general_forward(const qb__joseph_brick *brick, const qb__fan *f, size_t r0, size_t r1,
-                            float *sums) {
+static void general_forward(const qb__joseph_brick *brick, const qb__fan *f, size_t r0, size_t r1, float *sums) {
     const size_t steps[3] = {brick->stride, (brick->n[0] + 2) * brick->stride, 1};
     for (size_t r = r0; r < r1; r += WIDTH) {
         const size_t count = r1 - r < WIDTH ? r1 - r : WIDTH;
@@ -190,8 +181,7 @@ static void general_forward(const qb__joseph_brick *brick, const qb__fan *f, siz
 
 /* Rows may meet in a voxel, so they are added one after the other: every fourth first, for an
  * addition to what was just written waits for it. */
-INLINE void scatter(float *data, const size_t steps[3], const rays *ray, const tap *t, size_t k,
-                    vector value) {
+INLINE void scatter(float *data, const size_t steps[3], const rays *ray, const tap *t, size_t k, vector value) {
     _Alignas(64) float part[4][WIDTH];
     _Alignas(64) int32_t index[WIDTH];
     const vector upper = vector_mul(t->b, value), below = vector_sub(value, upper);

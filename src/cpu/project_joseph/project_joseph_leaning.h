@@ -29,9 +29,7 @@ typedef struct leaning {
     const float *values;
 } leaning;
 
-INLINE float in_plane(const float *place, const float *step, size_t row, float k) {
-    return place[row] + k * step[row];
-}
+INLINE float in_plane(const float *place, const float *step, size_t row, float k) { return place[row] + k * step[row]; }
 
 static void place_rows(const qb__fan *f, int axis, size_t r0, leaning *l) {
     const qb__joseph_brick *brick = l->brick;
@@ -39,8 +37,7 @@ static void place_rows(const qb__fan *f, int axis, size_t r0, leaning *l) {
     for (size_t i = 0; i < l->rows; i++) {
         const double row = (double)(r0 + i);
         const double inverse = 1 / (f->along[axis] + row * f->along_step[axis]);
-        const double planes =
-            (double)brick->at[axis] - f->origin[axis] - row * f->origin_step[axis];
+        const double planes = (double)brick->at[axis] - f->origin[axis] - row * f->origin_step[axis];
         const double slope_b = (f->along[other] + row * f->along_step[other]) * inverse;
         const double slope_z = (f->along[2] + row * f->along_step[2]) * inverse;
         const double b = f->origin[other] + row * f->origin_step[other] + planes * slope_b;
@@ -72,8 +69,7 @@ static bool leans(const qb__fan *f, size_t r0, int axis, size_t planes, leaning 
     const float z1 = z0 + (float)(planes - 1) * (l->step_z[l->rows - 1] - l->step_z[0]);
     const float b0 = l->b[l->rows - 1] - l->b[0];
     const float b1 = b0 + (float)(planes - 1) * (l->step_b[l->rows - 1] - l->step_b[0]);
-    return higher(fabsf(b0), fabsf(b1)) < LINES - 2 && z0 * z1 > 0 && is_even(l, 0) &&
-           is_even(l, (float)(planes - 1));
+    return higher(fabsf(b0), fabsf(b1)) < LINES - 2 && z0 * z1 > 0 && is_even(l, 0) && is_even(l, (float)(planes - 1));
 }
 
 /* The first row behind `row` that does not lie between lines b and b + 1. */
@@ -95,10 +91,8 @@ INLINE size_t share_rows(const leaning *l, size_t row, size_t end, float b, floa
     const vector plane = vector_set1(k), line = vector_set1(b), zero = vector_set1(0);
     for (size_t i = row; i < end; i += WIDTH, n += WIDTH) {
         const lanes on = lanes_first(end - i < WIDTH ? end - i : WIDTH);
-        const vector z =
-            vector_fma(vector_load_some(l->step_z + i, on), plane, vector_load_some(l->z + i, on));
-        const vector across =
-            vector_fma(vector_load_some(l->step_b + i, on), plane, vector_load_some(l->b + i, on));
+        const vector z = vector_fma(vector_load_some(l->step_z + i, on), plane, vector_load_some(l->z + i, on));
+        const vector across = vector_fma(vector_load_some(l->step_b + i, on), plane, vector_load_some(l->b + i, on));
         const lanes inside = lanes_inside(on, z, (float)l->brick->n[2]);
         const vector value = vector_chosen(inside, vector_load_some(l->values + i, on));
         const vector above = vector_mul(vector_sub(across, line), value);
@@ -145,8 +139,7 @@ INLINE void spread_rows(const leaning *l, const group *g, float gap, float *line
 /* All rows' shares first: reading through windows what was only just written would wait. */
 static void leaning_plane(const leaning *l, float k, float lines, float *line) {
     const size_t last = l->rows - 1;
-    const float gap =
-        (in_plane(l->z, l->step_z, last, k) - in_plane(l->z, l->step_z, 0, k)) / (float)last;
+    const float gap = (in_plane(l->z, l->step_z, last, k) - in_plane(l->z, l->step_z, 0, k)) / (float)last;
     group groups[LINES];
     size_t count = 0, n = 0;
     for (size_t row = 0, end; row < l->rows && count < LINES; row = end) {
@@ -156,15 +149,13 @@ static void leaning_plane(const leaning *l, float k, float lines, float *line) {
         groups[count++] = (group){n, end - row, b};
         n = share_rows(l, row, end, b, k, n);
     }
-    for (size_t i = 0; i < count; i++)
-        spread_rows(l, &groups[i], gap, line + (size_t)(groups[i].b + 1) * l->beside);
+    for (size_t i = 0; i < count; i++) spread_rows(l, &groups[i], gap, line + (size_t)(groups[i].b + 1) * l->beside);
 }
 
 /* False when these rays lean too much. */
-static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, size_t r0, size_t r1,
-                            const float *values, float *scratch) {
-    const size_t padded = (r1 - r0 + 15) / 16 * 16,
-                 steps[2] = {brick->stride, (brick->n[0] + 2) * brick->stride};
+static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, size_t r0, size_t r1, const float *values,
+                            float *scratch) {
+    const size_t padded = (r1 - r0 + 15) / 16 * 16, steps[2] = {brick->stride, (brick->n[0] + 2) * brick->stride};
     const int axis = qb__fan_axis(f, (double)r0);
     float *at = scratch + LINE + 2 * PAD;
     leaning l = {.brick = brick, .rows = r1 - r0, .values = values + r0};
@@ -177,8 +168,7 @@ static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, siz
     memset(l.below - PAD, 0, PAD * sizeof *l.below);
     memset(l.above - PAD, 0, PAD * sizeof *l.above);
     for (size_t plane = 0; plane < brick->n[axis]; plane++)
-        leaning_plane(&l, (float)plane, (float)brick->n[1 - axis],
-                      brick->data + (plane + 1) * steps[axis] + 1);
+        leaning_plane(&l, (float)plane, (float)brick->n[1 - axis], brick->data + (plane + 1) * steps[axis] + 1);
     return true;
 }
 

@@ -4,7 +4,6 @@
 
 #include "project_joseph.h"
 
-extern const qb__joseph_variant qb__project_joseph_scalar, qb__project_joseph_avx2,
-    qb__project_joseph_avx512;
+extern const qb__joseph_variant qb__project_joseph_scalar, qb__project_joseph_avx2, qb__project_joseph_avx512;
 
 #endif

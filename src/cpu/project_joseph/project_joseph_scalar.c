@@ -38,13 +38,11 @@ typedef bool lanes;
 #define window_two(p, i, a, b) (*(a) = (p)[i], *(b) = (p)[(i) + 1])
 #define gather_two(p, i, on, a, b) ((void)(on), window_two(p, i, a, b))
 
-static inline void gather_apart(const float *p, size_t apart, integers i, lanes on, vector *a,
-                                vector *b) {
+static inline void gather_apart(const float *p, size_t apart, integers i, lanes on, vector *a, vector *b) {
     *a = on ? p[i] : 0;
     *b = on ? p[(size_t)i + apart] : 0;
 }
 
 #include "project_joseph_body.h"
 
-const qb__joseph_variant qb__project_joseph_scalar =
-    JOSEPH_VARIANT("project_joseph.scalar", 0, 0.15);
+const qb__joseph_variant qb__project_joseph_scalar = JOSEPH_VARIANT("project_joseph.scalar", 0, 0.15);

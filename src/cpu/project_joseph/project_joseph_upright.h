@@ -116,8 +116,7 @@ INLINE void part_of_line(const qb__joseph_brick *b, const crossing *c, size_t fi
 }
 
 /* The two lines blended, where rows first <= r < end look. */
-INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end,
-                  float *zero) {
+INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, float *zero) {
     size_t from, last;
     part_of_line(b, c, first, end, &from, &last);
     const vector share = vector_set1(c->share);
@@ -130,8 +129,8 @@ INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, si
 }
 
 /* Plane by plane, so that lines which neighbouring columns share are near. */
-static void upright_forward(const qb__joseph_brick *b, const upright *fans, size_t count, int axis,
-                            size_t r0, size_t r1, float *scratch) {
+static void upright_forward(const qb__joseph_brick *b, const upright *fans, size_t count, int axis, size_t r0,
+                            size_t r1, float *scratch) {
     for (size_t k = 0; k < b->n[axis]; k++) {
         for (size_t i = 0; i < count; i++) {
             crossing c;
@@ -148,8 +147,7 @@ static void upright_forward(const qb__joseph_brick *b, const upright *fans, size
 /* Voxel z gets from row r what the hat of half-width 1 about it takes: max(0, 1 - |z0 + r dz - z|),
  * for rows less than 1 / |dz| from (z - z0) / dz. values[r] are zero where there is no row. Few
  * rows to a voxel. */
-INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end,
-                        const float *values) {
+INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, const float *values) {
     const double inverse = 1 / c->dz, reach = fabs(inverse);
     const int taps = (int)ceil(2 * reach);
     size_t from, last;
@@ -182,8 +180,8 @@ INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t fir
 }
 
 /* Many rows to a voxel, or many voxels to a row, of which parts are too rough: row by row into `zero`, whose voxel z is at zero[z]. */
-static void spread_far(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end,
-                       const float *values, float *zero) {
+static void spread_far(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, const float *values,
+                       float *zero) {
     float *line = zero - 1;
     memset(line, 0, b->stride * sizeof *line);
     for (size_t r = first; r < end; r++) {
@@ -199,8 +197,8 @@ static void spread_far(const qb__joseph_brick *b, const crossing *c, size_t firs
     }
 }
 
-static void upright_adjoint(const qb__joseph_brick *b, const upright *fans, size_t count, int axis,
-                            size_t r0, size_t r1, float *scratch) {
+static void upright_adjoint(const qb__joseph_brick *b, const upright *fans, size_t count, int axis, size_t r0,
+                            size_t r1, float *scratch) {
     float *zero = scratch + PAD + 1, *copies = scratch + LINE + 3 * PAD;
     for (size_t k = 0; k < b->n[axis]; k++) {
         for (size_t i = 0; i < count; i++) {

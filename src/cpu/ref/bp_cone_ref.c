@@ -7,8 +7,8 @@ static double dot(const double *row, double x, double y, double z) {
     return row[0] * x + row[1] * y + row[2] * z + row[3];
 }
 
-double qb__bp_cone_reference(const qb__bp_cone_problem *problem, size_t view, const float *image,
-                             size_t row_stride, size_t x, size_t y, size_t z) {
+double qb__bp_cone_reference(const qb__bp_cone_problem *problem, size_t view, const float *image, size_t row_stride,
+                             size_t x, size_t y, size_t z) {
     const double *m = problem->matrix[view];
     const double w = dot(m + 8, (double)x, (double)y, (double)z);
     const double u = dot(m, (double)x, (double)y, (double)z) / w;

@@ -26,11 +26,11 @@ static shadow shadow_of(const qb__footprints *s, size_t view, double ix, double 
     const double a = (s->ax[view] * w - h * s->wx[view]) / (w * w), b = (s->ay[view] * w - h * s->wy[view]) / (w * w);
     if (!(s->per_radian > 0)) return (shadow){h / w, a, b, (double)s->area * hypot(a, b)};
     const double steep = s->per_radian / (1 + h / w * (h / w));
-    return (shadow){s->c0[view] + s->per_radian * atan(h / w), a * steep, b * steep, (double)s->area * steep * hypot(a, b)};
+    return (shadow){s->c0[view] + s->per_radian * atan(h / w), a * steep, b * steep,
+                    (double)s->area * steep * hypot(a, b)};
 }
 
-double qb__footprint_reference(const qb__footprints *s, size_t view, double ix, double iy,
-                               double column) {
+double qb__footprint_reference(const qb__footprints *s, size_t view, double ix, double iy, double column) {
     const shadow is = shadow_of(s, view, ix, iy);
     const double a = fabs(is.a), b = fabs(is.b);
     const double half = (a + b) / 2, flat = fabs(a - b) / 2;
@@ -68,14 +68,14 @@ static void visit_column(const qb__icd_oracle *o, size_t slice, uint32_t pixel, 
     const double ix = (double)(pixel % row) - 1, iy = (double)(pixel / row) - 1;
     if (!o->exact) o->problem->fetch(o->problem, pixel, &o->column);
     for (size_t view = 0; view < s->views; view++) {
-        const long first = (o->exact ? (long)floor(shadow_of(s, view, ix, iy).h) : (long)o->column.first[view]) - (long)s->taps;
+        const long first =
+            (o->exact ? (long)floor(shadow_of(s, view, ix, iy).h) : (long)o->column.first[view]) - (long)s->taps;
         const long count = o->exact ? 2 * (long)s->taps + 2 : (long)s->taps;
         for (long k = 0; k < count; k++) {
             const long column = first + k;
             if (column < 0 || column >= (long)s->columns) continue;
-            const double entry =
-                o->exact ? qb__footprint_reference(s, view, ix, iy, (double)column)
-                         : (double)o->column.tap[(size_t)k * s->stride + view];
+            const double entry = o->exact ? qb__footprint_reference(s, view, ix, iy, (double)column)
+                                          : (double)o->column.tap[(size_t)k * s->stride + view];
             each(o, (view * o->slices + slice) * s->columns + (size_t)column, entry, sums);
         }
     }
@@ -86,9 +86,7 @@ static void add_thetas(const qb__icd_oracle *o, size_t at, double entry, double 
     theta[1] += o->weight[at] * entry * entry;
 }
 
-static void take_step(const qb__icd_oracle *o, size_t at, double entry, double *step) {
-    o->error[at] -= entry * *step;
-}
+static void take_step(const qb__icd_oracle *o, size_t at, double entry, double *step) { o->error[at] -= entry * *step; }
 
 typedef struct neighbour {
     double b, x;
@@ -149,8 +147,7 @@ double qb__icd_reference_cost(const qb__icd_oracle *o) {
     for (size_t i = 0; i < o->slices * image; i++) {
         if (!p->inside[i % image]) continue;
         const int count = neighbours_of(o, i / image, (uint32_t)(i % image), true, near);
-        for (int n = 0; n < count; n++)
-            cost += near[n].b * qb__icd_rho_reference(&p->prior, o->x[i] - near[n].x);
+        for (int n = 0; n < count; n++) cost += near[n].b * qb__icd_rho_reference(&p->prior, o->x[i] - near[n].x);
     }
     return cost;
 }

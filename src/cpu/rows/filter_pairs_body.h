@@ -2,8 +2,8 @@
 /* Compiled once for each vector length; QB_PAIRS names the function. No fused operations. */
 #include "cpu/rows/filter_pairs.h"
 
-void QB_PAIRS(const float *restrict turn, const float *restrict low, const float *restrict high,
-              size_t count, float *restrict front, float *restrict back) {
+void QB_PAIRS(const float *restrict turn, const float *restrict low, const float *restrict high, size_t count,
+              float *restrict front, float *restrict back) {
     for (size_t i = 0; i < count; i++) {
         float a = front[i], b = *(back - i);
         float x = (turn[i] * a + b) * low[i];

@@ -21,11 +21,10 @@ typedef struct qb__lines {
     /* t = (raw - dark) * gain * scale; out = -ln(max(t, floor)), QB__LINE_LOST where gain is 0 or t is not
      * finite or above 1000, else QB__LINE_FULL where raw >= top. The logarithm's relative error is below 2e-7. dark and gain may be
      * NULL (0 and 1). floor: a normal number above 0. top: above 0, may be infinite. */
-    void (*integrals)(const float *raw, const float *dark, const float *gain, float scale,
-                      float floor, float top, size_t count, float *out, qb__lines_found *found);
+    void (*integrals)(const float *raw, const float *dark, const float *gain, float scale, float floor, float top,
+                      size_t count, float *out, qb__lines_found *found);
     /* out = raw - dark, NaN where that is not finite or beyond 1e12. dark may be NULL. */
-    void (*check)(const float *raw, const float *dark, size_t count, float *out,
-                  qb__lines_found *found);
+    void (*check)(const float *raw, const float *dark, size_t count, float *out, qb__lines_found *found);
 } qb__lines;
 
 extern const qb__lines qb__lines_scalar, qb__lines_avx2, qb__lines_avx512;

@@ -41,9 +41,9 @@ enum { INFINITE = 0x7f800000, NOT_A_NUMBER = QB__LINE_LOST };
 /* Comparisons are made on the bits, as integers: floor is positive, so that the order is the same,
  * and gcc vectorises no comparison of floats that could trap. `dark` and `gain` are known at each
  * call, so that the compiler makes a loop for each. */
-static inline __attribute__((always_inline)) void
-lines(const float *restrict raw, const float *restrict dark, const float *restrict gain,
-      float scale, float floor, float top, size_t count, float *restrict out, qb__lines_found *found) {
+static inline __attribute__((always_inline)) void lines(const float *restrict raw, const float *restrict dark,
+                                                        const float *restrict gain, float scale, float floor, float top,
+                                                        size_t count, float *restrict out, qb__lines_found *found) {
     int32_t lowest = bits_of(floor), clamped = 0, bad = 0;
     const int32_t highest = bits_of(top) < INFINITE ? bits_of(top) : INT32_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -65,8 +65,8 @@ lines(const float *restrict raw, const float *restrict dark, const float *restri
     found->bad += (uint64_t)bad;
 }
 
-static void integrals(const float *raw, const float *dark, const float *gain, float scale,
-                      float floor, float top, size_t count, float *out, qb__lines_found *found) {
+static void integrals(const float *raw, const float *dark, const float *gain, float scale, float floor, float top,
+                      size_t count, float *out, qb__lines_found *found) {
     if (dark && gain)
         lines(raw, dark, gain, scale, floor, top, count, out, found);
     else if (gain)
@@ -77,9 +77,8 @@ static void integrals(const float *raw, const float *dark, const float *gain, fl
         lines(raw, NULL, NULL, scale, floor, top, count, out, found);
 }
 
-static inline __attribute__((always_inline)) void
-checked(const float *restrict raw, const float *restrict dark, size_t count, float *restrict out,
-        qb__lines_found *found) {
+static inline __attribute__((always_inline)) void checked(const float *restrict raw, const float *restrict dark,
+                                                          size_t count, float *restrict out, qb__lines_found *found) {
     int32_t bad = 0;
     for (size_t i = 0; i < count; i++) {
         int32_t bits = bits_of(dark ? raw[i] - dark[i] : raw[i]), wrong = (bits & INT32_MAX) > QB__MOST_INTEGRAL;
@@ -89,8 +88,7 @@ checked(const float *restrict raw, const float *restrict dark, size_t count, flo
     found->bad += (uint64_t)bad;
 }
 
-static void check(const float *raw, const float *dark, size_t count, float *out,
-                  qb__lines_found *found) {
+static void check(const float *raw, const float *dark, size_t count, float *out, qb__lines_found *found) {
     if (dark)
         checked(raw, dark, count, out, found);
     else

@@ -25,9 +25,8 @@ enum { QB__RESAMPLE_TAPS = 8, QB__RESAMPLE_PHASES = 512 };
 
 /* qb__resample_row with a table of weights for places 0, 1/512, ... behind the fourth tap. The bits
  * are the same from every variant. */
-typedef void qb__resample_loop(const float (*weight)[QB__RESAMPLE_TAPS],
-                               const qb__resample_image *image, const double *column,
-                               const double *row, size_t count, float outside, float *out);
+typedef void qb__resample_loop(const float (*weight)[QB__RESAMPLE_TAPS], const qb__resample_image *image,
+                               const double *column, const double *row, size_t count, float outside, float *out);
 
 qb__resample_loop qb__resample_loop_scalar, qb__resample_loop_avx2;
 /* The fastest for these features (cpu/features.h). */

@@ -16,8 +16,7 @@ static inline void weights_at(const float (*weight)[TAPS], double part, float *r
 }
 
 /* Rows are added tap by tap, then the eight columns in pairs: the same order everywhere. */
-static inline float read_at(const float (*weight)[TAPS], const qb__resample_image *image,
-                            double column, double row) {
+static inline float read_at(const float (*weight)[TAPS], const qb__resample_image *image, double column, double row) {
     double left = floor(column), below = floor(row);
     float wx[TAPS], wy[TAPS], sum[TAPS] = {0};
     weights_at(weight, column - left, wx);
@@ -35,9 +34,10 @@ static inline float read_at(const float (*weight)[TAPS], const qb__resample_imag
     return sum[0];
 }
 
-void QB_RESAMPLE(const float (*weight)[TAPS], const qb__resample_image *image, const double *column,
-                 const double *row, size_t count, float outside, float *out) {
-    const double first = -0.5 - QB__RESAMPLE_SLACK, right = (double)image->columns + (-1 - first), top = (double)image->rows + (-1 - first);
+void QB_RESAMPLE(const float (*weight)[TAPS], const qb__resample_image *image, const double *column, const double *row,
+                 size_t count, float outside, float *out) {
+    const double first = -0.5 - QB__RESAMPLE_SLACK, right = (double)image->columns + (-1 - first),
+                 top = (double)image->rows + (-1 - first);
     for (size_t i = 0; i < count; i++) {
         double c = column[i], r = row[i];
         bool inside = c >= first && c <= right && r >= first && r <= top;

@@ -27,12 +27,12 @@
  * slab in two parts those from v0 to v1 as well, which begin elsewhere; cells: rows r0 to r1; `twice`: the sum of two rows that mirror each other; scale: [base view], what a
  * cell's numbers are divided by; beyond: the largest magnitude that a half could not hold, as its bits, where there is any: it counts as
  * what the half holds. */
-KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT rows, ulong rows_at,
-                                                   ulong view_stride, int row_stride, int bases, int columns,
-                                                   int w0, int w1, ulong more_at, ulong more_stride, int v0,
-                                                   int v1, int twice, int r0, int r1,
-                                                   GLOBAL const float *RESTRICT scale, int base0,
-                                                   GLOBAL int *RESTRICT beyond, GLOBAL CELL *RESTRICT cells, int pitch, int height) {
+KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT rows, ulong rows_at, ulong view_stride,
+                                                   int row_stride, int bases, int columns, int w0, int w1,
+                                                   ulong more_at, ulong more_stride, int v0, int v1, int twice, int r0,
+                                                   int r1, GLOBAL const float *RESTRICT scale, int base0,
+                                                   GLOBAL int *RESTRICT beyond, GLOBAL CELL *RESTRICT cells, int pitch,
+                                                   int height) {
     LOCAL float tile[VALUES][TILE][TILE + 1];
     const int i = (int)local_id(0) % TILE, j = (int)local_id(0) / TILE;
     const int along = (int)group_id(0) * TILE, down = (int)group_id(1) * TILE;

@@ -52,8 +52,8 @@
 #endif
 
 /* What a line of an item's voxels gets from one view. */
-FUNCTION void add_line(IMAGES, LOCAL_POINTER const qb_tile_view *t, int base, int pitch, float px, float py,
-                       float pz, float scale, int turn, bool edge, float sum[STEPS][VALUES]) {
+FUNCTION void add_line(IMAGES, LOCAL_POINTER const qb_tile_view *t, int base, int pitch, float px, float py, float pz,
+                       float scale, int turn, bool edge, float sum[STEPS][VALUES]) {
     const float r = RECIPROCAL(FMA(t->w[0], px, FMA(t->w[1], py, t->w[2])));
     const float v0 = MUL(FMA(t->v[0], px, FMA(t->v[1], py, t->v[3])), r), v_step = MUL(t->v[2], r);
     const float weight = MUL(MUL(r, r), scale);
@@ -91,12 +91,11 @@ FUNCTION void add_line(IMAGES, LOCAL_POINTER const qb_tile_view *t, int base, in
  * the scan][24], on x, y, k; scale: [views / TURNS] what a base view's cells are multiplied by. The block has
  * `bases` base views from base0 on, and the `apart`-th after each. k0 <= k < k1 are to be computed. */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float *RESTRICT matrix,
-                                                 GLOBAL const float *RESTRICT scale, int base0, int bases,
-                                                 int apart, int columns, int r0, int r1, int pitch, int height,
-                                                 GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny,
-                                                 int z0, int z1, int gap0, int gap1, int first, int way,
-                                                 int twice, int back,
-                                                 int k0, int k1, int more) {
+                                                      GLOBAL const float *RESTRICT scale, int base0, int bases,
+                                                      int apart, int columns, int r0, int r1, int pitch, int height,
+                                                      GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny, int z0,
+                                                      int z1, int gap0, int gap1, int first, int way, int twice,
+                                                      int back, int k0, int k1, int more) {
     LOCAL qb_tile_view batch[VIEWS];
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
     const int x0 = (int)group_id(0) * TILE_X, y0 = (int)group_id(1) * TILE_Y;
@@ -110,17 +109,15 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float
     dy[0] = warp / (TILE_X / PATCH) * (32 / PATCH) + lane / PATCH;
 #else
     const int dz = lane;
-    UNROLL for (int c = 0; c < COLUMNS; c++)
-        dx[c] = (8 * c + warp) % TILE_X, dy[c] = (8 * c + warp) / TILE_X;
+    UNROLL for (int c = 0; c < COLUMNS; c++) dx[c] = (8 * c + warp) % TILE_X, dy[c] = (8 * c + warp) / TILE_X;
 #endif
     out += out_at;
     float sum[COLUMNS][STEPS][VALUES];
-    UNROLL for (int c = 0; c < COLUMNS; c++)
-        UNROLL for (int i = 0; i < STEPS; i++)
-            UNROLL for (int n = 0; n < VALUES; n++) {
-                const LONG at = more ? place_of(slab, x0 + dx[c], y0 + dy[c], box.tile_z + dz + i * STEP_Z, n) : -1;
-                sum[c][i][n] = at >= 0 ? out[at] : 0.0f;
-            }
+    UNROLL for (int c = 0; c < COLUMNS; c++) UNROLL for (int i = 0; i < STEPS; i++)
+        UNROLL for (int n = 0; n < VALUES; n++) {
+        const LONG at = more ? place_of(slab, x0 + dx[c], y0 + dy[c], box.tile_z + dz + i * STEP_Z, n) : -1;
+        sum[c][i][n] = at >= 0 ? out[at] : 0.0f;
+    }
 
     for (int begin = 0; begin < bases * TURNS; begin += VIEWS) {
         const int count = bases * TURNS - begin < VIEWS ? bases * TURNS - begin : VIEWS;
@@ -141,20 +138,16 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float
             UNROLL for (int turn = 0; turn < TURNS; turn++) {
                 LOCAL_POINTER const qb_tile_view *t = &batch[k + turn];
                 if (t->kind == QB_BESIDE) continue;
-                UNROLL for (int c = 0; c < COLUMNS; c++)
-                    if (QB_CUDA && t->kind == QB_INSIDE) /* elsewhere half as much to compile */
-                        add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn,
-                                 false, sum[c]);
-                    else
-                        add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn,
-                                 true, sum[c]);
+                UNROLL for (int c = 0; c < COLUMNS;
+                            c++) if (QB_CUDA && t->kind == QB_INSIDE) /* elsewhere half as much to compile */
+                    add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn, false, sum[c]);
+                else add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn, true, sum[c]);
             }
         }
     }
-    UNROLL for (int c = 0; c < COLUMNS; c++)
-        UNROLL for (int i = 0; i < STEPS; i++)
-            UNROLL for (int n = 0; n < VALUES; n++) {
-                const LONG at = place_of(slab, x0 + dx[c], y0 + dy[c], box.tile_z + dz + i * STEP_Z, n);
-                if (at >= 0) out[at] = sum[c][i][n];
-            }
+    UNROLL for (int c = 0; c < COLUMNS; c++) UNROLL for (int i = 0; i < STEPS; i++)
+        UNROLL for (int n = 0; n < VALUES; n++) {
+        const LONG at = place_of(slab, x0 + dx[c], y0 + dy[c], box.tile_z + dz + i * STEP_Z, n);
+        if (at >= 0) out[at] = sum[c][i][n];
+    }
 }

@@ -37,7 +37,8 @@
 #define RING 0 /* where STAGED */
 #endif
 #ifndef EACH_ARRIVES
-#define EACH_ARRIVES 0 /* every lane at barriers, instead of one for its warp: for tools that know only what that one did */
+#define EACH_ARRIVES                                                                                                   \
+    0 /* every lane at barriers, instead of one for its warp: for tools that know only what that one did */
 #endif
 #include "bp_cone_circular.clh"
 
@@ -85,12 +86,14 @@ FUNCTION void barrier_wait(const ulong *barrier, uint phase) {
 
 #if BULK
 FUNCTION void barrier_expect(const ulong *barrier, uint bytes) {
-    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.expect_tx.shared.b64 t, [%0], %1;\n}" ::"r"(local_address(barrier)), "r"(bytes)
+    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.expect_tx.shared.b64 t, [%0], %1;\n}" ::"r"(local_address(barrier)),
+                 "r"(bytes)
                  : "memory");
 }
 
 FUNCTION void copy_cells(CELL *to, const CELL *from, int count, const ulong *full) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(local_address(to)),
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     local_address(to)),
                  "l"(from), "r"(count * (int)sizeof(CELL)), "r"(local_address(full))
                  : "memory");
 }
@@ -98,9 +101,12 @@ FUNCTION void copy_cells(CELL *to, const CELL *from, int count, const ulong *ful
 FUNCTION void copy_cell(CELL *to, const CELL *from) {
     for (int i = 0; i < (int)sizeof(CELL); i += 16) {
         if (sizeof(CELL) >= 16)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(local_address(to) + i), "l"((const char *)from + i) : "memory");
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(local_address(to) + i),
+                         "l"((const char *)from + i)
+                         : "memory");
         else
-            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(local_address(to)), "l"(from), "n"(sizeof(CELL) < 16 ? sizeof(CELL) : 4)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(local_address(to)), "l"(from),
+                         "n"(sizeof(CELL) < 16 ? sizeof(CELL) : 4)
                          : "memory");
     }
 }
@@ -126,14 +132,16 @@ typedef struct qb_view_box {
 /* Where rounding puts a coordinate, counted from the base without the half. */
 FUNCTION int cell_below(float at) { return (int)FLOOR(at + 0.5f); }
 
-FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int y0, int r0, LOCAL_POINTER qb_view_box *b) {
+FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int y0, int r0,
+                    LOCAL_POINTER qb_view_box *b) {
     const qb_seen seen = seen_of(t, box, x0, y0);
-    const float far = 0.01f; /* more than rounding */
+    const float far = 0.01f;                          /* more than rounding */
     const int u0 = (int)t->x - 1, v0 = (int)t->y - 1; /* the base in the images */
     const int u_last = u0 + cell_below(fmin(seen.u_most, t->u_high) + far) + 1;
     const int v_first = v0 + cell_below(fmax(seen.v_least, t->v_low) - far);
     const int v_last = v0 + cell_below(fmin(seen.v_most, t->v_high) + far) + 1;
-    b->column = u0 + cell_below(fmax(seen.u_least, t->u_low) - far), b->row = v_first - ((v_first + r0) & 1), b->first = v_first;
+    b->column = u0 + cell_below(fmax(seen.u_least, t->u_low) - far), b->row = v_first - ((v_first + r0) & 1),
+    b->first = v_first;
     b->columns = t->kind == QB_BESIDE ? 0 : u_last - b->column + 1 < BOX ? u_last - b->column + 1 : BOX;
     b->rows = v_last - b->row + 1 < ROWS ? v_last - b->row + 1 : ROWS;
 }
@@ -147,7 +155,8 @@ FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int
 
 /* By the lanes of a warp. What is read lies in the image, which has zeros around. */
 #if BULK
-FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitch, int lane, CELL *cells, const ulong *full) {
+FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitch, int lane, CELL *cells,
+                       const ulong *full) {
     const int count = (b->rows + 1) / 2, parts = 2 * b->columns;
     const CELL *from = image + (size_t)b->column * (size_t)pitch + ((b->row + (r0 & 1)) >> 1);
     if (lane == 0)
@@ -159,20 +168,22 @@ FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitc
         copy_cells(cells + p * HALF_OF(b), from + (size_t)(p / 2) * (size_t)pitch + p % 2 * (pitch / 2), count, full);
 }
 #else
-FUNCTION void copy_box(GLOBAL const CELL *RESTRICT image, LOCAL_POINTER const qb_view_box *b, int r0, int pitch, int lane,
-                       LOCAL_POINTER CELL *cells) {
+FUNCTION void copy_box(GLOBAL const CELL *RESTRICT image, LOCAL_POINTER const qb_view_box *b, int r0, int pitch,
+                       int lane, LOCAL_POINTER CELL *cells) {
     const int count = (b->rows + 1) / 2, odd = lane / 16;
-    GLOBAL const CELL *from = image + (size_t)b->column * (size_t)pitch + ((b->row + (r0 & 1)) >> 1) + odd * (pitch / 2);
+    GLOBAL const CELL *from =
+        image + (size_t)b->column * (size_t)pitch + ((b->row + (r0 & 1)) >> 1) + odd * (pitch / 2);
     for (int c = 0; c < b->columns; c++)
-        for (int i = lane % 16; i < count; i += 16) copy_cell(cells + (2 * c + odd) * HALF_OF(b) + i, from + (size_t)c * (size_t)pitch + i);
+        for (int i = lane % 16; i < count; i += 16)
+            copy_cell(cells + (2 * c + odd) * HALF_OF(b) + i, from + (size_t)c * (size_t)pitch + i);
 }
 #endif
 
 /* What the voxels of a line have in common in a view, in two times four numbers: where they are along a column, in pairs
  * of rows from an even one near the tile's middle, v + k step, and the least and the largest place that the box has;
  * the bits of that even row's cell among the boxes, less ROUND_BITS, the weights of the two columns, the bits of HALF_OF. */
-FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, float px, float py,
-                        int r0, float scale, LOCAL_POINTER float4 *line) {
+FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, float px,
+                        float py, int r0, float scale, LOCAL_POINTER float4 *line) {
     const float r = RECIPROCAL(FMA(t->w[0], px, FMA(t->w[1], py, t->w[2])));
     const float at_v = MUL(FMA(t->v[0], px, FMA(t->v[1], py, t->v[3])), r);
     const float at_u = within(MUL(FMA(t->u[0], px, FMA(t->u[1], py, t->u[2])), r), t->u_low, t->u_high);
@@ -186,14 +197,15 @@ FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const
 #if ADD_WORDS
     left = AS_FLOAT((int)HALF2_TWICE(left)), right = AS_FLOAT((int)HALF2_TWICE(right));
 #endif
-    line[0] = FLOAT4(MUL(at_v + (0.5f + (float)odd), 0.5f), MUL(MUL(t->v[2], r), 0.5f), MUL((float)(b->first - base), 0.5f),
-                        MUL((float)(b->row + b->rows - 1 - base), 0.5f) - 0.00390625f);
+    line[0] =
+        FLOAT4(MUL(at_v + (0.5f + (float)odd), 0.5f), MUL(MUL(t->v[2], r), 0.5f), MUL((float)(b->first - base), 0.5f),
+               MUL((float)(b->row + b->rows - 1 - base), 0.5f) - 0.00390625f);
     line[1] = FLOAT4(AS_FLOAT(cell), left, right, AS_FLOAT(HALF_OF(b)));
 }
 
 /* The lines of a tile, one an item. */
-FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, int r0, float scale,
-                         int lane, LOCAL_POINTER float4 *lines) {
+FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, int r0,
+                         float scale, int lane, LOCAL_POINTER float4 *lines) {
     for (int l = lane; l < LINES; l += 32)
         note_line(t, b, start, (float)(l % TILE_X), (float)(l / TILE_X), r0, scale, lines + 2 * l);
 }
@@ -214,7 +226,8 @@ FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, flo
 #else
     const int apart = ODD;
 #endif
-    LOCAL_POINTER const CELL *e = cells + (int)((uint)AS_INT(w.x) + (uint)AS_INT(up)), *o = e + (apart + (AS_INT(d) >> 31));
+    LOCAL_POINTER const CELL *e = cells + (int)((uint)AS_INT(w.x) + (uint)AS_INT(up)),
+                             *o = e + (apart + (AS_INT(d) >> 31));
 #if ADD_WORDS
     uint a[WORDS], b[WORDS], c[WORDS], f[WORDS];
     words_of(e[0], a), words_of(o[0], b), words_of(e[2 * apart], c), words_of(o[2 * apart], f);
@@ -238,7 +251,7 @@ FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, flo
 }
 
 #define PARTS (STAGED ? AHEAD : 2) /* STAGED: of those who go ahead, else of views in turn */
-#if RING /* each looks at all views, whose boxes it must know */
+#if RING                           /* each looks at all views, whose boxes it must know */
 #define PART(view) (warp - WARPS)
 #define PLACE_IN_PART(view) ((view) % VIEWS)
 #define VIEW_STEP 1
@@ -289,12 +302,11 @@ FUNCTION int take(qb_ring *ring, int view, int cells, int lane, int *last) {
 
 /* Arguments as of bp_cone_circular; `unit`: with halves, what weights are multiplied by, that sums of a base view's
  * turns are not above its largest value. */
-KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
-    bp_cone_circular_local(GLOBAL const CELL *RESTRICT images, GLOBAL const float *RESTRICT matrix,
-                           GLOBAL const float *RESTRICT scale, int base0, int bases, int apart, int columns, int r0, int r1,
-                           int pitch, int height, GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny, int z0, int z1,
-                           int gap0, int gap1, int first, int way, int twice, int back, int k0, int k1, int more,
-                           float unit LOCAL_DYNAMIC_ARGUMENT(CELL, boxes)) {
+KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void bp_cone_circular_local(
+    GLOBAL const CELL *RESTRICT images, GLOBAL const float *RESTRICT matrix, GLOBAL const float *RESTRICT scale,
+    int base0, int bases, int apart, int columns, int r0, int r1, int pitch, int height, GLOBAL float *RESTRICT out,
+    ulong out_at, int nx, int ny, int z0, int z1, int gap0, int gap1, int first, int way, int twice, int back, int k0,
+    int k1, int more, float unit LOCAL_DYNAMIC_ARGUMENT(CELL, boxes)) {
     LOCAL_DYNAMIC(CELL, boxes);
     LOCAL_ALIGNED qb_ahead ahead;
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32, total = bases * TURNS;
@@ -307,16 +319,17 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
 #define BOX_OF(view) (&ahead.boxes[PART(view)][PLACE_IN_PART(view)])
 #define IMAGE_OF(view) (images + (ulong)((view) / TURNS) * (ulong)pitch * (ulong)height)
 /* The constants of VIEWS views, one a lane. */
-#define LOOK(view)                                                                                              \
-    if ((view) + lane * VIEW_STEP < total) {                                                                    \
-        const int at = (view) + lane * VIEW_STEP, of = base0 + at / TURNS + at % TURNS * apart;                 \
-        look(matrix + 24 * (ulong)of, box, x0, y0, whole, columns, r0, r1, pitch, &ahead.views[PART(view)][lane]); \
-        frame(&ahead.views[PART(view)][lane], box, x0, y0, r0, &ahead.boxes[PART(view)][lane]);                 \
+#define LOOK(view)                                                                                                     \
+    if ((view) + lane * VIEW_STEP < total) {                                                                           \
+        const int at = (view) + lane * VIEW_STEP, of = base0 + at / TURNS + at % TURNS * apart;                        \
+        look(matrix + 24 * (ulong)of, box, x0, y0, whole, columns, r0, r1, pitch, &ahead.views[PART(view)][lane]);     \
+        frame(&ahead.views[PART(view)][lane], box, x0, y0, r0, &ahead.boxes[PART(view)][lane]);                        \
     }
-#define NOTE(view, stage, start)                                                                                \
-    ahead.columns[stage] = BOX_OF(view)->columns;                                                               \
-    if (BOX_OF(view)->columns)                                                                                  \
-        note_lines(VIEW_OF(view), BOX_OF(view), start, r0, ADD_WORDS ? unit : scale[base0 + (view) / TURNS], lane, ahead.lines[stage])
+#define NOTE(view, stage, start)                                                                                       \
+    ahead.columns[stage] = BOX_OF(view)->columns;                                                                      \
+    if (BOX_OF(view)->columns)                                                                                         \
+    note_lines(VIEW_OF(view), BOX_OF(view), start, r0, ADD_WORDS ? unit : scale[base0 + (view) / TURNS], lane,         \
+               ahead.lines[stage])
 
 #if STAGED
     if (item == 0)
@@ -348,7 +361,8 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
 #else
             const int start = stage * (BOX * ROWS);
 #endif
-            if (view >= STAGES) barrier_wait(&ahead.empty[stage], (uint)(view / STAGES + 1) & 1);
+                if (view >= STAGES)
+                barrier_wait(&ahead.empty[stage], (uint)(view / STAGES + 1) & 1);
             NOTE(view, stage, start);
             __syncwarp();
 #if BULK
@@ -370,108 +384,99 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
     LOCAL float exchange[LINES][33];
     out += out_at;
     float sum[COLUMNS][STEPS][VALUES];
-#define EACH_SUM(i, n)                                                                                          \
-    UNROLL for (int i = 0; i < STEPS; i++)                                                                      \
-        UNROLL for (int n = 0; n < VALUES; n++)
+#define EACH_SUM(i, n) UNROLL for (int i = 0; i < STEPS; i++) UNROLL for (int n = 0; n < VALUES; n++)
 /* An item fetches and stores as many of each kind as it has sums of it: of one line, of slices that lie apart. */
-#define FIND_SLICES                                                                                             \
-    int slice[COLUMNS][STEPS][SIDES];                                                                           \
-    UNROLL for (int c = 0; c < COLUMNS; c++)                                                                    \
-        UNROLL for (int i = 0; i < STEPS; i++)                                                                  \
-            UNROLL for (int s = 0; s < SIDES; s++)                                                              \
-                slice[c][i][s] = slice_of(slab, box.tile_z + HEIGHT(c) + 32 * i, s);
+#define FIND_SLICES                                                                                                    \
+    int slice[COLUMNS][STEPS][SIDES];                                                                                  \
+    UNROLL for (int c = 0; c < COLUMNS; c++) UNROLL for (int i = 0; i < STEPS; i++)                                    \
+        UNROLL for (int s = 0; s < SIDES; s++) slice[c][i][s] = slice_of(slab, box.tile_z + HEIGHT(c) + 32 * i, s);
 #define HEIGHT(c) (item / LINES + (c) * (32 / COLUMNS))
-#define EACH_PLACE(c, i, n, line, at)                                                                           \
-    const int across = (n) / SIDES % 2, x = across ? own / TILE_Y : own % TILE_X;                               \
-    const int y = across ? own % TILE_Y : own / TILE_X, line = y * TILE_X + x;                                  \
-    const LONG where = line_of(slab, x0 + x, y0 + y, (n) / SIDES);                                              \
-    UNROLL for (int c = 0; c < COLUMNS; c++) {                                                                  \
+#define EACH_PLACE(c, i, n, line, at)                                                                                  \
+    const int across = (n) / SIDES % 2, x = across ? own / TILE_Y : own % TILE_X;                                      \
+    const int y = across ? own % TILE_Y : own / TILE_X, line = y * TILE_X + x;                                         \
+    const LONG where = line_of(slab, x0 + x, y0 + y, (n) / SIDES);                                                     \
+    UNROLL for (int c = 0; c < COLUMNS; c++) {                                                                         \
         const LONG at = place_at(slab, slice[c][i][(n) % SIDES], where);
     const int own = item % LINES;
-    UNROLL for (int c = 0; c < COLUMNS; c++)
-        EACH_SUM(i, n) sum[c][i][n] = 0.0f;
+    UNROLL for (int c = 0; c < COLUMNS; c++) EACH_SUM(i, n) sum[c][i][n] = 0.0f;
     if (more) {
         FIND_SLICES
         EACH_SUM(i, n) {
             WORKERS_BARRIER();
             if (warp < WARPS) {
                 EACH_PLACE(c, i, n, line, at)
-                    exchange[line][HEIGHT(c)] = at >= 0 ? out[at] : 0.0f;
-                }
+                exchange[line][HEIGHT(c)] = at >= 0 ? out[at] : 0.0f;
             }
-            WORKERS_BARRIER();
-            UNROLL for (int c = 0; c < COLUMNS; c++)
-                if (warp < WARPS) sum[c][i][n] = exchange[WARPS * c + warp][lane];
         }
+        WORKERS_BARRIER();
+        UNROLL for (int c = 0; c < COLUMNS; c++) if (warp < WARPS) sum[c][i][n] = exchange[WARPS * c + warp][lane];
     }
+}
 #if ADD_WORDS
-    uint words[COLUMNS][STEPS][WORDS];
-    UNROLL for (int c = 0; c < COLUMNS; c++)
-        UNROLL for (int i = 0; i < STEPS; i++)
-            UNROLL for (int n = 0; n < WORDS; n++) words[c][i][n] = 0;
+uint words[COLUMNS][STEPS][WORDS];
+UNROLL for (int c = 0; c < COLUMNS; c++) UNROLL for (int i = 0; i < STEPS; i++) UNROLL for (int n = 0; n < WORDS; n++)
+    words[c][i][n] = 0;
 #define SUMS words
 #else
 #define SUMS sum
 #endif
 
 #if !STAGED
-#define FETCH(view)                                                                                             \
-    if (warp == WARPS && (view) < total) {                                                                 \
-        NOTE(view, (view) % STAGES, (view) % STAGES * (BOX * ROWS));                                            \
-        copy_box(IMAGE_OF(view), BOX_OF(view), r0, pitch, lane, boxes + (view) % STAGES * (BOX * ROWS));        \
+#define FETCH(view)                                                                                                    \
+    if (warp == WARPS && (view) < total) {                                                                             \
+        NOTE(view, (view) % STAGES, (view) % STAGES * (BOX * ROWS));                                                   \
+        copy_box(IMAGE_OF(view), BOX_OF(view), r0, pitch, lane, boxes + (view) % STAGES * (BOX * ROWS));               \
     }
-    if (warp == WARPS) { LOOK(0) }
-    BARRIER();
-    for (int view = 0; view < STAGES - 1; view++) { FETCH(view) }
+if (warp == WARPS) { LOOK(0) }
+BARRIER();
+for (int view = 0; view < STAGES - 1; view++) { FETCH(view) }
 #endif
-    int stage = 0, phase = 0;
-    for (int base = 0; base < bases; base++) {
-        UNROLL for (int turn = 0; turn < TURNS; turn++) {
+int stage = 0, phase = 0;
+for (int base = 0; base < bases; base++) {
+    UNROLL for (int turn = 0; turn < TURNS; turn++) {
 #if STAGED
-            barrier_wait(&ahead.full[stage], (uint)phase);
+        barrier_wait(&ahead.full[stage], (uint)phase);
 #else
-            const int view = base * TURNS + turn;
-            BARRIER();
-            if (warp == WARPS && view % VIEWS == 0) { LOOK(view + VIEWS) }
-            FETCH(view + STAGES - 1)
+        const int view = base * TURNS + turn;
+        BARRIER();
+        if (warp == WARPS && view % VIEWS == 0) { LOOK(view + VIEWS) }
+        FETCH(view + STAGES - 1)
 #endif
-            if (ahead.columns[stage] && warp < WARPS) {
-                UNROLL for (int c = 0; c < COLUMNS; c++) {
-                    LOCAL_POINTER const float4 *line = ahead.lines[stage] + 2 * (WARPS * c + warp);
-                    const float4 place = line[0], weights = line[1];
-                    UNROLL for (int i = 0; i < STEPS; i++)
-                        add_voxel(boxes, place, weights, (float)lane + (float)(32 * i), turn, SUMS[c][i]);
-                }
+        if (ahead.columns[stage] && warp < WARPS) {
+            UNROLL for (int c = 0; c < COLUMNS; c++) {
+                LOCAL_POINTER const float4 *line = ahead.lines[stage] + 2 * (WARPS * c + warp);
+                const float4 place = line[0], weights = line[1];
+                UNROLL for (int i = 0; i < STEPS; i++)
+                    add_voxel(boxes, place, weights, (float)lane + (float)(32 * i), turn, SUMS[c][i]);
             }
+        }
 #if STAGED
-            __syncwarp();
-            if (EACH_ARRIVES || lane == 0) barrier_arrive(&ahead.empty[stage]);
+        __syncwarp();
+        if (EACH_ARRIVES || lane == 0) barrier_arrive(&ahead.empty[stage]);
 #endif
-            if (++stage == STAGES) stage = 0, phase ^= 1;
-        }
+        if (++stage == STAGES) stage = 0, phase ^= 1;
+    }
 #if ADD_WORDS
-        const float share = scale[base0 + base] / unit;
-        UNROLL for (int c = 0; c < COLUMNS; c++)
-            UNROLL for (int i = 0; i < STEPS; i++)
-                UNROLL for (int n = 0; n < WORDS; n++) {
-                    float two[2];
-                    UNPACK_HALVES_2(two, words[c][i][n]);
-                    sum[c][i][2 * n] = FMA(share, two[0], sum[c][i][2 * n]);
-                    sum[c][i][2 * n + 1] = FMA(share, two[1], sum[c][i][2 * n + 1]);
-                    words[c][i][n] = 0;
-                }
+    const float share = scale[base0 + base] / unit;
+    UNROLL for (int c = 0; c < COLUMNS; c++) UNROLL for (int i = 0; i < STEPS; i++)
+        UNROLL for (int n = 0; n < WORDS; n++) {
+        float two[2];
+        UNPACK_HALVES_2(two, words[c][i][n]);
+        sum[c][i][2 * n] = FMA(share, two[0], sum[c][i][2 * n]);
+        sum[c][i][2 * n + 1] = FMA(share, two[1], sum[c][i][2 * n + 1]);
+        words[c][i][n] = 0;
+    }
 #endif
+}
+FIND_SLICES
+EACH_SUM(i, n) {
+    WORKERS_BARRIER();
+    UNROLL for (int c = 0; c < COLUMNS; c++) if (warp < WARPS) exchange[WARPS * c + warp][lane] = sum[c][i][n];
+    WORKERS_BARRIER();
+    if (warp < WARPS) {
+        EACH_PLACE(c, i, n, line, at)
+        if (at >= 0) out[at] = exchange[line][HEIGHT(c)];
     }
-    FIND_SLICES
-    EACH_SUM(i, n) {
-        WORKERS_BARRIER();
-        UNROLL for (int c = 0; c < COLUMNS; c++)
-            if (warp < WARPS) exchange[WARPS * c + warp][lane] = sum[c][i][n];
-        WORKERS_BARRIER();
-        if (warp < WARPS) {
-            EACH_PLACE(c, i, n, line, at)
-                if (at >= 0) out[at] = exchange[line][HEIGHT(c)];
-            }
-        }
-    }
+}
+}
 }

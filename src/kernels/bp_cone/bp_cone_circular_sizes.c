@@ -31,12 +31,9 @@ qb__circular_box qb__circular_box_of(const qb__bp_cone_problem *p, const size_t 
     const double *m = p->matrix[0], nearest = qb__bp_cone_nearest(p), outside = 1.5;
     const double diagonal = hypot((double)tile[0] - 1, (double)tile[1] - 1);
     const double last_u = (double)p->columns, last_v = (double)p->rows;
-    const double u =
-        fmax(slope(m, m + 8, -outside, nearest), slope(m, m + 8, last_u, nearest)) * diagonal;
-    const double v =
-        fmax(slope(m + 4, m + 8, -outside, nearest), slope(m + 4, m + 8, last_v, nearest)) *
-            diagonal +
-        fabs(m[6]) / nearest * ((double)tile[2] - 1);
+    const double u = fmax(slope(m, m + 8, -outside, nearest), slope(m, m + 8, last_u, nearest)) * diagonal;
+    const double v = fmax(slope(m + 4, m + 8, -outside, nearest), slope(m + 4, m + 8, last_v, nearest)) * diagonal +
+                     fabs(m[6]) / nearest * ((double)tile[2] - 1);
     const double most = 1e6; /* beyond any local memory; and what is no number */
     const size_t columns = (size_t)(u < most ? ceil(u) : most) + ENDS;
     const size_t rows = (size_t)(v < most ? ceil(v) : most) + ENDS + PARITY;
@@ -69,15 +66,14 @@ size_t qb__circular_ahead_bytes(const int *values) {
     return views * 112 + lines * (32 * (size_t)values[STAGES] + 33 * sizeof(float)) + 256;
 }
 
-static double share_used(size_t n, size_t tile) {
-    return (double)qb__round_up(n, tile) / (double)n;
-}
+static double share_used(size_t n, size_t tile) { return (double)qb__round_up(n, tile) / (double)n; }
 
 /* Times that a byte is passed by the level-1 memory, where neighbours' cells are not aligned, or by local memory with what
  * is copied there and noted; the detector's columns for a voxel are `fine` (H200; bench/notes/cone.md). What is copied
  * without BULK is waited for longer; of more than two columns a voxel nothing was measured. */
 static double passes(const int *values, double fine) {
-    if (qb__circular_copies(values)) return (!values[BULK] ? 2.1 : values[HALF] ? 1.5 : 1.25) * sqrt(fine) * fmax(1, fine / 2);
+    if (qb__circular_copies(values))
+        return (!values[BULK] ? 2.1 : values[HALF] ? 1.5 : 1.25) * sqrt(fine) * fmax(1, fine / 2);
     return (values[HALF] ? 2 : 1.6) * sqrt(fine);
 }
 

@@ -11,16 +11,10 @@
  * are bp_cone_circular_local.cl's, 0 in other rows. */
 enum { TEXTURED, HALF, PACKING, STEPS, COLUMNS, PATCH, GROUPS, STAGES, WARPS, AHEAD, BULK };
 
-static inline unsigned qb__circular_turns(const int *values) {
-    return (unsigned)values[PACKING] / 10;
-}
-static inline bool qb__circular_mirror(const int *values) {
-    return values[PACKING] % 10;
-}
+static inline unsigned qb__circular_turns(const int *values) { return (unsigned)values[PACKING] / 10; }
+static inline bool qb__circular_mirror(const int *values) { return values[PACKING] % 10; }
 /* Whether what a tile sees is copied to local memory (bp_cone_circular_local.cl). */
-static inline bool qb__circular_copies(const int *values) {
-    return values[STAGES] > 0;
-}
+static inline bool qb__circular_copies(const int *values) { return values[STAGES] > 0; }
 /* That a cell is for. */
 static inline size_t qb__circular_voxels(const int *values) {
     return qb__circular_turns(values) * (qb__circular_mirror(values) ? 2u : 1u);
@@ -48,7 +42,6 @@ size_t qb__circular_boxes_bytes(const qb__device_info *device, const qb__bp_cone
 size_t qb__circular_ahead_bytes(const int *values);
 
 /* qb__variant.cost; `problem` is a qb__bp_cone_problem. */
-void qb__circular_cost(const void *problem, unsigned slices, const int *values,
-                       qb__kernel_cost *cost);
+void qb__circular_cost(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
 
 #endif

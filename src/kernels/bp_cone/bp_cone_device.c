@@ -12,8 +12,7 @@ static void gather(void) {
     const qb__bp_cone_family *const families[] = {&qb__bp_cone_circular_rows, &qb__bp_cone_matrix_rows,
                                                   &qb__bp_cone_papers_rows};
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        for (size_t i = 0; i < families[f]->count && count_all < MOST; i++)
-            all[count_all++] = &families[f]->rows[i];
+        for (size_t i = 0; i < families[f]->count && count_all < MOST; i++) all[count_all++] = &families[f]->rows[i];
 }
 
 const qb__bp_cone_device_variant *const *qb__bp_cone_device_variants(size_t *count) {

@@ -42,13 +42,12 @@ typedef struct qb__bp_cone_device_variant {
      * time of both. NULL: none are. */
     bool (*mirrored)(const int *values);
     /* Device bytes of a packed block; of what a plan holds. */
-    size_t (*packed_bytes)(const qb__bp_cone_problem *problem, qb__bp_cone_most most,
-                           const int *values);
-    size_t (*plan_bytes)(const qb__device *device, const qb__bp_cone_problem *problem,
-                         qb__bp_cone_most most, const int *values);
+    size_t (*packed_bytes)(const qb__bp_cone_problem *problem, qb__bp_cone_most most, const int *values);
+    size_t (*plan_bytes)(const qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most,
+                         const int *values);
     /* Compiles, and uploads the matrices. */
-    qb_status (*plan)(qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most,
-                      const int *values, qb__bp_cone_plan **plan);
+    qb_status (*plan)(qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most, const int *values,
+                      qb__bp_cone_plan **plan);
     /* Other matrices for the plan's first `views` views, in order with the queue's work; they may go when the call
      * returns, which waits for the queue. NULL: what was planned rests on them. */
     qb_status (*set_matrices)(qb__bp_cone_plan *plan, qb__queue *queue, size_t views, const double (*matrix)[12]);
@@ -56,20 +55,19 @@ typedef struct qb__bp_cone_device_variant {
      * * (i * view_stride + r * row_stride) bytes; the block is that of views view0 <= v < view1. Overwrites
      * `packed`. */
     qb_status (*pack)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
-                      size_t view_stride, size_t row_stride, size_t view0, size_t view1,
-                      qb__bp_cone_window window, qb__memory *packed);
+                      size_t view_stride, size_t row_stride, size_t view0, size_t view1, qb__bp_cone_window window,
+                      qb__memory *packed);
     /* The block is that of views view0 <= v < view1 of the scan, and the window holds every row that slices z0 <=
      * z < z1 see. Overwrites, or with `more` adds to, out[((z - z0) * ny + y) * nx + x], float32, at
      * `offset` bytes. */
-    qb_status (*run)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
-                     size_t view1, qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out,
-                     size_t offset, bool more);
+    qb_status (*run)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
+                     qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out, size_t offset, bool more);
     /* The same for a slab of two parts, whose slices follow each other in `out`. For parameters that are mirrored();
      * NULL: each part is for itself. */
     qb_status (*pack_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t row_stride,
                             size_t view0, size_t view1, const qb__bp_cone_side side[2], qb__memory *packed);
-    qb_status (*run_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
-                           const qb__bp_cone_side side[2], qb__memory *out, size_t offset, bool more);
+    qb_status (*run_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
+                           size_t view1, const qb__bp_cone_side side[2], qb__memory *out, size_t offset, bool more);
     /* Waits for the queue. The largest magnitude that was packed and exceeds what halves were scaled for, so that it counts as less; 0: none.
      * NULL: nothing is lost so. */
     qb_status (*beyond)(qb__bp_cone_plan *plan, qb__queue *queue, float *largest);

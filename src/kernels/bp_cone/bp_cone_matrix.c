@@ -42,8 +42,7 @@ static size_t height_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, con
     return (values[TEXTURED] ? most.rows : p->columns) + 2 * PAD;
 }
 
-static qb__texture_shape shape_of(const qb__bp_cone_problem *p, qb__bp_cone_most most,
-                                  const int *values) {
+static qb__texture_shape shape_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
     return (qb__texture_shape){.width = pitch_of(p, most, values),
                                .height = height_of(p, most, values),
                                .layers = most.views,
@@ -57,16 +56,14 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     const qb__bp_cone_problem *p = of;
     const size_t most = INT32_MAX / 8;
     const qb__bp_cone_most all = {1, p->rows};
-    if (p->views > most || p->nx > most || p->ny > most || p->nz > most || p->columns > most ||
-        p->rows > most ||
+    if (p->views > most || p->nx > most || p->ny > most || p->nz > most || p->columns > most || p->rows > most ||
         pitch_of(p, all, values) * height_of(p, all, values) > INT32_MAX)
         return "more pixels or voxels a side than 32-bit indices hold";
     if (!(qb__bp_cone_nearest(p) > 0)) return "the grid reaches to the source or behind it";
     if (device->group_size < ITEMS) return "needs groups of 256 items";
     if (!values[TEXTURED]) return NULL;
     if (!device->images) return "needs textures with linear filtering";
-    if (pitch_of(p, all, values) > device->image_width ||
-        height_of(p, all, values) > device->image_height)
+    if (pitch_of(p, all, values) > device->image_width || height_of(p, all, values) > device->image_height)
         return "more pixels than a texture holds";
     return device->image_layers < LAYERS ? "needs textures of 512 layers" : NULL;
 }
@@ -130,8 +127,8 @@ static void destroy(qb__bp_cone_plan *plan) {
     qb__free(plan);
 }
 
-static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *problem,
-                           qb__bp_cone_most most, const int *values, qb__bp_cone_plan **out) {
+static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most,
+                           const int *values, qb__bp_cone_plan **out) {
     const qb__texture_shape shape = shape_of(problem, most, values);
     qb__bp_cone_plan *plan;
     *out = NULL;
@@ -159,17 +156,17 @@ static qb_status set_matrices(qb__bp_cone_plan *plan, qb__queue *queue, size_t v
 }
 
 static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
-                      size_t view_stride, size_t row_stride, size_t view0, size_t view1,
-                      qb__bp_cone_window window, qb__memory *packed) {
-    const qb__cone_images images = {rows, offset, view_stride, row_stride, plan->problem.columns, window, view1 - view0};
+                      size_t view_stride, size_t row_stride, size_t view0, size_t view1, qb__bp_cone_window window,
+                      qb__memory *packed) {
+    const qb__cone_images images = {rows,   offset,       view_stride, row_stride, plan->problem.columns,
+                                    window, view1 - view0};
     qb_status status = qb__cone_pack(plan->pack_kernel, queue, &images, plan->pitch, plan->height, packed);
     if (status != QB_OK || !plan->texture) return status;
     return qb__texture_load(queue, plan->texture, packed, 0);
 }
 
-static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
-                     size_t view1, qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out,
-                     size_t offset, bool more) {
+static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
+                     qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out, size_t offset, bool more) {
     const qb__bp_cone_problem *p = &plan->problem;
     const int32_t first = (int32_t)view0, views = (int32_t)(view1 - view0), columns = (int32_t)p->columns;
     const int32_t r0 = (int32_t)window.r0, r1 = (int32_t)window.r1, from = (int32_t)z0, to = (int32_t)z1;
@@ -178,28 +175,38 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
     const size_t x = (size_t)plan->tile[0], y = (size_t)plan->tile[1], z = (size_t)plan->tile[2];
     const qb__arg args[] = {
         plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
-        QB__MEMORY(plan->matrix), QB__VALUE(first), QB__VALUE(views), QB__VALUE(columns),
-        QB__VALUE(r0), QB__VALUE(r1), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
-        QB__MEMORY(out), QB__VALUE(out_at), QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from),
-        QB__VALUE(to), QB__VALUE(add),
+        QB__MEMORY(plan->matrix),
+        QB__VALUE(first),
+        QB__VALUE(views),
+        QB__VALUE(columns),
+        QB__VALUE(r0),
+        QB__VALUE(r1),
+        QB__VALUE(plan->pitch),
+        QB__VALUE(plan->height),
+        QB__MEMORY(out),
+        QB__VALUE(out_at),
+        QB__VALUE(nx),
+        QB__VALUE(ny),
+        QB__VALUE(from),
+        QB__VALUE(to),
+        QB__VALUE(add),
     };
-    const size_t groups[3] = {qb__ceil_div(p->nx, x), qb__ceil_div(p->ny, y),
-                              qb__ceil_div(z1, z) - z0 / z};
+    const size_t groups[3] = {qb__ceil_div(p->nx, x), qb__ceil_div(p->ny, y), qb__ceil_div(z1, z) - z0 / z};
     const size_t items[3] = {ITEMS, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }
 
-#define ROW(name, class, how, ...)                                                                 \
-    {                                                                                              \
-        HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
-             unusable, cost, __VA_ARGS__, P("BATCH", 32, 16, 64), P("GROUPS", 4, 3, 2)),                                 \
-            .layer = layer, .packed_bytes = packed_bytes, .plan_bytes = plan_bytes,                \
-            .plan = make_plan, .set_matrices = set_matrices, .pack = pack, .run = run, .destroy = destroy                        \
+#define ROW(name, class, how, ...)                                                                                     \
+    {                                                                                                                  \
+        HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, unusable, cost,     \
+             __VA_ARGS__, P("BATCH", 32, 16, 64), P("GROUPS", 4, 3, 2)),                                               \
+            .layer = layer, .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,                 \
+            .set_matrices = set_matrices, .pack = pack, .run = run, .destroy = destroy                                 \
     }
 
 static const qb__bp_cone_device_variant rows[] = {
-    ROW("bp_cone_matrix.texture", QB_ACCURACY_FAST, "any matrices: the texture engine interpolates",
-        P("TEXTURED", 1), P("STEPS", 16, 8, 4), P("PATCH", 16, 8, 4)),
+    ROW("bp_cone_matrix.texture", QB_ACCURACY_FAST, "any matrices: the texture engine interpolates", P("TEXTURED", 1),
+        P("STEPS", 16, 8, 4), P("PATCH", 16, 8, 4)),
     ROW("bp_cone_matrix.alu", QB_ACCURACY_HIGH, "any matrices: four pixels read, transposed, and blended",
         P("TEXTURED", 0), P("STEPS", 16, 8, 4), P("PATCH", 16)),
 };

@@ -59,9 +59,7 @@ typedef struct qb_tile_view {
 } qb_tile_view;
 enum { QB_INSIDE, QB_EDGE, QB_BESIDE };
 
-FUNCTION float within(float value, float low, float high) {
-    return fmin(fmax(value, low), high);
-}
+FUNCTION float within(float value, float low, float high) { return fmin(fmax(value, low), high); }
 
 typedef struct qb_box {
     int x0, y0, z0, x1, y1, z1; /* the tile's voxels that are in the slab, x1 one more than the last */
@@ -82,18 +80,17 @@ FUNCTION int kind_of(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, in
         v_least = fmin(v_least, v), v_most = fmax(v_most, v);
     }
     const float far = 0.01f; /* more than rounding */
-    if (u_most < t->u_low - far || u_least > t->u_high + far || v_most < t->v_low - far ||
-        v_least > t->v_high + far)
+    if (u_most < t->u_low - far || u_least > t->u_high + far || v_most < t->v_low - far || v_least > t->v_high + far)
         return QB_BESIDE;
-    return whole && u_least > t->u_low + far && u_most < t->u_high - far &&
-                   v_least > t->v_low + far && v_most < t->v_high - far
+    return whole && u_least > t->u_low + far && u_most < t->u_high - far && v_least > t->v_low + far &&
+                   v_most < t->v_high - far
                ? QB_INSIDE
                : QB_EDGE;
 }
 
 /* Images have `columns` columns and the rows r0 to r1 of `rows`. */
-FUNCTION void look(GLOBAL const float *m, qb_box box, int x0, int y0, bool whole, int columns, int r0,
-                   int r1, int pitch, LOCAL_POINTER qb_tile_view *t) {
+FUNCTION void look(GLOBAL const float *m, qb_box box, int x0, int y0, bool whole, int columns, int r0, int r1,
+                   int pitch, LOCAL_POINTER qb_tile_view *t) {
     const float x = (float)x0, y = (float)y0, z = (float)box.tile_z;
     const float2 u = at_voxel(m, 0, x, y, z), v = at_voxel(m, 1, x, y, z), w = at_voxel(m, 2, x, y, z);
     /* The middle of what there is of the tile in the grid, whatever the slab: a base for all. */
@@ -112,8 +109,7 @@ FUNCTION void look(GLOBAL const float *m, qb_box box, int x0, int y0, bool whole
     t->u_low = -1.5f - u0, t->u_high = (float)columns - 0.5f - u0;
     t->v_low = (float)r0 - 1.5f - v0, t->v_high = (float)r1 - 0.5f - v0;
     t->x = u0 + (float)(PAD + 1), t->y = v0 + (float)(PAD + 1 - r0);
-    t->start = (uint)((int)u0 + PAD) * (uint)pitch + (uint)((int)v0 - r0 + PAD) -
-               ROUND_BITS * (uint)(pitch + 1);
+    t->start = (uint)((int)u0 + PAD) * (uint)pitch + (uint)((int)v0 - r0 + PAD) - ROUND_BITS * (uint)(pitch + 1);
     t->kind = kind_of(t, box, x0, y0, whole);
 }
 
@@ -139,18 +135,17 @@ FUNCTION float between(GLOBAL const float *image, uint start, int pitch, float u
 /* Where a window of rows begins would change how the sum is rounded: 10 bits of the fraction, more than
  * a texture engine's, leave it exact. */
 #define EXACT 12288.0f
-#define PIXEL(u, v)                                                                                \
-    TEXTURE_READ1_LAYER(images, (u) + tile_x, ((v) + EXACT - EXACT) + tile_y, view)
+#define PIXEL(u, v) TEXTURE_READ1_LAYER(images, (u) + tile_x, ((v) + EXACT - EXACT) + tile_y, view)
 #else
 #define PIXEL(u, v) between(image, start, pitch, u, v)
 #endif
 
 /* images: [view of the block][height][pitch], PAD zeros on all sides, the window's rows from r0 on;
  * matrix: [view of the scan][24]; out: the slab's first slice z0 stands at out_at. */
-KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_matrix(IMAGES, GLOBAL const float *RESTRICT matrix, int first,
-                                               int views, int columns, int r0, int r1, int pitch,
-                                               int height, GLOBAL float *RESTRICT out, ulong out_at,
-                                               int nx, int ny, int z0, int z1, int more) {
+KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_matrix(IMAGES, GLOBAL const float *RESTRICT matrix, int first, int views,
+                                                    int columns, int r0, int r1, int pitch, int height,
+                                                    GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny, int z0,
+                                                    int z1, int more) {
     LOCAL qb_tile_view batch[BATCH];
     const int item = (int)local_id(0), lane = item % 32, patch = item / 32;
     const int x0 = (int)group_id(0) * TILE_X, y0 = (int)group_id(1) * TILE_Y;
@@ -177,15 +172,13 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_matrix(IMAGES, GLOBAL const float *
     GLOBAL float *line = out + out_at + (ulong)y * (ulong)nx + (ulong)x;
     line = z >= z0 ? line + (ulong)(z - z0) * slice : line - (ulong)(z0 - z) * slice;
     float sum[STEPS];
-    UNROLL for (int i = 0; i < STEPS; i++)
-        sum[i] = more && i >= from && i < to ? line[(ulong)i * step] : 0.0f;
+    UNROLL for (int i = 0; i < STEPS; i++) sum[i] = more && i >= from && i < to ? line[(ulong)i * step] : 0.0f;
 
     for (int begin = 0; begin < views; begin += BATCH) {
         const int count = views - begin < BATCH ? views - begin : BATCH;
         BARRIER();
         if (item < count)
-            look(matrix + 24 * (ulong)(first + begin + item), box, x0, y0, whole, columns, r0, r1, pitch,
-                 &batch[item]);
+            look(matrix + 24 * (ulong)(first + begin + item), box, x0, y0, whole, columns, r0, r1, pitch, &batch[item]);
         BARRIER();
         for (int k = 0; k < count; k++) {
             LOCAL_POINTER const qb_tile_view *t = &batch[k];
@@ -219,6 +212,5 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_matrix(IMAGES, GLOBAL const float *
             }
         }
     }
-    UNROLL for (int i = 0; i < STEPS; i++)
-        if (i >= from && i < to) line[(ulong)i * step] = sum[i];
+    UNROLL for (int i = 0; i < STEPS; i++) if (i >= from && i < to) line[(ulong)i * step] = sum[i];
 }

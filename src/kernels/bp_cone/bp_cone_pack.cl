@@ -7,10 +7,9 @@
 #define PAD 2
 #define TILE 16
 
-KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_pack(GLOBAL const float *RESTRICT rows, ulong rows_at,
-                                                  ulong view_stride, int row_stride, int columns,
-                                                  int count, GLOBAL float *RESTRICT images, int pitch,
-                                                  int height) {
+KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_pack(GLOBAL const float *RESTRICT rows, ulong rows_at, ulong view_stride,
+                                                  int row_stride, int columns, int count, GLOBAL float *RESTRICT images,
+                                                  int pitch, int height) {
     LOCAL float tile[TILE][TILE + 1];
     const int i = (int)local_id(0) % TILE, j = (int)local_id(0) / TILE;
     const int along = (int)group_id(0) * TILE, down = (int)group_id(1) * TILE;

@@ -211,7 +211,8 @@ out:
 static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
                       size_t view_stride, size_t row_stride, size_t view0, size_t view1, qb__bp_cone_window window,
                       qb__memory *packed) {
-    const qb__cone_images images = {rows, offset, view_stride, row_stride, plan->problem.columns, window, view1 - view0};
+    const qb__cone_images images = {rows,   offset,       view_stride, row_stride, plan->problem.columns,
+                                    window, view1 - view0};
     qb_status status = qb__cone_pack(plan->pack_kernel, queue, &images, plan->pitch, plan->height, packed);
     return status == QB_OK && plan->texture ? qb__texture_load(queue, plan->texture, packed, 0) : status;
 }
@@ -227,8 +228,14 @@ static void tell_scan(const qb__bp_cone_plan *plan, const scan_args *s, const qb
         plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
         plan->constants ? (qb__arg){QB__ARG_VALUE, plan->constants + s->first, LAUNCH * sizeof *plan->constants}
                         : QB__MEMORY(plan->matrices),
-        QB__VALUE(s->first), QB__VALUE(s->views), QB__VALUE(s->image), QB__VALUE(s->columns), QB__VALUE(s->r0),
-        QB__VALUE(s->r1), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
+        QB__VALUE(s->first),
+        QB__VALUE(s->views),
+        QB__VALUE(s->image),
+        QB__VALUE(s->columns),
+        QB__VALUE(s->r0),
+        QB__VALUE(s->r1),
+        QB__VALUE(plan->pitch),
+        QB__VALUE(plan->height),
     };
     memcpy(args, all, sizeof all);
 }
@@ -305,9 +312,19 @@ static qb_status launch_shuffle(qb__bp_cone_plan *plan, qb__queue *queue, const 
     const int32_t z0 = (int32_t)a->z0, z1 = (int32_t)a->z1, add = more;
     const heights h = heights_of(plan, z0, z1);
     qb__arg args[SCAN_ARGS + 13] = {{0}};
-    const qb__arg rest[] = {QB__MEMORY(plan->lines), QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(nz), QB__VALUE(y0),
-                            QB__VALUE(z0), QB__VALUE(z1), QB__VALUE(h.h0), QB__VALUE(h.h1), QB__VALUE(h.middle),
-                            QB__VALUE(plan->symmetry.twice_z), QB__VALUE(plan->symmetry.twice_row), QB__VALUE(add)};
+    const qb__arg rest[] = {QB__MEMORY(plan->lines),
+                            QB__VALUE(nx),
+                            QB__VALUE(ny),
+                            QB__VALUE(nz),
+                            QB__VALUE(y0),
+                            QB__VALUE(z0),
+                            QB__VALUE(z1),
+                            QB__VALUE(h.h0),
+                            QB__VALUE(h.h1),
+                            QB__VALUE(h.middle),
+                            QB__VALUE(plan->symmetry.twice_z),
+                            QB__VALUE(plan->symmetry.twice_row),
+                            QB__VALUE(add)};
     tell_scan(plan, scan, a->packed, args);
     memcpy(args + SCAN_ARGS, rest, sizeof rest);
     const size_t groups[3] = {qb__ceil_div((size_t)(h.h1 - h.h0), WARP), qb__ceil_div(p->nx, WARPS), rows};
@@ -330,8 +347,11 @@ static qb_status run_rows(qb__bp_cone_plan *plan, qb__queue *queue, const pass *
 static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
                      qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out, size_t offset, bool more) {
     const pass a = {packed, out, offset / sizeof(float), z0, z1};
-    const scan_args scan = {.first = (int32_t)view0, .views = (int32_t)(view1 - view0),
-                            .columns = (int32_t)plan->problem.columns, .r0 = (int32_t)window.r0, .r1 = (int32_t)window.r1};
+    const scan_args scan = {.first = (int32_t)view0,
+                            .views = (int32_t)(view1 - view0),
+                            .columns = (int32_t)plan->problem.columns,
+                            .r0 = (int32_t)window.r0,
+                            .r1 = (int32_t)window.r1};
     if (!plan->values[SHUFFLED]) return run_plain(plan, queue, &a, scan, more);
     qb_status status = QB_OK;
     for (size_t y = 0; y < plan->problem.ny && status == QB_OK; y += plan->rows)
@@ -348,7 +368,8 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
             .plan = make_plan, .pack = pack, .run = run, .destroy = destroy                                            \
     }
 #define PLAIN(name, class, how, image, constants, prefetch, lanes, ...)                                                \
-    ROW("bp_cone_matrix." name, class, how, image, 0, constants, prefetch, lanes, P("MIRROR", 0), P("VIEWS", __VA_ARGS__))
+    ROW("bp_cone_matrix." name, class, how, image, 0, constants, prefetch, lanes, P("MIRROR", 0),                      \
+        P("VIEWS", __VA_ARGS__))
 #define SHFL(name, how, image, turned)                                                                                 \
     ROW("bp_cone_circular." name, QB_ACCURACY_NORMAL, "iFDK paper: u and 1/w by shuffles, z fastest, " how, image,     \
         turned, 1, 1, 0, P("MIRROR", 1, 0), P("VIEWS", 32))

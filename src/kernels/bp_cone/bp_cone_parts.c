@@ -21,7 +21,7 @@ qb_status qb__cone_pack(qb__kernel *kernel, qb__queue *queue, const qb__cone_ima
     const int32_t row = (int32_t)images->row_stride, columns = (int32_t)images->columns;
     const int32_t count = (int32_t)(images->window.r1 - images->window.r0);
     const qb__arg args[] = {
-        QB__MEMORY(images->rows), QB__VALUE(rows_at), QB__VALUE(stride), QB__VALUE(row),   QB__VALUE(columns),
+        QB__MEMORY(images->rows), QB__VALUE(rows_at), QB__VALUE(stride), QB__VALUE(row),    QB__VALUE(columns),
         QB__VALUE(count),         QB__MEMORY(packed), QB__VALUE(pitch),  QB__VALUE(height),
     };
     const size_t groups[3] = {qb__ceil_div((size_t)pitch, TILE), qb__ceil_div((size_t)height, TILE), images->views};
@@ -58,8 +58,7 @@ static qb_status parts_of(const double (*matrix)[12], size_t views, float (**out
     return QB_OK;
 }
 
-qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12], size_t views,
-                                   qb__memory **memory) {
+qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12], size_t views, qb__memory **memory) {
     float(*parts)[24];
     qb_status status = parts_of(matrix, views, &parts);
     if (status != QB_OK) return status;

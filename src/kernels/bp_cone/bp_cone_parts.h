@@ -11,8 +11,7 @@
 /* Matrices as the kernels read them (bp_cone_sums.clh): each number as two floats, twice the digits. The
  * caller's memory, on the device. */
 size_t qb__cone_matrices_bytes(size_t views);
-qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12], size_t views,
-                                   qb__memory **memory);
+qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12], size_t views, qb__memory **memory);
 
 /* Other ones in the same place, for the first `views`; waits for the queue. */
 qb_status qb__cone_matrices_replace(qb__queue *queue, const double (*matrix)[12], size_t views, qb__memory *memory);

@@ -10,34 +10,26 @@
 /* Back-projection by arithmetic on rows cached in shared memory (section 6 of the paper that
  * numbers the algorithms): bp_parallel_alu.cl. */
 
-size_t qb__alu_team(const qb__alu *alu) {
-    return alu->area == 32 ? 16 : 32;
-}
+size_t qb__alu_team(const qb__alu *alu) { return alu->area == 32 ? 16 : 32; }
 
-size_t qb__alu_threads(const qb__alu *alu) {
-    return (size_t)(alu->area * alu->area / alu->pixels);
-}
+size_t qb__alu_threads(const qb__alu *alu) { return (size_t)(alu->area * alu->area / alu->pixels); }
 
 /* The area's extent, the one above and the one below that rounding may reach, and where it begins
  * within a column. */
 size_t qb__alu_bins(const qb__bp_parallel_problem *problem, const qb__alu *alu) {
     const double over = alu->interp == QB_INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
     double most = 0.0;
-    for (size_t v = 0; v < problem->views; v++)
-        most = fmax(most, fabs(problem->ax[v]) + fabs(problem->ay[v]));
+    for (size_t v = 0; v < problem->views; v++) most = fmax(most, fabs(problem->ax[v]) + fabs(problem->ay[v]));
     double extent = ceil(over * most * (alu->area - 1)) + 4.0;
     if (!(extent < 1e6)) return 1000000;
     return qb__ceil_div((size_t)extent, qb__alu_team(alu)) * qb__alu_team(alu);
 }
 
-size_t qb__alu_element_bytes(const qb__alu *alu) {
-    return (alu->half ? 2u : 4u) * (alu->difference ? 2u : 1u);
-}
+size_t qb__alu_element_bytes(const qb__alu *alu) { return (alu->half ? 2u : 4u) * (alu->difference ? 2u : 1u); }
 
 double qb__alu_local_bytes(const qb__bp_parallel_problem *problem, const qb__alu *alu) {
     const size_t coordinate = alu->interp ? 8 : 4;
-    double bytes = (double)qb__alu_bins(problem, alu) * alu->views * alu->slices *
-                   (double)qb__alu_element_bytes(alu);
+    double bytes = (double)qb__alu_bins(problem, alu) * alu->views * alu->slices * (double)qb__alu_element_bytes(alu);
     if (alu->cache == 2) bytes += 256.0 * (double)(8 + 3 * coordinate);
     if (alu->cache == 3) bytes += (double)alu->views * (alu->area + 1) * (double)coordinate;
     if (alu->cache < 2) bytes += (double)alu->views * 3 * (double)coordinate;
@@ -49,8 +41,7 @@ const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_paralle
                              const qb__alu *alu) {
     /* What a group may have without asking for more at the launch. */
     const size_t plain = 48 << 10;
-    const size_t room =
-        device->api == QB__API_CUDA && device->local_bytes > plain ? plain : device->local_bytes;
+    const size_t room = device->api == QB__API_CUDA && device->local_bytes > plain ? plain : device->local_bytes;
     const char *why = qb__layout_unusable(device, problem, alu->half != 0);
     if (why) return why;
     if (qb__alu_threads(alu) < 4 * (size_t)alu->area) return "16 pixels a thread need AREA=64";
@@ -60,15 +51,14 @@ const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_paralle
         return "fewer slices than a part of the cache";
     /* Sums live in registers, of which a multiprocessor has 65,536 and an item 255. */
     if (device->api == QB__API_CUDA &&
-        (size_t)(alu->pixels * alu->slices + 24) * qb__alu_threads(alu) * (size_t)alu->blocks >
-            65536)
+        (size_t)(alu->pixels * alu->slices + 24) * qb__alu_threads(alu) * (size_t)alu->blocks > 65536)
         return "more sums than registers";
     if (qb__alu_local_bytes(problem, alu) > (double)room) return "rows too wide for shared memory";
     return NULL;
 }
 
-qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
-                       const qb__alu *alu, qb__bp_parallel_plan **plan) {
+qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu,
+                       qb__bp_parallel_plan **plan) {
     const struct {
         const char *name;
         int value;
@@ -89,11 +79,9 @@ qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *proble
                {"BALANCE", alu->balance},
                {"UNROLLED", !qb__device_info_of(device)->is_cpu}};
     qb__macros macros = {.count = 0};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        qb__macros_add(&macros, all[i].name, all[i].value);
-    qb_status status =
-        qb__layout_plan(device, problem, slices, (unsigned)alu->slices, alu->half != 0, alu->interp,
-                        "bp_parallel_alu.cl", "bp_parallel_alu", macros.list, plan);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) qb__macros_add(&macros, all[i].name, all[i].value);
+    qb_status status = qb__layout_plan(device, problem, slices, (unsigned)alu->slices, alu->half != 0, alu->interp,
+                                       "bp_parallel_alu.cl", "bp_parallel_alu", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
     p->area = p->height = (size_t)alu->area;
@@ -101,8 +89,8 @@ qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *proble
     return qb__layout_take_lines(plan);
 }
 
-void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, unsigned slices,
-                  qb__memory *out, size_t offset, qb__alu_args *args) {
+void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, unsigned slices, qb__memory *out,
+                  size_t offset, qb__alu_args *args) {
     *args = (qb__alu_args){.views = (int32_t)plan->problem.views,
                            .columns = (int32_t)plan->problem.columns,
                            .nx = (int32_t)plan->problem.nx,
@@ -110,10 +98,9 @@ void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, un
                            .slices = (int32_t)slices,
                            .undo_at = qb__layout_undo_at(plan, slices),
                            .out_at = offset / sizeof(float)};
-    const qb__arg list[QB__ALU_ARGS] = {
-        QB__MEMORY(packed),       QB__MEMORY(plan->lines), QB__VALUE(args->views),
-        QB__VALUE(args->columns), QB__MEMORY(packed),      QB__VALUE(args->undo_at),
-        QB__MEMORY(out),          QB__VALUE(args->out_at), QB__VALUE(args->nx),
-        QB__VALUE(args->ny),      QB__VALUE(args->slices)};
+    const qb__arg list[QB__ALU_ARGS] = {QB__MEMORY(packed),       QB__MEMORY(plan->lines), QB__VALUE(args->views),
+                                        QB__VALUE(args->columns), QB__MEMORY(packed),      QB__VALUE(args->undo_at),
+                                        QB__MEMORY(out),          QB__VALUE(args->out_at), QB__VALUE(args->nx),
+                                        QB__VALUE(args->ny),      QB__VALUE(args->slices)};
     memcpy(args->list, list, sizeof list);
 }

@@ -152,20 +152,18 @@ FUNCTION area_line line_in_area(fixed_line line, int x0, int y0) {
 #include "bp_parallel_alu_texture.clh"
 #endif
 
-FUNCTION int z_order_x(int i) {
-    return (i & 1) | (i >> 1 & 2);
-}
-FUNCTION int z_order_y(int i) {
-    return (i >> 1 & 1) | (i >> 2 & 2);
-}
+FUNCTION int z_order_x(int i) { return (i & 1) | (i >> 1 & 2); }
+FUNCTION int z_order_y(int i) { return (i >> 1 & 1) | (i >> 2 & 2); }
 
-KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
-    GLOBAL const STORED *RESTRICT packed, GLOBAL const fixed_line *RESTRICT lines, int views,
-    int columns, GLOBAL const float *RESTRICT undo, ulong undo_at, GLOBAL float *RESTRICT out,
-    ulong out_at, int nx, int ny, int slices
+KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(GLOBAL const STORED *RESTRICT packed,
+                                                       GLOBAL const fixed_line *RESTRICT lines, int views, int columns,
+                                                       GLOBAL const float *RESTRICT undo, ulong undo_at,
+                                                       GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny,
+                                                       int slices
 #if TEXTURE_SHARE
-    ,
-    TEXTURE_LAYERED(sinogram), GLOBAL int *next, int areas_x, int areas_y, int areas
+                                                       ,
+                                                       TEXTURE_LAYERED(sinogram), GLOBAL int *next, int areas_x,
+                                                       int areas_y, int areas
 #endif
 ) {
     LOCAL_ALIGNED ELEMENT cache[PARTS * VIEWS * BINS];
@@ -194,8 +192,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
 #endif
 
     float sum[PIXELS][SLICES];
-    UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) sum[q][s] =
-        0.0f;
+    UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) sum[q][s] = 0.0f;
 
 #if CACHE == 2
     LOCAL area_line ahead[AHEAD];
@@ -220,8 +217,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
                 const area_line at = seen[p];
                 const COORDINATE h = MOVED(MOVED(at.base, at.a, x), at.b, y);
                 UNROLL_LONG for (int q = 0; q < PIXELS; q++)
-                    add_texel(sum[q], TEXTURE_PASS(sinogram), MOVED(h, at.b, q * STEP), at.first,
-                              first + p, group);
+                    add_texel(sum[q], TEXTURE_PASS(sinogram), MOVED(h, at.b, q * STEP), at.first, first + p, group);
             }
         }
     } else
@@ -244,8 +240,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
             const area_line at = line_in_area(lines[view], x0, y0);
             const int first_bin = at.first;
 #if CACHE == 3
-            for (int i = wanted ? member : AREA; i < AREA; i += TEAM)
-                base_of[p][i] = MOVED(at.base, at.a, i);
+            for (int i = wanted ? member : AREA; i < AREA; i += TEAM) base_of[p][i] = MOVED(at.base, at.a, i);
             if (wanted && member == 0) turn_y[p] = at.b;
 #else
             if (wanted && member == 0) base_of[p] = at.base;
@@ -259,8 +254,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
             BARRIER();
 #if HALF == 2
             SUM partial[PIXELS][SUMS];
-            UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++)
-                partial[q][s] = 0;
+            UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++) partial[q][s] = 0;
 #endif
             UNROLL_LONG for (int p = 0; p < VIEWS; p++) {
 #if CACHE == 2

@@ -13,8 +13,7 @@ typedef struct qb__alu {
 } qb__alu;
 
 /* NULL when it runs there. */
-const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                             const qb__alu *alu);
+const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem, const qb__alu *alu);
 /* Threads that cache a view; of a group. */
 size_t qb__alu_team(const qb__alu *alu);
 size_t qb__alu_threads(const qb__alu *alu);
@@ -24,10 +23,9 @@ size_t qb__alu_element_bytes(const qb__alu *alu);
 /* Local memory of one group, upper bound. */
 double qb__alu_local_bytes(const qb__bp_parallel_problem *problem, const qb__alu *alu);
 /* `slices`: of the pass. */
-void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu,
-                  qb__kernel_cost *cost);
-qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
-                       const qb__alu *alu, qb__bp_parallel_plan **plan);
+void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu, qb__kernel_cost *cost);
+qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu,
+                       qb__bp_parallel_plan **plan);
 /* The kernel's arguments that both families have. */
 enum { QB__ALU_ARGS = 11 };
 typedef struct qb__alu_args {
@@ -35,7 +33,7 @@ typedef struct qb__alu_args {
     uint64_t undo_at, out_at;
     qb__arg list[QB__ALU_ARGS + 5];
 } qb__alu_args;
-void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, unsigned slices,
-                  qb__memory *out, size_t offset, qb__alu_args *args);
+void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, unsigned slices, qb__memory *out,
+                  size_t offset, qb__alu_args *args);
 
 #endif

@@ -36,8 +36,7 @@ static double registers(const qb__alu *alu) {
 /* A round is VIEWS views of an area: bins are fetched by teams of threads, one view each at a time,
  * then all threads sum. A trip to memory and its barrier take 1,000 clocks, the last warps of a
  * round 700, by fit. */
-static qb__kernel_groups groups(const qb__bp_parallel_problem *problem, unsigned slices,
-                                const qb__alu *alu) {
+static qb__kernel_groups groups(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu) {
     const size_t area = (size_t)alu->area, teams = qb__alu_threads(alu) / qb__alu_team(alu);
     const size_t trips = qb__ceil_div((size_t)alu->views, teams ? teams : 1);
     const double sums = (double)alu->pixels * alu->slices;
@@ -55,8 +54,7 @@ static qb__kernel_groups groups(const qb__bp_parallel_problem *problem, unsigned
     };
 }
 
-void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu,
-                  qb__kernel_cost *cost) {
+void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu, qb__kernel_cost *cost) {
     const bool over = alu->interp == QB_INTERP_OVERSAMPLE;
     const int width = alu->width ? alu->width : alu->slices;
     const double s = alu->slices, area = (double)alu->area * alu->area;
@@ -69,12 +67,10 @@ void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const
     const double fill = samples * (over ? 25.0 : 6.0) / area;
     const double per_thread = (alu->interp ? 10.0 : 4.0) / alu->pixels;
     *cost = (qb__kernel_cost){
-        .local_bytes = reads * element * conflicts + samples * element / area +
-                       (alu->interp ? 1.0 : 0.5) / alu->pixels / s,
+        .local_bytes =
+            reads * element * conflicts + samples * element / area + (alu->interp ? 1.0 : 0.5) / alu->pixels / s,
         .arithmetic =
-            (coordinate_cost(alu) + reads * s / width * (over ? 1.3 : 1.0) + per_thread + fill) /
-                s +
-            slice_cost(alu),
+            (coordinate_cost(alu) + reads * s / width * (over ? 1.3 : 1.0) + per_thread + fill) / s + slice_cost(alu),
         .l2_bytes = samples / (over ? QB__OVERSAMPLE : 1) * (alu->half ? 2.0 : 4.0) / area,
         .memory_bytes = 4.0 / (double)problem->views,
         .launches = 1.0,

@@ -23,31 +23,29 @@ typedef struct qb__bp_parallel_device_variant {
 
     /* Device bytes of a packed pass of `slices` (a multiple of head.step); about QB__PACKED_MOST
      * where they are more, so that what stands beside can be added. */
-    size_t (*packed_bytes)(const qb__bp_parallel_problem *problem, unsigned slices,
-                           const int *values);
+    size_t (*packed_bytes)(const qb__bp_parallel_problem *problem, unsigned slices, const int *values);
     /* Device bytes that a plan for such passes holds, at most: its tables and its texture. */
-    size_t (*plan_bytes)(const qb__device *device, const qb__bp_parallel_problem *problem,
-                         unsigned slices, const int *values);
+    size_t (*plan_bytes)(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                         const int *values);
     /* Compiles and uploads tables of the geometry. The problem's arrays must outlive the plan;
      * `largest` is of the slices of a pass and is read by pack(), so it may change between passes.
      * `slices`: the most of any pass. */
-    qb_status (*plan)(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
-                      const int *values, qb__bp_parallel_plan **plan);
+    qb_status (*plan)(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                      qb__bp_parallel_plan **plan);
     /* rows: float32 device memory; the row of view view0 + i and slice s begins at offset + 4 * (i
      * * view_stride + s * slice_stride) bytes, so that a block of views is filtered and packed at a
      * time; fills the blocks of views view0 <= v < view1 of `packed`; slices beyond become zeros.
      */
-    qb_status (*pack)(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
-                      size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
-                      size_t view1, unsigned slices, qb__memory *packed);
+    qb_status (*pack)(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
+                      size_t view_stride, size_t slice_stride, size_t view0, size_t view1, unsigned slices,
+                      qb__memory *packed);
     /* Overwrites out[(z * ny + y) * nx + x], z < slices, float32, at `offset` bytes. */
-    qb_status (*run)(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
-                     unsigned slices, qb__memory *out, size_t offset);
+    qb_status (*run)(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed, unsigned slices,
+                     qb__memory *out, size_t offset);
     void (*destroy)(qb__bp_parallel_plan *plan); /* NULL-safe */
 } qb__bp_parallel_device_variant;
 
-static inline const qb__bp_parallel_device_variant *
-qb__bp_parallel_on_device(const qb__variant *head) {
+static inline const qb__bp_parallel_device_variant *qb__bp_parallel_on_device(const qb__variant *head) {
     return (const qb__bp_parallel_device_variant *)head;
 }
 

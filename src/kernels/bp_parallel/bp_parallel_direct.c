@@ -30,56 +30,52 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)values[SLICES]));
 }
 
-static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
-                           const int *values) {
+static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices, const int *values) {
     return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], false);
 }
 
-static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                         unsigned slices, const int *values) {
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                         const int *values) {
     (void)device, (void)slices, (void)values;
     return qb__layout_lines_bytes(problem);
 }
 
-static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                           unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values, qb__bp_parallel_plan **plan) {
     static const char *const names[] = {"INTERP", "SLICES", "BLOCK", "VIEWS"};
     qb__macros macros = {.count = 0};
     for (int i = 0; i <= VIEWS; i++) qb__macros_add(&macros, names[i], values[i]);
-    qb_status status = qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], false,
-                                       (qb_interp)values[INTERP], "bp_parallel_direct.cl",
-                                       "bp_parallel_direct", macros.list, plan);
+    qb_status status =
+        qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], false, (qb_interp)values[INTERP],
+                        "bp_parallel_direct.cl", "bp_parallel_direct", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
     p->area = (size_t)values[BLOCK];
     return qb__layout_take_lines(plan);
 }
 
-static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
-                     unsigned slices, qb__memory *out, size_t offset) {
+static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed, unsigned slices,
+                     qb__memory *out, size_t offset) {
     const int32_t views = (int32_t)plan->problem.views, columns = (int32_t)plan->problem.columns;
     const int32_t nx = (int32_t)plan->problem.nx, ny = (int32_t)plan->problem.ny;
     const int32_t all = (int32_t)slices;
     const uint64_t out_at = offset / sizeof(float);
     const qb__arg args[] = {
-        QB__MEMORY(packed), QB__MEMORY(plan->lines), QB__VALUE(views),
-        QB__VALUE(columns), QB__MEMORY(out),         QB__VALUE(out_at),
-        QB__VALUE(nx),      QB__VALUE(ny),           QB__VALUE(all),
+        QB__MEMORY(packed), QB__MEMORY(plan->lines), QB__VALUE(views), QB__VALUE(columns), QB__MEMORY(out),
+        QB__VALUE(out_at),  QB__VALUE(nx),           QB__VALUE(ny),    QB__VALUE(all),
     };
-    const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area),
-                              qb__ceil_div(plan->problem.ny, plan->area),
+    const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area), qb__ceil_div(plan->problem.ny, plan->area),
                               qb__ceil_div(slices, plan->group)};
     const size_t items[3] = {1, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }
 
-#define ROW(name, kind)                                                                            \
-    {                                                                                              \
-        HEAD(QB__BP_PARALLEL, name, kind, QB__API_OPENCL, QB_ACCURACY_HIGH,                        \
-             "Algorithm 1 for processors (6.10): rows read from memory", 1, 32768, unusable, cost, \
-             P("INTERP", kind), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),                    \
-             P("VIEWS", 16, 1, 4, 64)),                                                            \
-            LAYOUT_CALLS                                                                           \
+#define ROW(name, kind)                                                                                                \
+    {                                                                                                                  \
+        HEAD(QB__BP_PARALLEL, name, kind, QB__API_OPENCL, QB_ACCURACY_HIGH,                                            \
+             "Algorithm 1 for processors (6.10): rows read from memory", 1, 32768, unusable, cost, P("INTERP", kind),  \
+             P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8), P("VIEWS", 16, 1, 4, 64)),                                \
+            LAYOUT_CALLS                                                                                               \
     }
 
 static const qb__bp_parallel_device_variant rows[] = {

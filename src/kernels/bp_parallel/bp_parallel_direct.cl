@@ -27,8 +27,7 @@ typedef struct fixed_line {
     LONG a, b, c, low;
 } fixed_line;
 
-FUNCTION void add_edge(float *sum, GLOBAL const STORED *row, int column, int columns,
-                       float weight) {
+FUNCTION void add_edge(float *sum, GLOBAL const STORED *row, int column, int columns, float weight) {
     float v[SLICES];
     if ((uint)column >= (uint)columns) return;
     UNPACK(v, row[column]);
@@ -42,8 +41,7 @@ FUNCTION void add(float *sum, GLOBAL const STORED *row, LONG h, int columns) {
     add_edge(sum, row, sample, columns, 1.0f);
 #else
     const int column = INTERP == 2 ? sample >> 2 : sample;
-    const float fraction =
-        INTERP == 2 ? 0.25f * (float)(sample & 3) : (float)(uint)h * 2.3283064365386963e-10f;
+    const float fraction = INTERP == 2 ? 0.25f * (float)(sample & 3) : (float)(uint)h * 2.3283064365386963e-10f;
     if (column >= 0 && column < columns - 1) {
         float v[SLICES], next[SLICES];
         UNPACK(v, row[column]), UNPACK(next, row[column + 1]);
@@ -56,9 +54,8 @@ FUNCTION void add(float *sum, GLOBAL const STORED *row, LONG h, int columns) {
 }
 
 KERNEL GROUPS_OF(1, 1) void bp_parallel_direct(GLOBAL const STORED *RESTRICT packed,
-                                               GLOBAL const fixed_line *RESTRICT lines, int views,
-                                               int columns, GLOBAL float *RESTRICT out,
-                                               ulong out_at, int nx, int ny, int slices) {
+                                               GLOBAL const fixed_line *RESTRICT lines, int views, int columns,
+                                               GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny, int slices) {
     const int x0 = (int)group_id(0) * BLOCK, y0 = (int)group_id(1) * BLOCK;
     const int group = (int)group_id(2);
     float sum[BLOCK][BLOCK][SLICES];
@@ -87,7 +84,6 @@ KERNEL GROUPS_OF(1, 1) void bp_parallel_direct(GLOBAL const STORED *RESTRICT pac
     for (int y = 0; y < BLOCK && y0 + y < ny; y++)
         for (int x = 0; x < BLOCK && x0 + x < nx; x++)
             for (int s = 0; s < SLICES && group * SLICES + s < slices; s++)
-                out[out_at +
-                    ((ulong)(group * SLICES + s) * (ulong)ny + (ulong)(y0 + y)) * (ulong)nx +
+                out[out_at + ((ulong)(group * SLICES + s) * (ulong)ny + (ulong)(y0 + y)) * (ulong)nx +
                     (ulong)(x0 + x)] = sum[y][x][s];
 }

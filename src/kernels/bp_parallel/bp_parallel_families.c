@@ -14,8 +14,7 @@ static void gather(void) {
         &qb__bp_parallel_hybrid_rows, &qb__bp_parallel_direct_rows,
     };
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        for (size_t i = 0; i < families[f]->count && count_all < MOST; i++)
-            all[count_all++] = &families[f]->rows[i];
+        for (size_t i = 0; i < families[f]->count && count_all < MOST; i++) all[count_all++] = &families[f]->rows[i];
 }
 
 const qb__bp_parallel_device_variant *const *qb__bp_parallel_device_variants(size_t *count) {

@@ -60,19 +60,18 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)alu.slices));
 }
 
-static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
-                           const int *values) {
+static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices, const int *values) {
     return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], false);
 }
 
-static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                         unsigned slices, const int *values) {
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                         const int *values) {
     return qb__layout_lines_bytes(problem) + COUNTERS * sizeof(int32_t) +
            qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], false);
 }
 
-static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                           unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values, qb__bp_parallel_plan **plan) {
     const qb__alu alu = alu_of(values);
     qb_status status = qb__alu_plan(device, problem, slices, &alu, plan);
     if (status) return status;
@@ -84,34 +83,32 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     return status;
 }
 
-static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
-                     unsigned slices, qb__memory *out, size_t offset) {
+static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed, unsigned slices,
+                     qb__memory *out, size_t offset) {
     qb__alu_args args;
     qb__texture *texture;
     qb_status status = qb__layout_texture(plan, queue, packed, slices, &texture);
-    if (!status)
-        status = qb__memory_fill(queue, plan->counters, 0, 0, qb__memory_bytes(plan->counters));
+    if (!status) status = qb__memory_fill(queue, plan->counters, 0, 0, qb__memory_bytes(plan->counters));
     if (status) return status;
     qb__alu_fill(plan, packed, slices, out, offset, &args);
     const int32_t across = (int32_t)qb__ceil_div(plan->problem.nx, plan->area);
     const int32_t down = (int32_t)qb__ceil_div(plan->problem.ny, plan->area);
     const int32_t plane = (across * down + 7) / 8 * 8; /* as the kernel counts them */
     const int32_t areas = plane * (int32_t)qb__ceil_div(slices, plan->group);
-    const qb__arg more[] = {QB__TEXTURE(texture), QB__MEMORY(plan->counters), QB__VALUE(across),
-                            QB__VALUE(down), QB__VALUE(areas)};
+    const qb__arg more[] = {QB__TEXTURE(texture), QB__MEMORY(plan->counters), QB__VALUE(across), QB__VALUE(down),
+                            QB__VALUE(areas)};
     for (int i = 0; i < 5; i++) args.list[QB__ALU_ARGS + i] = more[i];
     const size_t groups[3] = {(size_t)areas, 1, 1}, items[3] = {plan->threads, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, groups, items, args.list, QB__ALU_ARGS + 5);
 }
 
-#define ROW(name, kind, class, difference, share)                                                  \
-    {                                                                                              \
-        HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class,                    \
-             "Hybrid: texture engine and arithmetic (7.1)", 1, 2048, unusable, cost,               \
-             P("INTERP", kind), P("SLICES", 2, 1), difference, P("AREA", 64, 32),                  \
-             P("PIXELS", 16, 8, 4), P("VIEWS", 16, 8), P("CACHE", 2, 1),                           \
-             P("BLOCKS", 4, 1, 2, 3), share, P("BALANCE", 1, 0)),                                  \
-            LAYOUT_CALLS                                                                           \
+#define ROW(name, kind, class, difference, share)                                                                      \
+    {                                                                                                                  \
+        HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class,                                        \
+             "Hybrid: texture engine and arithmetic (7.1)", 1, 2048, unusable, cost, P("INTERP", kind),                \
+             P("SLICES", 2, 1), difference, P("AREA", 64, 32), P("PIXELS", 16, 8, 4), P("VIEWS", 16, 8),               \
+             P("CACHE", 2, 1), P("BLOCKS", 4, 1, 2, 3), share, P("BALANCE", 1, 0)),                                    \
+            LAYOUT_CALLS                                                                                               \
     }
 
 #define DIFFERENCES P("DIFFERENCE", 1, 0, 2)

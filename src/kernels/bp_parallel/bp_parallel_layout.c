@@ -58,8 +58,7 @@ qb_status qb__layout_take_lines(qb__bp_parallel_plan **plan) {
     return status;
 }
 
-qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
-                            qb__memory **memory) {
+qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes, qb__memory **memory) {
     qb__queue *queue = NULL;
     qb_status status = qb__memory_create(device, bytes, memory);
     if (status) return status;
@@ -75,8 +74,7 @@ qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
 
 /* ---- what rules a variant out ---- */
 
-const char *qb__layout_unusable(const qb__device_info *device,
-                                const qb__bp_parallel_problem *problem, bool half) {
+const char *qb__layout_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem, bool half) {
     const char *far = qb__bp_line_unfit(problem);
     (void)device;
     if (far) return far;
@@ -86,8 +84,7 @@ const char *qb__layout_unusable(const qb__device_info *device,
     return NULL;
 }
 
-const char *qb__layout_no_texture(const qb__device_info *device,
-                                  const qb__bp_parallel_problem *problem) {
+const char *qb__layout_no_texture(const qb__device_info *device, const qb__bp_parallel_problem *problem) {
     if (!device->images) return "needs textures with linear filtering";
     if (problem->columns > device->image_width) return "more columns than a texture holds";
     if (problem->views > device->image_height) return "more views than a texture holds";
@@ -107,8 +104,7 @@ bool qb__layout_float_coordinates(const qb__bp_parallel_problem *problem) {
 
 /* ---- packing ---- */
 
-size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
-                        bool half) {
+size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group, bool half) {
     return qb__pack_bytes(problem, slices, group, half);
 }
 
@@ -116,17 +112,17 @@ uint64_t qb__layout_undo_at(const qb__bp_parallel_plan *plan, unsigned slices) {
     return qb__pack_undo_at(&plan->problem, slices, plan->group, plan->half);
 }
 
-qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
-                          size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
-                          size_t view1, unsigned slices, qb__memory *packed) {
-    return qb__pack_run(&plan->pack, queue, &plan->problem, rows, offset, view_stride, slice_stride,
-                        view0, view1, slices, packed);
+qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
+                          size_t view_stride, size_t slice_stride, size_t view0, size_t view1, unsigned slices,
+                          qb__memory *packed) {
+    return qb__pack_run(&plan->pack, queue, &plan->problem, rows, offset, view_stride, slice_stride, view0, view1,
+                        slices, packed);
 }
 
 /* ---- textures ---- */
 
-static qb__texture_shape texture_shape(const qb__bp_parallel_problem *problem, unsigned group,
-                                       bool half, qb_interp interp, size_t groups) {
+static qb__texture_shape texture_shape(const qb__bp_parallel_problem *problem, unsigned group, bool half,
+                                       qb_interp interp, size_t groups) {
     return (qb__texture_shape){.width = problem->columns,
                                .height = problem->views,
                                .layers = groups,
@@ -135,10 +131,9 @@ static qb__texture_shape texture_shape(const qb__bp_parallel_problem *problem, u
                                .linear = interp == QB_INTERP_LINEAR};
 }
 
-size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                                unsigned slices, unsigned group, bool half) {
-    const qb__texture_shape shape =
-        texture_shape(problem, group, half, QB_INTERP_LINEAR, qb__ceil_div(slices, group));
+size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                                unsigned group, bool half) {
+    const qb__texture_shape shape = texture_shape(problem, group, half, QB_INTERP_LINEAR, qb__ceil_div(slices, group));
     return qb__texture_bytes(device, &shape);
 }
 
@@ -148,8 +143,7 @@ static qb_status texture_of(qb__bp_parallel_plan *plan, qb__queue *queue, size_t
     qb_status status = plan->texture ? qb__queue_finish(queue) : QB_OK;
     if (status) return status;
     qb__texture_destroy(plan->texture);
-    const qb__texture_shape shape =
-        texture_shape(&plan->problem, plan->group, plan->half, plan->interp, groups);
+    const qb__texture_shape shape = texture_shape(&plan->problem, plan->group, plan->half, plan->interp, groups);
     plan->texture_groups = groups;
     return qb__texture_create(plan->device, &shape, &plan->texture);
 }
@@ -158,8 +152,8 @@ qb_status qb__layout_reserve_texture(qb__bp_parallel_plan *plan) {
     return texture_of(plan, NULL, qb__ceil_div(plan->slices, plan->group));
 }
 
-qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
-                             unsigned slices, qb__texture **texture) {
+qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed, unsigned slices,
+                             qb__texture **texture) {
     qb_status status = texture_of(plan, queue, qb__ceil_div(slices, plan->group));
     *texture = plan->texture;
     return status ? status : qb__texture_load(queue, *texture, packed, 0);
@@ -167,26 +161,20 @@ qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const
 
 /* ---- the plan ---- */
 
-static qb_status build(qb__bp_parallel_plan *plan, const char *source, const char *entry,
-                       const char *const *macros) {
+static qb_status build(qb__bp_parallel_plan *plan, const char *source, const char *entry, const char *const *macros) {
     qb_status status = qb__pack_create(plan->device, plan->group, plan->half, &plan->pack);
     if (!status) status = qb__program_build(plan->device, source, macros, &plan->program);
     if (!status) status = qb__kernel_get(plan->program, entry, &plan->kernel);
     return status;
 }
 
-qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                          unsigned slices, unsigned group, bool half, qb_interp interp,
-                          const char *source, const char *entry, const char *const *macros,
+qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
+                          bool half, qb_interp interp, const char *source, const char *entry, const char *const *macros,
                           qb__bp_parallel_plan **plan) {
     qb_status status = qb__alloc(1, sizeof **plan, plan);
     if (status) return status;
-    **plan = (qb__bp_parallel_plan){.device = device,
-                                    .problem = *problem,
-                                    .slices = slices,
-                                    .group = group,
-                                    .half = half,
-                                    .interp = interp};
+    **plan = (qb__bp_parallel_plan){
+        .device = device, .problem = *problem, .slices = slices, .group = group, .half = half, .interp = interp};
     status = build(*plan, source, entry, macros);
     if (!status) return QB_OK;
     qb__layout_destroy(*plan);
@@ -198,8 +186,7 @@ void qb__layout_destroy(qb__bp_parallel_plan *plan) {
     if (!plan) return;
     qb__texture_destroy(plan->texture);
     if (plan->chunks)
-        for (size_t i = 0; i * plan->chunk < plan->problem.views; i++)
-            qb__memory_destroy(plan->chunks[i]);
+        for (size_t i = 0; i * plan->chunk < plan->problem.views; i++) qb__memory_destroy(plan->chunks[i]);
     qb__free(plan->chunks);
     qb__free(plan->host_lines);
     qb__memory_destroy(plan->lines);

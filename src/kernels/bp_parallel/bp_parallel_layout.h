@@ -50,29 +50,27 @@ void qb__cost_scale(qb__kernel_cost *cost, double factor);
 
 /* A plan with pack programs and the main program, its kernel `entry` in `source`. On failure
  * nothing is left. */
-qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                          unsigned slices, unsigned group, bool half, qb_interp interp,
-                          const char *source, const char *entry, const char *const *macros,
+qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
+                          bool half, qb_interp interp, const char *source, const char *entry, const char *const *macros,
                           qb__bp_parallel_plan **plan);
 void qb__layout_destroy(qb__bp_parallel_plan *plan);
 
 /* packed_bytes(), pack() of the contract. */
-size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
-                        bool half);
-qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
-                          size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
-                          size_t view1, unsigned slices, qb__memory *packed);
+size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group, bool half);
+qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
+                          size_t view_stride, size_t slice_stride, size_t view0, size_t view1, unsigned slices,
+                          qb__memory *packed);
 /* Where in the packed memory, in floats, the factors stand that undo the scaling of halves. */
 uint64_t qb__layout_undo_at(const qb__bp_parallel_plan *plan, unsigned slices);
 /* Device bytes for plan_bytes() of the contract: of the lines below, of a texture for `slices`. */
 size_t qb__layout_lines_bytes(const qb__bp_parallel_problem *problem);
-size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                                unsigned slices, unsigned group, bool half);
+size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                                unsigned group, bool half);
 /* When planning: the texture of full passes, so that want of memory shows before anything runs. */
 qb_status qb__layout_reserve_texture(qb__bp_parallel_plan *plan);
 /* The texture of a pass, loaded from packed. */
-qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
-                             unsigned slices, qb__texture **texture);
+qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed, unsigned slices,
+                             qb__texture **texture);
 
 /* The views' lines, padded with zeros to a multiple of 256: interpolation other than linear has
  * half a column added; oversampled lines count samples. `area`: pixels on a side, for `low`.
@@ -82,28 +80,25 @@ qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb_interp int
 /* The plan's own, for its interpolation and area, on the device. On failure the plan is gone. */
 qb_status qb__layout_take_lines(qb__bp_parallel_plan **plan);
 /* New device memory with `bytes` from the host, there when it returns. */
-qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
-                            qb__memory **memory);
+qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes, qb__memory **memory);
 
 /* Reasons shared by unusable(). */
-const char *qb__layout_unusable(const qb__device_info *device,
-                                const qb__bp_parallel_problem *problem, bool half);
-const char *qb__layout_no_texture(const qb__device_info *device,
-                                  const qb__bp_parallel_problem *problem);
+const char *qb__layout_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem, bool half);
+const char *qb__layout_no_texture(const qb__device_info *device, const qb__bp_parallel_problem *problem);
 /* Whether single precision holds coordinates counted from the image's middle to 2e-3 columns. */
 bool qb__layout_float_coordinates(const qb__bp_parallel_problem *problem);
 
 /* The calls of a row whose family keeps the layout above, under the names that its file gives them. */
-#define LAYOUT_CALLS                                                                               \
-    .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,                     \
-    .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy
+#define LAYOUT_CALLS                                                                                                   \
+    .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,    \
+    .destroy = qb__layout_destroy
 
 /* The families' rows. */
 typedef struct qb__bp_parallel_rows {
     const qb__bp_parallel_device_variant *rows;
     size_t count;
 } qb__bp_parallel_rows;
-extern const qb__bp_parallel_rows qb__bp_parallel_texture_rows, qb__bp_parallel_alu_rows,
-    qb__bp_parallel_hybrid_rows, qb__bp_parallel_direct_rows, qb__bp_parallel_tensor_rows;
+extern const qb__bp_parallel_rows qb__bp_parallel_texture_rows, qb__bp_parallel_alu_rows, qb__bp_parallel_hybrid_rows,
+    qb__bp_parallel_direct_rows, qb__bp_parallel_tensor_rows;
 
 #endif

@@ -47,8 +47,7 @@ struct staged {
 #define SECOND(pair) ((2 * (pair) + 1) / BLOCKS)
 
 /* Where this lane's row of a strip stands, even eight of slices 0. */
-__device__ __forceinline__ u32 row_of(const struct staged &stage, const struct fetch &f, u32 pair,
-                                      u32 strip) {
+__device__ __forceinline__ u32 row_of(const struct staged &stage, const struct fetch &f, u32 pair, u32 strip) {
     const u32 *rows = stage.rows + strip * VIEWS;
     const u32 row = BLOCKS == 1 ? rows[f.second * (VIEWS / 2) + pair] : rows[FIRST(pair)];
     const u32 down = f.down + (BLOCKS == 1 ? 0 : 8 * (2 * pair % BLOCKS)) * ROW_BYTES;
@@ -57,8 +56,7 @@ __device__ __forceinline__ u32 row_of(const struct staged &stage, const struct f
 
 #if SPLIT
 /* Adds the views of a stage. */
-__device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
-                                          const struct fetch &f) {
+__device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage, const struct fetch &f) {
 #pragma unroll unrolled
     for (u32 pair = 0; pair < PAIRS; pair++) {
 #pragma unroll
@@ -68,14 +66,12 @@ __device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
 #pragma unroll
             for (u32 block = 0; block < 2; block++) {
                 const u32 *fractions = stage.fractions + strip * VIEWS;
-                const float fraction =
-                    __uint_as_float(fractions[block ? SECOND(pair) : FIRST(pair)]);
+                const float fraction = __uint_as_float(fractions[block ? SECOND(pair) : FIRST(pair)]);
                 const uint4 o = stage.table[(2 * pair + block) * 32 + f.lane];
                 const u32 offset[4] = {o.x, o.y, o.z, o.w};
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    weights_split(fraction + __uint_as_float(offset[i]),
-                                  high[i >> 1][2 * block + (i & 1)],
+                    weights_split(fraction + __uint_as_float(offset[i]), high[i >> 1][2 * block + (i & 1)],
                                   low[i >> 1][2 * block + (i & 1)]);
             }
 #pragma unroll
@@ -85,24 +81,20 @@ __device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
                 load_matrices(rest, address + 16 * j + PLANE_BYTES);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    multiply(sum[strip][i >> 1][j + (i & 1)], high[i >> 1], rest[2 * (i & 1)],
-                             rest[2 * (i & 1) + 1]);
+                    multiply(sum[strip][i >> 1][j + (i & 1)], high[i >> 1], rest[2 * (i & 1)], rest[2 * (i & 1) + 1]);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    multiply(sum[strip][i >> 1][j + (i & 1)], low[i >> 1], b[2 * (i & 1)],
-                             b[2 * (i & 1) + 1]);
+                    multiply(sum[strip][i >> 1][j + (i & 1)], low[i >> 1], b[2 * (i & 1)], b[2 * (i & 1) + 1]);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    multiply(sum[strip][i >> 1][j + (i & 1)], high[i >> 1], b[2 * (i & 1)],
-                             b[2 * (i & 1) + 1]);
+                    multiply(sum[strip][i >> 1][j + (i & 1)], high[i >> 1], b[2 * (i & 1)], b[2 * (i & 1) + 1]);
             }
         }
     }
 }
 #else
 /* Adds the views of a stage. */
-__device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
-                                          const struct fetch &f) {
+__device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage, const struct fetch &f) {
 #pragma unroll unrolled
     for (u32 pair = 0; pair < PAIRS; pair++) {
         const uint2 *table = (const uint2 *)stage.table + 2 * pair * 32 + f.lane;
@@ -125,16 +117,14 @@ __device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
             for (int j = 0; j < 8; j++)
 #pragma unroll
                 for (int tile = 0; tile < 2; tile++)
-                    multiply(sum[strip][tile][j], a[tile], b[j >> 1][2 * (j & 1)],
-                             b[j >> 1][2 * (j & 1) + 1]);
+                    multiply(sum[strip][tile][j], a[tile], b[j >> 1][2 * (j & 1)], b[j >> 1][2 * (j & 1) + 1]);
         }
     }
 }
 #endif
 
-__device__ __forceinline__ void consume(const u8 *shapes, const float *scales, float *out,
-                                        const struct job &job, u32 works, const u8 *ring,
-                                        struct shared_tables *shared) {
+__device__ __forceinline__ void consume(const u8 *shapes, const float *scales, float *out, const struct job &job,
+                                        u32 works, const u8 *ring, struct shared_tables *shared) {
     const u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const u32 wx = 8 * (warp % WARPS_X), wy = 8 * (warp / WARPS_X);
     const struct fetch fetch = fetch_of(lane);
@@ -151,17 +141,16 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
             const int next = shared->shape[stage];
             if (next >= 0) { /* else nothing of these views is on the detector */
                 if (SPLIT && v - done >= PART) {
-                    store(sum, shapes, max(shape, 0), scales, out, job, at.x + wx, at.y + wy,
-                          64 * at.group, done > 0, buffer);
+                    store(sum, shapes, max(shape, 0), scales, out, job, at.x + wx, at.y + wy, 64 * at.group, done > 0,
+                          buffer);
                     clear(sum);
                     done = v;
                 } else if (shape >= 0 && next != shape) {
                     reorder(sum, shapes, shape, next, buffer);
                 }
                 shape = next;
-                const struct staged staged = {
-                    (const uint4 *)(ring + stage * STAGE_BYTES + VIEWS * VIEW_BYTES),
-                    shared->rows[stage][warp][0], shared->fractions[stage][warp][0]};
+                const struct staged staged = {(const uint4 *)(ring + stage * STAGE_BYTES + VIEWS * VIEW_BYTES),
+                                              shared->rows[stage][warp][0], shared->fractions[stage][warp][0]};
                 add_stage(sum, staged, fetch);
             }
             __syncwarp();
@@ -171,8 +160,7 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
                 phase ^= 1;
             }
         }
-        store(sum, shapes, max(shape, 0), scales, out, job, at.x + wx, at.y + wy, 64 * at.group,
-              done > 0, buffer);
+        store(sum, shapes, max(shape, 0), scales, out, job, at.x + wx, at.y + wy, 64 * at.group, done > 0, buffer);
     }
 }
 
@@ -180,8 +168,8 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
  * packed data end with the slices' scales. table: [view][block][lane][4 slots] distances of the
  * lane's pixels from column 2 t of the block, as halves, with SPLIT as floats. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    bp_parallel_linear_tensor(const u8 *packed, const struct view *views, const u8 *table,
-                              const u8 *shapes, float *out, struct job job) {
+    bp_parallel_linear_tensor(const u8 *packed, const struct view *views, const u8 *table, const u8 *shapes, float *out,
+                              struct job job) {
     extern __shared__ __align__(128) u8 dynamic[];
     __shared__ struct shared_tables shared;
     const u32 groups = (job.slices + 63) / 64;
@@ -199,9 +187,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             produce(packed, views, table, job, works, shared_address(dynamic), &shared);
     } else {
         TAKE_REGISTERS;
-        const u64 group_bytes =
-            (u64)job.packed_views * PLANES * (u64)(job.columns + 2 * PAD) * ROW_BYTES;
-        consume(shapes, (const float *)(packed + groups * group_bytes), out, job, works, dynamic,
-                &shared);
+        const u64 group_bytes = (u64)job.packed_views * PLANES * (u64)(job.columns + 2 * PAD) * ROW_BYTES;
+        consume(shapes, (const float *)(packed + groups * group_bytes), out, job, works, dynamic, &shared);
     }
 }

@@ -56,10 +56,10 @@ enum { unrolled = PAIRS_UNROLLED };
 
 #define THREADS (32 * (WARPS + PRODUCERS))
 /* As many at work as divide the stages: then each has stages of its own. */
-#define TURNS                                                                                      \
-    (STAGES % 4 == 0 && PRODUCERS >= 4   ? 4                                                       \
-     : STAGES % 3 == 0 && PRODUCERS >= 3 ? 3                                                       \
-     : STAGES % 2 == 0 && PRODUCERS >= 2 ? 2                                                       \
+#define TURNS                                                                                                          \
+    (STAGES % 4 == 0 && PRODUCERS >= 4   ? 4                                                                           \
+     : STAGES % 3 == 0 && PRODUCERS >= 3 ? 3                                                                           \
+     : STAGES % 2 == 0 && PRODUCERS >= 2 ? 2                                                                           \
                                          : 1)
 
 typedef unsigned char u8;
@@ -100,17 +100,14 @@ struct __align__(16) shared_tables {
     u64 full[STAGES];
 };
 
-__device__ __forceinline__ u32 shared_address(const void *p) {
-    return (u32)__cvta_generic_to_shared(p);
-}
+__device__ __forceinline__ u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 
 __device__ __forceinline__ void barrier_init(u32 barrier, u32 count) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
 
 __device__ __forceinline__ void barrier_arrive(u32 barrier) {
-    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.shared.b64 t, [%0];\n}" ::"r"(barrier)
-                 : "memory");
+    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.shared.b64 t, [%0];\n}" ::"r"(barrier) : "memory");
 }
 
 __device__ __forceinline__ void barrier_wait(u32 barrier, u32 phase) {

@@ -81,8 +81,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
         }
     __syncthreads();
-    u8 *to = packed + ((u64)group * job.packed_views + job.view0 + view) * PLANES *
-                          ((u64)padded * ROW_BYTES);
+    u8 *to = packed + ((u64)group * job.packed_views + job.view0 + view) * PLANES * ((u64)padded * ROW_BYTES);
 #pragma unroll
     for (u32 plane = 0; plane < PLANES; plane++)
         for (u32 i = threadIdx.x; i < 9 * COLUMNS; i += 256) {

@@ -10,24 +10,20 @@ struct columns {
     bool none; /* on the detector */
 };
 
-__device__ __forceinline__ struct columns columns_of(const struct view &view,
-                                                     const struct place &at, const struct job &job,
-                                                     const u8 *packed, u32 buffer) {
+__device__ __forceinline__ struct columns columns_of(const struct view &view, const struct place &at,
+                                                     const struct job &job, const u8 *packed, u32 buffer) {
     struct columns c;
     const double h = fma(view.ax, (double)at.x, fma(view.ay, (double)at.y, view.h0));
     const double base = floor(h + ((double)view.low - 0.01));
     /* Where nothing lies on the detector, any zero rows do. */
-    const double there =
-        fmin(fmax(base, (double)-PAD), (double)((int)job.columns + PAD - view.rows));
+    const double there = fmin(fmax(base, (double)-PAD), (double)((int)job.columns + PAD - view.rows));
     const u32 row = (u32)((int)there + PAD);
     c.ax = (float)view.ax;
     c.ay = (float)view.ay;
     c.first = view.first;
     c.origin = (float)(h - base);
     c.from =
-        packed +
-        (((u64)at.group * job.packed_views + view.row) * PLANES * (job.columns + 2 * PAD) + row) *
-            ROW_BYTES;
+        packed + (((u64)at.group * job.packed_views + view.row) * PLANES * (job.columns + 2 * PAD) + row) * ROW_BYTES;
     c.to = buffer;
     c.none = base + view.rows <= 0.0 || base >= (double)job.columns;
     c.bytes = (u32)view.rows * ROW_BYTES;
@@ -35,8 +31,7 @@ __device__ __forceinline__ struct columns columns_of(const struct view &view,
 }
 
 /* First row and fraction of one warp's strip. */
-__device__ __forceinline__ void place_strip(const struct columns &view, u32 warp, u32 strip,
-                                            u32 *row, u32 *fraction) {
+__device__ __forceinline__ void place_strip(const struct columns &view, u32 warp, u32 strip, u32 *row, u32 *fraction) {
     const float wx = (float)(8 * (warp % WARPS_X)), wy = (float)(8 * (warp / WARPS_X));
     const float h = fmaf(view.ax, wx, fmaf(view.ay, wy, view.origin));
     float whole, part;
@@ -64,14 +59,13 @@ __device__ __forceinline__ void copy(u32 to, const u8 *from, u32 bytes, u32 full
 /* By all lanes. */
 __device__ __forceinline__ void copy(u32 to, const u8 *from, u32 bytes) {
     for (u32 b = (threadIdx.x & 31) * 16; b < bytes; b += 512)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + b), "l"(from + b)
-                     : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + b), "l"(from + b) : "memory");
 }
 #endif
 
 /* The columns of a stage's views, one a lane, and the table of distances. */
-__device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane_stride,
-                                           u32 table_to, const u8 *table, u32 full) {
+__device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane_stride, u32 table_to, const u8 *table,
+                                           u32 full) {
     const u32 lane = threadIdx.x & 31;
 #if BULK
     if (lane < VIEWS) {
@@ -86,8 +80,7 @@ __device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane
     for (int i = 0; i < VIEWS; i++) {
         const u8 *from = (const u8 *)__shfl_sync(~0u, (u64)view.from, i);
         const u32 to = __shfl_sync(~0u, view.to, i), bytes = __shfl_sync(~0u, view.bytes, i);
-        for (int plane = 0; plane < PLANES; plane++)
-            copy(to + plane * PLANE_BYTES, from + plane * plane_stride, bytes);
+        for (int plane = 0; plane < PLANES; plane++) copy(to + plane * PLANE_BYTES, from + plane * plane_stride, bytes);
     }
     copy(table_to, table, TABLE_BYTES);
 #endif
@@ -98,8 +91,7 @@ __device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane
 #define ROW_PLACE(view) (BLOCKS == 1 ? ((view)&1) * (VIEWS / 2) + (view) / 2 : (view))
 
 __device__ __forceinline__ void produce(const u8 *packed, const struct view *views, const u8 *table,
-                                        const struct job &job, u32 works, u32 ring,
-                                        struct shared_tables *shared) {
+                                        const struct job &job, u32 works, u32 ring, struct shared_tables *shared) {
     const u32 lane = threadIdx.x & 31, mine = lane % VIEWS;
     const u64 plane_stride = (u64)(job.columns + 2 * PAD) * ROW_BYTES;
     /* Producers take turns. */
@@ -117,11 +109,9 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
             if (used) empty_wait(stage);
             if (lane == 0) shared->shape[stage] = none ? -1 : view.shape;
             if (!none) {
-                copy_stage(c, plane_stride, buffer + VIEWS * VIEW_BYTES,
-                           table + (u64)step * TABLE_BYTES, full);
+                copy_stage(c, plane_stride, buffer + VIEWS * VIEW_BYTES, table + (u64)step * TABLE_BYTES, full);
                 for (u32 i = lane / VIEWS; i < 2 * WARPS; i += 32 / VIEWS)
-                    place_strip(c, i >> 1, i & 1,
-                                &shared->rows[stage][i >> 1][i & 1][ROW_PLACE(mine)],
+                    place_strip(c, i >> 1, i & 1, &shared->rows[stage][i >> 1][i & 1][ROW_PLACE(mine)],
                                 &shared->fractions[stage][i >> 1][i & 1][mine]);
             }
 #if !BULK

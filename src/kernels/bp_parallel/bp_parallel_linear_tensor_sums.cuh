@@ -16,8 +16,7 @@ __device__ __forceinline__ u32 pixel_of(const u8 *shapes, int shape, int slot) {
 }
 
 /* Puts eight slices' sums (the j-th eight) where the exchange buffer has their pixels. */
-__device__ __forceinline__ void put_sums(const sums &sum, int j, const u32 (&pixel)[4],
-                                         float *buffer) {
+__device__ __forceinline__ void put_sums(const sums &sum, int j, const u32 (&pixel)[4], float *buffer) {
     const u32 t = threadIdx.x & 3;
 #pragma unroll
     for (int k = 0; k < 8; k++) {
@@ -28,8 +27,7 @@ __device__ __forceinline__ void put_sums(const sums &sum, int j, const u32 (&pix
 }
 
 /* Moves the sums from one shape's pixels to another's. */
-__device__ __forceinline__ void reorder(sums &sum, const u8 *shapes, int from, int to,
-                                        float *buffer) {
+__device__ __forceinline__ void reorder(sums &sum, const u8 *shapes, int from, int to, float *buffer) {
     u32 old[4], pixel[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -54,9 +52,8 @@ __device__ __forceinline__ void reorder(sums &sum, const u8 *shapes, int from, i
 }
 
 /* Writes the sums, or adds them to what this very thread has written. */
-__device__ __forceinline__ void store(const sums &sum, const u8 *shapes, int shape,
-                                      const float *scales, float *out, const struct job &job,
-                                      u32 x0, u32 y0, u32 slice0, bool add, float *buffer) {
+__device__ __forceinline__ void store(const sums &sum, const u8 *shapes, int shape, const float *scales, float *out,
+                                      const struct job &job, u32 x0, u32 y0, u32 slice0, bool add, float *buffer) {
     const u32 lane = threadIdx.x & 31;
     u32 slot[4];
 #pragma unroll

@@ -66,8 +66,7 @@ typedef struct task {
 } task;
 
 FUNCTION void load(GLOBAL const float *row, float *value) {
-    UNROLL for (int c = 0; c < COLUMNS; c += LOADED)
-        UNPACK_LOADED(value + c, *(GLOBAL const LOADED_TYPE *)(row + c));
+    UNROLL for (int c = 0; c < COLUMNS; c += LOADED) UNPACK_LOADED(value + c, *(GLOBAL const LOADED_TYPE *)(row + c));
 }
 
 FUNCTION void store(const task *t, GLOBAL STORED *row, float value[SLICES][COLUMNS]) {
@@ -114,10 +113,11 @@ FUNCTION void pack_row(const task *t, int v) {
  * floats. Groups: x over columns, y over views, z over the groups of slices from `group0`. undo:
  * the packed memory again, the factors from undo_at on. wide: columns are a multiple of COLUMNS,
  * and rows begin at multiples of LOADED floats. */
-KERNEL GROUPS_OF(ITEMS, BLOCKS) void bp_parallel_pack(
-    GLOBAL const float *RESTRICT rows, ulong offset, ulong view_stride, ulong slice_stride,
-    int columns, int views, int view0, int view1, int group0, int slices, const scales scale,
-    int wide, GLOBAL STORED *RESTRICT packed, GLOBAL float *RESTRICT undo, ulong undo_at) {
+KERNEL GROUPS_OF(ITEMS, BLOCKS) void bp_parallel_pack(GLOBAL const float *RESTRICT rows, ulong offset,
+                                                      ulong view_stride, ulong slice_stride, int columns, int views,
+                                                      int view0, int view1, int group0, int slices, const scales scale,
+                                                      int wide, GLOBAL STORED *RESTRICT packed,
+                                                      GLOBAL float *RESTRICT undo, ulong undo_at) {
     const int row = (int)(local_id(0) / LANES), there = view1 - view0;
     const int group = group0 + (int)group_id(2), step = (int)group_count(1) * ROWS * BATCH;
     task t;

@@ -79,8 +79,8 @@ out:
 }
 
 /* What upload_views() takes, had each shape views to fill up. */
-static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                         unsigned slices, const int *values) {
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                         const int *values) {
     qb__tensor_sizes s;
     (void)slices;
     if (!qb__tensor_choose(qb__device_info_of(device), problem, values, &s)) return 0;
@@ -100,19 +100,16 @@ static qb_status build(tensor_plan *plan, qb__device *device, const int *values)
     qb__macros_add(&macros, "PAIRS_UNROLLED", values[QB__TENSOR_UNROLL]);
     qb__macros_add(&pack, "PAD", s->rows);
     qb__macros_add(&pack, "SPLIT", values[QB__TENSOR_SPLIT]);
-    qb_status status =
-        qb__program_build(device, "bp_parallel_linear_tensor.cu", macros.list, &plan->program);
+    qb_status status = qb__program_build(device, "bp_parallel_linear_tensor.cu", macros.list, &plan->program);
     if (!status) status = qb__kernel_get(plan->program, "bp_parallel_linear_tensor", &plan->kernel);
     if (!status)
-        status = qb__program_build(device, "bp_parallel_linear_tensor_pack.cu", pack.list,
-                                   &plan->pack_program);
-    if (!status)
-        status = qb__kernel_get(plan->pack_program, "bp_parallel_linear_tensor_pack", &plan->pack);
+        status = qb__program_build(device, "bp_parallel_linear_tensor_pack.cu", pack.list, &plan->pack_program);
+    if (!status) status = qb__kernel_get(plan->pack_program, "bp_parallel_linear_tensor_pack", &plan->pack);
     return status;
 }
 
-static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                           unsigned slices, const int *values, qb__bp_parallel_plan **out) {
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values, qb__bp_parallel_plan **out) {
     const qb__device_info *info = qb__device_info_of(device);
     tensor_plan *plan;
     (void)slices;
@@ -141,8 +138,7 @@ static float scale_of(float largest) {
     int exponent;
     if (!(largest > 0 && isfinite(largest))) return 1;
     frexpf(largest, &exponent);
-    return ldexpf(1,
-                  exponent < -106 ? 120 : 14 - exponent); /* and what undoes it is no subnormal */
+    return ldexpf(1, exponent < -106 ? 120 : 14 - exponent); /* and what undoes it is no subnormal */
 }
 
 static size_t plan_group_bytes(const tensor_plan *plan) {
@@ -159,9 +155,9 @@ static void set_scales(pack_job *job, const float *largest, size_t slices) {
             job->scale[g][s] = slice < slices ? scale_of(largest[slice]) : 1;
 }
 
-static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__memory *rows,
-                      size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
-                      size_t view1, unsigned slices, qb__memory *packed) {
+static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__memory *rows, size_t offset,
+                      size_t view_stride, size_t slice_stride, size_t view0, size_t view1, unsigned slices,
+                      qb__memory *packed) {
     const tensor_plan *plan = (const tensor_plan *)opaque;
     const size_t groups = qb__ceil_div(slices, QB__TENSOR_SLICES);
     const size_t rows_max = (size_t)plan->sizes.rows;
@@ -192,8 +188,8 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
     return status;
 }
 
-static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__memory *packed,
-                     unsigned slices, qb__memory *out, size_t offset) {
+static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__memory *packed, unsigned slices,
+                     qb__memory *out, size_t offset) {
     const tensor_plan *plan = (const tensor_plan *)opaque;
     const qb__bp_parallel_problem *problem = &plan->problem;
     const run_job job = {.out_offset = offset / sizeof(float),
@@ -214,20 +210,18 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
     return qb__kernel_launch(plan->kernel, queue, grid, items, args, sizeof args / sizeof *args);
 }
 
-#define ROW(name, class, text, ...)                                                                \
-    {                                                                                              \
-        HEAD(QB__BP_PARALLEL, name, QB_INTERP_LINEAR, QB__API_CUDA, class, text,                   \
-             QB__TENSOR_SLICES, 0, qb__tensor_unusable, qb__tensor_cost, __VA_ARGS__),             \
-            .packed_bytes = qb__tensor_packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,  \
-            .pack = pack, .run = run, .destroy = destroy                                           \
+#define ROW(name, class, text, ...)                                                                                    \
+    {                                                                                                                  \
+        HEAD(QB__BP_PARALLEL, name, QB_INTERP_LINEAR, QB__API_CUDA, class, text, QB__TENSOR_SLICES, 0,                 \
+             qb__tensor_unusable, qb__tensor_cost, __VA_ARGS__),                                                       \
+            .packed_bytes = qb__tensor_packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan, .pack = pack,        \
+            .run = run, .destroy = destroy                                                                             \
     }
 
 static const qb__bp_parallel_device_variant rows[] = {
-    ROW("bp_parallel_linear.tensor", QB_ACCURACY_NORMAL,
-        "Tensor cores: interpolation as a matrix product, half data", P("SPLIT", 0),
-        P("VIEWS", 8, 4, 16), P("STAGES", 4, 2, 3, 8), P("PAIRS_UNROLLED", 4, 2, 1)),
-    ROW("bp_parallel_linear.tensor_split", QB_ACCURACY_HIGH,
-        "Tensor cores: three products of high and low halves", P("SPLIT", 1), P("VIEWS", 4, 8),
-        P("STAGES", 4, 2, 3), P("PAIRS_UNROLLED", 1, 2)),
+    ROW("bp_parallel_linear.tensor", QB_ACCURACY_NORMAL, "Tensor cores: interpolation as a matrix product, half data",
+        P("SPLIT", 0), P("VIEWS", 8, 4, 16), P("STAGES", 4, 2, 3, 8), P("PAIRS_UNROLLED", 4, 2, 1)),
+    ROW("bp_parallel_linear.tensor_split", QB_ACCURACY_HIGH, "Tensor cores: three products of high and low halves",
+        P("SPLIT", 1), P("VIEWS", 4, 8), P("STAGES", 4, 2, 3), P("PAIRS_UNROLLED", 1, 2)),
 };
 const qb__bp_parallel_rows qb__bp_parallel_tensor_rows = {rows, sizeof rows / sizeof *rows};

@@ -6,8 +6,7 @@
 /* Shared memory of a stage, and of the tables that stand beside. */
 static size_t stage_bytes(const qb__tensor_sizes *s) {
     const size_t columns = (size_t)s->planes * (size_t)s->rows * QB__TENSOR_ROW_BYTES;
-    return (size_t)s->views *
-           (columns + sizeof(uint32_t) * qb__tensor_table_words(1, s->bins, s->planes == 2));
+    return (size_t)s->views * (columns + sizeof(uint32_t) * qb__tensor_table_words(1, s->bins, s->planes == 2));
 }
 
 static size_t table_bytes(const qb__tensor_sizes *s) {
@@ -16,13 +15,11 @@ static size_t table_bytes(const qb__tensor_sizes *s) {
     return exchange + (size_t)s->stages * (strips + 12) + 256; /* and alignment */
 }
 
-static size_t shared_bytes(const qb__tensor_sizes *s) {
-    return (size_t)s->stages * stage_bytes(s) + table_bytes(s);
-}
+static size_t shared_bytes(const qb__tensor_sizes *s) { return (size_t)s->stages * stage_bytes(s) + table_bytes(s); }
 
 /* The stages asked for, or as many as fit and fewer views each. */
-bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                       const int *values, qb__tensor_sizes *s) {
+bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem, const int *values,
+                       qb__tensor_sizes *s) {
     static const int numbers[] = {3, 4, 6, 8}; /* of stages that several producers can share */
     s->bins = qb__tensor_bins(problem, &s->rows);
     s->planes = 1 + values[QB__TENSOR_SPLIT];
@@ -67,8 +64,7 @@ void qb__tensor_cost(const void *of, unsigned slices, const int *values, qb__ker
     const double blocks = qb__tensor_bins(problem, &rows) / 8.0;
     const double planes = 1 + values[QB__TENSOR_SPLIT];
     const double pixels = QB__TENSOR_GROUP_X * QB__TENSOR_GROUP_Y;
-    const double padded = filled(slices, QB__TENSOR_SLICES) *
-                          filled(problem->nx, QB__TENSOR_GROUP_X) *
+    const double padded = filled(slices, QB__TENSOR_SLICES) * filled(problem->nx, QB__TENSOR_GROUP_X) *
                           filled(problem->ny, QB__TENSOR_GROUP_Y);
     const double streamed = rows * planes * QB__TENSOR_ROW_BYTES / (pixels * QB__TENSOR_SLICES);
     const double table = blocks * 256 * planes / (pixels * QB__TENSOR_SLICES);
@@ -76,24 +72,21 @@ void qb__tensor_cost(const void *of, unsigned slices, const int *values, qb__ker
     /* A product's issue slots and those of its weights exclude each other: the units reach 0.7 of
      * their rate, measured, and no more. */
     cost->tensor_flops = padded * blocks * (values[QB__TENSOR_SPLIT] ? 48 : 16) / 0.7;
-    cost->local_bytes =
-        padded * (blocks * planes * 0.5 + blocks * planes * 0.0625 + streamed + table);
+    cost->local_bytes = padded * (blocks * planes * 0.5 + blocks * planes * 0.0625 + streamed + table);
     cost->arithmetic = padded * blocks * (values[QB__TENSOR_SPLIT] ? 0.9 : 0.23);
     cost->l2_bytes = padded * (streamed + table);
     /* Groups under way together share columns; 256 pixels a side hold most of them. */
     cost->memory_bytes = padded * streamed / 16 + 4.0 / (double)problem->views;
 }
 
-size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
-                               const int *values) {
+size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices, const int *values) {
     const size_t groups = qb__ceil_div(slices, QB__TENSOR_SLICES);
     const size_t planes = (size_t)(1 + values[QB__TENSOR_SPLIT]);
     int rows;
     size_t lines, bytes;
     qb__tensor_bins(problem, &rows);
     if (!qb__mul(groups, planes, problem->views, &lines) ||
-        !qb__mul(lines, problem->columns + 2 * (size_t)rows, QB__TENSOR_ROW_BYTES, &bytes) ||
-        bytes > QB__PACKED_MOST)
+        !qb__mul(lines, problem->columns + 2 * (size_t)rows, QB__TENSOR_ROW_BYTES, &bytes) || bytes > QB__PACKED_MOST)
         return QB__PACKED_MOST;
     return bytes + groups * QB__TENSOR_SLICES * sizeof(float);
 }

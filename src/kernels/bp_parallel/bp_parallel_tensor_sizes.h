@@ -19,15 +19,12 @@ typedef struct qb__tensor_sizes {
 } qb__tensor_sizes;
 
 /* The stages asked for, or as many as fit and fewer views each; false when two do not fit. */
-bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                       const int *values, qb__tensor_sizes *sizes);
+bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem, const int *values,
+                       qb__tensor_sizes *sizes);
 
 /* As in the contract. */
-const char *qb__tensor_unusable(const qb__device_info *device,
-                                const void *problem, const int *values);
-void qb__tensor_cost(const void *problem, unsigned slices, const int *values,
-                     qb__kernel_cost *cost);
-size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
-                               const int *values);
+const char *qb__tensor_unusable(const qb__device_info *device, const void *problem, const int *values);
+void qb__tensor_cost(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
+size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices, const int *values);
 
 #endif

@@ -39,8 +39,7 @@ static extent strip_of(const uint8_t *shape, double ax, double ay) {
 }
 
 /* The first shape whose strips lie within `bins` columns wherever they begin; -1 when none. */
-static int shape_for(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP], double ax, double ay,
-                     int bins) {
+static int shape_for(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP], double ax, double ay, int bins) {
     for (int s = 0; s < QB__TENSOR_SHAPES; s++) {
         const extent t = strip_of(shapes[s], ax, ay);
         if (t.most - t.least <= bins - 2.001) return s;
@@ -80,21 +79,18 @@ int qb__tensor_bins(const qb__bp_parallel_problem *problem, int *rows) {
     return 0;
 }
 
-size_t qb__tensor_views_max(size_t views, unsigned step) {
-    return views + QB__TENSOR_SHAPES * (size_t)(step - 1);
-}
+size_t qb__tensor_views_max(size_t views, unsigned step) { return views + QB__TENSOR_SHAPES * (size_t)(step - 1); }
 
-static void put(qb__tensor_view *view, const extent *strip, double ax, double ay, double h0,
-                int bins, int shape, size_t row) {
+static void put(qb__tensor_view *view, const extent *strip, double ax, double ay, double h0, int bins, int shape,
+                size_t row) {
     double low;
     int rows;
     window_of(strip, ax, ay, bins, &low, &rows);
-    *view = (qb__tensor_view){
-        ax, ay, h0, (float)strip->least, (float)low, rows, shape, (uint32_t)row, 0};
+    *view = (qb__tensor_view){ax, ay, h0, (float)strip->least, (float)low, rows, shape, (uint32_t)row, 0};
 }
 
-void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step,
-                           qb__tensor_view *list, size_t *count) {
+void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step, qb__tensor_view *list,
+                           size_t *count) {
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
     qb__tensor_shapes(shapes);
     const extent point = {0, 0};
@@ -112,8 +108,7 @@ void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, uns
 }
 
 /* For each lane, of its four pixels. */
-static void distances_of(const qb__tensor_view *view, const uint8_t *shape, int block, bool split,
-                         uint32_t *table) {
+static void distances_of(const qb__tensor_view *view, const uint8_t *shape, int block, bool split, uint32_t *table) {
     for (int lane = 0; lane < 32; lane++, table += split ? 4 : 2) {
         float q[4];
         for (int slot = 0; slot < 4; slot++) {
@@ -132,8 +127,7 @@ size_t qb__tensor_table_words(size_t count, int bins, bool split) {
     return count * (size_t)bins / 8 * (split ? 128 : 64);
 }
 
-void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split,
-                           uint32_t *table) {
+void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split, uint32_t *table) {
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
     qb__tensor_shapes(shapes);
     for (size_t v = 0; v < count; v++)

@@ -38,12 +38,11 @@ size_t qb__tensor_views_max(size_t views, unsigned step);
 
 /* The views sorted by shape, each shape's filled to a multiple of `step` with views off the
  * detector; their number in *count. `list` has room for the most. */
-void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step,
-                           qb__tensor_view *list, size_t *count);
+void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step, qb__tensor_view *list,
+                           size_t *count);
 
 /* The kernel's table of distances for `count` views, and its words. */
 size_t qb__tensor_table_words(size_t count, int bins, bool split);
-void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split,
-                           uint32_t *table);
+void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split, uint32_t *table);
 
 #endif

@@ -74,8 +74,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)values[SLICES]));
 }
 
-static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
-                           const int *values) {
+static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices, const int *values) {
     return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], values[HALF]);
 }
 
@@ -88,23 +87,20 @@ static size_t line_bytes(const int *values) {
 }
 
 /* As constants() keeps them. */
-static size_t constants_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                              const int *values) {
+static size_t constants_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, const int *values) {
     const size_t chunk = chunk_of(problem->views, values);
     const size_t fixed = qb__layout_lines_bytes(problem);
     if (values[CONSTANTS] == SHARED_CONSTANTS) return fixed;
-    if (values[CONSTANTS] == GLOBAL_CONSTANTS)
-        return fixed / sizeof(qb__fixed_line) * line_bytes(values);
+    if (values[CONSTANTS] == GLOBAL_CONSTANTS) return fixed / sizeof(qb__fixed_line) * line_bytes(values);
     return qb__device_info_of(device)->api == QB__API_OPENCL
                ? qb__ceil_div(problem->views, chunk) * chunk * line_bytes(values)
                : 0; /* they go with the launches */
 }
 
-static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                         unsigned slices, const int *values) {
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                         const int *values) {
     return constants_bytes(device, problem, values) +
-           qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES],
-                                    values[HALF]);
+           qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], values[HALF]);
 }
 
 /* The lines as the kernel without a shared cache reads them. */
@@ -120,8 +116,7 @@ static qb_status lines_for(qb__bp_parallel_plan *plan, const qb__fixed_line *fix
     }
     float_line *to = plan->host_lines;
     for (size_t v = 0; v < p->views; v++) {
-        double middle =
-            p->h0[v] + p->ax[v] * ((double)p->nx - 1) / 2 + p->ay[v] * ((double)p->ny - 1) / 2;
+        double middle = p->h0[v] + p->ax[v] * ((double)p->nx - 1) / 2 + p->ay[v] * ((double)p->ny - 1) / 2;
         to[v] = (float_line){(float)p->ax[v], (float)p->ay[v], (float)(middle + 0.5), 0.0f};
     }
     return QB_OK;
@@ -132,8 +127,7 @@ static qb_status upload_chunks(qb__bp_parallel_plan *plan) {
     size_t chunks = qb__ceil_div(plan->problem.views, plan->chunk);
     qb_status status = qb__alloc(chunks, sizeof *plan->chunks, &plan->chunks);
     for (size_t i = 0; i < chunks && !status; i++)
-        status = qb__layout_upload(plan->device,
-                                   (char *)plan->host_lines + i * plan->chunk * plan->line_bytes,
+        status = qb__layout_upload(plan->device, (char *)plan->host_lines + i * plan->chunk * plan->line_bytes,
                                    plan->chunk * plan->line_bytes, &plan->chunks[i]);
     return status;
 }
@@ -150,25 +144,23 @@ static qb_status constants(qb__bp_parallel_plan *plan) {
         /* Whole chunks fit behind the last view's. */
         status = lines_for(plan, fixed, count);
         if (!status && where == GLOBAL_CONSTANTS)
-            status = qb__layout_upload(plan->device, plan->host_lines, count * plan->line_bytes,
-                                       &plan->lines);
-        if (!status && where == CONSTANT_CONSTANTS &&
-            qb__device_info_of(plan->device)->api == QB__API_OPENCL)
+            status = qb__layout_upload(plan->device, plan->host_lines, count * plan->line_bytes, &plan->lines);
+        if (!status && where == CONSTANT_CONSTANTS && qb__device_info_of(plan->device)->api == QB__API_OPENCL)
             status = upload_chunks(plan);
     }
     qb__free(fixed);
     return status;
 }
 
-static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                           unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values, qb__bp_parallel_plan **plan) {
     static const char *const names[] = {"INTERP",   "SLICES", "HALF",      "ZORDER", "PIXELS",
                                         "TOGETHER", "REDUCE", "CONSTANTS", "BLOCKS"};
     qb__macros macros = {.count = 0};
     for (int i = 0; i <= BLOCKS; i++) qb__macros_add(&macros, names[i], values[i]);
-    qb_status status = qb__layout_plan(
-        device, problem, slices, (unsigned)values[SLICES], values[HALF], (qb_interp)values[INTERP],
-        "bp_parallel_texture.cl", "bp_parallel_texture", macros.list, plan);
+    qb_status status =
+        qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], values[HALF], (qb_interp)values[INTERP],
+                        "bp_parallel_texture.cl", "bp_parallel_texture", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
     memcpy(p->values, values, (BLOCKS + 1) * sizeof *values);
@@ -184,12 +176,10 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
 }
 
 /* The views view0 .. of one launch; it adds to what earlier ones wrote. */
-static qb_status launch(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__texture *texture,
-                        size_t view0, const qb__memory *packed, unsigned slices, qb__memory *out,
-                        uint64_t out_at) {
+static qb_status launch(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__texture *texture, size_t view0,
+                        const qb__memory *packed, unsigned slices, qb__memory *out, uint64_t out_at) {
     const size_t left = plan->problem.views - view0;
-    const int32_t first = (int32_t)view0,
-                  views = (int32_t)(left < plan->chunk ? left : plan->chunk);
+    const int32_t first = (int32_t)view0, views = (int32_t)(left < plan->chunk ? left : plan->chunk);
     const int32_t nx = (int32_t)plan->problem.nx, ny = (int32_t)plan->problem.ny;
     const int32_t all = (int32_t)slices;
     const uint64_t undo_at = qb__layout_undo_at(plan, slices);
@@ -199,21 +189,18 @@ static qb_status launch(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__
     else if (!plan->lines)
         lines = (qb__arg){QB__ARG_VALUE, (char *)plan->host_lines + view0 * plan->line_bytes,
                           plan->chunk * plan->line_bytes};
-    const qb__arg args[] = {QB__TEXTURE(texture), lines,
-                            QB__VALUE(first),     QB__VALUE(views),
-                            QB__MEMORY(packed),   QB__VALUE(undo_at),
-                            QB__MEMORY(out),      QB__VALUE(out_at),
-                            QB__VALUE(nx),        QB__VALUE(ny),
-                            QB__VALUE(all)};
-    const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area),
-                              qb__ceil_div(plan->problem.ny, plan->height),
+    const qb__arg args[] = {
+        QB__TEXTURE(texture), lines,           QB__VALUE(first),  QB__VALUE(views), QB__MEMORY(packed),
+        QB__VALUE(undo_at),   QB__MEMORY(out), QB__VALUE(out_at), QB__VALUE(nx),    QB__VALUE(ny),
+        QB__VALUE(all)};
+    const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area), qb__ceil_div(plan->problem.ny, plan->height),
                               qb__ceil_div(slices, plan->group)};
     const size_t items[3] = {THREADS, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }
 
-static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
-                     unsigned slices, qb__memory *out, size_t offset) {
+static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed, unsigned slices,
+                     qb__memory *out, size_t offset) {
     qb__texture *texture;
     qb_status status = qb__layout_texture(plan, queue, packed, slices, &texture);
     for (size_t v = 0; v < plan->problem.views && !status; v += plan->chunk)
@@ -221,34 +208,28 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     return status;
 }
 
-#define ROW(name, kind, class, how, ...)                                                           \
-    {                                                                                              \
-        HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class, how, 1, 2048,      \
-             unusable, cost, P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)),             \
-            LAYOUT_CALLS                                                                           \
+#define ROW(name, kind, class, how, ...)                                                                               \
+    {                                                                                                                  \
+        HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class, how, 1, 2048, unusable, cost,          \
+             P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)),                                                 \
+            LAYOUT_CALLS                                                                                               \
     }
 
 /* The three mappings, each for whole and for half-precision texels. */
 #define WHOLE P("SLICES", 2, 1, 4), P("HALF", 0)
 #define HALVES P("SLICES", 4, 2, 1), P("HALF", 1)
-#define PLAIN                                                                                      \
-    P("ZORDER", 0), P("PIXELS", 1), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1)
-#define ZORDERED                                                                                   \
-    P("ZORDER", 1), P("PIXELS", 4, 1, 2), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1)
-#define FOUR_VIEWS                                                                                 \
-    P("ZORDER", 1), P("PIXELS", 4), P("TOGETHER", 4), P("REDUCE", 0, 1), P("CONSTANTS", 2, 0, 1)
-#define ROWS(name, kind, whole, half)                                                              \
-    ROW(name ".texture", kind, whole, "Algorithm 1: texture engine", WHOLE, PLAIN),                \
-        ROW(name ".texture_half", kind, half,                                                      \
-            "Algorithm 1 on 4 interleaved slices in half precision (5.2, 5.3)", HALVES, PLAIN),    \
-        ROW(name ".texture_zorder", kind, whole, "Algorithm 2: Z-order in squares of 4x4 pixels",  \
-            WHOLE, ZORDERED),                                                                      \
-        ROW(name ".texture_zorder_half", kind, half, "Algorithm 2 in half precision", HALVES,      \
-            ZORDERED),                                                                             \
-        ROW(name ".texture_four_views", kind, whole,                                               \
-            "Algorithms 3 to 5: four views at once, sums reduced", WHOLE, FOUR_VIEWS),             \
-        ROW(name ".texture_four_views_half", kind, half, "Algorithms 3 to 5 in half precision",    \
-            HALVES, FOUR_VIEWS)
+#define PLAIN P("ZORDER", 0), P("PIXELS", 1), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1)
+#define ZORDERED P("ZORDER", 1), P("PIXELS", 4, 1, 2), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1)
+#define FOUR_VIEWS P("ZORDER", 1), P("PIXELS", 4), P("TOGETHER", 4), P("REDUCE", 0, 1), P("CONSTANTS", 2, 0, 1)
+#define ROWS(name, kind, whole, half)                                                                                  \
+    ROW(name ".texture", kind, whole, "Algorithm 1: texture engine", WHOLE, PLAIN),                                    \
+        ROW(name ".texture_half", kind, half, "Algorithm 1 on 4 interleaved slices in half precision (5.2, 5.3)",      \
+            HALVES, PLAIN),                                                                                            \
+        ROW(name ".texture_zorder", kind, whole, "Algorithm 2: Z-order in squares of 4x4 pixels", WHOLE, ZORDERED),    \
+        ROW(name ".texture_zorder_half", kind, half, "Algorithm 2 in half precision", HALVES, ZORDERED),               \
+        ROW(name ".texture_four_views", kind, whole, "Algorithms 3 to 5: four views at once, sums reduced", WHOLE,     \
+            FOUR_VIEWS),                                                                                               \
+        ROW(name ".texture_four_views_half", kind, half, "Algorithms 3 to 5 in half precision", HALVES, FOUR_VIEWS)
 
 static const qb__bp_parallel_device_variant rows[] = {
     ROWS("bp_parallel_linear", QB_INTERP_LINEAR, QB_ACCURACY_FAST, QB_ACCURACY_FAST),

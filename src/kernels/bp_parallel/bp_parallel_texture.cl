@@ -90,28 +90,22 @@ FUNCTION void add(float *sum, TEXTURE_LAYERED(sinogram), COORDINATE h, int view,
     UNROLL for (int s = 0; s < SLICES; s++) sum[s] += v[s];
 }
 
-FUNCTION int z_order_x(int i) {
-    return (i & 1) | (i >> 1 & 2);
-}
-FUNCTION int z_order_y(int i) {
-    return (i >> 1 & 1) | (i >> 2 & 2);
-}
+FUNCTION int z_order_x(int i) { return (i & 1) | (i >> 1 & 2); }
+FUNCTION int z_order_y(int i) { return (i >> 1 & 1) | (i >> 2 & 2); }
 
-KERNEL GROUPS_OF(THREADS,
-                 BLOCKS) void bp_parallel_texture(TEXTURE_LAYERED(sinogram),
+KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_texture(TEXTURE_LAYERED(sinogram),
 #if CONSTANTS == 1 && HAS_CONSTANT_POINTERS
-                                                  CONSTANT_POINTER const line_of_view *lines,
+                                                           CONSTANT_POINTER const line_of_view *lines,
 #elif CONSTANTS == 1
-                                                  const constants chunk,
+                                                           const constants chunk,
 #elif CONSTANTS == 2
-                                                  GLOBAL const fixed_line *RESTRICT lines,
+                                                           GLOBAL const fixed_line *RESTRICT lines,
 #else
-                                                  GLOBAL const line_of_view *RESTRICT lines,
+                                                           GLOBAL const line_of_view *RESTRICT lines,
 #endif
-                                                  int view0, int views,
-                                                  GLOBAL const float *RESTRICT undo, ulong undo_at,
-                                                  GLOBAL float *RESTRICT out, ulong out_at, int nx,
-                                                  int ny, int slices) {
+                                                           int view0, int views, GLOBAL const float *RESTRICT undo,
+                                                           ulong undo_at, GLOBAL float *RESTRICT out, ulong out_at,
+                                                           int nx, int ny, int slices) {
 #if CONSTANTS == 1 && !HAS_CONSTANT_POINTERS
     const line_of_view *lines = chunk.line;
 #endif
@@ -125,12 +119,10 @@ KERNEL GROUPS_OF(THREADS,
     const int x_in_area = item & 15, y_in_area = item >> 4;
 #endif
     const int team = TOGETHER > 1 ? item >> 6 : 0;
-    const int x0 = (int)group_id(0) * AREA, y0 = (int)group_id(1) * HEIGHT,
-              layer = (int)group_id(2);
+    const int x0 = (int)group_id(0) * AREA, y0 = (int)group_id(1) * HEIGHT, layer = (int)group_id(2);
 
     float sum[PIXELS][SLICES];
-    UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) sum[q][s] =
-        0.0f;
+    UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) sum[q][s] = 0.0f;
 
 #if CONSTANTS == 2
     const float x = (float)x_in_area, y = (float)y_in_area;
@@ -164,8 +156,8 @@ KERNEL GROUPS_OF(THREADS,
             const int view = view0 + p;
 #endif
             const COORDINATE h = moved(moved(START(at), X(at), x), Y(at), y);
-            UNROLL for (int q = 0; q < PIXELS; q++) add(
-                sum[q], TEXTURE_PASS(sinogram), moved(h, Y(at), (float)(q * ROWS)), view, layer);
+            UNROLL for (int q = 0; q < PIXELS; q++)
+                add(sum[q], TEXTURE_PASS(sinogram), moved(h, Y(at), (float)(q * ROWS)), view, layer);
         }
     }
 
@@ -177,8 +169,7 @@ KERNEL GROUPS_OF(THREADS,
     const int pixel = item >> 2, part = item & 3;
     UNROLL for (int q = 0; q < PIXELS; q++) {
         BARRIER();
-        UNROLL for (int s = 0; s < SLICES; s++) partial[s][y_in_area * AREA + x_in_area][team] =
-            sum[q][s];
+        UNROLL for (int s = 0; s < SLICES; s++) partial[s][y_in_area * AREA + x_in_area][team] = sum[q][s];
         BARRIER();
         UNROLL for (int s = 0; s < SLICES; s++) {
 #if REDUCE == 1
@@ -208,8 +199,7 @@ KERNEL GROUPS_OF(THREADS,
     UNROLL for (int q = 0; q < WRITTEN; q++) UNROLL for (int s = 0; s < SLICES; s++) {
         const int z = layer * SLICES + s, y_at = y_out + q * ROWS;
         if (z >= slices || y_at >= ny) continue;
-        GLOBAL float *to =
-            out + out_at + ((ulong)z * (ulong)ny + (ulong)y_at) * (ulong)nx + (ulong)x_out;
+        GLOBAL float *to = out + out_at + ((ulong)z * (ulong)ny + (ulong)y_at) * (ulong)nx + (ulong)x_out;
         float value = HALF ? VALUE(q, s) * undo[undo_at + (ulong)z] : VALUE(q, s);
         *to = view0 > 0 ? *to + value : value;
     }

@@ -24,19 +24,17 @@ typedef struct qb__device_pass {
 } qb__device_pass;
 
 /* Whether the variant cannot do without the largest values; `problem` has none. */
-bool qb__device_pass_measures(const qb__variant *variant,
-                              const qb__device_info *info, const qb__bp_parallel_problem *problem,
-                              const int *values);
+bool qb__device_pass_measures(const qb__variant *variant, const qb__device_info *info,
+                              const qb__bp_parallel_problem *problem, const int *values);
 /* How often each row is filtered: what the filter counts, it counts so often. */
 unsigned qb__device_pass_rounds(const qb__device_pass *pass);
 
 /* `raw` begins with view 0; slice s is detector row row0 + s row_step of the filter's fields. First
  * prepare, which is asynchronous and for several devices goes before pack, which waits for what was
  * measured. */
-qb_status qb__device_pass_prepare(qb__device_pass *pass, qb__queue *queue,
-                                  const qb__device_rows *raw, unsigned slices, size_t row0,
-                                  size_t row_step);
-qb_status qb__device_pass_pack(qb__device_pass *pass, qb__queue *queue, const qb__device_rows *raw,
-                               unsigned slices, size_t row0, size_t row_step);
+qb_status qb__device_pass_prepare(qb__device_pass *pass, qb__queue *queue, const qb__device_rows *raw, unsigned slices,
+                                  size_t row0, size_t row_step);
+qb_status qb__device_pass_pack(qb__device_pass *pass, qb__queue *queue, const qb__device_rows *raw, unsigned slices,
+                               size_t row0, size_t row_step);
 
 #endif

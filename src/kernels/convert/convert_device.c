@@ -18,8 +18,7 @@ struct qb__convert {
     qb__memory *counts; /* of each group */
 };
 
-static const char *const entry[] = {
-    [QB_U8] = "to_uint8", [QB_U16] = "to_uint16", [QB_F16] = "to_float16"};
+static const char *const entry[] = {[QB_U8] = "to_uint8", [QB_U16] = "to_uint16", [QB_F16] = "to_float16"};
 
 static const size_t counts_bytes = MOST * MOST * sizeof(uint64_t);
 
@@ -40,8 +39,7 @@ static qb_status begin(qb__convert *convert, qb__queue *queue) {
     return status == QB_OK ? done : status;
 }
 
-qb_status qb__convert_create(qb__device *device, qb__queue *queue, const qb__convert_what *what,
-                             qb__convert **out) {
+qb_status qb__convert_create(qb__device *device, qb__queue *queue, const qb__convert_what *what, qb__convert **out) {
     const size_t hidden = hidden_bytes(what->pixels, what->hidden != NULL);
     qb__convert *convert = NULL;
     qb_status status;
@@ -50,8 +48,7 @@ qb_status qb__convert_create(qb__device *device, qb__queue *queue, const qb__con
     convert->what = *what;
     QB__TRY(qb__program_build(device, "convert_values.cl", NULL, &convert->program));
     QB__TRY(qb__kernel_get(convert->program, entry[what->to.dtype], &convert->kernel));
-    QB__TRY(qb__memory_create(device, what->pixels * what->slices * qb_dtype_size(what->to.dtype),
-                              &convert->numbers));
+    QB__TRY(qb__memory_create(device, what->pixels * what->slices * qb_dtype_size(what->to.dtype), &convert->numbers));
     QB__TRY(qb__memory_create(device, hidden, &convert->hidden));
     QB__TRY(qb__memory_create(device, counts_bytes, &convert->counts));
     QB__TRY(begin(convert, queue));

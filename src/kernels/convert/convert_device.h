@@ -10,17 +10,16 @@
 typedef struct qb__convert qb__convert;
 
 typedef struct qb__convert_what {
-    qb__conversion to;            /* QB_U8, QB_U16, QB_F16 */
-    size_t pixels, slices;        /* of a slice; the most at a time */
-    const unsigned char *hidden;  /* [pixels] those that are not 0 become `instead`; NULL = none. Copied */
-    float instead, shift;         /* shift: taken off every value after that */
+    qb__conversion to;           /* QB_U8, QB_U16, QB_F16 */
+    size_t pixels, slices;       /* of a slice; the most at a time */
+    const unsigned char *hidden; /* [pixels] those that are not 0 become `instead`; NULL = none. Copied */
+    float instead, shift;        /* shift: taken off every value after that */
 } qb__convert_what;
 
 /* Bytes it holds on the device. */
 size_t qb__convert_bytes(qb_dtype dtype, size_t pixels, size_t slices, bool hidden);
 /* Waits for the queue. */
-qb_status qb__convert_create(qb__device *device, qb__queue *queue, const qb__convert_what *what,
-                             qb__convert **out);
+qb_status qb__convert_create(qb__device *device, qb__queue *queue, const qb__convert_what *what, qb__convert **out);
 void qb__convert_destroy(qb__convert *convert); /* NULL-safe */
 /* `slices` from the memory's beginning; then some of these to the host, dense. Asynchronous: `host` must stay. */
 qb_status qb__convert_run(qb__convert *convert, qb__queue *queue, const qb__memory *from, size_t slices);

@@ -23,29 +23,28 @@ FUNCTION half_bits halve(float x) {
 /* Pixels that `hidden` marks, the same of every slice, are `instead` where `masked`; then `shift` is
  * taken off, not from NaN, whose sign some devices' arithmetic drops. Groups (g, s) take every so many
  * pixels of every so many slices. */
-#define CONVERT(name, type, NUMBER)                                                                \
-    KERNEL GROUPS_OF(ITEMS, 1) void name(                                                          \
-        GLOBAL const float *RESTRICT from, ulong pixels, ulong slices, uint masked,                \
-        GLOBAL const uchar *RESTRICT hidden, float instead, float shift, float base, float scale,  \
-        float top, float least, float most, GLOBAL type *RESTRICT to, GLOBAL ulong *RESTRICT counts) { \
-        LOCAL uint outside[ITEMS];                                                                 \
-        const uint item = local_id(0);                                                             \
-        uint mine = 0;                                                                             \
-        for (ulong s = group_id(1); s < slices; s += group_count(1)) {                             \
-            for (ulong i = (ulong)group_id(0) * ITEMS + item; i < pixels;                          \
-                 i += (ulong)group_count(0) * ITEMS) {                                             \
-                const float given = masked && hidden[i] ? instead : from[s * pixels + i];          \
-                const float x = given != given ? given : given - shift;                            \
-                mine += !(x >= least && x <= most);                                                \
-                to[s * pixels + i] = (type)NUMBER(x);                                              \
-            }                                                                                      \
-        }                                                                                          \
-        outside[item] = mine;                                                                      \
-        for (uint n = ITEMS / 2; n > 0; n /= 2) {                                                  \
-            BARRIER();                                                                             \
-            if (item < n) outside[item] += outside[item + n];                                      \
-        }                                                                                          \
-        if (item == 0) counts[(ulong)group_id(1) * group_count(0) + group_id(0)] += outside[0];    \
+#define CONVERT(name, type, NUMBER)                                                                                    \
+    KERNEL GROUPS_OF(ITEMS, 1) void name(GLOBAL const float *RESTRICT from, ulong pixels, ulong slices, uint masked,   \
+                                         GLOBAL const uchar *RESTRICT hidden, float instead, float shift, float base,  \
+                                         float scale, float top, float least, float most, GLOBAL type *RESTRICT to,    \
+                                         GLOBAL ulong *RESTRICT counts) {                                              \
+        LOCAL uint outside[ITEMS];                                                                                     \
+        const uint item = local_id(0);                                                                                 \
+        uint mine = 0;                                                                                                 \
+        for (ulong s = group_id(1); s < slices; s += group_count(1)) {                                                 \
+            for (ulong i = (ulong)group_id(0) * ITEMS + item; i < pixels; i += (ulong)group_count(0) * ITEMS) {        \
+                const float given = masked && hidden[i] ? instead : from[s * pixels + i];                              \
+                const float x = given != given ? given : given - shift;                                                \
+                mine += !(x >= least && x <= most);                                                                    \
+                to[s * pixels + i] = (type)NUMBER(x);                                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        outside[item] = mine;                                                                                          \
+        for (uint n = ITEMS / 2; n > 0; n /= 2) {                                                                      \
+            BARRIER();                                                                                                 \
+            if (item < n) outside[item] += outside[item + n];                                                          \
+        }                                                                                                              \
+        if (item == 0) counts[(ulong)group_id(1) * group_count(0) + group_id(0)] += outside[0];                        \
     }
 
 CONVERT(to_uint8, uchar, INTEGER)

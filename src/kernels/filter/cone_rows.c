@@ -11,12 +11,7 @@
 #include "kernels/macros.h"
 
 /* As in cone_rows.cl. */
-enum {
-    MAP_NUMBERS = 16,
-    VIEW_NUMBERS = 12,
-    ITEMS = 256,
-    TAP_NUMBERS = (QB__RESAMPLE_PHASES + 2) * QB__RESAMPLE_TAPS
-};
+enum { MAP_NUMBERS = 16, VIEW_NUMBERS = 12, ITEMS = 256, TAP_NUMBERS = (QB__RESAMPLE_PHASES + 2) * QB__RESAMPLE_TAPS };
 
 struct qb__cone_rows {
     size_t views, rows, lines, measured, width; /* `lines`: the detector's rows */
@@ -29,7 +24,8 @@ struct qb__cone_rows {
 };
 
 const char *qb__cone_rows_unfit(const qb__device_info *info) {
-    return info->doubles ? NULL : "the device has no double precision, which rows that are made there are compiled with";
+    return info->doubles ? NULL
+                         : "the device has no double precision, which rows that are made there are compiled with";
 }
 
 static bool has_shares(const qb__cone_weights *weights) { return weights->kind == QB_REDUNDANCY_GAPS; }
@@ -95,7 +91,8 @@ static void find_fan(const qb_geometry *g, float *low, float *high) {
     *high = (float)most;
 }
 
-static qb_status upload_shares(qb__device *device, qb__queue *queue, const qb__cone_rows_plan *plan, qb__cone_rows *rows) {
+static qb_status upload_shares(qb__device *device, qb__queue *queue, const qb__cone_rows_plan *plan,
+                               qb__cone_rows *rows) {
     const size_t views = plan->geometry->views, count = shares_of(plan);
     float *shares;
     if (count == 0) return QB_OK;
@@ -122,7 +119,8 @@ static qb_status upload_tables(qb__device *device, const qb__cone_rows_plan *pla
     qb_status status;
     QB__TRY(qb__queue_create(device, &queue));
     QB__TRY(qb__alloc(views, VIEW_NUMBERS * sizeof *weights, &weights));
-    for (size_t v = 0; v < views; v++) fill_view(&plan->geometry->view[v], plan->weights->beta[v], weights + v * VIEW_NUMBERS);
+    for (size_t v = 0; v < views; v++)
+        fill_view(&plan->geometry->view[v], plan->weights->beta[v], weights + v * VIEW_NUMBERS);
     QB__TRY(upload(device, queue, weights, views * VIEW_NUMBERS * sizeof *weights, &rows->weights));
     QB__TRY(upload_shares(device, queue, plan, rows));
     if (!plan->upright) goto out;
@@ -200,27 +198,31 @@ void qb__cone_rows_destroy(qb__cone_rows *rows) {
 
 /* ---- a block ---- */
 
-static qb_status check(const qb__cone_rows *rows, const qb__cone_rows_block *b, const qb__memory *lines, const qb__memory *out) {
-    const bool within = b->view1 <= rows->views && b->row1 <= rows->rows && b->raw0 <= b->raw1 && b->raw1 <= rows->lines &&
-                        (rows->maps || (b->raw0 <= b->row0 && b->row1 <= b->raw1));
+static qb_status check(const qb__cone_rows *rows, const qb__cone_rows_block *b, const qb__memory *lines,
+                       const qb__memory *out) {
+    const bool within = b->view1 <= rows->views && b->row1 <= rows->rows && b->raw0 <= b->raw1 &&
+                        b->raw1 <= rows->lines && (rows->maps || (b->raw0 <= b->row0 && b->row1 <= b->raw1));
     const size_t views = b->view1 - b->view0, from = views * (b->raw1 - b->raw0) * rows->measured * sizeof(float);
     const size_t count = views * (b->row1 - b->row0), to = count * rows->width * sizeof(float);
     if (within && count <= INT32_MAX && from <= qb__memory_bytes(lines) && to <= qb__memory_bytes(out)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "rows %zu:%zu of views %zu:%zu from detector rows %zu:%zu, %zu bytes of %zu to %zu of %zu", b->row0,
-                    b->row1, b->view0, b->view1, b->raw0, b->raw1, from, qb__memory_bytes(lines), to, qb__memory_bytes(out));
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "rows %zu:%zu of views %zu:%zu from detector rows %zu:%zu, %zu bytes of %zu to %zu of %zu", b->row0,
+                    b->row1, b->view0, b->view1, b->raw0, b->raw1, from, qb__memory_bytes(lines), to,
+                    qb__memory_bytes(out));
 }
 
-qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const qb__cone_rows_block *b, const qb__memory *lines,
-                            qb__memory *out) {
+qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const qb__cone_rows_block *b,
+                            const qb__memory *lines, qb__memory *out) {
     if (b->view0 >= b->view1 || b->row0 >= b->row1) return QB_OK;
     qb_status status = check(rows, b, lines, out);
     if (status != QB_OK) return status;
     const uint32_t count = (uint32_t)(b->row1 - b->row0), view0 = (uint32_t)b->view0, row0 = (uint32_t)b->row0;
     const uint32_t raw0 = (uint32_t)b->raw0, raw1 = (uint32_t)b->raw1;
-    const qb__arg args[] = {QB__MEMORY(lines),    QB__MEMORY(rows->taps), QB__MEMORY(rows->maps), QB__MEMORY(rows->weights),
-                            QB__MEMORY(rows->shares), QB__MEMORY(out),    QB__VALUE(count),       QB__VALUE(view0),
-                            QB__VALUE(row0),      QB__VALUE(raw0),        QB__VALUE(raw1),        QB__VALUE(rows->span),
-                            QB__VALUE(rows->low), QB__VALUE(rows->high)};
+    const qb__arg args[] = {QB__MEMORY(lines),         QB__MEMORY(rows->taps),   QB__MEMORY(rows->maps),
+                            QB__MEMORY(rows->weights), QB__MEMORY(rows->shares), QB__MEMORY(out),
+                            QB__VALUE(count),          QB__VALUE(view0),         QB__VALUE(row0),
+                            QB__VALUE(raw0),           QB__VALUE(raw1),          QB__VALUE(rows->span),
+                            QB__VALUE(rows->low),      QB__VALUE(rows->high)};
     const size_t groups[3] = {(b->view1 - b->view0) * count, 1, 1}, group[3] = {rows->items, 1, 1};
     return qb__kernel_launch(rows->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);
 }

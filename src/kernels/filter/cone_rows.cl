@@ -5,14 +5,14 @@
  * Places on the detector are in double precision, as on the CPU: in single they are off by a thousandth of a pixel. */
 #define LINE GLOBAL
 #ifndef COLUMNS
-#define COLUMNS 64 /* of a row between the zeros */
-#define BEFORE 0   /* zeros before it, */
-#define WIDTH 64   /* and all of it */
+#define COLUMNS 64  /* of a row between the zeros */
+#define BEFORE 0    /* zeros before it, */
+#define WIDTH 64    /* and all of it */
 #define MEASURED 64 /* columns of the line integrals, */
 #define DETECTOR_ROWS 64
 #define RESAMPLED 1
 #define BENT 0
-#define UPRIGHT 1 /* 0: rows lie at distances of their own */
+#define UPRIGHT 1    /* 0: rows lie at distances of their own */
 #define REDUNDANCY 0 /* qb_redundancy */
 #define SHARES 64 /* of a view in a scan with gaps: columns of an upright detector, else fan angles from low to high */
 #define PAD 0
@@ -79,12 +79,11 @@ FUNCTION void taps_at(GLOBAL const float *RESTRICT taps, double part, float *w) 
     UNROLL for (int k = 0; k < TAPS; k++) w[k] = a[k] + rest * (a[TAPS + k] - a[k]);
 }
 
-FUNCTION int within(int i, int first, int end) {
-    return i < first ? first : i >= end ? end - 1 : i;
-}
+FUNCTION int within(int i, int first, int end) { return i < first ? first : i >= end ? end - 1 : i; }
 
 /* Rows raw0 <= row < raw_end of the view are at `image`. */
-FUNCTION float read_at(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps, place at, int raw0, int raw_end) {
+FUNCTION float read_at(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps, place at, int raw0,
+                       int raw_end) {
     double left = floor(at.column), below = floor(at.row);
     int column = (int)left - (TAPS / 2 - 1), row = (int)below - (TAPS / 2 - 1);
     float wx[TAPS], wy[TAPS], sum = 0.0f;
@@ -102,13 +101,14 @@ FUNCTION float read_at(GLOBAL const float *RESTRICT image, GLOBAL const float *R
 }
 
 /* LOST where nothing was measured. */
-FUNCTION void resample(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps, GLOBAL const double *RESTRICT map,
-                       uint row, int raw0, int raw_end, int item, GLOBAL int *line, LOCAL_POINTER int *ends) {
+FUNCTION void resample(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps,
+                       GLOBAL const double *RESTRICT map, uint row, int raw0, int raw_end, int item, GLOBAL int *line,
+                       LOCAL_POINTER int *ends) {
     int first = COLUMNS, end = 0;
     for (int c = item; c < COLUMNS; c += ITEMS) {
         place at = place_of(map, (double)c, (double)row);
-        int inside = raw0 < raw_end && at.column >= -0.5 - SLACK && at.column <= MEASURED - 0.5 + SLACK && at.row >= -0.5 - SLACK &&
-                     at.row <= DETECTOR_ROWS - 0.5 + SLACK;
+        int inside = raw0 < raw_end && at.column >= -0.5 - SLACK && at.column <= MEASURED - 0.5 + SLACK &&
+                     at.row >= -0.5 - SLACK && at.row <= DETECTOR_ROWS - 0.5 + SLACK;
         line[c] = inside ? AS_INT(read_at(image, taps, at, raw0, raw_end)) : LOST;
         if (!inside) continue;
         first = first < c ? first : c;
@@ -191,8 +191,8 @@ FUNCTION float share_at(GLOBAL const float *RESTRICT shares, float gamma, float 
     return shares[left] + (at - (float)left) * (shares[left + 1] - shares[left]);
 }
 
-FUNCTION float weight_of(GLOBAL const float *RESTRICT v, GLOBAL const float *RESTRICT shares, float column, float row, float span, float low,
-                         float high) {
+FUNCTION float weight_of(GLOBAL const float *RESTRICT v, GLOBAL const float *RESTRICT shares, float column, float row,
+                         float span, float low, float high) {
     float fx = v[FIRST] + row * v[V], fy = v[FIRST + 1] + row * v[V + 1], fz = v[FIRST + 2] + row * v[V + 2];
     float x = fx + column * v[U], y = fy + column * v[U + 1], z = fz + column * v[U + 2];
     float gamma = 0.0f, scale = 1.0f;
@@ -213,9 +213,10 @@ FUNCTION float weight_of(GLOBAL const float *RESTRICT v, GLOBAL const float *RES
 
 /* lines[view - view0][row - raw0][MEASURED] -> out[view - view0][row - row0][WIDTH], `rows` of a view from row0 on. views,
  * maps, shares: of all views. */
-KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RESTRICT taps, GLOBAL const double *RESTRICT maps,
-                      GLOBAL const float *RESTRICT views, GLOBAL const float *RESTRICT shares, GLOBAL float *out, uint rows, uint view0,
-                      uint row0, uint raw0, uint raw_end, float span, float low, float high) {
+KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RESTRICT taps,
+                      GLOBAL const double *RESTRICT maps, GLOBAL const float *RESTRICT views,
+                      GLOBAL const float *RESTRICT shares, GLOBAL float *out, uint rows, uint view0, uint row0,
+                      uint raw0, uint raw_end, float span, float low, float high) {
     LOCAL int ends[2];
     LOCAL float parts[RESAMPLED && PAD == ELLIPSE ? ITEMS * ELLIPSE_SUMS : 1];
     const int item = (int)local_id(0);
@@ -226,7 +227,8 @@ KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RE
     if (RESAMPLED) {
         if (item == 0) ends[0] = COLUMNS, ends[1] = 0;
         BARRIER_ALL();
-        resample(image, taps, maps + (ulong)(view0 + v) * MAP_NUMBERS, row, (int)raw0, (int)raw_end, item, (GLOBAL int *)line, ends);
+        resample(image, taps, maps + (ulong)(view0 + v) * MAP_NUMBERS, row, (int)raw0, (int)raw_end, item,
+                 (GLOBAL int *)line, ends);
         BARRIER_ALL();
         continue_row((GLOBAL int *)line, ends[0], ends[1], parts, item);
     }
@@ -236,6 +238,7 @@ KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RE
             continue;
         }
         float value = RESAMPLED ? whole[c] : image[(ulong)(row - raw0) * MEASURED + (ulong)(c - BEFORE)];
-        whole[c] = value * weight_of(view, shares + (ulong)(view0 + v) * SHARES, (float)(c - BEFORE), (float)row, span, low, high);
+        whole[c] = value * weight_of(view, shares + (ulong)(view0 + v) * SHARES, (float)(c - BEFORE), (float)row, span,
+                                     low, high);
     }
 }

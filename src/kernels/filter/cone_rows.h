@@ -14,19 +14,20 @@ typedef struct qb__cone_rows qb__cone_rows;
 
 /* What rows are; all is read while creating only. */
 typedef struct qb__cone_rows_plan {
-    const qb_geometry *geometry;      /* the upright detector's, or the detector itself */
-    const qb__cone_weights *weights;  /* of it */
-    const qb__upright *upright;       /* NULL: nothing is read anew, and line integrals have the geometry's columns and rows */
-    const float *taps;                /* qb__resampler_taps() */
-    size_t columns, rows;             /* of the line integrals */
-    qb_pad pad;                       /* how a row goes on where the detector ends */
+    const qb_geometry *geometry;     /* the upright detector's, or the detector itself */
+    const qb__cone_weights *weights; /* of it */
+    const qb__upright
+        *upright;         /* NULL: nothing is read anew, and line integrals have the geometry's columns and rows */
+    const float *taps;    /* qb__resampler_taps() */
+    size_t columns, rows; /* of the line integrals */
+    qb_pad pad;           /* how a row goes on where the detector ends */
 } qb__cone_rows_plan;
 
 /* Why the device cannot; NULL: it can. */
 const char *qb__cone_rows_unfit(const qb__device_info *info);
 /* QB_NO_MEMORY when the device has no room. The device must stay open. */
 qb_status qb__cone_rows_create(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows **out);
-void qb__cone_rows_destroy(qb__cone_rows *rows); /* NULL-safe; finish its queues first */
+void qb__cone_rows_destroy(qb__cone_rows *rows);            /* NULL-safe; finish its queues first */
 size_t qb__cone_rows_bytes(const qb__cone_rows_plan *plan); /* device memory that one holds */
 
 /* A block of views: line integrals of detector rows raw0 <= row < raw1 in, [view - view0][row - raw0][column], rows row0 <= row < row1
@@ -35,7 +36,7 @@ size_t qb__cone_rows_bytes(const qb__cone_rows_plan *plan); /* device memory tha
 typedef struct qb__cone_rows_block {
     size_t view0, view1, row0, row1, raw0, raw1;
 } qb__cone_rows_block;
-qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const qb__cone_rows_block *block, const qb__memory *lines,
-                            qb__memory *out);
+qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const qb__cone_rows_block *block,
+                            const qb__memory *lines, qb__memory *out);
 
 #endif

@@ -13,8 +13,7 @@ enum { PREPARE_ITEMS = 256 };
 
 /* ---- macros ---- */
 
-static void define_prep(qb__macros *m, const qb__device_filter *filter,
-                        const qb__device_prep *prep) {
+static void define_prep(qb__macros *m, const qb__device_filter *filter, const qb__device_prep *prep) {
     qb__macros_add(m, "RAW", prep->dtype);
     qb__macros_add(m, "COLUMNS", (long long)filter->spectrum.columns);
     if (filter->share) {
@@ -47,8 +46,8 @@ static void define_filter(qb__macros *m, const qb__device_filter *filter) {
 
 /* ---- create ---- */
 
-qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes,
-                            size_t count, qb__memory **memory) {
+qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes, size_t count,
+                            qb__memory **memory) {
     qb_status status;
     QB__TRY(qb__memory_create(filter->device, count, memory));
     filter->bytes += count;
@@ -59,8 +58,7 @@ out:
 }
 
 /* `bytes`: of a field. */
-static qb_status upload_shares(qb__device_filter *filter, qb__queue *queue,
-                               const qb__device_prep *prep, size_t bytes) {
+static qb_status upload_shares(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep, size_t bytes) {
     const size_t line = filter->measured * sizeof(float);
     qb_status status = QB_OK;
     size_t all;
@@ -74,8 +72,7 @@ out:
     return status;
 }
 
-static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
-                             const qb__device_prep *prep) {
+static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep) {
     bool logarithm = prep->quantity != QB_LINE_INTEGRAL;
     size_t views = prep->views, bytes;
     const uint32_t none[QB__FILTER_FOUND_WORDS] = {0};
@@ -83,13 +80,10 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
     qb_status status;
     if (!qb__mul(prep->rows, filter->measured, sizeof(float), &bytes))
         return qb__fail(QB_NO_MEMORY, "fields of %zu rows", prep->rows);
-    QB__TRY(
-        qb__filter_upload(filter, queue, prep->weights, views * sizeof(float), &filter->weights));
+    QB__TRY(qb__filter_upload(filter, queue, prep->weights, views * sizeof(float), &filter->weights));
     QB__TRY(upload_shares(filter, queue, prep, bytes));
-    if (prep->dark)
-        QB__TRY(qb__filter_upload(filter, queue, prep->dark, bytes, &filter->dark));
-    if (logarithm && prep->gain)
-        QB__TRY(qb__filter_upload(filter, queue, prep->gain, bytes, &filter->gain));
+    if (prep->dark) QB__TRY(qb__filter_upload(filter, queue, prep->dark, bytes, &filter->dark));
+    if (logarithm && prep->gain) QB__TRY(qb__filter_upload(filter, queue, prep->gain, bytes, &filter->gain));
     if (logarithm && prep->air) {
         QB__TRY(qb__alloc(views, sizeof *inverse, &inverse));
         for (size_t v = 0; v < views; v++) inverse[v] = 1 / prep->air[v];
@@ -102,8 +96,7 @@ out:
 }
 
 /* exp(-2 pi i k/half), and the coefficients in fours. */
-static qb_status upload_tables(qb__device_filter *filter, qb__queue *queue,
-                               const qb__filter_spectrum *spectrum) {
+static qb_status upload_tables(qb__device_filter *filter, qb__queue *queue, const qb__filter_spectrum *spectrum) {
     size_t half = spectrum->half, count = half / 2 + 1;
     float *roots = NULL, *four = NULL;
     qb_status status;
@@ -120,8 +113,7 @@ static qb_status upload_tables(qb__device_filter *filter, qb__queue *queue,
         four[4 * k + 2] = spectrum->high[2 * k];
     }
     QB__TRY(qb__filter_upload(filter, queue, roots, half * 2 * sizeof(float), &filter->roots));
-    QB__TRY(
-        qb__filter_upload(filter, queue, four, count * 4 * sizeof(float), &filter->coefficients));
+    QB__TRY(qb__filter_upload(filter, queue, four, count * 4 * sizeof(float), &filter->coefficients));
 out:
     qb__free(roots);
     qb__free(four);
@@ -146,26 +138,24 @@ static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, b
         qb__macros_add(&m, "ITEMS", (long long)filter->items);
     }
     QB__TRY(qb__program_build(filter->device, source, m.list, &filter->program));
-    QB__TRY(
-        qb__kernel_get(filter->program, local ? "filter_rows" : "prepare_rows", &filter->kernel));
+    QB__TRY(qb__kernel_get(filter->program, local ? "filter_rows" : "prepare_rows", &filter->kernel));
 out:
     return status;
 }
 
-qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum *spectrum,
-                                   const qb__device_prep *prep, qb__filter_method method,
-                                   qb__device_filter **out) {
+qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum *spectrum, const qb__device_prep *prep,
+                                   qb__filter_method method, qb__device_filter **out) {
     qb__device_filter *filter = NULL;
     qb__queue *queue = NULL;
     bool local;
     qb_status status;
     *out = NULL;
-    if (spectrum->columns == 0 || spectrum->columns > INT32_MAX / 8 || prep->views == 0 ||
-        prep->rows == 0 || !(prep->floor > 0) ||
-        (prep->share && (prep->columns == 0 || prep->columns > spectrum->columns ||
-                         prep->before > spectrum->columns - prep->columns)))
-        return qb__fail(QB_BAD_ARGUMENT, "filtering %zu rows of %zu columns, %zu views, floor %g",
-                        prep->rows, spectrum->columns, prep->views, (double)prep->floor);
+    if (spectrum->columns == 0 || spectrum->columns > INT32_MAX / 8 || prep->views == 0 || prep->rows == 0 ||
+        !(prep->floor > 0) ||
+        (prep->share &&
+         (prep->columns == 0 || prep->columns > spectrum->columns || prep->before > spectrum->columns - prep->columns)))
+        return qb__fail(QB_BAD_ARGUMENT, "filtering %zu rows of %zu columns, %zu views, floor %g", prep->rows,
+                        spectrum->columns, prep->views, (double)prep->floor);
     QB__TRY(qb__alloc(1, sizeof *filter, &filter));
     *filter = (qb__device_filter){.device = device,
                                   .spectrum = *spectrum,
@@ -202,12 +192,8 @@ void qb__device_filter_destroy(qb__device_filter *filter) {
     qb__free(filter);
 }
 
-const char *qb__device_filter_method(const qb__device_filter *filter) {
-    return filter->method;
-}
-size_t qb__device_filter_bytes(const qb__device_filter *filter) {
-    return filter->bytes;
-}
+const char *qb__device_filter_method(const qb__device_filter *filter) { return filter->method; }
+size_t qb__device_filter_bytes(const qb__device_filter *filter) { return filter->bytes; }
 
 size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
                                   qb__filter_method method, size_t views, size_t rows) {
@@ -216,6 +202,5 @@ size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_
     qb__filter_plan plan;
     if (filter->identity) return bytes;
     bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* upload_tables() */
-    return bytes +
-           (qb__filter_not_local(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
+    return bytes + (qb__filter_not_local(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
 }

@@ -35,14 +35,13 @@ typedef struct qb__device_prep {
     size_t columns, before;
     bool share_rows;
     const float *view_share; /* [views][columns] what shares are multiplied by besides; NULL = 1 */
-    qb__macros steps;     /* what prepare_rows.clh is to do besides */
+    qb__macros steps;        /* what prepare_rows.clh is to do besides */
 } qb__device_prep;
 
 /* QB_NO_MEMORY when the device has no room. QB_UNSUPPORTED, QB_NO_DEVICE when `method` is not AUTO
  * and cannot be had, with the reason. The device must stay open. */
-qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum *filter,
-                                   const qb__device_prep *prep, qb__filter_method method,
-                                   qb__device_filter **out);
+qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum *filter, const qb__device_prep *prep,
+                                   qb__filter_method method, qb__device_filter **out);
 void qb__device_filter_destroy(qb__device_filter *filter); /* NULL-safe; finish its queues first */
 /* For logs: "local memory, radices 16 16 8", and why not something faster. */
 const char *qb__device_filter_method(const qb__device_filter *filter);
@@ -64,16 +63,14 @@ typedef struct qb__device_rows {
  * back-projection reads; between its rows nothing is written. Asynchronous. A filter is for one
  * queue at a time (it has scratch memory). Fastest when columns, offsets and strides divide by 4
  * elements. */
-qb_status qb__device_filter_run(qb__device_filter *filter, qb__queue *queue,
-                                const qb__device_rows *raw, size_t view0, size_t view1,
-                                unsigned slices, size_t row0, size_t row_step,
+qb_status qb__device_filter_run(qb__device_filter *filter, qb__queue *queue, const qb__device_rows *raw, size_t view0,
+                                size_t view1, unsigned slices, size_t row0, size_t row_step,
                                 const qb__device_rows *filtered);
 
 /* What was mended since create(); as qb__prep_counts. Waits for the queue. */
 typedef struct qb__device_filter_counts {
     uint64_t clamped, not_finite, dead, saturated;
 } qb__device_filter_counts;
-qb_status qb__device_filter_found(qb__device_filter *filter, qb__queue *queue,
-                                  qb__device_filter_counts *counts);
+qb_status qb__device_filter_found(qb__device_filter *filter, qb__queue *queue, qb__device_filter_counts *counts);
 
 #endif

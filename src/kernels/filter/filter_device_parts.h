@@ -7,7 +7,7 @@
 #include "kernels/filter/filter_spectrum.h"
 
 typedef struct qb__device_filter qb__device_filter; /* filter_device.h */
-typedef struct qb__filter_long qb__filter_long; /* filter_long.c */
+typedef struct qb__filter_long qb__filter_long;     /* filter_long.c */
 
 enum { QB__FILTER_FOUND_WORDS = 8 }; /* counts: clamped, not finite, dead, saturated, 64 bits each */
 
@@ -22,7 +22,7 @@ struct qb__device_filter {
     qb__memory *weights, *air, *dark, *gain; /* air, dark, gain: NULL = 1, 0, 1 */
     qb__memory *share, *view_share;          /* [measured] or [rows][measured], [views][measured]; or NULL */
     bool share_rows;
-    size_t measured, before;                 /* columns of a raw row, and where they begin */
+    size_t measured, before; /* columns of a raw row, and where they begin */
     qb__memory *roots, *coefficients, *counts;
     size_t bytes;
 
@@ -52,14 +52,14 @@ const char *qb__filter_not_local(const qb__filter_spectrum *spectrum, const qb__
 /* ---- filter_launch.c ---- */
 
 /* Raw rows to line integrals in `out`, unweighted or weighted, by prepare_rows.cl. */
-qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
-                             qb__memory *out, const qb__row_block *block, bool weighted);
+qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw, qb__memory *out,
+                             const qb__row_block *block, bool weighted);
 /* Raw rows to filtered ones in `out` by filter_rows.cl, in local memory. */
-qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
-                           qb__memory *out, const qb__row_block *block);
+qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw, qb__memory *out,
+                           const qb__row_block *block);
 /* Device memory with these bytes in it, counted among the filter's. */
-qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes,
-                            size_t count, qb__memory **memory);
+qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes, size_t count,
+                            qb__memory **memory);
 
 /* Transforms through device memory. `cufft`: by cuFFT, QB_NO_DEVICE where it is missing. */
 qb_status qb__filter_long_create(qb__device_filter *filter, bool cufft, qb__filter_long **passes);

@@ -8,8 +8,8 @@ static bool divides(uint64_t by, const uint64_t *values, size_t count) {
     return true;
 }
 
-qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
-                             qb__memory *out, const qb__row_block *block, bool weighted) {
+qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw, qb__memory *out,
+                             const qb__row_block *block, bool weighted) {
     const uint64_t all[] = {block->raw_first, block->raw_view, block->raw_slice,
                             block->out_first, block->out_view, block->out_slice};
     int32_t in_fours = divides(4, all, 6), times = weighted;
@@ -36,12 +36,11 @@ qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const 
                             QB__VALUE(in_fours),
                             QB__VALUE(times)};
     const size_t groups[3] = {block->rows, 1, 1}, group[3] = {filter->items, 1, 1};
-    return qb__kernel_launch(filter->kernel, queue, groups, group, args,
-                             sizeof args / sizeof args[0]);
+    return qb__kernel_launch(filter->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);
 }
 
-qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
-                           qb__memory *out, const qb__row_block *block) {
+qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw, qb__memory *out,
+                           const qb__row_block *block) {
     const uint64_t from[] = {block->raw_first, block->raw_view, block->raw_slice};
     const uint64_t to[] = {block->out_first, block->out_view, block->out_slice};
     int32_t in_fours = divides(4, from, 3), in_twos = divides(2, to, 3);
@@ -73,6 +72,5 @@ qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb
                             QB__LOCAL(filter->local_bytes)};
     const size_t groups[3] = {(block->rows + filter->group_rows - 1) / filter->group_rows, 1, 1};
     const size_t group[3] = {filter->items, 1, 1};
-    return qb__kernel_launch(filter->kernel, queue, groups, group, args,
-                             sizeof args / sizeof args[0]);
+    return qb__kernel_launch(filter->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);
 }

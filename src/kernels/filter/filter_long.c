@@ -6,16 +6,9 @@
 
 /* Rows through device memory, a batch at a time: prepare, pad, transform, scale, transform, crop.
  * The batch is small, so that a second-level cache may hold it. */
-enum {
-    GROUP = 128,
-    ROWS_MAX = 32768,
-    BATCH_BYTES = 24 << 20,
-    PASS_KINDS = 5,
-    FIT_BYTES = 6 * sizeof(float)
-};
+enum { GROUP = 128, ROWS_MAX = 32768, BATCH_BYTES = 24 << 20, PASS_KINDS = 5, FIT_BYTES = 6 * sizeof(float) };
 enum { PAD, PASS, SCALE, CROP, FIT };
-static const char *const names[PASS_KINDS] = {"long_pad", "long_pass", "long_scale", "long_crop",
-                                              "long_ellipse"};
+static const char *const names[PASS_KINDS] = {"long_pad", "long_pass", "long_scale", "long_crop", "long_ellipse"};
 
 struct qb__filter_long {
     size_t rows; /* of a batch */
@@ -57,16 +50,12 @@ static qb_status take_memory(qb__filter_long *passes, qb__device_filter *filter,
     passes->rows = batch_rows(&filter->spectrum);
     for (;; passes->rows = (passes->rows + 1) / 2) {
         status = qb__memory_create(filter->device, passes->rows * line_bytes, &passes->lines);
-        if (status == QB_OK)
-            status = qb__memory_create(filter->device, passes->rows * FIT_BYTES, &passes->fits);
-        if (status == QB_OK)
-            status = qb__memory_create(filter->device, passes->rows * complex_bytes, &passes->here);
+        if (status == QB_OK) status = qb__memory_create(filter->device, passes->rows * FIT_BYTES, &passes->fits);
+        if (status == QB_OK) status = qb__memory_create(filter->device, passes->rows * complex_bytes, &passes->here);
         if (status == QB_OK && !cufft)
-            status =
-                qb__memory_create(filter->device, passes->rows * complex_bytes, &passes->there);
+            status = qb__memory_create(filter->device, passes->rows * complex_bytes, &passes->there);
         if (status == QB_OK && cufft)
-            status = qb__cufft_create(filter->device, filter->spectrum.half, passes->rows,
-                                      &passes->cufft);
+            status = qb__cufft_create(filter->device, filter->spectrum.half, passes->rows, &passes->cufft);
         if (status != QB_NO_MEMORY || passes->rows == 1) break;
         drop_memory(passes);
     }
@@ -82,8 +71,7 @@ qb_status qb__filter_long_create(qb__device_filter *filter, bool cufft, qb__filt
     if (cufft) QB__TRY(qb__cufft_missing(filter->device));
     QB__TRY(qb__alloc(1, sizeof *passes, &passes));
     QB__TRY(qb__program_build(filter->device, "filter_long.cl", NULL, &passes->program));
-    for (int i = 0; i < PASS_KINDS; i++)
-        QB__TRY(qb__kernel_get(passes->program, names[i], &passes->kernel[i]));
+    for (int i = 0; i < PASS_KINDS; i++) QB__TRY(qb__kernel_get(passes->program, names[i], &passes->kernel[i]));
     QB__TRY(take_memory(passes, filter, cufft));
 out:
     if (status != QB_OK) {
@@ -102,24 +90,22 @@ void qb__filter_long_destroy(qb__filter_long *passes) {
     qb__free(passes);
 }
 
-static qb_status launch(const qb__filter_long *passes, int kind, qb__queue *queue, size_t items,
-                        size_t rows, const qb__arg *args, size_t count) {
+static qb_status launch(const qb__filter_long *passes, int kind, qb__queue *queue, size_t items, size_t rows,
+                        const qb__arg *args, size_t count) {
     const size_t groups[3] = {(items + GROUP - 1) / GROUP, rows, 1}, group[3] = {GROUP, 1, 1};
     return qb__kernel_launch(passes->kernel[kind], queue, groups, group, args, count);
 }
 
 /* here -> here. */
-static qb_status transform(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
-                           size_t rows) {
+static qb_status transform(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, size_t rows) {
     if (passes->cufft) return qb__cufft_forward(passes->cufft, queue, passes->here);
     const qb__filter_plan *plan = &filter->plan;
     uint32_t half = (uint32_t)filter->spectrum.half, done = 1;
     for (int i = 0; i <= plan->passes; i++) {
         int32_t radix = i < plan->passes ? plan->radix[i] : plan->last;
         if (radix == 1) continue;
-        const qb__arg args[] = {QB__MEMORY(passes->here),  QB__MEMORY(passes->there),
-                                QB__MEMORY(filter->roots), QB__VALUE(half),
-                                QB__VALUE(done),           QB__VALUE(radix)};
+        const qb__arg args[] = {QB__MEMORY(passes->here), QB__MEMORY(passes->there), QB__MEMORY(filter->roots),
+                                QB__VALUE(half),          QB__VALUE(done),           QB__VALUE(radix)};
         qb_status status = launch(passes, PASS, queue, half / (uint32_t)radix, rows, args, 6);
         if (status != QB_OK) return status;
         qb__memory *other = passes->here;
@@ -130,34 +116,27 @@ static qb_status transform(qb__filter_long *passes, qb__device_filter *filter, q
     return QB_OK;
 }
 
-static qb_status pad(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
-                     size_t rows) {
+static qb_status pad(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, size_t rows) {
     uint32_t half = (uint32_t)filter->spectrum.half;
     int32_t columns = (int32_t)filter->spectrum.columns, left = (int32_t)filter->spectrum.left;
     int32_t mode = (int32_t)filter->spectrum.pad;
     const qb__arg fit[] = {QB__MEMORY(passes->lines), QB__MEMORY(passes->fits), QB__VALUE(columns)};
-    const qb__arg args[] = {QB__MEMORY(passes->lines),
-                            QB__MEMORY(passes->fits),
-                            QB__MEMORY(passes->here),
-                            QB__VALUE(half),
-                            QB__VALUE(columns),
-                            QB__VALUE(left),
-                            QB__VALUE(mode)};
+    const qb__arg args[] = {
+        QB__MEMORY(passes->lines), QB__MEMORY(passes->fits), QB__MEMORY(passes->here), QB__VALUE(half),
+        QB__VALUE(columns),        QB__VALUE(left),          QB__VALUE(mode)};
     qb_status status = QB_OK;
     if (mode == QB_PAD_ELLIPSE) status = launch(passes, FIT, queue, GROUP, rows, fit, 3);
     return status == QB_OK ? launch(passes, PAD, queue, half, rows, args, 7) : status;
 }
 
-static qb_status scale(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
-                       size_t rows) {
+static qb_status scale(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, size_t rows) {
     uint32_t half = (uint32_t)filter->spectrum.half;
-    const qb__arg args[] = {QB__MEMORY(passes->here), QB__MEMORY(filter->coefficients),
-                            QB__VALUE(half)};
+    const qb__arg args[] = {QB__MEMORY(passes->here), QB__MEMORY(filter->coefficients), QB__VALUE(half)};
     return launch(passes, SCALE, queue, half / 2 + 1, rows, args, 3);
 }
 
-static qb_status crop(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
-                      qb__memory *out, const qb__row_block *block) {
+static qb_status crop(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, qb__memory *out,
+                      const qb__row_block *block) {
     uint32_t half = (uint32_t)filter->spectrum.half;
     int32_t columns = (int32_t)filter->spectrum.columns, left = (int32_t)filter->spectrum.left;
     const qb__arg args[] = {QB__MEMORY(passes->here),    QB__MEMORY(out),
@@ -170,16 +149,15 @@ static qb_status crop(qb__filter_long *passes, qb__device_filter *filter, qb__qu
 }
 
 /* cuFFT transforms whole batches: what the rows leave of one is zeros, not what memory held. */
-static qb_status clear_rest(const qb__filter_long *passes, const qb__device_filter *filter,
-                            qb__queue *queue, size_t rows) {
+static qb_status clear_rest(const qb__filter_long *passes, const qb__device_filter *filter, qb__queue *queue,
+                            size_t rows) {
     const size_t row_bytes = filter->spectrum.half * 2 * sizeof(float);
     if (!passes->cufft || rows == passes->rows) return QB_OK;
-    return qb__memory_fill(queue, passes->here, rows * row_bytes, 0,
-                           (passes->rows - rows) * row_bytes);
+    return qb__memory_fill(queue, passes->here, rows * row_bytes, 0, (passes->rows - rows) * row_bytes);
 }
 
-static qb_status batch(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
-                       const qb__memory *raw, qb__memory *out, const qb__row_block *block) {
+static qb_status batch(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
+                       qb__memory *out, const qb__row_block *block) {
     uint64_t columns = filter->spectrum.columns;
     qb__row_block lines = *block; /* into [view - view0][slice][column] */
     lines.out_slice = columns;

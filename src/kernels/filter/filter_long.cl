@@ -31,8 +31,8 @@ KERNEL void long_ellipse(GLOBAL const float *lines, GLOBAL ellipse *fits, int co
 }
 
 /* lines[row][columns] -> z[row][half], the padded row's samples in twos; fits for the ellipse. */
-KERNEL void long_pad(GLOBAL const float *lines, GLOBAL const ellipse *fits, GLOBAL float2 *z,
-                     uint half_length, int columns, int left, int pad) {
+KERNEL void long_pad(GLOBAL const float *lines, GLOBAL const ellipse *fits, GLOBAL float2 *z, uint half_length,
+                     int columns, int left, int pad) {
     uint n = ITEM;
     if (n >= half_length) return;
     GLOBAL const float *line = lines + ROW * (ulong)columns;
@@ -44,12 +44,12 @@ KERNEL void long_pad(GLOBAL const float *lines, GLOBAL const ellipse *fits, GLOB
         last = fits[2 * ROW + 1];
     }
     int at = 2 * (int)n - left;
-    z[ROW * half_length + n] = complex_of(sample_of(line, at, columns, pad, first, last),
-                                          sample_of(line, at + 1, columns, pad, first, last));
+    z[ROW * half_length + n] =
+        complex_of(sample_of(line, at, columns, pad, first, last), sample_of(line, at + 1, columns, pad, first, last));
 }
 
-FUNCTION void pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots,
-                   uint half_length, uint done, const int radix) {
+FUNCTION void pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots, uint half_length,
+                   uint done, const int radix) {
     uint j = ITEM, step = half_length / (uint)radix;
     float2 v[LONGEST_DFT];
     if (j >= step) return;
@@ -61,8 +61,8 @@ FUNCTION void pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const fl
 }
 
 /* One pass of Stockham's transform; `done`: the product of the radices before. */
-KERNEL void long_pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots,
-                      uint half_length, uint done, int radix) {
+KERNEL void long_pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots, uint half_length,
+                      uint done, int radix) {
     from += ROW * half_length;
     to += ROW * half_length;
     if (radix == 2) pass(from, to, roots, half_length, done, 2);
@@ -94,9 +94,9 @@ KERNEL void long_scale(GLOBAL float2 *z, GLOBAL const float4 *coefficients, uint
 
 /* z[row][half], still swapped, to the columns: row of view0 + v and slice s, times
  * weights[view0 + v], to out[first + v view_stride + s slice_stride]. */
-KERNEL void long_crop(GLOBAL const float2 *z, GLOBAL float *out, GLOBAL const float *weights,
-                      uint half_length, int columns, int left, uint slices, uint view0, ulong first,
-                      ulong view_stride, ulong slice_stride) {
+KERNEL void long_crop(GLOBAL const float2 *z, GLOBAL float *out, GLOBAL const float *weights, uint half_length,
+                      int columns, int left, uint slices, uint view0, ulong first, ulong view_stride,
+                      ulong slice_stride) {
     int c = (int)ITEM, sample = c + left;
     uint row = group_id(1), v = row / slices;
     if (c >= columns) return;

@@ -56,12 +56,9 @@ bool qb__filter_radices(size_t half, qb__filter_plan *plan) {
 }
 
 /* filter_rows.cl's ROOM, in bytes. */
-static size_t room(size_t half) {
-    return (half + half / 16 + 2) / 2 * 2 * 2 * sizeof(float);
-}
+static size_t room(size_t half) { return (half + half / 16 + 2) / 2 * 2 * 2 * sizeof(float); }
 
-const char *qb__filter_plan_make(size_t half, const qb__device_info *device,
-                                 qb__filter_plan *plan) {
+const char *qb__filter_plan_make(size_t half, const qb__device_info *device, qb__filter_plan *plan) {
     if (!qb__filter_radices(half, plan)) return "the length has other factors than 2, 3 and 5";
     if (plan->passes > PASSES) return "the length takes too many passes";
     size_t counters = COUNTERS * sizeof(int);
@@ -72,16 +69,14 @@ const char *qb__filter_plan_make(size_t half, const qb__device_info *device,
         plan->items = qb__ceil_div(half, held);
     }
     plan->group_rows = plan->items < GROUP ? GROUP / plan->items : 1;
-    while (plan->group_rows > 1 &&
-           (plan->group_rows * room(half) + counters > device->local_bytes ||
-            plan->group_rows * plan->items > device->group_size))
+    while (plan->group_rows > 1 && (plan->group_rows * room(half) + counters > device->local_bytes ||
+                                    plan->group_rows * plan->items > device->group_size))
         plan->group_rows--;
     plan->local_bytes = plan->group_rows * room(half) + counters;
     /* Enough registers for what an item holds, and as many groups as they then leave room for. */
     size_t each = plan->items * HELD < half ? 96 : 64;
     plan->groups = REGISTERS / (each * plan->group_rows * plan->items);
-    if (plan->groups * plan->local_bytes > device->local_bytes)
-        plan->groups = device->local_bytes / plan->local_bytes;
+    if (plan->groups * plan->local_bytes > device->local_bytes) plan->groups = device->local_bytes / plan->local_bytes;
     if (plan->groups == 0) plan->groups = 1;
     return NULL;
 }

@@ -42,9 +42,7 @@
 #define TURNS(radix) DIVIDE_UP(HALF / (radix), ITEMS)
 #define PAIR_TURNS (2 * DIVIDE_UP(HALF / (RADIX_LAST) / 2, ITEMS))
 #define HELD(radix) (TURNS(radix) * (radix))
-#define VALUES                                                                                     \
-    MOST(MOST(MOST(HELD(RADIX0), HELD(RADIX1)), MOST(HELD(RADIX2), HELD(RADIX3))),                 \
-         PAIR_TURNS *RADIX_LAST)
+#define VALUES MOST(MOST(MOST(HELD(RADIX0), HELD(RADIX1)), MOST(HELD(RADIX2), HELD(RADIX3))), PAIR_TURNS *RADIX_LAST)
 /* One more place after every 16 numbers: strides of any radix meet all banks. */
 #define PLACE(i) ((i) + (i) / 16)
 #define ROOM ((HALF + HALF / 16 + 2) / 2 * 2)
@@ -71,18 +69,16 @@ FUNCTION int exists(const uint item, const int b, const int radix, const int pai
 
 /* A pass: fetch() a butterfly's numbers from local memory, transform() them, keep() them there.
  * `done` is the product of the radices before. */
-FUNCTION void fetch(float2 *v, LOCAL_POINTER const float2 *s, const uint item, const int radix,
-                    const int paired) {
+FUNCTION void fetch(float2 *v, LOCAL_POINTER const float2 *s, const uint item, const int radix, const int paired) {
     UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
         uint j = butterfly(item, b, radix, paired);
         if (!exists(item, b, radix, paired)) continue;
-        UNROLL for (int r = 0; r < radix; r++) v[b * radix + r] =
-            s[place(j, r, HALF / radix, HALF / radix % 16)];
+        UNROLL for (int r = 0; r < radix; r++) v[b * radix + r] = s[place(j, r, HALF / radix, HALF / radix % 16)];
     }
 }
 
-FUNCTION void transform(float2 *v, GLOBAL const float2 *roots, const uint item, const int radix,
-                        const int done, const int paired) {
+FUNCTION void transform(float2 *v, GLOBAL const float2 *roots, const uint item, const int radix, const int done,
+                        const int paired) {
     UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
         uint j = butterfly(item, b, radix, paired);
         if (!exists(item, b, radix, paired)) continue;
@@ -91,8 +87,8 @@ FUNCTION void transform(float2 *v, GLOBAL const float2 *roots, const uint item, 
     }
 }
 
-FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const uint item, const int radix,
-                   const int done, const int paired) {
+FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const uint item, const int radix, const int done,
+                   const int paired) {
     const int block = done * radix;
     const int carries = done % 16 && (16 % done || (block % 16 && 16 % block));
     UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
@@ -104,21 +100,19 @@ FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const uint item, co
 }
 
 /* Everything between two transforms: all have kept theirs, all have fetched theirs. */
-#define PASS(radix, done, paired)                                                                  \
-    do {                                                                                           \
-        BARRIER();                                                                                 \
-        fetch(v, s, item, radix, paired);                                                          \
-        BARRIER();                                                                                 \
-        transform(v, roots, item, radix, done, paired);                                            \
+#define PASS(radix, done, paired)                                                                                      \
+    do {                                                                                                               \
+        BARRIER();                                                                                                     \
+        fetch(v, s, item, radix, paired);                                                                              \
+        BARRIER();                                                                                                     \
+        transform(v, roots, item, radix, done, paired);                                                                \
     } while (0)
 
 /* Known to the compiler: whether all items' r-th numbers of the first pass are columns. */
-#define ALL_INSIDE(r)                                                                              \
-    (2 * (r) * (HALF / RADIX0) >= LEFT && 2 * ((r) + 1) * (HALF / RADIX0) <= LEFT + COLUMNS)
+#define ALL_INSIDE(r) (2 * (r) * (HALF / RADIX0) >= LEFT && 2 * ((r) + 1) * (HALF / RADIX0) <= LEFT + COLUMNS)
 
 /* An ellipse through the row needs sums over all of it; the items' parts stand behind the row. */
-FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const uint item, ellipse *first,
-                          ellipse *last) {
+FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const uint item, ellipse *first, ellipse *last) {
     LOCAL_POINTER float *parts = line + COLUMNS;
     float sums[ELLIPSE_SUMS];
     ellipse_sums(line, COLUMNS, (int)item, ITEMS, sums);
@@ -156,9 +150,7 @@ FUNCTION void fetch_line(float2 *v, LOCAL_POINTER float *line, const uint item) 
     }
 }
 
-FUNCTION void scale_own(float2 *a, float4 c) {
-    *a = scaled(a->x, a->y, c);
-}
+FUNCTION void scale_own(float2 *a, float4 c) { *a = scaled(a->x, a->y, c); }
 FUNCTION void scale_pair(float2 *a, float2 *b, float4 c) {
     float2 one = scaled(a->x, b->y, c), two = scaled(a->y, b->x, c);
     *a = complex_of(one.x, two.x);
@@ -171,10 +163,8 @@ FUNCTION void scale_first(float2 *a, float2 *b, GLOBAL const float4 *coefficient
     scale_own(a, coefficients[0]);
     if (radix % 2 == 0) scale_own(a + radix / 2, coefficients[HALF / 2]);
     if (radix % 2 == 1) scale_own(b + radix / 2, coefficients[HALF / 2]);
-    UNROLL for (int r = 1; r < (radix + 1) / 2; r++)
-        scale_pair(a + r, a + radix - r, coefficients[r * step]);
-    UNROLL for (int r = 0; r < radix / 2; r++)
-        scale_pair(b + r, b + radix - 1 - r, coefficients[r * step + step / 2]);
+    UNROLL for (int r = 1; r < (radix + 1) / 2; r++) scale_pair(a + r, a + radix - r, coefficients[r * step]);
+    UNROLL for (int r = 0; r < radix / 2; r++) scale_pair(b + r, b + radix - 1 - r, coefficients[r * step + step / 2]);
 }
 
 FUNCTION void scale_all(float2 *v, GLOBAL const float4 *coefficients, const uint item) {
@@ -196,13 +186,10 @@ FUNCTION void scale_all(float2 *v, GLOBAL const float4 *coefficients, const uint
     }
 }
 
-FUNCTION void swap_parts(float2 *v) {
-    UNROLL for (int i = 0; i < VALUES; i++) v[i] = complex_of(v[i].y, v[i].x);
-}
+FUNCTION void swap_parts(float2 *v) { UNROLL for (int i = 0; i < VALUES; i++) v[i] = complex_of(v[i].y, v[i].x); }
 
 /* Numbers of the last pass, still swapped, to the columns they are; in_twos: two at a time. */
-FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight, const uint item,
-                         const int in_twos) {
+FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight, const uint item, const int in_twos) {
     const int step = HALF / RADIX0, twos = in_twos && LEFT % 2 == 0 && COLUMNS % 2 == 0;
     UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {
         if (!exists(item, b, RADIX0, 0)) continue;
@@ -227,8 +214,7 @@ FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight,
 #define DONE3 (DONE2 * RADIX3)
 
 /* From samples n = j + r HALF/RADIX0 to frequencies, in pairs of butterflies. */
-FUNCTION void forth(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots,
-                    const uint item) {
+FUNCTION void forth(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots, const uint item) {
     transform(v, roots, item, RADIX0, 1, 0);
     keep(v, s, item, RADIX0, 1, 0);
     if (RADIX1 > 1) {
@@ -246,8 +232,7 @@ FUNCTION void forth(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roo
     PASS(RADIX_LAST, DONE3, 1);
 }
 
-FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots,
-                   const uint item) {
+FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots, const uint item) {
     transform(v, roots, item, RADIX_LAST, 1, 1);
     keep(v, s, item, RADIX_LAST, 1, 1);
     if (RADIX3 > 1) {
@@ -267,19 +252,17 @@ FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *root
 
 /* As prepare_rows; roots[k] = exp(-2 pi i k/HALF). */
 KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
-    GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
-    GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT air,
-    GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
+    GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark, GLOBAL const float *RESTRICT gain,
+    GLOBAL const float *RESTRICT air, GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
     GLOBAL const float *RESTRICT view_share, GLOBAL const float2 *RESTRICT roots,
-    GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out,
-    GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first,
-    ulong out_view, ulong out_slice, uint rows, uint slices, uint view0, uint row0, uint row_step,
-    float floor, int in_fours, int in_twos LOCAL_DYNAMIC_ARGUMENT(float4, shared_fours)) {
+    GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out, GLOBAL uint *RESTRICT counts,
+    ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first, ulong out_view, ulong out_slice, uint rows,
+    uint slices, uint view0, uint row0, uint row_step, float floor, int in_fours,
+    int in_twos LOCAL_DYNAMIC_ARGUMENT(float4, shared_fours)) {
     LOCAL_DYNAMIC(float4, shared_fours); /* aligned for float4: GROUP_ROWS rooms, then FOUND words */
     LOCAL_POINTER float2 *shared = (LOCAL_POINTER float2 *)shared_fours;
     LOCAL_POINTER int *found = (LOCAL_POINTER int *)(shared + GROUP_ROWS * ROOM);
-    const uint slot = local_id(0) / ITEMS,
-               item = local_id(0) - slot * ITEMS; /* PoCL 3.1 errs on % */
+    const uint slot = local_id(0) / ITEMS, item = local_id(0) - slot * ITEMS; /* PoCL 3.1 errs on % */
     LOCAL_POINTER float2 *s = shared + slot * ROOM;
     LOCAL_POINTER int *line = (LOCAL_POINTER int *)s;
     uint row = group_id(0) * GROUP_ROWS + slot;
@@ -291,9 +274,8 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
 
     for (int i = (int)local_id(0); i < FOUND; i += ITEMS * GROUP_ROWS) found[i] = 0;
     BARRIER();
-    integrals(raw + ROW_AT(raw_first, v_index, raw_view, slice, raw_slice), dark + field,
-              gain + field, LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f, floor, 1.0f,
-              in_fours, item, line + BEFORE, mine);
+    integrals(raw + ROW_AT(raw_first, v_index, raw_view, slice, raw_slice), dark + field, gain + field,
+              LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f, floor, 1.0f, in_fours, item, line + BEFORE, mine);
     for (int i = 0; i < FOUND; i++) {
         if (mine[i] && !spare) ATOMIC_ADD(found + i, mine[i]);
     }

@@ -14,9 +14,7 @@ struct qb__rows_largest {
     float *host;         /* the same */
 };
 
-size_t qb__rows_largest_bytes(size_t views, unsigned slices) {
-    return views * slices * sizeof(float);
-}
+size_t qb__rows_largest_bytes(size_t views, unsigned slices) { return views * slices * sizeof(float); }
 
 qb_status qb__rows_largest_create(qb__device *device, size_t views, unsigned slices, size_t columns,
                                   qb__rows_largest **out) {
@@ -47,26 +45,23 @@ void qb__rows_largest_destroy(qb__rows_largest *measure) {
     qb__free(measure);
 }
 
-qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue,
-                               const qb__device_rows *rows, size_t view0, size_t view1,
-                               unsigned slices) {
+qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue, const qb__device_rows *rows, size_t view0,
+                               size_t view1, unsigned slices) {
     if (view0 >= view1 || slices == 0) return QB_OK;
     const uint64_t first = rows->offset / sizeof(float), view_stride = rows->view_stride,
                    slice_stride = rows->slice_stride;
     const int32_t columns = (int32_t)measure->columns;
     const uint32_t all = slices, from = (uint32_t)view0;
-    const qb__arg args[] = {QB__MEMORY(rows->memory), QB__VALUE(first),
-                            QB__VALUE(view_stride),   QB__VALUE(slice_stride),
-                            QB__VALUE(columns),       QB__VALUE(all),
-                            QB__VALUE(from),          QB__MEMORY(measure->of_rows)};
+    const qb__arg args[] = {
+        QB__MEMORY(rows->memory), QB__VALUE(first), QB__VALUE(view_stride), QB__VALUE(slice_stride),
+        QB__VALUE(columns),       QB__VALUE(all),   QB__VALUE(from),        QB__MEMORY(measure->of_rows)};
     const size_t groups[3] = {(view1 - view0) * slices, 1, 1}, items[3] = {ITEMS, 1, 1};
-    return qb__kernel_launch(measure->kernel, queue, groups, items, args,
-                             sizeof args / sizeof *args);
+    return qb__kernel_launch(measure->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }
 
 /* Rows that are nothing but zeros lose nothing. */
-static void count_faint(const qb__rows_largest *measure, unsigned slices, unsigned slice,
-                        float largest, qb__rows_faint *faint) {
+static void count_faint(const qb__rows_largest *measure, unsigned slices, unsigned slice, float largest,
+                        qb__rows_faint *faint) {
     const float least = largest * 0x1p-26f;
     uint64_t rows = 0;
     for (size_t v = 0; v < measure->views; v++) {
@@ -77,10 +72,10 @@ static void count_faint(const qb__rows_largest *measure, unsigned slices, unsign
     if (rows && largest > faint->largest) faint->largest = largest;
 }
 
-qb_status qb__rows_largest_found(qb__rows_largest *measure, qb__queue *queue, unsigned slices,
-                                 float *largest, qb__rows_faint *faint) {
-    qb_status status = qb__memory_download(queue, measure->of_rows, 0, measure->host,
-                                           qb__rows_largest_bytes(measure->views, slices));
+qb_status qb__rows_largest_found(qb__rows_largest *measure, qb__queue *queue, unsigned slices, float *largest,
+                                 qb__rows_faint *faint) {
+    qb_status status =
+        qb__memory_download(queue, measure->of_rows, 0, measure->host, qb__rows_largest_bytes(measure->views, slices));
     if (status == QB_OK) status = qb__queue_finish(queue);
     if (status != QB_OK) return status;
     for (unsigned s = 0; s < slices; s++) largest[s] = 0;

@@ -6,9 +6,9 @@
 
 /* The row of view view0 + v and slice s begins at first + v view_stride + s slice_stride; its
  * largest goes to largest[(view0 + v) slices + s]. */
-KERNEL GROUPS_OF(ITEMS, 1) void rows_largest(GLOBAL const float *RESTRICT rows, ulong first,
-                                             ulong view_stride, ulong slice_stride, int columns,
-                                             uint slices, uint view0, GLOBAL int *RESTRICT largest) {
+KERNEL GROUPS_OF(ITEMS, 1) void rows_largest(GLOBAL const float *RESTRICT rows, ulong first, ulong view_stride,
+                                             ulong slice_stride, int columns, uint slices, uint view0,
+                                             GLOBAL int *RESTRICT largest) {
     LOCAL int most[ITEMS];
     const uint row = group_id(0), v = row / slices, s = row - v * slices;
     const int item = (int)local_id(0);

@@ -18,9 +18,8 @@ size_t qb__rows_largest_bytes(size_t views, unsigned slices);
 
 /* The rows of views view0 <= v < view1 of `slices` slices, as the filter wrote them. Asynchronous.
  */
-qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue,
-                               const qb__device_rows *rows, size_t view0, size_t view1,
-                               unsigned slices);
+qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue, const qb__device_rows *rows, size_t view0,
+                               size_t view1, unsigned slices);
 
 /* Rows of which half precision keeps nothing exact: not one value reaches 2^-26 of its slice's
  * largest, so that all become numbers without their leading bit. */
@@ -31,7 +30,7 @@ typedef struct qb__rows_faint {
 
 /* Waits for the queue; largest[slice] of all views given to run since the last time, and what was
  * faint added to *faint. */
-qb_status qb__rows_largest_found(qb__rows_largest *measure, qb__queue *queue, unsigned slices,
-                                 float *largest, qb__rows_faint *faint);
+qb_status qb__rows_largest_found(qb__rows_largest *measure, qb__queue *queue, unsigned slices, float *largest,
+                                 qb__rows_faint *faint);
 
 #endif

@@ -21,7 +21,9 @@ size_t qb__icd_span(const qb__footprints *s, size_t wide, size_t high) {
     return (size_t)ceil(widest + 1 - 1e-9);
 }
 
-size_t qb__icd_taps(const qb__footprints *s) { return s->wx ? qb__larger(s->taps, (size_t)ceil(s->steepest) + 1) : s->taps; }
+size_t qb__icd_taps(const qb__footprints *s) {
+    return s->wx ? qb__larger(s->taps, (size_t)ceil(s->steepest) + 1) : s->taps;
+}
 
 /* Columns that cosines and sines are there for, to either side. */
 static size_t turns_of(const qb__footprints *s) { return 2 * s->columns + 64; }
@@ -33,7 +35,9 @@ static size_t shapes_of(const qb__footprints *s) {
 
 static size_t rays_of(const qb__footprints *s) { return (s->wx ? FAN_ROWS : PARALLEL_ROWS) * s->stride; }
 
-size_t qb__icd_beam_bytes(const qb__footprints *s) { return rays_of(s) * sizeof(int64_t) + shapes_of(s) * sizeof(float); }
+size_t qb__icd_beam_bytes(const qb__footprints *s) {
+    return rays_of(s) * sizeof(int64_t) + shapes_of(s) * sizeof(float);
+}
 
 static void place_parallel(const qb__footprints *f, int64_t *rays, float *shapes) {
     const size_t stride = f->stride;
@@ -52,7 +56,8 @@ static void place_turns(const qb__footprints *f, float *shapes) {
     shapes[0] = (float)f->per_radian;
     memcpy(shapes + 1, &most, sizeof most);
     for (int32_t k = -most; k <= most; k++) {
-        const int32_t turn[2] = {(int32_t)lrint(ldexp(cos(k / f->per_radian), 30)), (int32_t)lrint(ldexp(sin(k / f->per_radian), 30))};
+        const int32_t turn[2] = {(int32_t)lrint(ldexp(cos(k / f->per_radian), 30)),
+                                 (int32_t)lrint(ldexp(sin(k / f->per_radian), 30))};
         memcpy(shapes + 2 + 2 * (k + most), turn, sizeof turn);
     }
 }
@@ -63,16 +68,18 @@ static void place_fan(const qb__icd_problem *p, int64_t *rays, float *shapes) {
     const size_t stride = f->stride;
     const double *const rows[] = {f->ax, f->ay, f->h0, f->wx, f->wy, f->w0};
     for (size_t v = 0; v < f->views; v++) {
-        const double most = fabs(f->w0[v]) + fabs(f->wx[v]) * (double)(p->nx + QB__ICD_SIDE) + fabs(f->wy[v]) * (double)(p->ny + QB__ICD_SIDE);
+        const double most = fabs(f->w0[v]) + fabs(f->wx[v]) * (double)(p->nx + QB__ICD_SIDE) +
+                            fabs(f->wy[v]) * (double)(p->ny + QB__ICD_SIDE);
         for (size_t i = 0; i < 6; i++) rays[i * stride + v] = llrint(ldexp(rows[i][v] / most, 40));
         rays[6 * stride + v] = f->c0 ? llrint(ldexp(f->c0[v], 32)) : 0;
     }
     if (f->per_radian > 0) place_turns(f, shapes);
 }
 
-qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__icd_problem *p, size_t more, qb__memory **to_rays,
-                              qb__memory **to_shapes) {
-    const size_t ray_bytes = rays_of(&p->shadows) * sizeof(int64_t), shape_bytes = shapes_of(&p->shadows) * sizeof(float);
+qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__icd_problem *p, size_t more,
+                              qb__memory **to_rays, qb__memory **to_shapes) {
+    const size_t ray_bytes = rays_of(&p->shadows) * sizeof(int64_t),
+                 shape_bytes = shapes_of(&p->shadows) * sizeof(float);
     int64_t *rays = NULL;
     float *shapes = NULL;
     qb_status status;
@@ -98,13 +105,13 @@ qb__icd_bending qb__icd_bending_of(const qb__icd_prior *o) {
     const double u = 1e-3, least = u * o->sigma, bent = qb__icd_bend_reference(o, least);
     const double r = pow(u / o->t, o->q - o->p);
     return (qb__icd_bending){.scale = (float)(1 / (o->p * o->sigma * o->sigma * pow(o->t, o->q - o->p))),
-                     .least = (float)u,
-                     .per_sigma = (float)(1 / o->sigma),
-                     .log_t = (float)log2(o->t),
-                     .power = (float)(o->q - o->p),
-                     .pole = (float)(o->q - 2),
-                     .p = (float)o->p,
-                     .q = (float)o->q,
-                     .close = (float)(bent * o->sigma * o->sigma),
-                     .offset = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
+                             .least = (float)u,
+                             .per_sigma = (float)(1 / o->sigma),
+                             .log_t = (float)log2(o->t),
+                             .power = (float)(o->q - o->p),
+                             .pole = (float)(o->q - 2),
+                             .p = (float)o->p,
+                             .q = (float)o->q,
+                             .close = (float)(bent * o->sigma * o->sigma),
+                             .offset = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
 }

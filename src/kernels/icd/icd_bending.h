@@ -12,8 +12,8 @@ typedef struct qb__icd_bending {
 
 qb__icd_bending qb__icd_bending_of(const qb__icd_prior *prior);
 /* Rays in fixed point, and shapes, as icd_shadow.clh has them; `more` bytes behind the rays. The queue has passed. */
-qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__icd_problem *problem, size_t more, qb__memory **rays,
-                              qb__memory **shapes);
+qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__icd_problem *problem, size_t more,
+                              qb__memory **rays, qb__memory **shapes);
 size_t qb__icd_beam_bytes(const qb__footprints *shadows);
 /* icd_shadow.clh's FAN. */
 int qb__icd_fan(const qb__footprints *shadows);

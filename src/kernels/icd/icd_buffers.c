@@ -46,7 +46,8 @@ size_t qb__buffers_room(const qb__buffers_sizes *n, const qb__icd_ask *ask, cons
     const size_t most = qb__supervoxels_most(ask->problem, how->side);
     return qb__buffers_data(n) * 6 + (ask->pull > 0 ? 3 : 2) * qb__buffers_images(n) * sizeof(float) +
            left_of(n, qb__supervoxels_places(ask->problem, how)) + qb__buffers_staging(n) + qb__buffers_sums(n) +
-           128 * most * (ask->slices + 1) + qb__icd_beam_bytes(&ask->problem->shadows) + firsts_of(ask->problem, most) + n->pixels;
+           128 * most * (ask->slices + 1) + qb__icd_beam_bytes(&ask->problem->shadows) + firsts_of(ask->problem, most) +
+           n->pixels;
 }
 
 const char *qb__buffers_refuses(const qb__device_info *device, const qb__icd_size *p) {
@@ -93,16 +94,18 @@ out:
 }
 
 void qb__buffers_say(const qb__icd_on_device *s, char *text, size_t bytes) {
-    const int n = snprintf(text, bytes, "%zu SuperVoxels of %zu, %zu of a slice at a time", s->list.count, s->list.side, s->list.places);
-    if (s->n.parts && n > 0 && (size_t)n < bytes) snprintf(text + n, bytes - (size_t)n, ", %zu groups each", s->n.parts);
+    const int n = snprintf(text, bytes, "%zu SuperVoxels of %zu, %zu of a slice at a time", s->list.count, s->list.side,
+                           s->list.places);
+    if (s->n.parts && n > 0 && (size_t)n < bytes)
+        snprintf(text + n, bytes - (size_t)n, ", %zu groups each", s->n.parts);
 }
 
 void qb__buffers_destroy(qb__icd_on_device *s) {
     if (!s) return;
     if (s->queue) qb__queue_finish(s->queue);
-    qb__memory *const all[] = {s->rays,  s->shapes, s->inside, s->corner, s->picked, s->error, s->root,
-                               s->x,     s->curve,  s->toward, s->left,   s->moved,  s->stats,  s->sums,  s->staging,
-                               s->matrix, s->scales, s->starts, s->weights, s->next,  s->part};
+    qb__memory *const all[] = {s->rays,    s->shapes, s->inside, s->corner, s->picked,  s->error, s->root,
+                               s->x,       s->curve,  s->toward, s->left,   s->moved,   s->stats, s->sums,
+                               s->staging, s->matrix, s->scales, s->starts, s->weights, s->next,  s->part};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) qb__memory_destroy(all[i]);
     for (size_t i = 0; i < sizeof s->programs / sizeof *s->programs; i++) qb__program_release(s->programs[i]);
     qb__free(s->host_stats);
@@ -113,8 +116,8 @@ void qb__buffers_destroy(qb__icd_on_device *s) {
     qb__free(s);
 }
 
-qb_status qb__buffers_new(qb__device *device, const qb__icd_ask *ask, const qb__buffers_sizes *n, const qb__supervoxels_how *how,
-                          qb__icd_on_device **out) {
+qb_status qb__buffers_new(qb__device *device, const qb__icd_ask *ask, const qb__buffers_sizes *n,
+                          const qb__supervoxels_how *how, qb__icd_on_device **out) {
     const qb__icd_problem *p = ask->problem;
     qb__icd_on_device *s;
     qb_status status = qb__alloc(1, sizeof *s, &s);
@@ -137,7 +140,8 @@ out:
     return status;
 }
 
-static qb_status get_kernels(qb__program *program, const char *const *names, int first, int count, qb__kernel **kernel) {
+static qb_status get_kernels(qb__program *program, const char *const *names, int first, int count,
+                             qb__kernel **kernel) {
     qb_status status = QB_OK;
     for (int i = 0; i < count && status == QB_OK; i++) status = qb__kernel_get(program, names[i], &kernel[first + i]);
     return status;
@@ -148,9 +152,10 @@ qb_status qb__buffers_build(qb__icd_on_device *s, qb__buffers_program which, con
         const char *source, *names[10];
         int first, count;
     } all[] = {[QB__BUFFERS_START] = {"icd_buffers_start.cl",
-                                      {"icd_load", "icd_place", "icd_gather", "icd_subtract", "icd_fill", "icd_put", "icd_settle",
-                                       "icd_image", "icd_misfit", "icd_rough"},
-                                      B_LOAD, 10},
+                                      {"icd_load", "icd_place", "icd_gather", "icd_subtract", "icd_fill", "icd_put",
+                                       "icd_settle", "icd_image", "icd_misfit", "icd_rough"},
+                                      B_LOAD,
+                                      10},
                [QB__BUFFERS_RETURN] = {"icd_return.cl", {"icd_return"}, B_RETURN, 1},
                [QB__BUFFERS_LOCAL] = {"icd_local.cl", {"icd_update"}, B_UPDATE, 1},
                [QB__BUFFERS_GLOBAL] = {"icd_global.cl", {"icd_update", "icd_gain"}, B_UPDATE, 2},

@@ -11,17 +11,39 @@
 /* Single slices, SuperVoxel by SuperVoxel: what the host keeps (icd_buffers.c makes it, icd_buffers_run.c runs its
  * kernels). */
 enum { QB__BUFFERS_STAGING = 64 << 20 };
-enum { B_UPDATE, B_GAIN, B_RETURN, B_LOAD, B_PLACE, B_GATHER, B_SUBTRACT, B_FILL, B_PUT, B_SETTLE, B_IMAGE, B_MISFIT, B_ROUGH, B_MATRIX, B_BUILD, B_ALL };
+enum {
+    B_UPDATE,
+    B_GAIN,
+    B_RETURN,
+    B_LOAD,
+    B_PLACE,
+    B_GATHER,
+    B_SUBTRACT,
+    B_FILL,
+    B_PUT,
+    B_SETTLE,
+    B_IMAGE,
+    B_MISFIT,
+    B_ROUGH,
+    B_MATRIX,
+    B_BUILD,
+    B_ALL
+};
 /* Parameters that all rows begin with. */
 enum { QB__BUFFERS_SIDE, QB__BUFFERS_BATCH, QB__BUFFERS_SHARE, QB__BUFFERS_OWN };
 typedef enum qb__buffers_program {
-    QB__BUFFERS_START, QB__BUFFERS_RETURN, QB__BUFFERS_LOCAL, QB__BUFFERS_GLOBAL, QB__BUFFERS_BUILD, QB__BUFFERS_PROGRAMS
+    QB__BUFFERS_START,
+    QB__BUFFERS_RETURN,
+    QB__BUFFERS_LOCAL,
+    QB__BUFFERS_GLOBAL,
+    QB__BUFFERS_BUILD,
+    QB__BUFFERS_PROGRAMS
 } qb__buffers_program;
 
 /* The same for all slices, in the kernels' types. */
 typedef struct qb__buffers_sizes {
     int32_t views, stride, columns, rows, nx, ny, slices; /* rows: numbers of a view, with margins */
-    size_t width, buffer, pixels; /* columns of a view of a SuperVoxel's buffer; its numbers */
+    size_t width, buffer, pixels;                         /* columns of a view of a SuperVoxel's buffer; its numbers */
     /* a way's own: */
     size_t items, local_bytes, parts; /* of a group that updates; groups of a SuperVoxel */
 } qb__buffers_sizes;
@@ -38,7 +60,8 @@ struct qb__icd_on_device {
     float area, b[3];     /* b: of neighbours, diagonal ones, an image that voxels are pulled toward, ... */
     double neighbours[3]; /* ... before weights are scaled */
     qb__icd_bending bending;
-    qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *toward, *left, *moved, *stats, *sums, *staging;
+    qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *toward, *left, *moved, *stats,
+        *sums, *staging;
     qb__memory *matrix, *scales, *starts, *weights, *next, *part; /* Algorithm 3's */
     /* Updates a batch of SuperVoxels: icd_update, and what it takes before and after; errors are brought up to date behind it. */
     qb_status (*update)(qb__icd_on_device *stack, int32_t picked_at, int32_t places, int32_t skip, int32_t stats_at);
@@ -81,13 +104,13 @@ qb_status qb__buffers_build(qb__icd_on_device *stack, qb__buffers_program which,
 qb_status qb__buffers_place(qb__icd_on_device *stack, const qb__icd_problem *problem);
 
 /* A kernel of s, launched: groups in three dimensions, items of a group, arguments. */
-#define QB__BUFFERS_LAUNCH(which, x, y, z, per, ...)                                                         \
-    qb__kernel_launch(s->kernel[which], s->queue, (const size_t[3]){(size_t)(x), (size_t)(y), (size_t)(z)},  \
-                      (const size_t[3]){(size_t)(per), 1, 1}, (const qb__arg[]){__VA_ARGS__},                \
+#define QB__BUFFERS_LAUNCH(which, x, y, z, per, ...)                                                                   \
+    qb__kernel_launch(s->kernel[which], s->queue, (const size_t[3]){(size_t)(x), (size_t)(y), (size_t)(z)},            \
+                      (const size_t[3]){(size_t)(per), 1, 1}, (const qb__arg[]){__VA_ARGS__},                          \
                       sizeof((const qb__arg[]){__VA_ARGS__}) / sizeof(qb__arg))
 /* The first arguments of kernels that cast shadows; n is s's sizes. */
-#define QB__BUFFERS_BEAM                                                                                     \
-    QB__MEMORY(s->rays), QB__MEMORY(s->shapes), QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), \
+#define QB__BUFFERS_BEAM                                                                                               \
+    QB__MEMORY(s->rays), QB__MEMORY(s->shapes), QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride),         \
         QB__VALUE(n->columns)
 
 #endif

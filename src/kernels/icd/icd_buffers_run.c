@@ -23,10 +23,11 @@ static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, fl
     for (size_t v = 0; status == QB_OK && v < (size_t)n->views; v += block) {
         const size_t views = qb__smaller(block, (size_t)n->views - v);
         const int32_t view0 = (int32_t)v;
-        QB__TRY(qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
+        QB__TRY(
+            qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
         QB__TRY(LAUNCH(B_LOAD, qb__ceil_div((size_t)n->columns, ITEMS), views, n->slices, ITEMS, QB__MEMORY(s->staging),
-                       QB__VALUE(view0), QB__VALUE(n->views), QB__VALUE(n->slices), QB__VALUE(n->columns), QB__VALUE(rule),
-                       QB__VALUE(scale), QB__MEMORY(s->error), QB__MEMORY(s->root)));
+                       QB__VALUE(view0), QB__VALUE(n->views), QB__VALUE(n->slices), QB__VALUE(n->columns),
+                       QB__VALUE(rule), QB__VALUE(scale), QB__MEMORY(s->error), QB__MEMORY(s->root)));
     }
 out:
     return status;
@@ -81,8 +82,9 @@ qb_status qb__buffers_put(qb__icd_on_device *s, bool toward, const float *images
     qb_status status = qb__memory_fill(s->queue, to, 0, 0, qb__buffers_images(n) * sizeof(float));
     for (int32_t slice = 0; slice < n->slices && status == QB_OK; slice++) {
         QB__TRY(qb__memory_upload(s->queue, s->staging, 0, images + (size_t)slice * image, image * sizeof *images));
-        QB__TRY(LAUNCH(B_PUT, qb__ceil_div((size_t)n->nx, ITEMS), n->ny, 1, ITEMS, QB__MEMORY(s->staging), QB__MEMORY(s->inside),
-                       QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(slice), QB__VALUE(least), QB__MEMORY(to)));
+        QB__TRY(LAUNCH(B_PUT, qb__ceil_div((size_t)n->nx, ITEMS), n->ny, 1, ITEMS, QB__MEMORY(s->staging),
+                       QB__MEMORY(s->inside), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(slice), QB__VALUE(least),
+                       QB__MEMORY(to)));
     }
 out:
     return status == QB_OK ? qb__queue_finish(s->queue) : status;
@@ -92,8 +94,8 @@ static qb_status settle(qb__icd_on_device *s) {
     const int32_t pixels = (int32_t)s->n.pixels;
     const float least = s->positive ? 0 : -INFINITY;
     if (!(s->neighbours[2] > 0)) return QB_OK;
-    return LAUNCH(B_SETTLE, qb__ceil_div(s->n.pixels, ITEMS), s->n.slices, 1, ITEMS, QB__MEMORY(s->curve), QB__MEMORY(s->toward),
-                  QB__MEMORY(s->inside), QB__VALUE(pixels), QB__VALUE(least), QB__MEMORY(s->x));
+    return LAUNCH(B_SETTLE, qb__ceil_div(s->n.pixels, ITEMS), s->n.slices, 1, ITEMS, QB__MEMORY(s->curve),
+                  QB__MEMORY(s->toward), QB__MEMORY(s->inside), QB__VALUE(pixels), QB__VALUE(least), QB__MEMORY(s->x));
 }
 
 qb_status qb__buffers_begin(qb__icd_on_device *s, const float *lines, int rule, const float *weights, float scale) {
@@ -108,8 +110,8 @@ qb_status qb__buffers_begin(qb__icd_on_device *s, const float *lines, int rule, 
     if (weights) QB__TRY(load(s, weights, GIVEN, scale));
     QB__TRY(gather(s, 1, 0, s->curve));
     QB__TRY(settle(s));
-    QB__TRY(LAUNCH(B_SUBTRACT, qb__ceil_div((size_t)n->columns, ITEMS), n->views, n->slices, ITEMS, BEAM, QB__MEMORY(s->x),
-                   QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->error)));
+    QB__TRY(LAUNCH(B_SUBTRACT, qb__ceil_div((size_t)n->columns, ITEMS), n->views, n->slices, ITEMS, BEAM,
+                   QB__MEMORY(s->x), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->error)));
     QB__TRY(qb__queue_finish(s->queue));
 out:
     return status;
@@ -123,9 +125,9 @@ static qb_status run_batch(qb__icd_on_device *s, size_t batch, int32_t skip) {
     const size_t all = s->list.slices * s->list.count;
     qb_status status;
     QB__TRY(s->update(s, at, places, skip, batch < s->list.second ? 0 : (int32_t)all));
-    QB__TRY(LAUNCH(B_RETURN, n->views, n->slices, 1, RETURNED, BEAM, QB__MEMORY(s->picked), QB__VALUE(at), QB__VALUE(places),
-                   QB__MEMORY(s->corner), QB__MEMORY(s->moved), QB__MEMORY(s->left), QB__MEMORY(s->error),
-                   QB__LOCAL(qb__round_up((size_t)places, 32) * sizeof(int32_t))));
+    QB__TRY(LAUNCH(B_RETURN, n->views, n->slices, 1, RETURNED, BEAM, QB__MEMORY(s->picked), QB__VALUE(at),
+                   QB__VALUE(places), QB__MEMORY(s->corner), QB__MEMORY(s->moved), QB__MEMORY(s->left),
+                   QB__MEMORY(s->error), QB__LOCAL(qb__round_up((size_t)places, 32) * sizeof(int32_t))));
 out:
     return status;
 }
@@ -149,11 +151,11 @@ static qb_status sum_up(qb__icd_on_device *s) {
     const qb__buffers_sizes *n = &s->n;
     const int32_t behind = n->slices * n->views;
     qb_status status;
-    QB__TRY(LAUNCH(B_MISFIT, n->views, n->slices, 1, ITEMS, QB__MEMORY(s->error), QB__MEMORY(s->root), QB__VALUE(n->views),
-                   QB__VALUE(n->columns), QB__MEMORY(s->sums)));
+    QB__TRY(LAUNCH(B_MISFIT, n->views, n->slices, 1, ITEMS, QB__MEMORY(s->error), QB__MEMORY(s->root),
+                   QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
     QB__TRY(LAUNCH(B_ROUGH, n->ny, n->slices, 1, ITEMS, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
-                   QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__MEMORY(s->toward),
-                   QB__VALUE(s->b[2]), QB__MEMORY(s->sums), QB__VALUE(behind)));
+                   QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
+                   QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__MEMORY(s->sums), QB__VALUE(behind)));
     QB__TRY(qb__memory_download(s->queue, s->sums, 0, s->host_sums, qb__buffers_sums(n)));
 out:
     return status;
@@ -173,7 +175,8 @@ qb_status qb__buffers_turn(qb__icd_on_device *s, int number, bool skip, const bo
     const size_t stats = 2 * s->list.slices * s->list.count * sizeof *s->host_stats;
     qb_status status;
     qb__supervoxels_turn(&s->list, s->seed, number, still);
-    if (s->list.used) QB__TRY(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, s->list.used * sizeof(int32_t)));
+    if (s->list.used)
+        QB__TRY(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, s->list.used * sizeof(int32_t)));
     for (size_t b = 0; b < s->list.batches; b++) QB__TRY(run_batch(s, b, skip));
     QB__TRY(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
     QB__TRY(sum_up(s));
@@ -221,6 +224,7 @@ qb_status qb__buffers_state(qb__icd_on_device *s, bool into, qb__icd_piece piece
     if (status == QB_OK) status = piece(self, list->amount, list->slices * list->count * sizeof *list->amount);
     if (status == QB_OK) status = piece(self, list->fewer, list->slices * sizeof *list->fewer);
     if (status == QB_OK) status = piece(self, list->cost, list->slices * sizeof *list->cost);
-    for (size_t i = 0; into && i < list->slices; i++) list->fewer[i] = qb__larger(1, qb__smaller(list->fewer[i], list->places));
+    for (size_t i = 0; into && i < list->slices; i++)
+        list->fewer[i] = qb__larger(1, qb__smaller(list->fewer[i], list->places));
     return status;
 }

@@ -28,12 +28,13 @@ FUNCTION float weigh(float y, int rule, float scale) {
 
 /* lines[view][slice][column] of views from view0 on -> error and the roots of their weights; GIVEN: weights over
  * the largest -> roots. 0 both of NaN, which was not measured. */
-KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, int slices, int columns, int rule, float scale,
-                     GLOBAL float *RESTRICT error, GLOBAL half_bits *RESTRICT root) {
+KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, int slices, int columns, int rule,
+                     float scale, GLOBAL float *RESTRICT error, GLOBAL half_bits *RESTRICT root) {
     int column = (int)global_id(0), view = (int)group_id(1), slice = (int)group_id(2);
     if (column >= columns) return;
     float y = lines[((size_t)view * (size_t)slices + (size_t)slice) * (size_t)columns + (size_t)column];
-    size_t to = ((size_t)slice * (size_t)views + (size_t)(view0 + view)) * (size_t)(columns + 2 * WIDTH) + (size_t)(WIDTH + column);
+    size_t to = ((size_t)slice * (size_t)views + (size_t)(view0 + view)) * (size_t)(columns + 2 * WIDTH) +
+                (size_t)(WIDTH + column);
     int is = !LOST(y);
     if (rule != GIVEN) error[to] = is ? y : 0.0f;
     STORE_HALF(is ? SQRT(weigh(y, rule, scale)) : 0.0f, to, root);
@@ -41,8 +42,9 @@ KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, i
 
 /* out = A' error, none below `least`, or, squares, (A^2)' w: an item a voxel. */
 KERNEL void icd_gather(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
-                       int stride, int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
-                       GLOBAL const uchar *RESTRICT inside, int nx, int ny, int squares, float least, GLOBAL float *RESTRICT out) {
+                       int stride, int columns, GLOBAL const float *RESTRICT error,
+                       GLOBAL const half_bits *RESTRICT root, GLOBAL const uchar *RESTRICT inside, int nx, int ny,
+                       int squares, float least, GLOBAL float *RESTRICT out) {
     int ix = (int)global_id(0), iy = (int)group_id(1), slice = (int)group_id(2), rows = columns + 2 * WIDTH;
     qb_beam beam = {rays, shapes, stride, columns, area};
     size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1);
@@ -77,7 +79,8 @@ FUNCTION void reached(const qb_ray *r, int j, int across, int *from, int *to) {
     *to = *to > across - 1 ? across - 1 : *to;
 }
 
-FUNCTION float part_of_ray(qb_beam beam, int view, int column, int tall, int nx, int ny, qb_ray r, GLOBAL const float *image) {
+FUNCTION float part_of_ray(qb_beam beam, int view, int column, int tall, int nx, int ny, qb_ray r,
+                           GLOBAL const float *image) {
     int across = tall ? nx : ny, along = tall ? ny : nx;
     float sum = 0.0f;
     for (int j = 0; j < along; j++) {
@@ -90,7 +93,8 @@ FUNCTION float part_of_ray(qb_beam beam, int view, int column, int tall, int nx,
             qb_fan fan = fan_at(beam, view, x, y);
             qb_shape is = shape_of(&fan, beam.area, 0.0f, 0.0f);
             float h = from_first(&fan, column);
-            float entry = share_before(0.5f - h, is.wide, is.flat, is.rise, is.bend) - share_before(-0.5f - h, is.wide, is.flat, is.rise, is.bend);
+            float entry = share_before(0.5f - h, is.wide, is.flat, is.rise, is.bend) -
+                          share_before(-0.5f - h, is.wide, is.flat, is.rise, is.bend);
             sum = FMA(is.all * entry, value, sum);
         }
     }
@@ -101,7 +105,8 @@ FUNCTION float part_of_ray(qb_beam beam, int view, int column, int tall, int nx,
 /* error -= A x: an item a ray, which goes along the axis that it is the nearer to, past the voxels whose shadows
  * reach its column. */
 KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
-                         int stride, int columns, GLOBAL const float *RESTRICT x, int nx, int ny, GLOBAL float *RESTRICT error) {
+                         int stride, int columns, GLOBAL const float *RESTRICT x, int nx, int ny,
+                         GLOBAL float *RESTRICT error) {
     int column = (int)global_id(0), view = (int)group_id(1), slice = (int)group_id(2), rows = columns + 2 * WIDTH;
     if (column >= columns) return;
 #if FAN
@@ -113,7 +118,8 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
     float angle = ((float)column - (float)rays[6 * stride + view] * (1.0f / 4294967296.0f)) / shapes[0];
     float tangent = TAN(angle), steep = shapes[0] / (1.0f + tangent * tangent);
 #endif
-    float wx = (float)rays[3 * stride + view] * unit, wy = (float)rays[4 * stride + view] * unit, w0 = (float)rays[5 * stride + view] * unit;
+    float wx = (float)rays[3 * stride + view] * unit, wy = (float)rays[4 * stride + view] * unit,
+          w0 = (float)rays[5 * stride + view] * unit;
     float a = (float)rays[view] * unit - tangent * wx, b = (float)rays[stride + view] * unit - tangent * wy;
     float c = (float)rays[2 * stride + view] * unit - tangent * w0;
     int tall = (a < 0.0f ? -a : a) >= (b < 0.0f ? -b : b);
@@ -126,7 +132,8 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
     int tall = (ax < 0 ? -ax : ax) >= (ay < 0 ? -ay : ay), across = tall ? nx : ny, along = tall ? ny : nx;
     LONG a = tall ? ax : ay, step = tall ? ay : ax;
     int stride_a = tall ? 1 : nx + 2, stride_b = tall ? nx + 2 : 1;
-    float wide = shapes[view], flat = shapes[stride + view], rise = shapes[2 * stride + view], bend = shapes[3 * stride + view];
+    float wide = shapes[view], flat = shapes[stride + view], rise = shapes[2 * stride + view],
+          bend = shapes[3 * stride + view];
     float per = 4294967296.0f / (float)a, reach = (wide + 0.5f) * (per < 0.0f ? -per : per) + 1.0f, sum = 0.0f;
     GLOBAL const float *image = x + (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2) + (size_t)(nx + 3);
     for (int j = 0; j < along; j++, q += step) {
@@ -138,7 +145,8 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
         for (int i = from; i <= to; i++) {
             float h = (float)(q + a * i) * (1.0f / 4294967296.0f);
             if (h > wide + 0.5f || h < -wide - 0.5f) continue;
-            float entry = share_before(0.5f - h, wide, flat, rise, bend) - share_before(-0.5f - h, wide, flat, rise, bend);
+            float entry =
+                share_before(0.5f - h, wide, flat, rise, bend) - share_before(-0.5f - h, wide, flat, rise, bend);
             sum = FMA(entry, image[(size_t)i * (size_t)stride_a + (size_t)j * (size_t)stride_b], sum);
         }
     }
@@ -147,14 +155,15 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
 }
 
 /* Where SuperVoxels' buffers begin, of a fan, behind its rays: once, so that all who fill, use and return one agree. */
-KERNEL void icd_place(GLOBAL LONG *rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride, int columns,
-                      GLOBAL const int *RESTRICT corner) {
+KERNEL void icd_place(GLOBAL LONG *rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
+                      int columns, GLOBAL const int *RESTRICT corner) {
 #if FAN
     int view = (int)global_id(0), which = (int)group_id(1);
     qb_beam beam = {rays, shapes, stride, columns, area};
     if (view >= views) return;
     qb_fan fan = fan_at(beam, view, corner[which] & 0xffff, corner[which] >> 16);
-    ((GLOBAL short *)(rays + 7 * stride))[(size_t)which * (size_t)stride + (size_t)view] = (short)first_under(beam, &fan);
+    ((GLOBAL short *)(rays + 7 * stride))[(size_t)which * (size_t)stride + (size_t)view] =
+        (short)first_under(beam, &fan);
 #endif
 }
 
@@ -165,24 +174,26 @@ KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT insi
 }
 
 /* x of a slice = image[y][x], none below `least`, inside. */
-KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int slice, float least,
-                    GLOBAL float *RESTRICT x) {
+KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int slice,
+                    float least, GLOBAL float *RESTRICT x) {
     int ix = (int)global_id(0), iy = (int)group_id(1);
     if (ix >= nx) return;
-    size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1), base = (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2);
+    size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1),
+           base = (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2);
     x[base + pixel] = inside[pixel] ? largest(image[(size_t)iy * (size_t)nx + (size_t)ix], least) : 0.0f;
 }
 
 /* Where no data are the pull alone decides, and no update comes by: x = toward. */
-KERNEL void icd_settle(GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT toward, GLOBAL const uchar *RESTRICT inside,
-                       int pixels, float least, GLOBAL float *RESTRICT x) {
+KERNEL void icd_settle(GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT toward,
+                       GLOBAL const uchar *RESTRICT inside, int pixels, float least, GLOBAL float *RESTRICT x) {
     int pixel = (int)global_id(0);
     size_t at = (size_t)group_id(1) * (size_t)pixels + (size_t)pixel;
     if (pixel < pixels && inside[pixel] && !(curve[at] > 0.0f)) x[at] = largest(toward[at], least);
 }
 
 /* image[y][x] of a slice. */
-KERNEL void icd_image(GLOBAL const float *RESTRICT x, int nx, int ny, int slice, float scale, GLOBAL float *RESTRICT image) {
+KERNEL void icd_image(GLOBAL const float *RESTRICT x, int nx, int ny, int slice, float scale,
+                      GLOBAL float *RESTRICT image) {
     int ix = (int)global_id(0), iy = (int)group_id(1);
     if (ix >= nx) return;
     size_t pixel = ((size_t)slice * (size_t)(ny + 2) + (size_t)(iy + 1)) * (size_t)(nx + 2) + (size_t)(ix + 1);
@@ -202,9 +213,8 @@ FUNCTION void leave_sum(LOCAL_POINTER float *all, float value, GLOBAL float *to)
 }
 
 /* sums[slice][view] = sum w e^2. */
-KERNEL GROUPS_OF(SUMMED, 1) void
-    icd_misfit(GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root, int views, int columns,
-               GLOBAL float *RESTRICT sums) {
+KERNEL GROUPS_OF(SUMMED, 1) void icd_misfit(GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
+                                            int views, int columns, GLOBAL float *RESTRICT sums) {
     LOCAL float all[SUMMED];
     size_t line = (size_t)group_id(1) * (size_t)views + (size_t)group_id(0);
     size_t from = line * (size_t)(columns + 2 * WIDTH) + WIDTH;
@@ -218,9 +228,10 @@ KERNEL GROUPS_OF(SUMMED, 1) void
 
 /* sums[sums_at + ...][slice][iy]: the prior's cost of pairs of a row's voxels with those at the right and below, and with
  * what they are pulled toward by `pull`. */
-KERNEL GROUPS_OF(SUMMED, 1) void
-    icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, qb_bending b,
-              float nearest, float diagonal, GLOBAL const float *RESTRICT toward, float pull, GLOBAL float *RESTRICT sums, int sums_at) {
+KERNEL GROUPS_OF(SUMMED, 1) void icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx,
+                                           int ny, qb_bending b, float nearest, float diagonal,
+                                           GLOBAL const float *RESTRICT toward, float pull, GLOBAL float *RESTRICT sums,
+                                           int sums_at) {
     LOCAL float all[SUMMED];
     int iy = (int)group_id(0), slice = (int)group_id(1), row = nx + 2;
     int step[4] = {1, row, row + 1, row - 1};

@@ -36,7 +36,7 @@ typedef struct qb__icd_ask {
     bool joined;                    /* slices know of each other */
     const qb__icd_edges *edges;     /* with others beside them, which stay; NULL: none */
     bool weighted;
-    uint64_t seed;                  /* of the order of tiles */
+    uint64_t seed; /* of the order of tiles */
 } qb__icd_ask;
 
 /* What a turn did to a group. */
@@ -54,7 +54,7 @@ typedef struct qb__icd_device_variant {
     bool alone;       /* only slices that know nothing of each other */
     bool chance;      /* last bits are left to chance: which group comes first is seen */
 
-    size_t (*turns)(const int *values); /* that make an equit; NULL: each is one */
+    size_t (*turns)(const int *values);                         /* that make an equit; NULL: each is one */
     size_t (*lanes)(const qb__icd_ask *ask, const int *values); /* slices of a group */
     /* Of the device's memory. */
     size_t (*bytes)(const qb__icd_ask *ask, const int *values);
@@ -91,7 +91,8 @@ const qb__icd_device_variant *qb__icd_device_variants(size_t *count);
 /* Groups that so many slices make. */
 static inline size_t qb__icd_device_groups(const qb__icd_ask *ask, size_t lanes) {
     const size_t groups = (ask->slices + lanes - 1) / lanes;
-    if (ask->edges && ask->slices > 1) return groups + groups % 2; /* neighbours have numbers of the other kind, also elsewhere */
+    if (ask->edges && ask->slices > 1)
+        return groups + groups % 2; /* neighbours have numbers of the other kind, also elsewhere */
     return ask->joined && ask->slices > 1 && groups < 2 ? 2 : groups;
 }
 

@@ -62,8 +62,10 @@ typedef struct room {
     size_t matrix, scales, starts, weights, next, part;
 } room;
 
-static room room_of(const qb__buffers_sizes *n, const qb__icd_problem *p, size_t supervoxels, size_t places, const int *values) {
-    const size_t slots = supervoxels * (size_t)(values[SIDE] * values[SIDE]), views = views_of((size_t)n->views, values);
+static room room_of(const qb__buffers_sizes *n, const qb__icd_problem *p, size_t supervoxels, size_t places,
+                    const int *values) {
+    const size_t slots = supervoxels * (size_t)(values[SIDE] * values[SIDE]),
+                 views = views_of((size_t)n->views, values);
     const size_t spots = (size_t)n->slices * places, chunks = values[CHUNK] ? views / (size_t)values[CHUNK] : views;
     return (room){.matrix = slots * views * rows_of(p, n->width, values) * (values[BYTES] ? 1 : sizeof(float)),
                   .scales = slots * sizeof(float),
@@ -87,11 +89,14 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
     const qb__icd_size *p = of;
     const char *refuses = qb__buffers_refuses(device, p);
     if (refuses) return refuses;
-    if (p->repeatable) return "which group comes first is left to chance, and with it the last bits: leave --kernel or --deterministic out";
+    if (p->repeatable)
+        return "which group comes first is left to chance, and with it the last bits: leave --kernel or "
+               "--deterministic out";
     if (p->pulled) return "voxels that are pulled toward an image";
     if (p->fan) return "a fan beam: rows of its chunks follow from rays that are parallel";
     /* And PoCL 5.0 goes wrong with more, with one thread or 16; 3.1 and 6.0 do not. */
-    if (device->is_cpu && (values[NEARBY] || values[PARTS] > 1)) return "for processors one group, and no local memory, is as good";
+    if (device->is_cpu && (values[NEARBY] || values[PARTS] > 1))
+        return "for processors one group, and no local memory, is as good";
     return device->group_size < (size_t)values[ITEMS] ? "needs larger groups of items" : NULL;
 }
 
@@ -99,7 +104,8 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
 void qb__global_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const double entry = values[BYTES] ? 1 : 4;
     (void)of, (void)slices;
-    *cost = (qb__kernel_cost){.arithmetic = 60, .l2_bytes = 2 * (2 * entry + 8 + 32), .memory_bytes = 3 * entry, .launches = 600};
+    *cost = (qb__kernel_cost){
+        .arithmetic = 60, .l2_bytes = 2 * (2 * entry + 8 + 32), .memory_bytes = 3 * entry, .launches = 600};
 }
 
 /* ---- launching ---- */
@@ -119,8 +125,8 @@ static qb_status update(qb__icd_on_device *s, int32_t at, int32_t places, int32_
                                QB__VALUE(s->b[1]), QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->left),
                                QB__MEMORY(s->weights), QB__MEMORY(s->next), QB__MEMORY(s->moved), QB__MEMORY(s->part)));
     QB__TRY(QB__BUFFERS_LAUNCH(B_GAIN, qb__ceil_div((size_t)places, MADE), n->slices, 1, MADE, QB__MEMORY(s->picked),
-                               QB__VALUE(at), QB__VALUE(places), QB__VALUE(count), QB__MEMORY(s->part), QB__MEMORY(s->stats),
-                               QB__VALUE(stats_at)));
+                               QB__VALUE(at), QB__VALUE(places), QB__VALUE(count), QB__MEMORY(s->part),
+                               QB__MEMORY(s->stats), QB__VALUE(stats_at)));
 out:
     return status;
 }
@@ -165,9 +171,9 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_ask *ask, const
 
 static qb_status make_matrix(qb__icd_on_device *s) {
     const qb__buffers_sizes *n = &s->n;
-    qb_status status = QB__BUFFERS_LAUNCH(B_MATRIX, s->list.side * s->list.side, s->list.count, 1, MADE, QB__BUFFERS_BEAM,
-                                          QB__MEMORY(s->corner), QB__MEMORY(s->matrix), QB__MEMORY(s->scales),
-                                          QB__MEMORY(s->starts));
+    qb_status status =
+        QB__BUFFERS_LAUNCH(B_MATRIX, s->list.side * s->list.side, s->list.count, 1, MADE, QB__BUFFERS_BEAM,
+                           QB__MEMORY(s->corner), QB__MEMORY(s->matrix), QB__MEMORY(s->scales), QB__MEMORY(s->starts));
     return status == QB_OK ? qb__queue_finish(s->queue) : status;
 }
 

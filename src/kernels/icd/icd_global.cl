@@ -36,9 +36,7 @@
 #endif
 
 /* The n-th of a SuperVoxel's voxels: a walk that meets all, neighbours long after each other. */
-FUNCTION int voxel_of(int n) {
-    return (int)(((uint)n * (SCATTER % (SIDE * SIDE) | 1u)) % (SIDE * SIDE));
-}
+FUNCTION int voxel_of(int n) { return (int)(((uint)n * (SCATTER % (SIDE * SIDE) | 1u)) % (SIDE * SIDE)); }
 
 #if PAIR == 2
 #if QB_CUDA
@@ -60,45 +58,45 @@ FUNCTION float2 ENTRIES_AT(GLOBAL const ENTRY *from) {
 
 /* The part of theta1 that an item sums, or, with a step, what it takes from the buffer. */
 #if CHUNK
-#define VISIT(each)                                                                                             \
-    for (int q = item / ACROSS; q < CHUNKS && item < TEAMS * ACROSS; q += TEAMS) {                              \
-        int head = starts[slot * CHUNKS + (size_t)q], rows = head >> 16;                                        \
-        size_t to = (size_t)((head & 0xffff) * VIEWS + q * CHUNK + item % ACROSS * PAIR);                       \
-        size_t from = slot * ENTRIES + (size_t)(q * ROWS_MOST * CHUNK + item % ACROSS * PAIR);                  \
-        for (int r = 0; r < rows; r++, to += VIEWS, from += CHUNK) { each; }                                    \
+#define VISIT(each)                                                                                                    \
+    for (int q = item / ACROSS; q < CHUNKS && item < TEAMS * ACROSS; q += TEAMS) {                                     \
+        int head = starts[slot * CHUNKS + (size_t)q], rows = head >> 16;                                               \
+        size_t to = (size_t)((head & 0xffff) * VIEWS + q * CHUNK + item % ACROSS * PAIR);                              \
+        size_t from = slot * ENTRIES + (size_t)(q * ROWS_MOST * CHUNK + item % ACROSS * PAIR);                         \
+        for (int r = 0; r < rows; r++, to += VIEWS, from += CHUNK) { each; }                                           \
     }
 #else
-#define VISIT(each)                                                                                             \
-    for (int v = item; v < VIEWS; v += ITEMS) {                                                                 \
-        int head = starts[slot * CHUNKS + (size_t)v], rows = head >> 16;                                        \
-        size_t to = (size_t)(v * WIDTH + (head & 0xffff)), from = slot * ENTRIES + (size_t)(v * TAPS);          \
-        for (int r = 0; r < rows; r++, to++, from++) { each; }                                                  \
+#define VISIT(each)                                                                                                    \
+    for (int v = item; v < VIEWS; v += ITEMS) {                                                                        \
+        int head = starts[slot * CHUNKS + (size_t)v], rows = head >> 16;                                               \
+        size_t to = (size_t)(v * WIDTH + (head & 0xffff)), from = slot * ENTRIES + (size_t)(v * TAPS);                 \
+        for (int r = 0; r < rows; r++, to++, from++) { each; }                                                         \
     }
 #endif
 #if PAIR == 2 && CHUNK
-#define SUM                                                                                                     \
-    float2 a = ENTRIES_AT(matrix + from), e = READ_PAIR(own + to), w = READ_PAIR(weight + to);                  \
-    theta = FMA(a.x * w.x, e.x, theta);                                                                         \
+#define SUM                                                                                                            \
+    float2 a = ENTRIES_AT(matrix + from), e = READ_PAIR(own + to), w = READ_PAIR(weight + to);                         \
+    theta = FMA(a.x * w.x, e.x, theta);                                                                                \
     theta = FMA(a.y * w.y, e.y, theta)
-#define TAKE                                                                                                    \
-    float2 a = ENTRIES_AT(matrix + from);                                                                       \
-    if (a.x != 0.0f) ATOMIC_ADD_FLOAT(own + to, -a.x * step);                                                   \
+#define TAKE                                                                                                           \
+    float2 a = ENTRIES_AT(matrix + from);                                                                              \
+    if (a.x != 0.0f) ATOMIC_ADD_FLOAT(own + to, -a.x * step);                                                          \
     if (a.y != 0.0f) ATOMIC_ADD_FLOAT(own + to + 1, -a.y * step)
 #else
-#define SUM                                                                                                     \
-    theta = FMA((float)READ_ENTRY(matrix + from) * READ_SHARED(weight + to), READ_SHARED(own + to), theta)
-#define TAKE                                                                                                    \
-    float a = (float)READ_ENTRY(matrix + from);                                                                 \
+#define SUM theta = FMA((float)READ_ENTRY(matrix + from) * READ_SHARED(weight + to), READ_SHARED(own + to), theta)
+#define TAKE                                                                                                           \
+    float a = (float)READ_ENTRY(matrix + from);                                                                        \
     if (a != 0.0f) ATOMIC_ADD_FLOAT(own + to, -a * step)
 #endif
 
 /* part[slice][place][part]: |x' - x|, |x'|, voxels updated. */
-KERNEL GROUPS_OF(ITEMS, 1) void
-    icd_update(GLOBAL const ENTRY *RESTRICT matrix, GLOBAL const float *RESTRICT scales, GLOBAL const int *RESTRICT starts,
-               GLOBAL const int *RESTRICT picked, int picked_at, GLOBAL const int *RESTRICT corner, GLOBAL float *x,
-               GLOBAL const uchar *RESTRICT inside, GLOBAL const float *RESTRICT curve, int nx, int ny, qb_bending b,
-               float nearest, float diagonal, int positive, int skip, GLOBAL float *left,
-               GLOBAL const float *RESTRICT weights, GLOBAL int *next, GLOBAL int *moved, GLOBAL float4 *RESTRICT part) {
+KERNEL GROUPS_OF(ITEMS, 1) void icd_update(GLOBAL const ENTRY *RESTRICT matrix, GLOBAL const float *RESTRICT scales,
+                                           GLOBAL const int *RESTRICT starts, GLOBAL const int *RESTRICT picked,
+                                           int picked_at, GLOBAL const int *RESTRICT corner, GLOBAL float *x,
+                                           GLOBAL const uchar *RESTRICT inside, GLOBAL const float *RESTRICT curve,
+                                           int nx, int ny, qb_bending b, float nearest, float diagonal, int positive,
+                                           int skip, GLOBAL float *left, GLOBAL const float *RESTRICT weights,
+                                           GLOBAL int *next, GLOBAL int *moved, GLOBAL float4 *RESTRICT part) {
     LOCAL float sums[ITEMS], slopes[9], curves[9];
     LOCAL int taken, zeros[9];
     LOCAL float step_of;

@@ -13,10 +13,10 @@ FUNCTION int cast(qb_beam beam, int views, int view, int which, int corner, int 
 }
 
 /* A group a voxel: group_id(0) of SuperVoxel group_id(1). */
-KERNEL GROUPS_OF(MADE, 1) void
-    icd_matrix(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
-               int columns, GLOBAL const int *RESTRICT corner, GLOBAL ENTRY *RESTRICT matrix, GLOBAL float *RESTRICT scales,
-               GLOBAL int *RESTRICT starts) {
+KERNEL GROUPS_OF(MADE, 1) void icd_matrix(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
+                                          float area, int views, int stride, int columns,
+                                          GLOBAL const int *RESTRICT corner, GLOBAL ENTRY *RESTRICT matrix,
+                                          GLOBAL float *RESTRICT scales, GLOBAL int *RESTRICT starts) {
     LOCAL float most[MADE];
     LOCAL int start[CHUNKS], rows[CHUNKS];
     int item = (int)local_id(0), voxel = (int)group_id(0), which = (int)group_id(1);
@@ -43,7 +43,9 @@ KERNEL GROUPS_OF(MADE, 1) void
         if (item < n) most[item] = largest(most[item], most[item + n]);
     }
     BARRIER();
-    float scale = BYTES ? most[0] / 255.0f : 1.0f, per = BYTES && most[0] > 0.0f ? 255.0f / most[0] : BYTES ? 0.0f : 1.0f;
+    float scale = BYTES ? most[0] / 255.0f : 1.0f, per = BYTES && most[0] > 0.0f ? 255.0f / most[0]
+                                                         : BYTES                 ? 0.0f
+                                                                                 : 1.0f;
     if (item == 0) scales[slot] = scale;
     for (int view = item; view < VIEWS; view += MADE) {
         int first = cast(beam, views, view, which, corner[which], voxel, tap);
@@ -53,7 +55,8 @@ KERNEL GROUPS_OF(MADE, 1) void
             float entry = 0.0f;
             UNROLL
             for (int t = 0; t < TAPS; t++) entry = start[q] + r == first + t && view < views ? tap[t] : entry;
-            matrix[slot * ENTRIES + (size_t)((q * ROWS_MOST + r) * CHUNK + view % CHUNK)] = (ENTRY)(entry * per + (BYTES ? 0.5f : 0.0f));
+            matrix[slot * ENTRIES + (size_t)((q * ROWS_MOST + r) * CHUNK + view % CHUNK)] =
+                (ENTRY)(entry * per + (BYTES ? 0.5f : 0.0f));
         }
 #else
         for (int t = 0; t < TAPS; t++)
@@ -64,11 +67,11 @@ KERNEL GROUPS_OF(MADE, 1) void
 }
 
 /* left[slice][place][BUFFER] and weights as floats from errors and roots; next[slice][place] = 0. An item an element. */
-KERNEL void icd_build(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
-                      int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
-                      GLOBAL const int *RESTRICT picked, int picked_at, int places, GLOBAL const int *RESTRICT corner,
-                      GLOBAL float *RESTRICT left, GLOBAL float *RESTRICT weights, GLOBAL int *RESTRICT next,
-                      GLOBAL int *RESTRICT moved) {
+KERNEL void icd_build(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
+                      int stride, int columns, GLOBAL const float *RESTRICT error,
+                      GLOBAL const half_bits *RESTRICT root, GLOBAL const int *RESTRICT picked, int picked_at,
+                      int places, GLOBAL const int *RESTRICT corner, GLOBAL float *RESTRICT left,
+                      GLOBAL float *RESTRICT weights, GLOBAL int *RESTRICT next, GLOBAL int *RESTRICT moved) {
     int i = (int)global_id(0), at = (int)group_id(1), slice = (int)group_id(2);
     int which = SUPERVOXEL_OF(at, slice), spot = slice * places + at;
     if (i == 0) {
@@ -81,7 +84,8 @@ KERNEL void icd_build(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *REST
     float e = 0.0f, w = 0.0f;
     if (view < views) {
         int first = begin_of(beam, view, which, corner[which]);
-        size_t from = ((size_t)slice * (size_t)views + (size_t)view) * (size_t)(columns + 2 * WIDTH) + (size_t)(first + WIDTH + c);
+        size_t from = ((size_t)slice * (size_t)views + (size_t)view) * (size_t)(columns + 2 * WIDTH) +
+                      (size_t)(first + WIDTH + c);
         e = error[from];
         w = LOAD_HALF(from, root);
     }

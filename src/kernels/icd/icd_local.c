@@ -76,7 +76,8 @@ void qb__local_cost(const void *of, unsigned slices, const int *values, qb__kern
     enum { WAIT = 2000, REGISTERS = 118 };
     const qb__icd_size *p = of;
     const double taps = (double)p->taps, views = (double)p->views, side = values[SIDE], pixels = (double)p->pixels;
-    const double along = sqrt(pixels) / side, places = fmax(1, along * fmin(1, along / QB__SUPERVOXELS_FEW) * values[BATCH] / 100);
+    const double along = sqrt(pixels) / side,
+                 places = fmax(1, along * fmin(1, along / QB__SUPERVOXELS_FEW) * values[BATCH] / 100);
     const size_t width = qb__buffers_width((size_t)values[SIDE] * (p->taps - 1) + 1);
     *cost = (qb__kernel_cost){.arithmetic = 12 + (p->fan ? 110 : 64) / taps, /* shadows of a fan are each its own */
                               .local_bytes = 32,
@@ -99,8 +100,9 @@ static qb_status update(qb__icd_on_device *s, int32_t at, int32_t places, int32_
                               QB__MEMORY(s->root), QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner),
                               QB__VALUE(count), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__MEMORY(s->curve),
                               QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]),
-                              QB__VALUE(s->b[1]), QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->left),
-                              QB__MEMORY(s->moved), QB__MEMORY(s->stats), QB__VALUE(stats_at), QB__LOCAL(n->local_bytes));
+                              QB__VALUE(s->b[1]), QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__VALUE(positive),
+                              QB__VALUE(skip), QB__MEMORY(s->left), QB__MEMORY(s->moved), QB__MEMORY(s->stats),
+                              QB__VALUE(stats_at), QB__LOCAL(n->local_bytes));
 }
 
 qb_status qb__local_create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **out) {
@@ -112,8 +114,11 @@ qb_status qb__local_create(qb__device *device, const qb__icd_ask *ask, const int
     const size_t room = qb__device_info_of(device)->local_bytes;
     *out = NULL;
     if (n.local_bytes + LOCAL_BESIDE > room)
-        return qb__fail(QB_NO_MEMORY, "SuperVoxels of %zu x %zu voxels are %zu detector columns wide, and local memory of %zu bytes has no room for their "
-                        "%d views: --device cpu takes any", side, side, n.width, room, n.views);
+        return qb__fail(QB_NO_MEMORY,
+                        "SuperVoxels of %zu x %zu voxels are %zu detector columns wide, and local memory of %zu bytes "
+                        "has no room for their "
+                        "%d views: --device cpu takes any",
+                        side, side, n.width, room, n.views);
     qb_status status = qb__buffers_new(device, ask, &n, &how, &s);
     if (status != QB_OK) return status;
     s->update = update;

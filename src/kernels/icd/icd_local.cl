@@ -30,7 +30,7 @@
 #include "icd_buffers.clh"
 
 #define ITEMS (OWNERS + 32 * AT_ONCE)
-#define ROWS_AT_ONCE 8 /* of the buffer, that are on their way together */
+#define ROWS_AT_ONCE 8                /* of the buffer, that are on their way together */
 #define PARTS_X (AT_ONCE > 2 ? 2 : 1) /* voxels at once are each in a part of the SuperVoxel */
 #define PARTS_Y (AT_ONCE / PARTS_X)
 #define PART_WIDE (SIDE / PARTS_X)
@@ -44,9 +44,7 @@ FUNCTION int voxel_of(int round, int k) {
     return (y + k / PARTS_X * PART_HIGH) * SIDE + x + k % PARTS_X * PART_WIDE;
 }
 
-FUNCTION int spot_of(int voxel) {
-    return (voxel / SIDE + 1) * (SIDE + 2) + voxel % SIDE + 1;
-}
+FUNCTION int spot_of(int voxel) { return (voxel / SIDE + 1) * (SIDE + 2) + voxel % SIDE + 1; }
 
 /* Whether it may move; with `skip`, not where all is zero. */
 FUNCTION int awake_at(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, int skip, int spot) {
@@ -129,14 +127,14 @@ FUNCTION qb_wish wish_of(LOCAL_POINTER const float *near, LOCAL_POINTER const in
 }
 
 /* stats[stats_at + ...][slice][SuperVoxel]: |x' - x|, |x'|, voxels updated; left[slice][place][view][WIDTH]: the buffer. */
-KERNEL GROUPS_OF(ITEMS, 1) void
-    icd_update(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
-               int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
-               GLOBAL const int *RESTRICT picked, int picked_at, GLOBAL const int *RESTRICT corner, int supervoxels,
-               GLOBAL float *x, GLOBAL const uchar *RESTRICT inside, GLOBAL const float *RESTRICT curve, int nx, int ny,
-               qb_bending b, float nearest, float diagonal, GLOBAL const float *RESTRICT toward, float pull, int positive,
-               int skip, GLOBAL float *RESTRICT left,
-               GLOBAL int *RESTRICT moved, GLOBAL float4 *RESTRICT stats, int stats_at LOCAL_DYNAMIC_ARGUMENT(float2, buffer)) {
+KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
+    GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
+    int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
+    GLOBAL const int *RESTRICT picked, int picked_at, GLOBAL const int *RESTRICT corner, int supervoxels,
+    GLOBAL float *x, GLOBAL const uchar *RESTRICT inside, GLOBAL const float *RESTRICT curve, int nx, int ny,
+    qb_bending b, float nearest, float diagonal, GLOBAL const float *RESTRICT toward, float pull, int positive,
+    int skip, GLOBAL float *RESTRICT left, GLOBAL int *RESTRICT moved, GLOBAL float4 *RESTRICT stats,
+    int stats_at LOCAL_DYNAMIC_ARGUMENT(float2, buffer)) {
     LOCAL_DYNAMIC(float2, buffer); /* errors and weights */
     LOCAL float near[AROUND], curves[SIDE * SIDE], steps[AT_ONCE], sums[AT_ONCE * OWNERS], all[3 * AT_ONCE];
     LOCAL float goals[PULLED ? SIDE * SIDE : 1];
@@ -182,15 +180,14 @@ KERNEL GROUPS_OF(ITEMS, 1) void
         if (flags[r]) list[before] = (ushort)r;
         if (r == ROUNDS - 1) listed = before + flags[r];
     }
-    for (int v = item; v < views; v += ITEMS) {
-        bases[v] = (short)begin_of(beam, v, which, corner[which]);
-    }
+    for (int v = item; v < views; v += ITEMS) { bases[v] = (short)begin_of(beam, v, which, corner[which]); }
     BARRIER();
     int count = listed;
     if (!count) {
         if (item == 0) {
             moved[spot] = 0;
-            stats[(size_t)stats_at + (size_t)slice * (size_t)supervoxels + (size_t)which] = FLOAT4(0.0f, 0.0f, 0.0f, 0.0f);
+            stats[(size_t)stats_at + (size_t)slice * (size_t)supervoxels + (size_t)which] =
+                FLOAT4(0.0f, 0.0f, 0.0f, 0.0f);
         }
         return;
     }
@@ -203,7 +200,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void
             for (int n = 0; n < ROWS_AT_ONCE; n++) {
                 int v = v0 + n * (ITEMS / 32);
                 if (v >= views) continue;
-                size_t from = ((size_t)slice * (size_t)views + (size_t)v) * (size_t)rows + (size_t)(bases[v] + WIDTH + c);
+                size_t from =
+                    ((size_t)slice * (size_t)views + (size_t)v) * (size_t)rows + (size_t)(bases[v] + WIDTH + c);
                 e[n] = error[from];
                 w[n] = LOAD_HALF(from, root);
             }

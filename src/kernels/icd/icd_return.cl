@@ -4,7 +4,7 @@
 #include "icd_buffers.clh"
 #ifdef CHUNK
 #include "icd_global.clh"
-#define LEFT_AT(spot, view, column) ((size_t)(spot) * BUFFER + (size_t)BUFFER_AT(view, column))
+#define LEFT_AT(spot, view, column) ((size_t)(spot)*BUFFER + (size_t)BUFFER_AT(view, column))
 #else
 #define LEFT_AT(spot, view, column) (((size_t)(spot) * (size_t)views + (size_t)(view)) * WIDTH + (size_t)(column))
 #endif
@@ -13,11 +13,12 @@
 
 /* left[slice][place] of each view [WIDTH]; nothing of those that have not moved. An item has columns of its own; few
  * SuperVoxels of a batch are above any of them. */
-KERNEL GROUPS_OF(ITEMS, 1) void
-    icd_return(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
-               int columns, GLOBAL const int *RESTRICT picked, int picked_at, int places, GLOBAL const int *RESTRICT corner,
-               GLOBAL const int *RESTRICT moved, GLOBAL const float *RESTRICT left,
-               GLOBAL float *RESTRICT error LOCAL_DYNAMIC_ARGUMENT(int, start)) {
+KERNEL GROUPS_OF(ITEMS, 1) void icd_return(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
+                                           float area, int views, int stride, int columns,
+                                           GLOBAL const int *RESTRICT picked, int picked_at, int places,
+                                           GLOBAL const int *RESTRICT corner, GLOBAL const int *RESTRICT moved,
+                                           GLOBAL const float *RESTRICT left,
+                                           GLOBAL float *RESTRICT error LOCAL_DYNAMIC_ARGUMENT(int, start)) {
     LOCAL_DYNAMIC(int, start);
     int item = (int)local_id(0), view = (int)group_id(0), slice = (int)group_id(1), rows = columns + 2 * WIDTH;
     qb_beam beam = {rays, shapes, stride, columns, area};
@@ -26,8 +27,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void
     for (int at = item; at < padded; at += ITEMS) {
         int which = at < places ? SUPERVOXEL_OF(at, slice) : -1;
         start[at] = -2 * WIDTH - 64; /* above no column */
-        if (which >= 0 && moved[slice * places + at])
-            start[at] = WIDTH + begin_of(beam, view, which, corner[which]);
+        if (which >= 0 && moved[slice * places + at]) start[at] = WIDTH + begin_of(beam, view, which, corner[which]);
     }
     BARRIER();
     for (int low = item / 32 * 32; low < rows; low += ITEMS) {

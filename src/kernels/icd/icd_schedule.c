@@ -28,8 +28,8 @@ static size_t batch_of(size_t tx, size_t ty, size_t period) {
     return ty % period * period + (tx + shift) % period;
 }
 
-static size_t list_tiles(const qb__icd_problem *p, size_t wide, size_t high, size_t period,
-                         qb__icd_schedule *s, size_t *filled) {
+static size_t list_tiles(const qb__icd_problem *p, size_t wide, size_t high, size_t period, qb__icd_schedule *s,
+                         size_t *filled) {
     size_t most = 0, tile = 0;
     for (size_t y = 0; y < p->ny; y += high)
         for (size_t x = 0; x < p->nx; x += wide) {
@@ -46,8 +46,7 @@ static size_t list_tiles(const qb__icd_problem *p, size_t wide, size_t high, siz
     return most;
 }
 
-qb_status qb__icd_schedule_create(const qb__icd_problem *problem, size_t wide, size_t high,
-                                  qb__icd_schedule *s) {
+qb_status qb__icd_schedule_create(const qb__icd_problem *problem, size_t wide, size_t high, qb__icd_schedule *s) {
     const size_t period = period_of(problem, wide, high), batches = period * period;
     size_t *filled = NULL;
     qb_status status;
@@ -77,8 +76,8 @@ static void shuffle(size_t *order, size_t count, uint64_t seed, int turn) {
 
 /* Groups 0, 1, 0, 1 ... are half a turn apart; of an odd number the last, which is a neighbour of the first,
  * a quarter. There are nine batches at least. Where the first is of the other kind, that one begins in the middle. */
-void qb__icd_schedule_turn(const qb__icd_schedule *s, uint64_t seed, int turn, size_t groups, bool joined,
-                           size_t first, const bool *still, int32_t *picked) {
+void qb__icd_schedule_turn(const qb__icd_schedule *s, uint64_t seed, int turn, size_t groups, bool joined, size_t first,
+                           const bool *still, int32_t *picked) {
     shuffle(s->order, s->batches, seed, turn);
     for (size_t b = 0; b < s->batches; b++)
         for (size_t g = 0; g < groups; g++) {

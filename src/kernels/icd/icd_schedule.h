@@ -10,16 +10,15 @@
  * itself does, and a batch should not pull harder than that tile. */
 typedef struct qb__icd_schedule {
     size_t tiles;
-    int32_t *corner;  /* [tiles] x | y << 16 of the first voxel */
+    int32_t *corner;        /* [tiles] x | y << 16 of the first voxel */
     size_t batches, places; /* places: of the largest batch */
-    int32_t *batch;   /* [batches][places] tiles, -1 = none */
+    int32_t *batch;         /* [batches][places] tiles, -1 = none */
     /* of a turn: */
-    size_t *order;    /* [batches] */
+    size_t *order; /* [batches] */
 } qb__icd_schedule;
 
 /* Of all tiles with a voxel inside. Release with destroy, also on failure. */
-qb_status qb__icd_schedule_create(const qb__icd_problem *problem, size_t wide, size_t high,
-                                  qb__icd_schedule *schedule);
+qb_status qb__icd_schedule_create(const qb__icd_problem *problem, size_t wide, size_t high, qb__icd_schedule *schedule);
 /* picked[batch][group][places] of a turn. Groups that are neighbours are never at the same tile. first: of the whole
  * job's slices, that of group 0. */
 void qb__icd_schedule_turn(const qb__icd_schedule *schedule, uint64_t seed, int turn, size_t groups, bool joined,

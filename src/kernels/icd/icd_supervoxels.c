@@ -18,7 +18,8 @@ size_t qb__supervoxels_most(const qb__icd_problem *p, size_t side) {
  * they are fewer, and never more than half of what a pass takes of a colour, so that they are others each turn: the same two, each
  * in the other's rays, answer the same residual turn by turn, and swing about their optimum. */
 size_t qb__supervoxels_places(const qb__icd_problem *p, const qb__supervoxels_how *how) {
-    const size_t along = qb__ceil_div(qb__larger(p->nx, p->ny), how->side), few = qb__smaller(along, QB__SUPERVOXELS_FEW);
+    const size_t along = qb__ceil_div(qb__larger(p->nx, p->ny), how->side),
+                 few = qb__smaller(along, QB__SUPERVOXELS_FEW);
     const size_t places = along * few * (size_t)how->batch / (100 * QB__SUPERVOXELS_FEW);
     const size_t taken = qb__supervoxels_most(p, how->side) * (size_t)how->share / 100;
     return qb__larger(1, qb__smaller(places, taken / (2 * COLOURS)));
@@ -51,8 +52,11 @@ static void list_all(const qb__icd_problem *p, qb__supervoxels *s) {
 qb_status qb__supervoxels_create(const qb__icd_problem *p, const qb__supervoxels_how *how, qb__supervoxels *s) {
     const size_t most = qb__supervoxels_most(p, how->side);
     qb_status status;
-    *s = (qb__supervoxels){.side = how->side, .slices = how->slices, .places = qb__supervoxels_places(p, how),
-                           .share = how->share, .least = how->least};
+    *s = (qb__supervoxels){.side = how->side,
+                           .slices = how->slices,
+                           .places = qb__supervoxels_places(p, how),
+                           .share = how->share,
+                           .least = how->least};
     QB__TRY(qb__alloc(most, sizeof *s->corner, &s->corner));
     QB__TRY(qb__alloc(most, sizeof *s->colour, &s->colour));
     list_all(p, s);
@@ -101,8 +105,10 @@ static qb__ranked nth_of(qb__ranked *list, size_t count, size_t nth) {
             list[i] = list[j];
             list[j] = kept;
         }
-        if (nth <= j) high = j;
-        else low = j + 1;
+        if (nth <= j)
+            high = j;
+        else
+            low = j + 1;
     }
     return list[nth];
 }
@@ -148,7 +154,8 @@ static void add_colour(qb__supervoxels *s, uint8_t colour, size_t first, bool *v
             const size_t one = order[i], batch = first + n / s->fewer[slice];
             if (s->colour[one] != colour) continue;
             if (batch - first >= batches) break;
-            s->picked[s->batch_at[batch] + slice * (size_t)s->batch_places[batch] + n++ % s->fewer[slice]] = (int32_t)one;
+            s->picked[s->batch_at[batch] + slice * (size_t)s->batch_places[batch] + n++ % s->fewer[slice]] =
+                (int32_t)one;
             visited[slice * s->count + one] = true;
         }
     }

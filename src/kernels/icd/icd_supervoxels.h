@@ -17,14 +17,15 @@ typedef struct qb__ranked {
  * neighbour. */
 typedef struct qb__supervoxels {
     size_t count, side, slices;
-    int32_t *corner;  /* [count] x | y << 16 of the first voxel */
-    uint8_t *colour;  /* [count] */
-    double *amount;   /* [slice][count] by which each moved when it was last visited */
-    bool *visited;    /* [pass][slice][count] in the turn at hand */
-    size_t places;    /* of a batch, at most */
-    size_t *fewer;    /* [slice] how many of these it takes */
-    double *cost;     /* [slice] after its last turn; before the first, infinite */
-    int share, least; /* percent of all that a turn takes; percent of a batch below which the end of a colour is left out */
+    int32_t *corner; /* [count] x | y << 16 of the first voxel */
+    uint8_t *colour; /* [count] */
+    double *amount;  /* [slice][count] by which each moved when it was last visited */
+    bool *visited;   /* [pass][slice][count] in the turn at hand */
+    size_t places;   /* of a batch, at most */
+    size_t *fewer;   /* [slice] how many of these it takes */
+    double *cost;    /* [slice] after its last turn; before the first, infinite */
+    int share,
+        least; /* percent of all that a turn takes; percent of a batch below which the end of a colour is left out */
     /* the turn at hand, as devices want it: picked[batch_at[b] + slice * batch_places[b] + place], -1 = none */
     size_t batches, second, used; /* second: the first batch of the second pass; used: of picked */
     int32_t *picked;

@@ -22,22 +22,20 @@ static int per_of(const qb__icd_ask *ask, const int *values) {
     return per;
 }
 
-size_t qb__tiles_lanes(const qb__icd_ask *ask, const int *values) {
-    return (size_t)(LANES * per_of(ask, values));
-}
+size_t qb__tiles_lanes(const qb__icd_ask *ask, const int *values) { return (size_t)(LANES * per_of(ask, values)); }
 
 static qb__tiles_sizes sizes_of(const qb__icd_ask *ask, const int *values) {
     const qb__icd_problem *p = ask->problem;
     qb__tiles_sizes n = {.views = (int32_t)p->shadows.views,
-               .stride = (int32_t)p->shadows.stride,
-               .columns = (int32_t)p->shadows.columns,
-               .nx = (int32_t)p->nx,
-               .ny = (int32_t)p->ny,
-               .slices = (int32_t)ask->slices,
-               .lanes = qb__tiles_lanes(ask, values),
-               .span = qb__icd_span(&p->shadows, (size_t)values[WIDE], (size_t)values[HIGH]),
-               .voxels = (size_t)(values[WIDE] * values[HIGH]),
-               .pixels = (p->nx + 2) * (p->ny + 2)};
+                         .stride = (int32_t)p->shadows.stride,
+                         .columns = (int32_t)p->shadows.columns,
+                         .nx = (int32_t)p->nx,
+                         .ny = (int32_t)p->ny,
+                         .slices = (int32_t)ask->slices,
+                         .lanes = qb__tiles_lanes(ask, values),
+                         .span = qb__icd_span(&p->shadows, (size_t)values[WIDE], (size_t)values[HIGH]),
+                         .voxels = (size_t)(values[WIDE] * values[HIGH]),
+                         .pixels = (p->nx + 2) * (p->ny + 2)};
     n.row = n.columns + 2 * (int32_t)n.span;
     n.groups = (int32_t)qb__icd_device_groups(ask, n.lanes);
     /* A turn's views in as many parts as keep a device busy, whatever the cut. */
@@ -63,12 +61,13 @@ static size_t partial_of(const qb__tiles_sizes *n) {
 
 size_t qb__tiles_bytes(const qb__icd_ask *ask, const int *values) {
     qb__tiles_sizes n = sizes_of(ask, values);
-    const size_t tiles = qb__ceil_div(ask->problem->nx, (size_t)values[WIDE]) *
-                         qb__ceil_div(ask->problem->ny, (size_t)values[HIGH]);
+    const size_t tiles =
+        qb__ceil_div(ask->problem->nx, (size_t)values[WIDE]) * qb__ceil_div(ask->problem->ny, (size_t)values[HIGH]);
     add_tiles(&n, tiles, tiles / 9 + 1);
     const size_t steps = qb__tiles_spots(&n) * (n.voxels * n.lanes * sizeof(float) + sizeof(int32_t));
-    return qb__tiles_data(&n) * (ask->weighted ? 6 : 4) + (qb__tiles_images(&n) + qb__tiles_x(&n, ask->edges)) * sizeof(float) + share_of(&n) +
-           partial_of(&n) + steps + qb__tiles_staging(&n) + qb__tiles_sums(&n) + 64 * tiles * (size_t)n.groups +
+    return qb__tiles_data(&n) * (ask->weighted ? 6 : 4) +
+           (qb__tiles_images(&n) + qb__tiles_x(&n, ask->edges)) * sizeof(float) + share_of(&n) + partial_of(&n) +
+           steps + qb__tiles_staging(&n) + qb__tiles_sums(&n) + 64 * tiles * (size_t)n.groups +
            qb__icd_beam_bytes(&ask->problem->shadows) + n.pixels;
 }
 
@@ -98,8 +97,9 @@ void qb__tiles_kernel_cost(const void *of, unsigned slices, const int *values, q
 /* ---- creating ---- */
 
 static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *values) {
-    static const char *const names[K_ALL] = {"icd_theta", "icd_solve", "icd_apply", "icd_load", "icd_mean", "icd_share",
-                                               "icd_collect", "icd_lift", "icd_fill", "icd_put", "icd_image", "icd_misfit", "icd_rough"};
+    static const char *const names[K_ALL] = {"icd_theta", "icd_solve",   "icd_apply", "icd_load", "icd_mean",
+                                             "icd_share", "icd_collect", "icd_lift",  "icd_fill", "icd_put",
+                                             "icd_image", "icd_misfit",  "icd_rough"};
     qb__macros macros = {.count = 0};
     qb_status status;
     qb__macros_add(&macros, "PER", per_of(ask, values));
@@ -113,8 +113,7 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
     qb__macros_add(&macros, "FAN", qb__icd_fan(&ask->problem->shadows));
     QB__TRY(qb__program_build(s->device, "icd_tiles.cl", macros.list, &s->turns));
     QB__TRY(qb__program_build(s->device, "icd_tiles_start.cl", macros.list, &s->start));
-    for (int i = 0; i < K_ALL; i++)
-        QB__TRY(qb__kernel_get(i < K_LOAD ? s->turns : s->start, names[i], &s->kernel[i]));
+    for (int i = 0; i < K_ALL; i++) QB__TRY(qb__kernel_get(i < K_LOAD ? s->turns : s->start, names[i], &s->kernel[i]));
 out:
     return status;
 }
@@ -161,8 +160,8 @@ out:
 
 void qb__tiles_say(const qb__icd_on_device *s, char *text, size_t bytes) {
     const qb__tiles_sizes *n = &s->n;
-    snprintf(text, bytes, "%d tiles, %d of a group at a time, %d groups of %zu slices, views in %d parts", n->tiles, n->places, n->groups,
-             n->lanes, n->chunks);
+    snprintf(text, bytes, "%d tiles, %d of a group at a time, %d groups of %zu slices, views in %d parts", n->tiles,
+             n->places, n->groups, n->lanes, n->chunks);
 }
 
 void qb__tiles_destroy(qb__icd_on_device *s) {
@@ -188,8 +187,10 @@ qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int
     qb__icd_on_device *s;
     *out = NULL;
     if (sizes.span > MOST_COLUMNS) /* of a fan whose source is close */
-        return qb__fail(QB_NO_MEMORY, "tiles of %d x %d voxels are %d detector columns wide, %d at most have room: --device cpu takes any",
-                        values[WIDE], values[HIGH], (int)sizes.span, MOST_COLUMNS);
+        return qb__fail(
+            QB_NO_MEMORY,
+            "tiles of %d x %d voxels are %d detector columns wide, %d at most have room: --device cpu takes any",
+            values[WIDE], values[HIGH], (int)sizes.span, MOST_COLUMNS);
     qb_status status = qb__alloc(1, sizeof *s, &s);
     if (status != QB_OK) return status;
     *s = (qb__icd_on_device){.device = device,

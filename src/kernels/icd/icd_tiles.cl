@@ -50,13 +50,13 @@ FUNCTION int tile_awake(qb_slab s, int group, int x0, int y0, int item) {
  * 2: A' e. With `skip` nothing where all is zero, and nothing is written. */
 enum { THETA, CURVE, BACK };
 
-KERNEL GROUPS_OF(ITEMS, 2) void
-    icd_theta(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
-              int stride, int columns, GLOBAL const float *RESTRICT error,
-              GLOBAL const half_bits *RESTRICT root, GLOBAL const int *RESTRICT picked, int picked_at,
-              GLOBAL const int *RESTRICT corner, GLOBAL const float *RESTRICT x,
-              GLOBAL const uchar *RESTRICT inside, int nx, int ny, int groups, int slices, int mode,
-              int skip, GLOBAL float *RESTRICT partial) {
+KERNEL GROUPS_OF(ITEMS, 2) void icd_theta(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
+                                          float area, int views, int stride, int columns,
+                                          GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
+                                          GLOBAL const int *RESTRICT picked, int picked_at,
+                                          GLOBAL const int *RESTRICT corner, GLOBAL const float *RESTRICT x,
+                                          GLOBAL const uchar *RESTRICT inside, int nx, int ny, int groups, int slices,
+                                          int mode, int skip, GLOBAL float *RESTRICT partial) {
     LOCAL_ALIGNED float table[2][WARPS][TABLE];
     LOCAL_ALIGNED float sums[WARPS * 4 * SLICES];
     LOCAL int awake;
@@ -83,8 +83,8 @@ KERNEL GROUPS_OF(ITEMS, 2) void
         if (view < to) first = make_table(beam, view, x0, y0, lane, mode == CURVE, own);
         BARRIER();
         if (view >= to) continue;
-        size_t line = (((size_t)group * (size_t)views + (size_t)view) * (size_t)row +
-                       (size_t)(first + COLUMNS)) * 32 + (size_t)lane;
+        size_t line = (((size_t)group * (size_t)views + (size_t)view) * (size_t)row + (size_t)(first + COLUMNS)) * 32 +
+                      (size_t)lane;
         float value[COLUMNS * PER];
         UNROLL
         for (int c = 0; c < COLUMNS; c++) {
@@ -158,7 +158,7 @@ FUNCTION float sum_lanes(LOCAL_POINTER float *all, int lane, float value) {
 enum { ACROSS = WIDE + 2, AROUND = (WIDE + 2) * (HIGH + 2) };
 
 /* A tile with what is around it, for one slice an item: all that is read comes at once, then waits nearby. */
-#define NEAR(i) near[(i) * SLICES + lane]
+#define NEAR(i) near[(i)*SLICES + lane]
 
 /* What neighbours in the slice want of the voxel at `at` of near; *any: one of them is not zero. */
 FUNCTION qb_pull pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_bending b, float nearest,
@@ -177,13 +177,14 @@ FUNCTION qb_pull pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const in
 
 /* An item a slice. share[group][tile][voxel][voxel]: A' w A of two voxels over the root of that of each with
  * itself. stats[group][tile]: |x' - x|, |x'|, voxels updated. steps[group][place][voxel][SLICES]. */
-KERNEL GROUPS_OF(SLICES, 1) void
-    icd_solve(GLOBAL float *x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int groups, int slices,
-              GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT partial, int chunks,
-              GLOBAL const float *RESTRICT share, int tiles, GLOBAL const int *RESTRICT picked, int picked_at,
-              GLOBAL const int *RESTRICT corner, qb_bending b, float nearest, float diagonal, float interslice,
-              int positive, int skip, GLOBAL float *RESTRICT steps, GLOBAL int *RESTRICT moved,
-              GLOBAL float4 *RESTRICT stats) {
+KERNEL GROUPS_OF(SLICES,
+                 1) void icd_solve(GLOBAL float *x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int groups,
+                                   int slices, GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT partial,
+                                   int chunks, GLOBAL const float *RESTRICT share, int tiles,
+                                   GLOBAL const int *RESTRICT picked, int picked_at, GLOBAL const int *RESTRICT corner,
+                                   qb_bending b, float nearest, float diagonal, float interslice, int positive,
+                                   int skip, GLOBAL float *RESTRICT steps, GLOBAL int *RESTRICT moved,
+                                   GLOBAL float4 *RESTRICT stats) {
     LOCAL float near[AROUND * SLICES], slopes[VOXELS * SLICES], curves[VOXELS * SLICES], all[SLICES];
     LOCAL float shares[VOXELS * VOXELS];
     LOCAL int may[AROUND], updated[VOXELS];
@@ -276,18 +277,19 @@ KERNEL GROUPS_OF(SLICES, 1) void
 #define AT_ONCE (8192 / TABLE) /* tiles whose entries are held at a time */
 
 /* error -= A steps of a batch: a group of items a view and a group of slices. */
-KERNEL GROUPS_OF(ITEMS, 2) void
-    icd_apply(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
-              int stride, int columns, GLOBAL const int *RESTRICT picked, int picked_at, int places,
-              GLOBAL const int *RESTRICT corner, GLOBAL const float *RESTRICT steps,
-              GLOBAL const int *RESTRICT moved, GLOBAL float *error) {
+KERNEL GROUPS_OF(ITEMS, 2) void icd_apply(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
+                                          float area, int views, int stride, int columns,
+                                          GLOBAL const int *RESTRICT picked, int picked_at, int places,
+                                          GLOBAL const int *RESTRICT corner, GLOBAL const float *RESTRICT steps,
+                                          GLOBAL const int *RESTRICT moved, GLOBAL float *error) {
     LOCAL_ALIGNED float table[AT_ONCE][TABLE];
     LOCAL int begin[AT_ONCE];
     int item = (int)local_id(0), lane = item % 32, warp = item / 32;
     int view = (int)group_id(0), group = (int)group_id(1);
     qb_beam beam = {rays, shapes, stride, columns, area};
     int row = columns + 2 * COLUMNS, low = row * warp / WARPS, high = row * (warp + 1) / WARPS;
-    GLOBAL VECTOR *line = (GLOBAL VECTOR *)error + ((size_t)group * (size_t)views + (size_t)view) * (size_t)row * 32 + (size_t)lane;
+    GLOBAL VECTOR *line =
+        (GLOBAL VECTOR *)error + ((size_t)group * (size_t)views + (size_t)view) * (size_t)row * 32 + (size_t)lane;
     for (int base = 0; base < places; base += AT_ONCE) {
         BARRIER();
         for (int n = warp; n < AT_ONCE; n += WARPS) {
@@ -304,7 +306,8 @@ KERNEL GROUPS_OF(ITEMS, 2) void
             float step[VOXELS * PER];
             size_t from = ((size_t)(group * places + base + n)) * VOXELS * 32 + (size_t)lane;
             UNROLL
-            for (int j = 0; j < VOXELS; j++) UNPACK(step + j * PER, ((GLOBAL const VECTOR *)steps)[from + (size_t)j * 32]);
+            for (int j = 0; j < VOXELS; j++)
+                UNPACK(step + j * PER, ((GLOBAL const VECTOR *)steps)[from + (size_t)j * 32]);
             int c0 = first < low ? low - first : 0, c1 = first + COLUMNS > high ? high - first : COLUMNS;
             for (int c = c0; c < c1; c++) {
                 float e[PER];

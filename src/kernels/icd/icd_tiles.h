@@ -10,7 +10,22 @@
 /* Many slices side by side, tiles of voxels in turn: what the host keeps of it (icd_tiles.c makes it, icd_tiles_run.c
  * runs its kernels). */
 enum { QB__TILES_STAGING = 64 << 20 };
-enum { K_THETA, K_SOLVE, K_APPLY, K_LOAD, K_MEAN, K_SHARE, K_COLLECT, K_LIFT, K_FILL, K_PUT, K_IMAGE, K_MISFIT, K_ROUGH, K_ALL };
+enum {
+    K_THETA,
+    K_SOLVE,
+    K_APPLY,
+    K_LOAD,
+    K_MEAN,
+    K_SHARE,
+    K_COLLECT,
+    K_LIFT,
+    K_FILL,
+    K_PUT,
+    K_IMAGE,
+    K_MISFIT,
+    K_ROUGH,
+    K_ALL
+};
 
 /* The same for all slices, in the kernels' types. */
 typedef struct qb__tiles_sizes {
@@ -29,11 +44,11 @@ struct qb__icd_on_device {
     bool joined, weighted, positive;
     qb__icd_edges edges; /* no swap: it is a stack on its own */
     uint64_t seed;
-    float area, b[3];      /* b: of neighbours, ... */
+    float area, b[3];     /* b: of neighbours, ... */
     double neighbours[3]; /* ... before weights are scaled */
     qb__icd_bending bending;
-    qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *share, *partial, *steps,
-        *moved, *stats, *sums, *staging;
+    qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *share, *partial, *steps, *moved,
+        *stats, *sums, *staging;
     int32_t *host_picked;
     float (*host_stats)[4];
     float *host_sums;
@@ -46,7 +61,9 @@ static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {
 
 static inline size_t qb__tiles_images(const qb__tiles_sizes *n) { return (size_t)n->groups * n->pixels * n->lanes; }
 /* With one before the first slice and one after the last, where others have them. */
-static inline size_t qb__tiles_x(const qb__tiles_sizes *n, bool edges) { return qb__tiles_images(n) + (edges ? 2 * n->pixels : 0); }
+static inline size_t qb__tiles_x(const qb__tiles_sizes *n, bool edges) {
+    return qb__tiles_images(n) + (edges ? 2 * n->pixels : 0);
+}
 static inline size_t qb__tiles_spots(const qb__tiles_sizes *n) { return (size_t)n->groups * (size_t)n->places; }
 
 static inline size_t qb__tiles_staging(const qb__tiles_sizes *n) {

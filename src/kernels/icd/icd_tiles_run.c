@@ -12,9 +12,9 @@ enum { THETA, CURVE, BACK }; /* icd_theta's modes */
 
 /* ---- launches ---- */
 
-#define LAUNCH(which, x, y, z, per, ...)                                                           \
-    qb__kernel_launch(s->kernel[which], s->queue, (const size_t[3]){(size_t)(x), (size_t)(y), (size_t)(z)},  \
-                      (const size_t[3]){(per), 1, 1}, (const qb__arg[]){__VA_ARGS__},              \
+#define LAUNCH(which, x, y, z, per, ...)                                                                               \
+    qb__kernel_launch(s->kernel[which], s->queue, (const size_t[3]){(size_t)(x), (size_t)(y), (size_t)(z)},            \
+                      (const size_t[3]){(per), 1, 1}, (const qb__arg[]){__VA_ARGS__},                                  \
                       sizeof((const qb__arg[]){__VA_ARGS__}) / sizeof(qb__arg))
 
 static int32_t at_of(const qb__icd_on_device *s, size_t batch) { return (int32_t)(batch * qb__tiles_spots(&s->n)); }
@@ -25,21 +25,19 @@ static qb_status theta(qb__icd_on_device *s, size_t batch, int32_t mode, int32_t
     return LAUNCH(K_THETA, n->places, n->chunks, n->groups, s->items, QB__MEMORY(s->rays), QB__MEMORY(s->shapes),
                   QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), QB__VALUE(n->columns),
                   QB__MEMORY(s->error), QB__MEMORY(s->root), QB__MEMORY(s->picked), QB__VALUE(at),
-                  QB__MEMORY(s->corner), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
-                  QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__VALUE(mode), QB__VALUE(skip),
-                  QB__MEMORY(s->partial));
+                  QB__MEMORY(s->corner), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx), QB__VALUE(n->ny),
+                  QB__VALUE(n->groups), QB__VALUE(n->slices), QB__VALUE(mode), QB__VALUE(skip), QB__MEMORY(s->partial));
 }
 
 static qb_status solve(qb__icd_on_device *s, size_t batch, int32_t skip) {
     const qb__tiles_sizes *n = &s->n;
     const int32_t at = at_of(s, batch), positive = s->positive;
-    return LAUNCH(K_SOLVE, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside),
-                  QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices),
-                  QB__MEMORY(s->curve), QB__MEMORY(s->partial), QB__VALUE(n->chunks), QB__MEMORY(s->share),
-                  QB__VALUE(n->tiles), QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner),
-                  QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]),
-                  QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->steps), QB__MEMORY(s->moved),
-                  QB__MEMORY(s->stats));
+    return LAUNCH(K_SOLVE, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
+                  QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__MEMORY(s->curve),
+                  QB__MEMORY(s->partial), QB__VALUE(n->chunks), QB__MEMORY(s->share), QB__VALUE(n->tiles),
+                  QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner), QB__VALUE(s->bending),
+                  QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]), QB__VALUE(positive), QB__VALUE(skip),
+                  QB__MEMORY(s->steps), QB__MEMORY(s->moved), QB__MEMORY(s->stats));
 }
 
 static qb_status apply(qb__icd_on_device *s, size_t batch) {
@@ -55,15 +53,16 @@ static qb_status collect(qb__icd_on_device *s, size_t batch, float least, qb__me
     const qb__tiles_sizes *n = &s->n;
     const int32_t at = at_of(s, batch);
     return LAUNCH(K_COLLECT, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->partial), QB__VALUE(n->chunks),
-                  QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner), QB__MEMORY(s->inside),
-                  QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(least), QB__MEMORY(out));
+                  QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner), QB__MEMORY(s->inside), QB__VALUE(n->nx),
+                  QB__VALUE(n->ny), QB__VALUE(least), QB__MEMORY(out));
 }
 
 static qb_status lift(qb__icd_on_device *s, size_t batch) {
     const qb__tiles_sizes *n = &s->n;
     const int32_t at = at_of(s, batch);
     return LAUNCH(K_LIFT, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->picked), QB__VALUE(at),
-                  QB__MEMORY(s->corner), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->steps), QB__MEMORY(s->moved));
+                  QB__MEMORY(s->corner), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->steps),
+                  QB__MEMORY(s->moved));
 }
 
 /* ---- slices of other stacks beside these ---- */
@@ -79,7 +78,8 @@ static qb_status see(qb__icd_on_device *s, size_t number, const float *image) {
     const size_t nx = (size_t)s->n.nx, ny = (size_t)s->n.ny, bytes = s->n.pixels * sizeof(float);
     float *whole = s->host_edges + 4 * nx * ny;
     for (size_t y = 0; y < ny; y++) memcpy(whole + (y + 1) * (nx + 2) + 1, image + y * nx, nx * sizeof *image);
-    const qb_status status = qb__memory_upload(s->queue, s->x, qb__tiles_images(&s->n) * sizeof(float) + number * bytes, whole, bytes);
+    const qb_status status =
+        qb__memory_upload(s->queue, s->x, qb__tiles_images(&s->n) * sizeof(float) + number * bytes, whole, bytes);
     return status == QB_OK ? qb__queue_finish(s->queue) : status;
 }
 
@@ -99,7 +99,8 @@ static qb_status swap(qb__icd_on_device *s, qb_status mine) {
 /* ---- the start ---- */
 
 static qb_status pick(qb__icd_on_device *s, int turn, bool joined, const bool *still) {
-    qb__icd_schedule_turn(&s->schedule, s->seed, turn, (size_t)s->n.groups, joined, s->edges.first, still, s->host_picked);
+    qb__icd_schedule_turn(&s->schedule, s->seed, turn, (size_t)s->n.groups, joined, s->edges.first, still,
+                          s->host_picked);
     return qb__memory_upload(s->queue, s->picked, 0, s->host_picked,
                              s->schedule.batches * qb__tiles_spots(&s->n) * sizeof *s->host_picked);
 }
@@ -113,7 +114,8 @@ static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, fl
     for (size_t v = 0; status == QB_OK && v < (size_t)n->views; v += block) {
         const size_t views = qb__smaller(block, (size_t)n->views - v);
         const int32_t view0 = (int32_t)v;
-        QB__TRY(qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
+        QB__TRY(
+            qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
         QB__TRY(LAUNCH(K_LOAD, qb__ceil_div((size_t)n->columns, 32), views, n->groups, 256, QB__MEMORY(s->staging),
                        QB__VALUE(view0), QB__VALUE(n->views), QB__VALUE(n->slices), QB__VALUE(n->columns),
                        QB__VALUE(n->groups), QB__VALUE(rule), QB__VALUE(scale), QB__MEMORY(s->error),
@@ -250,10 +252,10 @@ qb_status qb__tiles_cost(qb__icd_on_device *s, double *cost) {
     QB__TRY(LAUNCH(K_MISFIT, n->views, n->groups, 1, s->items, QB__MEMORY(s->error), QB__MEMORY(s->root),
                    QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
     QB__TRY(fetch_sums(s, (size_t)n->views, 0.5, cost));
-    QB__TRY(LAUNCH(K_ROUGH, n->tiles, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside),
-                   QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices),
-                   QB__MEMORY(s->corner), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
-                   QB__VALUE(s->b[2]), QB__MEMORY(s->sums)));
+    QB__TRY(LAUNCH(K_ROUGH, n->tiles, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
+                   QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__MEMORY(s->corner),
+                   QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]),
+                   QB__MEMORY(s->sums)));
     QB__TRY(fetch_sums(s, (size_t)n->tiles, 1, cost));
 out:
     return status;
@@ -276,8 +278,9 @@ qb_status qb__tiles_put(qb__icd_on_device *s, bool toward, const float *images) 
         int32_t group, lane;
         find_slice(s, slice, &group, &lane);
         QB__TRY(qb__memory_upload(s->queue, s->staging, 0, images + slice * image, image * sizeof *images));
-        QB__TRY(LAUNCH(K_PUT, qb__ceil_div((size_t)n->nx, 128), n->ny, 1, 128, QB__MEMORY(s->staging), QB__MEMORY(s->inside),
-                       QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(group), QB__VALUE(lane), QB__VALUE(least), QB__MEMORY(s->x)));
+        QB__TRY(LAUNCH(K_PUT, qb__ceil_div((size_t)n->nx, 128), n->ny, 1, 128, QB__MEMORY(s->staging),
+                       QB__MEMORY(s->inside), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(group), QB__VALUE(lane),
+                       QB__VALUE(least), QB__MEMORY(s->x)));
     }
 out:
     return status == QB_OK ? qb__queue_finish(s->queue) : status;

@@ -34,7 +34,8 @@ KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, i
     int slice = group * SLICES + lane;
 #endif
     size_t line = (((size_t)group * (size_t)views + (size_t)view) * (size_t)row + COLUMNS) * SLICES + (size_t)lane;
-    GLOBAL const float *from = lines + ((size_t)group_id(1) * (size_t)slices + (size_t)(slice < slices ? slice : 0)) * (size_t)columns;
+    GLOBAL const float *from =
+        lines + ((size_t)group_id(1) * (size_t)slices + (size_t)(slice < slices ? slice : 0)) * (size_t)columns;
     int end = ((int)group_id(0) + 1) * 32;
     for (int c = (int)group_id(0) * 32 + part; c < end && c < columns; c += parts) {
         float y = slice < slices ? from[c] : 0.0f;
@@ -49,7 +50,8 @@ KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, i
 KERNEL void icd_mean(GLOBAL const half_bits *RESTRICT root, int views, int columns, GLOBAL float *RESTRICT mean) {
     int column = (int)global_id(0), view = (int)group_id(1), group = (int)group_id(2);
     if (column >= columns) return;
-    size_t at = ((size_t)group * (size_t)views + (size_t)view) * (size_t)(columns + 2 * COLUMNS) + COLUMNS + (size_t)column;
+    size_t at =
+        ((size_t)group * (size_t)views + (size_t)view) * (size_t)(columns + 2 * COLUMNS) + COLUMNS + (size_t)column;
     float sum = 0.0f;
     for (int l = 0; l < SLICES; l++) {
         float r = LOAD_HALF(at * SLICES + (size_t)l, root);
@@ -60,10 +62,10 @@ KERNEL void icd_mean(GLOBAL const half_bits *RESTRICT root, int views, int colum
 
 /* share[group][tile][i][j] = (A' w A)ij over the root of (A' w A)ii (A' w A)jj, w the mean weight. A group of items
  * a tile: WARPS views at a time. */
-KERNEL GROUPS_OF(ITEMS, 2) void
-    icd_share(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
-              int stride, int columns, GLOBAL const int *RESTRICT corner, int tiles,
-              GLOBAL const float *RESTRICT mean, GLOBAL float *RESTRICT share) {
+KERNEL GROUPS_OF(ITEMS, 2) void icd_share(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
+                                          float area, int views, int stride, int columns,
+                                          GLOBAL const int *RESTRICT corner, int tiles,
+                                          GLOBAL const float *RESTRICT mean, GLOBAL float *RESTRICT share) {
     enum { PAIRS = (VOXELS * VOXELS + ITEMS - 1) / ITEMS };
     LOCAL float table[WARPS][TABLE], weight[WARPS][COLUMNS], own[VOXELS];
     int item = (int)local_id(0), lane = item % 32, warp = item / 32;
@@ -80,9 +82,10 @@ KERNEL GROUPS_OF(ITEMS, 2) void
             for (int c = lane; c < COLUMNS; c += 32) {
                 int column = first + c;
 #if WEIGHTED
-                weight[warp][c] = column >= 0 && column < columns
-                                      ? mean[((size_t)group * (size_t)views + (size_t)view) * (size_t)columns + (size_t)column]
-                                      : 0.0f;
+                weight[warp][c] =
+                    column >= 0 && column < columns
+                        ? mean[((size_t)group * (size_t)views + (size_t)view) * (size_t)columns + (size_t)column]
+                        : 0.0f;
 #else
                 weight[warp][c] = 1.0f;
 #endif
@@ -118,9 +121,9 @@ KERNEL GROUPS_OF(ITEMS, 2) void
 #define TILE_OF(place, group) picked[picked_at + (group) * (int)group_count(0) + (place)]
 
 /* out[group][pixel][SLICES] of a batch's voxels from what icd_theta summed; none below `least`. */
-KERNEL void icd_collect(GLOBAL const float *RESTRICT partial, int chunks, GLOBAL const int *RESTRICT picked, int picked_at,
-                        GLOBAL const int *RESTRICT corner, GLOBAL const uchar *RESTRICT inside, int nx, int ny,
-                        float least, GLOBAL float *RESTRICT out) {
+KERNEL void icd_collect(GLOBAL const float *RESTRICT partial, int chunks, GLOBAL const int *RESTRICT picked,
+                        int picked_at, GLOBAL const int *RESTRICT corner, GLOBAL const uchar *RESTRICT inside, int nx,
+                        int ny, float least, GLOBAL float *RESTRICT out) {
     int lane = (int)local_id(0), at = (int)group_id(0), group = (int)group_id(1), tile = TILE_OF(at, group);
     if (tile < 0) return;
     size_t spot = (size_t)group * group_count(0) + (size_t)at, image = (size_t)(nx + 2) * (size_t)(ny + 2);
@@ -165,12 +168,14 @@ KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT insi
 }
 
 /* x of one slice = image[y][x], none below `least`, inside. */
-KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int group, int lane,
-                    float least, GLOBAL float *RESTRICT x) {
+KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int group,
+                    int lane, float least, GLOBAL float *RESTRICT x) {
     int ix = (int)global_id(0), iy = (int)group_id(1);
     if (ix >= nx) return;
-    size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1), base = (size_t)group * (size_t)(nx + 2) * (size_t)(ny + 2);
-    if (inside[pixel]) x[(base + pixel) * SLICES + (size_t)lane] = largest(image[(size_t)iy * (size_t)nx + (size_t)ix], least);
+    size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1),
+           base = (size_t)group * (size_t)(nx + 2) * (size_t)(ny + 2);
+    if (inside[pixel])
+        x[(base + pixel) * SLICES + (size_t)lane] = largest(image[(size_t)iy * (size_t)nx + (size_t)ix], least);
 }
 
 /* image[y][x] of one slice. */
@@ -178,16 +183,16 @@ KERNEL void icd_image(GLOBAL const float *RESTRICT x, int nx, int ny, int group,
                       GLOBAL float *RESTRICT image) {
     int ix = (int)global_id(0), iy = (int)group_id(1);
     if (ix >= nx) return;
-    size_t pixel = (size_t)group * (size_t)(nx + 2) * (size_t)(ny + 2) + (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1);
+    size_t pixel =
+        (size_t)group * (size_t)(nx + 2) * (size_t)(ny + 2) + (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1);
     image[(size_t)iy * (size_t)nx + (size_t)ix] = scale * x[pixel * SLICES + (size_t)lane];
 }
 
 /* ---- cost ---- */
 
 /* sums[group][view] = sum w e^2. */
-KERNEL GROUPS_OF(ITEMS, 1) void
-    icd_misfit(GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root, int views, int columns,
-               GLOBAL float *RESTRICT sums) {
+KERNEL GROUPS_OF(ITEMS, 1) void icd_misfit(GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
+                                           int views, int columns, GLOBAL float *RESTRICT sums) {
     LOCAL float all[ITEMS];
     int item = (int)local_id(0), view = (int)group_id(0), group = (int)group_id(1);
     size_t line = (((size_t)group * (size_t)views + (size_t)view) * (size_t)(columns + 2 * COLUMNS) + COLUMNS) * SLICES;

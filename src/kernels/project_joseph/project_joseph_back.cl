@@ -117,7 +117,8 @@ FUNCTION bool crosses(float4 t) { return fmin(t.x, FMA((float)(PLANES - 1), t.y,
 /* The same as seen from plane k of the tile, made once for all lanes: where between two lines of voxels it crosses, and
  * its hats: {b, its fraction, the row that voxel 0 is at, rows a voxel}, {voxels a row, 1 less that, 1 less the
  * fraction, where row r0 stands as above, or, with addresses, four times that and where what is copied begins}. */
-FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER const float *copied, LOCAL_POINTER float4 *to) {
+FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER const float *copied,
+                   LOCAL_POINTER float4 *to) {
     const float4 t = column[0], s = column[1];
     const float b = FMA(k, t.y, t.x), share = b - FLOOR(b);
     const float apart = FMA(k, s.y, s.x), wide = fabs(apart), inverse = inverse_of(apart);
@@ -133,11 +134,13 @@ FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER co
 /* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the
  * block, first column, columns, 1 or -1}. Slab z0 <= z < z1; up to `lines` and `planes` voxels along the other axes, so
  * many floats apart, in tiles from number tile_line, tile_plane on. */
-KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
-    GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT fans, int first_view,
-    GLOBAL const int *RESTRICT runs, int run0, int run_count, int longest, int columns, int rows, int stride, int tile_line,
-    int lines, int tile_plane, int planes, int line_step, int plane_step, int z0, int z1, int start, GLOBAL float *RESTRICT slab,
-    int more) {
+KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(GLOBAL const float *RESTRICT rays,
+                                                         GLOBAL const float *RESTRICT fans, int first_view,
+                                                         GLOBAL const int *RESTRICT runs, int run0, int run_count,
+                                                         int longest, int columns, int rows, int stride, int tile_line,
+                                                         int lines, int tile_plane, int planes, int line_step,
+                                                         int plane_step, int z0, int z1, int start,
+                                                         GLOBAL float *RESTRICT slab, int more) {
     LOCAL_ALIGNED float4 batch[BATCH * CAP][2];
     LOCAL_ALIGNED float4 notes[PLANES][NOTED][2];
     LOCAL int base[BATCH], width[BATCH], length[BATCH], copies[BATCH * CAP][2];
@@ -185,8 +188,9 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
                     found[i] = low, narrower[i] = part;
             }
             BARRIER();
-            UNROLL for (int i = 0; i < SEARCHES; i++)
-                if (found[i] > -2) base[warp + PLANES * i] = found[i], width[warp + PLANES * i] = narrower[i];
+            UNROLL for (int i = 0; i < SEARCHES; i++) if (found[i] > -2) base[warp + PLANES * i] = found[i],
+                                                                                              width[warp + PLANES * i] =
+                                                                                                  narrower[i];
         }
         BARRIER();
         const int own_run = item / CAP, number = item % CAP;
@@ -196,9 +200,8 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
             const uint at = (uint)(r[0] * columns + column);
             batch[item][0] = FLOAT4(1e9f, 0.0f, 0.0f, 0.0f);
             if (m < r[2])
-                look(fans + ((ulong)(first_view + r[0]) * (ulong)columns + (ulong)column) * RECORD,
-                     (float)plane0, (float)line0, (float)tile_z, rows, at * (uint)stride, number, batch[item],
-                     copies[item]);
+                look(fans + ((ulong)(first_view + r[0]) * (ulong)columns + (ulong)column) * RECORD, (float)plane0,
+                     (float)line0, (float)tile_z, rows, at * (uint)stride, number, batch[item], copies[item]);
         }
         BARRIER();
         if (own_run < count && crosses(batch[item][0]) && (number == CAP - 1 || !crosses(batch[item + 1][0])))
@@ -268,7 +271,8 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
                         UNROLL for (int i = 0; i < STEPS; i++) {
                             if (y >= 0) sum[y < 0 ? 0 : y][i] = FMA(rest, value[i], sum[y < 0 ? 0 : y][i]);
                             if (y + 1 < LINES)
-                                sum[y + 1 < LINES ? y + 1 : 0][i] = FMA(share, value[i], sum[y + 1 < LINES ? y + 1 : 0][i]);
+                                sum[y + 1 < LINES ? y + 1 : 0][i] =
+                                    FMA(share, value[i], sum[y + 1 < LINES ? y + 1 : 0][i]);
                         }
                         e++;
                     }

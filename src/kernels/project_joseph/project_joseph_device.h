@@ -32,8 +32,8 @@ const qb__joseph_device_variant *qb__joseph_device_variants(size_t *count);
 /* Bytes of a slab and of a block of rays as the kernels keep them; of what a plan holds besides. */
 size_t qb__joseph_slab_bytes(const qb__joseph_problem *problem, size_t slices);
 size_t qb__joseph_block_bytes(const qb__joseph_problem *problem, size_t views);
-size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *problem,
-                             qb__joseph_most most, const int *values);
+size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *problem, qb__joseph_most most,
+                             const int *values);
 
 /* Whether such a slab has more floats than 32 bits count, for which the forward kernel is another, slower one. */
 bool qb__joseph_is_wide(const qb__joseph_problem *problem, size_t slices);
@@ -51,39 +51,37 @@ void qb__joseph_shape_of(const qb__joseph_problem *problem, bool volume, qb__jos
 qb_status qb__joseph_plan_possible(const qb__joseph_problem *problem, const int *values);
 
 /* Compiles, and uploads where the rays run. Geometry and grid are not needed afterwards. */
-qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *problem,
-                                 qb__joseph_most most, const int *values, qb__joseph_plan **plan);
+qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *problem, qb__joseph_most most,
+                                 const int *values, qb__joseph_plan **plan);
 void qb__joseph_plan_destroy(qb__joseph_plan *plan); /* NULL-safe; finish its queues first */
 
 /* plain[z - z0][y][x], float32 at `offset` bytes -> slab. z0 > 0: the memory holds the `before` slices that end
  * there, whose last one stays in front. */
-qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *plain,
-                          size_t offset, size_t before, size_t z0, size_t z1, qb__memory *slab);
+qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *plain, size_t offset,
+                              size_t before, size_t z0, size_t z1, qb__memory *slab);
 /* The other way, times `scale`. */
-qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
-                            size_t z1, float scale, qb__memory *plain, size_t offset);
+qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
+                                float scale, qb__memory *plain, size_t offset);
 /* images[view][row][column], float32 at `offset` bytes -> rays, and back. */
-qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images,
-                             size_t offset, size_t views, qb__memory *rays);
+qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
+                             size_t views, qb__memory *rays);
 /* The same of views view0 <= v < view1 into rays that hold all from view 0 on. */
-qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images,
-                                size_t offset, size_t view0, size_t view1, qb__memory *rays);
+qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
+                                size_t view0, size_t view1, qb__memory *rays);
 qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t views,
                             qb__memory *images, size_t offset);
 
 /* rays of views view0 <= v < view1: the slab's part, added to what the slabs before it left, if there were
  * any (z0 > 0). They are line integrals once the last slab has passed. */
-qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
-                             size_t z1, size_t view0, size_t view1, qb__memory *rays);
+qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
+                             size_t view0, size_t view1, qb__memory *rays);
 /* slab = the transpose of the rays, or, with `more`, slab += that. */
-qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays,
-                             size_t view0, size_t view1, qb__memory *slab, size_t z0, size_t z1,
-                             bool more);
+qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
+                             size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more);
 /* The same of lines y0 <= y < y1 of the whole volume alone; both are whole numbers of `grain` lines, or the volume's
  * end. Neither does that change a bit. */
-qb_status qb__joseph_adjoint_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays,
-                                   size_t view0, size_t view1, qb__memory *slab, size_t y0, size_t y1,
-                                   bool more);
+qb_status qb__joseph_adjoint_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
+                                   size_t view1, qb__memory *slab, size_t y0, size_t y1, bool more);
 size_t qb__joseph_lines_grain(const int *values);
 /* Slices from 0 on that the adjoint takes together: a slab with a part of them takes as long. */
 size_t qb__joseph_tile_slices(const int *values);
@@ -112,8 +110,8 @@ typedef struct qb__joseph_tile {
     size_t lines, planes, slices;
 } qb__joseph_tile;
 
-qb_status qb__joseph_records_make(const qb_geometry *geometry, const qb_grid *grid,
-                                  const qb__joseph_tile *tile, qb__joseph_records *records);
+qb_status qb__joseph_records_make(const qb_geometry *geometry, const qb_grid *grid, const qb__joseph_tile *tile,
+                                  qb__joseph_records *records);
 void qb__joseph_records_destroy(qb__joseph_records *records);
 
 #endif

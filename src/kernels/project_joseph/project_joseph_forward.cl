@@ -97,7 +97,7 @@ FUNCTION qb_course climb_of(GLOBAL const float *fan, int row) {
 /* Ten bits of the fraction, more than a texture engine's, leave it exact: where a slab begins changes no bit. */
 #define EXACT 12288.0f
 #define IMAGES TEXTURE_LAYERED(images_x), TEXTURE_LAYERED(images_y)
-#define FETCH(c, b, k)                                                                             \
+#define FETCH(c, b, k)                                                                                                 \
     (axis == 0 ? TEXTURE_READ1_LAYER(images_x, (c), (b), (k)) : TEXTURE_READ1_LAYER(images_y, (c), (b), (k)))
 #else
 #define IMAGES GLOBAL const float *RESTRICT volume
@@ -115,10 +115,11 @@ FUNCTION float between(const float *four, float fb, float fc) {
 
 /* records: of view first_view on. sums: of the block's views. Slab z0 <= z < z1 of nz slices, lines of
  * `line` floats. Where `more`, sums go on; with the last slab they are multiplied by the rays' lengths. */
-KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
-    IMAGES, GLOBAL const float *RESTRICT records, int first_view, int views, int columns, int rows, int nx,
-    int ny, int nz, int z0, int z1, int line, GLOBAL float *RESTRICT sums, int stride, float vx, float vy,
-    float vz, int more) {
+KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const float *RESTRICT records,
+                                                            int first_view, int views, int columns, int rows, int nx,
+                                                            int ny, int nz, int z0, int z1, int line,
+                                                            GLOBAL float *RESTRICT sums, int stride, float vx, float vy,
+                                                            float vz, int more) {
     const int lane = (int)local_id(0) % 32, warp = (int)local_id(0) / 32;
     const int column = (int)group_id(0) * COLUMNS + warp % COLUMNS;
     const int view = (int)group_id(1) * VIEWS + warp / COLUMNS;
@@ -160,16 +161,13 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
     way.low_k = axis < 2 || z0 == 0 ? 0 : z0 - 1;
     way.end_k = axis < 2 ? way.planes : last ? nz : z1 - 1;
     way.start = (place)EDGE * (place)(step_y + line) + (place)(FRONT - z0);
-    GLOBAL float *out =
-        sums + ((ulong)view * (ulong)columns + (ulong)column) * (ulong)stride + (ulong)(FRONT + row);
+    GLOBAL float *out = sums + ((ulong)view * (ulong)columns + (ulong)column) * (ulong)stride + (ulong)(FRONT + row);
     int falls = 0; /* a bit for each ray */
-    UNROLL for (int i = 0; i < RAYS; i++)
-        if (axis < 2 && CLIMB(i).step.x < 0.0f) falls |= 1 << i;
+    UNROLL for (int i = 0; i < RAYS; i++) if (axis < 2 && CLIMB(i).step.x < 0.0f) falls |= 1 << i;
     /* First the rays that climb, then those that fall: mostly one of the two is all of them. */
     for (int fall = 0; fall < 2; fall++) {
         int some = -1;
-        UNROLL for (int i = RAYS - 1; i >= 0; i--)
-            if (i < own && (falls >> i & 1) == fall) some = i;
+        UNROLL for (int i = RAYS - 1; i >= 0; i--) if (i < own && (falls >> i & 1) == fall) some = i;
         if (some < 0) continue;
         const qb_course to_b = turned(all_b, fall, way.planes);
         qb_course to_c[RAYS];
@@ -198,8 +196,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                           stays((float)whole_b + b, to_b.step.x, -1.0f, (float)way.most_b);
             UNROLL for (int i = 0; i < RAYS; i++) {
                 whole_c[i] = floor_of(plus_times(to_c[i].from, (float)k0, to_c[i].step), &c[i]);
-                inside = inside && stays((float)whole_c[i] + c[i], to_c[i].step.x, (float)way.low_c,
-                                         (float)way.end_c);
+                inside = inside && stays((float)whole_c[i] + c[i], to_c[i].step.x, (float)way.low_c, (float)way.end_c);
             }
             if (inside) {
                 place here = start + (place)(whole_b - ROUND_BITS) * (place)way.beside;
@@ -210,8 +207,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                     const int k = (fall ? way.planes - 1 - k0 - j : k0 + j) + EDGE;
                     UNROLL for (int i = 0; i < RAYS; i++) {
                         const float at_c = FMA((float)j, to_c[i].step.x, c[i]);
-                        sum[i] += FETCH((at_c + EXACT - EXACT) + ((float)(whole_c[i] - z0 + FRONT) + 0.5f),
-                                        texel_b, k);
+                        sum[i] += FETCH((at_c + EXACT - EXACT) + ((float)(whole_c[i] - z0 + FRONT) + 0.5f), texel_b, k);
                     }
                 }
 #else
@@ -224,7 +220,8 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                         fb[t] = at_b - (up_b - ROUND);
                         UNROLL for (int i = 0; i < RAYS; i++) {
                             const float at_c = FMA((float)(j + t), to_c[i].step.x, c[i]), up_c = DOWN(at_c);
-                            const place at = line_at + (place)(AS_INT(up_c) + (whole_c[i] - ROUND_BITS)) * (place)way.above;
+                            const place at =
+                                line_at + (place)(AS_INT(up_c) + (whole_c[i] - ROUND_BITS)) * (place)way.above;
                             fc[t][i] = at_c - (up_c - ROUND);
                             read_four(volume, at, way.beside, way.above, four[t][i]);
                         }
@@ -251,7 +248,8 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                                         (at_b + EXACT - EXACT) + ((float)(whole_b + EDGE) + 0.5f), k + EDGE);
 #else
                         const float fb = at_b - (up_b - ROUND), fc = at_c - (up_c - ROUND);
-                        const place at = way.start + (place)k * (place)way.plane + (place)ib * (place)way.beside + (place)ic * (place)way.above;
+                        const place at = way.start + (place)k * (place)way.plane + (place)ib * (place)way.beside +
+                                         (place)ic * (place)way.above;
                         float four[4];
                         read_four(volume, at, way.beside, way.above, four);
                         sum[i] += between(four, fb, fc);
@@ -260,7 +258,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                 }
             }
         }
-        UNROLL for (int i = 0; i < RAYS; i++)
-            if (i < own && (falls >> i & 1) == fall) out[32 * i] = last ? sum[i] * LENGTH(i) : sum[i];
+        UNROLL for (int i = 0; i < RAYS; i++) if (i < own && (falls >> i & 1) == fall) out[32 * i] =
+            last ? sum[i] * LENGTH(i) : sum[i];
     }
 }

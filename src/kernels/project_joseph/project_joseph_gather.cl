@@ -16,15 +16,16 @@
 #define TILE_X 8
 #define TILE_Z 32
 #define ITEMS 256
-#define VIEWS 32 /* of a launch, at most */
+#define VIEWS 32  /* of a launch, at most */
 #define AT_ONCE 3 /* rows of a ray's column */
 
 /* Of a tile, a view and an axis. Linear forms of the voxel, from the tile's first one: {along x, along z, there}: u - u0 and v -
  * v0 as fractions of w; (R_a U - U_a R) along the other axes b and c, and of W. */
 typedef struct qb_sight {
-    float4 u, v, w, eb, ec, fb, fc; /* fourth numbers: u0, v0; D_a at (u0, v0), from pixel to pixel; reach_u, reach_v, which see */
-    ulong rays;                     /* pixel (u0, v0) in the copy of that axis */
-    int seen;                       /* else no ray of that axis comes near the tile */
+    float4 u, v, w, eb, ec, fb,
+        fc;     /* fourth numbers: u0, v0; D_a at (u0, v0), from pixel to pixel; reach_u, reach_v, which see */
+    ulong rays; /* pixel (u0, v0) in the copy of that axis */
+    int seen;   /* else no ray of that axis comes near the tile */
 } qb_sight;
 
 /* Voxels x0 <= x <= x1, z0 <= z <= z1 of a line of the volume. */
@@ -64,10 +65,12 @@ FUNCTION float distance_of(GLOBAL const float *record, int cone, int j, float x,
 /* Component b of R_a S - S_a R. */
 FUNCTION float turned(GLOBAL const float *S, int a, int b, float Ra, float Rb) { return Ra * S[b] - S[a] * Rb; }
 
-FUNCTION float4 turned_form(GLOBAL const float *record, int cone, GLOBAL const float *S, int a, int b, float x, float y, float z,
-                            float fourth) {
-    return FLOAT4(cone ? (a == 0 ? S[b] : 0.0f) - (b == 0 ? S[a] : 0.0f) : 0.0f, cone ? (a == 2 ? S[b] : 0.0f) - (b == 2 ? S[a] : 0.0f) : 0.0f,
-                  turned(S, a, b, distance_of(record, cone, a, x, y, z), distance_of(record, cone, b, x, y, z)), fourth);
+FUNCTION float4 turned_form(GLOBAL const float *record, int cone, GLOBAL const float *S, int a, int b, float x, float y,
+                            float z, float fourth) {
+    return FLOAT4(cone ? (a == 0 ? S[b] : 0.0f) - (b == 0 ? S[a] : 0.0f) : 0.0f,
+                  cone ? (a == 2 ? S[b] : 0.0f) - (b == 2 ? S[a] : 0.0f) : 0.0f,
+                  turned(S, a, b, distance_of(record, cone, a, x, y, z), distance_of(record, cone, b, x, y, z)),
+                  fourth);
 }
 
 /* How far from the pixel that sees a voxel rays are at most that pass it by less than one, in a box: D there is R d / (R n), n =
@@ -85,7 +88,8 @@ FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box
         const float x = i & 1 ? box.x1 : box.x0, z = i & 2 ? box.z1 : box.z0;
         const float Ra = distance_of(record, cone, a, x, box.y, z), Rb = distance_of(record, cone, b, x, box.y, z);
         const float Rc = distance_of(record, cone, c, x, box.y, z);
-        const float Rn = distance_of(record, cone, 0, x, box.y, z) * nx + distance_of(record, cone, 1, x, box.y, z) * ny +
+        const float Rn = distance_of(record, cone, 0, x, box.y, z) * nx +
+                         distance_of(record, cone, 1, x, box.y, z) * ny +
                          distance_of(record, cone, 2, x, box.y, z) * nz;
         const float R[4] = {Ra, Rb, Rc, Rn};
         for (int j = 0; j < 4; j++) {
@@ -112,8 +116,8 @@ FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box
 }
 
 /* The tile's first voxel is (x, y, z). */
-FUNCTION void sight_of(GLOBAL const float *record, int cone, int axis, float x, float y, float z, float reach_u, float reach_v,
-                       LOCAL_POINTER qb_sight *t) {
+FUNCTION void sight_of(GLOBAL const float *record, int cone, int axis, float x, float y, float z, float reach_u,
+                       float reach_v, LOCAL_POINTER qb_sight *t) {
     const float2 u = at_voxel(record, 0, x, y, z), v = at_voxel(record, 1, x, y, z), w = at_voxel(record, 2, x, y, z);
     GLOBAL const float *U = record + (cone ? 3 : 12), *W = record + (cone ? 6 : 15);
     const float u0 = FLOOR(fmin(fmax(u.x / w.x, -1048576.0f), 1048576.0f));
@@ -135,11 +139,12 @@ FUNCTION float above(float a, float least) { return fmax(DOWN(a) - (ROUND - 1.0f
 
 /* rays: `copies` of the block's, copy[axis] or -1. records: of the scan's view first_view on. Slab z0 <= z < z1, lines from
  * y0 on. */
-KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(
-    GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT records, int first_view, int views,
-    GLOBAL const int *RESTRICT axes, int cone, int columns, int rows, int stride, int copy_x, int copy_y,
-    int copy_z, ulong copy_floats, int nx, int y0, int z0, int z1, int line, GLOBAL float *RESTRICT slab,
-    int more) {
+KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(GLOBAL const float *RESTRICT rays,
+                                                      GLOBAL const float *RESTRICT records, int first_view, int views,
+                                                      GLOBAL const int *RESTRICT axes, int cone, int columns, int rows,
+                                                      int stride, int copy_x, int copy_y, int copy_z, ulong copy_floats,
+                                                      int nx, int y0, int z0, int z1, int line,
+                                                      GLOBAL float *RESTRICT slab, int more) {
     LOCAL qb_sight sights[3 * VIEWS];
     const int item = (int)local_id(0), lane = item % 32, dx = item / 32;
     const int x0 = (int)group_id(0) * TILE_X, y = y0 + (int)group_id(1), x = x0 + dx;
@@ -152,12 +157,13 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(
         const qb_box box = {(float)x0, (float)(x0 + TILE_X - 1), (float)y, (float)tile_z, (float)(tile_z + TILE_Z - 1)};
         LOCAL_POINTER qb_sight *t = &sights[item];
         float reach_u = 0.0f, reach_v = 0.0f;
-        t->seen = copy >= 0 && (axes[first_view + n] >> axis & 1) && reach_of(record, cone, axis, box, &reach_u, &reach_v);
+        t->seen =
+            copy >= 0 && (axes[first_view + n] >> axis & 1) && reach_of(record, cone, axis, box, &reach_u, &reach_v);
         if (t->seen) {
             sight_of(record, cone, axis, (float)x0, (float)y, (float)tile_z, reach_u, reach_v, t);
             /* Where (u0, v0) lies off the detector that may be in front of the array; what is read does not. */
-            t->rays = (ulong)copy * copy_floats + ((ulong)n * (ulong)columns + (ulong)(int)t->u.w) * (ulong)stride + FRONT +
-                      (ulong)(int)t->v.w;
+            t->rays = (ulong)copy * copy_floats + ((ulong)n * (ulong)columns + (ulong)(int)t->u.w) * (ulong)stride +
+                      FRONT + (ulong)(int)t->v.w;
         }
     }
     BARRIER();
@@ -168,16 +174,19 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(
         LOCAL_POINTER const qb_sight *t = &sights[n];
         if (!t->seen) continue;
         const float ahead = (float)dx, up = (float)lane;
-        const float4 u_form = t->u, v_form = t->v, w_form = t->w, eb_form = t->eb, ec_form = t->ec, fb_form = t->fb, fc_form = t->fc;
+        const float4 u_form = t->u, v_form = t->v, w_form = t->w, eb_form = t->eb, ec_form = t->ec, fb_form = t->fb,
+                     fc_form = t->fc;
         const float w = RECIPROCAL(in_tile(w_form, ahead, up));
         const float u = in_tile(u_form, ahead, up) * w, v = in_tile(v_form, ahead, up) * w;
         float reach_u = fb_form.w, reach_v = fc_form.w;
         if (reach_u < 0.0f) {
             const qb_box own_box = {(float)x, (float)x, (float)y, (float)z, (float)z};
-            if (!reach_of(records + (ulong)(first_view + n / 3) * RECORD, cone, n % 3, own_box, &reach_u, &reach_v)) continue;
+            if (!reach_of(records + (ulong)(first_view + n / 3) * RECORD, cone, n % 3, own_box, &reach_u, &reach_v))
+                continue;
             if (reach_u < 0.0f) reach_u = reach_v = 1e8f; /* all are looked at */
         }
-        const float first_c = above(u - reach_u, -u_form.w), last_c = fmin(u + reach_u, (float)(columns - 1) - u_form.w);
+        const float first_c = above(u - reach_u, -u_form.w),
+                    last_c = fmin(u + reach_u, (float)(columns - 1) - u_form.w);
         const float first_r = above(v - reach_v, -v_form.w), last_r = fmin(v + reach_v, (float)(rows - 1) - v_form.w);
         if (first_c > last_c || first_r > last_r) continue;
         const float eb = in_tile(eb_form, ahead, up), ec = in_tile(ec_form, ahead, up);

@@ -8,8 +8,7 @@
 /* plain: slices of ny x nx -> lines of the whole slab, zeros around; `carry`: the float of a line that holds
  * the last slice of the slab before, which moves in front of slice 0; 0 = none. */
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_pack(GLOBAL const float *RESTRICT plain, ulong plain_at, int nx, int ny,
-                                                    int slices, int line, int carry,
-                                                    GLOBAL float *packed) {
+                                                    int slices, int line, int carry, GLOBAL float *packed) {
     LOCAL float tile[TILE][TILE + 1];
     const int i = (int)local_id(0) % TILE, j0 = (int)local_id(0) / TILE;
     const int x0 = (int)group_id(0) * TILE - EDGE, y = (int)group_id(1) - EDGE;
@@ -32,8 +31,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_pack(GLOBAL const float *RESTRICT
         BARRIER();
         for (int j = j0; j < TILE; j += ITEMS / TILE) {
             const int x = x0 + j, z = z0 + i;
-            if (x < nx + EDGE && z < line)
-                packed[(ulong)((LONG)first + x) * (ulong)line + (ulong)z] = tile[i][j];
+            if (x < nx + EDGE && z < line) packed[(ulong)((LONG)first + x) * (ulong)line + (ulong)z] = tile[i][j];
         }
     }
 }
@@ -47,8 +45,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_unpack(GLOBAL const float *RESTRI
     const int x0 = (int)group_id(0) * TILE, y = (int)group_id(1), z0 = (int)group_id(2) * TILE;
     for (int j = j0; j < TILE; j += ITEMS / TILE)
         if (x0 + j < nx && z0 + i < slices)
-            tile[j][i] = packed[((ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + (ulong)(x0 + j + EDGE)) *
-                                    (ulong)line + (ulong)(FRONT + z0 + i)];
+            tile[j][i] = packed[((ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + (ulong)(x0 + j + EDGE)) * (ulong)line +
+                                (ulong)(FRONT + z0 + i)];
     BARRIER();
     for (int j = j0; j < TILE; j += ITEMS / TILE)
         if (x0 + i < nx && z0 + j < slices)
@@ -80,8 +78,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_columns(GLOBAL const float *RESTR
 }
 
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_images(GLOBAL const float *RESTRICT rays, int rows, int columns,
-                                                      int stride, GLOBAL float *RESTRICT images,
-                                                      ulong images_at) {
+                                                      int stride, GLOBAL float *RESTRICT images, ulong images_at) {
     LOCAL float tile[TILE][TILE + 1];
     const int i = (int)local_id(0) % TILE, j0 = (int)local_id(0) / TILE;
     const int c0 = (int)group_id(0) * TILE, r0 = (int)group_id(1) * TILE;
@@ -92,8 +89,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_images(GLOBAL const float *RESTRI
     BARRIER();
     for (int j = j0; j < TILE; j += ITEMS / TILE)
         if (c0 + i < columns && r0 + j < rows)
-            images[images_at + (view * (ulong)rows + (ulong)(r0 + j)) * (ulong)columns + (ulong)(c0 + i)] =
-                tile[i][j];
+            images[images_at + (view * (ulong)rows + (ulong)(r0 + j)) * (ulong)columns + (ulong)(c0 + i)] = tile[i][j];
 }
 
 /* Lines [y][x] -> [x][y], for textures of the planes along x. */

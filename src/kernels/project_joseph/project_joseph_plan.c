@@ -23,11 +23,11 @@ size_t qb__joseph_block_bytes(const qb__joseph_problem *p, size_t views) {
 void qb__joseph_shape_of(const qb__joseph_problem *p, bool volume, qb__joseph_shape *shape) {
     const size_t *n = p->grid->n;
     if (volume)
-        *shape = (qb__joseph_shape){(int32_t)qb__joseph_line(n[2]),           FRONT, (int32_t)n[2],
-                                    (int32_t)n[0] + 2 * EDGE, (int32_t)n[1] + 2 * EDGE, EDGE};
+        *shape = (qb__joseph_shape){(int32_t)qb__joseph_line(n[2]), FRONT, (int32_t)n[2], (int32_t)n[0] + 2 * EDGE,
+                                    (int32_t)n[1] + 2 * EDGE,       EDGE};
     else
-        *shape = (qb__joseph_shape){(int32_t)qb__joseph_stride(p->rows), FRONT, (int32_t)p->rows,
-                                    (int32_t)p->columns,  (int32_t)p->views, 0};
+        *shape = (qb__joseph_shape){
+            (int32_t)qb__joseph_stride(p->rows), FRONT, (int32_t)p->rows, (int32_t)p->columns, (int32_t)p->views, 0};
 }
 
 /* Axis 0's textures have the volume turned. */
@@ -54,8 +54,7 @@ size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem 
 
 /* ---- plan ---- */
 
-static qb_status upload(qb__joseph_plan *plan, qb__queue *queue, const void *from, size_t bytes,
-                        qb__memory **memory) {
+static qb_status upload(qb__joseph_plan *plan, qb__queue *queue, const void *from, size_t bytes, qb__memory **memory) {
     qb_status status = qb__memory_create(plan->device, bytes ? bytes : 4, memory);
     if (status == QB_OK && bytes) status = qb__memory_upload(queue, *memory, 0, from, bytes);
     return status;
@@ -66,8 +65,7 @@ static qb_status upload_records(qb__joseph_plan *plan) {
     qb__queue *queue = NULL;
     qb_status status;
     QB__TRY(qb__queue_create(plan->device, &queue));
-    if (r->fans)
-        QB__TRY(upload(plan, queue, r->fans, plan->views * plan->columns * 16 * sizeof(float), &plan->fans));
+    if (r->fans) QB__TRY(upload(plan, queue, r->fans, plan->views * plan->columns * 16 * sizeof(float), &plan->fans));
     if (r->views) {
         QB__TRY(upload(plan, queue, r->views, plan->views * 64 * sizeof(float), &plan->view_records));
         QB__TRY(upload(plan, queue, r->axes, plan->views * sizeof *r->axes, &plan->axes));
@@ -199,8 +197,7 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
     QB__TRY(build_forward(plan));
     QB__TRY(build_adjoint(plan));
     QB__TRY(qb__memory_create(device,
-                              (size_t)plan->copies *
-                                  qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views)),
+                              (size_t)plan->copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views)),
                               &plan->scaled));
     QB__TRY(make_textures(plan, p));
     *out = plan;
@@ -214,8 +211,7 @@ void qb__joseph_plan_destroy(qb__joseph_plan *plan) {
     qb__joseph_records_destroy(&plan->records);
     qb__texture_destroy(plan->texture[0]);
     qb__texture_destroy(plan->texture[1]);
-    qb__memory *const memory[] = {plan->fans, plan->view_records, plan->runs,
-                                  plan->axes, plan->scaled,       plan->turned};
+    qb__memory *const memory[] = {plan->fans, plan->view_records, plan->runs, plan->axes, plan->scaled, plan->turned};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) qb__memory_destroy(memory[i]);
     qb__program *const program[] = {plan->layout, plan->forward, plan->scale, plan->back};
     for (size_t i = 0; i < sizeof program / sizeof *program; i++) qb__program_release(program[i]);

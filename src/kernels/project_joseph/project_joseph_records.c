@@ -94,8 +94,7 @@ static void put_fan(float *to, const course *c, const double voxel[3]) {
     to[13] = (float)(ahead * ahead + aside * aside);
 }
 
-static void put_view(float *to, const qb_geometry *g, const qb_grid *grid, size_t view,
-                     const qb__matrix *matrix) {
+static void put_view(float *to, const qb_geometry *g, const qb_grid *grid, size_t view, const qb__matrix *matrix) {
     const qb__fan first = qb__fan_of(g, grid, view, 0), next = qb__fan_of(g, grid, view, 1);
     for (int j = 0; j < 3; j++) {
         const double numbers[] = {
@@ -218,8 +217,7 @@ static qb_status make_upright(making *m, const qb_geometry *g, const qb__joseph_
         }
         for (int axis = 0; axis < 2; axis++) {
             r->first_run[axis][block] = m->count;
-            for (size_t v = 0; v < views; v++)
-                QB__TRY(add_runs(m, at + v * g->columns, g->columns, axis, v));
+            for (size_t v = 0; v < views; v++) QB__TRY(add_runs(m, at + v * g->columns, g->columns, axis, v));
         }
         r->first_run[0][block + 1] = r->first_run[1][block + 1] = m->count;
     }
@@ -305,7 +303,8 @@ qb_status qb__joseph_records_make(const qb_geometry *g, const qb_grid *grid, con
         if (!gathers) plan_window(&m, cap, tile);
     }
     if (gathers && g->radius > 0)
-        status = qb__fail(QB_UNSUPPORTED, "a bent detector whose pixels are many to a voxel, as near as its source may be, is projected by the CPU: --device cpu");
+        status = qb__fail(QB_UNSUPPORTED, "a bent detector whose pixels are many to a voxel, as near as its source may "
+                                          "be, is projected by the CPU: --device cpu");
     else if (gathers)
         status = make_views(&m, g);
 out:

@@ -41,19 +41,19 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
                               .launches = 1};
 }
 
-#define ROW(name, class, how, ...)                                                                 \
-    {                                                                                              \
-        HEAD(QB__PROJECT_JOSEPH, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
-             unusable, cost, __VA_ARGS__, P("LINES", 8, 4, 6), P("STEPS", 4, 8, 2, 1), \
-             P("BACK_GROUPS", 4, 3, 5, 2))                                       \
+#define ROW(name, class, how, ...)                                                                                     \
+    {                                                                                                                  \
+        HEAD(QB__PROJECT_JOSEPH, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, unusable,    \
+             cost, __VA_ARGS__, P("LINES", 8, 4, 6), P("STEPS", 4, 8, 2, 1), P("BACK_GROUPS", 4, 3, 5, 2))             \
     }
 
 static const qb__joseph_device_variant rows[] = {
-    ROW("project_joseph.texture", QB_ACCURACY_FAST,
-        "the texture engine interpolates; back, every voxel gathers", P("TEXTURED", 1), P("RAYS", 1, 2, 4),
-        P("COLUMNS", 8, 4, 16), P("VIEWS", 2, 1, 4), P("CHUNK", 32, 16), P("GROUPS", 2, 3, 4)),
+    ROW("project_joseph.texture", QB_ACCURACY_FAST, "the texture engine interpolates; back, every voxel gathers",
+        P("TEXTURED", 1), P("RAYS", 1, 2, 4), P("COLUMNS", 8, 4, 16), P("VIEWS", 2, 1, 4), P("CHUNK", 32, 16),
+        P("GROUPS", 2, 3, 4)),
     ROW("project_joseph.alu", QB_ACCURACY_HIGH, "four voxels read and blended; back, every voxel gathers",
-        P("TEXTURED", 0), P("RAYS", 2, 1, 4), P("COLUMNS", 4, 8, 16), P("VIEWS", 4, 1, 2), P("CHUNK", 64, 16, 32), P("GROUPS", 3, 2, 4)),
+        P("TEXTURED", 0), P("RAYS", 2, 1, 4), P("COLUMNS", 4, 8, 16), P("VIEWS", 4, 1, 2), P("CHUNK", 64, 16, 32),
+        P("GROUPS", 3, 2, 4)),
 };
 
 const qb__joseph_device_variant *qb__joseph_device_variants(size_t *count) {

@@ -7,28 +7,27 @@
 
 /* ---- layouts ---- */
 
-#define LAUNCH(kernel, queue, items, args, ...)                                                    \
-    qb__kernel_launch(kernel, queue, (const size_t[3]){__VA_ARGS__}, (const size_t[3]){items, 1, 1}, args, \
+#define LAUNCH(kernel, queue, items, args, ...)                                                                        \
+    qb__kernel_launch(kernel, queue, (const size_t[3]){__VA_ARGS__}, (const size_t[3]){items, 1, 1}, args,             \
                       sizeof(args) / sizeof *(args))
 
 qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *plain, size_t offset,
-                          size_t before, size_t z0, size_t z1, qb__memory *slab) {
+                              size_t before, size_t z0, size_t z1, qb__memory *slab) {
     const uint64_t plain_at = offset / sizeof(float);
     const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
     const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
     const int32_t carry = z0 > 0 ? (int32_t)(FRONT + before - 1) : 0;
-    const qb__arg args[] = {QB__MEMORY(plain),  QB__VALUE(plain_at), QB__VALUE(nx),    QB__VALUE(ny),
+    const qb__arg args[] = {QB__MEMORY(plain), QB__VALUE(plain_at), QB__VALUE(nx),    QB__VALUE(ny),
                             QB__VALUE(slices), QB__VALUE(line),     QB__VALUE(carry), QB__MEMORY(slab)};
-    return LAUNCH(plan->pack, queue, ITEMS, args, qb__ceil_div(plan->n[0] + 2 * EDGE, TILE),
-                  plan->n[1] + 2 * EDGE, 1);
+    return LAUNCH(plan->pack, queue, ITEMS, args, qb__ceil_div(plan->n[0] + 2 * EDGE, TILE), plan->n[1] + 2 * EDGE, 1);
 }
 
-qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
-                            size_t z1, float scale, qb__memory *plain, size_t offset) {
+qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
+                                float scale, qb__memory *plain, size_t offset) {
     const uint64_t plain_at = offset / sizeof(float);
     const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
     const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
-    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(nx),    QB__VALUE(ny),    QB__VALUE(slices),
+    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(nx),    QB__VALUE(ny),     QB__VALUE(slices),
                             QB__VALUE(line),  QB__VALUE(scale), QB__MEMORY(plain), QB__VALUE(plain_at)};
     return LAUNCH(plan->unpack, queue, ITEMS, args, qb__ceil_div(plan->n[0], TILE), plan->n[1],
                   qb__ceil_div(z1 - z0, TILE));
@@ -45,9 +44,8 @@ qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const q
     const uint64_t images_at = offset / sizeof(float);
     const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
-    const qb__arg args[] = {QB__MEMORY(images),  QB__VALUE(images_at), QB__VALUE(rows),
-                            QB__VALUE(columns), QB__VALUE(stride),    QB__MEMORY(rays),
-                            QB__VALUE(rays_at)};
+    const qb__arg args[] = {QB__MEMORY(images), QB__VALUE(images_at), QB__VALUE(rows),   QB__VALUE(columns),
+                            QB__VALUE(stride),  QB__MEMORY(rays),     QB__VALUE(rays_at)};
     return LAUNCH(plan->columns_kernel, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE),
                   qb__ceil_div((size_t)stride, TILE), view1 - view0);
 }
@@ -59,8 +57,8 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
     const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
     const qb__arg args[] = {QB__MEMORY(rays),  QB__VALUE(rows),    QB__VALUE(columns),
                             QB__VALUE(stride), QB__MEMORY(images), QB__VALUE(images_at)};
-    return LAUNCH(plan->images, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE),
-                  qb__ceil_div(plan->rows, TILE), views);
+    return LAUNCH(plan->images, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE), qb__ceil_div(plan->rows, TILE),
+                  views);
 }
 
 /* ---- forwards ---- */
@@ -78,8 +76,8 @@ out:
     return status;
 }
 
-qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
-                             size_t z1, size_t view0, size_t view1, qb__memory *rays) {
+qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
+                             size_t view0, size_t view1, qb__memory *rays) {
     const int *v = plan->values;
     const int32_t first = (int32_t)view0, views = (int32_t)(view1 - view0), columns = (int32_t)plan->columns;
     const int32_t rows = (int32_t)plan->rows, nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1];
@@ -98,10 +96,22 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
         args[n++] = QB__MEMORY(slab);
     }
     const qb__arg rest[] = {QB__MEMORY(plan->upright ? plan->fans : plan->view_records),
-                            QB__VALUE(first), QB__VALUE(views), QB__VALUE(columns), QB__VALUE(rows),
-                            QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(nz), QB__VALUE(from), QB__VALUE(to),
-                            QB__VALUE(line), QB__MEMORY(rays), QB__VALUE(stride), QB__VALUE(vx),
-                            QB__VALUE(vy), QB__VALUE(vz), QB__VALUE(more)};
+                            QB__VALUE(first),
+                            QB__VALUE(views),
+                            QB__VALUE(columns),
+                            QB__VALUE(rows),
+                            QB__VALUE(nx),
+                            QB__VALUE(ny),
+                            QB__VALUE(nz),
+                            QB__VALUE(from),
+                            QB__VALUE(to),
+                            QB__VALUE(line),
+                            QB__MEMORY(rays),
+                            QB__VALUE(stride),
+                            QB__VALUE(vx),
+                            QB__VALUE(vy),
+                            QB__VALUE(vz),
+                            QB__VALUE(more)};
     memcpy(args + n, rest, sizeof rest);
     n += (int)(sizeof rest / sizeof *rest);
     const size_t tall = 32 * (size_t)(plan->upright ? v[RAYS] : 1);
@@ -113,19 +123,28 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
 
 /* ---- the adjoint ---- */
 
-static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, uint64_t rays_at,
-                       size_t view0, size_t views, uint64_t copy_floats) {
+static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, uint64_t rays_at, size_t view0,
+                       size_t views, uint64_t copy_floats) {
     const int32_t first = (int32_t)view0, rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
     const float vx = plan->voxel[0], vy = plan->voxel[1], vz = plan->voxel[2];
     const bool gathers = plan->records.views != NULL;
-    const qb__arg args[] = {QB__MEMORY(rays), QB__VALUE(rays_at),
-                            QB__MEMORY(gathers ? plan->view_records : plan->fans), QB__VALUE(first),
-                            QB__VALUE(rows), QB__VALUE(columns), QB__VALUE(stride), QB__VALUE(plan->copy[0]),
-                            QB__VALUE(plan->copy[1]), QB__VALUE(plan->copy[2]), QB__VALUE(copy_floats),
-                            QB__VALUE(vx), QB__VALUE(vy), QB__VALUE(vz), QB__MEMORY(plan->scaled)};
-    return LAUNCH(plan->scale_kernel, queue, ITEMS, args, qb__ceil_div((size_t)stride, ITEMS), plan->columns,
-                  views);
+    const qb__arg args[] = {QB__MEMORY(rays),
+                            QB__VALUE(rays_at),
+                            QB__MEMORY(gathers ? plan->view_records : plan->fans),
+                            QB__VALUE(first),
+                            QB__VALUE(rows),
+                            QB__VALUE(columns),
+                            QB__VALUE(stride),
+                            QB__VALUE(plan->copy[0]),
+                            QB__VALUE(plan->copy[1]),
+                            QB__VALUE(plan->copy[2]),
+                            QB__VALUE(copy_floats),
+                            QB__VALUE(vx),
+                            QB__VALUE(vy),
+                            QB__VALUE(vz),
+                            QB__MEMORY(plan->scaled)};
+    return LAUNCH(plan->scale_kernel, queue, ITEMS, args, qb__ceil_div((size_t)stride, ITEMS), plan->columns, views);
 }
 
 /* Voxels y0 <= y < y1, z0 <= z < z1, and all along x. */
@@ -150,29 +169,45 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
     const int32_t from = (int32_t)b->z0, to = (int32_t)b->z1, start = EDGE * step_y + EDGE * line + FRONT;
     const int32_t add = more, longest = columns + 1;
     const qb__arg args[] = {QB__MEMORY(plan->scaled), QB__MEMORY(plan->fans), QB__VALUE(first_view),
-                            QB__MEMORY(plan->runs), QB__VALUE(run0), QB__VALUE(runs), QB__VALUE(longest), QB__VALUE(columns),
-                            QB__VALUE(rows), QB__VALUE(stride), QB__VALUE(tile_line), QB__VALUE(lines),
-                            QB__VALUE(tile_plane), QB__VALUE(planes), QB__VALUE(line_step),
-                            QB__VALUE(plane_step), QB__VALUE(from), QB__VALUE(to), QB__VALUE(start), QB__MEMORY(slab), QB__VALUE(add)};
+                            QB__MEMORY(plan->runs),   QB__VALUE(run0),        QB__VALUE(runs),
+                            QB__VALUE(longest),       QB__VALUE(columns),     QB__VALUE(rows),
+                            QB__VALUE(stride),        QB__VALUE(tile_line),   QB__VALUE(lines),
+                            QB__VALUE(tile_plane),    QB__VALUE(planes),      QB__VALUE(line_step),
+                            QB__VALUE(plane_step),    QB__VALUE(from),        QB__VALUE(to),
+                            QB__VALUE(start),         QB__MEMORY(slab),       QB__VALUE(add)};
     if (runs == 0 && more) return QB_OK;
     return LAUNCH(plan->back_kernel, queue, ITEMS, args,
                   qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]) - line0,
                   qb__ceil_div((size_t)planes, PLANES) - plane0, qb__ceil_div(b->z1, tall) - b->z0 / tall);
 }
 
-static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, size_t count,
-                        uint64_t copy_floats, qb__memory *slab, const box *b, bool more) {
+static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, size_t count, uint64_t copy_floats,
+                        qb__memory *slab, const box *b, bool more) {
     const int32_t first = (int32_t)view0, views = (int32_t)count, cone = plan->cone;
     const int32_t columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
     const int32_t nx = (int32_t)plan->n[0], y0 = (int32_t)b->y0, from = (int32_t)b->z0, to = (int32_t)b->z1;
     const int32_t add = more;
-    const qb__arg args[] = {QB__MEMORY(plan->scaled), QB__MEMORY(plan->view_records), QB__VALUE(first),
-                            QB__VALUE(views), QB__MEMORY(plan->axes), QB__VALUE(cone), QB__VALUE(columns),
-                            QB__VALUE(rows), QB__VALUE(stride), QB__VALUE(plan->copy[0]),
-                            QB__VALUE(plan->copy[1]), QB__VALUE(plan->copy[2]), QB__VALUE(copy_floats),
-                            QB__VALUE(nx), QB__VALUE(y0), QB__VALUE(from), QB__VALUE(to), QB__VALUE(line),
-                            QB__MEMORY(slab), QB__VALUE(add)};
+    const qb__arg args[] = {QB__MEMORY(plan->scaled),
+                            QB__MEMORY(plan->view_records),
+                            QB__VALUE(first),
+                            QB__VALUE(views),
+                            QB__MEMORY(plan->axes),
+                            QB__VALUE(cone),
+                            QB__VALUE(columns),
+                            QB__VALUE(rows),
+                            QB__VALUE(stride),
+                            QB__VALUE(plan->copy[0]),
+                            QB__VALUE(plan->copy[1]),
+                            QB__VALUE(plan->copy[2]),
+                            QB__VALUE(copy_floats),
+                            QB__VALUE(nx),
+                            QB__VALUE(y0),
+                            QB__VALUE(from),
+                            QB__VALUE(to),
+                            QB__VALUE(line),
+                            QB__MEMORY(slab),
+                            QB__VALUE(add)};
     return LAUNCH(plan->back_kernel, queue, ITEMS, args, qb__ceil_div(plan->n[0], GATHER_X), b->y1 - b->y0,
                   qb__ceil_div(b->z1, GATHER_Z) - b->z0 / GATHER_Z);
 }

@@ -16,8 +16,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_scale(GLOBAL const float *RESTRIC
     const bool real = row >= 0 && row < rows;
     const float value = real ? rays[rays_at + at] : 0.0f;
 #if UPRIGHT
-    GLOBAL const float *fan =
-        records + (((ulong)first_view + view) * (ulong)columns + (ulong)column) * RECORD;
+    GLOBAL const float *fan = records + (((ulong)first_view + view) * (ulong)columns + (ulong)column) * RECORD;
     out[at] = MUL(value, upright_length(fan, (float)row, vz));
 #else
     GLOBAL const float *record = records + ((ulong)first_view + view) * RECORD;

@@ -4,16 +4,16 @@
  * zero and stays so. */
 #include "vectors.clh"
 
-#define VOXEL(i)                                                                                   \
-    const int iz = (int)(i % (ulong)line) - front;                                                 \
-    const ulong number = i / (ulong)line;                                                          \
-    const int ix = (int)(number % (ulong)across), iy = (int)(number / (ulong)across);              \
-    const bool there = iz >= 0 && iz < used && ix >= edge && ix < across - edge && iy >= edge && iy < down - edge; \
+#define VOXEL(i)                                                                                                       \
+    const int iz = (int)(i % (ulong)line) - front;                                                                     \
+    const ulong number = i / (ulong)line;                                                                              \
+    const int ix = (int)(number % (ulong)across), iy = (int)(number / (ulong)across);                                  \
+    const bool there = iz >= 0 && iz < used && ix >= edge && ix < across - edge && iy >= edge && iy < down - edge;     \
     const ulong plane = (ulong)line * (ulong)across
 /* Differences to the next voxel, 0 behind the last. */
-#define DIFFERENCES(x)                                                                             \
-    const float d0 = ix + 1 < across - edge ? ADD(x[i + (ulong)line], -x[i]) : 0.0f,               \
-                d1 = iy + 1 < down - edge ? ADD(x[i + plane], -x[i]) : 0.0f,                       \
+#define DIFFERENCES(x)                                                                                                 \
+    const float d0 = ix + 1 < across - edge ? ADD(x[i + (ulong)line], -x[i]) : 0.0f,                                   \
+                d1 = iy + 1 < down - edge ? ADD(x[i + plane], -x[i]) : 0.0f,                                           \
                 d2 = iz + 1 < used ? ADD(x[i + 1], -x[i]) : 0.0f
 
 #define HOLES 4

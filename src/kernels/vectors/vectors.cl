@@ -26,13 +26,9 @@ VECTOR_KERNEL(vector_residual) {
 
 VECTOR_KERNEL(vector_invert) { FOR_ELEMENTS(i) a[i] = a[i] > s0 ? 1.0f / a[i] : 0.0f; }
 
-VECTOR_KERNEL(vector_mask) {
-    FOR_ELEMENTS(i) if (AS_INT(a[i]) == (int)0x80000000u) b[i] = 0.0f;
-}
+VECTOR_KERNEL(vector_mask) { FOR_ELEMENTS(i) if (AS_INT(a[i]) == (int)0x80000000u) b[i] = 0.0f; }
 
-VECTOR_KERNEL(vector_free) {
-    FOR_ELEMENTS(i) if (a[i] <= 0.0f && b[i] < 0.0f) b[i] = 0.0f;
-}
+VECTOR_KERNEL(vector_free) { FOR_ELEMENTS(i) if (a[i] <= 0.0f && b[i] < 0.0f) b[i] = 0.0f; }
 
 VECTOR_KERNEL(vector_scale) { FOR_ELEMENTS(i) a[i] = MUL(a[i], s0); }
 

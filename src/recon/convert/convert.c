@@ -22,9 +22,12 @@
 
 const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
-     "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .raw, BASE.sinoparams, a TIFF stack", 'o'},
+     "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .raw, BASE.sinoparams, a TIFF stack",
+     'o'},
     {"center", QB_PARAM_TEXT, offsetof(qb_convert_options, center), "COLUMN|stated|middle", NULL, NULL, 0, 0,
-     "the rotation axis, for BASE.sinoparams and .h5, which state it; default: as the scan states it, else the middle (.h5: none)", 0},
+     "the rotation axis, for BASE.sinoparams and .h5, which state it; default: as the scan states it, else the middle "
+     "(.h5: none)",
+     0},
     QB_PARAMS_END(qb_convert_options, center),
 };
 
@@ -50,7 +53,10 @@ typedef struct conversion {
 static qb_status leave_axis(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     if (c->options->center)
-        return qb__fail(QB_BAD_ARGUMENT, "--center: a file like %s does not state its axis, BASE.sinoparams and .h5 do; give it to what reads this one", output);
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--center: a file like %s does not state its axis, BASE.sinoparams and .h5 do; give it to what "
+                        "reads this one",
+                        output);
     if (isfinite(c->info->center))
         qb__info(env, "%s will not state its axis, which falls on column %g", output, c->info->center);
     return QB_OK;
@@ -62,10 +68,12 @@ static const char *usual_axis(const conversion *c, const qb_env *env) {
     const bool known = isfinite(info->center);
     if (known && (info->center_holds || qb__mbirct_is_scan(c->options->output))) return "stated";
     if (known)
-        qb__info(env, "%s states an axis at column %g, which may be an estimate: %s will not (--center stated: it will)", info->path, info->center,
-                 c->options->output);
+        qb__info(env,
+                 "%s states an axis at column %g, which may be an estimate: %s will not (--center stated: it will)",
+                 info->path, info->center, c->options->output);
     if (!qb__mbirct_is_scan(c->options->output)) return NULL;
-    qb__info(env, "%s does not state its axis: taken to be the middle column, %g", info->path, ((double)info->columns - 1) / 2);
+    qb__info(env, "%s does not state its axis: taken to be the middle column, %g", info->path,
+             ((double)info->columns - 1) / 2);
     return "middle";
 }
 
@@ -78,20 +86,23 @@ static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *sta
     stack->axis = NAN;
     if (!qb__writer_keeps_axis(c->options->output)) return leave_axis(c, env);
     if (info->beam == QB_BEAM_CONE && text)
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s: %s is of a cone beam, whose geometry says where the axis is", text, info->path);
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s: %s is of a cone beam, whose geometry says where the axis is",
+                        text, info->path);
     if (info->beam == QB_BEAM_CONE) return QB_OK;
     if (!text) text = usual_axis(c, env);
     if (!text) return QB_OK;
     stack->axis_stated = true;
     if (strcmp(text, "stated") == 0 && !isfinite(info->center))
-        return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)", info->path);
+        return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)",
+                        info->path);
     if (strcmp(text, "middle") == 0 || strcmp(text, "stated") == 0) {
         stack->axis = *text == 's' ? info->center - middle : 0;
         return QB_OK;
     }
     const double column = qb__strtod(text, &end);
     stack->axis = column - middle;
-    if (end == text || *end || !isfinite(column)) return qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
+    if (end == text || *end || !isfinite(column))
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
     if (column >= 0 && column <= last) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
 }
@@ -109,7 +120,8 @@ static qb_status check(const conversion *c, const qb_env *env) {
 /* As many views at a time as --max-ram lets, up to what makes no difference any more. */
 static qb_status cut(conversion *c, const qb_env *env) {
     enum { AMPLE = 64 << 20 };
-    const size_t pixels = c->info->rows * c->info->columns, each = pixels * (sizeof(float) + qb_dtype_size(c->info->dtype));
+    const size_t pixels = c->info->rows * c->info->columns,
+                 each = pixels * (sizeof(float) + qb_dtype_size(c->info->dtype));
     const qb__held held = {.threads = qb__pool_threads(c->pool),
                            .scan = c->info,
                            .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows)};
@@ -129,7 +141,8 @@ static qb_status create(conversion *c, const qb_env *env) {
                       .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
                       .description = "quickbeam line integrals",
                       .angles = info->angles,
-                      .beam = info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output) ? QB_BEAM_PARALLEL : info->beam};
+                      .beam = info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output) ? QB_BEAM_PARALLEL
+                                                                                                      : info->beam};
     qb_status status;
     QB__TRY(find_axis(c, env, &stack));
     c->axis = stack.axis_stated ? stack.axis + ((double)info->columns - 1) / 2 : NAN;
@@ -142,8 +155,9 @@ out:
 static void prepare_view(void *context, size_t task, int worker) {
     const conversion *c = context;
     const size_t pixels = c->info->rows * c->info->columns;
-    qb__prepare_view(c->prepare, c->first + task, 0, c->info->rows, c->raw + task * pixels * qb_dtype_size(c->info->dtype),
-                     c->lines + task * pixels, &c->counts[worker]);
+    qb__prepare_view(c->prepare, c->first + task, 0, c->info->rows,
+                     c->raw + task * pixels * qb_dtype_size(c->info->dtype), c->lines + task * pixels,
+                     &c->counts[worker]);
 }
 
 static qb_status run(conversion *c, const qb_env *env) {
@@ -204,15 +218,16 @@ static void release(conversion *c) {
     qb__pool_destroy(c->pool);
 }
 
-qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options, const char *command, const qb_env *env) {
+qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options, const char *command,
+                     const qb_env *env) {
     char *report;
     const qb_status status = qb_convert_report(scan, prep, options, command, env, &report);
     cJSON_free(report);
     return status;
 }
 
-qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, const qb_convert_options *given, const char *command, const qb_env *env,
-                            char **report) {
+qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, const qb_convert_options *given,
+                            const char *command, const qb_env *env, char **report) {
     QB__NEED(report);
     *report = NULL;
     QB__NEED(scan);
@@ -220,7 +235,8 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__CALL();
     qb_prep_options prep;
     qb_convert_options options;
-    conversion c = {.scan = scan, .info = qb_scan_describe(scan), .options = &options, .prep = &prep, .command = command};
+    conversion c = {
+        .scan = scan, .info = qb_scan_describe(scan), .options = &options, .prep = &prep, .command = command};
     qb_status status;
     QB__TRY(qb__params_view(qb_prep_params, given_prep, &prep));
     QB__TRY(qb__params_view(qb_convert_params, given, &options));

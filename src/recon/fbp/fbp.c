@@ -50,8 +50,7 @@ static const qb__method method = {
 };
 
 qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_options *options,
-                      const qb_output_options *output, const char *command, const qb_env *env,
-                      qb_job **job) {
+                      const qb_output_options *output, const char *command, const qb_env *env, qb_job **job) {
     QB__NEED(scan);
     QB__NEED(job);
     const qb__request request = {.scan = scan,

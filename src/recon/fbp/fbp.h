@@ -15,7 +15,7 @@ typedef struct qb__fbp_reader {
     size_t cache_rows; /* rows read ahead at once because their storage is costly to read twice */
     char *cache;       /* rows cache_first .. of all views, as read */
     size_t cache_first, cache_end;
-    bool left;         /* the engine takes the numbers where they are */
+    bool left; /* the engine takes the numbers where they are */
 } qb__fbp_reader;
 
 /* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of them and
@@ -35,30 +35,30 @@ typedef struct qb__fbp {
     bool sweep;             /* --center A:B:STEP: one slice, many axes */
     double sweep_step;
     size_t sweep_count;
-    float *weights;         /* [view] angular weights, with the scale of the output */
-    float *largest;         /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
-    qb__half_fan fan;       /* of a full turn about an axis to one side */
-    size_t width;           /* columns of a filtered row: the detector's and those added */
+    float *weights;   /* [view] angular weights, with the scale of the output */
+    float *largest;   /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
+    qb__half_fan fan; /* of a full turn about an axis to one side */
+    size_t width;     /* columns of a filtered row: the detector's and those added */
     qb__bp_parallel_problem problem;
     const qb__bp_parallel_variant *variant; /* of the CPU: single slices are always its work */
     qb__filter *filter;
 
     /* the axis */
-    double center;          /* its column, in the detector's middle row; NAN until it is found */
-    bool found;             /* by a finder */
-    double *ax, *ay, *h0;   /* [view] */
-    float *share;           /* [columns] what a column counts for; NULL = 1 */
-    qb__turn turn;          /* the views, of a full turn with gaps about an axis to one side: then ... */
-    float *view_share;      /* ... [view][columns] instead, and share is 1; else NULL */
+    double center;        /* its column, in the detector's middle row; NAN until it is found */
+    bool found;           /* by a finder */
+    double *ax, *ay, *h0; /* [view] */
+    float *share;         /* [columns] what a column counts for; NULL = 1 */
+    qb__turn turn;        /* the views, of a full turn with gaps about an axis to one side: then ... */
+    float *view_share;    /* ... [view][columns] instead, and share is 1; else NULL */
 
     /* a detector that is not level (fbp_level.c) */
-    qb__level level;        /* maps = 0: it is */
+    qb__level level; /* maps = 0: it is */
     qb__leveled leveled;
     qb__resampler *resampler;
-    double zero;            /* the (level) row of z = 0 */
-    double *axis;           /* [view] of a geometry file: the axis' own column; NULL = center */
-    double *angles;         /* [view] of a geometry file; in `said` */
-    qb_scan_info said;      /* the scan's, with what the file says */
+    double zero;       /* the (level) row of z = 0 */
+    double *axis;      /* [view] of a geometry file: the axis' own column; NULL = center */
+    double *angles;    /* [view] of a geometry file; in `said` */
+    qb_scan_info said; /* the scan's, with what the file says */
 
     qb__mask mask;
     qb__fbp_reader reader;
@@ -66,8 +66,7 @@ typedef struct qb__fbp {
 
 /* ---- rows of the method's table ---- */
 
-qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                         qb__decision *decision);
+qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
 void qb__fbp_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__fbp_release(void *plan);
 /* fbp_read.c */
@@ -134,6 +133,7 @@ qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env,
 /* What is asked of the planner, for the CPU; a device adds itself. */
 qb__question qb__fbp_question(const qb__fbp *fbp);
 
-extern const qb__engine qb__fbp_cpu, qb__fbp_device, qb__fbp_cpu_single; /* the last: slices one by one, in the least room */
+extern const qb__engine qb__fbp_cpu, qb__fbp_device,
+    qb__fbp_cpu_single; /* the last: slices one by one, in the least room */
 
 #endif

@@ -29,15 +29,13 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
     const double asked = center;
     center = qb__level_column(&fbp->level, center);
     if (!(center >= 0 && center <= columns - 1))
-        return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g",
-                        asked, columns - 1);
+        return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g", asked, columns - 1);
     double left = center, right = columns - 1 - center;
     double field = 0.5 + (fbp->fan.used ? fmax(left, right) : fmin(left, right));
     qb__seen_circle(field * fbp->pixel, &fbp->mask.seen);
     qb_geometry geometry;
-    qb_status status =
-        qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,
-                             fbp->pixel, center + (double)fbp->fan.before, &geometry);
+    qb_status status = qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,
+                                            fbp->pixel, center + (double)fbp->fan.before, &geometry);
     if (status != QB_OK) return status;
     for (size_t i = 0; fbp->axis && i < geometry.views; i++) {
         qb_view *view = &geometry.view[i];
@@ -51,9 +49,8 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
 }
 
 static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
-    qb_center_options options = {.method = fbp->options->center,
-                                 .search = fbp->options->search,
-                                 .tilt = fbp->options->tilt};
+    qb_center_options options = {
+        .method = fbp->options->center, .search = fbp->options->search, .tilt = fbp->options->tilt};
     double column = NAN;
     qb_status status = qb__center_seek(fbp->scan, fbp->prep, &options, env, report, &column);
     if (status == QB_OK) qb__fbp_take_axis(fbp, column);
@@ -69,7 +66,8 @@ qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew
         qb_status status = find(fbp, env, report);
         const double column = qb__level_column(&fbp->level, fbp->center);
         if (status == QB_OK)
-            status = qb__half_fan_of_views(fbp->info->views, fbp->info->angles, fbp->info->columns, column, column, &fan);
+            status =
+                qb__half_fan_of_views(fbp->info->views, fbp->info->angles, fbp->info->columns, column, column, &fan);
         if (status != QB_OK) return status;
         *anew = fan.aside; /* of less than a turn what is advised depends on it */
     }
@@ -84,8 +82,8 @@ void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size) {
     if (!fan->used) return;
     qb__half_fan_turn(fan, turn, sizeof turn);
     if (fbp->sweep)
-        snprintf(text, size, "%s, the axis to one side: rows of %zu columns go on to %zu",
-                 turn, fan->columns, fbp->width);
+        snprintf(text, size, "%s, the axis to one side: rows of %zu columns go on to %zu", turn, fan->columns,
+                 fbp->width);
     else
         snprintf(text, size,
                  "%s, the axis at column %.2f of %zu: opposite views share the %.0f columns "

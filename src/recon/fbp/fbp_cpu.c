@@ -19,9 +19,7 @@ unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices) {
     return (unsigned)qb__round_up(slices, fbp->variant->head.step);
 }
 
-static size_t rows_bytes(const qb__fbp *fbp, size_t slices) {
-    return slices * qb__fbp_row_stride(fbp) * sizeof(float);
-}
+static size_t rows_bytes(const qb__fbp *fbp, size_t slices) { return slices * qb__fbp_row_stride(fbp) * sizeof(float); }
 
 /* The rows of one view, then what the filter wants; or a tile's scratch. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
@@ -44,8 +42,8 @@ static void share_out(const qb__fbp *fbp, const float *share, float *row) {
     memset(row + fan->columns, 0, fan->after * sizeof *row);
 }
 
-static void prepare_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices,
-                         size_t first_row, const char *raw, float *rows) {
+static void prepare_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices, size_t first_row,
+                         const char *raw, float *rows) {
     const size_t stride = qb__fbp_row_stride(fbp);
     if (fbp->level.maps) {
         size_t first, end;
@@ -61,35 +59,28 @@ static void prepare_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
                         worker->counts);
 }
 
-void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view,
-                         size_t slices, size_t first_row, const char *raw, void *packed) {
+void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices, size_t first_row,
+                         const char *raw, void *packed) {
     unsigned lanes = qb__fbp_lanes(fbp, slices);
     size_t stride = qb__fbp_row_stride(fbp);
     float *rows = (float *)worker->scratch;
     prepare_view(fbp, worker, view, slices, first_row, raw, rows);
     const float *share = qb__fbp_share_of(fbp, view);
     for (size_t s = 0; share && s < slices; s++) share_out(fbp, share, rows + s * stride);
-    qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view],
-                    worker->scratch + rows_bytes(fbp, slices));
+    qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view], worker->scratch + rows_bytes(fbp, slices));
     char *block = (char *)packed + view * fbp->variant->view_bytes(&fbp->problem, lanes);
     fbp->variant->pack(&fbp->problem, view, lanes, (unsigned)slices, rows, stride, block);
 }
 
-static size_t tiles_x(const qb__fbp *fbp) {
-    return qb__ceil_div(fbp->grid.n[0], fbp->variant->tile);
-}
+static size_t tiles_x(const qb__fbp *fbp) { return qb__ceil_div(fbp->grid.n[0], fbp->variant->tile); }
 
-size_t qb__fbp_tiles(const qb__fbp *fbp) {
-    return tiles_x(fbp) * qb__ceil_div(fbp->grid.n[1], fbp->variant->tile);
-}
+size_t qb__fbp_tiles(const qb__fbp *fbp) { return tiles_x(fbp) * qb__ceil_div(fbp->grid.n[1], fbp->variant->tile); }
 
-void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *packed, float *slab,
-                  char *scratch) {
+void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *packed, float *slab, char *scratch) {
     size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     size_t x0 = number % tiles_x(fbp) * tile, y0 = number / tiles_x(fbp) * tile;
     fbp->variant->run(&fbp->problem, packed, qb__fbp_lanes(fbp, slices), (unsigned)slices, x0,
-                      qb__smaller(x0 + tile, nx), y0, qb__smaller(y0 + tile, ny), slab, nx * ny, nx,
-                      scratch);
+                      qb__smaller(x0 + tile, nx), y0, qb__smaller(y0 + tile, ny), slab, nx * ny, nx, scratch);
 }
 
 /* ---- the engine ---- */
@@ -97,7 +88,7 @@ void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *
 typedef struct on_cpu {
     const qb__fbp *fbp;
     const qb__variant *instead_of; /* what there is no room for; NULL: there is */
-    const qb__running *run; /* while running */
+    const qb__running *run;        /* while running */
 } on_cpu;
 
 static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, qb__offer *offer) {
@@ -148,9 +139,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return (qb__room){0};
 }
 
-static size_t scratch(void *state, const qb__cut *cut) {
-    return qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices);
-}
+static size_t scratch(void *state, const qb__cut *cut) { return qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices); }
 
 /* In one thread. */
 static double filter_seconds(const qb__fbp *fbp, size_t slices) {
@@ -178,7 +167,8 @@ static void tell(void *state, const qb_env *env) {
     const qb__question question = qb__fbp_question(fbp);
     qb__tell_class(&question, &fbp->variant->head, env);
     if (cpu->instead_of)
-        qb__warn(env, "memory is too small for %u slices at a time (%s): %s is slower and takes one" QB__CODE("less-memory"),
+        qb__warn(env,
+                 "memory is too small for %u slices at a time (%s): %s is slower and takes one" QB__CODE("less-memory"),
                  cpu->instead_of->step, cpu->instead_of->id, fbp->variant->head.id);
 }
 
@@ -187,12 +177,10 @@ static size_t filter_tasks(void *self, size_t chunk) {
     return qb__ceil_div(((on_cpu *)self)->fbp->info->views, FILTER_VIEWS);
 }
 
-static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                            void *out) {
+static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const on_cpu *cpu = self;
     const qb__fbp *fbp = cpu->fbp;
-    const qb__fbp_worker has = {cpu->run->prepare, cpu->run->scratch[worker],
-                                &cpu->run->counts[worker]};
+    const qb__fbp_worker has = {cpu->run->prepare, cpu->run->scratch[worker], &cpu->run->counts[worker]};
     size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk);
     size_t end = qb__smaller((task + 1) * FILTER_VIEWS, fbp->info->views);
     for (size_t view = task * FILTER_VIEWS; view < end; view++)
@@ -205,11 +193,9 @@ static size_t tile_tasks(void *self, size_t chunk) {
     return qb__fbp_tiles(((on_cpu *)self)->fbp);
 }
 
-static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                                 void *out) {
+static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const on_cpu *cpu = self;
-    qb__fbp_tile(cpu->fbp, qb__fbp_chunk_slices(cpu->fbp, chunk), task, in, out,
-                 cpu->run->scratch[worker]);
+    qb__fbp_tile(cpu->fbp, qb__fbp_chunk_slices(cpu->fbp, chunk), task, in, out, cpu->run->scratch[worker]);
     return QB_OK;
 }
 
@@ -253,15 +239,12 @@ static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     qb__tell_why(&question, plan);
 }
 
-static const char *kernel(void *state) {
-    return ((on_cpu *)state)->fbp->variant->head.id;
-}
+static const char *kernel(void *state) { return ((on_cpu *)state)->fbp->variant->head.id; }
 
-#define ENGINE(...)                                                                                \
-    {                                                                                              \
-        .name = "cpu", .place = "this computer", .memory = memory, .scratch = scratch,             \
-        .tell = tell, .stages = stages, .open = open_cpu, .describe = describe, .kernel = kernel,  \
-        .destroy = qb__free, __VA_ARGS__                                                           \
+#define ENGINE(...)                                                                                                    \
+    {                                                                                                                  \
+        .name = "cpu", .place = "this computer", .memory = memory, .scratch = scratch, .tell = tell, .stages = stages, \
+        .open = open_cpu, .describe = describe, .kernel = kernel, .destroy = qb__free, __VA_ARGS__                     \
     }
 const qb__engine qb__fbp_cpu = ENGINE(.decide = decide);
 const qb__engine qb__fbp_cpu_single = ENGINE(.decide = decide_single, .last = true);

@@ -19,10 +19,9 @@ typedef struct qb__fbp_worker {
     qb__prep_counts *counts;
 } qb__fbp_worker;
 /* One view of `slices` slices, the first of them from detector row first_row. */
-void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view,
-                         size_t slices, size_t first_row, const char *raw, void *packed);
+void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices, size_t first_row,
+                         const char *raw, void *packed);
 size_t qb__fbp_tiles(const qb__fbp *fbp);
-void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t tile, const void *packed, float *slab,
-                  char *scratch);
+void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t tile, const void *packed, float *slab, char *scratch);
 
 #endif

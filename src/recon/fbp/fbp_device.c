@@ -7,9 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-size_t qb__fbp_slab_slice(const qb__fbp *fbp) {
-    return fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-}
+size_t qb__fbp_slab_slice(const qb__fbp *fbp) { return fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float); }
 
 size_t qb__fbp_up_slice(const qb__fbp *fbp) {
     return fbp->info->views * (fbp->level.maps ? fbp->info->columns * sizeof(float) : qb__fbp_raw_row(fbp));
@@ -40,8 +38,7 @@ static qb_status finish(const qb__fbp_devices *gpu, qb_status status, int which)
     return status == QB_OK ? QB_OK : qb__fail(status, "%s", said);
 }
 
-static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                            void *out) {
+static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
     const qb__fbp_slot *raw = out;
@@ -52,8 +49,8 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         size_t n = qb__fbp_share(gpu, slices, p, &first);
         if (n == 0) continue;
-        status = qb__memory_upload(gpu->part[p].up, raw->memory[p], 0,
-                                   (const char *)in + first * slice_bytes, n * slice_bytes);
+        status = qb__memory_upload(gpu->part[p].up, raw->memory[p], 0, (const char *)in + first * slice_bytes,
+                                   n * slice_bytes);
     }
     return finish(gpu, status, UP);
 }
@@ -81,8 +78,7 @@ static work work_of(qb__fbp_devices *gpu, size_t chunk, size_t p, const qb__fbp_
 
 /* Filtering that only measures is under way on all devices before anyone waits for what it finds.
  */
-static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                                 void *out) {
+static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
     const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->pick.choice.variant);
@@ -91,30 +87,29 @@ static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int work
     qb_status status = QB_OK;
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         work w = work_of(gpu, chunk, p, in);
-        if (w.slices)
-            status = qb__device_pass_prepare(&w.part->pass, w.part->compute, &w.raw, w.slices,
-                                             w.row0, step);
+        if (w.slices) status = qb__device_pass_prepare(&w.part->pass, w.part->compute, &w.raw, w.slices, w.row0, step);
     }
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         work w = work_of(gpu, chunk, p, in);
         if (w.slices == 0) continue;
         status = qb__device_pass_pack(&w.part->pass, w.part->compute, &w.raw, w.slices, w.row0, step);
         if (status == QB_OK)
-            status = variant->run(w.part->pass.plan, w.part->compute, w.part->pass.packed, w.slices,
-                                  slab->memory[p], 0);
+            status =
+                variant->run(w.part->pass.plan, w.part->compute, w.part->pass.packed, w.slices, slab->memory[p], 0);
     }
     return finish(gpu, status, COMPUTE);
 }
 
-static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                              void *out) {
+static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
     const qb__fbp_slot *slab = in;
     size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first = chunk * gpu->fbp->reader.cut.slices;
     if (gpu->arrays.to)
-        return finish(gpu, qb__device_arrays_put(&gpu->arrays, gpu->part[0].down, slab->memory[0], 0, first, slices,
-                                                 gpu->fbp->grid.n), DOWN);
+        return finish(
+            gpu,
+            qb__device_arrays_put(&gpu->arrays, gpu->part[0].down, slab->memory[0], 0, first, slices, gpu->fbp->grid.n),
+            DOWN);
     size_t slice_bytes = qb__down_host(&gpu->way_down, 1);
     qb_status status = QB_OK;
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
@@ -143,8 +138,7 @@ static qb_status create_slot(void *self, size_t bytes, void **out) {
     size_t first, slices = qb__fbp_share(gpu, gpu->cut.slices, 0, &first);
     qb_status status = qb__alloc(1, sizeof *slot, &slot);
     for (size_t p = 0; status == QB_OK && p < gpu->parts; p++)
-        status = qb__memory_create(gpu->part[p].device, slices * ring->slice_bytes,
-                                   &slot->memory[p]);
+        status = qb__memory_create(gpu->part[p].device, slices * ring->slice_bytes, &slot->memory[p]);
     *out = slot;
     return status;
 }
@@ -196,9 +190,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 
 /* ---- the row ---- */
 
-static const char *kernel(void *state) {
-    return ((qb__fbp_devices *)state)->pick.choice.variant->id;
-}
+static const char *kernel(void *state) { return ((qb__fbp_devices *)state)->pick.choice.variant->id; }
 
 const qb__engine qb__fbp_device = {
     .name = "device",

@@ -48,8 +48,8 @@ struct qb__fbp_devices {
     qb__fbp_part part[QB__DEVICES_MAX];
     qb__fbp_ring ring[QB__RINGS];
     /* while running */
-    qb__fbp *plan;                 /* the same as fbp, to leave reading to these here */
-    qb__device_arrays arrays;      /* used in place */
+    qb__fbp *plan;            /* the same as fbp, to leave reading to these here */
+    qb__device_arrays arrays; /* used in place */
     const qb__running *run;
     qb__cut cut;
 };
@@ -57,15 +57,13 @@ struct qb__fbp_devices {
 /* ---- rows of the engine's table ---- */
 
 /* fbp_device_plan.c */
-qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env,
-                                qb__offer *offer);
+qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut);
 double qb__fbp_device_seconds(void *state, const qb__cut *cut);
 double qb__fbp_device_start(void *state);
 double qb__fbp_device_part(void *state, const qb__cut *cut, const char *stage);
 double qb__fbp_device_least(const qb_env *env);
-qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap,
-                                 const qb_env *env);
+qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);
 void qb__fbp_device_tell(void *state, const qb_env *env);
 void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan);
 /* fbp_device_open.c */

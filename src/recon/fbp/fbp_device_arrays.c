@@ -13,8 +13,7 @@ qb_status qb__fbp_device_take(const qb__fbp_devices *gpu, size_t chunk, qb__memo
     const size_t slices = qb__fbp_chunk_slices(fbp, chunk), views = fbp->info->views;
     const ptrdiff_t columns = (ptrdiff_t)fbp->info->columns;
     ptrdiff_t stride[3];
-    qb__tensor_block block = {
-        .first = qb__scan_place(fbp->scan, 0, qb__fbp_chunk_row(fbp, chunk), stride)};
+    qb__tensor_block block = {.first = qb__scan_place(fbp->scan, 0, qb__fbp_chunk_row(fbp, chunk), stride)};
     if (fbp->step == 1) /* as the file is read: [view][row][column] */
         block = (qb__tensor_block){block.first,
                                    {views, slices, (size_t)columns},

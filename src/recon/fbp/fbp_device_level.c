@@ -25,9 +25,8 @@ static qb_status level_run(void *self, size_t chunk, size_t task, int worker, co
     qb__fbp_window(fbp, row0, slices, &first, &end);
     for (size_t view = task * LEVEL_VIEWS; view < end_view; view++)
         qb__leveled_view(&fbp->leveled, gpu->run->prepare, view, row0, fbp->step, slices,
-                         (const char *)in + view * (end - first) * qb__fbp_raw_row(fbp),
-                         (float *)out + view * columns, views * columns, gpu->run->scratch[worker],
-                         &gpu->run->counts[worker]);
+                         (const char *)in + view * (end - first) * qb__fbp_raw_row(fbp), (float *)out + view * columns,
+                         views * columns, gpu->run->scratch[worker], &gpu->run->counts[worker]);
     return QB_OK;
 }
 

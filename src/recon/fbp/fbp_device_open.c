@@ -37,8 +37,7 @@ static qb_status open_filter(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     qb__filter_spectrum spectrum;
     describe_prep(gpu, &prep);
     qb__filter_describe(gpu->fbp->filter, &spectrum);
-    return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO,
-                                    &part->pass.filter);
+    return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO, &part->pass.filter);
 }
 
 static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsigned slices) {
@@ -55,19 +54,16 @@ static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsig
     pass->rows.slice_stride = stride;
     if (gpu->measure) {
         QB__TRY(qb__alloc(slices, sizeof(float), &pass->largest));
-        QB__TRY(qb__rows_largest_create(part->device, views, slices, fbp->width,
-                                        &pass->measure));
+        QB__TRY(qb__rows_largest_create(part->device, views, slices, fbp->width, &pass->measure));
         part->problem.largest = pass->largest;
     }
     QB__TRY(variant->plan(part->device, &part->problem, slices, gpu->pick.choice.values, &pass->plan));
     QB__TRY(open_filter(gpu, part));
-    QB__TRY(qb__memory_create(part->device, gpu->cut.views * slices * stride * sizeof(float),
-                              &pass->rows.memory));
-    QB__TRY(qb__memory_create(part->device,
-                              variant->packed_bytes(&part->problem,
-                                                    qb__variant_padded(&variant->head, slices),
-                                                    gpu->pick.choice.values),
-                              &pass->packed));
+    QB__TRY(qb__memory_create(part->device, gpu->cut.views * slices * stride * sizeof(float), &pass->rows.memory));
+    QB__TRY(qb__memory_create(
+        part->device,
+        variant->packed_bytes(&part->problem, qb__variant_padded(&variant->head, slices), gpu->pick.choice.values),
+        &pass->packed));
 out:
     return status;
 }
@@ -90,8 +86,7 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     gpu->run = run;
     gpu->cut = *cut;
     qb__device_pick_begin(&gpu->pick, run->env);
-    for (size_t p = 0; p < gpu->parts && status == QB_OK; p++)
-        status = open_part(gpu, &gpu->part[p]);
+    for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) status = open_part(gpu, &gpu->part[p]);
     if (status == QB_OK)
         status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
                                           gpu->part[0].down, run);
@@ -152,7 +147,8 @@ static void tell_faint(const qb__fbp_devices *gpu) {
     }
     if (all.rows)
         qb__warn(gpu->run->env,
-                 "filtered values reach %g: %llu rows of the same slices are too small for half precision (a spike?); give %s" QB__CODE("half-precision"),
+                 "filtered values reach %g: %llu rows of the same slices are too small for half precision (a spike?); "
+                 "give %s" QB__CODE("half-precision"),
                  (double)all.largest, (unsigned long long)all.rows, remedy(gpu, text, sizeof text));
 }
 

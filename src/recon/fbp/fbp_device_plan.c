@@ -14,9 +14,8 @@
 #include "recon/fbp/fbp_device.h"
 
 enum {
-    RING_BYTES = 1 << 30, /* page-locked memory a ring's buffer may take: locking costs time */
-    BLOCK_BYTES =
-        64 << 20, /* filtered rows at a time: about what stays in L2 between two kernels */
+    RING_BYTES = 1 << 30,   /* page-locked memory a ring's buffer may take: locking costs time */
+    BLOCK_BYTES = 64 << 20, /* filtered rows at a time: about what stays in L2 between two kernels */
 };
 
 /* Why this job stays on the CPU; NULL = it can go to a device. */
@@ -35,8 +34,7 @@ static qb_status choose(qb__fbp_devices *gpu) {
     const qb__fbp *fbp = gpu->fbp;
     qb__question question = qb__fbp_question(fbp);
     gpu->problem = fbp->problem;
-    if (!gpu->problem.largest)
-        gpu->problem.largest = &some; /* only that it is there is looked at */
+    if (!gpu->problem.largest) gpu->problem.largest = &some; /* only that it is there is looked at */
     question.problem = &gpu->problem;
     qb_status status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
@@ -50,8 +48,8 @@ static size_t filter_bytes(const qb__fbp_devices *gpu) {
     qb__filter_spectrum spectrum;
     size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* that the fields hold */
     qb__filter_describe(fbp->filter, &spectrum);
-    return qb__device_filter_forecast(qb__device_info_of(gpu->part[0].device), &spectrum,
-                                      QB__FILTER_AUTO, fbp->info->views, rows) +
+    return qb__device_filter_forecast(qb__device_info_of(gpu->part[0].device), &spectrum, QB__FILTER_AUTO,
+                                      fbp->info->views, rows) +
            (fbp->view_share ? fbp->info->views * fbp->info->columns * sizeof(float) : 0);
 }
 
@@ -78,9 +76,8 @@ static size_t slices_of(const qb__fbp_devices *gpu, const qb__cut *cut) {
 static size_t device_bytes(const qb__fbp_devices *gpu, const qb__cut *cut) {
     const qb__fbp *fbp = gpu->fbp;
     const size_t slices = slices_of(gpu, cut);
-    return slices * cut->slots * (qb__fbp_up_slice(fbp) + qb__fbp_slab_slice(fbp)) +
-           filter_bytes(gpu) + kernel_bytes(gpu, slices) +
-           cut->views * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
+    return slices * cut->slots * (qb__fbp_up_slice(fbp) + qb__fbp_slab_slice(fbp)) + filter_bytes(gpu) +
+           kernel_bytes(gpu, slices) + cut->views * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
            measure_bytes(gpu, slices) + qb__down_device(&gpu->way_down, slices);
 }
 
@@ -110,8 +107,7 @@ static size_t most_slices(const qb__fbp_devices *gpu) {
     return most < each ? most : each;
 }
 
-qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap,
-                                 const qb_env *env) {
+qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
     const qb__fbp_devices *gpu = state;
     return qb__device_no_room(cap ? least->need.device : device_bytes(gpu, least), cap, "even one slice needs",
                               "a smaller --size, or --device cpu", env);
@@ -151,8 +147,7 @@ static qb__cut_space space_of(const qb__fbp_devices *gpu, const qb_env *env) {
 
 /* ---- the offer ---- */
 
-qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env,
-                                qb__offer *offer) {
+qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     qb__fbp *fbp = plan;
     qb__fbp_devices *gpu;
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
@@ -184,14 +179,13 @@ static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
     const qb__choice *choice = &gpu->pick.choice;
     const qb__device_info *info = qb__device_info_of(gpu->pick.set.device[0]);
     const size_t all = gpu->fbp->grid.n[2], chunk = cut->slices;
-    const size_t slices[] = {all, qb__ceil_div(chunk, gpu->parts),
-                             qb__ceil_div(all % chunk, gpu->parts)};
+    const size_t slices[] = {all, qb__ceil_div(chunk, gpu->parts), qb__ceil_div(all % chunk, gpu->parts)};
     double seconds[3] = {0};
     int unit;
     for (int i = 0; i < 3; i++)
         if (slices[i])
-            seconds[i] = qb__forecast(info, choice->variant, &gpu->fbp->problem, slices[i],
-                                      choice->values, NULL, &unit);
+            seconds[i] =
+                qb__forecast(info, choice->variant, &gpu->fbp->problem, slices[i], choice->values, NULL, &unit);
     return choice->seconds * ((double)(all / chunk) * seconds[1] + seconds[2]) / seconds[0];
 }
 
@@ -203,7 +197,9 @@ static double work_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
 }
 
 static double bytes_up(const qb__fbp_devices *gpu) {
-    return qb__fbp_device_has(gpu) ? 0 : (double)gpu->fbp->grid.n[2] * (double)qb__fbp_up_slice(gpu->fbp) / (double)gpu->parts;
+    return qb__fbp_device_has(gpu)
+               ? 0
+               : (double)gpu->fbp->grid.n[2] * (double)qb__fbp_up_slice(gpu->fbp) / (double)gpu->parts;
 }
 
 static double bytes_down(const qb__fbp_devices *gpu) {
@@ -213,7 +209,8 @@ static double bytes_down(const qb__fbp_devices *gpu) {
 double qb__fbp_device_seconds(void *state, const qb__cut *cut) {
     const qb__fbp_devices *gpu = state;
     const double ring = (double)(qb__fbp_up_slice(gpu->fbp) + qb__down_host(&gpu->way_down, 1));
-    return qb__device_streaming(&gpu->pick.costs, work_seconds(gpu, cut), bytes_up(gpu), bytes_down(gpu), (double)cut->slabs) +
+    return qb__device_streaming(&gpu->pick.costs, work_seconds(gpu, cut), bytes_up(gpu), bytes_down(gpu),
+                                (double)cut->slabs) +
            (double)cut->slots * (double)cut->slices * ring / gpu->pick.costs.lock;
 }
 
@@ -230,9 +227,7 @@ double qb__fbp_device_start(void *state) {
     return qb__device_pick_start(&gpu->pick, gpu->way_down.converts ? 4 : 3);
 }
 
-double qb__fbp_device_least(const qb_env *env) {
-    return qb__device_least_start(env);
-}
+double qb__fbp_device_least(const qb_env *env) { return qb__device_least_start(env); }
 
 void qb__fbp_device_tell(void *state, const qb_env *env) {
     const qb__fbp_devices *gpu = state;

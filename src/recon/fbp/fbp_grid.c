@@ -20,11 +20,10 @@ static qb_status find_rows(qb__fbp *fbp) {
     double first = grid->offset[2] / fbp->pixel_v + fbp->zero - 0.5 * (n - 1) * whole;
     double last = first + (n - 1) * whole;
     if (fabs(first - round(first)) > near)
-        return qb__fail(
-            QB_BAD_INPUT,
-            "the first slice would lie at row %.6g: slices of a parallel beam lie where "
-            "rows do; shift --offset's Z by %.6g mm",
-            first, (round(first) - first) * fbp->pixel_v);
+        return qb__fail(QB_BAD_INPUT,
+                        "the first slice would lie at row %.6g: slices of a parallel beam lie where "
+                        "rows do; shift --offset's Z by %.6g mm",
+                        first, (round(first) - first) * fbp->pixel_v);
     if (!(first > -0.5 && last < rows - 0.5))
         return qb__fail(QB_BAD_INPUT,
                         "the volume's slices lie on rows %.0f to %.0f, the detector has 0 to %.0f: "
@@ -65,22 +64,24 @@ static void describe_output(qb__fbp *fbp, qb__decision *d) {
 qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *decision) {
     const qb_scan_info *info = fbp->info;
     const qb_fbp_options *options = fbp->options;
-    qb_grid_options asked = {.size = options->size, .voxel = options->voxel,
-                             .offset = options->offset, .like = options->like};
+    qb_grid_options asked = {
+        .size = options->size, .voxel = options->voxel, .offset = options->offset, .like = options->like};
     bool known = info->pixel_size > 0;
     size_t first;
     fbp->pixel = known ? info->pixel_size : 1.0;
     fbp->pixel_v = known ? info->pixel_v : 1.0;
     if (options->tilt != 0 && fabs(fbp->pixel_v - fbp->pixel) > 1e-6 * fbp->pixel)
-        return qb__fail(QB_UNSUPPORTED, "--tilt with pixels of %g x %g mm: a tilt needs square pixels; use qb sirt or cgls with --geometry FILE",
-                        fbp->pixel, fbp->pixel_v);
+        return qb__fail(
+            QB_UNSUPPORTED,
+            "--tilt with pixels of %g x %g mm: a tilt needs square pixels; use qb sirt or cgls with --geometry FILE",
+            fbp->pixel, fbp->pixel_v);
     if (!known && (options->hu > 0 || options->like))
         return qb__fail(QB_BAD_ARGUMENT, "--%s needs the pixel size: give --pixel-size MM",
                         options->like ? "like" : "hu");
     if (!known)
-        qb__warn(env, "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
-    fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows},
-                          .voxel = {fbp->pixel, fbp->pixel, fbp->pixel_v}};
+        qb__warn(env,
+                 "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
+    fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows}, .voxel = {fbp->pixel, fbp->pixel, fbp->pixel_v}};
     fbp->grid.offset[2] = (((double)info->rows - 1) / 2.0 - fbp->zero) * fbp->pixel_v;
     qb_status status = qb_grid_make(&asked, &fbp->grid);
     if (status != QB_OK) return status;
@@ -89,8 +90,7 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     if (status == QB_OK) status = find_rows(fbp);
     if (status != QB_OK) return status;
     place_slices(fbp);
-    status = qb__mask_of(options->outside, options->circle, fbp->output->dtype, &fbp->grid,
-                         &fbp->mask);
+    status = qb__mask_of(options->outside, options->circle, fbp->output->dtype, &fbp->grid, &fbp->mask);
     if (status != QB_OK) return status;
     describe_output(fbp, decision);
     return QB_OK;

@@ -78,17 +78,19 @@ void qb__fbp_tell_level(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     char text[160];
     size_t partly = 0;
     if (fbp->level.maps == 0) return;
-    for (size_t i = 0; i < fbp->grid.n[2]; i++)
-        partly += !qb__level_whole(&fbp->level, fbp->first_row + i * fbp->step);
+    for (size_t i = 0; i < fbp->grid.n[2]; i++) partly += !qb__level_whole(&fbp->level, fbp->first_row + i * fbp->step);
     if (fbp->options->geometry)
         snprintf(text, sizeof text, "resampled to a level detector, as %.100s says", fbp->options->geometry);
     else
-        snprintf(text, sizeof text, "resampled to a level detector, from one turned by %.6g degrees", fbp->options->tilt);
+        snprintf(text, sizeof text, "resampled to a level detector, from one turned by %.6g degrees",
+                 fbp->options->tilt);
     cJSON_AddStringToObject(json, "rows_resampled", text);
     qb__info(env, "rows are %s", text);
     if (partly)
-        qb__warn(env, "%zu of %zu slices lie partly beyond the turned detector: --slices leaves them out" QB__CODE("beyond-detector"), partly,
-                 fbp->grid.n[2]);
+        qb__warn(env,
+                 "%zu of %zu slices lie partly beyond the turned detector: --slices leaves them out" QB__CODE(
+                     "beyond-detector"),
+                 partly, fbp->grid.n[2]);
 }
 
 void qb__fbp_release_level(qb__fbp *fbp) {

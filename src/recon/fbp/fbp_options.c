@@ -7,7 +7,8 @@
 const qb_param qb_fbp_params[] = {
     ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN|A:B:STEP", NULL, NULL, 0, 0,
         "rotation axis: a column (pixel centres at integers), a way to find it (auto, "
-        "registration, overlap, sharpness, mass), middle, what the file has stated, or a sweep of one slice, on the CPU; "
+        "registration, overlap, sharpness, mass), middle, what the file has stated, or a sweep of one slice, on the "
+        "CPU; "
         "default: as stated by BASE.sinoparams, NAME.sim and files of qb convert, else auto"),
     ROW(search, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0,
         "columns between which the axis is looked for; default: the whole width"),
@@ -20,8 +21,7 @@ const qb_param qb_fbp_params[] = {
         "devices only (--device)"),
     QB__KERNEL_ROWS(qb_fbp_options),
     QB__SIZE_ROW(qb_fbp_options),
-    ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
-        "pixel of a slice in mm; default: the detector's"),
+    ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6, "pixel of a slice in mm; default: the detector's"),
     ROW(offset, QB_PARAM_NUMBERS, "X,Y[,Z]", NULL, NULL, -1e9, 1e9,
         "where the middle of the volume lies, in mm from the axis and the detector's middle row"),
     QB__LIKE_ROW(qb_fbp_options),
@@ -32,7 +32,8 @@ const qb_param qb_fbp_params[] = {
         "by how much the detector is turned in its plane (qb center measures it): rows are resampled, on the CPU"),
     {"geometry", QB_PARAM_TEXT, offsetof(qb_fbp_options, geometry), "FILE", NULL, NULL, 0, 0,
      "where rays and detector are, instead of angles, --center and --tilt: quickbeam JSON, RTK XML, a 3x4 matrix "
-     "per view", 'g'},
+     "per view",
+     'g'},
     QB__KEEP_ROWS(qb_fbp_options),
     QB_PARAMS_END(qb_fbp_options, geometry),
 };

@@ -27,8 +27,8 @@ static qb_status check_scan(const qb_scan_info *info) {
         return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: use qb fdk", info->path);
     if (!info->angles) return qb__scan_lacks_angles(info);
     if (info->views == 0 || info->rows == 0 || info->columns < 2)
-        return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few", info->path,
-                        info->views, info->rows, info->columns);
+        return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few", info->path, info->views,
+                        info->rows, info->columns);
     return QB_OK;
 }
 
@@ -57,14 +57,12 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
         return QB_OK;
     }
     if (fbp->options->search)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--search %s: nothing is looked for with --center %s; give --center auto",
+        return qb__fail(QB_BAD_ARGUMENT, "--search %s: nothing is looked for with --center %s; give --center auto",
                         fbp->options->search, text);
     if (stop == text)
-        return qb__fail(
-            QB_BAD_ARGUMENT,
-            "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle, stated",
-            text);
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle, stated",
+                        text);
     fbp->center = column;
     if (*stop == ':') {
         double end;
@@ -73,8 +71,7 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
         int count = qb__read_numbers(stop + 1, ':', 2, rest, &after);
         end = rest[0];
         fbp->sweep_step = rest[1];
-        if (count != 2 || *after ||
-            !(fbp->sweep_step >= 0.001) || !(end >= fbp->center) || !(end <= last) ||
+        if (count != 2 || *after || !(fbp->sweep_step >= 0.001) || !(end >= fbp->center) || !(end <= last) ||
             (end - fbp->center) / fbp->sweep_step > 10000)
             return qb__fail(QB_BAD_ARGUMENT,
                             "--center %s: a sweep is A:B:STEP with 0 <= A <= B <= %g, STEP at least 0.001 and "
@@ -82,8 +79,7 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
                             text, last);
         fbp->sweep = true;
         if (fbp->output->array)
-            return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s: a sweep writes a folder of TIFF files, no array", text);
+            return qb__fail(QB_BAD_ARGUMENT, "--center %s: a sweep writes a folder of TIFF files, no array", text);
         const char *dot = strrchr(fbp->output->output, '.');
         if (dot && !strchr(dot, '/'))
             return qb__fail(QB_BAD_ARGUMENT,
@@ -92,15 +88,13 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
                             text, fbp->output->output);
         if (qb__observed(fbp->output))
             return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s: a sweep makes a contact sheet of its own: --preview shows a volume",
-                            text);
+                            "--center %s: a sweep makes a contact sheet of its own: --preview shows a volume", text);
         fbp->sweep_count = (size_t)floor((end - fbp->center) / fbp->sweep_step + 1e-6) + 1;
     } else if (*stop) {
         return qb__fail(QB_BAD_ARGUMENT, "--center %s is not a column", text);
     }
     if (!(fbp->center >= 0 && fbp->center <= last))
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g",
-                        text, last);
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
     return QB_OK;
 }
 
@@ -119,8 +113,9 @@ static qb_status decide_shares(qb__fbp *fbp) {
 static qb_status decide_turn(qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
     double last = fbp->center + (fbp->sweep ? (double)(fbp->sweep_count - 1) * fbp->sweep_step : 0);
-    qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, qb__level_column(&fbp->level, fbp->center),
-                                             qb__level_column(&fbp->level, last), &fbp->fan);
+    qb_status status =
+        qb__half_fan_of_views(info->views, info->angles, info->columns, qb__level_column(&fbp->level, fbp->center),
+                              qb__level_column(&fbp->level, last), &fbp->fan);
     if (status != QB_OK) return status;
     fbp->width = qb__half_fan_width(&fbp->fan);
     return fbp->fan.used ? decide_shares(fbp) : QB_OK;
@@ -135,8 +130,8 @@ static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t 
     const qb__turn_gap *widest = qb__turn_widest(turn);
     const double from = widest ? qb__turn_wrap(widest->from, 2 * M_PI) * 180 / M_PI : 0;
     if (widest)
-        snprintf(gaps, sizeof gaps, "; %.4g degrees missing in %zu gap%s, the widest from %.4g to %.4g",
-                 missing, turn->gaps, turn->gaps > 1 ? "s" : "", from, from + widest->width * 180 / M_PI);
+        snprintf(gaps, sizeof gaps, "; %.4g degrees missing in %zu gap%s, the widest from %.4g to %.4g", missing,
+                 turn->gaps, turn->gaps > 1 ? "s" : "", from, from + widest->width * 180 / M_PI);
     if (qb__turn_is_open(turn))
         snprintf(low, sizeof low, "; values are %.2g %% too low, as nothing stands in for so much", 100 * capped);
     else if (capped > 1e-4)
@@ -151,15 +146,18 @@ static void tell_few(const qb__fbp *fbp, const qb__angle_report *report, const q
     const size_t directions = fbp->info->views - report->repeated;
     const double apart = (fbp->fan.used ? 360.0 : 180.0) / (double)directions;
     if (apart > FAR)
-        qb__warn(env, "%zu views, on average %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
-                 fbp->info->views, apart);
+        qb__warn(
+            env,
+            "%zu views, on average %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
+            fbp->info->views, apart);
 }
 
 static void tell_angles(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
     const qb_angle_weights rule = fbp->options->angle_weights;
     const bool missing = fbp->fan.used ? fbp->turn.gaps > 0 : report->limited;
     const char *how = rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN || report->open ? ""
-                      : fbp->fan.used ? "; opposite rays and neighbouring views stand in" : "; neighbouring views stand in";
+                      : fbp->fan.used ? "; opposite rays and neighbouring views stand in"
+                                      : "; neighbouring views stand in";
     if (report->open)
         qb__warn(env, "angles: %s; sirt, tv or mbir do better" QB__CODE("limited-angle"), report->text);
     else if (missing)
@@ -178,16 +176,15 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
     qb_status status;
     QB__TRY(qb__alloc(views, sizeof *exact, &exact));
     QB__TRY(qb__alloc(views, sizeof *fbp->weights, &fbp->weights));
-    QB__TRY(qb__angle_weights_as(fbp->options->angle_weights, views, fbp->info->angles, exact,
-                                 &report));
+    QB__TRY(qb__angle_weights_as(fbp->options->angle_weights, views, fbp->info->angles, exact, &report));
     if (fbp->fan.used) {
         QB__TRY(qb__turn_weigh(&fbp->turn, fbp->options->angle_weights, exact, &report.capped));
         report.open = qb__turn_is_open(&fbp->turn);
         describe_turn(fbp, report.capped, report.text, sizeof report.text);
     }
     if (views >= 3 && views - report.repeated < 2) {
-        status = qb__fail(QB_BAD_INPUT, "%s: all %zu views have the same angle: give --angles FROM:TO",
-                          fbp->info->path, views);
+        status = qb__fail(QB_BAD_INPUT, "%s: all %zu views have the same angle: give --angles FROM:TO", fbp->info->path,
+                          views);
         goto out;
     }
     double scale = fbp->options->hu > 0 ? 1000.0 / fbp->options->hu : 1.0;
@@ -264,14 +261,16 @@ static qb_status decide_problem(qb__fbp *fbp) {
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->ax));
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->ay));
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->h0));
-    fbp->problem = (qb__bp_parallel_problem){.views = views, .columns = fbp->width,
-                                             .nx = fbp->grid.n[0], .ny = fbp->grid.n[1],
-                                             .ax = fbp->ax, .ay = fbp->ay, .h0 = fbp->h0,
+    fbp->problem = (qb__bp_parallel_problem){.views = views,
+                                             .columns = fbp->width,
+                                             .nx = fbp->grid.n[0],
+                                             .ny = fbp->grid.n[1],
+                                             .ax = fbp->ax,
+                                             .ay = fbp->ay,
+                                             .h0 = fbp->h0,
                                              .largest = fbp->largest};
-    QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2
-                                                : fbp->center));
-    QB__TRY(qb__filter_create(fbp->options->filter, fbp->options->pad, fbp->width,
-                              fbp->pixel, &fbp->filter));
+    QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2 : fbp->center));
+    QB__TRY(qb__filter_create(fbp->options->filter, fbp->options->pad, fbp->width, fbp->pixel, &fbp->filter));
 out:
     return status;
 }
@@ -307,18 +306,19 @@ static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     const qb_fbp_options *o = fbp->options;
     const double share = qb__seen_outside(&fbp->mask.seen, &fbp->grid, false);
     const double within = qb__seen_outside(&fbp->mask.seen, &fbp->grid, true);
-    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count, odd = asked && !fbp->mask.used && within > 0.005;
+    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count,
+               odd = asked && !fbp->mask.used && within > 0.005;
     cJSON_AddNumberToObject(json, "outside_percent", 100 * share);
     if (!(share > 0.005)) return;
     qb__log(env, odd ? QB_LOG_WARNING : QB_LOG_INFO,
             "%.3g %% of the voxels lie beyond the %.5g %s from the axis that all views see: their values are "
             "incomplete%s%s",
             100 * share, fbp->mask.seen.radius, fbp->info->pixel_size > 0 ? "mm" : "pixels",
-            fbp->mask.used ? ", and masked" : "; --outside zero or nan marks them", odd ? QB__CODE("outside-field") : "");
+            fbp->mask.used ? ", and masked" : "; --outside zero or nan marks them",
+            odd ? QB__CODE("outside-field") : "");
 }
 
-qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                         qb__decision *decision) {
+qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
     qb__fbp *fbp = plan;
     qb_fbp_options *options = task->options;
     qb_status status;

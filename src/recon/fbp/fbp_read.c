@@ -19,13 +19,9 @@ size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk) {
     return fbp->first_row + (fbp->reader.cut.first + chunk * fbp->reader.cut.slices) * fbp->step;
 }
 
-size_t qb__fbp_raw_row(const qb__fbp *fbp) {
-    return fbp->info->columns * qb_dtype_size(fbp->info->dtype);
-}
+size_t qb__fbp_raw_row(const qb__fbp *fbp) { return fbp->info->columns * qb_dtype_size(fbp->info->dtype); }
 
-size_t qb__fbp_row_stride(const qb__fbp *fbp) {
-    return qb__round_up(fbp->width, 16);
-}
+size_t qb__fbp_row_stride(const qb__fbp *fbp) { return qb__round_up(fbp->width, 16); }
 
 size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part) {
     return qb__smaller(part * qb__ceil_div(slices, parts), slices);
@@ -95,8 +91,7 @@ static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     return qb_scan_read(fbp->scan, 0, fbp->info->views, row, reader->cache_end, reader->cache);
 }
 
-static void copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1, size_t slices,
-                            size_t row0, char *out) {
+static void copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1, size_t slices, size_t row0, char *out) {
     const qb__fbp_reader *reader = &fbp->reader;
     size_t bytes = qb__fbp_raw_row(fbp), rows = reader->cache_end - reader->cache_first;
     for (size_t view = view0; view < view1; view++) {
@@ -124,8 +119,7 @@ static size_t read_tasks(void *self, size_t chunk) {
     return fbp->reader.left ? 1 : qb__ceil_div(fbp->info->views, read_views(fbp));
 }
 
-static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                          void *out) {
+static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)worker, (void)in;
     qb__fbp *fbp = self;
     const qb__fbp_reader *reader = &fbp->reader;
@@ -137,8 +131,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     if (fbp->level.maps) {
         size_t first, end;
         qb__fbp_window(fbp, row0, slices, &first, &end);
-        return qb_scan_read(fbp->scan, view0, view1, first, end,
-                            raw + view0 * (end - first) * qb__fbp_raw_row(fbp));
+        return qb_scan_read(fbp->scan, view0, view1, first, end, raw + view0 * (end - first) * qb__fbp_raw_row(fbp));
     }
     if (reader->cache) {
         qb_status status = QB_OK;

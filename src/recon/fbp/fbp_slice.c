@@ -43,8 +43,7 @@ static qb_status allocate(slice *s) {
     QB__TRY(qb__alloc(qb__fbp_packed_bytes(fbp, 1), 1, &s->packed));
     QB__TRY(qb__alloc(threads, sizeof *s->counts, &s->counts));
     QB__TRY(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
-    for (size_t i = 0; i < threads; i++)
-        QB__TRY(qb__alloc(qb__fbp_scratch(fbp, 1), 1, &s->scratch[i]));
+    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__fbp_scratch(fbp, 1), 1, &s->scratch[i]));
 out:
     return status;
 }
@@ -67,9 +66,7 @@ qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, 
     return status;
 }
 
-static size_t pixels(const qb__fbp *fbp) {
-    return fbp->grid.n[0] * fbp->grid.n[1];
-}
+static size_t pixels(const qb__fbp *fbp) { return fbp->grid.n[0] * fbp->grid.n[1]; }
 
 /* The middle slice says which values matter; 1 in 10,000 pixels at either end may be clipped. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high) {
@@ -84,8 +81,7 @@ qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double 
         *low = image[count / 10000] + shift;
         *high = image[count - 1 - count / 10000] + shift;
         if (*high <= *low) *high = *low + 1;
-        qb__info(run->env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", *low,
-                 *high, row);
+        qb__info(run->env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", *low, *high, row);
     }
     qb__free(image);
     return status;

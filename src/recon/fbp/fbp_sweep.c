@@ -16,9 +16,7 @@
 enum { NAME_ROOM = 4096 };
 
 /* The middle slice of those chosen: with --slices A:A+1, row A. */
-static size_t sweep_row(const qb__fbp *fbp) {
-    return fbp->first_row + fbp->grid.n[2] / 2 * fbp->step;
-}
+static size_t sweep_row(const qb__fbp *fbp) { return fbp->first_row + fbp->grid.n[2] / 2 * fbp->step; }
 
 /* Decimals that tell all columns of the sweep apart. */
 static int decimals(const qb__fbp *fbp) {
@@ -55,8 +53,8 @@ typedef struct greys {
 } greys;
 
 /* Into `folder`, which is not the final one yet. */
-static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, const char *folder,
-                             double center, const greys *range, const float *image) {
+static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, const char *folder, double center,
+                             const greys *range, const float *image) {
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     qb_dtype dtype = fbp->output->dtype;
     char path[NAME_ROOM], part[NAME_ROOM];
@@ -138,8 +136,7 @@ qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
     qb_status status = qb__publication_create(env, &set);
     if (status == QB_OK) status = qb__publication_folder(set, fbp->output->output, NULL, &folder);
     if (status == QB_OK) status = qb__alloc(pixels, sizeof *image, &image);
-    if (status == QB_OK)
-        status = qb__contact_sheet_create(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1], &sheet);
+    if (status == QB_OK) status = qb__contact_sheet_create(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1], &sheet);
     cJSON_AddStringToObject(run->report, "kind", "sweep");
     cJSON *list = cJSON_AddArrayToObject(run->report, "centers");
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {

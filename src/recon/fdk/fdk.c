@@ -33,8 +33,8 @@ static const qb__method method = {
 };
 
 qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                      const qb_fdk_options *options, const qb_output_options *output,
-                      const char *command, const qb_env *env, qb_job **job) {
+                      const qb_fdk_options *options, const qb_output_options *output, const char *command,
+                      const qb_env *env, qb_job **job) {
     QB__NEED(scan);
     QB__NEED(geometry);
     QB__NEED(job);

@@ -32,38 +32,39 @@ typedef struct qb__fdk {
     qb__upright upright;
     qb__resampler *resampler;
     qb_grid grid;
-    size_t middle;               /* number of its middle slice among all, as --slices counts */
+    size_t middle; /* number of its middle slice among all, as --slices counts */
     qb__mask mask;
     qb__cone_weights weights;
-    bool circular;               /* geometry's views differ by a turn only */
-    bool same_weights;           /* every view has the same pixel weights */
-    size_t width;                /* of a filtered row: weights.before + geometry's columns + .after */
-    double (*matrix)[12];        /* [views] on voxel indices and filtered columns */
+    bool circular;        /* geometry's views differ by a turn only */
+    bool same_weights;    /* every view has the same pixel weights */
+    size_t width;         /* of a filtered row: weights.before + geometry's columns + .after */
+    double (*matrix)[12]; /* [views] on voxel indices and filtered columns */
     qb__bp_cone_problem problem;
-    qb__cone_circle circle;      /* of it */
+    qb__cone_circle circle;             /* of it */
     const qb__bp_cone_variant *variant; /* the CPU's */
     qb__filter *filter;
     /* Of the cut in hand (fdk_read.c): */
     qb__cut cut;
-    qb__reach *reach;            /* [nz] of slices that were asked for, else NAN */
-    qb__fdk_window *window;      /* [slabs] of both parts of one that is folded; ... */
-    qb__fdk_window *half;        /* [slabs][2] ... of each */
-    qb__fdk_window *all;         /* [rows of ranks][slabs] those of each row; NULL without ranks, ... */
-    qb__fdk_window *run;         /* ... else [slabs][rows of ranks] windows apart that hold all these, ... */
-    size_t *runs;                /* ... [slabs] so many */
-    size_t *edge;                /* of a row */
-    bool kept;                   /* rows that any slab needs are read and filtered with the first one, and stay with the engine; then ... */
-    qb__fdk_window keep;         /* ... these, ... */
-    size_t *came;                /* ... [blocks] with which slab they came: 1 more than its number, 0 = not yet (while running) */
-    size_t slab_rows;            /* the most rows that a slab needs, ... */
-    size_t window_rows;          /* ... the most that are filtered at a time, ... */
-    size_t raw_rows;             /* ... and of the detector in one window, ... */
-    size_t read_rows;            /* ... in all that are read for a slab; ... */
-    size_t rows_read;            /* ... of all slabs together, which overlap */
-    bool foldable;               /* the mirror of a circle is the volume's middle, between two slices */
-    bool folded;                 /* ranks on devices share slices in the order of geometry/fold.h */
-    bool left;                   /* the engine takes the numbers where they are */
-    bool alone;                  /* a rank filters what its own slabs need, as devices do: nothing is gathered */
+    qb__reach *reach;       /* [nz] of slices that were asked for, else NAN */
+    qb__fdk_window *window; /* [slabs] of both parts of one that is folded; ... */
+    qb__fdk_window *half;   /* [slabs][2] ... of each */
+    qb__fdk_window *all;    /* [rows of ranks][slabs] those of each row; NULL without ranks, ... */
+    qb__fdk_window *run;    /* ... else [slabs][rows of ranks] windows apart that hold all these, ... */
+    size_t *runs;           /* ... [slabs] so many */
+    size_t *edge;           /* of a row */
+    bool
+        kept; /* rows that any slab needs are read and filtered with the first one, and stay with the engine; then ... */
+    qb__fdk_window keep; /* ... these, ... */
+    size_t *came;     /* ... [blocks] with which slab they came: 1 more than its number, 0 = not yet (while running) */
+    size_t slab_rows; /* the most rows that a slab needs, ... */
+    size_t window_rows; /* ... the most that are filtered at a time, ... */
+    size_t raw_rows;    /* ... and of the detector in one window, ... */
+    size_t read_rows;   /* ... in all that are read for a slab; ... */
+    size_t rows_read;   /* ... of all slabs together, which overlap */
+    bool foldable;      /* the mirror of a circle is the volume's middle, between two slices */
+    bool folded;        /* ranks on devices share slices in the order of geometry/fold.h */
+    bool left;          /* the engine takes the numbers where they are */
+    bool alone;         /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;
 
 /* What a chunk is. Its views are view0 <= v < view1, then the same + views / turns, and so on, `turns` ranges
@@ -90,7 +91,7 @@ size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t 
 size_t qb__fdk_share_views(const qb__fdk *fdk, const qb__fdk_piece *piece, int row);
 /* What each row's ranks need for that chunk: rows of them, this rank's own where there are none. */
 const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row);
-int qb__fdk_ranks(const qb__fdk *fdk); /* of a column */
+int qb__fdk_ranks(const qb__fdk *fdk);      /* of a column */
 size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes */
 
 /* The kernel that is looked for; why the CPU has none of that name. */
@@ -99,8 +100,7 @@ qb_status qb__fdk_kernel_of_cpu(const qb__fdk *fdk);
 
 /* ---- rows of the method's table ---- */
 
-qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                         qb__decision *decision);
+qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
 void qb__fdk_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__fdk_release(void *plan);
 /* fdk_read.c */
@@ -126,19 +126,17 @@ qb_status qb__fdk_cluster(const qb__fdk *fdk, cJSON *plan);
 void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info, const qb_env *env);
 /* Warn of a usual grid, as wide as the detector, that leaves out much of what a half-fan scan
  * covers. */
-void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
-                         const qb_grid *grid, const qb_env *env);
+void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options, const qb_grid *grid,
+                         const qb_env *env);
 /* Of several ranks that --grid auto makes rows, where columns would be faster. */
 void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env);
 /* How much of the volume not all views see, and rays that are far off the plane of the circle. */
-void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env,
-                          cJSON *plan);
+void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan);
 /* Refuse a path that FDK is not made for, or warn where it is forced on it. */
-qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force,
-                             const qb_env *env);
+qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force, const qb_env *env);
 /* Refuse a scan that lacks angles, or warn when that is allowed or negligible. */
-qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
-                                 bool allow, const qb_env *env);
+qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights, bool allow,
+                                 const qb_env *env);
 
 extern const qb__engine qb__fdk_cpu, qb__fdk_device;
 

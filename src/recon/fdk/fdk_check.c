@@ -32,31 +32,41 @@ static bool is_negligible(const qb__cone_weights *weights) {
 /* Gaps of a full turn, none of them wide: the views beside them stand in. */
 static bool is_spotted(const qb__cone_weights *weights) {
     const double WIDEST = 30;
-    return weights->kind == QB_REDUNDANCY_GAPS && weights->needed * degrees > 359.9 && weights->missing * degrees <= WIDEST;
+    return weights->kind == QB_REDUNDANCY_GAPS && weights->needed * degrees > 359.9 &&
+           weights->missing * degrees <= WIDEST;
 }
 
 static void warn_lacking(const qb__cone_weights *weights, const qb_env *env) {
     const double SOME = 0.005;
     if (weights->open)
-        qb__warn(env, "values at the axis are %.3g %% too low, as angles are limited; sirt, tv or mbir do better" QB__CODE("angle-cap"),
+        qb__warn(env,
+                 "values at the axis are %.3g %% too low, as angles are limited; sirt, tv or mbir do better" QB__CODE(
+                     "angle-cap"),
                  100 * weights->lacking);
     else if (weights->lacking > SOME)
-        qb__warn(env, "values at the axis are %.3g %% too low, for angles that were not measured (--angle-weights auto)" QB__CODE("angle-cap"),
-                 100 * weights->lacking);
+        qb__warn(
+            env,
+            "values at the axis are %.3g %% too low, for angles that were not measured (--angle-weights auto)" QB__CODE(
+                "angle-cap"),
+            100 * weights->lacking);
 }
 
 static void describe_missing(const qb__cone_weights *weights, char *text, size_t size) {
     const double from = weights->gap_from * degrees, to = (weights->gap_from + weights->gap) * degrees;
     if (weights->gaps > 1)
-        snprintf(text, size, "limited angle: %zu gaps, the widest from %.5g to %.5g degrees; %.3g %% of the rays were measured from neither side, "
-                 "up to %.4g degrees in a row", weights->gaps, from, to, 100 * weights->guessed, weights->missing * degrees);
+        snprintf(text, size,
+                 "limited angle: %zu gaps, the widest from %.5g to %.5g degrees; %.3g %% of the rays were measured "
+                 "from neither side, "
+                 "up to %.4g degrees in a row",
+                 weights->gaps, from, to, 100 * weights->guessed, weights->missing * degrees);
     else
-        snprintf(text, size, "limited angle: %.4g of the %.5g degrees needed were not measured (no view from %.5g to %.5g)",
+        snprintf(text, size,
+                 "limited angle: %.4g of the %.5g degrees needed were not measured (no view from %.5g to %.5g)",
                  weights->missing * degrees, weights->needed * degrees, from, to);
 }
 
-qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
-                                 bool allow, const qb_env *env) {
+qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights, bool allow,
+                                 const qb_env *env) {
     size_t distinct = geometry->views - weights->repeated;
     if (!allow && geometry->views >= 3 && distinct < 3)
         return qb__fail(QB_BAD_INPUT,
@@ -77,21 +87,18 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
     double radius = covered_radius(geometry, weights);
     if (!(radius > 0) || weights->gaps > 1)
         return qb__fail(QB_BAD_INPUT, "%s; --allow-limited reconstructs what there is", text);
-    return qb__fail(
-        QB_BAD_INPUT,
-        "%s; --allow-limited reconstructs what there is; an object within %.4g mm of the axis is "
-        "complete (--size, --voxel)",
-        text, radius);
+    return qb__fail(QB_BAD_INPUT,
+                    "%s; --allow-limited reconstructs what there is; an object within %.4g mm of the axis is "
+                    "complete (--size, --voxel)",
+                    text, radius);
 }
 
-void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info,
-                        const qb_env *env) {
+void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info, const qb_env *env) {
     char text[256];
     if (qb__geometry_doubt(geometry, info, text, sizeof text)) qb__warn(env, "%s", text);
 }
 
-qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force,
-                             const qb_env *env) {
+qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force, const qb_env *env) {
     char text[256];
     if (!qb__path_unfit(geometry, info, text, sizeof text)) return QB_OK;
     if (!force)
@@ -103,24 +110,25 @@ qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info
     return QB_OK;
 }
 
-void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env,
-                          cJSON *plan) {
+void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan) {
     const double SOME = 0.005;
     const qb_fdk_options *o = fdk->options;
     const qb__seen *seen = &fdk->mask.seen;
     const double share = qb__seen_outside(seen, &fdk->grid, false);
     const double within = qb__seen_outside(seen, &fdk->grid, true);
-    const bool asked = o->size.count || o->voxel > 0 || o->voxels.count || o->like || o->offset.count, odd = asked && !fdk->mask.used && within > SOME;
+    const bool asked = o->size.count || o->voxel > 0 || o->voxels.count || o->like || o->offset.count,
+               odd = asked && !fdk->mask.used && within > SOME;
     cJSON_AddNumberToObject(plan, "outside_percent", 100 * share);
     char steep[256];
     if (qb__path_steep(fdk->real, fdk->grid.offset, steep, sizeof steep)) qb__warn(env, "%s", steep);
     if (!(share > SOME)) return;
-    qb__log(env, odd ? QB_LOG_WARNING : QB_LOG_INFO,
-            "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis (z = %.4g to %.4g mm there, "
-            "%.4g to %.4g on it): their values are incomplete%s%s",
-            100 * share, info->field_radius, seen->low[QB__SEEN_RADII - 1],
-            seen->high[QB__SEEN_RADII - 1], seen->low[0], seen->high[0],
-            fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them", odd ? QB__CODE("outside-field") : "");
+    qb__log(
+        env, odd ? QB_LOG_WARNING : QB_LOG_INFO,
+        "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis (z = %.4g to %.4g mm there, "
+        "%.4g to %.4g on it): their values are incomplete%s%s",
+        100 * share, info->field_radius, seen->low[QB__SEEN_RADII - 1], seen->high[QB__SEEN_RADII - 1], seen->low[0],
+        seen->high[0], fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them",
+        odd ? QB__CODE("outside-field") : "");
 }
 
 /* Rows keep the bits of one process, so they are the default; who would rather have the time is told how. */
@@ -130,13 +138,14 @@ void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env) {
     const bool both = fdk->problem.circle && fdk->problem.circle->mirrored && (fdk->alone || fdk->variant->layers);
     if (ranks < 2 || chosen || fdk->folded || !both || fdk->problem.views < ranks || fdk->problem.nz < 2) return;
     qb__info(env,
-             "each rank makes slices of one side of the mirror alone, which takes longer: --grid 1x%zu leaves both to each, and makes sums "
+             "each rank makes slices of one side of the mirror alone, which takes longer: --grid 1x%zu leaves both to "
+             "each, and makes sums "
              "that differ in their last bits",
              ranks);
 }
 
-void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
-                         const qb_grid *grid, const qb_env *env) {
+void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options, const qb_grid *grid,
+                         const qb_env *env) {
     char text[256];
     bool chosen = options->size.count || options->voxel > 0 || options->voxels.count || options->like;
     if (!chosen && qb__grid_narrow(info, grid, text, sizeof text)) qb__warn(env, "%s", text);

@@ -71,7 +71,9 @@ double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows) {
 double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows, double rate) {
     const double computed = qb__scan_computed(fdk->scan);
     return raw_rows * (double)fdk->problem.views * (double)qb__fdk_raw_row(fdk) /
-           (computed > 0 ? computed : fdk->info->chunk_rows > 1 ? fmin(rate, 0.2e9) : rate);
+           (computed > 0                ? computed
+            : fdk->info->chunk_rows > 1 ? fmin(rate, 0.2e9)
+                                        : rate);
 }
 
 double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes, double rate) {
@@ -170,8 +172,7 @@ static void pack_run(const qb__fdk *fdk, size_t chunk, const qb__fdk_piece *p, s
     }
 }
 
-static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                            void *out) {
+static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const qb__fdk_on_cpu *cpu = self;
     const qb__fdk *fdk = cpu->fdk;
     const qb__fdk_piece p = qb__fdk_share_of(fdk, chunk);
@@ -214,13 +215,11 @@ static size_t brick_tasks(void *self, size_t chunk) {
 static void clear_brick(const qb__fdk *fdk, qb__bp_cone_brick k, float *out) {
     for (size_t z = k.z0; z < k.z1; z++) {
         for (size_t y = k.y0; y < k.y1; y++)
-            memset(out + (z * fdk->grid.n[1] + y) * fdk->grid.n[0] + k.x0, 0,
-                   (k.x1 - k.x0) * sizeof *out);
+            memset(out + (z * fdk->grid.n[1] + y) * fdk->grid.n[0] + k.x0, 0, (k.x1 - k.x0) * sizeof *out);
     }
 }
 
-static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                                 void *out) {
+static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const qb__fdk_on_cpu *cpu = self;
     const qb__fdk *fdk = cpu->fdk;
     qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
@@ -235,8 +234,8 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
         if (p.first) clear_brick(fdk, brick, origin);
         return QB_OK;
     }
-    fdk->variant->run(&fdk->problem, p.view0, p.view1, in, p.need->rows, brick, origin, n[0] * n[1],
-                      n[0], !p.first, cpu->filter.run->scratch[worker]);
+    fdk->variant->run(&fdk->problem, p.view0, p.view1, in, p.need->rows, brick, origin, n[0] * n[1], n[0], !p.first,
+                      cpu->filter.run->scratch[worker]);
     return QB_OK;
 }
 
@@ -271,7 +270,8 @@ static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *ru
     (void)cut;
     qb__fdk_on_cpu *cpu = state;
     qb_status status = qb__fdk_filter_open(&cpu->filter, cpu->fdk, run);
-    if (status == QB_OK && run->ranks) status = qb__alloc(2 * (size_t)run->ranks->rows, sizeof *cpu->parts, &cpu->parts);
+    if (status == QB_OK && run->ranks)
+        status = qb__alloc(2 * (size_t)run->ranks->rows, sizeof *cpu->parts, &cpu->parts);
     return status;
 }
 
@@ -290,9 +290,7 @@ static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     cJSON_AddStringToObject(plan, "device", "cpu");
 }
 
-static const char *kernel(void *state) {
-    return ((qb__fdk_on_cpu *)state)->fdk->variant->head.id;
-}
+static const char *kernel(void *state) { return ((qb__fdk_on_cpu *)state)->fdk->variant->head.id; }
 
 const qb__engine qb__fdk_cpu = {
     .name = "cpu",

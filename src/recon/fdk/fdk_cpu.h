@@ -12,12 +12,12 @@ typedef struct qb__fdk_on_cpu {
     size_t value_bytes; /* of a voxel in the file */
     double read, write; /* bytes a second of the files */
     /* of the cut in hand */
-    size_t view_bytes;                /* the most bytes of a packed view, ... */
-    size_t sent_bytes;                /* ... and of one packed for each row of ranks; without ranks the same */
-    double rows, raw_rows, slices;    /* what all slabs take together, each filtering its own rows */
+    size_t view_bytes;             /* the most bytes of a packed view, ... */
+    size_t sent_bytes;             /* ... and of one packed for each row of ranks; without ranks the same */
+    double rows, raw_rows, slices; /* what all slabs take together, each filtering its own rows */
     /* while running */
     qb__fdk_filter filter;
-    qb__comm_part *parts;             /* [2 * rows] what the ranks of a column send each other */
+    qb__comm_part *parts; /* [2 * rows] what the ranks of a column send each other */
 } qb__fdk_on_cpu;
 
 /* The blocking stage in which the ranks of a column send each other the views that they have filtered

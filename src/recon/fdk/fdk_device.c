@@ -40,8 +40,7 @@ static size_t filter_tasks(void *self, size_t chunk) {
     return qb__fdk_piece_views(&p);
 }
 
-static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                            void *out) {
+static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const qb__fdk_gpu *gpu = self;
     const qb__fdk *fdk = gpu->fdk;
     const qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
@@ -52,7 +51,8 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
         const char *raw = (const char *)in + qb__fdk_raw_offset(fdk, run, i, views) +
                           task * (run[i].raw.end - run[i].raw.first) * qb__fdk_raw_row(fdk);
         size_t stride;
-        const float *rows = qb__fdk_filter_rows(&gpu->filter, &run[i], qb__fdk_piece_view(fdk, &p, task), raw, worker, &stride);
+        const float *rows =
+            qb__fdk_filter_rows(&gpu->filter, &run[i], qb__fdk_piece_view(fdk, &p, task), raw, worker, &stride);
         float *to = (float *)out + block_at(fdk, &p, run, i) + task * view_values(fdk, &run[i]);
         for (size_t r = run[i].rows.r0; r < run[i].rows.r1; r++, rows += stride, to += fdk->width)
             memcpy(to, rows, fdk->width * sizeof *to);
@@ -60,8 +60,7 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
     return QB_OK;
 }
 
-static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                            void *out) {
+static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
@@ -80,7 +79,8 @@ static qb_status filter_there(void *self, size_t chunk, size_t task, int worker,
 }
 
 /* A part of a slab, and where its rows lie in a block: run by run, or among those of all slabs. */
-static qb__bp_cone_side side_of(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *need, size_t number) {
+static qb__bp_cone_side side_of(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *need,
+                                size_t number) {
     const qb__fdk *fdk = gpu->fdk;
     const qb__fdk_window *w = &need[number];
     const bool some = w->rows.r0 < w->rows.r1;
@@ -97,11 +97,11 @@ static qb_status backproject_side(const qb__fdk_gpu *gpu, const qb__fdk_piece *p
     if (side->z0 == side->z1) return QB_OK;
     if (side->window.r0 == side->window.r1)
         return p->first ? qb__memory_fill(gpu->compute, slab, at * slice, 0, (side->z1 - side->z0) * slice) : QB_OK;
-    qb_status status = variant->pack(gpu->plan, gpu->compute, block, side->offset, side->view_stride, gpu->fdk->width, p->view0,
-                                     p->view1, side->window, gpu->packed);
+    qb_status status = variant->pack(gpu->plan, gpu->compute, block, side->offset, side->view_stride, gpu->fdk->width,
+                                     p->view0, p->view1, side->window, gpu->packed);
     if (status != QB_OK) return status;
-    return variant->run(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, side->window, side->z0, side->z1, slab,
-                        at * slice, !p->first);
+    return variant->run(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, side->window, side->z0, side->z1,
+                        slab, at * slice, !p->first);
 }
 
 static qb_status backproject(const qb__fdk_gpu *gpu, size_t chunk, const qb__fdk_piece *p, const qb__memory *block,
@@ -113,7 +113,8 @@ static qb_status backproject(const qb__fdk_gpu *gpu, size_t chunk, const qb__fdk
     for (size_t i = 0; i < parts; i++) side[i] = side_of(gpu, p, need, i);
     const bool both = side[1].z0 < side[1].z1, empty = p->need->rows.r0 == p->need->rows.r1;
     if (both && !empty && qb__bp_cone_pairs(variant, gpu->pick.choice.values)) {
-        qb_status status = variant->pack_sides(gpu->plan, gpu->compute, block, gpu->fdk->width, p->view0, p->view1, side, gpu->packed);
+        qb_status status =
+            variant->pack_sides(gpu->plan, gpu->compute, block, gpu->fdk->width, p->view0, p->view1, side, gpu->packed);
         if (status != QB_OK) return status;
         return variant->run_sides(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, side, slab, 0, !p->first);
     }
@@ -122,8 +123,7 @@ static qb_status backproject(const qb__fdk_gpu *gpu, size_t chunk, const qb__fdk
     return backproject_side(gpu, p, block, &side[1], slab, side[0].z1 - side[0].z0);
 }
 
-static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                                 void *out) {
+static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
@@ -158,15 +158,15 @@ static qb_status put_slab(const qb__fdk_gpu *gpu, const qb__fdk_window *w, const
     size_t at = 0;
     for (int i = 0; i < 2 && status == QB_OK; i++) {
         const size_t count = qb__run_count(runs.of[i]);
-        if (count) status = qb__device_arrays_put(&gpu->arrays, gpu->out, slab, at, runs.of[i].first, count, gpu->fdk->grid.n);
+        if (count)
+            status = qb__device_arrays_put(&gpu->arrays, gpu->out, slab, at, runs.of[i].first, count, gpu->fdk->grid.n);
         at += count;
     }
     return status;
 }
 
 /* A slab leaves piece by piece, an array in the device's memory gets it with the first. */
-static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                              void *out) {
+static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__cut *cut = &gpu->fdk->cut;
@@ -298,7 +298,8 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->out));
     QB__TRY(variant->plan(gpu->pick.device, problem, most, values, &gpu->plan));
     QB__TRY(qb__memory_create(gpu->pick.device, variant->packed_bytes(problem, most, values), &gpu->packed));
-    QB__TRY(qb__down_open(&gpu->way_down, gpu->pick.device, gpu->out, run->volume, qb__fdk_gpu_down(cut), &gpu->convert));
+    QB__TRY(
+        qb__down_open(&gpu->way_down, gpu->pick.device, gpu->out, run->volume, qb__fdk_gpu_down(cut), &gpu->convert));
     if (qb__fdk_gpu_columns(cut) > 1)
         QB__TRY(qb__device_sum_open(gpu->pick.device, run->ranks, qb__fdk_gpu_slab(gpu, cut), &gpu->sum));
     QB__TRY(qb__device_arrays_attach(&gpu->arrays, qb__fdk_gpu_has(gpu), gpu->pick.device, gpu->up, gpu->out, run));
@@ -330,7 +331,9 @@ static qb_status tell_beyond(const qb__fdk_gpu *gpu, cJSON *report) {
     for (size_t v = 0; v < gpu->fdk->problem.views; v++) bound = fmaxf(bound, gpu->largest[v]);
     if (status != QB_OK || largest == 0) return status;
     cJSON_AddNumberToObject(report, "beyond_half_precision", (double)largest);
-    qb__warn(gpu->run->env, "filtered values up to %.3g were cut to about %.3g in half precision: give --accuracy high" QB__CODE("half-precision"),
+    qb__warn(gpu->run->env,
+             "filtered values up to %.3g were cut to about %.3g in half precision: give --accuracy high" QB__CODE(
+                 "half-precision"),
              (double)largest, (double)bound);
     return QB_OK;
 }

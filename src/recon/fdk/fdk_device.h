@@ -47,17 +47,18 @@ struct qb__fdk_gpu {
     qb__down way_down;
     const char *beside; /* why the CPU filters; NULL: the device does */
     double there, here; /* seconds that all takes where the device filters and where the CPU does; 0: not compared */
-    double rows, filtered_rows, raw_rows; /* of the cut in hand: back-projected, filtered, read for all slabs together */
+    double rows, filtered_rows,
+        raw_rows; /* of the cut in hand: back-projected, filtered, read for all slabs together */
     qb__fdk_ring raw, blocks, slabs;
     qb__locked_ring up_from, down;
     /* while running */
-    qb__fdk *reading; /* the same as fdk, to leave reading to this here */
+    qb__fdk *reading;         /* the same as fdk, to leave reading to this here */
     qb__device_arrays arrays; /* used in place */
     const qb__running *run;
-    qb__fdk_filter filter; /* the CPU's, */
+    qb__fdk_filter filter;        /* the CPU's, */
     qb__device_filter *on_device; /* or the device's, */
     qb__fdk_made made;            /* maybe of made rows */
-    size_t first_row; /* that is prepared */
+    size_t first_row;             /* that is prepared */
     qb__queue *up, *filtering, *compute, *out;
     qb__bp_cone_plan *plan;
     qb__memory *packed;
@@ -73,7 +74,9 @@ qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut); /* how many raw ones, ... */
-static inline size_t qb__fdk_gpu_blocks(const qb__cut *cut) { return cut->kept ? cut->blocks : cut->slots; } /* ... and filtered ones */
+static inline size_t qb__fdk_gpu_blocks(const qb__cut *cut) {
+    return cut->kept ? cut->blocks : cut->slots;
+} /* ... and filtered ones */
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Columns of ranks, which sum their slabs; the most slices of a slab that come down. */
 static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? cut->grid->columns : 1; }
@@ -84,7 +87,9 @@ static inline size_t qb__fdk_gpu_down(const qb__cut *cut) {
 static inline size_t qb__fdk_gpu_piece(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return qb__down_host(&gpu->way_down, qb__smaller(cut->piece, qb__fdk_gpu_down(cut)));
 }
-static inline unsigned qb__fdk_gpu_ring(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : cut->pieces > 1 ? 2 : 1; }
+static inline unsigned qb__fdk_gpu_ring(const qb__cut *cut) {
+    return cut->slabs > 1 ? cut->slots : cut->pieces > 1 ? 2 : 1;
+}
 static inline unsigned qb__fdk_gpu_slabs(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : 1; }
 
 /* ---- projections in the device's memory (fdk_device_arrays.c) ---- */
@@ -119,8 +124,8 @@ size_t qb__fdk_gpu_rows_tables(const qb__fdk *fdk);
 qb_status qb__fdk_gpu_rows_open(qb__fdk_gpu *gpu);
 void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu);
 /* A run of a block: raw rows `from` bytes into what is raw, filtered ones `to` bytes into `out`. */
-qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw, size_t from,
-                               qb__memory *out, size_t to);
+qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run,
+                               qb__memory *raw, size_t from, qb__memory *out, size_t to);
 
 /* ---- how long, and who filters (fdk_device_forecast.c) ---- */
 

@@ -9,7 +9,8 @@ qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu) {
 }
 
 /* Each range of views on its own, as a file is read: [view][row][column]. */
-static qb_status take_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw, size_t at) {
+static qb_status take_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw,
+                          size_t at) {
     const qb__fdk *fdk = gpu->fdk;
     const size_t rows = run->raw.end - run->raw.first, range = p->view1 - p->view0, columns = fdk->info->columns;
     qb_status status = QB_OK;

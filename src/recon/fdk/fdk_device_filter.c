@@ -34,8 +34,8 @@ size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     qb__filter_spectrum spectrum;
     qb__filter_describe(fdk->filter, &spectrum);
     return (makes ? qb__fdk_gpu_rows_bytes(gpu, cut) : qb__fdk_gpu_filter_tables(fdk)) +
-           qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &spectrum, QB__FILTER_AUTO, fdk->info->views,
-                                      makes ? 0 : fdk->info->rows);
+           qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &spectrum, QB__FILTER_AUTO,
+                                      fdk->info->views, makes ? 0 : fdk->info->rows);
 }
 
 /* ---- tables ---- */
@@ -58,8 +58,8 @@ static qb_status split_shares(const qb__fdk *fdk, size_t pixels, tables *t) {
     for (size_t i = 0; i < pixels; i++) t->pixel[i] *= 2;
     for (size_t v = 0; v < g->views; v++)
         for (size_t c = 0; c < g->columns; c++)
-            t->share[v * g->columns + c] = (float)qb__cone_redundancy(
-                &fdk->weights, v, qb__cone_fan_angle(&g->view[v], (double)c, 0));
+            t->share[v * g->columns + c] =
+                (float)qb__cone_redundancy(&fdk->weights, v, qb__cone_fan_angle(&g->view[v], (double)c, 0));
     return QB_OK;
 }
 

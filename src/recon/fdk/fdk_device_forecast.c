@@ -51,7 +51,8 @@ static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 
 static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__fdk *fdk = gpu->fdk;
-    const double view = gpu->beside ? gpu->filtered_rows * (double)(fdk->width * sizeof(float)) : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
+    const double view = gpu->beside ? gpu->filtered_rows * (double)(fdk->width * sizeof(float))
+                                    : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
     return view * views_of(cut);
 }
 
@@ -94,7 +95,8 @@ static spans spans_of(const qb__fdk_gpu *gpu, const qb__cut *cut) {
                    .up = sending_up(gpu, cut),
                    .filter = filtering(gpu, cut, gpu->threads),
                    .project = back_projection(gpu, cut),
-                   .down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down,
+                   .down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) /
+                           gpu->pick.costs.down,
                    .write = qb__fdk_write_seconds(gpu->fdk, gpu->value_bytes, gpu->write)};
 }
 
@@ -111,10 +113,13 @@ static double at_once(const qb__fdk_gpu *gpu, double in, double out, const spans
 
 static double streaming(const qb__fdk_gpu *gpu, const qb__cut *cut, const spans *s) {
     const double all = (double)cut->count, even = 1 / (double)cut->slabs;
-    const double first = cut->lead > 1 ? (double)cut->slices / all : even, last = cut->lead > 1 ? (double)cut->thickness / all : even;
+    const double first = cut->lead > 1 ? (double)cut->slices / all : even,
+                 last = cut->lead > 1 ? (double)cut->thickness / all : even;
     const double in = cut->kept ? 1 : first; /* of all rows, with the first slab */
-    const double begin = at_once(gpu, in, 0, s, first * s->project), rest = at_once(gpu, 1 - in, 1 - last, s, (1 - first) * s->project);
-    const double piece = fmax(s->down, s->write) + fmin(s->down, s->write) / (double)cut->pieces; /* of the last slab, piece by piece */
+    const double begin = at_once(gpu, in, 0, s, first * s->project),
+                 rest = at_once(gpu, 1 - in, 1 - last, s, (1 - first) * s->project);
+    const double piece =
+        fmax(s->down, s->write) + fmin(s->down, s->write) / (double)cut->pieces; /* of the last slab, piece by piece */
     const double block = (s->read + s->up + s->filter) * in / (double)cut->blocks;
     return block + begin + rest + last * piece;
 }
@@ -125,7 +130,8 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
                           (double)qb__fdk_gpu_ring(cut) * (double)qb__fdk_gpu_piece(gpu, cut);
     /* Launching, waiting, handing over: a fifth of a millisecond a chunk, as an H200 had it. */
-    const double extra = locked / gpu->pick.costs.lock + 2e-4 * (double)cut->slabs * (double)cut->blocks + sums(gpu, cut);
+    const double extra =
+        locked / gpu->pick.costs.lock + 2e-4 * (double)cut->slabs * (double)cut->blocks + sums(gpu, cut);
     return extra + (cut->slots < 2 ? s.read + s.filter + s.up + s.project + s.down + s.write : streaming(gpu, cut, &s));
 }
 
@@ -134,7 +140,8 @@ double qb__fdk_gpu_part(void *state, const qb__cut *cut, const char *stage) {
     const struct {
         const char *name;
         double seconds;
-    } parts[] = {{"upload", s.up}, {"filter", s.filter}, {"back-project", s.project + sums(state, cut)}, {"download", s.down}};
+    } parts[] = {
+        {"upload", s.up}, {"filter", s.filter}, {"back-project", s.project + sums(state, cut)}, {"download", s.down}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strcmp(stage, parts[i].name) == 0) return parts[i].seconds;
     return 0;
@@ -177,7 +184,8 @@ static void compare(least *l) {
     static const double by_far = 1.25;
     qb__fdk_gpu *gpu = l->gpu;
     const size_t nz = gpu->fdk->grid.n[2], edge[2] = {0, nz};
-    const qb__cut whole = {.thickness = nz, .lead = 1, .slices = nz, .slabs = 1, .count = nz, .view1 = gpu->fdk->problem.views};
+    const qb__cut whole = {
+        .thickness = nz, .lead = 1, .slices = nz, .slabs = 1, .count = nz, .view1 = gpu->fdk->problem.views};
     if (qb__device_info_of(gpu->pick.device)->is_cpu) return;
     least_slabs(l, &whole, edge);
     gpu->there = whole_seconds(gpu, &whole);

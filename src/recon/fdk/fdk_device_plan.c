@@ -59,15 +59,16 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
            qb__fdk_gpu_variant(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
            qb__fdk_gpu_variant(gpu)->plan_bytes(gpu->pick.device, p, most, gpu->pick.choice.values) +
            qb__down_device(&gpu->way_down, qb__fdk_gpu_down(cut)) +
-           (qb__fdk_gpu_columns(cut) > 1 ? qb__device_sum_bytes(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut)) : 0);
+           (qb__fdk_gpu_columns(cut) > 1 ? qb__device_sum_bytes(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut))
+                                         : 0);
 }
 
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
     const size_t filter = gpu->beside ? qb__fdk_filter_bytes(gpu->fdk) : qb__fdk_gpu_filter_tables(gpu->fdk);
-    qb__room room = {.host = filter + qb__down_open_bytes(&gpu->way_down),
-                     .device = device_bytes(gpu, cut)};
-    if (qb__fdk_gpu_columns(cut) > 1) room.host += qb__device_sum_host(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut));
+    qb__room room = {.host = filter + qb__down_open_bytes(&gpu->way_down), .device = device_bytes(gpu, cut)};
+    if (qb__fdk_gpu_columns(cut) > 1)
+        room.host += qb__device_sum_host(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut));
     room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
     return room;
 }
@@ -107,14 +108,14 @@ static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     const char *filter = fdk->options->filter;
     const double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
     double value;
-    if ((fdk->options->accuracy == QB_ACCURACY_HIGH && !fdk->options->kernel) || access(filter, F_OK) == 0) return QB_OK;
+    if ((fdk->options->accuracy == QB_ACCURACY_HIGH && !fdk->options->kernel) || access(filter, F_OK) == 0)
+        return QB_OK;
     qb_status status = qb__prep_bound_of(fdk->scan, prep, &value);
     const double most = value * hu * (strncmp(filter, "none", 4) ? 0.5 * 4 / fdk->weights.pitch : 1);
     if (status != QB_OK || !(most < FLT_MAX / 4)) return status;
     status = qb__alloc(fdk->problem.views, sizeof *gpu->largest, &gpu->largest);
     if (status != QB_OK) return status;
-    for (size_t v = 0; v < fdk->problem.views; v++)
-        gpu->largest[v] = (float)(most * fabs(fdk->weights.view[v]));
+    for (size_t v = 0; v < fdk->problem.views; v++) gpu->largest[v] = (float)(most * fabs(fdk->weights.view[v]));
     gpu->problem.largest = gpu->largest;
     return QB_OK;
 }
@@ -133,7 +134,8 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
 static size_t piece_of(const void *state, size_t slices) {
     enum { LEAST = 1 << 20, MOST = 512 << 20, PARTS = 8 };
     const qb__fdk_gpu *gpu = state;
-    const size_t slice = qb__down_host(&gpu->way_down, 1), least = qb__ceil_div(LEAST, slice), most = qb__larger(1, MOST / slice);
+    const size_t slice = qb__down_host(&gpu->way_down, 1), least = qb__ceil_div(LEAST, slice),
+                 most = qb__larger(1, MOST / slice);
     return qb__smaller(slices, qb__smaller(most, qb__larger(least, qb__ceil_div(slices, PARTS))));
 }
 
@@ -218,7 +220,9 @@ void qb__fdk_gpu_tell(void *state, const qb_env *env) {
 }
 
 static void describe_filter(const qb__fdk_gpu *gpu, cJSON *plan) {
-    const char *why = gpu->beside ? gpu->beside : gpu->there > 0 ? "the CPU beside it is not forecast to be faster by a quarter" : NULL;
+    const char *why = gpu->beside      ? gpu->beside
+                      : gpu->there > 0 ? "the CPU beside it is not forecast to be faster by a quarter"
+                                       : NULL;
     if (why) cJSON_AddStringToObject(plan, "filtered_by_why", why);
     if (!(gpu->there > 0)) return;
     cJSON *seconds = cJSON_AddObjectToObject(plan, "filtered_by_seconds"); /* that all takes, either way */
@@ -230,10 +234,11 @@ static void describe_filter(const qb__fdk_gpu *gpu, cJSON *plan) {
 void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fdk_gpu *gpu = state;
     qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
-    cJSON_AddBoolToObject(plan, "folded", cut->folded); /* slabs have both sides of the mirror */
+    cJSON_AddBoolToObject(plan, "folded", cut->folded);  /* slabs have both sides of the mirror */
     cJSON_AddBoolToObject(plan, "rows_kept", cut->kept); /* on the device, filtered, for all slabs */
-    if (cut->lead > 1) cJSON_AddNumberToObject(plan, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
-    cJSON_AddNumberToObject(plan, "pieces_per_chunk", (double)cut->pieces); /* in which a slab comes down */
+    if (cut->lead > 1)
+        cJSON_AddNumberToObject(plan, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
+    cJSON_AddNumberToObject(plan, "pieces_per_chunk", (double)cut->pieces);          /* in which a slab comes down */
     cJSON_AddStringToObject(plan, "filtered_by", gpu->beside ? "cpu" : gpu->pick.question.device->spec);
     describe_filter(gpu, plan);
 }

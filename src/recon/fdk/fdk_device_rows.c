@@ -8,7 +8,9 @@
 
 enum { BETWEEN = 32 << 20 }; /* bytes of both pieces, but for a single view's */
 
-static size_t lines_of_view(const qb__fdk *fdk) { return qb__larger(1, fdk->raw_rows) * fdk->info->columns * sizeof(float); }
+static size_t lines_of_view(const qb__fdk *fdk) {
+    return qb__larger(1, fdk->raw_rows) * fdk->info->columns * sizeof(float);
+}
 static size_t rows_of_view(const qb__fdk *fdk) { return fdk->window_rows * fdk->width * sizeof(float); }
 
 static size_t views_at_once(const qb__fdk *fdk, const qb__cut *cut) {
@@ -34,7 +36,8 @@ size_t qb__fdk_gpu_rows_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__cone_rows_plan plan = plan_of(fdk);
     const qb__filter_spectrum none = no_filter(fdk);
     return views_at_once(fdk, cut) * (lines_of_view(fdk) + rows_of_view(fdk)) + qb__cone_rows_bytes(&plan) +
-           qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &none, QB__FILTER_AUTO, fdk->info->views, fdk->info->rows);
+           qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &none, QB__FILTER_AUTO, fdk->info->views,
+                                      fdk->info->rows);
 }
 
 /* Those of qb__cone_rows and the filters' weights. */
@@ -82,35 +85,40 @@ void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu) {
 }
 
 /* Views view0 <= v < view1, whose first one's rows begin there. */
-static qb_status run_views(const qb__fdk_gpu *gpu, const qb__fdk_window *run, size_t view0, size_t view1, qb__memory *raw, size_t from,
-                           qb__memory *out, size_t to) {
+static qb_status run_views(const qb__fdk_gpu *gpu, const qb__fdk_window *run, size_t view0, size_t view1,
+                           qb__memory *raw, size_t from, qb__memory *out, size_t to) {
     const qb__fdk *fdk = gpu->fdk;
     const qb__fdk_made *made = &gpu->made;
     const size_t lines = run->raw.end - run->raw.first, rows = run->rows.r1 - run->rows.r0;
     const size_t columns = fdk->info->columns, width = fdk->width;
-    const qb__device_rows raw_rows = {raw, from, lines * columns, columns}, line_rows = {made->lines, 0, lines * columns, columns};
-    const qb__device_rows weighted = {made->weighted, 0, rows * width, width}, filtered = {out, to, rows * width, width};
+    const qb__device_rows raw_rows = {raw, from, lines * columns, columns},
+                          line_rows = {made->lines, 0, lines * columns, columns};
+    const qb__device_rows weighted = {made->weighted, 0, rows * width, width},
+                          filtered = {out, to, rows * width, width};
     const qb__cone_rows_block block = {view0, view1, run->rows.r0, run->rows.r1, run->raw.first, run->raw.end};
     qb_status status;
     if (lines)
         QB__TRY(qb__device_filter_run(made->prepare, gpu->filtering, &raw_rows, view0, view1, (unsigned)lines,
                                       run->raw.first - gpu->first_row, 1, &line_rows));
     QB__TRY(qb__cone_rows_run(made->rows, gpu->filtering, &block, made->lines, made->weighted));
-    QB__TRY(qb__device_filter_run(gpu->on_device, gpu->filtering, &weighted, view0, view1, (unsigned)rows, run->rows.r0, 1, &filtered));
+    QB__TRY(qb__device_filter_run(gpu->on_device, gpu->filtering, &weighted, view0, view1, (unsigned)rows, run->rows.r0,
+                                  1, &filtered));
 out:
     return status;
 }
 
-qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw, size_t from,
-                               qb__memory *out, size_t to) {
+qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run,
+                               qb__memory *raw, size_t from, qb__memory *out, size_t to) {
     const qb__fdk *fdk = gpu->fdk;
     const size_t range = p->view1 - p->view0;
     const size_t raw_view = (run->raw.end - run->raw.first) * qb__fdk_raw_row(fdk);
     const size_t out_view = (run->rows.r1 - run->rows.r0) * fdk->width * sizeof(float);
     for (size_t turn = 0; turn < p->turns; turn++) {
         for (size_t i = 0; i < range; i += gpu->made.views) {
-            const size_t at = turn * range + i, view = qb__fdk_piece_view(fdk, p, at), count = qb__smaller(gpu->made.views, range - i);
-            const qb_status status = run_views(gpu, run, view, view + count, raw, from + at * raw_view, out, to + at * out_view);
+            const size_t at = turn * range + i, view = qb__fdk_piece_view(fdk, p, at),
+                         count = qb__smaller(gpu->made.views, range - i);
+            const qb_status status =
+                run_views(gpu, run, view, view + count, raw, from + at * raw_view, out, to + at * out_view);
             if (status != QB_OK) return status;
         }
     }

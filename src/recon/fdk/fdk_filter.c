@@ -59,10 +59,8 @@ qb_status qb__fdk_filter_open(qb__fdk_filter *filter, const qb__fdk *fdk, const 
     filter->fdk = fdk;
     filter->run = run;
     if (!fdk->same_weights) return QB_OK;
-    qb_status status =
-        qb__alloc(geometry->rows * geometry->columns, sizeof(float), &filter->pixel_weights);
-    if (status == QB_OK)
-        qb__cone_pixel_weights(geometry, &fdk->weights, 0, 0, geometry->rows, filter->pixel_weights);
+    qb_status status = qb__alloc(geometry->rows * geometry->columns, sizeof(float), &filter->pixel_weights);
+    if (status == QB_OK) qb__cone_pixel_weights(geometry, &fdk->weights, 0, 0, geometry->rows, filter->pixel_weights);
     return status;
 }
 
@@ -74,8 +72,8 @@ void qb__fdk_filter_close(qb__fdk_filter *filter) {
 /* ---- a view ---- */
 
 /* The rows of the window as they lie on the detector. */
-static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
-                         const char *raw, int worker, const scratch_parts *d) {
+static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view, const char *raw,
+                         int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;
     for (size_t r = window->rows.r0; r < window->rows.r1; r++, raw += qb__fdk_raw_row(fdk))
         qb__prepare_row(filter->run->prepare, view, r, raw,
@@ -97,8 +95,8 @@ static void continue_row(const qb__fdk *fdk, float *row) {
 }
 
 /* The rows of the window between those of the detector. */
-static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
-                          const char *raw, int worker, const scratch_parts *d) {
+static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view, const char *raw,
+                          int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;
     size_t stride = image_stride(fdk), columns = fdk->geometry->columns;
     qb__resample_image image = {.cells = d->image + QB__RESAMPLE_EDGE,
@@ -140,11 +138,9 @@ const float *qb__fdk_filter_rows(const qb__fdk_filter *filter, const qb__fdk_win
         d.weights = filter->pixel_weights + r0 * columns;
     else
         qb__cone_pixel_weights(fdk->geometry, &fdk->weights, view, r0, r0 + count, d.weights);
-    for (size_t r = 0; r < count; r++)
-        weight_row(fdk, d.weights + r * columns, d.rows + r * stride);
+    for (size_t r = 0; r < count; r++) weight_row(fdk, d.weights + r * columns, d.rows + r * stride);
     double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
-    qb__filter_rows(fdk->filter, d.rows, count, stride, (float)(fdk->weights.view[view] * hu),
-                    d.filter);
+    qb__filter_rows(fdk->filter, d.rows, count, stride, (float)(fdk->weights.view[view] * hu), d.filter);
     *row_stride_out = stride;
     return d.rows;
 }

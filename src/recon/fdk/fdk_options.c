@@ -9,8 +9,7 @@ const qb_param qb_fdk_params[] = {
     QB__KERNEL_ROWS(qb_fdk_options),
     QB__SIZE_ROW(qb_fdk_options),
     QB__VOXEL_ROW(qb_fdk_options),
-    ROW(offset, QB_PARAM_NUMBERS, "X,Y,Z", NULL, NULL, -1e9, 1e9,
-        "where the middle of the volume lies, in mm"),
+    ROW(offset, QB_PARAM_NUMBERS, "X,Y,Z", NULL, NULL, -1e9, 1e9, "where the middle of the volume lies, in mm"),
     QB__LIKE_ROW(qb_fdk_options),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0, "only these slices of the volume"),
     {"allow-limited", QB_PARAM_FLAG, offsetof(qb_fdk_options, allow_limited), NULL, NULL, NULL, 0, 0,
@@ -27,7 +26,8 @@ const qb_param qb_fdk_params[] = {
         "of processes that mpirun started: R rows that each make a part of the slices, C columns that each have a part "
         "of the views; auto: all rows"),
     ROW(cluster, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
-        "with qb plan: forecast by the iFDK paper's model, for a cluster of these rates (qb bench mpi --json); --grid is its "
+        "with qb plan: forecast by the iFDK paper's model, for a cluster of these rates (qb bench mpi --json); --grid "
+        "is its "
         "grid then, auto: as few rows as have room"),
     ROW(nodes, QB_PARAM_INT, "N", NULL, NULL, 1, 1000000, "with --cluster: machines that it has; default: 1"),
     {"gpus-per-node", QB_PARAM_INT, offsetof(qb_fdk_options, gpus_per_node), "G", NULL, NULL, 1, 1024,

@@ -26,25 +26,29 @@ static qb_status check_shapes(const qb__fdk *fdk) {
     if (info->beam == QB_BEAM_PARALLEL)
         return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: use qb fbp", info->path);
     if (g->beam == QB_BEAM_PARALLEL)
-        return qb__fail(QB_BAD_INPUT, "the geometry is of a parallel beam, and qb fdk is for cones: use qb fbp -g with the same file");
+        return qb__fail(
+            QB_BAD_INPUT,
+            "the geometry is of a parallel beam, and qb fdk is for cones: use qb fbp -g with the same file");
     if (g->views == info->views && g->rows == info->rows && g->columns == info->columns) return QB_OK;
-    return qb__fail(QB_BAD_INPUT,
-                    "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views,
+    return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views,
                     g->rows, g->columns, info->path, info->views, info->rows, info->columns);
 }
 
 static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
     const qb_fdk_options *options = fdk->options;
     qb_grid *grid = &fdk->grid;
-    qb_grid_options asked = {.struct_size = sizeof asked, .size = options->size, .voxel = options->voxel, .voxels = options->voxels,
-                             .offset = options->offset, .like = options->like};
+    qb_grid_options asked = {.struct_size = sizeof asked,
+                             .size = options->size,
+                             .voxel = options->voxel,
+                             .voxels = options->voxels,
+                             .offset = options->offset,
+                             .like = options->like};
     size_t first = 0;
     qb_grid_default(fdk->real, grid);
     qb__grid_tell_height(grid, &asked, env);
     qb_status status = qb_grid_make(&asked, grid);
     if (status == QB_OK && options->hu > 0 && !(1000.0 / options->hu < 1e30))
-        status = qb__fail(QB_BAD_ARGUMENT, "--hu %g makes numbers that no float holds: it is in 1/mm",
-                          options->hu);
+        status = qb__fail(QB_BAD_ARGUMENT, "--hu %g makes numbers that no float holds: it is in 1/mm", options->hu);
     /* The whole volume: parts of it may lie where no view sees them. */
     if (status == QB_OK) status = qb_geometry_check_grid(fdk->real, grid);
     const double apart = grid->voxel[2];
@@ -68,8 +72,8 @@ static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *deci
 }
 
 static const char *redundancy_name(qb_redundancy kind) {
-    static const char *const names[] = {"none (full turn)", "Parker (short scan)",
-                                        "Wang (offset detector)", "opposite rays and neighbours (gaps)"};
+    static const char *const names[] = {"none (full turn)", "Parker (short scan)", "Wang (offset detector)",
+                                        "opposite rays and neighbours (gaps)"};
     return names[kind];
 }
 
@@ -87,9 +91,10 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const double turn = qb__panel_of(real).turn;
     if (wish == QB_RESAMPLE_NEVER && turn > MOST)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "the detector is turned by %.4g degrees in its plane: its rows cannot be filtered as they are: leave --resample never out", turn);
-    fdk->resampled =
-        wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__upright_wanted(real));
+                        "the detector is turned by %.4g degrees in its plane: its rows cannot be filtered as they are: "
+                        "leave --resample never out",
+                        turn);
+    fdk->resampled = wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__upright_wanted(real));
     cJSON_AddBoolToObject(plan, "resampled", fdk->resampled);
     if (!fdk->resampled) return QB_OK;
     qb_status status;
@@ -101,8 +106,7 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     qb__info(env,
              "views are resampled to a flat, upright detector of %zu x %zu pixels (rows drift by "
              "%.3g pixels%s)",
-             fdk->geometry->columns, fdk->geometry->rows, drift,
-             real->radius > 0 ? ", bent" : "");
+             fdk->geometry->columns, fdk->geometry->rows, drift, real->radius > 0 ? ", bent" : "");
 out:
     return status;
 }
@@ -118,14 +122,16 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     QB__TRY(qb__circle_fit(fdk->geometry, &circle));
     QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, fdk->options->angle_weights, &fdk->weights));
     fdk->circular = circle.error <= 1e-3;
-    fdk->same_weights = fdk->circular && (fdk->weights.kind == QB_REDUNDANCY_NONE || fdk->weights.kind == QB_REDUNDANCY_WANG);
+    fdk->same_weights =
+        fdk->circular && (fdk->weights.kind == QB_REDUNDANCY_NONE || fdk->weights.kind == QB_REDUNDANCY_WANG);
     fdk->width = fdk->weights.before + fdk->geometry->columns + fdk->weights.after;
     qb__info(env, "views cover %.2f degrees; redundancy weights: %s", fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));
     qb__fdk_warn_doubt(fdk->real, &info, env);
     if (info.field_radius > 0 && field > 1.1 * info.field_radius)
         qb__warn(env,
-                 "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is incomplete" QB__CODE("outside-field"),
+                 "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is incomplete" QB__CODE(
+                     "outside-field"),
                  field, info.field_radius);
     qb__seen_cone(fdk->real, info.field_radius, info.weights == QB_REDUNDANCY_WANG, &fdk->mask.seen);
     qb__fdk_tell_outside(fdk, &info, env, plan);
@@ -156,12 +162,16 @@ static qb_status decide_matrices(qb__fdk *fdk) {
             fdk->matrix[v][8 + j] = matrices[v].m[2][j];
         }
     }
-    fdk->problem = (qb__bp_cone_problem){
-        .views = views, .columns = fdk->width, .rows = fdk->geometry->rows, .nx = fdk->grid.n[0],
-        .ny = fdk->grid.n[1], .nz = fdk->grid.n[2], .matrix = (const double (*)[12])fdk->matrix};
+    fdk->problem = (qb__bp_cone_problem){.views = views,
+                                         .columns = fdk->width,
+                                         .rows = fdk->geometry->rows,
+                                         .nx = fdk->grid.n[0],
+                                         .ny = fdk->grid.n[1],
+                                         .nz = fdk->grid.n[2],
+                                         .matrix = (const double(*)[12])fdk->matrix};
     if (qb__cone_circle_of(&fdk->problem, &fdk->circle)) fdk->problem.circle = &fdk->circle;
-    fdk->foldable = fdk->problem.circle && fdk->circle.mirrored && fdk->circle.halves == 2 && fdk->problem.nz % 2 == 0 &&
-                    fdk->circle.z[0] + fdk->circle.z[1] == (int64_t)fdk->problem.nz - 1;
+    fdk->foldable = fdk->problem.circle && fdk->circle.mirrored && fdk->circle.halves == 2 &&
+                    fdk->problem.nz % 2 == 0 && fdk->circle.z[0] + fdk->circle.z[1] == (int64_t)fdk->problem.nz - 1;
 out:
     qb__free(matrices);
     return status;
@@ -190,8 +200,7 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     qb_status status = qb__choose(&question, &choice);
     if (status != QB_OK) return status;
     fdk->variant = (const qb__bp_cone_variant *)choice.variant;
-    return qb__filter_create(fdk->options->filter, fdk->options->pad, fdk->width,
-                             fdk->weights.pitch, &fdk->filter);
+    return qb__filter_create(fdk->options->filter, fdk->options->pad, fdk->width, fdk->weights.pitch, &fdk->filter);
 }
 
 /* Ranks on devices that take kernels with a mirror have both sides of it each: rank 0 the slices beside the middle, the
@@ -220,8 +229,8 @@ static qb_status describe_geometry(const qb__fdk *fdk, cJSON *plan) {
 
 static void describe_angles(const qb__fdk *fdk, cJSON *plan) {
     char text[96];
-    snprintf(text, sizeof text, "%zu views over %.2f degrees, %s", fdk->info->views,
-             fdk->weights.span * degrees, redundancy_name(fdk->weights.kind));
+    snprintf(text, sizeof text, "%zu views over %.2f degrees, %s", fdk->info->views, fdk->weights.span * degrees,
+             redundancy_name(fdk->weights.kind));
     cJSON_AddStringToObject(plan, "angles", text);
 }
 
@@ -232,8 +241,7 @@ void qb__fdk_describe(const void *plan, const qb__cut *cut, cJSON *json) {
     cJSON_AddNumberToObject(json, "detector_rows_per_chunk", (double)fdk->window_rows);
 }
 
-qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                         qb__decision *decision) {
+qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
     qb__fdk *fdk = plan;
     qb_status status;
     fdk->scan = task->scan;
@@ -246,8 +254,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(check_shapes(fdk));
     QB__TRY(qb__check_turning(fdk->real));
     QB__TRY(decide_grid(fdk, env, decision));
-    QB__TRY(qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype,
-                        &fdk->grid, &fdk->mask));
+    QB__TRY(qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype, &fdk->grid, &fdk->mask));
     QB__TRY(qb__fdk_windows(fdk, env));
     QB__TRY(decide_detector(fdk, env, json));
     QB__TRY(decide_weights(fdk, env, json));

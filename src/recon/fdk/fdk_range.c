@@ -56,7 +56,8 @@ qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double 
     status = make_slice(fdk, run, image);
     if (status == QB_OK) find(image, count, low, high);
     if (status == QB_OK)
-        qb__info(run->env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", *low, *high, fdk->middle);
+        qb__info(run->env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", *low, *high,
+                 fdk->middle);
     qb__free(image);
     return status;
 }

@@ -7,15 +7,17 @@
 #include "base/status.h"
 #include "recon/fdk/fdk.h"
 
-enum { READ_VIEWS = 16, READ_BYTES = 64 << 20 }; /* a reading task's views and bytes: so many, or as many as make these */
+enum {
+    READ_VIEWS = 16,
+    READ_BYTES = 64 << 20
+}; /* a reading task's views and bytes: so many, or as many as make these */
 
 /* Ranks whose views are each filtered by one of them. */
 static const qb__cut_grid *column_of(const qb__fdk *fdk, const qb__cut *cut) { return fdk->alone ? NULL : cut->grid; }
 
 static qb__rows raw_of(const qb__fdk *fdk, qb__bp_cone_window rows) {
     qb__rows raw = {rows.r0, rows.r1};
-    if (fdk->resampled)
-        qb__upright_rows(&fdk->upright, rows.r0, rows.r1, QB__RESAMPLE_MARGIN, &raw.first, &raw.end);
+    if (fdk->resampled) qb__upright_rows(&fdk->upright, rows.r0, rows.r1, QB__RESAMPLE_MARGIN, &raw.first, &raw.end);
     return raw;
 }
 
@@ -40,7 +42,8 @@ static qb__fdk_window window_of(const qb__fdk *fdk, size_t z0, size_t z1) {
 }
 
 /* Of slices in the order of a cut: of both parts, and of each. */
-static qb__fdk_window window_of_both(const qb__fdk *fdk, bool folded, size_t first, size_t end, qb__fdk_window half[2]) {
+static qb__fdk_window window_of_both(const qb__fdk *fdk, bool folded, size_t first, size_t end,
+                                     qb__fdk_window half[2]) {
     const qb__runs runs = qb__unfold(fdk->problem.nz, folded, first, end);
     qb__fdk_window all;
     for (int i = 0; i < 2; i++) {
@@ -51,7 +54,8 @@ static qb__fdk_window window_of_both(const qb__fdk *fdk, bool folded, size_t fir
     all = half[seen];
     all.z0 = first, all.z1 = end;
     if (!seen && half[1].rows.r0 < half[1].rows.r1) {
-        all.rows.r0 = qb__smaller(half[0].rows.r0, half[1].rows.r0), all.rows.r1 = qb__larger(half[0].rows.r1, half[1].rows.r1);
+        all.rows.r0 = qb__smaller(half[0].rows.r0, half[1].rows.r0),
+        all.rows.r1 = qb__larger(half[0].rows.r1, half[1].rows.r1);
         all.raw = raw_of(fdk, all.rows);
     }
     return all;
@@ -189,8 +193,12 @@ qb__fdk_piece qb__fdk_piece_of(const qb__fdk *fdk, size_t chunk) {
     size_t slab = chunk / fdk->cut.blocks, block = chunk % fdk->cut.blocks;
     const qb__fdk_window *need = &fdk->window[slab];
     const size_t turns = fdk->cut.turns, range = fdk->cut.views / turns;
-    qb__fdk_piece p = {.z0 = need->z0, .z1 = need->z1, .view0 = fdk->cut.view0 + block * range, .turns = turns,
-                       .need = need, .first = block == 0};
+    qb__fdk_piece p = {.z0 = need->z0,
+                       .z1 = need->z1,
+                       .view0 = fdk->cut.view0 + block * range,
+                       .turns = turns,
+                       .need = need,
+                       .first = block == 0};
     p.view1 = qb__smaller(p.view0 + range, fdk->cut.view0 + (fdk->cut.view1 - fdk->cut.view0) / turns);
     return p;
 }
@@ -249,9 +257,7 @@ size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t 
     return rows * views * qb__fdk_raw_row(fdk);
 }
 
-size_t qb__fdk_raw_row(const qb__fdk *fdk) {
-    return fdk->info->columns * qb_dtype_size(fdk->info->dtype);
-}
+size_t qb__fdk_raw_row(const qb__fdk *fdk) { return fdk->info->columns * qb_dtype_size(fdk->info->dtype); }
 
 /* Views a task: pieces of packed storage that hold several views are unpacked once a block. */
 static size_t read_views(const qb__fdk *fdk) {
@@ -282,8 +288,7 @@ static size_t read_tasks(void *self, size_t chunk) {
 }
 
 /* Run by run, views of each. */
-static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                          void *out) {
+static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)worker, (void)in;
     const qb__fdk *fdk = self;
     const qb__fdk_piece p = qb__fdk_share_of(fdk, chunk);

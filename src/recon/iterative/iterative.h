@@ -39,8 +39,8 @@ size_t qb__iterative_views(const qb__iterative *it, const qb__cut *cut);
 
 /* ---- rows of the methods' tables ---- */
 
-qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan,
-                               const qb_env *env, cJSON *json, qb__decision *decision);
+qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan, const qb_env *env,
+                               cJSON *json, qb__decision *decision);
 qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 void qb__iterative_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__iterative_release(void *plan);

@@ -7,7 +7,7 @@
 #include "geometry/beside.h"
 #include "recon/iterative/iterative.h"
 
-enum { LOOKED_AT = 1 << 19 }; /* rays, of all ranks together */
+enum { LOOKED_AT = 1 << 19 };     /* rays, of all ranks together */
 static const double least = 0.02; /* of all: more than noise, and than an open beam that is a little off */
 
 qb_status qb__iterative_look_beside(qb__iterative_run *r, size_t views, const float *lines) {
@@ -21,7 +21,8 @@ qb_status qb__iterative_look_beside(qb__iterative_run *r, size_t views, const fl
             for (size_t c = along / 2; c < columns; c += along) {
                 const double y = (double)lines[(v * rows + row) * columns + c];
                 all += y;
-                if (qb__ray_beside(it->geometry, it->cut.view0 + v, (double)c, (double)row, &it->grid, INFINITY, false)) beside += y;
+                if (qb__ray_beside(it->geometry, it->cut.view0 + v, (double)c, (double)row, &it->grid, INFINITY, false))
+                    beside += y;
             }
         }
     }
@@ -29,7 +30,9 @@ qb_status qb__iterative_look_beside(qb__iterative_run *r, size_t views, const fl
     if (status == QB_OK) status = qb__iterative_total(r, &beside);
     r->beside = all > 0 ? beside / all : 0;
     if (status == QB_OK && r->beside > least)
-        qb__warn(r->run->env, "%.3g %% of all attenuation was measured by rays that meet no voxel: give a larger --size or --voxel, or check the axis" QB__CODE("beyond-volume"),
+        qb__warn(r->run->env,
+                 "%.3g %% of all attenuation was measured by rays that meet no voxel: give a larger --size or --voxel, "
+                 "or check the axis" QB__CODE("beyond-volume"),
                  100 * r->beside);
     return status;
 }

@@ -17,7 +17,7 @@ typedef struct on_cpu {
     int threads;
     size_t views; /* of this rank */
     /* while running */
-    float *x; /* that adjoint() makes */
+    float *x;     /* that adjoint() makes */
     qb_env quiet; /* projection says how far it is, view by view: that is not how far the solver is */
     float *block;
 } on_cpu;
@@ -41,8 +41,7 @@ static qb_status forward(void *self, const void *x, void *projections) {
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         memset(cpu->block, 0, block_floats(it, &it->cut) * sizeof *cpu->block);
-        qb_status status = qb__project_add(it->projector, x, 0, it->grid.n[2], view, end, cpu->block,
-                                           &cpu->quiet);
+        qb_status status = qb__project_add(it->projector, x, 0, it->grid.n[2], view, end, cpu->block, &cpu->quiet);
         if (status != QB_OK) return status;
         qb__project_finish(it->projector, view, end, cpu->block, y + (view - view0) * image);
     }
@@ -133,8 +132,7 @@ static qb_status adjoint(void *self, const void *projections, void *x) {
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         qb__project_spread(it->projector, view, end, y + (view - view0) * image, cpu->block);
-        qb_status status = qb__project_back(it->projector, cpu->block, view, end, 0, bricks, x,
-                                            &cpu->quiet);
+        qb_status status = qb__project_back(it->projector, cpu->block, view, end, 0, bricks, x, &cpu->quiet);
         if (status != QB_OK) return status;
     }
     return QB_OK;
@@ -144,8 +142,7 @@ static qb_status total(void *self, double *sum) { return qb__iterative_total(&((
 
 static qb_status leave(void *self, qb_status status) { return qb__iterative_leave(&((on_cpu *)self)->run, status); }
 
-static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                           void *out) {
+static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker;
     on_cpu *cpu = self;
     const qb__linear a = qb__iterative_linear(cpu->run.it, cpu, cpu->views, forward, adjoint, total, NULL);
@@ -154,9 +151,7 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     return status == QB_OK ? qb__iterative_solve_here(&cpu->run, &a, (float *)in, out) : status;
 }
 
-static double pool_seconds(void *self) {
-    return qb__pool_for_seconds(((on_cpu *)self)->run.it->projector->pool);
-}
+static double pool_seconds(void *self) { return qb__pool_for_seconds(((on_cpu *)self)->run.it->projector->pool); }
 
 static double seconds(void *state, const qb__cut *cut);
 
@@ -240,9 +235,7 @@ static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     cJSON_AddStringToObject(plan, "device", "cpu");
 }
 
-static const char *kernel(void *state) {
-    return ((on_cpu *)state)->run.it->projector->variant->head.id;
-}
+static const char *kernel(void *state) { return ((on_cpu *)state)->run.it->projector->variant->head.id; }
 
 const qb__engine qb__iterative_cpu = {
     .name = "cpu",

@@ -19,7 +19,7 @@ typedef struct on_device {
     int threads;
     qb__joseph_problem problem; /* of all views */
     qb__device_pick pick;
-    bool apart;                /* by parts: */
+    bool apart; /* by parts: */
     qb__iterative_slabs slabs;
     /* while running */
     size_t views; /* of this rank */
@@ -47,7 +47,8 @@ static size_t first_line(const on_device *d, size_t run) {
 }
 
 static size_t lines_bytes(const on_device *d, size_t run) {
-    return qb__joseph_lines_at(&d->problem, first_line(d, run + 1)) - qb__joseph_lines_at(&d->problem, first_line(d, run));
+    return qb__joseph_lines_at(&d->problem, first_line(d, run + 1)) -
+           qb__joseph_lines_at(&d->problem, first_line(d, run));
 }
 
 static size_t run_bytes(void *self, size_t run) { return lines_bytes(self, run); }
@@ -69,7 +70,8 @@ static size_t piece_views(const qb__cut *cut) {
 
 static size_t staging_bytes(const on_device *d, const qb__cut *cut) {
     const qb__iterative *it = d->run.it;
-    return qb__larger(qb__iterative_unknowns(it), piece_views(cut) * it->info->rows * it->info->columns) * sizeof(float);
+    return qb__larger(qb__iterative_unknowns(it), piece_views(cut) * it->info->rows * it->info->columns) *
+           sizeof(float);
 }
 
 static qb__joseph_most most_of(const on_device *d, const qb__cut *cut) {
@@ -140,7 +142,8 @@ static double seconds(void *state, const qb__cut *cut) {
     const double up = (double)qb__iterative_lines(it, cut) * 4, down = (double)qb__iterative_unknowns(it) * 4;
     const double vectors = 12 * (up + down) / 2e12 + 1e-3;
     const double prepare = prepare_seconds(d, cut);
-    if (d->apart) return prepare + (it->options->iterations + 1) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
+    if (d->apart)
+        return prepare + (it->options->iterations + 1) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
     const double share = (double)(cut->view1 - cut->view0) / (double)it->info->views;
     const double waits = (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +

@@ -10,7 +10,7 @@
 
 typedef struct marking {
     float *lines;
-    size_t view; /* line integrals of one */
+    size_t view;    /* line integrals of one */
     uint64_t *lost; /* [view] */
 } marking;
 

@@ -30,8 +30,7 @@
 
 const qb_param qb_sirt_params[] = {
     COMMON("100"),
-    ROW(relaxation, QB_PARAM_DOUBLE, "X", "1", NULL, 1e-6, 1.999,
-        "how much of each update is taken: between 0 and 2"),
+    ROW(relaxation, QB_PARAM_DOUBLE, "X", "1", NULL, 1e-6, 1.999, "how much of each update is taken: between 0 and 2"),
     QB_PARAMS_END(qb_iterative_options, relaxation),
 };
 const qb_param qb_cgls_params[] = {
@@ -62,7 +61,8 @@ qb_status qb__iterative_regularisation(const qb_iterative_options *o, double *la
     }
     while (power < 3 && strcmp(words[power], o->weights) != 0) power++;
     if (power == 3)
-        return qb__fail(QB_BAD_ARGUMENT, "--weights %s is none of unweighted, transmission, transmission_root", o->weights);
+        return qb__fail(QB_BAD_ARGUMENT, "--weights %s is none of unweighted, transmission, transmission_root",
+                        o->weights);
     *weigh_by = 0.5 * power;
     return QB_OK;
 }

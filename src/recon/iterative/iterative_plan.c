@@ -17,13 +17,9 @@
 #include "planner/device_select.h"
 #include "recon/iterative/iterative.h"
 
-size_t qb__iterative_unknowns(const qb__iterative *it) {
-    return it->grid.n[0] * it->grid.n[1] * it->grid.n[2];
-}
+size_t qb__iterative_unknowns(const qb__iterative *it) { return it->grid.n[0] * it->grid.n[1] * it->grid.n[2]; }
 
-size_t qb__iterative_equations(const qb__iterative *it) {
-    return it->info->views * it->info->rows * it->info->columns;
-}
+size_t qb__iterative_equations(const qb__iterative *it) { return it->info->views * it->info->rows * it->info->columns; }
 
 /* A ray has of each plane that it crosses at least the distance to the next one. */
 double qb__iterative_crossing(const qb__iterative *it) {
@@ -54,8 +50,10 @@ static qb_status tell_limited(const qb_scan_info *info, const qb_env *env) {
     if (status == QB_OK) status = qb__angle_weights(info->views, info->angles, weights, &report);
     qb__free(weights);
     if (status == QB_OK && 180 - report.coverage > MISSING)
-        qb__warn(env, "the views cover %.4g of 180 degrees: edges along the missing directions are blurred, values uncertain by some per cent"
-                 QB__CODE("limited-angle"), report.coverage);
+        qb__warn(env,
+                 "the views cover %.4g of 180 degrees: edges along the missing directions are blurred, values "
+                 "uncertain by some per cent" QB__CODE("limited-angle"),
+                 report.coverage);
     return status;
 }
 
@@ -67,8 +65,7 @@ static qb_status make_parallel(qb__iterative *it, const qb_env *env) {
     if (status == QB_OK) status = tell_limited(info, env);
     if (status != QB_OK) return status;
     const double center = isnan(it->center) ? ((double)info->columns - 1) / 2 : it->center;
-    status = qb_geometry_parallel(info->views, info->angles, info->rows, info->columns, pixel,
-                                  center, &it->own);
+    status = qb_geometry_parallel(info->views, info->angles, info->rows, info->columns, pixel, center, &it->own);
     if (status == QB_OK && info->pixel_size > 0) qb__parallel_set_rows(&it->own, info->pixel_v);
     it->geometry = &it->own;
     return status;
@@ -81,12 +78,9 @@ static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given, co
     it->center = 0; /* nothing to find */
     const qb_status status = qb__geometry_check(given);
     if (status != QB_OK) return status;
-    if (given->views == info->views && given->rows == info->rows && given->columns == info->columns)
-        return QB_OK;
-    return qb__fail(QB_BAD_INPUT,
-                    "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu",
-                    given->views, given->rows, given->columns, info->path, info->views, info->rows,
-                    info->columns);
+    if (given->views == info->views && given->rows == info->rows && given->columns == info->columns) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu",
+                    given->views, given->rows, given->columns, info->path, info->views, info->rows, info->columns);
 }
 
 qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
@@ -110,7 +104,8 @@ static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *
     qb_grid_default(it->geometry, grid);
     if (it->geometry != &it->own) {
         qb_geometry_info about = {.struct_size = sizeof about};
-        if (!chosen && qb_geometry_describe(it->geometry, &about) == QB_OK && qb__grid_narrow(&about, grid, text, sizeof text))
+        if (!chosen && qb_geometry_describe(it->geometry, &about) == QB_OK &&
+            qb__grid_narrow(&about, grid, text, sizeof text))
             qb__warn(env, "%s", text);
         return QB_OK;
     }
@@ -132,7 +127,8 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
                                    .offset = options->offset,
                                    .like = options->like};
     qb_grid *grid = &it->grid;
-    qb_status status = usual_grid(it, asked.size.count || asked.voxel > 0 || asked.voxels.count || asked.like, env, grid);
+    qb_status status =
+        usual_grid(it, asked.size.count || asked.voxel > 0 || asked.voxels.count || asked.like, env, grid);
     if (status == QB_OK) {
         qb__grid_tell_height(grid, &asked, env);
         status = qb_grid_make(&asked, grid);
@@ -144,7 +140,8 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
     decision->hu = options->hu;
     decision->row1 = it->info->rows;
     decision->keep_lost = true;
-    decision->slices_are_rows = it->geometry == &it->own && grid->n[2] == it->info->rows && !asked.like && !asked.offset.count && !(asked.voxel > 0);
+    decision->slices_are_rows = it->geometry == &it->own && grid->n[2] == it->info->rows && !asked.like &&
+                                !asked.offset.count && !(asked.voxel > 0);
     decision->subject.grid = *grid;
     decision->subject.units = qb__volume_units(options->hu, in_mm);
     decision->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},
@@ -160,8 +157,8 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
 
 /* ---- all together ---- */
 
-qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan,
-                               const qb_env *env, cJSON *json, qb__decision *decision) {
+qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan, const qb_env *env,
+                               cJSON *json, qb__decision *decision) {
     qb__iterative *it = plan;
     qb_status status;
     it->solver = solver;
@@ -180,15 +177,13 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     QB__TRY(qb__ends_ask_size(it->geometry, &it->grid, INFINITY, &decision->ends));
     qb__ends_ask_height(it->geometry, &it->grid, &decision->ends);
     QB__TRY(qb__projector_on_cpu(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
-    if (isnan(it->center))
-        decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
+    if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
     decision->more = qb__project_fixed_bytes(it->projector);
     cJSON_AddStringToObject(json, "beam", qb_beam_name(it->geometry->beam));
-    if (it->geometry == &it->own && !isnan(it->center))
-        cJSON_AddNumberToObject(json, "column", it->center);
+    if (it->geometry == &it->own && !isnan(it->center)) cJSON_AddNumberToObject(json, "column", it->center);
     qb__info(env, "least squares of %zu line integrals in %zu voxels by %s, at most %d iterations%s",
-             qb__iterative_equations(it), qb__iterative_unknowns(it), solver->name,
-             it->options->iterations, it->options->nonneg ? ", not below zero" : "");
+             qb__iterative_equations(it), qb__iterative_unknowns(it), solver->name, it->options->iterations,
+             it->options->nonneg ? ", not below zero" : "");
 out:
     return status;
 }

@@ -27,14 +27,12 @@ static size_t read_tasks(void *self, size_t chunk) {
     return qb__ceil_div(end_view(self, chunk) - first_view(self, chunk), READ_VIEWS);
 }
 
-static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                          void *out) {
+static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)worker, (void)in;
     const qb__iterative *it = self;
     const size_t first = first_view(it, chunk) + task * READ_VIEWS;
     const size_t end = qb__smaller(first + READ_VIEWS, end_view(it, chunk));
-    return qb_scan_read(it->scan, first, end, 0, it->info->rows,
-                        (char *)out + task * READ_VIEWS * raw_view(it));
+    return qb_scan_read(it->scan, first, end, 0, it->info->rows, (char *)out + task * READ_VIEWS * raw_view(it));
 }
 
 int qb__iterative_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
@@ -60,8 +58,7 @@ static size_t prepare_tasks(void *self, size_t chunk) {
     return qb__iterative_views(it, &it->cut) ? end_view(it, chunk) - first_view(it, chunk) : 0;
 }
 
-static qb_status prepare_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                             void *out) {
+static qb_status prepare_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const qb__iterative_run *r = self;
     const qb__iterative *it = r->it;
     const size_t view = first_view(it, chunk) + task, rows = it->info->rows;
@@ -120,8 +117,11 @@ qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t view
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume) {
     const qb_iterative_options *o = r->it->options;
-    qb__solve_options options = {.iterations = o->iterations, .tolerance = o->tolerance, .relaxation = o->relaxation,
-                                 .nonneg = o->nonneg, .gap = o->gap};
+    qb__solve_options options = {.iterations = o->iterations,
+                                 .tolerance = o->tolerance,
+                                 .relaxation = o->relaxation,
+                                 .nonneg = o->nonneg,
+                                 .gap = o->gap};
     qb__free(r->solved.trace);
     qb_status status = qb__iterative_regularisation(o, &options.lambda, &options.weigh_by);
     if (status == QB_OK) status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);
@@ -162,7 +162,8 @@ qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__pr
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"lambda", solved->lambda}, {"gap", solved->gap}, {"noise", solved->noise}, {"strength", solved->strength}};
+    } numbers[] = {
+        {"lambda", solved->lambda}, {"gap", solved->gap}, {"noise", solved->noise}, {"strength", solved->strength}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!isnan(numbers[i].value)) cJSON_AddNumberToObject(json, numbers[i].name, numbers[i].value);
     for (int i = 0; i < solved->iterations; i++) {

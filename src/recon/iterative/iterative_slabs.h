@@ -17,8 +17,8 @@ typedef struct qb__iterative_slabs {
 /* Seconds of one more iteration. */
 double qb__iterative_slabs_seconds(const qb__iterative_slabs *s, const qb__iterative *it, int threads);
 /* Once its cut is there. Release with close, also after a failure; zeroed is closed. */
-qb_status qb__iterative_slabs_open(qb__iterative_slabs *s, const qb__joseph_problem *problem, const qb__device_pick *pick,
-                                   const qb_env *env);
+qb_status qb__iterative_slabs_open(qb__iterative_slabs *s, const qb__joseph_problem *problem,
+                                   const qb__device_pick *pick, const qb_env *env);
 void qb__iterative_slabs_close(qb__iterative_slabs *s);
 qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r, float *lines, float *volume);
 

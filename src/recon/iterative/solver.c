@@ -7,7 +7,8 @@
 #include "base/status.h"
 
 qb_status qb__solve_note(const qb__linear *a, const qb__solve_options *options, const char *name, const qb__vectors *v,
-                      const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved, bool *last) {
+                         const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved,
+                         bool *last) {
     qb_status status = qb__vectors_status(v);
     double change = step->norm2 > 0 ? sqrt(step->change2 / step->norm2) : 0;
     if (status == QB_OK && a->same) status = a->same(a->self, &change);

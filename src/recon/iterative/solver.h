@@ -57,9 +57,10 @@ typedef struct qb__solver {
     /* Vectors it holds besides x and b: of unknowns, of equations. */
     size_t unknowns, equations;
     size_t equations_nonneg; /* so many more with options->nonneg */
-    double passes_before, passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
-    qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
-                     const qb_env *env, void *b, void *x, qb__solved *solved);
+    double passes_before,
+        passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
+    qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
+                     void *b, void *x, qb__solved *solved);
 } qb__solver;
 
 /* Simultaneous iterative reconstruction (Gilbert 1972; in this form Gregor and Benson 2008):
@@ -83,6 +84,7 @@ void qb__solve_mask(const qb__linear *a, const qb__vectors *v, const void *b, vo
 /* The end of an iteration: notes it in solved->trace, says whether it was the last, and fails where it diverges. `residual`
  * is that before it. */
 qb_status qb__solve_note(const qb__linear *a, const qb__solve_options *options, const char *name, const qb__vectors *v,
-                         const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved, bool *last);
+                         const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved,
+                         bool *last);
 
 #endif

@@ -4,9 +4,8 @@
 #include "base/status.h"
 #include "recon/iterative/solver.h"
 
-static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
-                          const qb__vectors *v, const qb_env *env, void *b, void *x,
-                          qb__solved *solved) {
+static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
+                          const qb_env *env, void *b, void *x, qb__solved *solved) {
     const size_t n = a->unknowns, m = a->equations;
     void *gradient = NULL, *direction = NULL, *lines = NULL;
     void *residual = b; /* b - A x, kept up to date */
@@ -37,8 +36,7 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
         QB__TRY(qb__solve_dot_lines(a, v, lines, lines, &along));
         const double step = qb__vector_dot(v, QB__UNKNOWNS, gradient, direction, n) / along;
         QB__TRY(qb__solve_dot_lines(a, v, residual, residual, &before2));
-        const qb__vector_step done =
-            qb__vector_advance(v, step, NULL, direction, options->nonneg, x, n);
+        const qb__vector_step done = qb__vector_advance(v, step, NULL, direction, options->nonneg, x, n);
         restart = done.below2 > 0;
         if (restart) {
             QB__TRY(a->forward(a->self, x, residual));
@@ -47,8 +45,7 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
         } else {
             qb__vector_add(v, QB__EQUATIONS, -step, lines, residual, m);
         }
-        QB__TRY(qb__solve_note(a, options, "cgls", v, env, sqrt(before2) / sqrt(norm2), &done,
-                               solved, &last));
+        QB__TRY(qb__solve_note(a, options, "cgls", v, env, sqrt(before2) / sqrt(norm2), &done, solved, &last));
     }
 out:
     qb__vector_drop(v, gradient);
@@ -58,9 +55,5 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_cgls = {.name = "cgls",
-                                    .unknowns = 2,
-                                    .equations = 2,
-                                    .passes_each = 1,
-                                    .equations_nonneg = 1,
-                                    .run = run_cgls};
+const qb__solver qb__solver_cgls = {
+    .name = "cgls", .unknowns = 2, .equations = 2, .passes_each = 1, .equations_nonneg = 1, .run = run_cgls};

@@ -30,9 +30,8 @@ out:
     return status;
 }
 
-static qb_status run_sirt(const qb__linear *a, const qb__solve_options *options,
-                          const qb__vectors *v, const qb_env *env, void *b, void *x,
-                          qb__solved *solved) {
+static qb_status run_sirt(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
+                          const qb_env *env, void *b, void *x, qb__solved *solved) {
     sirt s = {0};
     bool last = false;
     qb_status status;
@@ -52,10 +51,9 @@ static qb_status run_sirt(const qb__linear *a, const qb__solve_options *options,
         residual2 = qb__vector_residual(v, b, s.rows, s.lines, a->equations);
         QB__TRY(qb__solve_total(a, &residual2));
         QB__TRY(a->adjoint(a->self, s.lines, s.update));
-        const qb__vector_step step = qb__vector_advance(v, options->relaxation, s.columns, s.update,
-                                                        options->nonneg, x, a->unknowns);
-        QB__TRY(qb__solve_note(a, options, "sirt", v, env, sqrt(residual2) / sqrt(norm2), &step,
-                               solved, &last));
+        const qb__vector_step step =
+            qb__vector_advance(v, options->relaxation, s.columns, s.update, options->nonneg, x, a->unknowns);
+        QB__TRY(qb__solve_note(a, options, "sirt", v, env, sqrt(residual2) / sqrt(norm2), &step, solved, &last));
     }
 out:
     qb__vector_drop(v, s.rows);
@@ -65,9 +63,5 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_sirt = {.name = "sirt",
-                                    .unknowns = 2,
-                                    .equations = 2,
-                                    .passes_before = 1,
-                                    .passes_each = 1,
-                                    .run = run_sirt};
+const qb__solver qb__solver_sirt = {
+    .name = "sirt", .unknowns = 2, .equations = 2, .passes_before = 1, .passes_each = 1, .run = run_sirt};

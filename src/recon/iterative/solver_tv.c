@@ -39,8 +39,7 @@ OP(weigh, 2);
 /* v0 = A x', v1 = b, v2 = w, v3 = 1 / row sums, v4 = y; s0 = 1 / balance. A ray that meets no voxel has the step 0, which stands
  * for an infinite one. Sums: w r^2, y^2 / w, y b. */
 static void dual(const qb__vector_job *job, size_t first, size_t end, double *sums) {
-    const float *lines = job->v[0], *b = job->v[1], *w = job->v[2], *step = job->v[3],
-                s = (float)job->s[0];
+    const float *lines = job->v[0], *b = job->v[1], *w = job->v[2], *step = job->v[3], s = (float)job->s[0];
     float *y = job->v[4];
     for (size_t i = first; i < end; i++) {
         const float r = lines[i] - b[i], sigma = s * step[i];
@@ -78,9 +77,9 @@ static line line_at(const qb__vector_job *job, size_t i, size_t end) {
 }
 
 /* The differences of voxel i to the next ones. */
-#define DIFFERENCES(x, i, l)                                                                       \
-    const float d0 = (x)[(i) < (l).last ? (i) + 1 : (i)] - (x)[i],                                 \
-                d1 = (x)[(i) + (l).along_y] - (x)[i], d2 = (x)[(i) + (l).along_z] - (x)[i]
+#define DIFFERENCES(x, i, l)                                                                                           \
+    const float d0 = (x)[(i) < (l).last ? (i) + 1 : (i)] - (x)[i], d1 = (x)[(i) + (l).along_y] - (x)[i],               \
+                d2 = (x)[(i) + (l).along_z] - (x)[i]
 
 /* v0 = x', v1 to v3 = p; s0 = step, s1 = the largest |p|. Sum: p^2. */
 static void slope(const qb__vector_job *job, size_t first, size_t end, double *sums) {
@@ -110,8 +109,7 @@ static void primal(const qb__vector_job *job, size_t first, size_t end, double *
     const size_t row = job->n[0], plane = job->n[0] * job->n[1];
     const bool nonneg = job->flags & NONNEG;
     for (size_t i = first; i < end; i++) {
-        const float before = (i >= 1 ? p0[i - 1] : 0) + (i >= row ? p1[i - row] : 0) +
-                             (i >= plane ? p2[i - plane] : 0);
+        const float before = (i >= 1 ? p0[i - 1] : 0) + (i >= row ? p1[i - row] : 0) + (i >= plane ? p2[i - plane] : 0);
         const float t = g[i] + nu * (before - (p0[i] + p1[i] + p2[i])), old = x[i];
         float next = old - balance * tau[i] * t;
         if (nonneg && next < 0) next = 0;
@@ -160,9 +158,8 @@ typedef struct tv {
     void *ahead, *gradient, *tau, *p[3]; /* of unknowns */
     void *y, *lines, *sigma, *w;         /* of equations */
     double nu, balance, lambda;
-    double rays; /* that weigh something, of all ranks */
-    double
-        pull; /* sqrt of the mean over voxels of sum_i A_ij^2 w_i: what noise of 1 in all rays does to a voxel */
+    double rays;    /* that weigh something, of all ranks */
+    double pull;    /* sqrt of the mean over voxels of sum_i A_ij^2 w_i: what noise of 1 in all rays does to a voxel */
     double column;  /* mean of the column sums */
     double sums[3]; /* of the last dual step, of all ranks */
     double slopes;  /* sum of p^2 */
@@ -187,8 +184,7 @@ static qb_status make(tv *s) {
 }
 
 static void drop(tv *s) {
-    void *const all[] = {s->ahead, s->gradient, s->tau,   s->p[0],  s->p[1],
-                         s->p[2],  s->y,        s->lines, s->sigma, s->w};
+    void *const all[] = {s->ahead, s->gradient, s->tau, s->p[0], s->p[1], s->p[2], s->y, s->lines, s->sigma, s->w};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) qb__vector_drop(s->v, all[i]);
 }
 
@@ -199,20 +195,18 @@ static qb_status prepare(tv *s) {
     double sums[QB__VECTOR_SUMS];
     qb_status status;
     qb__vector_run(v,
-                   (qb__vector_job){&weigh_op, QB__EQUATIONS, m, .v = {s->b, s->w},
-                                    .s = {s->options->weigh_by}, .flags = s->a->holes ? HOLES : 0},
+                   (qb__vector_job){&weigh_op, QB__EQUATIONS, m, .v = {s->b, s->w}, .s = {s->options->weigh_by},
+                                    .flags = s->a->holes ? HOLES : 0},
                    sums);
     QB__TRY(total(s, sums, 2));
     s->rays = sums[1];
     if (!(sums[0] > 0 && isfinite(sums[0]))) {
-        status = qb__fail(QB_BAD_INPUT,
-                          "the weights of the rays sum to %g: try --weights unweighted", sums[0]);
+        status = qb__fail(QB_BAD_INPUT, "the weights of the rays sum to %g: try --weights unweighted", sums[0]);
         goto out;
     }
     qb__vector_scale(v, QB__EQUATIONS, sums[1] / sums[0], s->w, m);
     QB__TRY(s->a->adjoint(s->a->self, s->w, s->gradient));
-    qb__vector_run(v, (qb__vector_job){&steps_op, QB__UNKNOWNS, n, .v = {s->gradient}, .s = {1}},
-                   sums);
+    qb__vector_run(v, (qb__vector_job){&steps_op, QB__UNKNOWNS, n, .v = {s->gradient}, .s = {1}}, sums);
     s->pull = sqrt(s->a->crossing * sums[0] / (double)n);
     qb__vector_fill(v, 1, s->lines, m);
     QB__TRY(s->a->adjoint(s->a->self, s->lines, s->tau));
@@ -222,8 +216,7 @@ static qb_status prepare(tv *s) {
     qb__vector_fill(v, 0, s->ahead, n);
     s->column = qb__vector_dot(v, QB__UNKNOWNS, s->tau, s->tau, n);
     s->nu = sqrt(s->column / (double)n) / 4;
-    qb__vector_run(v, (qb__vector_job){&steps_op, QB__UNKNOWNS, n, .v = {s->tau}, .s = {6 * s->nu}},
-                   sums);
+    qb__vector_run(v, (qb__vector_job){&steps_op, QB__UNKNOWNS, n, .v = {s->tau}, .s = {6 * s->nu}}, sums);
     s->column = sums[0] / (double)n;
     status = qb__vectors_status(v);
 out:
@@ -236,13 +229,10 @@ static qb_status look(tv *s, double *objective, double *gap) {
     double sums[QB__VECTOR_SUMS], misfits[QB__VECTOR_SUMS];
     qb_status status;
     QB__TRY(s->a->forward(s->a->self, s->x, s->lines));
-    qb__vector_run(
-        v,
-        (qb__vector_job){&misfit_op, QB__EQUATIONS, s->a->equations, .v = {s->lines, s->b, s->w}},
-        misfits);
+    qb__vector_run(v, (qb__vector_job){&misfit_op, QB__EQUATIONS, s->a->equations, .v = {s->lines, s->b, s->w}},
+                   misfits);
     QB__TRY(total(s, misfits, 1));
-    qb__vector_run(v, (qb__vector_job){&variation_op, QB__UNKNOWNS, s->a->unknowns, .v = {s->x}},
-                   sums);
+    qb__vector_run(v, (qb__vector_job){&variation_op, QB__UNKNOWNS, s->a->unknowns, .v = {s->x}}, sums);
     /* Twice about the largest value: no solution comes near it. */
     const double bound = sums[2] > 0 ? 2 * sqrt(sums[1] / sums[2]) : 0;
     *objective = 0.5 * misfits[0] + s->lambda * sums[0];
@@ -261,15 +251,12 @@ static double strength_of(const size_t n[3]) {
 }
 
 /* The noise is what the solution leaves of the data: noise of photons and what the model does not explain. */
-static double next_lambda(const tv *s) {
-    return strength_of(s->v->n) * sqrt(s->sums[0] / s->rays) * s->pull;
-}
+static double next_lambda(const tv *s) { return strength_of(s->v->n) * sqrt(s->sums[0] / s->rays) * s->pull; }
 
 /* Both kinds of unknowns should come as far in an iteration: the balance is a part of |x| / |y| in the norms of the steps. */
 static double next_balance(const tv *s, double norm2) {
     const double x2 = norm2 * 2.5 * s->column,
-                 y2 = s->sums[1] * s->column * (double)s->a->unknowns / s->rays +
-                      2 * s->nu * s->slopes;
+                 y2 = s->sums[1] * s->column * (double)s->a->unknowns / s->rays + 2 * s->nu * s->slopes;
     return x2 > 0 && y2 > 0 ? 0.2 * sqrt(x2 / y2) : s->balance;
 }
 
@@ -280,39 +267,30 @@ static qb_status iterate(tv *s, qb__vector_step *done) {
     qb_status status;
     QB__TRY(s->a->forward(s->a->self, s->ahead, s->lines));
     qb__vector_run(v,
-                   (qb__vector_job){&dual_op, QB__EQUATIONS, m,
-                                    .v = {s->lines, s->b, s->w, s->sigma, s->y},
+                   (qb__vector_job){&dual_op, QB__EQUATIONS, m, .v = {s->lines, s->b, s->w, s->sigma, s->y},
                                     .s = {1 / s->balance}},
                    s->sums);
     QB__TRY(total(s, s->sums, 3));
     qb__vector_run(v,
-                   (qb__vector_job){&slope_op, QB__UNKNOWNS, n,
-                                    .v = {s->ahead, s->p[0], s->p[1], s->p[2]},
+                   (qb__vector_job){&slope_op, QB__UNKNOWNS, n, .v = {s->ahead, s->p[0], s->p[1], s->p[2]},
                                     .s = {1 / (2 * s->balance), s->lambda / s->nu}},
                    sums);
     s->slopes = sums[0];
     QB__TRY(s->a->adjoint(s->a->self, s->y, s->gradient));
-    qb__vector_run(
-        v,
-        (qb__vector_job){&primal_op, QB__UNKNOWNS, n,
-                         .v = {s->gradient, s->p[0], s->p[1], s->p[2], s->tau, s->x, s->ahead},
-                         .s = {s->nu, s->balance}, .flags = s->options->nonneg ? NONNEG : 0},
-        sums);
+    qb__vector_run(v,
+                   (qb__vector_job){&primal_op, QB__UNKNOWNS, n,
+                                    .v = {s->gradient, s->p[0], s->p[1], s->p[2], s->tau, s->x, s->ahead},
+                                    .s = {s->nu, s->balance}, .flags = s->options->nonneg ? NONNEG : 0},
+                   sums);
     s->slack = sums[2];
     *done = (qb__vector_step){sums[0], sums[1], 0};
 out:
     return status;
 }
 
-static qb_status run(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
-                     const qb_env *env, void *b, void *x, qb__solved *solved) {
-    tv s = {.a = a,
-            .v = v,
-            .options = options,
-            .b = b,
-            .x = x,
-            .balance = 1,
-            .lambda = options->lambda};
+static qb_status run(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
+                     void *b, void *x, qb__solved *solved) {
+    tv s = {.a = a, .v = v, .options = options, .b = b, .x = x, .balance = 1, .lambda = options->lambda};
     const bool automatic = !(options->lambda > 0);
     qb__vector_step done;
     bool last = false;
@@ -350,9 +328,5 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_tv = {.name = "tv",
-                                  .unknowns = 6,
-                                  .equations = 4,
-                                  .passes_before = 1.5,
-                                  .passes_each = 1.05,
-                                  .run = run};
+const qb__solver qb__solver_tv = {
+    .name = "tv", .unknowns = 6, .equations = 4, .passes_before = 1.5, .passes_each = 1.05, .run = run};

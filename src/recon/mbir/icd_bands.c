@@ -71,9 +71,7 @@ static size_t width_of(const qb__system_matrix *m) {
     return qb__round_up(2 * (size_t)ceil(reach), 4);
 }
 
-static size_t row_of(const qb__system_matrix *m) {
-    return qb__round_up(m->shadows.columns + 2 * width_of(m), PADDING);
-}
+static size_t row_of(const qb__system_matrix *m) { return qb__round_up(m->shadows.columns + 2 * width_of(m), PADDING); }
 
 static qb_status shape_bands(qb__icd_few *s) {
     const qb__footprints *f = &s->matrix->shadows;
@@ -110,7 +108,8 @@ static size_t slot_rows(const qb__system_matrix *m) { return m->shadows.wx ? 6 :
 
 size_t qb__icd_few_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices, int threads) {
     const qb__icd_bands bands = {.shadows = &m->shadows, .width = width_of(m), .taps = taps_of(m)};
-    const size_t most = supervoxels_of(m->nx, m->ny), batch = qb__icd_few_at_once(m->nx, m->ny), band = band_floats(m) * sizeof(float);
+    const size_t most = supervoxels_of(m->nx, m->ny), batch = qb__icd_few_at_once(m->nx, m->ny),
+                 band = band_floats(m) * sizeof(float);
     return slices * (slice_floats(m, settings) * sizeof(float) + most * sizeof(double) + sizeof(qb__icd_single)) +
            (m->nx + 2) * (m->ny + 2) * (1 + sizeof(uint32_t)) +
            most * (sizeof(qb__icd_supervoxel) + sizeof(size_t) + sizeof(qb__icd_ranked) + sizeof(double)) +
@@ -120,7 +119,8 @@ size_t qb__icd_few_bytes(const qb__system_matrix *m, const qb__icd_settings *set
 }
 
 static qb_status make_slots(qb__icd_few *s) {
-    const size_t stride = s->matrix->shadows.stride, band = band_floats(s->matrix), slot = band + slot_rows(s->matrix) * stride;
+    const size_t stride = s->matrix->shadows.stride, band = band_floats(s->matrix),
+                 slot = band + slot_rows(s->matrix) * stride;
     qb_status status;
     QB__TRY(qb__alloc(s->batch, sizeof *s->slot, &s->slot));
     QB__TRY(qb__alloc(s->batch * slot, sizeof(float), &s->slots));
@@ -140,7 +140,8 @@ static qb_status make_slices(qb__icd_few *s) {
     QB__TRY(qb__alloc(s->slices * slice_floats(s->matrix, &s->settings), sizeof(float), &s->block));
     for (size_t i = 0; i < s->slices; i++) {
         float *at = s->block + i * slice_floats(s->matrix, &s->settings), *images = at + 2 * data;
-        s->single[i] = (qb__icd_single){.error = at, .weight = at + data, .image = {.x = images, .curve = images + image}};
+        s->single[i] =
+            (qb__icd_single){.error = at, .weight = at + data, .image = {.x = images, .curve = images + image}};
         if (s->settings.pull > 0) s->single[i].image.toward = images + 2 * image;
         s->single[i].image.toward_b = (float)s->settings.pull;
         QB__TRY(qb__alloc(s->count, sizeof(double), &s->single[i].amount));

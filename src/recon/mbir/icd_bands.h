@@ -40,7 +40,7 @@ typedef struct qb__icd_ranked {
 typedef struct qb__icd_single {
     float *error, *weight; /* w (y - A x) and w: [view][row]; 0 in the margins */
     qb__icd_slice image;
-    double *amount;        /* [supervoxel] by which it moved when it was visited last */
+    double *amount; /* [supervoxel] by which it moved when it was visited last */
 } qb__icd_single;
 
 typedef struct qb__icd_few {

@@ -28,8 +28,8 @@ static void filter_view(void *context, size_t view, int worker) {
     const size_t columns = s->matrix->shadows.columns;
     float *row = row_of(s, s->single[t->slice].error, view);
     const float more = qb__icd_start_row(t->given, view * s->slices + t->slice, t->slice, columns, row);
-    qb__filter_rows(t->given->filter, row, 1, columns, more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
-                    t->scratch[worker]);
+    qb__filter_rows(t->given->filter, row, 1, columns,
+                    more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area), t->scratch[worker]);
 }
 
 static void sweep_all(qb__icd_few *s, qb__icd_pass pass) {
@@ -119,7 +119,8 @@ static qb_status begin_image(starting *t) {
     if (s->now->image.toward) fill(t, t->given->toward, -INFINITY, s->now->image.toward);
     if (t->given->filter && !t->given->images) return back_project(t);
     if (t->given->images) fill(t, t->given->images, s->settings.positive ? 0 : -INFINITY, s->now->image.x);
-    for (size_t i = 0; !t->given->images && i < s->pixel_count; i++) s->now->image.x[s->pixels[i]] = (float)t->given->constant;
+    for (size_t i = 0; !t->given->images && i < s->pixel_count; i++)
+        s->now->image.x[s->pixels[i]] = (float)t->given->constant;
     return QB_OK;
 }
 

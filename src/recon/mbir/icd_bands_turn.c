@@ -49,7 +49,8 @@ static void place_around(const qb__icd_few *s, const qb__icd_supervoxel *v, qb__
     const size_t stride = f->stride;
     for (size_t view = 0; view < f->views; view++) {
         const double w = f->wx[view] * v->x + f->wy[view] * v->y + f->w0[view];
-        const double middle = (f->ax[view] * v->x + f->ay[view] * v->y + f->h0[view]) / w, along = w * (1 + middle * middle);
+        const double middle = (f->ax[view] * v->x + f->ay[view] * v->y + f->h0[view]) / w,
+                     along = w * (1 + middle * middle);
         float *to = slot->fan + view;
         to[0] = (float)((f->ax[view] - middle * f->wx[view]) / along);
         to[stride] = (float)((f->ay[view] - middle * f->wy[view]) / along);
@@ -58,10 +59,12 @@ static void place_around(const qb__icd_few *s, const qb__icd_supervoxel *v, qb__
     }
 }
 
-static qb__icd_band band_of(const qb__icd_few *s, const qb__icd_supervoxel *v, const qb__icd_slot *slot, const float *weight) {
+static qb__icd_band band_of(const qb__icd_few *s, const qb__icd_supervoxel *v, const qb__icd_slot *slot,
+                            const float *weight) {
     const size_t stride = s->matrix->shadows.stride;
     qb__icd_band band = {.x = v->x, .y = v->y, .at = slot->at, .error = slot->error, .weight = weight};
-    if (slot->fan) band.ax = slot->fan, band.ay = band.ax + stride, band.wx = band.ay + stride, band.wy = band.wx + stride;
+    if (slot->fan)
+        band.ax = slot->fan, band.ay = band.ax + stride, band.wx = band.ay + stride, band.wy = band.wx + stride;
     return band;
 }
 
@@ -215,7 +218,8 @@ static qb_status turn(void *self, int number, bool skip, const bool *still, cons
         s->now = &s->single[i];
         s->moved = (qb__icd_band_moved){0};
         const double share = turn_slice(s, number) / (double)s->pixel_count;
-        turned[i] = (qb__icd_turned){.change = s->moved.change, .size = size_of(s) * share, .updates = (double)s->moved.updates};
+        turned[i] = (qb__icd_turned){
+            .change = s->moved.change, .size = size_of(s) * share, .updates = (double)s->moved.updates};
     }
     return qb__check_cancel(env); /* a sweep may have left SuperVoxels out: this turn must not be kept as a whole one */
 }
@@ -275,8 +279,8 @@ static qb_status state(void *self, bool into, qb__icd_piece piece, void *to) {
 }
 
 const qb__icd_worker qb__icd_few_on_cpu = {.start = qb__icd_few_start,
-                                          .turn = turn,
-                                          .cost = cost_of,
-                                          .image = image,
-                                          .state = state,
-                                          .destroy = qb__icd_few_destroy};
+                                           .turn = turn,
+                                           .cost = cost_of,
+                                           .image = image,
+                                           .state = state,
+                                           .destroy = qb__icd_few_destroy};

@@ -8,7 +8,8 @@
  * falls by a factor an equit. */
 enum { QB__ICD_FALL_POINTS = 64 };
 typedef struct qb__icd_fall {
-    double points, calls, step; /* points of so many calls: those of every step-th one (0 = 1), and the last; doubles: a checkpoint keeps them */
+    double points, calls,
+        step; /* points of so many calls: those of every step-th one (0 = 1), and the last; doubles: a checkpoint keeps them */
     double equits[QB__ICD_FALL_POINTS], cost[QB__ICD_FALL_POINTS];
 } qb__icd_fall;
 

@@ -28,10 +28,11 @@ qb_status qb__icd_halo_create(qb__comm *comm, size_t slices, qb__icd_halo *h) {
     size_t first, count;
     qb_status status;
     qb__cut_rank(slices, 1, ranks, rank, &first, &count);
-    *h = (qb__icd_halo){.edges = {.before = rank > 0, .after = rank + 1 < ranks, .first = first, .swap = swap, .self = h},
-                        .comm = comm,
-                        .slices = slices,
-                        .tallest = qb__ceil_div(slices, (size_t)ranks)};
+    *h = (qb__icd_halo){
+        .edges = {.before = rank > 0, .after = rank + 1 < ranks, .first = first, .swap = swap, .self = h},
+        .comm = comm,
+        .slices = slices,
+        .tallest = qb__ceil_div(slices, (size_t)ranks)};
     QB__TRY(qb__alloc(2 * (size_t)ranks, sizeof *h->parts, &h->parts));
     QB__TRY(qb__alloc((size_t)ranks * QB__HALO_NUMBERS, sizeof *h->numbers, &h->numbers));
 out:
@@ -50,12 +51,14 @@ qb_status qb__icd_halo_gather(const qb__icd_halo *h, qb_status mine, const doubl
 
 static double add(double a, double b) { return a + b; }
 
-static qb_status fold(const qb__icd_halo *h, qb_status mine, double *numbers, size_t count, double (*with)(double, double)) {
+static qb_status fold(const qb__icd_halo *h, qb_status mine, double *numbers, size_t count,
+                      double (*with)(double, double)) {
     if (!h) return mine;
     const qb_status status = qb__icd_halo_gather(h, mine, numbers, count);
     for (size_t i = 0; status == QB_OK && i < count; i++) {
         numbers[i] = h->numbers[i];
-        for (size_t rank = 1; rank < (size_t)h->comm->count; rank++) numbers[i] = with(numbers[i], h->numbers[rank * count + i]);
+        for (size_t rank = 1; rank < (size_t)h->comm->count; rank++)
+            numbers[i] = with(numbers[i], h->numbers[rank * count + i]);
     }
     return status;
 }

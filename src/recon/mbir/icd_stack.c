@@ -19,11 +19,11 @@ struct qb__icd_stack {
     double *equits; /* [group] so far */
     bool *still;    /* [group] it has stopped */
     qb__icd_turned *turned;
-    double *cost;   /* [group] */
+    double *cost;       /* [group] */
     qb__icd_fall *fall; /* [group] of its cost; of groups that stop together the first's is that of all */
-    double least;   /* cost so far */
-    int turns;      /* so far */
-    const char *told; /* given's */
+    double least;       /* cost so far */
+    int turns;          /* so far */
+    const char *told;   /* given's */
 };
 
 float qb__icd_weigh(qb__icd_weighting weighting, float y) {
@@ -59,8 +59,7 @@ size_t qb__icd_pixels(size_t nx, size_t ny, double radius) {
 void qb__icd_inside(size_t nx, size_t ny, double radius, uint8_t *inside) {
     memset(inside, 0, (nx + 2) * (ny + 2));
     for (size_t iy = 0; iy < ny; iy++)
-        for (size_t ix = 0; ix < nx; ix++)
-            inside[(iy + 1) * (nx + 2) + ix + 1] = is_inside(nx, ny, radius, ix, iy);
+        for (size_t ix = 0; ix < nx; ix++) inside[(iy + 1) * (nx + 2) + ix + 1] = is_inside(nx, ny, radius, ix, iy);
 }
 
 /* ---- what comes in ---- */
@@ -72,12 +71,14 @@ qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bo
     const size_t index = bad - 1, view = index / columns / slices, slice = index / columns % slices;
     const double y = (double)lines[index];
     if (isinf(y))
-        return qb__fail(QB_BAD_INPUT, "view %zu, slice %zu, column %zu is no number (%g): mask or mend it first",
-                        view, slice, index % columns, y);
+        return qb__fail(QB_BAD_INPUT, "view %zu, slice %zu, column %zu is no number (%g): mask or mend it first", view,
+                        slice, index % columns, y);
     if (!weights)
-        return qb__fail(QB_BAD_INPUT, "the weight of view %zu, slice %zu, column %zu overflows: a line integral of %g is no attenuation's; "
-                        "change the sign of all if they are ln of transmissions, set it to NaN if it was not measured",
-                        view, slice, index % columns, y);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "the weight of view %zu, slice %zu, column %zu overflows: a line integral of %g is no attenuation's; "
+            "change the sign of all if they are ln of transmissions, set it to NaN if it was not measured",
+            view, slice, index % columns, y);
     return qb__fail(QB_BAD_INPUT, "the weight of view %zu, slice %zu, column %zu is %g: weights are numbers from 0 up",
                     view, slice, index % columns, (double)weights[index]);
 }
@@ -144,8 +145,8 @@ qb_status qb__icd_stack_state(qb__icd_stack *s, bool into, qb__icd_piece piece, 
     for (size_t g = 0; g < groups; g++) still[g] = s->still[g];
     QB__TRY(piece(self, &turns, sizeof turns));
     if (turns < 0 || turns >= s->shape.most) {
-        status = qb__fail(QB_BAD_INPUT, "a descent of %d turns at most cannot go on after %lld",
-                          s->shape.most, (long long)turns);
+        status = qb__fail(QB_BAD_INPUT, "a descent of %d turns at most cannot go on after %lld", s->shape.most,
+                          (long long)turns);
         goto out;
     }
     s->turns = (int)turns;
@@ -167,9 +168,7 @@ int qb__icd_turns(int equits) { return 10 * equits + 16; }
 
 /* Zeros among zeros are left out in two turns of three. What must rise in the midst of them does so in the third, and only
  * what does not change there has come to its end: elsewhere a descent can stand still beside its optimum. */
-static bool is_whole(const qb__icd_stack *s, int turn) {
-    return !s->settings.skip || turn % 3 == 0;
-}
+static bool is_whole(const qb__icd_stack *s, int turn) { return !s->settings.skip || turn % 3 == 0; }
 
 /* What a turn came to: of groups that stop together, of all ranks. */
 typedef struct turn_sum {
@@ -188,7 +187,8 @@ static turn_sum sum_of(const qb__icd_stack *s, size_t first, size_t end) {
 }
 
 /* Groups first <= g < end: of equits as near to what was asked for as whole turns come. */
-static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const turn_sum *sum, bool whole, bool last, double *change) {
+static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const turn_sum *sum, bool whole, bool last,
+                             double *change) {
     const double equits = sum->updates / ((double)s->shape.voxels * sum->groups), stop = s->settings.stop;
     qb__icd_fall *fall = &s->fall[first];
     *change = sum->size > 0 ? sum->change / sum->size : 0;
@@ -207,8 +207,8 @@ static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const t
 static qb_status check_cost(qb__icd_stack *s, const qb__icd_trace *trace, int turn) {
     if (turn == 0 || trace->cost < s->least) s->least = trace->cost;
     if (!isfinite(trace->cost) || !isfinite(trace->change))
-        return qb__fail(QB_BAD_INPUT, "its numbers overflow: after %.1f equits the cost is %g%s%s", trace->equits, fabs(trace->cost),
-                        s->told ? "; " : "", s->told ? s->told : "");
+        return qb__fail(QB_BAD_INPUT, "its numbers overflow: after %.1f equits the cost is %g%s%s", trace->equits,
+                        fabs(trace->cost), s->told ? "; " : "", s->told ? s->told : "");
     if (trace->cost <= (s->shape.rises > 0 ? s->shape.rises : 2) * s->least) return QB_OK;
     return qb__fail(QB_INTERNAL,
                     "mbir diverges: after %.1f equits the cost is %g, and it was %g; do scan and geometry "
@@ -246,7 +246,8 @@ static qb_status note_start(qb__icd_stack *s) {
     qb_status status = s->worker->cost(s->self, s->cost);
     turn_sum all = sum_of(s, 0, groups);
     status = qb__icd_halo_sum(s->settings.halo, status, &all.cost, 1);
-    for (size_t g = 0; status == QB_OK && g < groups; g += step) qb__icd_fall_add(&s->fall[g], 0, s->shape.joined ? all.cost : s->cost[g]);
+    for (size_t g = 0; status == QB_OK && g < groups; g += step)
+        qb__icd_fall_add(&s->fall[g], 0, s->shape.joined ? all.cost : s->cost[g]);
     return status;
 }
 
@@ -254,13 +255,14 @@ static qb_status tell(const qb__icd_stack *s, const qb__icd_trace *trace, const 
     const double most = s->settings.equits;
     char rmse[48] = "", words[144];
     if (units) snprintf(rmse, sizeof rmse, ", rmse %.4g %s", trace->rmse, units);
-    snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%, cost to fall %.2g %%%s", trace->equits, 100 * trace->change, 100 * trace->rest, rmse);
+    snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%, cost to fall %.2g %%%s", trace->equits,
+             100 * trace->change, 100 * trace->rest, rmse);
     qb__progress(env, words, (uint64_t)(100 * fmin(trace->equits, most)), (uint64_t)(100 * most));
     return qb__check_cancel(env);
 }
 
-qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, const qb__icd_watch *watch,
-                            qb__icd_trace *trace, int *turns, const char **stopped) {
+qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, const qb__icd_watch *watch, qb__icd_trace *trace,
+                            int *turns, const char **stopped) {
     qb_status status = s->turns ? QB_OK : note_start(s);
     *stopped = NULL;
     for (*turns = s->turns; !*stopped && status == QB_OK;) {

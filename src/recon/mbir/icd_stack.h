@@ -34,16 +34,17 @@ static inline bool qb__icd_even(qb__icd_weighting weighting) {
 }
 
 typedef struct qb__icd_settings {
-    qb__icd_prior prior;    /* interslice 0: slices know nothing of each other */
-    double pull;            /* b of an image that each voxel is pulled toward, in the place of neighbours'; 0 = none */
+    qb__icd_prior prior; /* interslice 0: slices know nothing of each other */
+    double pull;         /* b of an image that each voxel is pulled toward, in the place of neighbours'; 0 = none */
     qb__icd_weighting weighting;
-    double sigma_y;         /* weights are divided by its square */
-    bool positive, skip;    /* no voxel below zero; zeros among zeros are left out, two turns of three */
-    double radius;          /* voxels whose middle is farther from the grid's stay zero; in voxels */
-    int equits;             /* at most; an equit is as many updates as there are voxels */
-    double stop;            /* once voxels change by less than this share of their mean, and the cost will fall by less than this share of it; 0 = never */
-    uint64_t seed;          /* of the tiles' order */
-    bool supervoxels;       /* on the CPU: slice after slice, each by all threads (icd_bands.h) */
+    double sigma_y;      /* weights are divided by its square */
+    bool positive, skip; /* no voxel below zero; zeros among zeros are left out, two turns of three */
+    double radius;       /* voxels whose middle is farther from the grid's stay zero; in voxels */
+    int equits;          /* at most; an equit is as many updates as there are voxels */
+    double
+        stop; /* once voxels change by less than this share of their mean, and the cost will fall by less than this share of it; 0 = never */
+    uint64_t seed;            /* of the tiles' order */
+    bool supervoxels;         /* on the CPU: slice after slice, each by all threads (icd_bands.h) */
     const qb__icd_halo *halo; /* slices of other ranks beside these; NULL: there are none */
 } qb__icd_settings;
 
@@ -52,8 +53,9 @@ typedef struct qb__icd_trace {
     double equits; /* so far, the mean of all slices */
     double change; /* mean |x' - x| / mean |x|, of the group that changed most */
     double cost;   /* of the whole stack */
-    double rest;   /* share of it by which it is forecast to fall yet (icd_fall.h), of the group that has most before it */
-    double rmse;   /* to an image that whoever watches knows of; 0 = nobody has said */
+    double
+        rest; /* share of it by which it is forecast to fall yet (icd_fall.h), of the group that has most before it */
+    double rmse; /* to an image that whoever watches knows of; 0 = nobody has said */
 } qb__icd_trace;
 
 typedef struct qb__icd_stack qb__icd_stack;
@@ -66,16 +68,15 @@ typedef struct qb__icd_watch {
 } qb__icd_watch;
 
 /* On the CPU: room for `slices`; the matrix, which is the caller's, keeps columns as `kind` says. */
-qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
-                               const qb__icd_settings *settings, size_t slices, qb__pool *pool,
-                               qb__icd_stack **stack);
+qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, const qb__icd_settings *settings,
+                               size_t slices, qb__pool *pool, qb__icd_stack **stack);
 /* On a device, with a kernel and its parameters; `all`: slices of the whole job. */
 qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_variant *variant, const int *values,
-                                  const qb__system_matrix *matrix, const qb__icd_settings *settings,
-                                  size_t slices, size_t all, qb__pool *pool, qb__icd_stack **stack);
+                                  const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                                  size_t all, qb__pool *pool, qb__icd_stack **stack);
 /* Bytes that it will hold: on the CPU, without the matrix; on a device, and beside it. */
-size_t qb__icd_stack_bytes(const qb__system_matrix *matrix, const qb__icd_settings *settings,
-                           size_t slices, int threads);
+size_t qb__icd_stack_bytes(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                           int threads);
 typedef struct qb__icd_room {
     size_t device, host;
 } qb__icd_room;
@@ -85,28 +86,29 @@ typedef struct qb__icd_rounds {
 } qb__icd_rounds;
 qb__icd_rounds qb__icd_stack_rounds(const qb__icd_settings *settings, size_t slices, int threads);
 qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int *values,
-                                const qb__system_matrix *matrix, const qb__icd_settings *settings,
-                                size_t slices, size_t all);
+                                const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                                size_t all);
 /* Whether slices of a job are so few, and know nothing of each other, that the CPU is faster slice by slice: a thread has
  * a group of 16 slices done in the time of about ten. How many threads there are does not count: no bit may depend on them. */
 bool qb__icd_stack_few(const qb__icd_settings *settings, size_t slices);
 size_t qb__icd_pixels(size_t nx, size_t ny, double radius); /* that may change, of a slice */
-void qb__icd_stack_destroy(qb__icd_stack *stack); /* NULL-safe */
+void qb__icd_stack_destroy(qb__icd_stack *stack);           /* NULL-safe */
 
 /* What a stack starts with; the caller's. Images are [slice][iy][ix]. */
 typedef struct qb__icd_given {
     /* [(view * slices + slice) * columns + column]. Lines that were not measured are NaN, and weigh nothing, but not with
      * QB__WEIGH_NONE: there are none of them then. weights NULL unless given; 0 where lines are NaN. */
     const float *lines, *weights;
-    double most;                  /* larger ones are gaps of the start's, too: they would streak it; 0 = there are none */
-    const float *more;            /* [slice] filtered back-projection times this, for its views that are NaN; NULL = 1 */
-    const float *toward;          /* images, with settings.pull */
+    double most;         /* larger ones are gaps of the start's, too: they would streak it; 0 = there are none */
+    const float *more;   /* [slice] filtered back-projection times this, for its views that are NaN; NULL = 1 */
+    const float *toward; /* images, with settings.pull */
     /* x at first: images, or, these being NULL, filtered back-projection by `filter` and theta[view], or a constant */
     const float *images;
     const qb__filter *filter;
     const double *theta;
     double constant;
-    const char *told; /* what the lines are like, said where numbers overflow; as long as the stack lives, NULL = nothing */
+    const char
+        *told; /* what the lines are like, said where numbers overflow; as long as the stack lives, NULL = nothing */
 } qb__icd_given;
 /* A line of the start's: lines' row `row`, a view's slice, with its gaps filled, and what its view counts for beside others. */
 float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, size_t columns, float *to);
@@ -117,8 +119,8 @@ qb_status qb__icd_stack_start(qb__icd_stack *stack, const qb__icd_given *given);
  * seen enough. trace[*turns], *turns at most qb__icd_turns(equits), those before a state that was taken up
  * counted, whose trace is as it was; *stopped says why. Numbers that overflow end it with QB_BAD_INPUT, a cost that rises with
  * QB_INTERNAL. */
-qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch,
-                            qb__icd_trace *trace, int *turns, const char **stopped);
+qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch, qb__icd_trace *trace,
+                            int *turns, const char **stopped);
 int qb__icd_turns(int equits); /* room for a trace, whoever turns */
 /* All that further turns depend on besides the data, after a turn: piece by piece out of the stack or, `into` a stack that
  * was started with the same data, back. Its turns then give the same bits. */
@@ -134,8 +136,7 @@ typedef struct qb__icd_worker {
     /* As qb__icd_stack_start. */
     qb_status (*start)(void *self, const qb__icd_given *given);
     /* All tiles once, of groups that are not `still`; turned[group]. */
-    qb_status (*turn)(void *self, int number, bool skip, const bool *still, const qb_env *env,
-                      qb__icd_turned *turned);
+    qb_status (*turn)(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_turned *turned);
     qb_status (*cost)(void *self, double *cost); /* cost[group] */
     qb_status (*image)(void *self, size_t slice, float scale, float *image);
     void (*destroy)(void *self);
@@ -161,8 +162,7 @@ qb_status qb__icd_stack_of(const qb__icd_worker *worker, void *self, const qb__i
 void qb__icd_inside(size_t nx, size_t ny, double radius, uint8_t *inside);
 /* QB_BAD_INPUT for the line, or weight, number bad - 1, when `bad` is not 0, and unless some weights count. Weights NULL:
  * they are the rule's. */
-qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bool some, size_t slices,
-                        size_t columns);
+qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bool some, size_t slices, size_t columns);
 /* All weights times `scale` is the prior by it. */
 void qb__icd_lighten(qb__icd_prior *prior, double scale);
 

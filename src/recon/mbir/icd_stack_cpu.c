@@ -11,7 +11,7 @@
 
 typedef struct around {
     const qb__icd_lanes *s;
-    size_t group, lane;  /* of the last slice */
+    size_t group, lane;          /* of the last slice */
     const float *before, *after; /* what is beside the lanes of the first group, and of that */
 } around;
 
@@ -75,8 +75,8 @@ static void turn_group(void *context, size_t task, int worker) {
     const size_t group = s->first_group + task * s->group_step;
     for (size_t i = 0; i < s->tiles && !s->still[group] && !qb__cancelled(s->env); i++) {
         const size_t first = s->tile[s->order[i]], count = s->tile[s->order[i] + 1] - first;
-        s->variant->update(&s->problem, &s->group[group], s->pixels + first, count, s->skip,
-                           &s->moved[group], s->scratch[worker]);
+        s->variant->update(&s->problem, &s->group[group], s->pixels + first, count, s->skip, &s->moved[group],
+                           s->scratch[worker]);
     }
 }
 
@@ -107,7 +107,8 @@ static qb_status turn_tiles(qb__icd_lanes *s) {
         turn_some(s, 1, 2, even);
         turn_some(s, s->groups - 1, 1, alone);
     }
-    return qb__check_cancel(s->env); /* turn_group() may have left tiles out: this turn must not be kept as a whole one */
+    return qb__check_cancel(
+        s->env); /* turn_group() may have left tiles out: this turn must not be kept as a whole one */
 }
 
 /* ---- cost ---- */
@@ -131,7 +132,8 @@ static void cost_group(void *context, size_t group, int worker) {
 
 static qb_status cost_of(void *self, double *cost) {
     qb__icd_lanes *s = self;
-    const double sigma2 = s->settings.sigma_y * s->settings.sigma_y, scale = qb__icd_even(s->settings.weighting) ? 1 / sigma2 : 1;
+    const double sigma2 = s->settings.sigma_y * s->settings.sigma_y,
+                 scale = qb__icd_even(s->settings.weighting) ? 1 / sigma2 : 1;
     qb__pool_for(s->pool, s->groups, cost_group, s);
     memset(cost, 0, s->groups * sizeof *cost);
     for (size_t slice = 0; slice < s->slices; slice++) {
@@ -144,13 +146,11 @@ static qb_status cost_of(void *self, double *cost) {
 static double size_of(const qb__icd_lanes *s, size_t group) {
     double sum = 0;
     for (size_t i = 0; i < s->count; i++)
-        for (size_t l = 0; l < L; l++)
-            sum += fabs((double)s->group[group].x[(size_t)s->pixels[i] * L + l]);
+        for (size_t l = 0; l < L; l++) sum += fabs((double)s->group[group].x[(size_t)s->pixels[i] * L + l]);
     return sum;
 }
 
-static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env,
-                      qb__icd_turned *turned) {
+static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_turned *turned) {
     qb__icd_lanes *s = self;
     memset(s->moved, 0, s->groups * sizeof *s->moved);
     s->skip = skip;
@@ -170,8 +170,7 @@ static qb_status image(void *self, size_t slice, float scale, float *out) {
     const size_t nx = s->problem.nx;
     const float *x = s->group[qb__icd_group_of(s, slice)].x + qb__icd_lane_of(s, slice);
     for (size_t iy = 0; iy < s->problem.ny; iy++)
-        for (size_t ix = 0; ix < nx; ix++)
-            out[iy * nx + ix] = scale * x[((iy + 1) * (nx + 2) + ix + 1) * L];
+        for (size_t ix = 0; ix < nx; ix++) out[iy * nx + ix] = scale * x[((iy + 1) * (nx + 2) + ix + 1) * L];
     return QB_OK;
 }
 
@@ -189,8 +188,8 @@ static qb_status state(void *self, bool into, qb__icd_piece piece, void *to) {
 }
 
 const qb__icd_worker qb__icd_on_cpu = {.start = qb__icd_lanes_start,
-                                      .turn = turn,
-                                      .cost = cost_of,
-                                      .image = image,
-                                      .state = state,
-                                      .destroy = qb__icd_lanes_destroy};
+                                       .turn = turn,
+                                       .cost = cost_of,
+                                       .image = image,
+                                       .state = state,
+                                       .destroy = qb__icd_lanes_destroy};

@@ -45,7 +45,8 @@ static void look_view(void *context, size_t view, int worker) {
     const qb__icd_weighting rule = t->s->settings.weighting;
     float largest = weights ? 0 : 1;
     for (size_t i = first; i < first + count; i++) {
-        const bool sound = weights ? weights[i] >= 0 && isfinite(weights[i]) : !(lines[i] < 0) || qb__icd_weigh(rule, lines[i]) <= most_by_rule;
+        const bool sound = weights ? weights[i] >= 0 && isfinite(weights[i])
+                                   : !(lines[i] < 0) || qb__icd_weigh(rule, lines[i]) <= most_by_rule;
         size_t none = 0;
         if (isinf(lines[i]) || !sound) atomic_compare_exchange_strong(&t->bad, &none, i + 1);
         if (weights && weights[i] > largest) largest = weights[i];
@@ -112,8 +113,7 @@ out:
 
 /* ---- turns ---- */
 
-static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env,
-                      qb__icd_turned *turned) {
+static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_turned *turned) {
     device_stack *s = self;
     (void)env;
     return s->variant->turn(s->stack, number, skip, still, turned);
@@ -148,8 +148,7 @@ static const qb__icd_worker on_device = {
 
 /* ---- life ---- */
 
-static qb__icd_ask ask_of(const qb__icd_problem *problem, const qb__icd_settings *settings, size_t slices,
-                          size_t all) {
+static qb__icd_ask ask_of(const qb__icd_problem *problem, const qb__icd_settings *settings, size_t slices, size_t all) {
     const double sigma_y = settings->sigma_y;
     return (qb__icd_ask){.problem = problem,
                          .slices = slices,
@@ -157,7 +156,8 @@ static qb__icd_ask ask_of(const qb__icd_problem *problem, const qb__icd_settings
                          .joined = settings->prior.interslice > 0 && (all > 1 || settings->halo),
                          .edges = settings->halo ? &settings->halo->edges : NULL,
                          .weighted = settings->weighting != QB__WEIGH_NONE,
-                         .pull = settings->pull * (sigma_y > 0 ? sigma_y * sigma_y : 1), /* a plan does not know it yet */
+                         .pull =
+                             settings->pull * (sigma_y > 0 ? sigma_y * sigma_y : 1), /* a plan does not know it yet */
                          .seed = settings->seed};
 }
 
@@ -172,8 +172,8 @@ static qb__icd_problem problem_of(const qb__system_matrix *matrix, const qb__icd
 }
 
 qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int *values,
-                                const qb__system_matrix *matrix, const qb__icd_settings *settings,
-                                size_t slices, size_t all) {
+                                const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                                size_t all) {
     const qb__icd_problem problem = problem_of(matrix, settings);
     const qb__icd_ask ask = ask_of(&problem, settings, slices, all);
     const size_t filtered = matrix->shadows.views * slices * matrix->shadows.columns * sizeof(float);
@@ -182,8 +182,8 @@ qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int
 }
 
 qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_variant *variant, const int *values,
-                                  const qb__system_matrix *matrix, const qb__icd_settings *settings,
-                                  size_t slices, size_t all, qb__pool *pool, qb__icd_stack **stack) {
+                                  const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                                  size_t all, qb__pool *pool, qb__icd_stack **stack) {
     const size_t pixels = (matrix->nx + 2) * (matrix->ny + 2);
     device_stack *s;
     *stack = NULL;
@@ -202,9 +202,9 @@ qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_varia
     s->groups = qb__icd_device_groups(&s->ask, variant->lanes(&s->ask, values));
     QB__TRY(variant->create(device, &s->ask, values, &s->stack));
     const qb__icd_shape shape = {s->groups, qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
-                                 variant->turns ? qb__icd_turns(settings->equits) : qb__icd_whole_turns(settings->equits),
-                                 s->ask.joined,
-                                 variant->turns ? 100 : 0};
+                                 variant->turns ? qb__icd_turns(settings->equits)
+                                                : qb__icd_whole_turns(settings->equits),
+                                 s->ask.joined, variant->turns ? 100 : 0};
     return qb__icd_stack_of(&on_device, s, settings, &shape, stack);
 out:
     destroy(s);

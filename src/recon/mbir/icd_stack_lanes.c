@@ -24,9 +24,7 @@ static void list_tile(qb__icd_lanes *s, size_t x0, size_t y0) {
 }
 
 /* Floats of what other ranks' slices take. */
-static size_t edge_floats(const qb__system_matrix *m) {
-    return 2 * qb__icd_image_floats(m) + 4 * m->nx * m->ny;
-}
+static size_t edge_floats(const qb__system_matrix *m) { return 2 * qb__icd_image_floats(m) + 4 * m->nx * m->ny; }
 
 static qb_status list_pixels(qb__icd_lanes *s) {
     const size_t nx = s->problem.nx, ny = s->problem.ny, all = (nx + 2) * (ny + 2);
@@ -69,9 +67,7 @@ qb__icd_rounds qb__icd_stack_rounds(const qb__icd_settings *settings, size_t sli
 }
 
 /* Which slice is in a lane of a joined group. */
-static size_t slice_of(const qb__icd_lanes *s, size_t group, size_t lane) {
-    return lane * s->groups + group;
-}
+static size_t slice_of(const qb__icd_lanes *s, size_t group, size_t lane) { return lane * s->groups + group; }
 
 static void place_groups(qb__icd_lanes *s) {
     const qb__system_matrix *m = s->matrix;
@@ -109,19 +105,17 @@ static void join_groups(qb__icd_lanes *s) {
     if (edges->after) s->group[(s->slices - 1) % s->groups].after = s->edge[1];
 }
 
-size_t qb__icd_stack_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices,
-                           int threads) {
+size_t qb__icd_stack_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices, int threads) {
     if (settings->supervoxels) return qb__icd_few_bytes(m, settings, slices, threads);
     const size_t groups = groups_of(settings, slices), pixels = (m->nx + 2) * (m->ny + 2);
-    return groups * (qb__icd_group_floats(m, settings) * sizeof(float) + sizeof(qb__icd_group) +
-                     sizeof(qb__icd_moved) + (L + 1) * sizeof(double) + sizeof(bool)) +
+    return groups * (qb__icd_group_floats(m, settings) * sizeof(float) + sizeof(qb__icd_group) + sizeof(qb__icd_moved) +
+                     (L + 1) * sizeof(double) + sizeof(bool)) +
            pixels * (1 + sizeof(uint32_t)) + 2 * pixels / TILE * sizeof(size_t) +
            (settings->halo ? edge_floats(m) * sizeof(float) : 0) + (size_t)threads * qb__icd_scratch_bytes(&m->shadows);
 }
 
-qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
-                               const qb__icd_settings *settings, size_t slices, qb__pool *pool,
-                               qb__icd_stack **stack) {
+qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, const qb__icd_settings *settings,
+                               size_t slices, qb__pool *pool, qb__icd_stack **stack) {
     const size_t threads = (size_t)qb__pool_threads(pool);
     qb__icd_lanes *s;
     *stack = NULL;
@@ -129,35 +123,34 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
     qb_status status = qb__alloc(1, sizeof *s, &s);
     if (status != QB_OK) return status;
     *s = (qb__icd_lanes){.settings = *settings,
-                     .matrix = matrix,
-                     .variant = matrix->variant,
-                     .pool = pool,
-                     .slices = slices,
-                     .groups = groups_of(settings, slices),
-                     .row = qb__icd_row_floats(matrix),
-                     .problem = {.shadows = matrix->shadows,
-                                 .nx = matrix->nx,
-                                 .ny = matrix->ny,
-                                 .prior = settings->prior,
-                                 .positive = settings->positive,
-                                 .fetch = qb__system_matrix_fetch,
-                                 .store = matrix}};
+                         .matrix = matrix,
+                         .variant = matrix->variant,
+                         .pool = pool,
+                         .slices = slices,
+                         .groups = groups_of(settings, slices),
+                         .row = qb__icd_row_floats(matrix),
+                         .problem = {.shadows = matrix->shadows,
+                                     .nx = matrix->nx,
+                                     .ny = matrix->ny,
+                                     .prior = settings->prior,
+                                     .positive = settings->positive,
+                                     .fetch = qb__system_matrix_fetch,
+                                     .store = matrix}};
     /* With even weights all data would be multiplied by 1 / sigma_y^2. */
     const double lighter = qb__icd_even(settings->weighting) ? settings->sigma_y * settings->sigma_y : 1;
     qb__icd_lighten(&s->problem.prior, lighter);
     s->pull = settings->pull * lighter;
     QB__TRY(list_pixels(s));
-    if (matrix->kind != kind)
-        QB__TRY(qb__matrix_keep(matrix, kind, s->pixels, s->count, pool));
+    if (matrix->kind != kind) QB__TRY(qb__matrix_keep(matrix, kind, s->pixels, s->count, pool));
     QB__TRY(qb__alloc(s->groups, sizeof *s->group, &s->group));
     QB__TRY(qb__alloc(s->groups, sizeof *s->moved, &s->moved));
     QB__TRY(qb__alloc(s->groups * L, sizeof *s->cost, &s->cost));
     QB__TRY(qb__alloc(s->groups * qb__icd_group_floats(matrix, settings), sizeof(float), &s->block));
     QB__TRY(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
-    for (size_t i = 0; i < threads; i++)
-        QB__TRY(qb__alloc(qb__icd_scratch_bytes(&matrix->shadows), 1, &s->scratch[i]));
+    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__icd_scratch_bytes(&matrix->shadows), 1, &s->scratch[i]));
     if (settings->halo) QB__TRY(qb__alloc(edge_floats(matrix), sizeof(float), &s->edge[0]));
-    if (settings->halo) s->edge[1] = s->edge[0] + qb__icd_image_floats(matrix), s->swapped = s->edge[1] + qb__icd_image_floats(matrix);
+    if (settings->halo)
+        s->edge[1] = s->edge[0] + qb__icd_image_floats(matrix), s->swapped = s->edge[1] + qb__icd_image_floats(matrix);
     place_groups(s);
     join_groups(s);
     const qb__icd_shape shape = {s->groups, s->count, qb__icd_whole_turns(settings->equits), s->joined, 0};

@@ -64,7 +64,8 @@ static inline size_t qb__icd_image_floats(const qb__system_matrix *m) {
 
 static inline size_t qb__icd_group_floats(const qb__system_matrix *m, const qb__icd_settings *settings) {
     const size_t data = m->shadows.views * qb__icd_row_floats(m);
-    return data * (settings->weighting == QB__WEIGH_NONE ? 1 : 2) + (settings->pull > 0 ? 3 : 2) * qb__icd_image_floats(m);
+    return data * (settings->weighting == QB__WEIGH_NONE ? 1 : 2) +
+           (settings->pull > 0 ? 3 : 2) * qb__icd_image_floats(m);
 }
 
 /* As qb__icd_worker's start; `self` is a qb__icd_lanes. */

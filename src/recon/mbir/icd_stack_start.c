@@ -11,7 +11,7 @@
 typedef struct starting {
     qb__icd_lanes *s;
     const qb__icd_given *given;
-    char **scratch;       /* [thread] the filter's, behind a row */
+    char **scratch;              /* [thread] the filter's, behind a row */
     atomic_size_t bad, positive; /* 1 + a bad value's index; weights above zero */
 } starting;
 
@@ -22,7 +22,8 @@ static void filter_view(void *context, size_t view, int worker) {
     float *row = (float *)(void *)t->scratch[worker];
     for (size_t slice = 0; slice < s->slices; slice++) {
         const float more = qb__icd_start_row(t->given, view * s->slices + slice, slice, columns, row);
-        qb__filter_rows(t->given->filter, row, 1, columns, more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
+        qb__filter_rows(t->given->filter, row, 1, columns,
+                        more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
                         row + qb__round_up(columns, 16));
         float *to = qb__icd_lanes_at(s, s->group[qb__icd_group_of(s, slice)].error, view) + qb__icd_lane_of(s, slice);
         for (size_t c = 0; c < columns; c++) to[c * L] = row[c];
@@ -54,7 +55,8 @@ static void load_view(void *context, size_t view, int worker) {
     starting *t = context;
     qb__icd_lanes *s = t->s;
     const size_t columns = s->matrix->shadows.columns;
-    const float scale = s->settings.weighting == QB__WEIGH_MEASURED ? 1 : (float)(1 / (s->settings.sigma_y * s->settings.sigma_y));
+    const float scale =
+        s->settings.weighting == QB__WEIGH_MEASURED ? 1 : (float)(1 / (s->settings.sigma_y * s->settings.sigma_y));
     size_t positive = 0;
     for (size_t slice = 0; slice < s->slices; slice++) {
         const size_t first = (view * s->slices + slice) * columns;
@@ -86,8 +88,7 @@ static void curve_tile(void *context, size_t task, int worker) {
     const qb__icd_lanes *s = context;
     const qb__icd_group *g = &s->group[task % s->groups];
     const size_t tile = task / s->groups, first = s->tile[tile], count = s->tile[tile + 1] - first;
-    s->variant->curve(&s->problem, g->weight, s->pixels + first, count, (float *)g->curve,
-                      s->scratch[worker]);
+    s->variant->curve(&s->problem, g->weight, s->pixels + first, count, (float *)g->curve, s->scratch[worker]);
     if (s->settings.pull > 0) settle_unseen(s, g, s->pixels + first, count);
 }
 
@@ -152,7 +153,8 @@ qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given) {
     double some = (double)atomic_load(&t.positive);
     qb_status status = qb__icd_halo_sum(s->settings.halo, QB_OK, &some, 1);
     if (status == QB_OK)
-        status = qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), some > 0, s->slices, s->matrix->shadows.columns);
+        status = qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), some > 0, s->slices,
+                               s->matrix->shadows.columns);
     if (status != QB_OK) return status;
     qb__pool_for(s->pool, s->tiles * s->groups, curve_tile, s);
     qb__pool_for(s->pool, s->groups, subtract_group, s);

@@ -11,12 +11,13 @@
  * line integrals, snr_db decibels lower, times sqrt(voxel / pixel). Of rays that meet something, and without
  * what lies beyond the limit: one faulty value of 1e4 would move both, and with them the whole image. */
 typedef struct qb__mbir_sigmas {
-    double x, y, p;  /* p: of a proximal map, ten times x */
-    double limit;    /* 0: nobody has looked */
+    double x, y, p;      /* p: of a proximal map, ten times x */
+    double limit;        /* 0: nobody has looked */
     size_t left_out, of; /* lines beyond it, and all that were looked at */
-    double rms, weight;  /* of the line integrals that meet something: of w^1/2 y, times sqrt(voxel / pixel); their mean weight */
-    double noise;        /* of w^1/2 y, by differences of neighbours; 0: none found, or nobody has looked */
-    bool met;        /* any ray has met something: else the data say nothing of them */
+    double rms,
+        weight; /* of the line integrals that meet something: of w^1/2 y, times sqrt(voxel / pixel); their mean weight */
+    double noise; /* of w^1/2 y, by differences of neighbours; 0: none found, or nobody has looked */
+    bool met;     /* any ray has met something: else the data say nothing of them */
 } qb__mbir_sigmas;
 /* Of every `step`-th of some lines: five times what 99.5 % of them do not exceed in size, or 25, what no attenuation has (one
  * photon of 7e10 comes through), if that is more. So nothing of a clean scan lies beyond, nor of one in other units whose
@@ -36,7 +37,7 @@ enum { QB__MBIR_TOWARD, QB__MBIR_START, QB__MBIR_REFERENCE, QB__MBIR_IMAGES };
 
 /* Coarser voxels that a descent begins with. */
 typedef struct qb__mbir_level {
-    qb__system_matrix matrix; /* nothing is kept */
+    qb__system_matrix matrix;  /* nothing is kept */
     qb__icd_settings settings; /* but for what the data say */
 } qb__mbir_level;
 enum { QB__MBIR_LEVELS = 4 };
@@ -49,38 +50,38 @@ typedef struct qb__mbir {
     const qb_scan_info *info;
     const qb_mbir_options *options;
     const qb_prep_options *prep;
-    const char *output;    /* NULL: no file */
-    double pixel;          /* mm, or 1 when unknown; of a fan as it appears at the axis */
-    double center, found;  /* the axis' column, NAN = yet to be found; by begin(); a fan's geometry says where it is */
-    bool looked;           /* begin() has */
+    const char *output;   /* NULL: no file */
+    double pixel;         /* mm, or 1 when unknown; of a fan as it appears at the axis */
+    double center, found; /* the axis' column, NAN = yet to be found; by begin(); a fan's geometry says where it is */
+    bool looked;          /* begin() has */
     qb_grid grid;
-    size_t first_row;      /* of slice 0 */
-    qb_geometry geometry;  /* of a fan that of its plane */
-    double *theta;         /* [view] radians that it stands for; of a fan, ... */
-    qb__cone_weights fan;  /* ... these, of: */
-    qb_geometry screen;    /* a flat detector of a fan, which the start is filtered on: a copy of the geometry,
+    size_t first_row;     /* of slice 0 */
+    qb_geometry geometry; /* of a fan that of its plane */
+    double *theta;        /* [view] radians that it stands for; of a fan, ... */
+    qb__cone_weights fan; /* ... these, of: */
+    qb_geometry screen;   /* a flat detector of a fan, which the start is filtered on: a copy of the geometry,
                               or that which touches a bent one, at column `left` */
     size_t left;
-    qb__filter *filter;    /* of the start; NULL = a constant, ... */
-    double constant;       /* ... this, ... */
+    qb__filter *filter; /* of the start; NULL = a constant, ... */
+    double constant;    /* ... this, ... */
     bool start_is_number;
     const qb__mbir_image *begins_with; /* ... unless this */
     qb__mbir_image image[QB__MBIR_IMAGES];
     bool reference_in_hu;
-    bool proximal;         /* voxels are pulled toward an image, neighbours let be */
+    bool proximal; /* voxels are pulled toward an image, neighbours let be */
     const qb__icd_variant *variant;
-    qb__system_matrix matrix; /* its columns are kept by the engine */
-    qb_mbir_matrix kind;      /* how, once the cut is chosen by memory */
-    qb__icd_settings settings; /* but for what the data say: sigma_x, sigma_y */
-    qb__icd_halo halo;        /* the settings', where ranks share slices that know of each other */
-    size_t grain;             /* slices that ranks do not part */
+    qb__system_matrix matrix;               /* its columns are kept by the engine */
+    qb_mbir_matrix kind;                    /* how, once the cut is chosen by memory */
+    qb__icd_settings settings;              /* but for what the data say: sigma_x, sigma_y */
+    qb__icd_halo halo;                      /* the settings', where ranks share slices that know of each other */
+    size_t grain;                           /* slices that ranks do not part */
     qb__mbir_level coarse[QB__MBIR_LEVELS]; /* of twice the side, of four times, ... */
     size_t levels;
     const char *weights_file; /* NULL: by rule */
     /* of the numbers, by qb__mbir_measure() */
     qb__mbir_sigmas sigmas;
-    qb_array weights;         /* of a file */
-    char job[48];             /* told by rank 0: like no other job's */
+    qb_array weights; /* of a file */
+    char job[48];     /* told by rank 0: like no other job's */
     /* of the cut in hand */
     qb__cut cut;
     qb__checkpoint keep;
@@ -106,8 +107,7 @@ size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk);
 
 /* ---- rows of the method's table ---- */
 
-qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                          qb__decision *decision);
+qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
 qb_status qb__mbir_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 void qb__mbir_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__mbir_release(void *plan);

@@ -27,7 +27,8 @@ typedef struct looking {
 } looking;
 
 static bool is_beside(const qb__mbir *m, size_t view, size_t column) {
-    return qb__ray_beside(&m->geometry, view, (double)column, ((double)m->geometry.rows - 1) / 2, &m->grid, m->settings.radius * m->grid.voxel[0], true);
+    return qb__ray_beside(&m->geometry, view, (double)column, ((double)m->geometry.rows - 1) / 2, &m->grid,
+                          m->settings.radius * m->grid.voxel[0], true);
 }
 
 /* Those columns that the volume is seen in: first to end - 1. */
@@ -113,7 +114,8 @@ static void sum_up(const qb__mbir *m, const looking *l, qb__mbir_beyond *beyond)
 
 qb_status qb__mbir_beyond_find(const qb__mbir *m, size_t slices, const float *lines, const float *weights, double limit,
                                qb__pool *pool, qb__mbir_beyond *beyond) {
-    looking l = {.m = m, .lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .limit = limit};
+    looking l = {
+        .m = m, .lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .limit = limit};
     *beyond = (qb__mbir_beyond){0};
     const qb_status status = qb__alloc(m->info->views, sizeof *l.parts, &l.parts);
     if (status != QB_OK) return status;
@@ -123,12 +125,16 @@ qb_status qb__mbir_beyond_find(const qb__mbir *m, size_t slices, const float *li
     return QB_OK;
 }
 
-bool qb__mbir_beyond_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_beyond *beyond, const qb_env *env) {
+bool qb__mbir_beyond_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_beyond *beyond,
+                          const qb_env *env) {
     const double side = (double)qb__larger(m->grid.n[0], m->grid.n[1]);
     char voxel[64] = " and no --roi";
     if (beyond->share < 0.01) return false;
-    if (!(m->options->roi > 0)) qb__print(voxel, sizeof voxel, " or --voxel %.4g", m->grid.voxel[0] * (double)beyond->wide / side);
-    qb__warn(env, "slices %zu to %zu: %.3g %% of all attenuation was measured by rays that meet no voxel (most in view %zu): give --size %zu%s" QB__CODE("beyond-volume"),
+    if (!(m->options->roi > 0))
+        qb__print(voxel, sizeof voxel, " or --voxel %.4g", m->grid.voxel[0] * (double)beyond->wide / side);
+    qb__warn(env,
+             "slices %zu to %zu: %.3g %% of all attenuation was measured by rays that meet no voxel (most in view "
+             "%zu): give --size %zu%s" QB__CODE("beyond-volume"),
              row, row + slices - 1, 100 * beyond->share, beyond->view, beyond->wide, voxel);
     return true;
 }
@@ -137,6 +143,4 @@ void qb__mbir_beyond_note(const qb__mbir_beyond *beyond, cJSON *slab) {
     if (beyond->share > 0) cJSON_AddNumberToObject(slab, "beyond_the_volume", beyond->share);
 }
 
-size_t qb__mbir_beyond_bytes(const qb__mbir *m) {
-    return m->info->views * sizeof(part[PARTS]);
-}
+size_t qb__mbir_beyond_bytes(const qb__mbir *m) { return m->info->views * sizeof(part[PARTS]); }

@@ -16,7 +16,8 @@ typedef struct qb__mbir_beyond {
 qb_status qb__mbir_beyond_find(const qb__mbir *m, size_t slices, const float *lines, const float *weights, double limit,
                                qb__pool *pool, qb__mbir_beyond *beyond);
 /* Whether it warned: it is a hundredth or more. */
-bool qb__mbir_beyond_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_beyond *beyond, const qb_env *env);
+bool qb__mbir_beyond_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_beyond *beyond,
+                          const qb_env *env);
 void qb__mbir_beyond_note(const qb__mbir_beyond *beyond, cJSON *slab);
 size_t qb__mbir_beyond_bytes(const qb__mbir *m);
 

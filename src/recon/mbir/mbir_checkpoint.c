@@ -53,11 +53,16 @@ static qb_status check_folder(const char *folder, bool read) {
     const char *distrust = fstat(dirfd(list), &about) == 0 ? qb__distrust(&about) : NULL;
     for (struct dirent *entry; !*other && (entry = readdir(list));) {
         const char *name = entry->d_name;
-        const bool ours = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 || qb__hidden_named(name);
-        if (!ours && !(is_slab(name) && (read || qb__checkpoint_is(dirfd(list), name)))) snprintf(other, sizeof other, "%.60s", name);
+        const bool ours =
+            strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 || qb__hidden_named(name);
+        if (!ours && !(is_slab(name) && (read || qb__checkpoint_is(dirfd(list), name))))
+            snprintf(other, sizeof other, "%.60s", name);
     }
     closedir(list);
-    if (*other) return qb__fail(QB_BAD_ARGUMENT, "the folder %s holds %s, which is no checkpoint: move the folder away, or give another -o", folder, other);
+    if (*other)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "the folder %s holds %s, which is no checkpoint: move the folder away, or give another -o",
+                        folder, other);
     return distrust ? qb__fail(QB_BAD_ARGUMENT, "the folder %s cannot keep checkpoints: %s", folder, distrust) : QB_OK;
 }
 
@@ -78,10 +83,19 @@ static bool take(qb__checkpoint *c, bool *anew) {
 qb_status qb__checkpoint_open(const char *output, bool resume, double every, bool all, const char *job,
                               const qb__icd_halo *halo, const qb_env *env, qb__checkpoint *c) {
     bool anew;
-    *c = (qb__checkpoint){.every = every, .resume = resume, .all = all, .job = job, .halo = halo, .asked = output && every > 0 && qb__hash_known(), .env = env, .lock = -1, .saved = qb__now()};
+    *c = (qb__checkpoint){.every = every,
+                          .resume = resume,
+                          .all = all,
+                          .job = job,
+                          .halo = halo,
+                          .asked = output && every > 0 && qb__hash_known(),
+                          .env = env,
+                          .lock = -1,
+                          .saved = qb__now()};
     if (resume && !output) return qb__fail(QB_BAD_ARGUMENT, "--resume goes on beside a file: give -o OUT");
     if (resume && !qb__hash_known())
-        return qb__fail(QB_UNSUPPORTED, "--resume needs a build with xxhash: without it nothing tells data from other data");
+        return qb__fail(QB_UNSUPPORTED,
+                        "--resume needs a build with xxhash: without it nothing tells data from other data");
     if (!output || !qb__hash_known()) return QB_OK;
     qb_status status = name_folder(output, &c->folder);
     if (status != QB_OK || !resume) return status;
@@ -91,7 +105,8 @@ qb_status qb__checkpoint_open(const char *output, bool resume, double every, boo
     }
     status = check_folder(c->folder, true);
     if (status != QB_OK || take(c, &anew)) return status;
-    return qb__fail(QB_BAD_ARGUMENT, "%s cannot be locked: another run that writes %s is at work; wait for it, or give another -o",
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s cannot be locked: another run that writes %s is at work; wait for it, or give another -o",
                     c->folder, output);
 }
 
@@ -100,7 +115,8 @@ static void empty(const qb__checkpoint *c) {
     qb__recover(c->folder, true, c->env);
     DIR *list = opendir(c->folder);
     for (struct dirent *entry; list && (entry = readdir(list));)
-        if (is_slab(entry->d_name) && qb__checkpoint_is(dirfd(list), entry->d_name)) unlinkat(dirfd(list), entry->d_name, 0);
+        if (is_slab(entry->d_name) && qb__checkpoint_is(dirfd(list), entry->d_name))
+            unlinkat(dirfd(list), entry->d_name, 0);
     if (list) closedir(list);
 }
 
@@ -127,7 +143,8 @@ void qb__checkpoint_close(qb__checkpoint *c) {
     *c = (qb__checkpoint){.lock = -1};
 }
 
-static qb_status path_of(const qb__checkpoint *c, const qb__checkpoint_slab *slab, const char *more, char *path, size_t room) {
+static qb_status path_of(const qb__checkpoint *c, const qb__checkpoint_slab *slab, const char *more, char *path,
+                         size_t room) {
     const int n = snprintf(path, room, "%s/%s%06zu%s", c->folder, prefix, slab->first, more);
     return (size_t)n < room ? QB_OK : qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", c->folder);
 }
@@ -157,7 +174,8 @@ static double common(const double *states, int ranks) {
     return latest;
 }
 
-static qb_status look_together(const qb__checkpoint *c, const char *path, const qb__checkpoint_slab *slab, double *state) {
+static qb_status look_together(const qb__checkpoint *c, const char *path, const qb__checkpoint_slab *slab,
+                               double *state) {
     char next[PATH_MAX];
     double own[2] = {-1, -1};
     const bool can = c->lock >= 0; /* a folder that one rank does not see holds nothing for the others either */

@@ -11,17 +11,17 @@
  * refused. Slabs that turn together are kept at the same turn: all have written one file more (slab_N.next) before any gives it
  * the name of the one before, so that there is always a turn that all have, and it is taken up. A checkpoint that cannot be written is given up with a warning: the job goes on. */
 typedef struct qb__checkpoint {
-    char *folder; /* NULL: nothing is kept */
-    double every; /* seconds; 0 = nothing is kept, but what is there may be taken up */
+    char *folder;     /* NULL: nothing is kept */
+    double every;     /* seconds; 0 = nothing is kept, but what is there may be taken up */
     bool resume, all; /* take up what is there; keep what is finished, too */
-    bool asked;        /* checkpoints are wanted, of all ranks alike */
+    bool asked;       /* checkpoints are wanted, of all ranks alike */
     const qb_env *env;
-    const char *job; /* of ranks: what all of them say, and no other job does; NULL: alone */
+    const char *job;          /* of ranks: what all of them say, and no other job does; NULL: alone */
     const qb__icd_halo *halo; /* slabs of ranks that turn together; NULL: each by itself */
-    int lock;     /* < 0: nothing is ours in there */
-    double saved; /* when it was last written, or the run began */
-    size_t slabs; /* that were taken up whole */
-    double equits; /* of the slab that was taken up half done */
+    int lock;                 /* < 0: nothing is ours in there */
+    double saved;             /* when it was last written, or the run began */
+    size_t slabs;             /* that were taken up whole */
+    double equits;            /* of the slab that was taken up half done */
 } qb__checkpoint;
 
 /* Beside `output`, without a file of which (NULL) nothing is kept; `job` and `halo` as above, the caller's. QB_BAD_ARGUMENT when another run works there that

@@ -79,8 +79,8 @@ bool qb__checkpoint_is(int folder, const char *name) {
     char word[WORD] = {0};
     struct stat about;
     const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    const bool is = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && pread(fd, word, sizeof word, 0) == WORD &&
-                    strncmp(word, magic, strcspn(magic, "0123456789")) == 0;
+    const bool is = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+                    pread(fd, word, sizeof word, 0) == WORD && strncmp(word, magic, strcspn(magic, "0123456789")) == 0;
     if (fd >= 0) close(fd);
     return is;
 }
@@ -102,14 +102,16 @@ static qb_status open_file(const char *path, const qb__checkpoint_slab *slab, st
     qb_status status = get(s, h, sizeof *h);
     if (status != QB_OK) return status;
     if (!is_head(h, s->bytes)) return damaged(path, "is no checkpoint of this version");
-    if (h->bytes != s->bytes) return damaged(path, h->bytes > s->bytes ? "ends too early" : "is longer than it should be");
+    if (h->bytes != s->bytes)
+        return damaged(path, h->bytes > s->bytes ? "ends too early" : "is longer than it should be");
     s->hash = 0;
     status = check_job(s, h, slab->job);
     if (status == QB_OK && h->turns > (uint64_t)slab->most) status = damaged(path, "holds more turns than there are");
     return status;
 }
 
-qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found, int *turns) {
+qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found,
+                              int *turns) {
     stream s;
     head h;
     qb_status status = open_file(path, slab, &s, &h);

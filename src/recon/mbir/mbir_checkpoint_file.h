@@ -13,9 +13,9 @@ typedef struct qb__checkpoint_slab {
     const char *job;             /* what it belongs to: the text of a JSON object */
     qb__icd_trace *trace;        /* room for `most` turns */
     int turns, most;
-    const char *stopped;         /* NULL: it has not */
-    qb__icd_stack *stack;        /* while it descends, or ... */
-    float *images;               /* ... once it is done: [slices][image] */
+    const char *stopped;  /* NULL: it has not */
+    qb__icd_stack *stack; /* while it descends, or ... */
+    float *images;        /* ... once it is done: [slices][image] */
 } qb__checkpoint_slab;
 
 typedef enum qb__checkpoint_found { QB__FOUND_NOTHING, QB__FOUND_TURNING, QB__FOUND_DONE } qb__checkpoint_found;
@@ -23,7 +23,8 @@ typedef enum qb__checkpoint_found { QB__FOUND_NOTHING, QB__FOUND_TURNING, QB__FO
 /* Whether a file in that folder is a checkpoint of a descent, of any version. */
 bool qb__checkpoint_is(int folder, const char *name);
 /* What it holds, once it is whole and of this job, and of how many turns. */
-qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found, int *turns);
+qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found,
+                              int *turns);
 qb_status qb__checkpoint_read(const char *path, qb__checkpoint_slab *slab);
 /* To `fresh`, and on the disk; `path` is for words. */
 qb_status qb__checkpoint_write(const char *fresh, const char *path, const qb__checkpoint_slab *slab);

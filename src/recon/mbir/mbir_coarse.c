@@ -72,13 +72,16 @@ qb_status qb__mbir_coarse_decide(qb__mbir *m) {
     qb_status status = asked ? QB_OK : levels_by_itself(m, side, &levels);
     if (!levels || status != QB_OK) return status;
     if (m->proximal)
-        return qb__fail(QB_BAD_ARGUMENT, "--coarse begins with coarser voxels, and the image of --prox has none: leave one of them out");
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--coarse begins with coarser voxels, and the image of --prox has none: leave one of them out");
     if (m->begins_with)
-        return qb__fail(QB_BAD_ARGUMENT, "--coarse makes an image to begin with, and --start gives one: leave one of them out");
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--coarse makes an image to begin with, and --start gives one: leave one of them out");
     if (side >> levels < LEAST)
-        return qb__fail(QB_BAD_ARGUMENT, "--coarse %zu leaves fewer than %d voxels a side of %zu x %zu: give less", levels, LEAST,
-                        m->grid.n[0], m->grid.n[1]);
-    for (m->levels = 0; m->levels < levels && status == QB_OK; m->levels += status == QB_OK) status = decide_level(m, m->levels + 1);
+        return qb__fail(QB_BAD_ARGUMENT, "--coarse %zu leaves fewer than %d voxels a side of %zu x %zu: give less",
+                        levels, LEAST, m->grid.n[0], m->grid.n[1]);
+    for (m->levels = 0; m->levels < levels && status == QB_OK; m->levels += status == QB_OK)
+        status = decide_level(m, m->levels + 1);
     return asked || status == QB_NO_MEMORY ? status : QB_OK; /* else with as many as can be */
 }
 
@@ -144,7 +147,8 @@ static void refine_slice(void *context, size_t slice, int worker) {
 
 /* *image of a level becomes that of the next. */
 static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t level, float **image) {
-    const qb__system_matrix *few = &m->coarse[level - 1].matrix, *more = level > 1 ? &m->coarse[level - 2].matrix : &m->matrix;
+    const qb__system_matrix *few = &m->coarse[level - 1].matrix,
+                            *more = level > 1 ? &m->coarse[level - 2].matrix : &m->matrix;
     refining r = {.from = *image, .few = {few->nx, few->ny}, .n = {more->nx, more->ny}};
     qb_status status = qb__alloc(c->slices * r.n[0] * r.n[1], sizeof(float), &r.to);
     if (status != QB_OK) return status;
@@ -157,7 +161,8 @@ static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t leve
 /* ---- a level ---- */
 
 /* How far it is nobody is told: it is a small part of the whole. */
-static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, const qb__icd_given *given, float *image) {
+static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, const qb__icd_given *given,
+                         float *image) {
     const size_t voxels = l->matrix.nx * l->matrix.ny;
     qb__mbir_came_to *came = &c->came[level - 1];
     qb__icd_settings settings = l->settings;

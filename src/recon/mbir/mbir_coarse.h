@@ -28,7 +28,8 @@ typedef struct qb__mbir_came_to {
 
 typedef struct qb__mbir_coarse {
     /* Room for slices on a level's voxels, from whoever descends on the volume's. */
-    qb_status (*stack)(void *self, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices, qb__icd_stack **stack);
+    qb_status (*stack)(void *self, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                       qb__icd_stack **stack);
     void *self;
     const qb__icd_settings *settings; /* the volume's, with sigma_x and sigma_y */
     const qb_env *env;

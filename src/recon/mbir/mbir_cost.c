@@ -39,13 +39,13 @@ static double start_turns(const voxels_of *v, double groups, int threads) {
  * priors one by one. Columns are gone through as often as groups' are. */
 static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t slices, int threads) {
     static const double single = 0.26, starting = 0.7, together = 2, fan = 1.5;
-    const double voxels = count_of(v) * (double)slices, shape = v->matrix->shadows.wx ? fan : 1; /* a fan's shadow is shaped anew each time */
+    const double voxels = count_of(v) * (double)slices,
+                 shape = v->matrix->shadows.wx ? fan : 1; /* a fan's shadow is shaped anew each time */
     const double entries = shape * (double)(qb__round_up(v->matrix->shadows.taps, 4) * m->info->views) * voxels;
     const double busy = fmin(threads, (double)qb__icd_few_at_once(v->matrix->nx, v->matrix->ny));
     const double updates = entries / qb__rate(QB__RATE_ICD_SINGLE, qb__speed(&m->variant->head) * single);
     const double priors = voxels / qb__rate(QB__RATE_ICD_SINGLE_PRIOR, together * qb__rate(QB__RATE_ICD_PRIOR, 2.5e6));
-    return (qb__mbir_cost){.start = starting * updates * (v->back ? 3 : 2) / busy,
-                           .equit = (updates + priors) / busy};
+    return (qb__mbir_cost){.start = starting * updates * (v->back ? 3 : 2) / busy, .equit = (updates + priors) / busy};
 }
 
 static qb__mbir_cost cost_at(const qb__mbir *m, const voxels_of *v, qb_mbir_matrix kind, size_t slices, int threads) {

@@ -11,8 +11,8 @@
 #include "recon/mbir/mbir_cost.h"
 #include "recon/mbir/mbir_descent.h"
 
-static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
-                          qb__icd_stack **stack) {
+static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings,
+                          size_t slices, qb__icd_stack **stack) {
     const qb_mbir_matrix kind = matrix == &d->m->matrix ? d->m->kind : QB_MATRIX_FLY;
     qb_status status = qb__icd_stack_create(matrix, kind, settings, slices, d->run->pool, stack);
     if (matrix->cache_told[0]) qb__warn(d->run->env, "%s" QB__CODE("matrix-cache"), matrix->cache_told);
@@ -37,7 +37,8 @@ static qb__room memory(void *state, const qb__cut *cut) {
 static double seconds_by(const qb__mbir_descent *d, qb_mbir_matrix kind, const qb__cut *cut) {
     const qb__mbir_cost cost = qb__mbir_cost_of(d->m, kind, cut->slices, d->threads);
     const double making = d->m->options->matrix_cache ? 0 : cost.matrix;
-    return making + (double)cut->slabs * (qb__mbir_coarse_seconds(d->m, cut->slices, d->threads) + cost.start + qb__mbir_equits(d->m) * cost.equit);
+    return making + (double)cut->slabs * (qb__mbir_coarse_seconds(d->m, cut->slices, d->threads) + cost.start +
+                                          qb__mbir_equits(d->m) * cost.equit);
 }
 
 static double seconds(void *state, const qb__cut *cut) {

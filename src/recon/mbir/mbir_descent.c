@@ -33,9 +33,7 @@ size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk) {
     return qb__smaller(m->cut.slices, m->cut.count - chunk * m->cut.slices);
 }
 
-static size_t raw_row(const qb__mbir *m) {
-    return m->info->columns * qb_dtype_size(m->info->dtype);
-}
+static size_t raw_row(const qb__mbir *m) { return m->info->columns * qb_dtype_size(m->info->dtype); }
 
 static size_t read_tasks(void *self, size_t chunk) {
     (void)chunk;
@@ -47,8 +45,8 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     const qb__mbir *m = self;
     const size_t first = task * READ_VIEWS, row = m->first_row + chunk_first(m, chunk);
     const size_t slices = qb__mbir_chunk_slices(m, chunk);
-    return qb_scan_read(m->scan, first, qb__smaller(first + READ_VIEWS, m->info->views), row,
-                        row + slices, (char *)out + first * slices * raw_row(m));
+    return qb_scan_read(m->scan, first, qb__smaller(first + READ_VIEWS, m->info->views), row, row + slices,
+                        (char *)out + first * slices * raw_row(m));
 }
 
 int qb__mbir_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
@@ -124,8 +122,7 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
     cJSON_AddStringToObject(json, "engine", d->engine);
     cJSON_AddStringToObject(json, "kernel", d->kernel);
     qb__describe_options(json, qb_mbir_params, m->options);
-    for (size_t i = 0; i < 3; i++)
-        cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
+    for (size_t i = 0; i < 3; i++) cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
     cJSON_AddNumberToObject(json, "slices", (double)slab->slices);
     if (m->settings.halo) cJSON_AddNumberToObject(json, "ranks", qb__comm_count(m->halo.comm));
     cJSON_AddNumberToObject(json, "pixel", m->pixel);
@@ -138,7 +135,8 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
     if (m->weights_file) sum = qb__hash(d->some, data, sum);
     for (int i = 0; i < QB__MBIR_IMAGES; i++)
         if (m->image[i].data.data)
-            sum = qb__hash(qb__mbir_image_at(m, &m->image[i], slab->first - m->first_row), slab->slices * slab->image * sizeof(float), sum);
+            sum = qb__hash(qb__mbir_image_at(m, &m->image[i], slab->first - m->first_row),
+                           slab->slices * slab->image * sizeof(float), sum);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)sum);
     cJSON_AddStringToObject(json, "data", hash);
     return qb__json_text(json, "a checkpoint's job", text);
@@ -156,13 +154,15 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     const int turn = (int)(trace - d->trace);
     t->slab->turns = turn + 1;
     if (qb__mbir_has_reference(d->m))
-        t->status = qb__mbir_reference_rmse(d->m, stack, t->slab->first - d->m->first_row, t->slab->slices, d->slice, &d->trace[turn].rmse);
+        t->status = qb__mbir_reference_rmse(d->m, stack, t->slab->first - d->m->first_row, t->slab->slices, d->slice,
+                                            &d->trace[turn].rmse);
     if (t->status == QB_OK) qb__checkpoint_turned(&d->m->keep, t->slab);
     return t->status != QB_OK;
 }
 
 /* A fan is not back-projected by the transposed matrix: its voxels' distances from the source would be left out. */
-static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given, float **images) {
+static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
+                              float **images) {
     if (!d->m->options->geometry || !given->filter || given->images) return QB_OK;
     const qb_status status = qb__mbir_fan_start(d->m, slab->slices, given, d->run->pool, images);
     given->images = *images;
@@ -177,10 +177,17 @@ static qb_status stack_of_level(void *self, qb__system_matrix *matrix, const qb_
 }
 
 /* What coarser voxels come to is what it begins with. */
-static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given, float **image) {
+static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
+                                float **image) {
     d->coarsely = d->m->levels > 0;
     if (!d->coarsely) return QB_OK;
-    d->coarse = (qb__mbir_coarse){.self = d, .stack = stack_of_level, .settings = &d->settings, .env = &d->env, .pool = d->run->pool, .slices = slab->slices, .trace = d->trace};
+    d->coarse = (qb__mbir_coarse){.self = d,
+                                  .stack = stack_of_level,
+                                  .settings = &d->settings,
+                                  .env = &d->env,
+                                  .pool = d->run->pool,
+                                  .slices = slab->slices,
+                                  .trace = d->trace};
     const qb_status status = qb__mbir_coarse_run(d->m, &d->coarse, given, image);
     given->images = *image;
     given->filter = NULL;
@@ -239,14 +246,18 @@ static qb_status weigh_lost(qb__mbir_descent *d) {
     const size_t host = need->host + (with.host - without.host), device = need->device + (with.device - without.device);
     if (host <= d->cap.host && device <= d->cap.device) return QB_OK;
     const bool here = host > d->cap.host;
-    return qb__fail(QB_NO_MEMORY, "some line integrals were not measured, and with weights that say so the job takes %.1f MiB%s, where %.1f MiB may be "
-                    "used: give more by --max-%s, or fewer --slices", (double)(here ? host : device) / 1048576,
-                    here ? "" : " on the device", (double)(here ? d->cap.host : d->cap.device) / 1048576, here ? "ram" : "vram");
+    return qb__fail(QB_NO_MEMORY,
+                    "some line integrals were not measured, and with weights that say so the job takes %.1f MiB%s, "
+                    "where %.1f MiB may be "
+                    "used: give more by --max-%s, or fewer --slices",
+                    (double)(here ? host : device) / 1048576, here ? "" : " on the device",
+                    (double)(here ? d->cap.host : d->cap.device) / 1048576, here ? "ram" : "vram");
 }
 
 static qb_status look_for_lost(qb__mbir_descent *d, const qb__checkpoint_slab *slab, const float *lines) {
     const qb__mbir *m = d->m;
-    qb_status status = qb__mbir_lost_find(m, slab->first, slab->slices, lines, m->weights_file ? d->some : NULL, d->run->pool, &d->lost);
+    qb_status status = qb__mbir_lost_find(m, slab->first, slab->slices, lines, m->weights_file ? d->some : NULL,
+                                          d->run->pool, &d->lost);
     if (status != QB_OK) return status;
     qb__mbir_lost_tell(m, slab->first, slab->slices, &d->lost, d->run->env);
     if (!d->warned) d->warned = qb__mbir_lost_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
@@ -254,7 +265,8 @@ static qb_status look_for_lost(qb__mbir_descent *d, const qb__checkpoint_slab *s
     const float *weights = m->weights_file ? d->some : NULL;
     status = qb__mbir_beyond_find(m, slab->slices, lines, weights, d->lost.limit, d->run->pool, &d->beyond);
     if (status != QB_OK) return status;
-    if (!d->warned_beyond) d->warned_beyond = qb__mbir_beyond_warn(m, slab->first, slab->slices, &d->beyond, d->run->env);
+    if (!d->warned_beyond)
+        d->warned_beyond = qb__mbir_beyond_warn(m, slab->first, slab->slices, &d->beyond, d->run->env);
     return weigh_lost(d);
 }
 
@@ -324,12 +336,11 @@ int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *sou
 
 /* ---- what it costs ---- */
 
-size_t qb__mbir_voxels(const qb__mbir *m) {
-    return qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius);
-}
+size_t qb__mbir_voxels(const qb__mbir *m) { return qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius); }
 
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
-    stack += qb__mbir_lost_bytes(m, cut->slices) + qb__mbir_beyond_bytes(m) + qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
+    stack += qb__mbir_lost_bytes(m, cut->slices) + qb__mbir_beyond_bytes(m) +
+             qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
     const size_t trace = (size_t)qb__icd_turns(qb__mbir_coarse_equits(m)) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);
@@ -354,8 +365,13 @@ void qb__mbir_descent_close(void *state) {
     qb__free(d->trace);
     cJSON_Delete(d->slabs);
     qb__checkpoint_close(&d->m->keep);
-    *d = (qb__mbir_descent){
-        .m = d->m, .threads = d->threads, .stack = d->stack, .engine = d->engine, .kernel = d->kernel, .memory = d->memory, .cap = d->cap};
+    *d = (qb__mbir_descent){.m = d->m,
+                            .threads = d->threads,
+                            .stack = d->stack,
+                            .engine = d->engine,
+                            .kernel = d->kernel,
+                            .memory = d->memory,
+                            .cap = d->cap};
 }
 
 qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__running *run) {

@@ -15,22 +15,23 @@ typedef struct qb__mbir_descent {
                        size_t slices, qb__icd_stack **stack);
     const char *engine, *kernel;
     qb__room (*memory)(void *state, const qb__cut *cut); /* the engine's, ... */
-    qb__room cap;                                         /* ... and what it may come to */
+    qb__room cap;                                        /* ... and what it may come to */
     /* while running */
     const qb__running *run;
-    qb_env env; /* of several slabs, how far one is says nothing of the whole */
+    qb_env env;                /* of several slabs, how far one is says nothing of the whole */
     qb__icd_settings settings; /* with sigma_x and sigma_y, weights as the slab in hand needs them */
     qb__mbir_lost lost;        /* of it */
     qb__mbir_beyond beyond;    /* likewise */
-    bool warned, warned_far, warned_beyond; /* that lines are negative, far from the others, of rays beside the volume: once is enough */
-    float *some;               /* a slab's part of a file's weights */
-    float *slice;              /* of an image, to be compared with the reference */
+    bool warned, warned_far,
+        warned_beyond; /* that lines are negative, far from the others, of rays beside the volume: once is enough */
+    float *some;       /* a slab's part of a file's weights */
+    float *slice;      /* of an image, to be compared with the reference */
     qb__icd_trace *trace;
-    qb__mbir_coarse coarse;    /* what came before a slab's own descent, ... */
-    bool coarsely;             /* ... where anything did */
-    cJSON *slabs;              /* what each came to */
-    size_t unfinished;         /* so many of them whose cost would fall by a hundredth or more, ... */
-    double rest;               /* ... at most by this share */
+    qb__mbir_coarse coarse; /* what came before a slab's own descent, ... */
+    bool coarsely;          /* ... where anything did */
+    cJSON *slabs;           /* what each came to */
+    size_t unfinished;      /* so many of them whose cost would fall by a hundredth or more, ... */
+    double rest;            /* ... at most by this share */
 } qb__mbir_descent;
 
 /* The plan's; weights that it can do without are counted once a slab has lines that were not measured. */

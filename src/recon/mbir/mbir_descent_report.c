@@ -73,8 +73,11 @@ qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkp
 static void warn_of_rest(const qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
     if (!d->unfinished || m->proximal) return;
-    qb__warn(d->run->env, "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits %d%s" QB__CODE("mbir-not-converged"),
-             m->settings.equits, 100 * d->rest, 4 * m->settings.equits, m->levels || m->begins_with ? "" : ", or --coarse 2");
+    qb__warn(d->run->env,
+             "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits "
+             "%d%s" QB__CODE("mbir-not-converged"),
+             m->settings.equits, 100 * d->rest, 4 * m->settings.equits,
+             m->levels || m->begins_with ? "" : ", or --coarse 2");
 }
 
 qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts) {
@@ -83,7 +86,8 @@ qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *c
     if (!report) return QB_OK;
     warn_of_rest(d);
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
-    cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x", d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
+    cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x",
+                            d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
     cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
     if (d->m->sigmas.rms > 0) {
         cJSON_AddNumberToObject(json, "snr_db", 20 * log10(d->m->sigmas.rms / d->m->sigmas.y));
@@ -93,8 +97,7 @@ qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *c
         cJSON_AddNumberToObject(json, "sigmas_without", (double)d->m->sigmas.left_out);
         cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->sigmas.of);
     }
-    if (qb__mbir_has_reference(d->m))
-        cJSON_AddStringToObject(json, "rmse_units", qb__mbir_units(d->m));
+    if (qb__mbir_has_reference(d->m)) cJSON_AddStringToObject(json, "rmse_units", qb__mbir_units(d->m));
     cJSON_AddItemToObject(json, "slabs", d->slabs);
     if (d->m->matrix.cache) cJSON_AddBoolToObject(json, "matrix_from_cache", d->m->matrix.cached);
     if (d->m->keep.slabs) cJSON_AddNumberToObject(json, "slabs_resumed", (double)d->m->keep.slabs);

@@ -39,8 +39,8 @@ static bool is_for_device(const on_device *gpu, const qb__system_matrix *matrix,
     return !variant_of(gpu)->head.unusable(qb__device_info_of(gpu->pick.device), &size, gpu->pick.choice.values);
 }
 
-static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
-                          qb__icd_stack **stack) {
+static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings,
+                          size_t slices, qb__icd_stack **stack) {
     const on_device *gpu = (const on_device *)d;
     if (!is_for_device(gpu, matrix, settings))
         return qb__icd_stack_create(matrix, QB_MATRIX_FLY, settings, slices, d->run->pool, stack);
@@ -64,7 +64,8 @@ static qb__icd_room with_levels(const on_device *gpu, const qb__cut *cut, qb__ic
         const qb__mbir_level *l = &m->coarse[i];
         qb__icd_room room = {0, qb__icd_stack_bytes(&l->matrix, &l->settings, cut->slices, gpu->descent.threads)};
         if (is_for_device(gpu, &l->matrix, &l->settings))
-            room = qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &l->matrix, &l->settings, cut->slices, qb__mbir_all(m));
+            room = qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &l->matrix, &l->settings, cut->slices,
+                                      qb__mbir_all(m));
         most = (qb__icd_room){qb__larger(most.device, room.device), qb__larger(most.host, room.host)};
     }
     return most;
@@ -94,11 +95,13 @@ static double seconds(void *state, const qb__cut *cut) {
     const double lines = (double)m->info->views * (double)m->info->columns * (double)m->grid.n[2];
     const double images = (double)m->grid.n[0] * (double)m->grid.n[1] * (double)m->grid.n[2];
     (void)cut;
-    return gpu->pick.choice.seconds * (qb__mbir_equits(m) + 1.5 + equits_of_levels(m)) + 8 * lines / gpu->pick.costs.up +
-           4 * images / gpu->pick.costs.down + 1e-8 * lines / gpu->descent.threads;
+    return gpu->pick.choice.seconds * (qb__mbir_equits(m) + 1.5 + equits_of_levels(m)) +
+           8 * lines / gpu->pick.costs.up + 4 * images / gpu->pick.costs.down + 1e-8 * lines / gpu->descent.threads;
 }
 
-static double part(void *state, const qb__cut *cut, const char *stage) { return strcmp(stage, "mbir") == 0 ? seconds(state, cut) : 0; }
+static double part(void *state, const qb__cut *cut, const char *stage) {
+    return strcmp(stage, "mbir") == 0 ? seconds(state, cut) : 0;
+}
 
 static double start(void *state) {
     on_device *gpu = state;
@@ -152,8 +155,12 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     const qb__mbir *m = plan;
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
-    gpu->descent = (qb__mbir_descent){.m = plan, .threads = task->threads, .stack = stack_of, .engine = "device",
-                                       .memory = memory, .cap.host = offer->space.cap.host};
+    gpu->descent = (qb__mbir_descent){.m = plan,
+                                      .threads = task->threads,
+                                      .stack = stack_of,
+                                      .engine = "device",
+                                      .memory = memory,
+                                      .cap.host = offer->space.cap.host};
     gpu->size = size_of(m, &m->matrix, &m->settings);
     status = qb__device_pick_open(&gpu->pick, env, &offer->named);
     if (!gpu->pick.device) {
@@ -173,9 +180,7 @@ out:
 
 /* ---- what is said ---- */
 
-static void tell(void *state, const qb_env *env) {
-    qb__device_pick_tell(&((on_device *)state)->pick, "", env);
-}
+static void tell(void *state, const qb_env *env) { qb__device_pick_tell(&((on_device *)state)->pick, "", env); }
 
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     qb__device_pick_describe(&((on_device *)state)->pick, cut->need.device, plan);

@@ -37,19 +37,24 @@ qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
     qb_status status;
     QB__TRY(qb__geometry_check(g));
     if (g->beam != QB_BEAM_CONE)
-        return qb__fail(QB_BAD_ARGUMENT, "the geometry is a parallel beam's: leave it out, the scan's angles and --center say it all");
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "the geometry is a parallel beam's: leave it out, the scan's angles and --center say it all");
     if (info->beam == QB_BEAM_PARALLEL)
-        return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: leave the geometry of a cone out", info->path);
+        return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: leave the geometry of a cone out",
+                        info->path);
     if (g->views != info->views || g->rows != info->rows || g->columns != info->columns)
-        return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views, g->rows,
-                        g->columns, info->path, info->views, info->rows, info->columns);
+        return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu",
+                        g->views, g->rows, g->columns, info->path, info->views, info->rows, info->columns);
     const char *center = m->options->center;
     if (center && strcmp(center, "auto") != 0 && !(strcmp(center, "stated") == 0 && info->geometry_from))
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset", center);
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset",
+                        center);
     qb_grid_default(g, &m->grid);
     m->pixel = m->grid.voxel[0];
     const bool chosen = m->options->size.count || m->options->voxel > 0;
-    if (!chosen && qb_geometry_describe(g, &about) == QB_OK && qb__grid_narrow(&about, &m->grid, text, sizeof text)) qb__warn(env, "%s", text);
+    if (!chosen && qb_geometry_describe(g, &about) == QB_OK && qb__grid_narrow(&about, &m->grid, text, sizeof text))
+        qb__warn(env, "%s", text);
 out:
     return status;
 }
@@ -102,11 +107,13 @@ static qb_status unbend(qb__mbir *m) {
         high = fmax(high, ((double)g->columns - 1 - bend.touch) * bend.pitch / bend.radius);
     }
     if (fmax(low, high) > steepest)
-        return qb__fail(QB_UNSUPPORTED, "the fan opens by %.4g degrees to a side, too far for filtered back-projection: give --start 0",
+        return qb__fail(QB_UNSUPPORTED,
+                        "the fan opens by %.4g degrees to a side, too far for filtered back-projection: give --start 0",
                         fmax(low, high) * degrees);
     const double per_radian = g->radius / qb__norm(g->view[0].u);
     m->left = (size_t)ceil(per_radian * tan(low));
-    qb_status status = qb__geometry_create(QB_BEAM_CONE, g->views, 1, m->left + (size_t)ceil(per_radian * tan(high)) + 1, &m->screen);
+    qb_status status =
+        qb__geometry_create(QB_BEAM_CONE, g->views, 1, m->left + (size_t)ceil(per_radian * tan(high)) + 1, &m->screen);
     for (size_t v = 0; status == QB_OK && v < g->views; v++) {
         const double touch = qb__bend_of_view(g, v).touch;
         m->screen.view[v] = g->view[v];
@@ -122,8 +129,10 @@ qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
     status = qb__cone_weights_create(&m->screen, reach_of(m), &m->fan);
     if (status != QB_OK) return qb__fail_in(status, "--start fbp (--start 0 does without)");
     if (m->fan.missing > 1e-6)
-        qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->fan.span * degrees, m->fan.missing * degrees);
-    return qb__filter_create("hann", QB_PAD_EDGE, m->fan.before + m->screen.columns + m->fan.after, m->fan.pitch, &m->filter);
+        qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->fan.span * degrees,
+                 m->fan.missing * degrees);
+    return qb__filter_create("hann", QB_PAD_EDGE, m->fan.before + m->screen.columns + m->fan.after, m->fan.pitch,
+                             &m->filter);
 }
 
 void qb__mbir_fan_release(qb__mbir *m) {
@@ -159,7 +168,8 @@ static void screen_line(const qb__mbir *m, size_t view, const float *line, float
     const double per_radian = bend.radius / bend.pitch, last = (double)m->geometry.columns - 1;
     for (size_t c = 0; c < m->screen.columns; c++) {
         const double at = bend.touch + per_radian * atan(((double)c - (double)m->left) / per_radian);
-        const size_t before = (size_t)fmin(fmax(at, 0), fmax(last - 1, 0)), after = qb__smaller(before + 1, m->geometry.columns - 1);
+        const size_t before = (size_t)fmin(fmax(at, 0), fmax(last - 1, 0)),
+                     after = qb__smaller(before + 1, m->geometry.columns - 1);
         const float share = (float)(at - (double)before);
         to[c] = at >= 0 && at <= last ? line[before] + share * (line[after] - line[before]) : 0;
     }
@@ -184,7 +194,8 @@ static void back_project(void *context, size_t task, int worker) {
     const projecting *p = context;
     const size_t nx = p->problem.nx, y0 = task * BRICK;
     const qb__bp_cone_brick brick = {0, nx, y0, qb__smaller(y0 + BRICK, p->problem.ny), 0, 1};
-    p->variant->run(&p->problem, 0, p->problem.views, p->packed, only_row, brick, p->image, nx * p->problem.ny, nx, false, p->scratch[worker]);
+    p->variant->run(&p->problem, 0, p->problem.views, p->packed, only_row, brick, p->image, nx * p->problem.ny, nx,
+                    false, p->scratch[worker]);
 }
 
 /* Filtered rows begin `before` columns to the left of the detector. */
@@ -199,7 +210,10 @@ static void place(const qb__mbir *m, const qb__matrix *from, double (*to)[12]) {
 
 /* Of a single plane: kernels for circles take vectors of slices, and would be twenty times as slow. */
 static qb_status choose(projecting *p) {
-    const qb__question question = {.operation = QB__BP_CONE, .problem = &p->problem, .slices = 1, .accuracy = QB_ACCURACY_HIGH,
+    const qb__question question = {.operation = QB__BP_CONE,
+                                   .problem = &p->problem,
+                                   .slices = 1,
+                                   .accuracy = QB_ACCURACY_HIGH,
                                    .family = "bp_cone_matrix."};
     qb__choice choice;
     qb_status status = qb__choose(&question, &choice);
@@ -211,7 +225,9 @@ static qb_status choose(projecting *p) {
 
 static size_t scratch_bytes(const projecting *p) {
     const qb__mbir *m = p->m;
-    const size_t rows = (row_floats(p->problem.columns) + row_floats(m->screen.columns) + row_floats(m->geometry.columns)) * sizeof(float);
+    const size_t rows =
+        (row_floats(p->problem.columns) + row_floats(m->screen.columns) + row_floats(m->geometry.columns)) *
+        sizeof(float);
     return qb__larger(rows + qb__filter_scratch(m->filter), p->variant->scratch_bytes(&p->problem));
 }
 
@@ -220,7 +236,8 @@ size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices) {
     return m->options->geometry && m->filter ? slices * grid.n[0] * grid.n[1] * sizeof(float) : 0;
 }
 
-qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool, float **images) {
+qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
+                             float **images) {
     const size_t views = m->geometry.views, threads = (size_t)qb__pool_threads(pool);
     qb_grid grid = qb__mbir_grid_of(m, m->levels);
     projecting p = {.m = m, .given = given, .slices = slices};
@@ -233,8 +250,13 @@ qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_giv
     QB__TRY(qb__alloc(views, sizeof *matrix, &matrix));
     QB__TRY(qb__matrices_on_grid(&m->screen, &grid, matrices));
     place(m, matrices, matrix);
-    p.problem = (qb__bp_cone_problem){.views = views, .columns = m->fan.before + m->screen.columns + m->fan.after, .rows = 1, .nx = grid.n[0],
-                                      .ny = grid.n[1], .nz = 1, .matrix = (const double(*)[12])matrix};
+    p.problem = (qb__bp_cone_problem){.views = views,
+                                      .columns = m->fan.before + m->screen.columns + m->fan.after,
+                                      .rows = 1,
+                                      .nx = grid.n[0],
+                                      .ny = grid.n[1],
+                                      .nz = 1,
+                                      .matrix = (const double(*)[12])matrix};
     QB__TRY(choose(&p));
     QB__TRY(qb__alloc(views, p.view_bytes, &p.packed));
     QB__TRY(qb__alloc(threads, sizeof *p.scratch, &p.scratch));

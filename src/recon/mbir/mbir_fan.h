@@ -19,6 +19,7 @@ void qb__mbir_fan_release(qb__mbir *m);
 /* Bytes beside a descent that begins so. */
 size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
 /* Filtered and back-projected, on the coarsest voxels; *images: qb__free it. */
-qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool, float **images);
+qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
+                             float **images);
 
 #endif

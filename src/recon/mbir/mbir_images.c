@@ -36,10 +36,11 @@ static qb_status look(qb__mbir *m, const qb__mbir_image *image) {
     char name[QB__TENSOR_NAME] = "";
     size_t shape[3] = {0};
     qb_status status = shape_of(m, image, name, shape);
-    if (isnan(m->center) && !m->options->size.count) return status; /* how wide it is the axis says, which is yet to be found */
+    if (isnan(m->center) && !m->options->size.count)
+        return status; /* how wide it is the axis says, which is yet to be found */
     if (status != QB_OK || (shape[0] == n[2] && shape[1] == n[1] && shape[2] == n[0])) return status;
-    return qb__fail(QB_BAD_INPUT, "%s %s has %zu x %zu x %zu voxels along z, y and x, the volume %zu x %zu x %zu", image->option,
-                    image->array ? name : image->path, shape[0], shape[1], shape[2], n[2], n[1], n[0]);
+    return qb__fail(QB_BAD_INPUT, "%s %s has %zu x %zu x %zu voxels along z, y and x, the volume %zu x %zu x %zu",
+                    image->option, image->array ? name : image->path, shape[0], shape[1], shape[2], n[2], n[1], n[0]);
 }
 
 qb_status qb__mbir_images_decide(qb__mbir *m) {
@@ -50,12 +51,15 @@ qb_status qb__mbir_images_decide(qb__mbir *m) {
     if (o->prox || o->prox_array)
         *toward = (qb__mbir_image){.option = "--prox", .path = o->prox, .array = o->prox_array, .besides = ""};
     m->proximal = is_given(toward);
-    if (o->reference) m->image[QB__MBIR_REFERENCE] = (qb__mbir_image){.option = "--reference", .path = o->reference, .besides = ""};
+    if (o->reference)
+        m->image[QB__MBIR_REFERENCE] = (qb__mbir_image){.option = "--reference", .path = o->reference, .besides = ""};
     if (begins && !o->start_array && strcmp(o->start, "prox") == 0) {
         if (!m->proximal) return qb__fail(QB_BAD_ARGUMENT, "--start prox begins with the image of --prox: give one");
         m->begins_with = toward;
     } else if (begins) {
-        *start = (qb__mbir_image){.option = "--start", .path = o->start, .array = o->start_array,
+        *start = (qb__mbir_image){.option = "--start",
+                                  .path = o->start,
+                                  .array = o->start_array,
                                   .besides = ", and it is neither fbp, prox nor a number in 1/mm"};
         m->begins_with = start;
     }
@@ -91,8 +95,8 @@ static qb_status check_voxels(const qb__mbir *m, const qb__mbir_image *image) {
         return qb__fail(QB_BAD_INPUT, "%s has changed since it was looked at", image->path);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(x[i]))
-            return qb__fail(QB_BAD_INPUT, "%s: voxel %zu, %zu, %zu (z, y, x) is %g: give numbers", image->option, i / slice,
-                            i % slice / nx, i % nx, (double)x[i]);
+            return qb__fail(QB_BAD_INPUT, "%s: voxel %zu, %zu, %zu (z, y, x) is %g: give numbers", image->option,
+                            i / slice, i % slice / nx, i % nx, (double)x[i]);
     return QB_OK;
 }
 
@@ -100,11 +104,13 @@ qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
     for (int i = 0; i < QB__MBIR_IMAGES; i++) {
         qb__mbir_image *image = &m->image[i];
         if (!is_given(image)) continue;
-        qb_status status = image->array ? copy(image, &image->data) : qb_array_load_values(image->path, NULL, &image->data, NULL);
+        qb_status status =
+            image->array ? copy(image, &image->data) : qb_array_load_values(image->path, NULL, &image->data, NULL);
         if (status == QB_OK) status = qb_array_to_float(&image->data);
         if (status == QB_OK) status = check_voxels(m, image);
         if (status != QB_OK) return status;
-        qb__content_add(run->job->content, image->option + 2, image->data.data, qb_array_count(&image->data) * sizeof(float));
+        qb__content_add(run->job->content, image->option + 2, image->data.data,
+                        qb_array_count(&image->data) * sizeof(float));
     }
     qb__mbir_reference_convert(m);
     return QB_OK;

@@ -18,7 +18,7 @@ typedef struct finding {
     size_t slices, columns;
     qb__icd_weighting weighting;
     double limit;
-    uint32_t *gone; /* [view * slices + slice] of columns */
+    uint32_t *gone;    /* [view * slices + slice] of columns */
     struct seen *seen; /* [view] */
 } finding;
 
@@ -26,7 +26,7 @@ typedef struct finding {
 typedef struct seen {
     double sum, size; /* of y, of |y| */
     uint64_t count, negative;
-    size_t low, high; /* where the extremes are, of the lines */
+    size_t low, high;     /* where the extremes are, of the lines */
     uint64_t far, counts; /* beyond the limit; of these, what weighs something, ... */
     size_t first[2];      /* ... and where the first of each is */
 } seen;
@@ -90,8 +90,8 @@ static void see_all_far(const finding *f, size_t views, size_t row, qb__mbir_los
     const size_t at = all.first[all.counts > 0], line = f->slices * f->columns;
     lost->limit = f->limit;
     lost->far = all.far, lost->counts = all.counts;
-    qb__print(lost->where, sizeof lost->where, "%.4g (view %zu, slice %zu, column %zu)", (double)f->lines[at], at / line,
-              row + at / f->columns % f->slices, at % f->columns);
+    qb__print(lost->where, sizeof lost->where, "%.4g (view %zu, slice %zu, column %zu)", (double)f->lines[at],
+              at / line, row + at / f->columns % f->slices, at % f->columns);
 }
 
 static void see_all(const finding *f, size_t views, size_t row, qb__mbir_lost *lost) {
@@ -109,10 +109,12 @@ static void see_all(const finding *f, size_t views, size_t row, qb__mbir_lost *l
     lost->mean = all.sum / count;
     lost->size = all.size / count;
     snprintf(lost->told, sizeof lost->told,
-             "line integrals lie between %.4g (view %zu, slice %zu, column %zu) and %.4g (view %zu, slice %zu, column %zu), those of "
+             "line integrals lie between %.4g (view %zu, slice %zu, column %zu) and %.4g (view %zu, slice %zu, column "
+             "%zu), those of "
              "attenuation between 0 and about 10: set to NaN what was not measured, or say by --quantity what they are",
              (double)f->lines[all.low], all.low / line, row + all.low / f->columns % f->slices, all.low % f->columns,
-             (double)f->lines[all.high], all.high / line, row + all.high / f->columns % f->slices, all.high % f->columns);
+             (double)f->lines[all.high], all.high / line, row + all.high / f->columns % f->slices,
+             all.high % f->columns);
 }
 
 /* By how much more a slice's views count in the start for those without a value; 0 when none has any. */
@@ -142,18 +144,25 @@ static qb_status check_slices(const qb__mbir *m, const finding *f, size_t row) {
     }
     if (!empty) return QB_OK;
     if (empty == f->slices)
-        return qb__fail(QB_BAD_INPUT, "%s: nothing was measured of slices %zu to %zu: all their values are NaN or infinite, or of dead pixels",
-                        m->info->path, row, row + f->slices - 1);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: nothing was measured of slices %zu to %zu: all their values are NaN or infinite, or of dead pixels",
+            m->info->path, row, row + f->slices - 1);
     return qb__fail(QB_BAD_INPUT,
-                    "%s: nothing was measured of %zu slices, the first of them %zu: all its %zu x %zu values are NaN or infinite, or of "
+                    "%s: nothing was measured of %zu slices, the first of them %zu: all its %zu x %zu values are NaN "
+                    "or infinite, or of "
                     "dead pixels; leave it out by --slices A:B, or mend it",
                     m->info->path, empty, row + first, m->info->views, f->columns);
 }
 
-qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const float *lines, float *weights, qb__pool *pool,
-                             qb__mbir_lost *lost) {
+qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const float *lines, float *weights,
+                             qb__pool *pool, qb__mbir_lost *lost) {
     const size_t all = m->info->views * slices * m->info->columns;
-    finding f = {.lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .weighting = m->settings.weighting,
+    finding f = {.lines = lines,
+                 .weights = weights,
+                 .slices = slices,
+                 .columns = m->info->columns,
+                 .weighting = m->settings.weighting,
                  .limit = m->sigmas.limit > 0 ? m->sigmas.limit : qb__mbir_limit(lines, all, 1 + 2 * (all / SAMPLE))};
     qb_status status;
     *lost = (qb__mbir_lost){0};
@@ -176,14 +185,21 @@ out:
 void qb__mbir_lost_tell(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env) {
     const double all = (double)m->info->views * (double)slices * (double)m->info->columns;
     if (lost->values)
-        qb__info(env, "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) were not measured, and weigh nothing; %zu of %zu views have none",
-                 row, row + slices - 1, (unsigned long long)lost->values, all, 100 * (double)lost->values / all, lost->views, m->info->views);
+        qb__info(env,
+                 "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) were not measured, and weigh nothing; %zu "
+                 "of %zu views have none",
+                 row, row + slices - 1, (unsigned long long)lost->values, all, 100 * (double)lost->values / all,
+                 lost->views, m->info->views);
 }
 
 bool qb__mbir_lost_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env) {
-    if (!m->options->positivity || !(lost->mean < -lost->size / 2)) return false; /* noise beside an object is around zero */
-    qb__warn(env, "slices %zu to %zu: %.3g %% of the line integrals are negative, their mean is %.3g: check their sign, --quantity and the open beam (--flats, --air), or "
-             "give --no-positivity" QB__CODE("negative-lines"), row, row + slices - 1, 100 * lost->negative, lost->mean);
+    if (!m->options->positivity || !(lost->mean < -lost->size / 2))
+        return false; /* noise beside an object is around zero */
+    qb__warn(env,
+             "slices %zu to %zu: %.3g %% of the line integrals are negative, their mean is %.3g: check their sign, "
+             "--quantity and the open beam (--flats, --air), or "
+             "give --no-positivity" QB__CODE("negative-lines"),
+             row, row + slices - 1, 100 * lost->negative, lost->mean);
     return true;
 }
 
@@ -192,10 +208,15 @@ bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__m
     const double all = (double)m->info->views * (double)slices * (double)m->info->columns;
     const uint64_t many = lost->counts ? lost->counts : lost->far;
     if (!lost->far) return false;
-    qb__print(words, sizeof words, "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) are beyond %.4g, far from the others (the first %s)", row,
-              row + slices - 1, (unsigned long long)many, all, 100 * (double)many / all, lost->limit, lost->where);
+    qb__print(
+        words, sizeof words,
+        "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) are beyond %.4g, far from the others (the first %s)",
+        row, row + slices - 1, (unsigned long long)many, all, 100 * (double)many / all, lost->limit, lost->where);
     if (lost->counts)
-        qb__warn(env, "%s: they leave streaks; set them to NaN, or their weight to 0 (--weights FILE)" QB__CODE("far-values"), words);
+        qb__warn(
+            env,
+            "%s: they leave streaks; set them to NaN, or their weight to 0 (--weights FILE)" QB__CODE("far-values"),
+            words);
     else
         qb__info(env, "%s; they weigh nothing", words);
     return lost->counts > 0;

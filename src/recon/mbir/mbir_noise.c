@@ -72,8 +72,8 @@ static double mean_size(const looking *l, size_t count, double *grown) {
     return mean;
 }
 
-double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms, size_t views, size_t columns, const size_t *order,
-                      double limit, bool photons) {
+double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms, size_t views, size_t columns,
+                      const size_t *order, double limit, bool photons) {
     enum { ENOUGH = 256 };
     looking l = {.lines = lines, .weights = weights, .columns = columns, .limit = limit};
     double grown;

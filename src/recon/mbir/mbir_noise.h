@@ -23,8 +23,8 @@
  * are among the others. An object of edges alone makes it too large. Where numbers were counts or transmissions (`photons`), rays beside the object,
  * which have no edges, say how many photons there are: the variance grows as e^y from there; the smaller s of both is taken. 0 of fewer than
  * three views or columns. */
-double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms, size_t views, size_t columns, const size_t *order,
-                      double limit, bool photons);
+double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms, size_t views, size_t columns,
+                      const size_t *order, double limit, bool photons);
 /* sigma_y for this noise; `prior` is sigma_x as the data say, `information` C. */
 double qb__mbir_sigma_y(double noise, double information, double prior);
 

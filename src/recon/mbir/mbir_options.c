@@ -5,8 +5,8 @@
 static_assert(sizeof(qb_mbir_matrix) == sizeof(int), "enums must be as large as int");
 
 #define ROW(...) QB__ROW(qb_mbir_options, __VA_ARGS__)
-#define NAMED(name, field, kind, meta, initial, choices, min, max, help)                           \
-    {name, kind, offsetof(qb_mbir_options, field), meta, initial, choices, min, max, help, 0}
+#define NAMED(name, field, kind, meta, initial, choices, min, max, help)                                               \
+    { name, kind, offsetof(qb_mbir_options, field), meta, initial, choices, min, max, help, 0 }
 
 /* clang-format off */
 const qb_param qb_mbir_params[] = {

@@ -23,8 +23,11 @@ static qb_status check_scan(const qb__mbir *m) {
     const qb_scan_info *info = m->info;
     if (m->options->geometry) return QB_OK;
     if (info->beam == QB_BEAM_CONE)
-        return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: give its geometry for a fan beam, -g FILE or --sod and --sdd; "
-                        "a cone of many rows is for qb fdk, sirt or cgls", info->path);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s states that its beam is a cone: give its geometry for a fan beam, -g FILE or --sod and --sdd; "
+            "a cone of many rows is for qb fdk, sirt or cgls",
+            info->path);
     if (!info->angles) return qb__scan_lacks_angles(info);
     return QB_OK;
 }
@@ -56,14 +59,15 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     const qb_mbir_options *options = m->options;
     const bool known = info->pixel_size > 0;
     m->pixel = known ? info->pixel_size : 1;
-    if (!known && options->hu > 0)
-        return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
-    if (!known) qb__warn(env, "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
+    if (!known && options->hu > 0) return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
+    if (!known)
+        qb__warn(env,
+                 "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
     qb__half_fan fan;
     qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, m->center, m->center, &fan);
     if (status != QB_OK) return status;
     m->grid = (qb_grid){.n = {qb__half_fan_width(&fan), qb__half_fan_width(&fan), info->rows},
-                      .voxel = {m->pixel, m->pixel, known ? info->pixel_v : 1}};
+                        .voxel = {m->pixel, m->pixel, known ? info->pixel_v : 1}};
     if (fan.used && !options->size.count && !(options->voxel > 0)) {
         char text[160];
         qb__half_fan_tell(&fan, m->center, text, sizeof text);
@@ -78,7 +82,10 @@ static qb_status share_slices(qb__mbir *m, qb__comm *comm, qb__decision *decisio
     const bool joined = ranks > 1 && slices > 1 && m->settings.prior.interslice > 0;
     decision->grain = m->grain = joined ? 1 : QB__ICD_LANES;
     if (!joined) return QB_OK;
-    decision->together = slices < ranks ? "there are fewer slices, and neighbours share a prior: --neighbours 1,0.7071,0 takes each by itself" : NULL;
+    decision->together =
+        slices < ranks
+            ? "there are fewer slices, and neighbours share a prior: --neighbours 1,0.7071,0 takes each by itself"
+            : NULL;
     if (decision->together) return QB_OK;
     m->settings.halo = &m->halo;
     return qb__icd_halo_create(comm, slices, &m->halo);
@@ -103,7 +110,8 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
     if (fabs(grid->voxel[2] - thick) > 1e-9 * thick)
         return qb__fail(QB_BAD_ARGUMENT, "--slices %s: neighbours count here, so slices must be adjacent: give A:B",
                         options->slices);
-    m->settings.radius = options->roi > 0 ? options->roi / grid->voxel[0] : (double)qb__larger(grid->n[0], grid->n[1]) / 2;
+    m->settings.radius =
+        options->roi > 0 ? options->roi / grid->voxel[0] : (double)qb__larger(grid->n[0], grid->n[1]) / 2;
     if (options->geometry) status = qb__mbir_fan_rows(m, env, json);
     if (status == QB_OK) status = share_slices(m, qb__comm_of(env), decision);
     if (status != QB_OK) return status;
@@ -136,9 +144,9 @@ static qb_status check_weights(const qb__mbir *m) {
     if (status == QB_NOT_FOUND && qb__is_folder(path))
         return qb__fail(QB_BAD_ARGUMENT, "--weights %s is a folder without image files", path);
     if (status == QB_NOT_FOUND)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--weights %s is neither a file nor one of unweighted, transmission, transmission_root, emission",
-                        path);
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "--weights %s is neither a file nor one of unweighted, transmission, transmission_root, emission", path);
     if (status != QB_OK) return status;
     const size_t *shape = found.shape;
     if (shape[0] == info->views && shape[1] == info->rows && shape[2] == info->columns) return QB_OK;
@@ -170,7 +178,8 @@ static qb_status check_idle(const qb_mbir_options *options) {
         qb_param_get(row, options, asked, sizeof asked);
         qb_param_get(row, &usual, initial, sizeof initial);
         if (strcmp(asked, initial) != 0)
-            status = qb__fail(QB_BAD_ARGUMENT, "--%s %s is the prior's, and --prox has none: leave one of them out", names[i], asked);
+            status = qb__fail(QB_BAD_ARGUMENT, "--%s %s is the prior's, and --prox has none: leave one of them out",
+                              names[i], asked);
     }
     return status;
 }
@@ -191,8 +200,7 @@ static qb_status decide_prior(qb__mbir *m) {
         m->settings.pull = 2;
         return QB_OK;
     }
-    if (o->p > o->q)
-        return qb__fail(QB_BAD_ARGUMENT, "--p %g lies above --q %g: 1 <= p <= q <= 2", o->p, o->q);
+    if (o->p > o->q) return qb__fail(QB_BAD_ARGUMENT, "--p %g lies above --q %g: 1 <= p <= q <= 2", o->p, o->q);
     if (n->count != 3 || !(sum > 0))
         return qb__fail(QB_BAD_ARGUMENT, "--neighbours takes three numbers, not all zero: NEAREST,DIAGONAL,INTERSLICE");
     m->settings.prior = (qb__icd_prior){.p = o->p,
@@ -220,8 +228,7 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, cJSON *json) {
     }
     if (m->options->start_array) return QB_OK;
     if (strcmp(text, "fbp") == 0 && fan) return qb__mbir_fan_filter(m, env);
-    if (strcmp(text, "fbp") == 0)
-        return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
+    if (strcmp(text, "fbp") == 0) return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
     m->constant = qb__strtod(text, &stop);
     m->start_is_number = stop > text && !*stop;
     if (m->start_is_number && (!isfinite(m->constant) || (m->constant < 0 && m->options->positivity)))
@@ -251,18 +258,16 @@ static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
     QB__TRY(qb__choose(&question, &choice));
     m->variant = (const qb__icd_variant *)choice.variant;
     if (!m->options->geometry)
-        QB__TRY(qb_geometry_parallel(m->info->views, m->info->angles, m->info->rows, m->info->columns,
-                                     m->pixel, center, &m->geometry));
+        QB__TRY(qb_geometry_parallel(m->info->views, m->info->angles, m->info->rows, m->info->columns, m->pixel, center,
+                                     &m->geometry));
     QB__TRY(qb__system_matrix_create(&m->geometry, &m->grid, m->settings.radius, m->variant, &m->matrix));
     qb__info(env, "%zu line integrals, %zu voxels, %zu entries a voxel and view",
-             m->info->views * m->info->columns * m->grid.n[2], size.pixels * m->grid.n[2],
-             m->matrix.shadows.taps);
+             m->info->views * m->info->columns * m->grid.n[2], size.pixels * m->grid.n[2], m->matrix.shadows.taps);
 out:
     return status;
 }
 
-qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                          qb__decision *decision) {
+qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
     qb__mbir *m = plan;
     qb_status status;
     m->scan = task->scan;
@@ -286,17 +291,20 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
     if (!m->weights_file) /* which says what counts */
-        QB__TRY(qb__ends_ask_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY, &decision->ends));
-    if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0) decision->ends.opaque = m->options->weights;
+        QB__TRY(qb__ends_ask_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
+                                  &decision->ends));
+    if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
+        decision->ends.opaque = m->options->weights;
     m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
     if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
-        status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out", m->options->matrix_cache);
+        status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out",
+                          m->options->matrix_cache);
     if (status != QB_OK) goto out;
     m->matrix.cache = m->options->matrix_cache;
-    m->settings.supervoxels = m->kind == QB_MATRIX_FLY && !m->matrix.cache && qb__icd_stack_few(&m->settings, m->grid.n[2]);
+    m->settings.supervoxels =
+        m->kind == QB_MATRIX_FLY && !m->matrix.cache && qb__icd_stack_few(&m->settings, m->grid.n[2]);
     QB__TRY(qb__mbir_coarse_decide(m));
-    if (isnan(m->center))
-        decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
+    if (isnan(m->center)) decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
     decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
     if (!isnan(m->center) && !m->options->geometry) cJSON_AddNumberToObject(json, "column", m->center);
 out:

@@ -11,7 +11,9 @@ bool qb__mbir_has_reference(const qb__mbir *m) { return m->image[QB__MBIR_REFERE
 qb_status qb__mbir_reference_units(qb__mbir *m, const qb_array_info *info) {
     m->reference_in_hu = strcmp(info->units, "HU") == 0;
     if (!m->reference_in_hu || m->options->hu > 0) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--reference %s is in Hounsfield units: say with --hu what attenuation of water they are of", m->options->reference);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--reference %s is in Hounsfield units: say with --hu what attenuation of water they are of",
+                    m->options->reference);
 }
 
 void qb__mbir_reference_convert(qb__mbir *m) {
@@ -22,7 +24,8 @@ void qb__mbir_reference_convert(qb__mbir *m) {
     for (size_t i = 0; i < qb_array_count(array); i++) x[i] = (float)(water + water / 1000 * (double)x[i]);
 }
 
-qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices, float *room, double *rmse) {
+qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices,
+                                  float *room, double *rmse) {
     const size_t voxels = m->grid.n[0] * m->grid.n[1];
     struct {
         double squares, count;

@@ -13,6 +13,7 @@ qb_status qb__mbir_reference_units(qb__mbir *m, const qb_array_info *info);
 /* 1/mm from here on. */
 void qb__mbir_reference_convert(qb__mbir *m);
 /* `slices` from `first` of the volume on, in the output's units; `room` for one. All ranks that turn together come here. */
-qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices, float *room, double *rmse);
+qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices,
+                                  float *room, double *rmse);
 
 #endif

@@ -73,7 +73,8 @@ static qb_status load_weights(qb__mbir *m, const qb__running *run) {
 }
 
 /* Noise of line integrals, and sigma_y by it. */
-static qb_status look_at_noise(const qb__mbir *m, const float *lines, const float *weights, size_t rows, qb__mbir_sigmas *usual) {
+static qb_status look_at_noise(const qb__mbir *m, const float *lines, const float *weights, size_t rows,
+                               qb__mbir_sigmas *usual) {
     const double voxel = m->grid.voxel[0];
     size_t *order = NULL;
     double views = 0;
@@ -116,7 +117,8 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
     const double width = (double)m->info->columns * m->pixel, voxel = m->grid.voxel[0] / m->pixel;
     *usual = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, 0, 40);
     QB__TRY(look_at_noise(m, lines, weights, rows, usual));
-    *told = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, m->options->sharpness, by_noise ? 0 : m->options->snr_db);
+    *told = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, m->options->sharpness,
+                               by_noise ? 0 : m->options->snr_db);
     told->noise = usual->noise;
     if (by_noise) told->y = usual->y;
 out:
@@ -136,10 +138,13 @@ static qb_status check_size(const qb__mbir *m) {
     if (prior >= least && m->sigmas.y >= least) return QB_OK;
     const bool asked = prior >= least ? o->sigma_y > 0 : (m->proximal ? o->sigma_p : o->sigma_x) > 0;
     if (asked)
-        return qb__fail(QB_BAD_ARGUMENT, "--sigma-%s %g: 32-bit numbers take no less than %g", prior >= least ? "y" : name,
-                        prior >= least ? m->sigmas.y : prior, least);
-    return qb__fail(QB_BAD_INPUT, "%s: its line integrals are next to nothing: sigma_%s comes to %.3g and sigma_y to %.3g, where 32-bit numbers take "
-                    "no less than %g; scale them, or say by --quantity what they are", m->info->path, name, prior, m->sigmas.y, least);
+        return qb__fail(QB_BAD_ARGUMENT, "--sigma-%s %g: 32-bit numbers take no less than %g",
+                        prior >= least ? "y" : name, prior >= least ? m->sigmas.y : prior, least);
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: its line integrals are next to nothing: sigma_%s comes to %.3g and sigma_y to %.3g, where "
+                    "32-bit numbers take "
+                    "no less than %g; scale them, or say by --quantity what they are",
+                    m->info->path, name, prior, m->sigmas.y, least);
 }
 
 typedef struct scale {
@@ -153,16 +158,18 @@ static void warn_of(const scale *s, const qb_env *env) {
     const bool smooth = s->smooths ? times > 30 : times < 1e-2, loose = s->smooths ? times < 1e-4 : times > 1e4;
     const double to = s->usual * (s->smooths ? 3 : 0.2), from = s->usual * (s->smooths ? 0.1 : 10);
     if (!smooth && !loose) return;
-    qb__warn(env, "sigma_%s %.3g is %.2g times that of the data (%.3g): %s; give --sigma-%s %.2g to %.2g %s, or %s" QB__CODE("sigma-scale"),
-             s->name, s->value, times, s->usual,
-             smooth ? "the image becomes flat" : "the image takes all the noise",
+    qb__warn(env,
+             "sigma_%s %.3g is %.2g times that of the data (%.3g): %s; give --sigma-%s %.2g to %.2g %s, or %s" QB__CODE(
+                 "sigma-scale"),
+             s->name, s->value, times, s->usual, smooth ? "the image becomes flat" : "the image takes all the noise",
              s->name, fmin(to, from), fmax(to, from), s->smooths ? "(units of the data)" : "(1/mm)", s->knob);
 }
 
 /* What lies so far from the usual is mostly of other units. On the smooth side an edge of the whole attenuation is beyond
  * 100 sigma_x and gone; on the other nothing changes any more from some ten times on, so that who wants no prior may well ask for it. */
 static void check_usual(const qb__mbir *m, const qb__mbir_sigmas *usual, const qb_env *env) {
-    const scale scales[] = {{"x", "--sharpness", m->sigmas.x, usual->x, false}, {"y", "--snr-db", m->sigmas.y, usual->y, true}};
+    const scale scales[] = {{"x", "--sharpness", m->sigmas.x, usual->x, false},
+                            {"y", "--snr-db", m->sigmas.y, usual->y, true}};
     for (int i = 0; usual->met && !m->proximal && i < 2; i++) warn_of(&scales[i], env);
 }
 
@@ -173,7 +180,8 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     const double prior = m->proximal ? o->sigma_p : o->sigma_x;
     qb__mbir_sigmas usual = {0}, told = {0};
     if (status == QB_OK) status = qb__mbir_images_load(m, run);
-    const bool asked = !(prior > 0) || !(o->sigma_y > 0); /* of a proximal map, many of which make a loop, nothing is compared */
+    const bool asked =
+        !(prior > 0) || !(o->sigma_y > 0); /* of a proximal map, many of which make a loop, nothing is compared */
     if (status == QB_OK && (asked || !m->proximal)) status = look(m, run, &usual, &told);
     if (asked) m->sigmas = told;
     qb__part_tag(m->job, sizeof m->job);
@@ -183,18 +191,22 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     if (o->sigma_p > 0) m->sigmas.p = o->sigma_p;
     if (o->sigma_y > 0) m->sigmas.y = o->sigma_y;
     if (!isfinite(m->sigmas.x) || !isfinite(m->sigmas.p) || !isfinite(m->sigmas.y))
-        return qb__fail(QB_BAD_INPUT, "%s holds numbers that are none: mask or mend them, or give --sigma-%c and --sigma-y",
+        return qb__fail(QB_BAD_INPUT,
+                        "%s holds numbers that are none: mask or mend them, or give --sigma-%c and --sigma-y",
                         m->info->path, m->proximal ? 'p' : 'x');
     status = check_size(m);
     if (status != QB_OK) return status;
     check_usual(m, &usual, run->env);
     char without[96] = "", why[96] = "";
     if (m->sigmas.left_out)
-        qb__print(without, sizeof without, ", told without %zu of %zu line integrals, which lie beyond %.4g", m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);
+        qb__print(without, sizeof without, ", told without %zu of %zu line integrals, which lie beyond %.4g",
+                  m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);
     if (m->sigmas.rms > 0)
-        qb__print(why, sizeof why, " (%s %.3g dB; noise of a line integral %.3g)", isnan(o->snr_db) && !(o->sigma_y > 0) ? "--snr-db auto:" : "signal-to-noise",
+        qb__print(why, sizeof why, " (%s %.3g dB; noise of a line integral %.3g)",
+                  isnan(o->snr_db) && !(o->sigma_y > 0) ? "--snr-db auto:" : "signal-to-noise",
                   20 * log10(m->sigmas.rms / m->sigmas.y), m->sigmas.noise);
-    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g%s%s", m->proximal ? 'p' : 'x', m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y, why, without);
+    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g%s%s", m->proximal ? 'p' : 'x',
+             m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y, why, without);
     return QB_OK;
 }
 

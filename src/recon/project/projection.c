@@ -34,16 +34,12 @@ qb_status qb__projection_request(const qb__request *request, const qb_env *env, 
     return qb__reconstruction_plan(&method, request, env, job);
 }
 
-qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
-                          const qb_project_options *options, const qb_output_options *output,
-                          const char *command, const qb_env *env, qb_job **job) {
+qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry, const qb_project_options *options,
+                          const qb_output_options *output, const char *command, const qb_env *env, qb_job **job) {
     QB__NEED(volume);
     QB__NEED(job);
     const qb__projection_given given = {.place = geometry};
-    const qb__request request = {.input = volume,
-                                 .more = &given,
-                                 .options = options,
-                                 .output = output,
-                                 .command = command ? command : ""};
+    const qb__request request = {
+        .input = volume, .more = &given, .options = options, .output = output, .command = command ? command : ""};
     return qb__projection_request(&request, env, job);
 }

@@ -41,9 +41,7 @@ qb_status qb__projection_take(qb__projection *p, const qb__projection_given *giv
 qb_status qb__projection_request(const qb__request *request, const qb_env *env, qb_job **job);
 
 /* Of a view. */
-static inline size_t qb__projection_pixels(const qb__projection *p) {
-    return p->scan.rows * p->scan.columns;
-}
+static inline size_t qb__projection_pixels(const qb__projection *p) { return p->scan.rows * p->scan.columns; }
 
 /* Planes that rays cross: along the axis that has the most of them. */
 double qb__projection_samples(const qb__projection *p);

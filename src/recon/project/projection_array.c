@@ -23,15 +23,15 @@ static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
 
 /* What geometry and volume state already. */
 static const char *said_twice(const qb_project_options *o, const qb_grid *grid) {
-    return o->views              ? "views"
-           : o->angles           ? "angles"
-           : o->detector.count   ? "detector"
-           : o->pixel_size > 0 || o->pixels.count   ? "pixel-size"
-           : o->center_offset != 0 ? "center-offset"
-           : o->dataset          ? "dataset"
+    return o->views                                    ? "views"
+           : o->angles                                 ? "angles"
+           : o->detector.count                         ? "detector"
+           : o->pixel_size > 0 || o->pixels.count      ? "pixel-size"
+           : o->center_offset != 0                     ? "center-offset"
+           : o->dataset                                ? "dataset"
            : grid && (o->voxel > 0 || o->voxels.count) ? "voxel"
-           : grid && o->offset.count ? "offset"
-                                     : NULL;
+           : grid && o->offset.count                   ? "offset"
+                                                       : NULL;
 }
 
 static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
@@ -40,9 +40,7 @@ static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
     const size_t n[3] = {shape[2], shape[1], shape[0]};
     const char *twice = said_twice(o, grid);
     const qb_numbers voxels = qb__voxels(o->voxel, &o->voxels);
-    if (twice)
-        return qb__fail(QB_BAD_ARGUMENT, "--%s besides what is given in memory, which states it",
-                        twice);
+    if (twice) return qb__fail(QB_BAD_ARGUMENT, "--%s besides what is given in memory, which states it", twice);
     p->in_mm = true;
     qb_grid_default(&p->scan.geometry, &p->grid);
     if (grid) p->grid = *grid;
@@ -66,9 +64,8 @@ out:
     return status;
 }
 
-qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid,
-                                const qb_geometry *geometry, const qb_project_options *options,
-                                const qb_output_options *output, const char *command,
+qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid, const qb_geometry *geometry,
+                                const qb_project_options *options, const qb_output_options *output, const char *command,
                                 const qb_env *env, qb_job **job) {
     const qb__projection_given given = {.volume = volume, .grid = grid, .geometry = geometry};
     char name[QB__TENSOR_NAME];

@@ -16,7 +16,7 @@ typedef struct on_cpu {
     size_t value_bytes; /* of a pixel in the file */
     /* while running */
     const qb_env *env;
-    float *sums;        /* of the block of views in hand */
+    float *sums; /* of the block of views in hand */
 } on_cpu;
 
 /* ---- what a cut costs ---- */
@@ -38,8 +38,7 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
 static double compute_seconds(const on_cpu *cpu, const qb__cut *cut) {
     const qb__projection *p = cpu->p;
     const double voxels = (double)p->grid.n[0] * (double)p->grid.n[1] * (double)p->grid.n[2];
-    return (qb__projection_samples(p) / qb__speed(&p->projector->variant->head) +
-            (double)cut->blocks * voxels * 1e-9) /
+    return (qb__projection_samples(p) / qb__speed(&p->projector->variant->head) + (double)cut->blocks * voxels * 1e-9) /
            cpu->threads;
 }
 
@@ -52,12 +51,11 @@ static double seconds(void *state, const qb__cut *cut) {
     const size_t *n = p->grid.n, *piece = p->source->chunk;
     const double voxels = (double)n[0] * (double)n[1] * (double)n[2];
     const double blocks = (double)cut->blocks;
-    const double once = voxels * (double)qb_dtype_size(p->source->dtype) /
-                        (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
+    const double once =
+        voxels * (double)qb_dtype_size(p->source->dtype) / (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
     const double read = cut->slabs > 1 ? once * blocks : once;
     const double compute = compute_seconds(cpu, cut);
-    const double write = (double)p->scan.views * (double)qb__projection_pixels(p) *
-                         (double)cpu->value_bytes / 1e9;
+    const double write = (double)p->scan.views * (double)qb__projection_pixels(p) * (double)cpu->value_bytes / 1e9;
     if (cut->slots < 2) return read + compute + write;
     return read + fmax(compute, write) + write / blocks;
 }
@@ -74,9 +72,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     on_cpu *cpu;
     qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
     if (status != QB_OK) return status;
-    *cpu = (on_cpu){.p = p,
-                    .threads = task->threads,
-                    .value_bytes = qb__value_written(task->output)};
+    *cpu = (on_cpu){.p = p, .threads = task->threads, .value_bytes = qb__value_written(task->output)};
     offer->state = cpu;
     offer->timed = true;
     offer->space = (qb__cut_space){.slices = p->grid.n[2],
@@ -93,23 +89,19 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
 
 /* ---- the stage ---- */
 
-static qb_status project_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                             void *out) {
+static qb_status project_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     on_cpu *cpu = self;
     qb_projector *projector = cpu->p->projector;
     const qb__projection_piece k = qb__projection_piece_of(cpu->p, chunk);
     const size_t floats = (k.view1 - k.view0) * qb__project_view_floats(projector);
     if (k.first) memset(cpu->sums, 0, floats * sizeof *cpu->sums);
-    qb_status status =
-        qb__project_add(projector, in, k.z0, k.z1, k.view0, k.view1, cpu->sums, cpu->env);
+    qb_status status = qb__project_add(projector, in, k.z0, k.z1, k.view0, k.view1, cpu->sums, cpu->env);
     if (status == QB_OK && k.last) qb__project_finish(projector, k.view0, k.view1, cpu->sums, out);
     return status;
 }
 
-static double pool_seconds(void *self) {
-    return qb__pool_for_seconds(((on_cpu *)self)->p->projector->pool);
-}
+static double pool_seconds(void *self) { return qb__pool_for_seconds(((on_cpu *)self)->p->projector->pool); }
 
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     (void)source;
@@ -123,15 +115,12 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 
 /* ---- life ---- */
 
-static qb__pool *pool(void *state) {
-    return ((on_cpu *)state)->p->projector->pool;
-}
+static qb__pool *pool(void *state) { return ((on_cpu *)state)->p->projector->pool; }
 
 static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
     on_cpu *cpu = state;
     cpu->env = run->env;
-    return qb__alloc(cut->views, qb__project_view_floats(cpu->p->projector) * sizeof(float),
-                     &cpu->sums);
+    return qb__alloc(cut->views, qb__project_view_floats(cpu->p->projector) * sizeof(float), &cpu->sums);
 }
 
 static void close_cpu(void *state) {
@@ -149,9 +138,7 @@ static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     cJSON_AddNumberToObject(plan, "volume_reads", cut->slabs == 1 ? 1.0 : (double)cut->blocks);
 }
 
-static const char *kernel(void *state) {
-    return ((on_cpu *)state)->p->projector->variant->head.id;
-}
+static const char *kernel(void *state) { return ((on_cpu *)state)->p->projector->variant->head.id; }
 
 const qb__engine qb__projection_cpu = {
     .name = "cpu",

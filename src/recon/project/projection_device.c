@@ -17,7 +17,7 @@ typedef struct on_device {
     qb__joseph_problem problem;
     qb__device_pick pick;
     /* while running */
-    qb__projection *reading; /* the same as p, to leave reading to this here */
+    qb__projection *reading;  /* the same as p, to leave reading to this here */
     qb__device_arrays arrays; /* used in place */
     const qb__running *run;
     qb__joseph_most most;
@@ -49,8 +49,8 @@ static qb__room memory(void *state, const qb__cut *cut) {
 
 static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
     const on_device *d = state;
-    return qb__device_no_room(device_bytes(d, least), cap, "even one slice needs",
-                              "a smaller volume, or --device cpu", env);
+    return qb__device_no_room(device_bytes(d, least), cap, "even one slice needs", "a smaller volume, or --device cpu",
+                              env);
 }
 
 /* The volume, where its numbers need no conversion. */
@@ -69,7 +69,8 @@ static double pixels_of(const on_device *d) { return (double)d->p->scan.views * 
 static double part(void *state, const qb__cut *cut, const char *stage) {
     const on_device *d = state;
     if (strcmp(stage, "project") != 0) return 0;
-    const double up = volume_there(d) ? 0 : bytes_up(d, cut) / d->pick.costs.up, down = 4 * pixels_of(d) / d->pick.costs.down;
+    const double up = volume_there(d) ? 0 : bytes_up(d, cut) / d->pick.costs.up,
+                 down = 4 * pixels_of(d) / d->pick.costs.down;
     return d->pick.choice.seconds + up + down + 1e-4 * (double)cut->blocks * (double)cut->slabs;
 }
 

@@ -37,9 +37,14 @@ qb_status qb__projection_look(const qb__projection *p, const qb_env *env) {
     QB__TRY(look(p, raw, row, &share));
     if (share < 0.02) goto out;
     if (!*p->source->quantity)
-        status = qb__fail(QB_BAD_INPUT, "%s: %.0f %% of its values are below -100, as of Hounsfield units: give --hu MU_WATER", p->volume, 100 * share);
+        status = qb__fail(QB_BAD_INPUT,
+                          "%s: %.0f %% of its values are below -100, as of Hounsfield units: give --hu MU_WATER",
+                          p->volume, 100 * share);
     else
-        qb__warn(env, "%.0f %% of the volume's values are below -100, as of Hounsfield units: give --hu MU_WATER" QB__CODE("volume-hounsfield"), 100 * share);
+        qb__warn(env,
+                 "%.0f %% of the volume's values are below -100, as of Hounsfield units: give --hu MU_WATER" QB__CODE(
+                     "volume-hounsfield"),
+                 100 * share);
 out:
     qb__free(raw);
     qb__free(row);

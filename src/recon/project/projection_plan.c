@@ -25,15 +25,12 @@ static qb_status check_volume(const qb__projection *p) {
     const qb__source *source = p->source;
     bool hounsfield = strcmp(source->quantity, "Hounsfield") == 0;
     if (qb__quantity_named(source->quantity))
-        return qb__fail(QB_BAD_INPUT, "%s holds projections (%s), not a volume", p->volume,
-                        source->quantity);
+        return qb__fail(QB_BAD_INPUT, "%s holds projections (%s), not a volume", p->volume, source->quantity);
     if (hounsfield && !(p->options->hu > 0))
         return qb__fail(QB_BAD_INPUT, "%s is in Hounsfield units: give --hu MU_WATER", p->volume);
-    if (source->turned)
-        return qb__fail(QB_UNSUPPORTED, "%s: its axes are turned (TransformMatrix)", p->volume);
+    if (source->turned) return qb__fail(QB_UNSUPPORTED, "%s: its axes are turned (TransformMatrix)", p->volume);
     if (p->options->offset.count > 3)
-        return qb__fail(QB_BAD_ARGUMENT, "--offset takes at most three numbers, not %d",
-                        p->options->offset.count);
+        return qb__fail(QB_BAD_ARGUMENT, "--offset takes at most three numbers, not %d", p->options->offset.count);
     return QB_OK;
 }
 
@@ -53,10 +50,9 @@ static qb_status decide_grid(qb__projection *p, const qb_env *env) {
         p->in_mm = p->in_mm && p->grid.voxel[j] > 0;
     }
     if (p->in_mm) return QB_OK;
-    if (!geometry || strcmp(geometry, "parallel") != 0 || p->options->pixel_size > 0 || (p->options->pixels.count && p->options->pixels.value[0] > 0))
-        return qb__fail(QB_BAD_INPUT,
-                        "%s does not say how large its voxels are in mm: give --voxel MM",
-                        p->volume);
+    if (!geometry || strcmp(geometry, "parallel") != 0 || p->options->pixel_size > 0 ||
+        (p->options->pixels.count && p->options->pixels.value[0] > 0))
+        return qb__fail(QB_BAD_INPUT, "%s does not say how large its voxels are in mm: give --voxel MM", p->volume);
     qb__warn(env, "the voxel size is unknown: lengths are in voxels; give --voxel MM" QB__CODE("no-voxel-size"));
     for (int j = 0; j < 3; j++) p->grid.voxel[j] = 1;
     return QB_OK;
@@ -101,10 +97,8 @@ double qb__projection_samples(const qb__projection *p) {
 /* The table behind the choice. */
 static void add_why(const qb__projection *p, cJSON *plan) {
     const qb__joseph_problem problem = qb__project_problem(&p->projector->geometry, &p->grid);
-    const qb__question question = {.operation = QB__PROJECT_JOSEPH,
-                                   .problem = &problem,
-                                   .slices = 1,
-                                   .accuracy = QB_ACCURACY_HIGH};
+    const qb__question question = {
+        .operation = QB__PROJECT_JOSEPH, .problem = &problem, .slices = 1, .accuracy = QB_ACCURACY_HIGH};
     qb__tell_why(&question, plan);
 }
 
@@ -114,17 +108,14 @@ static void describe_scan(const qb__projection *p, cJSON *plan) {
     bool cone = s->geometry.beam == QB_BEAM_CONE;
     char text[96];
     snprintf(text, sizeof text, "%zu views, %s, from %.6g to %.6g degrees", s->views,
-             cone ? "cone beam" : "parallel beam", s->angles[0] * (180 / M_PI),
-             s->angles[s->views - 1] * (180 / M_PI));
+             cone ? "cone beam" : "parallel beam", s->angles[0] * (180 / M_PI), s->angles[s->views - 1] * (180 / M_PI));
     cJSON_AddStringToObject(plan, "beam", cone ? "cone" : "parallel");
     cJSON_AddStringToObject(plan, "geometry", s->from_file ? s->options->geometry : "options");
     cJSON_AddItemToObject(plan, "pixel", cJSON_CreateDoubleArray(pixel, 2));
     cJSON_AddStringToObject(plan, "angles", text);
 }
 
-void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json) {
-    (void)plan, (void)cut, (void)json;
-}
+void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json) { (void)plan, (void)cut, (void)json; }
 
 static void decide_output(qb__projection *p, qb__decision *d) {
     const qb__simulation *s = &p->scan;
@@ -171,8 +162,7 @@ qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *
         QB__TRY(decide_scan(p, env));
     }
     QB__TRY(qb__geometry_check_units(&p->scan.geometry));
-    QB__TRY(
-        qb__projector_on_cpu(&p->scan.geometry, &p->grid, p->options->kernel, env, &p->projector));
+    QB__TRY(qb__projector_on_cpu(&p->scan.geometry, &p->grid, p->options->kernel, env, &p->projector));
     describe_scan(p, json);
     add_why(p, json);
     decide_output(p, decision);

@@ -46,22 +46,18 @@ static void to_attenuation(const qb__projection *p, float *values, size_t count)
     const double *scale = p->source->scale;
     const double hu = p->options->hu;
     double most = p->source->dtype == QB_U8 ? 255 : 65535, a = 1, b = 0;
-    if (!qb_dtype_is_float(p->source->dtype) && scale[1] > scale[0])
-        a = (scale[1] - scale[0]) / most, b = scale[0];
+    if (!qb_dtype_is_float(p->source->dtype) && scale[1] > scale[0]) a = (scale[1] - scale[0]) / most, b = scale[0];
     if (hu > 0) a *= hu / 1000, b = hu * (1 + b / 1000);
     if (a == 1 && b == 0) return;
     for (size_t i = 0; i < count; i++) values[i] = (float)(a * (double)values[i] + b);
 }
 
-bool qb__projection_plain(const qb__projection *p) {
-    return p->source->dtype == QB_F32 && !(p->options->hu > 0);
-}
+bool qb__projection_plain(const qb__projection *p) { return p->source->dtype == QB_F32 && !(p->options->hu > 0); }
 
 void qb__projection_leave_reading(qb__projection *p, bool left) { p->left = left; }
 
 /* A volume that is one slab stays in the ring's only slot for all blocks of views. */
-static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                          void *out) {
+static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)in;
     qb__projection *p = self;
     const qb__projection_piece piece = qb__projection_piece_of(p, chunk);

@@ -31,12 +31,24 @@
 
 using std::ceil, std::cos, std::exp, std::fabs, std::floor, std::fmax, std::fmin, std::rint, std::sin, std::sqrt;
 
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(8) int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
 static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
@@ -52,12 +64,23 @@ enum { QB_PAGE = 4096 };
 static __attribute__((aligned(QB_PAGE))) unsigned char qb_dynamic[QB_DYNAMIC + QB_PAGE];
 static unsigned char *qb_dynamic_local;
 
-struct qb_index { unsigned x, y, z; };
-struct qb_barrier { int arrived; unsigned generation; };
-struct qb_warp { qb_barrier barrier; int alive; uint64_t value[32]; };
+struct qb_index {
+    unsigned x, y, z;
+};
+struct qb_barrier {
+    int arrived;
+    unsigned generation;
+};
+struct qb_warp {
+    qb_barrier barrier;
+    int alive;
+    uint64_t value[32];
+};
 /* Where a fiber stands. The C library's way asks the system for the signals each time, which is most of the time. */
 #if defined __x86_64__
-struct qb_place { void *top; };
+struct qb_place {
+    void *top;
+};
 extern "C" void qb_change(qb_place *from, const qb_place *to);
 __asm__(".text\n.type qb_change, @function\nqb_change:\n"
         "push %rbx\npush %rbp\npush %r12\npush %r13\npush %r14\npush %r15\n"
@@ -77,10 +100,22 @@ static void qb_place_at(qb_place *place, char *stack, size_t bytes, void (*begin
     makecontext(place, begin, 0);
 }
 #endif
-struct qb_fiber { qb_place place; char *stack; qb_index thread; int number; bool done; };
+struct qb_fiber {
+    qb_place place;
+    char *stack;
+    qb_index thread;
+    int number;
+    bool done;
+};
 /* What the hardware does by itself: copies, and then arrives at a barrier, or counts its bytes there; number `owner`'s
  * in their order, -1: in any. */
-struct qb_copy { char *to; const char *from; size_t bytes; uint64_t *counts, *arrives; int owner; };
+struct qb_copy {
+    char *to;
+    const char *from;
+    size_t bytes;
+    uint64_t *counts, *arrives;
+    int owner;
+};
 
 static struct qb_group {
     qb_index block, grid, size;
@@ -108,19 +143,25 @@ static void qb_yield() { qb_change(&qb.now->place, &qb.scheduler); }
 /* ---- what nothing wrote (emulate_written.h) ---- */
 
 /* Of a launch: kernels' reads of what nothing wrote, and the first of them. */
-static struct qb_unwritten { size_t count, bytes; const void *at; } qb_unwritten;
+static struct qb_unwritten {
+    size_t count, bytes;
+    const void *at;
+} qb_unwritten;
 QB_UNCHECKED static void qb_reads(const void *at, size_t bytes) {
     if (qb_written(at, bytes) == bytes) return;
     if (qb_unwritten.count++ == 0) qb_unwritten.bytes = bytes, qb_unwritten.at = at;
 }
 #if defined __SANITIZE_THREAD__
-#define QB_ACCESS(n)                                                                             \
-    extern "C" QB_UNCHECKED void __tsan_read##n(void *at) { qb_reads(at, n); }                    \
-    extern "C" QB_UNCHECKED void __tsan_write##n(void *at) { qb_mark(at, n); }                    \
-    extern "C" QB_UNCHECKED void __tsan_unaligned_read##n(void *at) { qb_reads(at, n); }          \
+#define QB_ACCESS(n)                                                                                                   \
+    extern "C" QB_UNCHECKED void __tsan_read##n(void *at) { qb_reads(at, n); }                                         \
+    extern "C" QB_UNCHECKED void __tsan_write##n(void *at) { qb_mark(at, n); }                                         \
+    extern "C" QB_UNCHECKED void __tsan_unaligned_read##n(void *at) { qb_reads(at, n); }                               \
     extern "C" QB_UNCHECKED void __tsan_unaligned_write##n(void *at) { qb_mark(at, n); }
-QB_ACCESS(1) QB_ACCESS(2) QB_ACCESS(4) QB_ACCESS(8) QB_ACCESS(16)
-extern "C" QB_UNCHECKED void __tsan_read_range(void *at, unsigned long bytes) { qb_reads(at, bytes); }
+QB_ACCESS(1)
+QB_ACCESS(2)
+QB_ACCESS(4) QB_ACCESS(8) QB_ACCESS(16) extern "C" QB_UNCHECKED void __tsan_read_range(void *at, unsigned long bytes) {
+    qb_reads(at, bytes);
+}
 extern "C" QB_UNCHECKED void __tsan_write_range(void *at, unsigned long bytes) { qb_mark(at, bytes); }
 extern "C" QB_UNCHECKED void __tsan_vptr_update(void *, void *) {}
 extern "C" QB_UNCHECKED void __tsan_init() {}
@@ -229,7 +270,12 @@ template <class T> static T __ldcg(const T *p) { return *p; }
 /* ---- textures ---- */
 
 typedef unsigned long long cudaTextureObject_t; /* the address of one of emulate_cuda.c's */
-typedef struct qb_texture { size_t width, height, layers; unsigned channels; int half, linear; const void *texels; } qb_texture;
+typedef struct qb_texture {
+    size_t width, height, layers;
+    unsigned channels;
+    int half, linear;
+    const void *texels;
+} qb_texture;
 
 static float qb_texel(const qb_texture *t, long i, long j, size_t layer, unsigned channel) {
     if (i < 0 || j < 0 || i >= (long)t->width || j >= (long)t->height || layer >= t->layers) return 0; /* the border */
@@ -316,7 +362,8 @@ static void ptx_barrier_test(unsigned &done, unsigned at, unsigned phase) {
 static void ptx_barrier_group(unsigned count) { qb_meet(&qb.barrier[1], (int)count); }
 static void ptx_copy_bulk(unsigned to, const void *from, int bytes, unsigned barrier) {
     if (bytes <= 0 || bytes % 16 || (uintptr_t)from % 16 || (uintptr_t)qb_local(to) % 16)
-        fprintf(stderr, "emulated CUDA: a bulk copy of %d bytes from %p to %p\n", bytes, from, (void *)qb_local(to)), abort();
+        fprintf(stderr, "emulated CUDA: a bulk copy of %d bytes from %p to %p\n", bytes, from, (void *)qb_local(to)),
+            abort();
     qb.copies.push_back({qb_local(to), (const char *)from, (size_t)bytes, qb_barrier_at(barrier), nullptr, -1});
 }
 static void ptx_copy(unsigned to, const void *from, int bytes) {
@@ -376,18 +423,26 @@ static int qb_run_group(int items) {
     return 0;
 }
 
-typedef struct qb_launch { unsigned grid[3], block[3], shared; void **arguments; unsigned seed; } qb_launch;
+typedef struct qb_launch {
+    unsigned grid[3], block[3], shared;
+    void **arguments;
+    unsigned seed;
+} qb_launch;
 
 /* 0, or 2: an error, as initcheck's. */
 static int qb_all_written(const char *name) {
     if (qb_unwritten.count)
-        fprintf(stderr, "emulated CUDA: %s reads what nothing wrote, %zu times, first %zu bytes at %p\n", name, qb_unwritten.count, qb_unwritten.bytes, qb_unwritten.at);
+        fprintf(stderr, "emulated CUDA: %s reads what nothing wrote, %zu times, first %zu bytes at %p\n", name,
+                qb_unwritten.count, qb_unwritten.bytes, qb_unwritten.at);
     return qb_unwritten.count ? 2 : 0;
 }
 
 template <class... A, size_t... I>
 static int qb_emulate_with(const char *name, void (*kernel)(A...), const qb_launch *l, std::index_sequence<I...>) {
-    static struct call { void (*kernel)(A...); std::tuple<A...> arguments; } c = {};
+    static struct call {
+        void (*kernel)(A...);
+        std::tuple<A...> arguments;
+    } c = {};
     const int items = (int)(l->block[0] * l->block[1] * l->block[2]);
     c.kernel = kernel, c.arguments = std::tuple<A...>(*(A *)l->arguments[I]...);
     qb.body = [](void *of) { std::apply(((call *)of)->kernel, ((call *)of)->arguments); };

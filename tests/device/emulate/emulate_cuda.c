@@ -79,7 +79,8 @@ static char *read_file(const char *path, size_t *count) {
 }
 
 /* What it says goes to the file `log`. */
-static int run_translator(const char *source, const char *library, const char *log, int count, const char *const *options) {
+static int run_translator(const char *source, const char *library, const char *log, int count,
+                          const char *const *options) {
     const char *words[OPTIONS + 6] = {"python3", EMULATE_PY, source, library};
     for (int i = 0; i < count && i < OPTIONS; i++) words[4 + i] = options[i];
     const pid_t child = fork();
@@ -124,24 +125,22 @@ EXPORT int nvrtcGetCUBIN(void *of, char *bytes) {
     memcpy(bytes, ((program *)of)->code, ((program *)of)->bytes);
     return 0;
 }
-EXPORT int nvrtcGetPTXSize(void *of, size_t *size) {
-    return nvrtcGetCUBINSize(of, size);
-}
-EXPORT int nvrtcGetPTX(void *of, char *bytes) {
-    return nvrtcGetCUBIN(of, bytes);
-}
+EXPORT int nvrtcGetPTXSize(void *of, size_t *size) { return nvrtcGetCUBINSize(of, size); }
+EXPORT int nvrtcGetPTX(void *of, char *bytes) { return nvrtcGetCUBIN(of, bytes); }
 
 /* ---- device memory, where EMULATE_WRITTEN watches it ---- */
 
-static int watched(void) {
-    return getenv("EMULATE_WRITTEN") != NULL;
-}
+static int watched(void) { return getenv("EMULATE_WRITTEN") != NULL; }
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
 static uintptr_t taken;
 
 /* Addresses are never used again, and apart from each other. */
 EXPORT void *mock_alloc(size_t bytes) {
-    enum { APART = 4096, USED = PROT_READ | PROT_WRITE, HOW = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE };
+    enum {
+        APART = 4096,
+        USED = PROT_READ | PROT_WRITE,
+        HOW = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE
+    };
     const size_t room = (bytes + 2 * APART - 1) / APART * APART;
     if (!watched()) return malloc(bytes);
     pthread_mutex_lock(&taking);
@@ -173,7 +172,9 @@ EXPORT void mock_wrote(const void *at, size_t bytes) {
 EXPORT int mock_reads(const void *at, size_t bytes) {
     const size_t whole = watched() ? qb_written(at, bytes) : bytes;
     if (whole == bytes) return 0;
-    fprintf(stderr, "emulated CUDA: a copy of %zu bytes begins with %zu that were written, and nothing wrote the next\n", bytes, whole);
+    fprintf(stderr,
+            "emulated CUDA: a copy of %zu bytes begins with %zu that were written, and nothing wrote the next\n", bytes,
+            whole);
     return 716;
 }
 
@@ -251,9 +252,7 @@ typedef struct resource {
 } resource;
 enum { HALF = 0x10 };
 
-static size_t plane_bytes(const texture *t) {
-    return t->width * t->height * t->channels * (t->half ? 2 : 4);
-}
+static size_t plane_bytes(const texture *t) { return t->width * t->height * t->channels * (t->half ? 2 : 4); }
 EXPORT int cuArray3DCreate_v2(void **array, const array_shape *s) {
     texture *t = calloc(1, sizeof *t);
     if (!t) return 2;

@@ -13,7 +13,9 @@
 #define QB_UNCHECKED __attribute__((no_sanitize_thread))
 
 QB_UNCHECKED static inline int qb_is_device(const void *at) { return (uintptr_t)at - QB_WRITTEN_AT < QB_WRITTEN_BYTES; }
-QB_UNCHECKED static inline unsigned char *qb_marks_of(const void *at) { return (unsigned char *)((uintptr_t)at + QB_WRITTEN_BYTES); }
+QB_UNCHECKED static inline unsigned char *qb_marks_of(const void *at) {
+    return (unsigned char *)((uintptr_t)at + QB_WRITTEN_BYTES);
+}
 /* Of memory that may be no device's. */
 QB_UNCHECKED static inline void qb_mark(const void *at, size_t bytes) {
     if (qb_is_device(at)) memset(qb_marks_of(at), 1, bytes);

@@ -22,14 +22,8 @@ static inline const char *library_beside(const char *variable, const char *file)
     return path;
 }
 
-static inline const char *mock_cuda_path(void) {
-    return library_beside("MOCK_CUDA", "libmock_cuda.so");
-}
-static inline const char *mock_nccl_path(void) {
-    return library_beside("MOCK_NCCL", "libmock_nccl.so");
-}
-static inline const char *shim_opencl_path(void) {
-    return library_beside("SHIM_OPENCL", "libshim_opencl.so");
-}
+static inline const char *mock_cuda_path(void) { return library_beside("MOCK_CUDA", "libmock_cuda.so"); }
+static inline const char *mock_nccl_path(void) { return library_beside("MOCK_NCCL", "libmock_nccl.so"); }
+static inline const char *shim_opencl_path(void) { return library_beside("SHIM_OPENCL", "libshim_opencl.so"); }
 
 #endif

@@ -29,19 +29,20 @@ static int fails(const char *name) {
     ADD(M.calls, 1);
     if (M.fail_name && !strcmp(M.fail_name, name)) return M.fail_with;
     int left = __atomic_load_n(&M.fail_after, __ATOMIC_SEQ_CST);
-    while (left > 0 && !__atomic_compare_exchange_n(&M.fail_after, &left, left - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    while (left > 0 &&
+           !__atomic_compare_exchange_n(&M.fail_after, &left, left - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         ;
     if (left == 1) M.failed = name;
     return left == 1 ? M.fail_with : 0;
 }
-#define CALL                                                                                       \
-    do {                                                                                           \
-        int failed = fails(__func__);                                                              \
-        if (failed) return failed;                                                                 \
+#define CALL                                                                                                           \
+    do {                                                                                                               \
+        int failed = fails(__func__);                                                                                  \
+        if (failed) return failed;                                                                                     \
     } while (0)
 /* A call that must happen with the device's context current, as the driver demands. */
-#define CALL_IN_CONTEXT                                                                            \
-    CALL;                                                                                          \
+#define CALL_IN_CONTEXT                                                                                                \
+    CALL;                                                                                                              \
     if (M.current < 1) return 201
 
 EXPORT int cuInit(unsigned flags) {
@@ -59,9 +60,7 @@ EXPORT int cuGetErrorName(int error, const char **name) {
     *name = text;
     return 0;
 }
-EXPORT int cuGetErrorString(int error, const char **text) {
-    return cuGetErrorName(error, text);
-}
+EXPORT int cuGetErrorString(int error, const char **text) { return cuGetErrorName(error, text); }
 EXPORT int cuDeviceGetCount(int *count) {
     CALL;
     const char *said = getenv("MOCK_CUDA_DEVICES"); /* for programs that do not know of the mock */
@@ -86,9 +85,8 @@ EXPORT int cuDeviceGetName(char *name, int size, int device) {
 EXPORT int cuDeviceGetAttribute(int *value, int which, int device) {
     (void)device;
     CALL;
-    static const int values[][2] = {{1, 1024},     {8, 49152},  {10, 32},    {13, 1500000},
-                                    {16, 100},     {27, 32768}, {28, 32768}, {29, 2048},
-                                    {38, 1 << 25}, {97, 232448}};
+    static const int values[][2] = {{1, 1024},   {8, 49152},  {10, 32},   {13, 1500000}, {16, 100},
+                                    {27, 32768}, {28, 32768}, {29, 2048}, {38, 1 << 25}, {97, 232448}};
     *value = which == 75 ? M.arch / 10 : which == 76 ? M.arch % 10 : 0;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (values[i][0] == which) *value = values[i][1];
@@ -145,15 +143,9 @@ static void *keep(void *block) {
     return *slot;
 }
 /* Device memory, and what of it the driver itself writes and reads; a read may fail. */
-REPLACEABLE void *mock_alloc(size_t bytes) {
-    return malloc(bytes);
-}
-REPLACEABLE void mock_free(void *block) {
-    free(block);
-}
-REPLACEABLE void mock_wrote(const void *at, size_t bytes) {
-    (void)at, (void)bytes;
-}
+REPLACEABLE void *mock_alloc(size_t bytes) { return malloc(bytes); }
+REPLACEABLE void mock_free(void *block) { free(block); }
+REPLACEABLE void mock_wrote(const void *at, size_t bytes) { (void)at, (void)bytes; }
 REPLACEABLE int mock_reads(const void *at, size_t bytes) {
     (void)at, (void)bytes;
     return 0;
@@ -164,9 +156,7 @@ static int move(void *to, const void *from, size_t bytes) {
     mock_wrote(to, bytes);
     return failed;
 }
-static void *place(uint64_t pointer) {
-    return (void *)(uintptr_t)pointer;
-}
+static void *place(uint64_t pointer) { return (void *)(uintptr_t)pointer; }
 EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     CALL_IN_CONTEXT;
     if (bytes > (size_t)1 << 32) return 2;
@@ -258,9 +248,7 @@ typedef struct copy_3d {
 } copy_3d;
 static char *side_of(const copy_side *side) {
     enum { HOST = 1, DEVICE = 2 };
-    return side->kind == HOST     ? (char *)side->host
-           : side->kind == DEVICE ? (char *)(uintptr_t)side->device
-                                  : NULL;
+    return side->kind == HOST ? (char *)side->host : side->kind == DEVICE ? (char *)(uintptr_t)side->device : NULL;
 }
 REPLACEABLE int mock_fill_array(void *array, const char *from, size_t depth) {
     (void)array, (void)from, (void)depth;
@@ -373,8 +361,7 @@ REPLACEABLE int cuArrayDestroy(void *array) {
     ADD(M.arrays, -1);
     return 0;
 }
-REPLACEABLE int cuTexObjectCreate(uint64_t *object, const void *resource, const int *how,
-                             const void *view) {
+REPLACEABLE int cuTexObjectCreate(uint64_t *object, const void *resource, const int *how, const void *view) {
     (void)resource;
     (void)view;
     CALL_IN_CONTEXT;
@@ -389,8 +376,7 @@ REPLACEABLE int cuTexObjectDestroy(uint64_t object) {
     ADD(M.textures, -1);
     return 0;
 }
-REPLACEABLE int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
-                              void **values) {
+REPLACEABLE int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
     (void)count;
     (void)options;
     (void)values;
@@ -428,8 +414,7 @@ EXPORT int cuFuncSetAttribute(void *function, int which, int value) {
     M.opted_in = value;
     return 0;
 }
-EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int size,
-                                                       size_t dynamic) {
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int size, size_t dynamic) {
     (void)function;
     (void)size;
     (void)dynamic;
@@ -437,9 +422,8 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *functi
     *blocks = 7;
     return 0;
 }
-REPLACEABLE int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                          unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
-                          void **extra) {
+REPLACEABLE int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                               unsigned bz, unsigned shared, void *stream, void **arguments, void **extra) {
     (void)stream;
     (void)extra;
     CALL_IN_CONTEXT;

@@ -25,14 +25,14 @@ typedef struct mock_cuda_state {
     } locked[4];           /* host memory registered now */
     unsigned locked_flags; /* of the last registration, and pages that it found not taken yet */
     size_t absent_pages;
-    int poison;   /* the byte that new device memory is full of; 0: whatever was there */
-    int any_code; /* modules of the real compiler are taken too */
-    int foreign;            /* every address is said to be the host's */
-    int row_copies;         /* of rows, all and within the device */
+    int poison;     /* the byte that new device memory is full of; 0: whatever was there */
+    int any_code;   /* modules of the real compiler are taken too */
+    int foreign;    /* every address is said to be the host's */
+    int row_copies; /* of rows, all and within the device */
     int row_copies_in_place;
     size_t row_bytes_in_place, up_bytes, down_bytes; /* transfers: in bytes */
-    void *watched;          /* a stream; after an event was recorded on it ... */
-    int watched_recorded, waits; /* ... others were made to wait */
+    void *watched;                                   /* a stream; after an event was recorded on it ... */
+    int watched_recorded, waits;                     /* ... others were made to wait */
     int launches;
     unsigned grid[3], block[3], shared;
     void *argument[4]; /* first eight bytes of each of the first four arguments */

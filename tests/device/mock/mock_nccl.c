@@ -12,7 +12,15 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, IN_PROGRESS = 7, MOST = 64, FOLDER = 100 };
+enum {
+    SUCCESS = 0,
+    SYSTEM_ERROR = 2,
+    INVALID_ARGUMENT = 4,
+    INVALID_USAGE = 5,
+    IN_PROGRESS = 7,
+    MOST = 64,
+    FOLDER = 100
+};
 
 typedef struct unique_id {
     char folder[128];
@@ -56,7 +64,9 @@ EXPORT int ncclGetVersion(int *version) {
 }
 
 EXPORT const char *ncclGetErrorString(int result) {
-    return result == SYSTEM_ERROR ? "unhandled system error (played)" : result == INVALID_USAGE ? "invalid usage (played)" : "other (played)";
+    return result == SYSTEM_ERROR    ? "unhandled system error (played)"
+           : result == INVALID_USAGE ? "invalid usage (played)"
+                                     : "other (played)";
 }
 
 EXPORT int ncclGetUniqueId(unique_id *id) {
@@ -97,7 +107,8 @@ static int end(communicator *own) {
 
 EXPORT int ncclCommInitRankConfig(void **out, int count, unique_id id, int rank, config *how) {
     char path[200];
-    if (how->magic != 0xcafebeef || how->version < 21400 || how->size < sizeof *how || how->blocking || count > MOST) return INVALID_ARGUMENT;
+    if (how->magic != 0xcafebeef || how->version < 21400 || how->size < sizeof *how || how->blocking || count > MOST)
+        return INVALID_ARGUMENT;
     communicator *own = calloc(1, sizeof *own);
     if (!own) return SYSTEM_ERROR;
     *own = (communicator){.rank = rank, .count = count, .state = IN_PROGRESS};
@@ -180,7 +191,8 @@ EXPORT int ncclSend(const void *from, size_t bytes, int type, int peer, void *co
 
 EXPORT int ncclRecv(void *to, size_t bytes, int type, int peer, void *comm, void *stream) {
     communicator *own = comm;
-    if (type != 0 || peer < 0 || peer >= own->count || !stream || !own->joined || depth == 0 || own->waiting == MOST) return INVALID_ARGUMENT;
+    if (type != 0 || peer < 0 || peer >= own->count || !stream || !own->joined || depth == 0 || own->waiting == MOST)
+        return INVALID_ARGUMENT;
     own->waits[own->waiting++] = (transfer){own, peer, to, bytes, own->received[peer]++};
     return SUCCESS;
 }

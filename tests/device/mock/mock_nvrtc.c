@@ -76,12 +76,6 @@ static int bytes_of(void *program, char *bytes) {
 EXPORT int nvrtcGetCUBINSize(void *program, size_t *size) {
     return strstr(program, "sm_") ? size_of(program, size) : 1;
 }
-EXPORT int nvrtcGetCUBIN(void *program, char *bytes) {
-    return bytes_of(program, bytes);
-}
-EXPORT int nvrtcGetPTXSize(void *program, size_t *size) {
-    return size_of(program, size);
-}
-EXPORT int nvrtcGetPTX(void *program, char *bytes) {
-    return bytes_of(program, bytes);
-}
+EXPORT int nvrtcGetCUBIN(void *program, char *bytes) { return bytes_of(program, bytes); }
+EXPORT int nvrtcGetPTXSize(void *program, size_t *size) { return size_of(program, size); }
+EXPORT int nvrtcGetPTX(void *program, char *bytes) { return bytes_of(program, bytes); }

@@ -30,14 +30,22 @@ enum { RELEASES = 1, COMMANDS = 2, ANY = 255 };
 static const struct {
     unsigned char kind, memory[2];
 } about[IDS] = {
-    [ID_context_release] = {.kind = RELEASES}, [ID_queue_release] = {.kind = RELEASES},
-    [ID_memory_release] = {.kind = RELEASES},  [ID_sampler_release] = {.kind = RELEASES},
-    [ID_event_release] = {.kind = RELEASES},   [ID_program_release] = {.kind = RELEASES},
-    [ID_kernel_release] = {.kind = RELEASES},  [ID_write] = {COMMANDS, {1}},
-    [ID_read] = {COMMANDS, {1}},       [ID_copy] = {COMMANDS, {1, 2}},
-    [ID_fill] = {COMMANDS, {1}},       [ID_copy_to_image] = {COMMANDS, {1, 2}},
-    [ID_map] = {COMMANDS, {1}},        [ID_unmap] = {COMMANDS, {1}},
-    [ID_marker] = {.kind = COMMANDS},          [ID_barrier] = {.kind = COMMANDS},
+    [ID_context_release] = {.kind = RELEASES},
+    [ID_queue_release] = {.kind = RELEASES},
+    [ID_memory_release] = {.kind = RELEASES},
+    [ID_sampler_release] = {.kind = RELEASES},
+    [ID_event_release] = {.kind = RELEASES},
+    [ID_program_release] = {.kind = RELEASES},
+    [ID_kernel_release] = {.kind = RELEASES},
+    [ID_write] = {COMMANDS, {1}},
+    [ID_read] = {COMMANDS, {1}},
+    [ID_copy] = {COMMANDS, {1, 2}},
+    [ID_fill] = {COMMANDS, {1}},
+    [ID_copy_to_image] = {COMMANDS, {1, 2}},
+    [ID_map] = {COMMANDS, {1}},
+    [ID_unmap] = {COMMANDS, {1}},
+    [ID_marker] = {.kind = COMMANDS},
+    [ID_barrier] = {.kind = COMMANDS},
     [ID_launch] = {COMMANDS, {ANY}},
 };
 
@@ -176,9 +184,11 @@ static void after(const call *c, uintptr_t value) {
     if (c->counted) shim_memory_made((void *)value, c->bytes, c->backed);
     if (c->id == ID_queue_create && value) keep_queue(NULL, (void *)value);
     uint64_t *type = (void *)c->a[3];
-    if (c->id == ID_device_info && told.gpu && c->a[1] == QB__CL_DEVICE_TYPE && type && (told.gpu == 1 || told.gpu == number_of(c->a[0])))
+    if (c->id == ID_device_info && told.gpu && c->a[1] == QB__CL_DEVICE_TYPE && type &&
+        (told.gpu == 1 || told.gpu == number_of(c->a[0])))
         *type = TYPE_GPU;
-    if (c->id == ID_device_info && told.single && c->a[1] == QB__CL_DEVICE_EXTENSIONS && type) forget_doubles((char *)type);
+    if (c->id == ID_device_info && told.single && c->a[1] == QB__CL_DEVICE_EXTENSIONS && type)
+        forget_doubles((char *)type);
 }
 
 /* Functions that make something return their error through the last argument. */
@@ -217,17 +227,15 @@ static qb__cl_result refuse(uintptr_t last, qb__cl_result result) {
 #define ARGUMENTS(...) EACH(ARGUMENT, __VA_ARGS__)
 #define NUMBERS(...) EACH(NUMBER, __VA_ARGS__)
 
-#define FUNCTION(type, field, symbol, arguments)                                                     \
-    __attribute__((visibility("default")))                                                           \
-    type shim_##field(PARAMETERS arguments) __asm__(symbol);                                         \
-    type shim_##field(PARAMETERS arguments) {                                                        \
-        call c = {.id = ID_##field, .a = {NUMBERS arguments}};                                       \
-        qb__cl_result result = before(&c);                                                           \
-        if (result)                                                                                  \
-            return _Generic((type)0, void *: refuse_object, default: refuse)(                      \
-                c.a[COUNT arguments - 1], result); \
-        type value = real.field(ARGUMENTS arguments);                                                \
-        after(&c, (uintptr_t)value);                                                                 \
-        return value;                                                                                \
+#define FUNCTION(type, field, symbol, arguments)                                                                       \
+    __attribute__((visibility("default"))) type shim_##field(PARAMETERS arguments) __asm__(symbol);                    \
+    type shim_##field(PARAMETERS arguments) {                                                                          \
+        call c = {.id = ID_##field, .a = {NUMBERS arguments}};                                                         \
+        qb__cl_result result = before(&c);                                                                             \
+        if (result)                                                                                                    \
+            return _Generic((type)0, void * : refuse_object, default : refuse)(c.a[COUNT arguments - 1], result);      \
+        type value = real.field(ARGUMENTS arguments);                                                                  \
+        after(&c, (uintptr_t)value);                                                                                   \
+        return value;                                                                                                  \
     }
 QB__OPENCL_SYMBOLS(FUNCTION)

@@ -43,6 +43,7 @@ typedef struct qb_scan_options {
     bool keep_all_views;      /* views that cannot be right are named, but not left out */
     bool keep_all_fields;     /* the same of flats and darks; their means are plain ones */
     qb_numbers pixels;        /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
+    bool read_unsigned;       /* integers are unsigned, also where the file says that they are signed */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 

@@ -125,10 +125,11 @@ static const struct {
                     "lies beyond the volume into its end slices, which become much too bright. A taller volume has a "
                     "place for it: give the "
                     "printed --size, and do not use its end slices."},
-    {"counts-negative", "Counts are far below 0, which no detector gives. Most likely they were stored as signed "
-                        "numbers of 16 bits, where all above "
-                        "32767 becomes negative. The image is wrong. Store the views, flats and darks as uint16, in "
-                        "Python data.view('uint16')."},
+    {"counts-negative",
+     "A few counts are far below 0, which no detector gives. Most likely unsigned counts were stored as signed "
+     "numbers: "
+     "of 16 bits all above 32767 becomes negative. Values of the image are wrong there. --unsigned reads them as they "
+     "were meant. Where most counts are so, the scan is refused."},
     {"dead-flat",
      "Some pixels have no flat field that is brighter than the dark field. They cannot be divided by it, so they count "
      "as "
@@ -355,9 +356,10 @@ static const struct {
                       "values are 32-bit floats "
                       "from then on. Where the file is wrong about that, remove these entries from it."},
     {"scan-unusable",
-     "No view of the scan can be used: all hold no beam, no numbers or one value. The reason that most of them have is "
-     "given. Look at "
-     "the file with another program: was it written to its end, is the dataset the right one, was the shutter open?"},
+     "The scan cannot be used, for the reason that is given: no view of it holds anything, or its numbers cannot be "
+     "what "
+     "they are said to be. Look at the file with another program: was it written to its end, is the dataset the right "
+     "one, was the shutter open, is the type of its numbers right?"},
     {"several-scans",
      "The file holds more than one scan, and the named one is read. Give --dataset to read another one."},
     {"sigma-scale", "The value of a sigma parameter is far from what the data suggest, often because of other units. "

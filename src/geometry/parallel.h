@@ -28,7 +28,7 @@ typedef struct qb__angle_report {
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* some range of angles was not measured */
     size_t gaps;             /* such ranges */
-    char text[384];          /* all that in one line */
+    char text[448];          /* all that in one line */
 } qb__angle_report;
 
 /* The weights that turn a sum over views into the integral over half a turn: parallel rays at t and

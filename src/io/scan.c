@@ -17,6 +17,7 @@
 #include "geometry/grid.h"
 #include "geometry/units.h"
 #include "io/formats.h"
+#include "io/signed_counts.h"
 
 static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
     const qb__format *format;
@@ -27,6 +28,18 @@ static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
     if (status != QB_OK) return status;
     if (format->scan) return format->scan(scan->path, options, &scan->parts);
     return format->open(scan->path, options->dataset, &scan->parts.data.source);
+}
+
+/* --unsigned: of the views and of fields that lie with them. */
+static qb_status read_unsigned(qb_scan *scan) {
+    qb__scan_parts *parts = &scan->parts;
+    qb__source *const source[] = {parts->data.source, parts->flats.source, parts->darks.source};
+    if (!qb__source_read_unsigned(source[0]))
+        return qb__fail(QB_BAD_ARGUMENT, "%s: --unsigned is for signed integers, and these numbers are %s", scan->path,
+                        qb_dtype_name(source[0]->dtype));
+    for (int i = 1; i < 3; i++)
+        if (source[i] && source[i] != source[i - 1] && source[i] != source[0]) qb__source_read_unsigned(source[i]);
+    return QB_OK;
 }
 
 /* Shapes, and which views are wanted. */
@@ -278,7 +291,7 @@ static void judge_given(qb_scan *scan, const qb_scan_options *options) {
 static void judge_fields(qb_scan *scan, const qb_scan_options *options) {
     const qb_scan_info *info = &scan->info;
     qb__notes *notes = &scan->parts.notes;
-    if (info->quantity != QB_COUNTS) return;
+    if (info->quantity != QB_COUNTS || *scan->refused) return;
     if (!scan->flat)
         qb__note_of(notes, QB_PROBLEM_FLATS, "there are no flat fields: give --flats or --air" QB__CODE("no-flats"));
     if (!scan->dark && !qb__darks_none(options->darks))
@@ -307,6 +320,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     char *const words[] = {scan->parts.angles_from, scan->parts.pixel_from, scan->parts.data.source->quantity,
                            scan->parts.data.source->units};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) qb__printable(words[i]); /* a file's own */
+    if (options->read_unsigned) QB__TRY(read_unsigned(scan));
     QB__TRY(set_shape(scan, options));
     QB__TRY(set_angles(scan, options));
     set_quantity(scan, options);

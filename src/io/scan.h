@@ -79,6 +79,8 @@ __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb
 cJSON *qb__scan_findings(const qb_scan *scan);
 /* No method may use this scan; why. */
 __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
+/* The same of unsigned counts, of `what`, that were stored as signed ones. */
+void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* --darks none: the dark is 0, and nothing is to be said of it. */

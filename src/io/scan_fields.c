@@ -15,6 +15,7 @@
 #include "io/formats.h"
 #include "io/frame_list.h"
 #include "io/scan.h"
+#include "io/signed_counts.h"
 #include "quickbeam/io.h"
 
 bool qb__darks_none(const char *darks) { return darks && strcmp(darks, "none") == 0; }
@@ -23,7 +24,8 @@ bool qb__darks_none(const char *darks) { return darks && strcmp(darks, "none") =
 typedef struct kind {
     const char *option, *path;
     bool dark;
-    const char *shape; /* the scan's --shape; NULL = none */
+    const char *shape;  /* the scan's --shape; NULL = none */
+    bool read_unsigned; /* --unsigned */
 } kind;
 
 /* FILE.h5:/PATH: the path inside, behind the colon that is made an end; NULL where the text is a file's name alone. */
@@ -65,6 +67,7 @@ static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames
          item = strtok_r(NULL, "\n", &rest)) {
         status = open_item(k, item, &part[n]);
         if (status != QB_OK) break;
+        if (k->read_unsigned) qb__source_read_unsigned(part[n].source);
         if (*part[n].source->files) qb__info(env, "--%s %s: %s", k->option, item, part[n].source->files);
         n++;
     }
@@ -211,6 +214,18 @@ static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchange
     return status;
 }
 
+/* Fields that are negative say nothing of each other: the scan is refused. */
+static bool judge_signs(qb_scan *scan, const qb__field_series *seen, series *const *both) {
+    float least;
+    for (int i = 0; i < 2; i++) {
+        const qb_dtype dtype = seen[i].count ? both[i]->all->source->dtype : QB_F32;
+        if (qb__counts_wrapped(seen[i].frames, seen[i].count, dtype, &least) != QB__WRAPPED_MANY) continue;
+        qb__scan_refuse_wrapped(scan, both[i]->kind.option, dtype, least);
+        return true;
+    }
+    return false;
+}
+
 /* Frames that cannot be what they are called. */
 static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, const qb_env *env) {
     series *const both[] = {flats, darks};
@@ -222,6 +237,7 @@ static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, c
         QB__TRY(look(both[i], env));
         seen[i] = (qb__field_series){both[i]->frames, both[i]->all->count, both[i]->bad};
     }
+    if (judge_signs(scan, seen, both)) goto out;
     double flat, dark;
     bool exchanged = qb__fields_exchanged(&seen[0], &seen[1], &flat, &dark);
     if (exchanged) QB__TRY(confirm(scan, flat, dark, &exchanged));
@@ -333,8 +349,10 @@ static void tell_saturated(qb_scan *scan, const series *flats) {
 }
 
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
-    series flats = {.kind = {"flats", options->flats, false, options->shape}, .list = options->exclude_flats};
-    series darks = {.kind = {"darks", options->darks, true, options->shape}, .list = options->exclude_darks};
+    series flats = {.kind = {"flats", options->flats, false, options->shape, options->read_unsigned},
+                    .list = options->exclude_flats};
+    series darks = {.kind = {"darks", options->darks, true, options->shape, options->read_unsigned},
+                    .list = options->exclude_darks};
     const bool keep = options->keep_all_fields;
     qb_status status;
     QB__TRY(open_series(scan, &flats, env));

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan.h"
+#include "io/signed_counts.h"
 
 void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind, const char *format, ...) {
     char text[600];
@@ -25,6 +26,11 @@ void qb__scan_refuse(qb_scan *scan, const char *format, ...) {
     vsnprintf(scan->refused, sizeof scan->refused, format, args);
     va_end(args);
     qb__note_of(&scan->parts.notes, QB_PROBLEM_FRAMES, "%s" QB__CODE("scan-unusable"), scan->refused);
+}
+
+void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least) {
+    qb__scan_refuse(scan, "%s reach %g, which no detector gives: they look like %s read as %s; give --unsigned", what,
+                    (double)least, qb__unsigned_name(dtype), qb_dtype_name(dtype));
 }
 
 qb_status qb__scan_usable(const qb_scan *scan) {

@@ -15,6 +15,7 @@
 #include "base/warning.h"
 #include "io/frame_list.h"
 #include "io/frame_look.h"
+#include "io/signed_counts.h"
 
 enum {
     LINES = 4,
@@ -221,19 +222,18 @@ static void tell(looking *l, bool keep) {
     }
 }
 
-/* Of 16-bit counts that a program stored as signed. Where a dark was subtracted, noise reaches a little below 0. */
+/* Counts above the middle of their type's range that a program stored as signed. */
 static void tell_wrapped(const looking *l) {
-    const float NOISE = -2048;
-    const qb_scan_info *info = &l->scan->info;
-    float least = 0;
-    if (info->quantity != QB_COUNTS || info->dtype != QB_I16) return;
-    for (size_t i = 0; i < l->series.count; i++)
-        if (l->frames[i].looked && l->frames[i].least < least) least = l->frames[i].least;
-    if (least < NOISE)
-        qb__note(&l->scan->parts.notes,
-                 "counts reach %g: counts above 32767 were stored as signed numbers of 16 bits; store them as "
-                 "uint16" QB__CODE("counts-negative"),
-                 (double)least);
+    qb_scan *scan = l->scan;
+    float least;
+    if (scan->info.quantity != QB_COUNTS || *scan->refused) return;
+    const qb__wrapped wrapped = qb__counts_wrapped(l->frames, l->series.count, scan->info.dtype, &least);
+    if (wrapped == QB__WRAPPED_MANY)
+        qb__scan_refuse_wrapped(scan, "counts", scan->info.dtype, least);
+    else if (wrapped == QB__WRAPPED_SOME)
+        qb__note(&scan->parts.notes,
+                 "counts reach %g: they look like %s read as %s; give --unsigned" QB__CODE("counts-negative"),
+                 (double)least, qb__unsigned_name(scan->info.dtype), qb_dtype_name(scan->info.dtype));
 }
 
 static size_t bad_views(const looking *l) {

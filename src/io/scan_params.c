@@ -101,6 +101,11 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_FLAG,
      .offset = SCAN(keep_all_fields),
      .help = "take the plain mean of all flat and dark fields, also of those that cannot be right"},
+    {.name = "unsigned",
+     .type = QB_PARAM_FLAG,
+     .offset = SCAN(read_unsigned),
+     .help = "the integers of the scan and its fields are unsigned, though the file says that they are signed: counts "
+             "above 32767 that were stored as int16"},
     QB_PARAMS_END(qb_scan_options, keep_all_fields),
 };
 

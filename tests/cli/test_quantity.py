@@ -253,12 +253,38 @@ def test_of_good_scans_nothing_is_said(tmp_path, phantom):
             assert codes(done) - {"transmission-floor", "center-doubt", "range-clamped"} == told, done.stderr
 
 
-def test_counts_that_were_stored_as_signed(tmp_path):
-    """Above 32767 they become negative. Noise about a subtracted dark is none of that."""
+def test_counts_that_were_stored_as_signed(tmp_path, lines):
+    """Above 32767 they become negative: refused with what they look like, right with --unsigned. Noise about a subtracted
+    dark is none of that."""
     rng = np.random.default_rng(3)
-    counts = rng.normal(40000, 100, (24, 2, 32)).astype(np.uint16)
-    flats, darks = np.full((2, 2, 32), 41000, np.uint16), np.full((2, 2, 32), 100, np.uint16)
-    angles = np.arange(24) * 7.5
-    for data, said in ((counts, False), (counts.view(np.int16), True), (rng.normal(0, 200, counts.shape).astype(np.int16), False)):
-        problems = qb_json("info", write_scan(tmp_path / "s.h5", data, angles, flats, darks))["problems"]
+    counts, flats = rng.poisson(50000 * np.exp(-lines) + 100), rng.poisson(np.full((5, ROWS, N), 50100.0))
+    darks, angles = rng.poisson(np.full((5, ROWS, N), 100.0)).astype("u2"), np.arange(VIEWS) * 180 / VIEWS
+    data, open_beam = counts.astype("u2"), flats.astype("u2")
+    whole = write_scan(tmp_path / "whole.h5", data, angles, open_beam, darks, pixel=1)
+    qb("fbp", whole, "--center", AXIS, "-o", tmp_path / "whole.npy")
+    for name, flat in ("all", open_beam.view("i2")), ("data", open_beam):
+        scan = write_scan(tmp_path / f"{name}.h5", data.view("i2"), angles, flat, darks.view(flat.dtype), pixel=1)
+        for verb in WAYS:
+            said = fails(3, verb, scan, *WAYS[verb], "-o", tmp_path / "v.npy", says=["look like uint16 read as int16; give --unsigned"])
+            assert "exchanged" not in said
+        [problem] = qb_json("info", scan)["problems"]
+        assert "uint16 read as int16" in problem and "[scan-unusable]" in problem
+        assert qb_json("info", scan, "--unsigned")["problems"] == []
+        qb("fbp", scan, "--unsigned", "--center", AXIS, "-o", tmp_path / "v.npy")
+        assert np.array_equal(np.load(tmp_path / "v.npy"), np.load(tmp_path / "whole.npy"))
+        assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
+    fails(2, "fbp", whole, "--unsigned", "-o", tmp_path / "v.npy", says=["--unsigned is for signed integers, and these numbers are uint16"])
+    about_dark = rng.normal(0, 200, data.shape).astype("i2")
+    few = data // 2
+    few[7, 1, 3] = 40000
+    for data, said in (about_dark, False), (few.view("i2"), True):
+        problems = qb_json("info", write_scan(tmp_path / "s.h5", data, angles, open_beam, darks))["problems"]
         assert any("[counts-negative]" in p for p in problems) == said, problems
+
+
+def test_one_warning_is_said_once(tmp_path, lines):
+    np.save(tmp_path / "s.npy", lines)
+    for verb in WAYS:
+        how = WAYS[verb] if verb in ("fbp", "mbir") else [*WAYS[verb], "-g", "parallel"]
+        said = [line for line in qb(verb, "s.npy", "--angles", "0:180", *how, "-o", "v.npy", cwd=tmp_path).stderr.splitlines() if line.startswith("warning: ")]
+        assert len(said) == len(set(said)), said

@@ -72,13 +72,15 @@ void finish_progress(void) {
 /* For --json; a thread at a time comes here. */
 static cJSON *warnings;
 
-static void keep_warning(const char *text) {
+/* False where the same was said before. */
+static bool keep_warning(const char *text) {
     const cJSON *said;
     if (!warnings) warnings = cJSON_CreateArray();
     cJSON_ArrayForEach(said, warnings) {
-        if (strcmp(said->valuestring, text) == 0) return;
+        if (strcmp(said->valuestring, text) == 0) return false;
     }
     cJSON_AddItemToArray(warnings, cJSON_CreateString(text));
+    return true;
 }
 
 void add_warnings(cJSON *object) {
@@ -110,7 +112,7 @@ static void print_log(void *user, qb_log_level level, const char *text) {
     (void)user;
     if (screen.silent || (level == QB_LOG_DEBUG && !screen.verbose)) return;
     if (level == QB_LOG_INFO && screen.quiet) return;
-    if (level == QB_LOG_WARNING) keep_warning(text);
+    if (level == QB_LOG_WARNING && !keep_warning(text)) return;
     if (level == QB_LOG_WARNING && held && cJSON_AddItemToArray(held, cJSON_CreateString(text))) return;
     finish_progress();
     fprintf(stderr, "%s%s\n", level == QB_LOG_WARNING ? "warning: " : "", text);

@@ -16,7 +16,6 @@ extern "C" {
  * why not the others, "device_kernels" all of them and what they need. Measuring takes about a
  * second a device. */
 QB_API qb_status qb_devices_describe(const qb_env *env, char **json);
-QB_API void qb_text_free(char *text);
 
 /* What is opened when it runs, never linked. */
 typedef enum qb_library {
@@ -50,6 +49,11 @@ QB_API extern const qb_param qb_tune_params[];
  * that file is there but cannot be used: it is not written over. *json: what was tried and found,
  * released with qb_text_free. */
 QB_API qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json);
+
+/* Measure what plans need to know of this machine and of the storages that the `count` paths are on (a path may be NULL:
+ * none), where that has not been measured yet: once, in some seconds, which env is told, and kept in the tuning file.
+ * Does nothing where there is no such file. After a failure plans go by listed rates. */
+QB_API qb_status qb_machine_measure(const char *const *paths, size_t count, const qb_env *env);
 
 #ifdef __cplusplus
 }

@@ -135,19 +135,6 @@ QB_API extern const qb_param qb_output_params[];
  * and MetaImage's ElementDataFile can say; at first they may not (QB_BAD_INPUT). Returns what was so before. */
 QB_API bool qb_external_allow(bool allow);
 
-/* The HDF5 library crashes, or never ends, on some malformed files. A program that must survive them names one to
- * start, by its path, with two or three words: `argument`, the file, and the dataset where one is asked for. It runs
- * before this process first opens an HDF5 file; it should limit its memory and its time of computing (RLIMIT_AS,
- * RLIMIT_CPU), call qb_hdf5_try() and exit with 0, or with 9 for want of memory. When it is killed or exits otherwise, the
- * file is QB_BAD_INPUT. Images that the HDF5 library has to read are read by such a process, too: it is started with a
- * fourth word, "serve", and calls qb_hdf5_serve(). Both texts must live on; NULL, as at first: files are trusted, and read
- * in this process. `qb` names itself. */
-QB_API void qb_hdf5_guard(const char *program, const char *argument);
-/* Go through all of a file's metadata and read a little, as any later call will. */
-QB_API qb_status qb_hdf5_try(const char *path, const char *dataset);
-/* Read images of the dataset for the process that started this one, over standard input and output, until it ends. */
-QB_API qb_status qb_hdf5_serve(const char *path, const char *dataset);
-
 /* One line per format: name, extensions, reads, writes, or which package is missing for it. */
 QB_API size_t qb_format_count(void);
 QB_API const char *qb_format_line(size_t index);

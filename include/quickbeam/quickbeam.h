@@ -30,7 +30,6 @@
 #include "quickbeam/project.h"
 
 /* 4. Devices: what there is, how fast, tuned. */
-#include "quickbeam/bench.h"
 #include "quickbeam/device.h"
 
 #endif

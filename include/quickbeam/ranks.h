@@ -12,7 +12,7 @@ extern "C" {
 
 /* One job by several processes, of one machine or many: `mpirun -n 4 PROGRAM`. Each process ("rank") makes the same
  * calls with the same arguments, and qb_env.ranks in its environment: qb_fbp_plan, qb_fdk_plan (whose ranks are a grid) and
- * qb_mbir_plan, then qb_job_run; or qb_bench("mpi"). Each computes its own slices; all write into the one output, on a file system that all see; rank 0 gives it
+ * qb_mbir_plan, then qb_job_run. Each computes its own slices; all write into the one output, on a file system that all see; rank 0 gives it
  * its name once all are done, and has the whole report. A rank that fails ends the job on all: every rank returns its
  * status and its words. The MPI library is opened at run time, in a process that was started by its launcher. */
 typedef struct qb_ranks qb_ranks;

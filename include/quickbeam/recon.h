@@ -96,11 +96,8 @@ typedef struct qb_fdk_options {
     qb_outside outside; /* voxels that not all views see */
     bool circle;        /* nothing beyond the circle that all views see */
     char *grid;         /* of ranks (quickbeam/ranks.h): ROWSxCOLUMNS, or auto */
-    char *cluster;      /* the plan also has what it would take on a cluster, on paper: the rates of one, a file of
-                          * qb bench mpi's; ... */
-    int nodes, gpus_per_node; /* ... 0 = 1; grid is that of these ranks then */
-    bool resume;       /* go on with what a run of the same job kept of the output before it was killed or failed */
-    double checkpoint; /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
+    bool resume;        /* go on with what a run of the same job kept of the output before it was killed or failed */
+    double checkpoint;  /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
     qb_angle_weights angle_weights;
     qb_numbers voxels; /* mm along X,Y,Z, or one number for all, in place of voxel */
 } qb_fdk_options;

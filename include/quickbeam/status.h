@@ -42,6 +42,9 @@ QB_API int qb_status_exit_code(qb_status status);
  * Valid until the next quickbeam call on this thread; empty when nothing failed. */
 QB_API const char *qb_detail(void);
 
+/* Release a text that a call of this library has made for its caller (`char **`); NULL-safe. */
+QB_API void qb_text_free(char *text);
+
 #ifdef __cplusplus
 }
 #endif

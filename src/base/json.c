@@ -84,3 +84,5 @@ qb_status qb__json_text(cJSON *json, const char *what, char **text) {
     cJSON_Delete(json);
     return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for %s", what);
 }
+
+void qb_text_free(char *text) { cJSON_free(text); }

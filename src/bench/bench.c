@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "quickbeam/bench.h"
+#include "bench/bench_options.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -18,40 +18,40 @@
 
 static_assert(sizeof(qb_beam) == sizeof(int), "a choice is written as an int");
 
-const qb_param qb_bench_params[] = {
-    {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel", "parallel|cone",
+const qb_param qb_tool_bench_params[] = {
+    {"geometry", QB_PARAM_CHOICE, offsetof(qb_tool_bench_options, geometry), NULL, "parallel", "parallel|cone",
      QB_BEAM_PARALLEL, 0, "beam", 0},
-    {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL, 1, 16384,
+    {"size", QB_PARAM_NUMBERS, offsetof(qb_tool_bench_options, size), "NX[,NY,NZ]", NULL, NULL, 1, 16384,
      "voxels of the volume; default: 1024,1024,64, of a cone beam and projection 512,512,512, of rabbitct and mpi 256",
      0},
-    {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000, "projections", 0},
-    {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL, NULL, 2, 65536,
+    {"views", QB_PARAM_INT, offsetof(qb_tool_bench_options, views), "N", "1024", NULL, 1, 100000, "projections", 0},
+    {"detector", QB_PARAM_NUMBERS, offsetof(qb_tool_bench_options, detector), "COLUMNS[,ROWS]", NULL, NULL, 2, 65536,
      "detector pixels; default: NX columns, NZ rows", 0},
-    {"accuracy", QB_PARAM_CHOICE, offsetof(qb_bench_options, accuracy), NULL, "high", "high|normal|fast", 0, 0,
+    {"accuracy", QB_PARAM_CHOICE, offsetof(qb_tool_bench_options, accuracy), NULL, "high", "high|normal|fast", 0, 0,
      "bound on the error", 0},
-    {"interp", QB_PARAM_CHOICE, offsetof(qb_bench_options, interp), NULL, "auto", "linear|nearest|oversample|auto", 0,
-     0, "interpolation between columns; auto is that of --kernel, else linear", 0},
-    {"kernel", QB_PARAM_TEXT, offsetof(qb_bench_options, kernel), "ID", NULL, NULL, 0, 0,
+    {"interp", QB_PARAM_CHOICE, offsetof(qb_tool_bench_options, interp), NULL, "auto", "linear|nearest|oversample|auto",
+     0, 0, "interpolation between columns; auto is that of --kernel, else linear", 0},
+    {"kernel", QB_PARAM_TEXT, offsetof(qb_tool_bench_options, kernel), "ID", NULL, NULL, 0, 0,
      "the kernel to time; default: the planner's choice", 0},
-    {"reference", QB_PARAM_TEXT, offsetof(qb_bench_options, reference), "FILE", NULL, NULL, 0, 0,
+    {"reference", QB_PARAM_TEXT, offsetof(qb_tool_bench_options, reference), "FILE", NULL, NULL, 0, 0,
      "rabbitct: the volume to compare with, uint16 HU; default: the data set's own", 0},
-    {"repeat", QB_PARAM_INT, offsetof(qb_bench_options, repeat), "N", "5", NULL, 1, 64, "timed runs; the median counts",
-     0},
-    {"ablate", QB_PARAM_FLAG, offsetof(qb_bench_options, ablate), NULL, "false", NULL, 0, 0,
+    {"repeat", QB_PARAM_INT, offsetof(qb_tool_bench_options, repeat), "N", "5", NULL, 1, 64,
+     "timed runs; the median counts", 0},
+    {"ablate", QB_PARAM_FLAG, offsetof(qb_tool_bench_options, ablate), NULL, "false", NULL, 0, 0,
      "mbir on a device: then each parameter of the kernel is changed by itself, and timed", 0},
-    {"ladder", QB_PARAM_FLAG, offsetof(qb_bench_options, ladder), NULL, "false", NULL, 0, 0,
+    {"ladder", QB_PARAM_FLAG, offsetof(qb_tool_bench_options, ladder), NULL, "false", NULL, 0, 0,
      "rabbitct, ifdk on a device: the kernels of the paper's table, one after another, as that table; --json as JSON",
      0},
-    {"problem", QB_PARAM_TEXT, offsetof(qb_bench_options, problem), "NAME", NULL, NULL, 0, 0,
+    {"problem", QB_PARAM_TEXT, offsetof(qb_tool_bench_options, problem), "NAME", NULL, NULL, 0, 0,
      "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
-    {"cases", QB_PARAM_INT, offsetof(qb_bench_options, cases), "N", "0", NULL, 0, 100000,
+    {"cases", QB_PARAM_INT, offsetof(qb_tool_bench_options, cases), "N", "0", NULL, 0, 100000,
      "mbir: so many bags, of seeds 1 to N, as many at once as --size has slices, instead of a foam", 0},
-    QB_PARAMS_END(qb_bench_options, cases),
+    QB_PARAMS_END(qb_tool_bench_options, cases),
 };
 
-typedef qb_status (*run_bench)(const qb_bench_options *options, const qb_env *env, cJSON *result);
+typedef qb_status (*run_bench)(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 
-qb_status qb__bench_filter_anywhere(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_filter_anywhere(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
@@ -94,7 +94,7 @@ static const struct {
     const char *name;
     way parallel, cone; /* cone without run: there is fdk */
     int takes;
-    qb_status (*run_file)(const char *file, const qb_bench_options *options, const qb_env *env, cJSON *result);
+    qb_status (*run_file)(const char *file, const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 } benches[] = {
     {"backproject",
      {qb__bench_backproject, true, true, {FLAT}},
@@ -169,7 +169,7 @@ static const char *takers(int option, char *text, size_t size) {
 }
 
 /* What has another value than its own default was asked for. */
-static qb_status check_options(size_t bench, const qb_bench_options *o) {
+static qb_status check_options(size_t bench, const qb_tool_bench_options *o) {
     const struct {
         int option;
         const char *name;
@@ -194,10 +194,10 @@ static qb_status check_options(size_t bench, const qb_bench_options *o) {
     return QB_OK;
 }
 
-static qb_status run(size_t bench, const char *file, const qb_bench_options *options, const qb_env *env,
+static qb_status run(size_t bench, const char *file, const qb_tool_bench_options *options, const qb_env *env,
                      cJSON *result) {
     const char *name = benches[bench].name;
-    qb_bench_options all = *options;
+    qb_tool_bench_options all = *options;
     const bool cone = options->geometry == QB_BEAM_CONE;
     if (qb__comm_of(env) && strcmp(name, "mpi") != 0)
         return qb__fail(QB_UNSUPPORTED,
@@ -217,13 +217,14 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
                      : qb__fail(QB_BAD_ARGUMENT, "%s is for a parallel beam: there is fdk", name);
 }
 
-qb_status qb_bench(const char *what, const char *file, const qb_bench_options *given, const qb_env *env, char **json) {
+qb_status qb_tool_bench(const char *what, const char *file, const qb_tool_bench_options *given, const qb_env *env,
+                        char **json) {
     QB__NEED(what);
     QB__NEED(json);
     QB__CALL();
-    qb_bench_options options;
+    qb_tool_bench_options options;
     *json = NULL;
-    qb_status status = qb__params_view(qb_bench_params, given, &options);
+    qb_status status = qb__params_view(qb_tool_bench_params, given, &options);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < BENCHES; i++) {
         if (strcmp(what, benches[i].name) != 0) continue;
@@ -240,5 +241,3 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *g
         "there is no %s; there are backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi and rabbitct",
         what);
 }
-
-void qb_text_free(char *text) { cJSON_free(text); }

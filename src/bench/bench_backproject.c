@@ -121,7 +121,7 @@ static void report(const bench *b, double seconds, double packing, double rel_l2
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
 }
 
-static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+static qb_status bench_cpu(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {0};
     double *coefficients = NULL, seconds[64], packing, rel_l2, ratio;
     int repeat = options->repeat > 64 ? 64 : options->repeat;
@@ -190,7 +190,7 @@ static void report_device(const qb__choice *choice, const qb__trial_result *resu
     cJSON_AddStringToObject(json, "device", info->name);
 }
 
-static qb_status bench_device(const qb_bench_options *options, qb__device *device, cJSON *json) {
+static qb_status bench_device(const qb_tool_bench_options *options, qb__device *device, cJSON *json) {
     size_t n[3] = {1024, 1024, 64};
     for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
     if (options->size.count == 1) n[1] = n[0];
@@ -219,7 +219,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_backproject(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;

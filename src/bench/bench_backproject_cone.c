@@ -50,7 +50,7 @@ static const float *image_of(const bench *b, size_t view) {
 static qb__bp_cone_window whole(const bench *b) { return (qb__bp_cone_window){0, b->problem.rows}; }
 
 /* The fastest of each kernel, or the one asked for. */
-static qb_status choose(bench *b, const qb_bench_options *options) {
+static qb_status choose(bench *b, const qb_tool_bench_options *options) {
     static const char *const kernels[KERNELS] = {"bp_cone_circular.", "bp_cone_matrix."};
     qb__question question = {.operation = QB__BP_CONE,
                              .problem = &b->problem,
@@ -189,7 +189,7 @@ static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
     return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
 }
 
-static qb_status bench_cpu(const qb_bench_options *options, const qb__bp_cone_problem *sizes, const qb_env *env,
+static qb_status bench_cpu(const qb_tool_bench_options *options, const qb__bp_cone_problem *sizes, const qb_env *env,
                            cJSON *result) {
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
     bench b = {.problem = *sizes};
@@ -223,7 +223,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_backproject_cone(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     const size_t nx = number(&options->size, 0, 512), nz = number(&options->size, 2, nx);
     const qb__bp_cone_problem sizes = {.views = (size_t)options->views,
                                        .columns = number(&options->detector, 0, nx),

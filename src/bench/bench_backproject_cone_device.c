@@ -23,7 +23,7 @@ static void report(const qb__choice *choice, const qb__trial_result *r, const qb
 }
 
 /* A trial of these sizes, and the kernel that the options mean for it; destroy the trial, also after a failure. */
-static qb_status make_trial(const qb_bench_options *options, qb__device *device, const qb__bp_cone_problem *of,
+static qb_status make_trial(const qb_tool_bench_options *options, qb__device *device, const qb__bp_cone_problem *of,
                             qb__trial **trial, qb__choice *choice) {
     const qb__trial_sizes sizes = {of->views, of->columns, of->rows, of->nx, of->ny, of->nz};
     qb_status status = qb__trial_create(QB__BP_CONE, device, &sizes, trial);
@@ -34,7 +34,7 @@ static qb_status make_trial(const qb_bench_options *options, qb__device *device,
     return qb__choose(&question, choice);
 }
 
-qb_status qb__bench_backproject_cone_device(const qb_bench_options *options, const qb__bp_cone_problem *sizes,
+qb_status qb__bench_backproject_cone_device(const qb_tool_bench_options *options, const qb__bp_cone_problem *sizes,
                                             qb__device *device, cJSON *result) {
     const qb__device_info *info = qb__device_info_of(device);
     qb__trial *trial = NULL;

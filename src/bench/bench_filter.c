@@ -149,7 +149,7 @@ static qb_status thread_count(const qb_env *env, int *threads) {
     return QB_OK;
 }
 
-qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_filter(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {.columns = (size_t)(options->detector.count ? options->detector.value[0] : options->size.value[0])};
     int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat, threads;
     size_t tasks = (size_t)options->views;

@@ -190,7 +190,7 @@ static qb_status add_others(bench *b, double copy_rate, const qb_env *env, cJSON
     return QB_OK;
 }
 
-qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device, const qb_env *env,
+qb_status qb__bench_filter_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env,
                                   cJSON *result) {
     bench b = {.columns = (size_t)(options->detector.count ? options->detector.value[0] : options->size.value[0]),
                .views = (size_t)options->views,

@@ -33,7 +33,7 @@ static const char *const paper[] = {"bp_cone_matrix.rtk-32",  "bp_cone_circular.
 enum { PAPER = sizeof paper / sizeof paper[0] };
 
 typedef struct bench {
-    const qb_bench_options *options;
+    const qb_tool_bench_options *options;
     qb__device *device;
     cJSON *list;
     double least; /* GUPS */
@@ -128,7 +128,7 @@ static qb_status solve_all(bench *b, size_t k, const qb_env *env) {
 }
 
 static qb_status check(const bench *b) {
-    const qb_bench_options *o = b->options;
+    const qb_tool_bench_options *o = b->options;
     if (o->size.count != 1 || o->size.value[0] < 8)
         return qb__fail(QB_BAD_ARGUMENT, "--size: ifdk takes one number from 8, what its problems' 1k stands for");
     for (int i = 0; i < PROBLEMS; i++)
@@ -137,7 +137,7 @@ static qb_status check(const bench *b) {
                     o->problem);
 }
 
-qb_status qb__bench_ifdk(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_ifdk(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {.options = options};
     qb__device_set set;
     qb_status status = check(&b);

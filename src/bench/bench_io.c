@@ -64,7 +64,7 @@ static qb_status time_write(const char *path, const qb_array *volume, double *se
     return status;
 }
 
-qb_status qb__bench_io(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     static const char *const kinds[] = {"h5", "mha", "npy", "tif"};
     size_t nx = (size_t)options->size.value[0];
     size_t ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx;

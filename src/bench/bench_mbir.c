@@ -83,7 +83,7 @@ void qb__mbir_bench_add_device(const bench *b, cJSON *result) {
 }
 
 /* By core, and how often what the reference does. */
-static void add_cores(const bench *b, const qb_bench_options *options, double all, double matrix, cJSON *result) {
+static void add_cores(const bench *b, const qb_tool_bench_options *options, double all, double matrix, cJSON *result) {
     const size_t slices = b->grid.n[2];
     const int threads = qb__pool_threads(b->pool);
     const bool few = b->settings.supervoxels;
@@ -103,7 +103,7 @@ static void add_cores(const bench *b, const qb_bench_options *options, double al
     cJSON_AddNumberToObject(result, "equit_times_reference", reference_equit * b->equits / b->seconds * each);
 }
 
-static qb_status foam(const qb_bench_options *options, const qb_env *env, bench *b) {
+static qb_status foam(const qb_tool_bench_options *options, const qb_env *env, bench *b) {
     qb_status status;
     QB__TRY(qb__mbir_bench_make(options, env, width, b));
     QB__TRY(qb__alloc(1, sizeof *b->phantom, &b->phantom));
@@ -114,7 +114,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_mbir(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_mbir(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {0};
     double matrix = 0;
     qb_status status;

@@ -38,7 +38,7 @@ typedef struct qb__mbir_bench {
 } qb__mbir_bench;
 
 /* `width` is the field's in mm. What is made is released with qb__mbir_bench_release, also after a failure. */
-qb_status qb__mbir_bench_make(const qb_bench_options *o, const qb_env *env, double width, qb__mbir_bench *b);
+qb_status qb__mbir_bench_make(const qb_tool_bench_options *o, const qb_env *env, double width, qb__mbir_bench *b);
 void qb__mbir_bench_release(qb__mbir_bench *b);
 /* The lines of the first `slices` slices of b->phantom, and sigma_x and sigma_y of them. */
 qb_status qb__mbir_bench_project(qb__mbir_bench *b, size_t slices);
@@ -47,6 +47,6 @@ qb_status qb__mbir_bench_descend(qb__mbir_bench *b, bool golden, const qb_env *e
 void qb__mbir_bench_add_device(const qb__mbir_bench *b, cJSON *result);
 
 /* --cases: a suite. */
-qb_status qb__bench_mbir_suite(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_mbir_suite(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 
 #endif

@@ -114,7 +114,7 @@ out:
     return status;
 }
 
-qb_status qb__mbir_bench_make(const qb_bench_options *o, const qb_env *env, double width, qb__mbir_bench *b) {
+qb_status qb__mbir_bench_make(const qb_tool_bench_options *o, const qb_env *env, double width, qb__mbir_bench *b) {
     const size_t nx = (size_t)o->size.value[0], ny = o->size.count > 1 ? (size_t)o->size.value[1] : nx;
     const size_t slices = o->size.count > 2 ? (size_t)o->size.value[2] : 1, views = (size_t)o->views;
     const size_t columns = o->detector.count ? (size_t)o->detector.value[0] : nx;

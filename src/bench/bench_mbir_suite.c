@@ -136,7 +136,7 @@ static void report(const qb__mbir_bench *b, size_t stack, const table *t, cJSON 
     cJSON_AddItemToObject(result, "seconds_by_case", cJSON_CreateDoubleArray(t->seconds, (int)t->cases));
 }
 
-qb_status qb__bench_mbir_suite(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_mbir_suite(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     qb__mbir_bench b = {0};
     table t = {0};
     qb_status status;

@@ -148,8 +148,8 @@ static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), do
 }
 
 /* A benchmark of one process, by all of them at once; the JSON is this rank's. */
-static qb_status at_once(bench *b, const char *name, const qb_bench_options *options, const char *number,
-                         qb_status (*run)(const qb_bench_options *, const qb_env *, cJSON *)) {
+static qb_status at_once(bench *b, const char *name, const qb_tool_bench_options *options, const char *number,
+                         qb_status (*run)(const qb_tool_bench_options *, const qb_env *, cJSON *)) {
     qb_status status = qb__agree(b->comm, QB_OK);
     if (status != QB_OK) return status;
     cJSON *row = cJSON_AddObjectToObject(b->result, name);
@@ -191,7 +191,7 @@ static qb_status measure_room(bench *b) {
     return tell_all(b, status, room);
 }
 
-static qb_status measure(bench *b, const qb_bench_options *options) {
+static qb_status measure(bench *b, const qb_tool_bench_options *options) {
     double found;
     qb_status status;
     const double views = (double)b->view * b->count * TURNS, parts = (double)b->part * b->count;
@@ -223,7 +223,7 @@ static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
     return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
 }
 
-static qb_status take_room(bench *b, const qb_bench_options *options) {
+static qb_status take_room(bench *b, const qb_tool_bench_options *options) {
     const size_t nx = number(&options->size, 0, 0), ny = number(&options->size, 1, nx),
                  nz = number(&options->size, 2, nx);
     const size_t count = (size_t)b->count, columns = number(&options->detector, 0, nx),
@@ -253,7 +253,7 @@ static void describe(const bench *b, const qb_env *env) {
         qb__warn(env, "one process alone exchanges nothing: run mpirun -n N qb bench mpi" QB__CODE("one-process"));
 }
 
-qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_mpi(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     qb_env own = qb__env_whole(env);
     qb__job_share(&own);
     bench b = {.env = &own,

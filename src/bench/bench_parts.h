@@ -4,36 +4,36 @@
 
 #include "base/json.h"
 #include "device/device.h"
-#include "quickbeam/bench.h"
+#include "bench/bench_options.h"
 
 /* Preparing and filtering rows, beside the bare transforms that filtering contains. */
-qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_filter(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* On the device that env names, else that. */
-qb_status qb__bench_filter_anywhere(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_filter_anywhere(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* The same on a device, by each method it has, beside a copy of its memory. */
-qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device, const qb_env *env,
+qb_status qb__bench_filter_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env,
                                   cJSON *result);
 /* Filtered back-projection of what is on a device, and stays there. */
-qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_resident(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* A whole reconstruction, file to file in the temporary folder ($TMPDIR), from the page cache. */
-qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_fbp(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* The same of a cone beam: 16-bit TIFF to MHA. */
-qb_status qb__bench_fdk(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_fdk(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* Forward projection and its adjoint of a cone beam. */
-qb_status qb__bench_project(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_project(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* Model-based reconstruction: slices a second to within 10 HU of 40 equits, and the system matrix. */
-qb_status qb__bench_mbir(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_mbir(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* The fifteen problems of the iFDK paper, on a device. */
-qb_status qb__bench_ifdk(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_ifdk(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* What several ranks give together: exchanges, files, filter and back-projection, and the rates of planner/cluster.h. */
-qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_mpi(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* The RabbitCT benchmark on one of its data sets, in either layout. */
-qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_rabbitct(const char *file, const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* The same on a device, through the configurations of the RabbitCT paper's Table I. */
-qb_status qb__bench_rabbitct_ladder(const char *file, const qb_bench_options *options, const qb_env *env,
+qb_status qb__bench_rabbitct_ladder(const char *file, const qb_tool_bench_options *options, const qb_env *env,
                                     cJSON *result);
 /* Writing and reading a volume of the size asked for, in each format. */
-qb_status qb__bench_io(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 
 double qb__bench_number(const cJSON *object, const char *name); /* 0 when it is not there */
 /* The least a run could have taken, from its report: the larger of all CPU seconds / threads and of the

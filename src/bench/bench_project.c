@@ -17,11 +17,11 @@
 
 enum { REPEAT_MAX = 64 };
 
-static int repeats(const qb_bench_options *options) {
+static int repeats(const qb_tool_bench_options *options) {
     return options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
 }
 
-static qb__trial_sizes sizes_of(const qb_bench_options *o) {
+static qb__trial_sizes sizes_of(const qb_tool_bench_options *o) {
     const double *n = o->size.value;
     const size_t nx = (size_t)n[0], ny = o->size.count > 1 ? (size_t)n[1] : nx,
                  nz = o->size.count > 2 ? (size_t)n[2] : nx;
@@ -48,7 +48,7 @@ static void add_sizes(cJSON *result, const qb__trial_sizes *s) {
 
 /* ---- a device ---- */
 
-static qb_status run_trial(qb__trial *trial, const qb_bench_options *options, const qb__trial_sizes *sizes,
+static qb_status run_trial(qb__trial *trial, const qb_tool_bench_options *options, const qb__trial_sizes *sizes,
                            cJSON *result) {
     static const char *const names[] = {[QB__TRIAL_FORWARD] = "forward", [QB__TRIAL_ADJOINT] = "adjoint"};
     qb__question question = qb__trial_question(trial);
@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-static qb_status on_device(const qb_bench_options *options, qb__device *device, const qb__trial_sizes *sizes,
+static qb_status on_device(const qb_tool_bench_options *options, qb__device *device, const qb__trial_sizes *sizes,
                            cJSON *result) {
     qb__trial *trial;
     qb_status status = qb__trial_create(QB__PROJECT_JOSEPH, device, sizes, &trial);
@@ -111,7 +111,7 @@ static qb_status median(const bench *b, bool back, int repeat, const qb_env *env
     return status;
 }
 
-static qb_status measure(const bench *b, const qb_bench_options *options, const qb_env *env, cJSON *result) {
+static qb_status measure(const bench *b, const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     const qb__trial_sizes *s = &b->sizes;
     const size_t voxels = s->nx * s->ny * s->nz, pixels = s->views * s->rows * s->columns;
     double forward, adjoint;
@@ -128,7 +128,8 @@ static qb_status measure(const bench *b, const qb_bench_options *options, const 
     return QB_OK;
 }
 
-static qb_status on_cpu(const qb_bench_options *options, const qb_env *env, const qb__trial_sizes *s, cJSON *result) {
+static qb_status on_cpu(const qb_tool_bench_options *options, const qb_env *env, const qb__trial_sizes *s,
+                        cJSON *result) {
     const size_t voxels = s->nx * s->ny * s->nz, pixels = s->views * s->rows * s->columns;
     bench b = {.sizes = *s, .grid = {.n = {s->nx, s->ny, s->nz}, .voxel = {1, 1, 1}}};
     qb_env here = env ? *env : (qb_env){0};
@@ -150,7 +151,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_project(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_project(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     const qb__trial_sizes sizes = sizes_of(options);
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);

@@ -136,7 +136,7 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
 }
 
-static qb_status set_up(bench *b, const char *file, const qb_bench_options *options, const qb_env *env) {
+static qb_status set_up(bench *b, const char *file, const qb_tool_bench_options *options, const qb_env *env) {
     qb_status status = qb__rabbitct_check_size(&options->size, &b->size);
     if (status != QB_OK) return status;
     const double n = (double)b->size, voxel = 256 / n;
@@ -167,7 +167,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_rabbitct(const char *file, const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     if (options->ladder) return qb__bench_rabbitct_ladder(file, options, env, result);
     bench b = {.set.fd = -1};
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;

@@ -86,7 +86,7 @@ static qb_status read_matrices(ladder *l) {
     return status;
 }
 
-static qb_status set_up(ladder *l, const char *file, const qb_bench_options *options, const qb_env *env) {
+static qb_status set_up(ladder *l, const char *file, const qb_tool_bench_options *options, const qb_env *env) {
     qb_status status = qb__rabbitct_check_size(&options->size, &l->size);
     if (status != QB_OK) return status;
     l->voxels = l->size * l->size * l->size;
@@ -247,7 +247,7 @@ static qb_status climb_all(ladder *l, int repeat, const qb_env *env, cJSON *resu
     return status;
 }
 
-qb_status qb__bench_rabbitct_ladder(const char *file, const qb_bench_options *options, const qb_env *env,
+qb_status qb__bench_rabbitct_ladder(const char *file, const qb_tool_bench_options *options, const qb_env *env,
                                     cJSON *result) {
     ladder l = {.set.fd = -1};
     qb__device_set set;

@@ -189,7 +189,7 @@ static void report(const bench *b, const figures *bounded, cJSON *result) {
     cJSON_AddStringToObject(result, "device", qb__device_info_of(b->device)->name);
 }
 
-static qb_status time_it(const qb_bench_options *options, bench *b, const qb_env *env, figures *found) {
+static qb_status time_it(const qb_tool_bench_options *options, bench *b, const qb_env *env, figures *found) {
     double seconds[REPEAT_MAX];
     int repeat = options->repeat < REPEAT_MAX ? options->repeat : REPEAT_MAX;
     qb_status status;
@@ -205,7 +205,7 @@ out:
     return status;
 }
 
-static qb_status time_measuring(const qb_bench_options *options, bench *b, const qb_env *env, const char *name,
+static qb_status time_measuring(const qb_tool_bench_options *options, bench *b, const qb_env *env, const char *name,
                                 cJSON *result) {
     figures found;
     qb_status status;
@@ -220,7 +220,7 @@ out:
 
 /* As if nobody knew a bound: with blocks filtered twice, and with all views' rows kept where there
  * is room for them. */
-static qb_status time_unbounded(const qb_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
+static qb_status time_unbounded(const qb_tool_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
     qb__device_pass *pass = &b->pass;
     qb__bp_parallel_problem unknown = b->problem;
     qb_status status = QB_OK;
@@ -239,7 +239,7 @@ out:
     return status;
 }
 
-static qb_status bench_on(const qb_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
+static qb_status bench_on(const qb_tool_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
     figures bounded;
     qb_status status;
     QB__TRY(make_host(b));
@@ -261,7 +261,7 @@ out:
     return status;
 }
 
-qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_resident(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     size_t nx = (size_t)options->size.value[0];
     bench b = {.slices = options->size.count > 2 ? (unsigned)options->size.value[2] : 64};
     b.problem = (qb__bp_parallel_problem){.views = (size_t)options->views,

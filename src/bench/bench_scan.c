@@ -15,7 +15,7 @@
 enum { REPEAT_MAX = 64 };
 
 typedef struct bench {
-    const qb_bench_options *options;
+    const qb_tool_bench_options *options;
     double n[3]; /* voxels along x, y, z */
     size_t views, rows, columns;
     qb__bench_folder folder;
@@ -236,7 +236,7 @@ static qb_status run(bench *b, const kind *k, const qb_env *env, cJSON *result) 
     return status;
 }
 
-qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_fbp(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     const double columns = options->size.value[0];
     bench b = {.options = options, .views = (size_t)options->views};
     b.n[0] = b.n[1] = columns;
@@ -246,7 +246,7 @@ qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSO
     return run(&b, &parallel, env, result);
 }
 
-qb_status qb__bench_fdk(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_fdk(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     const qb_numbers *size = &options->size, *detector = &options->detector;
     bench b = {.options = options, .views = (size_t)options->views};
     for (int i = 0; i < 3; i++) b.n[i] = size->value[size->count > i ? i : 0];

@@ -20,6 +20,7 @@
 #include "planner/storage.h"
 #include "planner/tuning.h"
 #include "prep/prepare.h"
+#include "quickbeam/device.h"
 #include "quickbeam/recon.h"
 
 enum { COLUMNS = 256, ROWS = 64, FEW = 32, VIEWS = 360, SIDE = 256, CUBE = 128 };

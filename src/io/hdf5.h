@@ -99,7 +99,7 @@ enum {
 qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map);
 void qb__h5_map_release(qb__h5_map *map);
 
-/* QB_BAD_INPUT when the library crashes or hangs on the file, in a process of its own: qb_hdf5_guard. Without the
+/* QB_BAD_INPUT when the library crashes or hangs on the file, in a process of its own: qb_tool_hdf5_guard. Without the
  * lock, before any of the following. */
 qb_status qb__h5_prove(const char *path, const char *dataset);
 enum { QB__TRIAL_NO_MEMORY = 9 }; /* the exit code of such a process: not even what it was allowed was enough */

@@ -2,7 +2,7 @@
 /* The HDF5 library crashes, or never ends, on some malformed files, and no call of its tells which. So each file is
  * first gone through by a process of its own, whose death is only news. That process is a program started anew, not a
  * fork: whoever calls may have threads, and what they hold would stay held in the copy. */
-#include "quickbeam/io.h"
+#include "io/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
 #include <errno.h>
@@ -22,6 +22,7 @@
 #include "io/formats.h"
 #include "io/hdf5.h"
 #include "io/hdf5_reader.h"
+#include "quickbeam/io.h"
 
 /* One trial for a file, as long as it stays what it was. */
 typedef struct proof {
@@ -42,7 +43,7 @@ static struct {
     size_t count;
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void qb_hdf5_guard(const char *program, const char *argument) {
+void qb_tool_hdf5_guard(const char *program, const char *argument) {
     pthread_mutex_lock(&guard.lock);
     guard.program = program;
     guard.argument = argument;
@@ -176,7 +177,7 @@ static void read_little(const qb__frames *frames) {
     qb__free(row);
 }
 
-qb_status qb_hdf5_try(const char *path, const char *dataset) {
+qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
     QB__NEED(path);
     const qb_scan_options options = {.dataset = (char *)dataset};
     qb__scan_parts parts = {0};
@@ -203,9 +204,9 @@ qb_status qb_hdf5_try(const char *path, const char *dataset) {
 #else
 #include "base/status.h"
 
-void qb_hdf5_guard(const char *program, const char *argument) { (void)program, (void)argument; }
+void qb_tool_hdf5_guard(const char *program, const char *argument) { (void)program, (void)argument; }
 
-qb_status qb_hdf5_try(const char *path, const char *dataset) {
+qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
     QB__NEED(path);
     (void)dataset;
     return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);

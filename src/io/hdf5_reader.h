@@ -6,7 +6,7 @@
 
 #include "io/source.h"
 
-/* Where a program is named for it (qb_hdf5_guard), no image is read by the HDF5 library in this process: another one
+/* Where a program is named for it (qb_tool_hdf5_guard), no image is read by the HDF5 library in this process: another one
  * reads, and its death is only an error. Any number of threads may use one reader; it answers one at a time. */
 typedef struct qb__h5_reader qb__h5_reader;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process in which the HDF5 library reads images for another one: see hdf5_reader.h. It may die here. */
-#include "quickbeam/io.h"
+#include "io/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "io/hdf5.h"
 #include "io/hdf5_reader.h"
+#include "quickbeam/io.h"
 
 enum { IN, OUT, SECONDS = 20, WORDS_MOST = 2000 };
 
@@ -125,7 +126,7 @@ static bool serve(qb_status opened, qb__source *source, hid_t set, int rank, con
     return asked->kind == QB__H5_CHUNK ? give_chunk(set, rank, asked) : give_images(source, asked);
 }
 
-qb_status qb_hdf5_serve(const char *path, const char *dataset) {
+qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
     QB__NEED(path);
     QB__NEED(dataset);
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
@@ -151,7 +152,7 @@ qb_status qb_hdf5_serve(const char *path, const char *dataset) {
 #else
 #include "base/status.h"
 
-qb_status qb_hdf5_serve(const char *path, const char *dataset) {
+qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
     QB__NEED(path);
     (void)dataset;
     return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);

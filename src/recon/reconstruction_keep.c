@@ -124,7 +124,7 @@ static void add_layout(cJSON *json, const qb__reconstruction *r) {
 
 /* Where it is computed changes bits, and how columns of ranks share the views; threads, cuts and rows of ranks do not. */
 static qb_status tell_job(void *self, char **text) {
-    static const char *const free_to_change[] = {"resume", "checkpoint", "grid", "cluster", "nodes", "gpus-per-node"};
+    static const char *const free_to_change[] = {"resume", "checkpoint", "grid"};
     qb__reconstruction *r = self;
     const qb__candidate *c = qb__chosen(r);
     const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device_name"),

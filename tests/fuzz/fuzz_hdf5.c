@@ -56,7 +56,7 @@ __attribute__((constructor)) static void begin(void) {
     if (&fuzz_replays) catch_signals();
 }
 
-/* As qb does: a child goes first (qb_hdf5_guard), and where the library dies in it there is nothing to test. What we
+/* As qb does: a child goes first (qb_tool_hdf5_guard), and where the library dies in it there is nothing to test. What we
  * do wrong in the child is a crash here. */
 static bool survives(const uint8_t *data, size_t size) {
     enum { SECONDS = 5 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How the process ends in which the HDF5 library meets a file first, and what becomes of that: qb_hdf5_guard. */
+/* How the process ends in which the HDF5 library meets a file first, and what becomes of that: qb_tool_hdf5_guard. */
 #include "io_files.h"
+
+#include "io/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
 /* Instead of a library that fails, a script. */
@@ -8,10 +10,10 @@ static qb_status after(const char *script) {
     static char path[512];
     put_file(in_folder("s.sh"), script, strlen(script));
     snprintf(path, sizeof path, "%s", in_folder("s.sh"));
-    qb_hdf5_guard("/bin/sh", path);
+    qb_tool_hdf5_guard("/bin/sh", path);
     qb_array_info info = {.struct_size = sizeof info};
     qb_status status = qb_array_describe(in_folder("a.h5"), NULL, &info);
-    qb_hdf5_guard(NULL, NULL);
+    qb_tool_hdf5_guard(NULL, NULL);
     return status;
 }
 
@@ -62,11 +64,11 @@ static void words_and_proofs(void **state) {
     put_array();
     assert_ok(after(script));
     assert_int_equal(count_bytes(told), 2 * (strlen(in_folder("a.h5")) + 1));
-    qb_hdf5_guard("/nowhere/at/all", "x");
+    qb_tool_hdf5_guard("/nowhere/at/all", "x");
     qb_array_info info = {.struct_size = sizeof info};
     put_array();
     assert_status(qb_array_describe(in_folder("a.h5"), NULL, &info), QB_IO);
-    qb_hdf5_guard(NULL, NULL);
+    qb_tool_hdf5_guard(NULL, NULL);
 }
 
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)

@@ -5,7 +5,9 @@
 
 #include <math.h>
 
-#include "quickbeam/bench.h"
+#include "bench/bench_options.h"
+#include "io/hdf5_guard.h"
+#include "planner/cluster_plan.h"
 #include "quickbeam/compare.h"
 #include "quickbeam/descent.h"
 #include "quickbeam/device.h"
@@ -110,8 +112,11 @@ static void names(void **state) {
     qb_text_free(NULL);
     no(qb_library_path_set((qb_library)99, "x"));
     no(qb_devices_describe(NULL, NULL));
-    no(qb_bench("fbp", NULL, NULL, NULL, NULL));
-    no(qb_bench("nonsense", NULL, NULL, NULL, &text));
+    no(qb_tool_bench("fbp", NULL, NULL, NULL, NULL));
+    no(qb_tool_cluster_plan(NULL, NULL, NULL, &text));
+    no(qb_tool_cluster_plan(&(qb_tool_cluster_problem){1, 1, 1, {1, 1, 1}}, NULL, NULL, NULL));
+    no(qb_tool_cluster_plan(&(qb_tool_cluster_problem){1, 1, 1, {1, 1, 1}}, NULL, NULL, &text));
+    no(qb_tool_bench("nonsense", NULL, NULL, NULL, &text));
     no(qb_tune(NULL, NULL, NULL));
     no(qb_machine_measure(NULL, 3, NULL));
     no(qb_machine_measure((const char *const[]){NULL}, 1, NULL));
@@ -234,7 +239,7 @@ static void files(void **state) {
     no(qb_preview_write(in_folder("p.png"), numbers, (size_t)1 << 40, (size_t)1 << 40, 0, 1));
     no(qb_file_write(NULL, "x"));
     no(qb_file_write(in_folder("x.txt"), NULL));
-    no(qb_hdf5_try(NULL, NULL));
+    no(qb_tool_hdf5_try(NULL, NULL));
     qb_writer_abort(NULL);
     assert_int_equal(count_files(test_folder), 0);
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "bench/bench_options.h"
+#include "planner/cluster_plan.h"
 #include "quickbeam/quickbeam.h"
 
 /* Options that every verb takes. */
@@ -43,6 +45,7 @@ typedef struct options {
     qb_prep_options prep;
     qb_fbp_options fbp;
     qb_fdk_options fdk;
+    qb_tool_cluster_options cluster;
     qb_iterative_options iterative;
     qb_mbir_options mbir;
     qb_project_options project;
@@ -52,7 +55,7 @@ typedef struct options {
     qb_center_options center;
     qb_simulate_options simulate;
     qb_convert_options convert;
-    qb_bench_options bench;
+    qb_tool_bench_options bench;
     qb_tune_options tune;
     compare_options compare;
     info_options info;
@@ -165,7 +168,7 @@ qb_status open_ranks(cli *c);
 /* How all of them fared, in what complaint() says then. */
 qb_status agree_ranks(cli *c, qb_status status);
 
-/* trial.c: `qb --try-hdf5 FILE [DATASET [serve]]`, which qb starts itself: see qb_hdf5_guard. */
+/* trial.c: `qb --try-hdf5 FILE [DATASET [serve]]`, which qb starts itself: see qb_tool_hdf5_guard. */
 extern const char trial_word[];
 int try_hdf5(const char *path, const char *dataset, bool serve);
 
@@ -209,6 +212,8 @@ qb_status cmd_project(cli *c);
 qb_status check_parallel(const qb_geometry_options *given);
 /* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. */
 qb_status finish_job(cli *c, qb_job *job);
+/* Print a plan, a JSON object. */
+qb_status show_plan(cli *c, const char *plan);
 /* The scan in c->argument[0], its problems told. */
 qb_status open_scan(cli *c, qb_scan **scan);
 qb_status cmd_center(cli *c);

@@ -77,7 +77,7 @@ static qb_status print_found(const cli *c, const char *json) {
 qb_status cmd_bench(cli *c) {
     char *json;
     qb_status status =
-        qb_bench(c->argument[0], c->count > 1 ? c->argument[1] : NULL, &c->options.bench, &c->env, &json);
+        qb_tool_bench(c->argument[0], c->count > 1 ? c->argument[1] : NULL, &c->options.bench, &c->env, &json);
     if (status != QB_OK) return status;
     if (c->options.run.json && !is_silent()) {
         status = give_result(c, strdup(json));

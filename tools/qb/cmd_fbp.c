@@ -243,11 +243,16 @@ qb_status open_scan(cli *c, qb_scan **scan) {
     return QB_OK;
 }
 
-qb_status finish_job(cli *c, qb_job *job) {
-    const char *report;
+qb_status show_plan(cli *c, const char *plan) {
     tell_warnings(QB_OK);
     with_why = c->options.run.why;
-    if (c->options.run.dry_run) return show(c, qb_job_plan(job), print_plan);
+    return show(c, plan, print_plan);
+}
+
+qb_status finish_job(cli *c, qb_job *job) {
+    const char *report;
+    if (c->options.run.dry_run) return show_plan(c, qb_job_plan(job));
+    tell_warnings(QB_OK);
     qb_status status = qb_job_run(job, &c->env, &report);
     finish_progress();
     if (status != QB_OK) return status;

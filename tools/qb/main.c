@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "io/hdf5_guard.h"
 
 /* A file that was opened as 0, 1 or 2 would be read and written as the standard streams. */
 static void open_standard_streams(void) {
@@ -222,7 +223,7 @@ int main(int argc, char **argv) {
     if (argc >= 3 && strcmp(argv[1], trial_word) == 0) return try_hdf5(argv[2], argc > 3 ? argv[3] : NULL, argc > 4);
     listen_early();
     open_standard_streams();
-    qb_hdf5_guard(own_path(), trial_word);
+    qb_tool_hdf5_guard(own_path(), trial_word);
 #ifdef __GLIBC__
     /* Large blocks that are freed go back to the system, whoever freed them: --max-ram counts on it. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);

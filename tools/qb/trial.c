@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
+#include "io/hdf5_guard.h"
 
 const char trial_word[] = "--try-hdf5";
 
@@ -36,10 +37,11 @@ int try_hdf5(const char *path, const char *dataset, bool serve) {
     lowered = limit(RLIMIT_AS, (rlim_t)MEBIBYTES << 20);
 #endif
     if (serve) {
-        qb_hdf5_serve(path, dataset);
+        qb_tool_hdf5_serve(path, dataset);
         return 0;
     }
     /* What the file asks for it asks for again; a shortage of the system's is for the parent to meet. */
-    bool short_of_it = qb_hdf5_try(path, dataset) == QB_NO_MEMORY && qb_hdf5_try(path, dataset) == QB_NO_MEMORY;
+    bool short_of_it =
+        qb_tool_hdf5_try(path, dataset) == QB_NO_MEMORY && qb_tool_hdf5_try(path, dataset) == QB_NO_MEMORY;
     return short_of_it && lowered ? NO_MEMORY : 0;
 }

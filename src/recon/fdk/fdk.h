@@ -117,9 +117,6 @@ size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **ne
 /* Room for the windows of all ranks. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env);
 
-/* What it would take on the cluster that the options name, if any, into {"cluster": ...} (fdk_cluster.c). */
-qb_status qb__fdk_cluster(const qb__fdk *fdk, cJSON *plan);
-
 /* ---- fdk_check.c ---- */
 
 /* Warn of lengths that are hardly meant. */

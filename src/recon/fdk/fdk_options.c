@@ -25,13 +25,6 @@ const qb_param qb_fdk_params[] = {
     ROW(grid, QB_PARAM_TEXT, "RxC", "auto", NULL, 0, 0,
         "of processes that mpirun started: R rows that each make a part of the slices, C columns that each have a part "
         "of the views; auto: all rows"),
-    ROW(cluster, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
-        "with qb plan: forecast by the iFDK paper's model, for a cluster of these rates (qb bench mpi --json); --grid "
-        "is its "
-        "grid then, auto: as few rows as have room"),
-    ROW(nodes, QB_PARAM_INT, "N", NULL, NULL, 1, 1000000, "with --cluster: machines that it has; default: 1"),
-    {"gpus-per-node", QB_PARAM_INT, offsetof(qb_fdk_options, gpus_per_node), "G", NULL, NULL, 1, 1024,
-     "with --cluster: GPUs, or processes, of each; default: 1", 0},
     QB__KEEP_ROWS(qb_fdk_options),
     QB_PARAMS_END(qb_fdk_options, circle),
 };

@@ -55,7 +55,7 @@ static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *deci
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
     fdk->middle = first + grid->n[2] / 2 * (size_t)lround(grid->voxel[2] / apart);
-    decision->grid = options->grid && !options->cluster ? options->grid : "auto";
+    decision->grid = options->grid ? options->grid : "auto";
     decision->hu = options->hu;
     decision->row1 = fdk->info->rows;
     decision->subject.grid = *grid;
@@ -264,7 +264,6 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     qb__fdk_tell_rows(fdk, env);
     describe_angles(fdk, json);
     QB__TRY(describe_geometry(fdk, json));
-    QB__TRY(qb__fdk_cluster(fdk, json));
     QB__TRY(qb__row_ends_of(fdk->real, &decision->ends.ends));
     qb__ends_ask_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
     if (fdk->weights.offset && !fdk->weights.sided) qb__ends_ask_turn(fdk->weights.span * degrees, &decision->ends);

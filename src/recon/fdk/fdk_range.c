@@ -19,7 +19,7 @@ static qb_status make_slice(const qb__fdk *fdk, const qb__running *run, float *i
     qb_job *job;
     snprintf(slices, sizeof slices, "%zu:%zu", fdk->middle, fdk->middle + 1);
     options.slices = slices;
-    options.kernel = options.grid = options.cluster = NULL;
+    options.kernel = options.grid = NULL;
     options.resume = false;
     env.device = "cpu";
     env.max_vram = 0;

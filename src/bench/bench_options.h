@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QUICKBEAM_BENCH_H
-#define QUICKBEAM_BENCH_H
+#ifndef QB_BENCH_BENCH_OPTIONS_H
+#define QB_BENCH_BENCH_OPTIONS_H
 
 #include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
 #include "quickbeam/kernel.h"
 #include "quickbeam/param.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+/* For the command of the same build; no part of the library's interface. */
 
-typedef struct qb_bench_options {
+typedef struct qb_tool_bench_options {
     size_t struct_size; /* see qb_params_init */
-    qb_beam geometry;   /* not said: parallel */
-    qb_numbers size;    /* NX,NY,NZ; none = what suits the benchmark */
+    qb_beam geometry;
+    qb_numbers size; /* NX,NY,NZ; none = what suits the benchmark */
     int views;
     qb_numbers detector; /* COLUMNS,ROWS; columns default to NX, rows to NZ */
     qb_accuracy accuracy;
@@ -22,25 +20,17 @@ typedef struct qb_bench_options {
     char *kernel; /* a variant's id; NULL = the planner's choice */
     int repeat;
     char *reference; /* rabbitct: a file of uint16 HU to compare with; NULL = the data set's own */
-    bool ablate;     /* mbir on a device: each parameter of the kernel changed by itself */
+    bool ablate;     /* mbir on a device: each parameter of the kernel is changed by itself */
     bool ladder;     /* rabbitct, ifdk on a device: the papers' kernels one after another */
     char *problem;   /* ifdk: one of the fifteen, by its name; NULL = all that fit */
     int cases;       /* mbir: bags of a suite in the place of a foam; 0 = none */
-} qb_bench_options;
-QB_API extern const qb_param qb_bench_params[];
+} qb_tool_bench_options;
+QB_API extern const qb_param qb_tool_bench_params[];
 
 /* Time `what` (backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi, rabbitct): a JSON object, released with
  * qb_text_free. `file` is rabbitct's data set, NULL for the others. mpi is collective where env
  * has ranks (quickbeam/ranks.h), and the only one that they can share: rank 0 has the result. */
-QB_API qb_status qb_bench(const char *what, const char *file, const qb_bench_options *options, const qb_env *env,
-                          char **json);
+QB_API qb_status qb_tool_bench(const char *what, const char *file, const qb_tool_bench_options *options,
+                               const qb_env *env, char **json);
 
-/* What plans need to know of this machine and of the storages that `paths` are on (NULL among them: none), where
- * that has not been measured yet: once, in some seconds, said to env, and kept in the tuning file. Nothing is done
- * where there is no such file. Failing leaves plans with listed rates. */
-QB_API qb_status qb_machine_measure(const char *const *paths, size_t count, const qb_env *env);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -154,12 +154,16 @@ qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid,
     QB__TRY(qb__matrices_on_grid(&p->geometry, grid, p->matrices));
     QB__TRY(check_overlap(p));
     qb__joseph_cut(grid->n, p->side, p->bricks);
+    QB__TRY(qb__flat_rays_of(&p->geometry, grid, &p->flat));
     p->stride = (geometry->rows + 15) / 16 * 16;
     QB__TRY(qb__pool_create(env ? env->threads : 0, &p->pool));
     /* A thread's fans, a brick of its own, what the kernel wants. */
     size_t threads = (size_t)qb__pool_threads(p->pool), unused;
     p->scratch_bytes = qb__joseph_floats(p->side, &unused) * sizeof(float) + qb__project_fan_bytes(geometry->columns) +
                        p->variant->scratch_bytes(geometry->rows);
+    if (p->flat)
+        p->scratch_bytes =
+            qb__flat_scratch_bytes(&(qb__flat_work){.variant = p->variant, .geometry = &p->geometry, .grid = grid});
     QB__TRY(qb__alloc(threads, sizeof *p->scratch, &p->scratch));
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(p->scratch_bytes, 1, &p->scratch[i]));
     *out = p;
@@ -178,6 +182,7 @@ void qb_projector_destroy(qb_projector *p) {
     qb__free(p->scratch);
     qb__pool_destroy(p->pool);
     qb__free(p->layer);
+    qb__free(p->flat);
     qb__free(p->matrices);
     qb__free(p->geometry.view);
     pthread_mutex_destroy(&p->at_work);

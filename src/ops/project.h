@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "cpu/project_joseph/project_joseph.h"
 #include "geometry/matrix.h"
+#include "ops/project_flat.h"
 #include "ops/project_slabs.h"
 #include "quickbeam/project.h"
 
@@ -18,6 +19,7 @@ struct qb_projector {
     qb__pool *pool;
     size_t side[3], bricks[3]; /* how the volume is cut */
     size_t stride;             /* floats of a column of rays, as kernels want them */
+    qb__flat_rays *flat;       /* [views], where slices are done one by one (project_flat.h); else NULL */
     char **scratch;            /* [thread] */
     size_t scratch_bytes;
     float *layer;            /* the bricks of one layer; made when needed */
@@ -48,7 +50,8 @@ qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_gri
 
 /* A projection in steps, for volumes that are not in memory as a whole. A slab is slices z0 <= z <
  * z1, where both are a multiple of the projector's side[2] or the volume's end. Sums and values
- * hold the views view0 <= view < view1, stride * columns floats each, a column of rays together. */
+ * hold the views view0 <= view < view1, qb__project_view_floats each: a column of rays together, or images where the
+ * projector is flat. */
 
 /* sums += the slab's part. Slabs come in ascending order; sums begin as zero. */
 qb_status qb__project_add(qb_projector *projector, const float *slab, size_t z0, size_t z1, size_t view0, size_t view1,

@@ -10,7 +10,9 @@
 
 enum { VIEWS = 16, COLUMNS = 64 }; /* of a forward task */
 
-size_t qb__project_view_floats(const qb_projector *p) { return p->stride * p->geometry.columns; }
+size_t qb__project_view_floats(const qb_projector *p) {
+    return (p->flat ? p->geometry.rows : p->stride) * p->geometry.columns;
+}
 
 static size_t layer_bricks(const qb_projector *p) { return p->bricks[0] * p->bricks[1]; }
 
@@ -24,8 +26,12 @@ size_t qb__project_fan_bytes(size_t columns) {
     return (fans * sizeof(qb__fan) + 63) / 64 * 64;
 }
 
+static size_t layer_bytes(const qb_projector *p) {
+    return (p->flat ? qb__flat_floats(&p->grid) : layer_bricks(p) * brick_floats(p)) * sizeof(float);
+}
+
 size_t qb__project_fixed_bytes(const qb_projector *p) {
-    return layer_bricks(p) * brick_floats(p) * sizeof(float) + (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
+    return layer_bytes(p) + (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
 }
 
 /* Brick number `index` of the layer that begins at slice z0. */
@@ -121,6 +127,32 @@ static void adjoint_task(void *context, size_t task, int worker) {
     qb__joseph_unpack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
 }
 
+/* ---- few slices (project_flat.h) ---- */
+
+static qb__flat_work flat_work(const work *w) {
+    const qb_projector *p = w->p;
+    return (qb__flat_work){p->variant, &p->geometry, &p->grid, p->flat, w->view0, w->view1, w->sums, p->layer};
+}
+
+typedef struct seen_by {
+    const qb_projector *p;
+    size_t at[3], n[3];
+} seen_by;
+
+static qb__flat_columns columns_of(const void *context, size_t view) {
+    const seen_by *s = context;
+    const qb__window window = qb__project_window(s->p, view, s->at, s->n);
+    return (qb__flat_columns){window.c0, window.c1};
+}
+
+static void flat_adjoint_task(void *context, size_t task, int worker) {
+    const work *w = context;
+    const qb__flat_work flat = flat_work(w);
+    seen_by s = {.p = w->p};
+    qb__project_brick(w->p, w->first + task, s.at, s.n);
+    qb__flat_back(&flat, s.at, s.n, columns_of, &s, w->slab, w->p->scratch[worker]);
+}
+
 static qb_status check_slab(const qb_projector *p, size_t z0, size_t z1) {
     bool fits = z0 < z1 && z1 <= p->grid.n[2] && z0 % p->side[2] == 0 && (z1 % p->side[2] == 0 || z1 == p->grid.n[2]);
     return fits ? QB_OK : qb__fail(QB_INTERNAL, "slices %zu to %zu are no layers", z0, z1);
@@ -128,11 +160,16 @@ static qb_status check_slab(const qb_projector *p, size_t z0, size_t z1) {
 
 qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t z1, size_t view0, size_t view1,
                           float *sums, const qb_env *env) {
-    size_t bytes = layer_bricks(p) * brick_floats(p) * sizeof(float);
     qb_status status = check_slab(p, z0, z1);
-    if (status == QB_OK && !p->layer) status = qb__alloc(bytes, 1, &p->layer);
+    if (status == QB_OK && !p->layer) status = qb__alloc(layer_bytes(p), 1, &p->layer);
     size_t tasks = (view1 - view0 + VIEWS - 1) / VIEWS * column_blocks(p);
     work w = {.p = p, .slab0 = z0, .slab = (float *)slab, .view0 = view0, .view1 = view1, .sums = sums};
+    if (status == QB_OK && p->flat) {
+        const qb__flat_work flat = flat_work(&w);
+        status = qb__check_cancel(env);
+        if (status == QB_OK) qb__flat_add(&flat, slab, p->pool);
+        return status;
+    }
     for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
         status = qb__check_cancel(env);
         if (status != QB_OK) break;
@@ -156,7 +193,9 @@ qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, s
     work w = {.p = p, .slab = volume, .view0 = view0, .view1 = view1, .sums = (float *)values};
     for (w.first = first; status == QB_OK && w.first < end; w.first += layer_bricks(p)) {
         status = qb__check_cancel(env);
-        if (status == QB_OK) qb__pool_for(p->pool, qb__smaller(layer_bricks(p), end - w.first), adjoint_task, &w);
+        if (status == QB_OK)
+            qb__pool_for(p->pool, qb__smaller(layer_bricks(p), end - w.first),
+                         p->flat ? flat_adjoint_task : adjoint_task, &w);
     }
     return status;
 }
@@ -172,6 +211,23 @@ typedef struct turn {
 } turn;
 
 enum { TILE = 16 };
+
+/* Flat sums lie as images do already. */
+static void scale_view(void *context, size_t task, int worker) {
+    const turn *t = context;
+    const qb_projector *p = t->p;
+    const size_t rows = p->geometry.rows, columns = p->geometry.columns;
+    float *image = t->images + task * rows * columns, *lines = t->columns + task * rows * columns;
+    (void)worker;
+    for (size_t c = 0; c < columns; c++) {
+        const float length = (float)qb__flat_length(&p->flat[t->view0 + task], p->grid.voxel, c);
+        for (size_t i = c; i < rows * columns; i += columns)
+            if (t->forward)
+                image[i] = lines[i] * length;
+            else
+                lines[i] = image[i] * length;
+    }
+}
 
 static void turn_view(void *context, size_t task, int worker) {
     const turn *t = context;
@@ -199,10 +255,10 @@ static void turn_view(void *context, size_t task, int worker) {
 
 void qb__project_finish(qb_projector *p, size_t view0, size_t view1, const float *sums, float *projections) {
     turn t = {p, view0, (float *)sums, projections, true};
-    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
+    qb__pool_for(p->pool, view1 - view0, p->flat ? scale_view : turn_view, &t);
 }
 
 void qb__project_spread(qb_projector *p, size_t view0, size_t view1, const float *projections, float *values) {
     turn t = {p, view0, values, (float *)projections, false};
-    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
+    qb__pool_for(p->pool, view1 - view0, p->flat ? scale_view : turn_view, &t);
 }

@@ -32,6 +32,31 @@ typedef struct qb__joseph_brick {
     float *data;        /* 64-byte aligned */
 } qb__joseph_brick;
 
+/* Few slices whose rays each stay at one height are done slice by slice, in vectors across columns: a vector of rows would be
+ * mostly empty. The contract is the same.
+ *
+ * The rays of one view as lines in a slice, in voxel indices along x and y: that of column c is the whole line through
+ * origin + c origin_step along along + c along_step. */
+typedef struct qb__flat_view {
+    double origin[2], origin_step[2], along[2], along_step[2];
+} qb__flat_view;
+
+/* A slice as rays of one main axis want it: planes at right angles to the axis, one behind another, and in each a line of
+ * places along the other axis with QB__FLAT_MARGIN zeros on both sides. */
+enum { QB__FLAT_MARGIN = 96 };
+typedef struct qb__flat_image {
+    const float *voxel; /* plane 0, place 0 */
+    size_t pitch;       /* floats from plane to plane */
+    size_t planes, places;
+} qb__flat_image;
+
+/* A part of a slice, to which rays of one main axis are added. Lines may be written up to a multiple of 16 places. */
+typedef struct qb__flat_tile {
+    float *voxel;
+    size_t pitch;
+    size_t plane0, planes, place0, places;
+} qb__flat_tile;
+
 /* As the planner sees it. */
 typedef struct qb__joseph_problem {
     size_t views, rows, columns;
@@ -51,6 +76,15 @@ typedef struct qb__joseph_variant {
     void (*adjoint)(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0, size_t r1,
                     const float *values, size_t stride, void *scratch);
     size_t (*scratch_bytes)(size_t rows);
+
+    /* Neighbouring columns c0 <= c < c0 + count of one main axis (0 or 1). forward: sums[c - c0] += weight times S of planes
+     * k0 <= k < k0 + planes, at most 32 of them. adjoint: tile += its transpose times weight values[c - c0]; neighbouring
+     * columns are at least 1 / 16 voxel apart and in the same order in all planes. scratch is 64-byte aligned. */
+    void (*flat_forward)(const qb__flat_image *image, const qb__flat_view *view, int axis, size_t c0, size_t count,
+                         size_t k0, size_t planes, float weight, float *sums);
+    void (*flat_adjoint)(const qb__flat_tile *tile, const qb__flat_view *view, int axis, size_t c0, size_t count,
+                         const float *values, float weight, void *scratch);
+    size_t (*flat_scratch_bytes)(size_t columns);
 } qb__joseph_variant;
 
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */

@@ -21,6 +21,7 @@
 #include "project_joseph_upright.h"
 #include "project_joseph_general.h"
 #include "project_joseph_leaning.h"
+#include "project_joseph_flat.h"
 
 /* ---- both ---- */
 
@@ -81,7 +82,8 @@ static size_t joseph_scratch_bytes(size_t rows) { return (LINE + 3 * PAD + BLOCK
                  .features = needed,                                                                                   \
                  .accuracy = QB_ACCURACY_HIGH,                                                                         \
                  .speed = listed_speed},                                                                               \
-        .forward = joseph_forward, .adjoint = joseph_adjoint, .scratch_bytes = joseph_scratch_bytes                    \
+        .flat_forward = flat_forward, .flat_adjoint = flat_adjoint, .flat_scratch_bytes = flat_scratch_bytes,          \
+        .forward = joseph_forward, .adjoint = joseph_adjoint, .scratch_bytes = joseph_scratch_bytes,                   \
     }
 
 #endif

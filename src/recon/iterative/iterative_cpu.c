@@ -10,7 +10,7 @@
 #include "planner/rates.h"
 #include "recon/iterative/iterative.h"
 
-enum { MANY_VIEWS = 64 };
+enum { MANY_VIEWS = 64, MANY_FLAT_VIEWS = 256 };
 
 typedef struct on_cpu {
     qb__iterative_run run; /* first */
@@ -26,7 +26,8 @@ typedef struct on_cpu {
 
 /* Projections pass through a block of views in the order that the kernels want; with other ranks, all that are its own. */
 static size_t block_views(const qb__iterative *it, const qb__cut *cut) {
-    return cut->grid ? cut->view1 - cut->view0 : qb__smaller(MANY_VIEWS, it->info->views);
+    const size_t most = it->projector->flat ? MANY_FLAT_VIEWS : MANY_VIEWS;
+    return cut->grid ? cut->view1 - cut->view0 : qb__smaller(most, it->info->views);
 }
 
 static size_t block_floats(const qb__iterative *it, const qb__cut *cut) {
@@ -180,15 +181,17 @@ static qb__room memory(void *state, const qb__cut *cut) {
 }
 
 /* Both directions once an iteration, and two passes over all vectors. Kernels take rows side by side: what a ray costs in each plane
- * before its first row is that of FIXED rows of a long run, which the speed is of; each row adds EACH. Measured for 1 to 64 rows. */
+ * before its first row is that of FIXED rows of a long run, which the speed is of; each row adds EACH. Measured for 1 to 64 rows. Slices
+ * that are done one by one (ops/project_flat.h) cost FLAT for each row. */
 static double seconds(void *state, const qb__cut *cut) {
-    const double FIXED = 6.8, EACH = 0.17;
+    const double FIXED = 6.8, EACH = 0.17, FLAT = 0.27;
     const on_cpu *cpu = state;
     const qb__iterative *it = cpu->run.it;
     const size_t *n = it->grid.n;
     const double planes = (double)(n[0] > n[1] ? n[0] : n[1]), rows = (double)it->info->rows;
     const double lines = (double)qb__iterative_lines(it, cut), steps = lines / rows * planes;
-    const double each = 2 * steps * (FIXED + EACH * rows) / qb__speed(&it->projector->variant->head) +
+    const double row = it->projector->flat ? FLAT * rows : FIXED + EACH * rows;
+    const double each = 2 * steps * row / qb__speed(&it->projector->variant->head) +
                         6e-9 * ((double)qb__iterative_unknowns(it) + lines);
     return (it->options->iterations * it->solver->passes_each + it->solver->passes_before) * each / cpu->threads;
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_PROJECT_FLAT_H
+#define QB_OPS_PROJECT_FLAT_H
+
+#include "base/pool.h"
+#include "cpu/project_joseph/project_joseph.h"
+#include "geometry/matrix.h"
+
+/* Projection of few slices whose rays each stay at one height: all of a single slice, parallel or fan beam. Sums and values are
+ * images here, [view][row][column]. */
+
+/* How the rays of one view lie: in the slice, and at which height each row is, in slices. */
+typedef struct qb__flat_rays {
+    qb__flat_view view;
+    double height, height_step; /* of row 0; from row to row */
+} qb__flat_rays;
+
+/* *rays[views] for the caller to release, or NULL where rays change their height, slices are many, a detector is curved, or
+ * neighbouring columns lie less than 1 / 16 of a voxel apart. */
+qb_status qb__flat_rays_of(const qb_geometry *geometry, const qb_grid *grid, qb__flat_rays **rays);
+
+/* How long, in mm, the ray of a column is between two neighbouring planes of voxels. */
+double qb__flat_length(const qb__flat_rays *rays, const double voxel[3], size_t column);
+
+/* Floats of a copy of all slices for both main axes. */
+size_t qb__flat_floats(const qb_grid *grid);
+
+typedef struct qb__flat_work {
+    const qb__joseph_variant *variant;
+    const qb_geometry *geometry;
+    const qb_grid *grid;
+    const qb__flat_rays *rays; /* [views] */
+    size_t view0, view1;
+    float *lines; /* sums or values: [view1 - view0][row][column] */
+    float *copy;  /* qb__flat_floats(); forward only */
+} qb__flat_work;
+
+/* sums += the projection of volume[z][y][x]. */
+void qb__flat_add(const qb__flat_work *work, const float *volume, qb__pool *pool);
+
+/* What adding to the voxels at[j] <= voxel < at[j] + n[j] needs; at most 32 x 32 voxels of each slice. `window` names the columns of a
+ * view that see them. */
+typedef struct qb__flat_columns {
+    size_t c0, c1;
+} qb__flat_columns;
+size_t qb__flat_scratch_bytes(const qb__flat_work *work);
+void qb__flat_back(const qb__flat_work *work, const size_t at[3], const size_t n[3],
+                   qb__flat_columns (*window)(const void *context, size_t view), const void *context, float *volume,
+                   void *scratch);
+
+#endif

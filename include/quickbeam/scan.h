@@ -88,6 +88,9 @@ typedef struct qb_scan_info {
     double intensity_range[2];  /* the least and the most of them */
     const char *intensity_from; /* where they are from */
     double pixel_v;             /* mm: the pitch of the rows; pixel_size unless options->pixels gives another */
+    size_t looked_views; /* views of which some rows were looked at for faults; of large compressed scans not all */
+    const char *taller;  /* of a cone beam, after qb_scan_check: where the object goes on above or below the
+                                   detector, "at both ends"; NULL: nowhere, or not known */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

@@ -130,6 +130,11 @@ static const struct {
      "numbers: "
      "of 16 bits all above 32767 becomes negative. Values of the image are wrong there. --unsigned reads them as they "
      "were meant. Where most counts are so, the scan is refused."},
+    {"darks-twice", "Counts lie far below the dark fields, which no detector gives. Most likely the dark was "
+                    "subtracted from the views "
+                    "already, and would be subtracted again. Dense parts then come out too dense. --darks none takes "
+                    "the dark as 0. If "
+                    "the flats still hold the dark, subtract it from them, too."},
     {"dead-flat",
      "Some pixels have no flat field that is brighter than the dark field. They cannot be divided by it, so they count "
      "as "
@@ -185,6 +190,10 @@ static const struct {
      "Some filtered values are so large that half-precision storage on the device cannot hold them together with the "
      "small "
      "ones. Often hot pixels or spikes are the cause. Give the option that the message names, or remove the spikes."},
+    {"hot-pixels",
+     "Some detector pixels are brighter than the pixels next to them in most views, and their flat fields do not show "
+     "it. Each one leaves a ring in its slice. --rings sort takes most of it away. Set such pixels to NaN in all views "
+     "to have them left out."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than there are frames. "
                   "Frames with an unknown "
                   "key are left out. Check with qb info that the number of views is right."},

@@ -82,7 +82,7 @@ static double mean_at(const qb__field_mean *m, const noise *n, size_t i, bool *o
 
 void qb__field_mean_take(const qb__field_mean *m, float *mean, qb__field_found *found) {
     const noise n = m->low ? noise_of(m) : (noise){0, 0};
-    *found = (qb__field_found){0};
+    *found = (qb__field_found){.noise = m->low && isfinite(n.sigma) ? n.sigma : 0};
     for (size_t i = 0; i < m->pixels; i++) {
         bool out, high_out;
         mean[i] = (float)mean_at(m, &n, i, &out, &high_out);

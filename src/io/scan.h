@@ -27,6 +27,7 @@ struct qb_scan {
     double *angles;     /* [views] */
     double *intensity;  /* [views] or NULL */
     float *flat, *dark; /* [row][column] means, or NULL */
+    float dark_noise;   /* standard deviation of a usual pixel of one dark frame; 0: it is not known */
     char quantity_from[200];
     char no_angles[360]; /* why there are none that could be used; "" */
     qb__finding finding[QB__FINDINGS];
@@ -75,8 +76,8 @@ qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
 /* One more finding: kept for programs, and its sentence as a note of that kind. */
 __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind,
                                                          const char *format, ...);
-/* [{code, what, which, count, of, done}]; the caller's to delete. */
-cJSON *qb__scan_findings(const qb_scan *scan);
+/* "findings": [{code, what, which, count, of, done}], and, where not all views were looked at, "looked_views". NULL: none. */
+void qb__scan_add_findings(const qb_scan *scan, cJSON *report);
 /* No method may use this scan; why. */
 __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
 /* The same of unsigned counts, of `what`, that were stored as signed ones. */

@@ -360,6 +360,7 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     if (scan->info.quantity == QB_COUNTS) QB__TRY(judge(scan, &flats, &darks, keep, env));
     QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
     QB__TRY(load(scan, &darks, !keep, env, &scan->dark, &scan->info.darks));
+    scan->dark_noise = (float)darks.found.noise;
     tell_saturated(scan, &flats);
 out:
     close_series(&flats);

@@ -44,7 +44,7 @@ static void add_code(cJSON *object, const char *code) {
     cJSON_AddStringToObject(object, "code", word);
 }
 
-cJSON *qb__scan_findings(const qb_scan *scan) {
+static cJSON *list_findings(const qb_scan *scan) {
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; scan && i < scan->findings; i++) {
         const qb__finding *f = &scan->finding[i];
@@ -60,10 +60,16 @@ cJSON *qb__scan_findings(const qb_scan *scan) {
     return list;
 }
 
+void qb__scan_add_findings(const qb_scan *scan, cJSON *report) {
+    cJSON_AddItemToObject(report, "findings", list_findings(scan));
+    if (scan && scan->info.looked_views < scan->info.views)
+        cJSON_AddNumberToObject(report, "looked_views", (double)scan->info.looked_views);
+}
+
 qb_status qb_scan_findings(const qb_scan *scan, char **json) {
     QB__NEED(scan);
     QB__NEED(json);
     *json = NULL;
     qb__json_forget();
-    return qb__json_text(qb__scan_findings(scan), "the findings", json);
+    return qb__json_text(list_findings(scan), "the findings", json);
 }

@@ -287,6 +287,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         for (size_t i = 0; i < l->series.count; i++)
             if (l->fault[i] == GOOD) l->fault[i] = BLANK;
     }
+    l->scan->info.looked_views = qb__ceil_div(l->series.count, l->series.stride);
     if (bad_views(l) == l->series.count) {
         refuse(l);
         goto out;
@@ -308,6 +309,7 @@ qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env) {
     looking l = {.scan = scan};
     const size_t views = scan->info.views;
     qb_status status;
+    scan->info.looked_views = views;
     if (source->computes || views == 0) return QB_OK; /* what is computed has no faults */
     choose_reading(scan, &l.series);
     QB__TRY(qb__alloc(views, sizeof *l.frames, &l.frames));
@@ -315,6 +317,9 @@ qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env) {
     QB__TRY(qb__alloc(views, sizeof *l.levels, &l.levels));
     QB__TRY(qb__alloc(scan->stored, sizeof *l.chosen, &l.chosen));
     status = look(&l, keep, env);
+    if (status == QB_OK && scan->info.looked_views < scan->info.views)
+        qb__info(env, "%s: %zu of %zu views were looked at for faults of single views", scan->path,
+                 scan->info.looked_views, scan->info.views);
 out:
     qb__free(l.frames);
     qb__free(l.fault);

@@ -55,6 +55,25 @@ static void warn_spikes(const qb_scan_info *info, const qb__levels_found *f, con
              f->column);
 }
 
+static void warn_hot(const qb__levels_found *f, const qb_env *env) {
+    if (f->hot > 0)
+        qb__warn(
+            env,
+            "%zu pixels of the rows looked at are brighter than their neighbours in most views, the first in row %u, "
+            "column %u: they leave rings; give --rings sort" QB__CODE("hot-pixels"),
+            f->hot, f->hot_row, f->hot_column);
+}
+
+/* Nothing is darker than without beam, unless the dark was subtracted before. */
+static void warn_below(const qb__levels_found *f, const qb_env *env) {
+    const double PART = 0.002;
+    if (f->below > PART)
+        qb__warn(env,
+                 "%.2g %% of the counts looked at are far below their darks, as if these had been subtracted already: "
+                 "give --darks none" QB__CODE("darks-twice"),
+                 100 * f->below);
+}
+
 /* Counts that noise would spread stand at one value: brighter ones were cut off. At the type's maximum they count as saturated. */
 static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
     if (f->clipped > 0)
@@ -86,6 +105,8 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     if (status != QB_OK) return status;
     warn_bright(info, &f, env);
     warn_spikes(info, &f, env);
+    warn_hot(&f, env);
+    warn_below(&f, env);
     warn_clipped(&f, env);
     if (opaque && f.top > OPAQUE)
         qb__warn(env,

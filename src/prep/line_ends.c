@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan.h"
+#include "prep/spikes.h"
 
 enum { VIEWS = QB__FEW_VIEWS, GROUPS = QB__FEW_GROUPS, MOST = 9, NEAR = 8 };
 
@@ -75,7 +76,10 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
     qb__prep_row(&l->steps, view, row - l->row0, raw, l->line, &counts);
     qb__line_levels_of(l->line, l->columns, l->steps.quantity, l->scratch, levels);
     levels->view = (uint32_t)qb__scan_stored(l->scan, view), levels->row = (uint32_t)row;
+    levels->at = (uint32_t)view;
     levels->beyond = count_beyond(l, raw, &counts);
+    if (l->steps.quantity == QB_COUNTS && l->scan->dark)
+        qb__line_levels_below(l->scratch, l->scan->dark + row * l->columns, l->columns, l->scan->dark_noise, levels);
     if (l->steps.quantity == QB_COUNTS)
         qb__line_levels_cut(l->scratch, l->scan->flat ? l->scan->flat + row * l->columns : NULL, l->columns,
                             qb__dtype_top(l->steps.dtype), levels);
@@ -106,6 +110,7 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.line, &l.line);
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.scratch, &l.scratch);
     if (status == QB_OK) status = qb__few_lines_look(scan, where, look_at_one, &l);
+    if (status == QB_OK) status = qb__spikes_confirm(scan, lines->levels);
     qb__free(l.line);
     qb__free(l.scratch);
     qb__free(air);

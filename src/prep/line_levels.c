@@ -85,7 +85,7 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
     float before = 0;
     out->top = out->next = -INFINITY;
     for (size_t i = 0; i < columns; i++) {
-        if (!isfinite(counts[i]) || counts[i] >= most) continue;
+        if (!isfinite(counts[i]) || counts[i] >= most || (flat && !isfinite(flat[i]))) continue;
         if (counts[i] > out->top) {
             out->next = out->top, out->at_next = out->at_top;
             out->top = counts[i], out->at_top = 0;
@@ -112,11 +112,19 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
     }
 }
 
+void qb__line_levels_below(const float *counts, const float *dark, size_t columns, float noise, qb__line_levels *out) {
+    const float FAR = 8;
+    for (size_t i = 0; i < columns; i++) {
+        const float margin = fmaxf(0.1f * dark[i], FAR * (noise > 0 ? noise : sqrtf(fmaxf(dark[i], 0))));
+        out->below += margin > 0 && counts[i] < dark[i] - margin; /* not so of NaN */
+    }
+}
+
 /* A plateau: of noise few values are at the largest one, and more at the next. Without noise air is one value, too: that of the
  * flats. */
 static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
-    enum { LEAST_BENDS = 64 };
-    const double PART = 0.002, NOISE = 0.65, OFF = 0.02, GAPS = 0.04, STEEP = 4;
+    enum { LEAST_BENDS = 64, LEAST = 8 };
+    const double NOISE = 0.65, OFF = 0.02, GAPS = 0.04, STEEP = 4;
     double top = -INFINITY, next = -INFINITY, at_top = 0, at_next = 0, off = 0, gaps = 0, bends = 0, turns = 0,
            values = 0;
     for (size_t i = 0; i < count; i++) {
@@ -133,7 +141,7 @@ static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_fou
     for (size_t i = 0; i < count; i++)
         at_next += ((double)lines[i].top == next ? lines[i].at_top : 0) +
                    ((double)lines[i].next == next ? lines[i].at_next : 0);
-    if (!(at_top > PART * values) || at_top < STEEP * at_next) return;
+    if (at_top < LEAST || at_top < STEEP * at_next) return;
     if (off < OFF * at_top && gaps < GAPS * at_top && (bends < LEAST_BENDS || turns < NOISE * bends)) return;
     found->clip = top;
     found->clipped = at_top / values;
@@ -141,19 +149,36 @@ static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_fou
 
 /* ---- all of them ---- */
 
-/* A column that is bright in several views is a faulty pixel. */
-static bool is_column(const qb__line_levels *lines, size_t each, uint32_t column) {
+static size_t views_of_column(const qb__line_levels *lines, size_t each, uint32_t column) {
     size_t count = 0;
     for (size_t v = 0; v < each; v++)
         for (uint32_t s = 0; s < lines[v].spikes && s < QB__LEVELS_SPIKES; s++) count += lines[v].column[s] == column;
-    return count > 2;
+    return count;
+}
+
+bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, uint32_t column) {
+    return views_of_column(group, each, column) > 2;
+}
+
+/* Columns that are bright in most views are counted in the first of them. */
+static void count_hot(const qb__line_levels *group, size_t each, qb__levels_found *found) {
+    size_t looked = 0;
+    for (size_t v = 0; v < each; v++) looked += group[v].looked;
+    for (size_t v = 0; v < each; v++) {
+        for (uint32_t s = 0; s < group[v].spikes && s < QB__LEVELS_SPIKES; s++) {
+            const uint32_t column = group[v].column[s];
+            const size_t count = views_of_column(group, each, column);
+            if (count < 3 || 2 * count <= looked || views_of_column(group, v, column)) continue;
+            if (found->hot++ == 0) found->hot_row = group[v].row, found->hot_column = column;
+        }
+    }
 }
 
 static void count_spikes(const qb__line_levels *group, size_t each, qb__levels_found *found) {
     for (size_t v = 0; v < each; v++) {
         size_t alone = 0;
         for (uint32_t s = 0; group[v].looked && s < group[v].spikes && s < QB__LEVELS_SPIKES; s++) {
-            if (is_column(group, each, group[v].column[s])) continue;
+            if (qb__line_levels_is_column(group, each, group[v].column[s])) continue;
             if (found->spikes + alone == 0)
                 found->view = group[v].view, found->row = group[v].row, found->column = group[v].column[s];
             alone++;
@@ -191,22 +216,27 @@ static void vote(const qb__line_levels *l, const double end[2], votes *v) {
 void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each,
                            qb_quantity quantity, qb__levels_found *found) {
     votes v = {0};
-    double values = 0, beyond = 0;
+    double values = 0, beyond = 0, below = 0;
     *found = (qb__levels_found){0};
     for (size_t i = 0; i < groups * each; i++) {
         const qb__line_levels *l = &lines[i];
         if (beyond == 0 && l->beyond) found->odd_view = l->view, found->odd_row = l->row;
         values += l->values;
         beyond += l->beyond;
+        below += l->below;
         if (!l->looked) continue;
         found->lines++;
         vote(l, end[i], &v);
     }
     found->beyond = values > 0 ? beyond / values : 0;
+    found->below = values > 0 ? below / values : 0;
     if (quantity == QB_COUNTS) find_clip(lines, groups * each, found);
     if (found->lines == 0) return;
     const double all = (double)found->lines;
-    for (size_t g = 0; g < groups; g++) count_spikes(lines + g * each, each, found);
+    for (size_t g = 0; g < groups; g++) {
+        count_spikes(lines + g * each, each, found);
+        count_hot(lines + g * each, each, found);
+    }
     found->top = v.top / all;
     if (quantity != QB_LINE_INTEGRAL) {
         found->bright = (double)v.bright / all;

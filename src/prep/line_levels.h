@@ -16,7 +16,8 @@ typedef struct qb__line_levels {
     uint32_t values, beyond;            /* all, and those that no beam and no object makes */
     uint32_t spikes;                    /* single bright pixels: zingers or hot columns ... */
     uint32_t column[QB__LEVELS_SPIKES]; /* ... and where the first of them are */
-    uint32_t view, row;
+    uint32_t view, row, at;             /* the stored view, the row, and the view as the scan counts it */
+    uint32_t below;                     /* counts far below their dark */
     float top, next;          /* the largest of its counts below the type's maximum, and the next smaller one; ... */
     uint32_t at_top, at_next; /* ... how many there are of each */
     uint32_t off;             /* of those at the top, where the flat is near, but another one, ... */
@@ -32,6 +33,10 @@ void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity,
 
 /* The same row's counts as the detector gave them: whether they are cut off. flat: NULL: none. most: the type's maximum. */
 void qb__line_levels_cut(const float *counts, const float *flat, size_t columns, float most, qb__line_levels *out);
+/* How many of these counts are far below the dark, of which a single frame has that much noise (0: it is not known). */
+void qb__line_levels_below(const float *counts, const float *dark, size_t columns, float noise, qb__line_levels *out);
+/* Whether this column stands out in so many of the views of a group that the detector is at fault there. */
+bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, uint32_t column);
 
 /* What all lines say together. */
 typedef struct qb__levels_found {
@@ -45,6 +50,9 @@ typedef struct qb__levels_found {
     double clip, clipped;         /* counts are cut off at that value; the share of all that is; 0: none */
     size_t lines, spiked, spikes; /* rows looked at, those with single bright pixels, which are no columns, and these */
     uint32_t view, row, column;   /* of the first spike */
+    size_t hot;                   /* columns of these rows that stand out in most views, ... */
+    uint32_t hot_row, hot_column; /* ... and the first of them */
+    double below;                 /* share of the counts that are far below their dark */
     uint32_t odd_view, odd_row;   /* of the first row with something beyond */
 } qb__levels_found;
 

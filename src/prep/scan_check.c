@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a reconstruction would say of a scan's numbers, as problems of the scan. */
+#include <math.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -8,7 +9,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
+#include "geometry/half_fan.h"
 #include "io/scan.h"
+#include "prep/column_ends.h"
 #include "prep/levels_said.h"
 #include "quickbeam/recon.h"
 
@@ -18,13 +22,17 @@ static void note(void *user, qb_log_level level, const char *text) {
     if (level == QB_LOG_WARNING) qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s", text);
 }
 
-static qb_status look(qb_scan *scan, const qb__prepare *prepare, qb__lines_look *lines) {
+static qb_status look(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__lines_look *lines) {
     enum { ROOM = 4 << 20 };
     const qb_scan_info *info = &scan->info;
     const size_t view =
         info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* that qb_scan_inspect() held */
-    const qb__few_lines where = {
-        .row1 = info->rows, .step = 1, .held1 = info->rows, .view1 = info->views, .room = qb__smaller(ROOM, view)};
+    const qb__few_lines where = {.row0 = row0,
+                                 .row1 = row1,
+                                 .step = 1,
+                                 .held1 = info->rows,
+                                 .view1 = info->views,
+                                 .room = qb__smaller(ROOM, view)};
     return qb__line_ends_look(scan, prepare, &where, lines);
 }
 
@@ -34,6 +42,47 @@ static void note_refusal(qb_scan *scan) {
     const size_t path = strlen(scan->info.path);
     if (strncmp(why, scan->info.path, path) == 0 && strncmp(why + path, ": ", 2) == 0) why += path + 2;
     qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s" QB__CODE("other-quantity"), why);
+}
+
+/* Whether rows end in air. One side alone may be as it should: a full turn sees from there what the other side lacks. */
+static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb_env *env) {
+    const qb_scan_info *info = &scan->info;
+    qb__line_ends_cut cut;
+    double covered = 0;
+    bool full = false;
+    qb__line_ends_judge(lines->end, (const bool[2]){true, true},
+                        info->quantity == QB_LINE_INTEGRAL ? 0 : qb__least_object, &cut);
+    if (!cut.much) return QB_OK;
+    const double left = cut.share[0], right = cut.share[1];
+    const bool one_side = fmin(left, right) < 0.25 * fmax(left, right);
+    if (one_side && info->angles) {
+        const qb_status status = qb__turns_fully(info->views, info->angles, &full, &covered);
+        if (status != QB_OK) return status;
+    }
+    if (one_side && (full || !info->angles)) return QB_OK;
+    qb__warn(env,
+             "%.0f %% of rows do not end in air on the left (column 0), %.0f %% on the right, but at %.0f %% of the "
+             "largest values: the object is wider than the detector (%s), or air does not read 0 (--flats, "
+             "--air)" QB__CODE("row-ends"),
+             100 * left, 100 * right, 100 * fmax(cut.level[0], cut.level[1]),
+             one_side ? "half acquisition needs 360 degrees of views; else --pad ellipse"
+                      : "--pad ellipse, or a larger --size of sirt, cgls and mbir");
+    return QB_OK;
+}
+
+/* No problem for fdk, whose end slices alone are concerned; sirt and cgls ask for a taller volume. */
+static qb_status judge_columns(qb_scan *scan, const qb__prepare *prepare, double top, qb__lines_look *lines) {
+    const size_t rows = scan->info.rows, few = qb__smaller(3, rows);
+    unsigned held = 0;
+    if (scan->info.beam != QB_BEAM_CONE || rows < 4) return QB_OK;
+    for (int side = 0; side < 2; side++) {
+        *lines = (qb__lines_look){0};
+        const qb_status status = look(scan, prepare, side ? rows - few : 0, side ? rows : few, lines);
+        if (status != QB_OK) return status;
+        held |= qb__column_end_held(lines, top) ? 1U << side : 0;
+    }
+    if (held) scan->info.taller = qb__column_ends_words(held);
+    return QB_OK;
 }
 
 qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
@@ -58,12 +107,15 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
             goto out;
         }
     }
-    if (status == QB_OK) status = look(scan, prepare, lines);
+    if (status == QB_OK) status = look(scan, prepare, 0, scan->info.rows, lines);
     if (status != QB_OK) goto out;
-    status = qb__levels_judge(&scan->info, lines, NULL, &top, &noting);
+    status = qb__levels_judge(&scan->info, lines, "transmission", &top, &noting);
     if (status == QB_BAD_INPUT) {
         note_refusal(scan);
         status = QB_OK;
+    } else if (status == QB_OK && prepare) {
+        QB__TRY(judge_rows(scan, lines, &noting));
+        QB__TRY(judge_columns(scan, prepare, top, lines));
     }
     scan->info.problems = scan->parts.notes.count;
 out:

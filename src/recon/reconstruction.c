@@ -133,8 +133,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     c->engine->describe(c->offer.state, cut, plan);
     r->method->describe(r->plan, cut, plan);
     describe_angles(r->task.info, plan);
-    if (r->task.scan && r->task.scan->findings)
-        cJSON_AddItemToObject(plan, "findings", qb__scan_findings(r->task.scan));
+    if (r->task.scan && r->task.scan->findings) qb__scan_add_findings(r->task.scan, plan);
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
@@ -305,7 +304,7 @@ static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     cJSON *report = r->job.report;
     cJSON_AddStringToObject(report, "kind", r->method->only_float ? "projections" : "volume");
-    if (r->task.scan) cJSON_AddItemToObject(report, "findings", qb__scan_findings(r->task.scan));
+    if (r->task.scan) qb__scan_add_findings(r->task.scan, report);
     char *provenance = NULL;
     qb_status status = qb__volume_report(&r->volume, report, env);
     if (status != QB_OK) return status;

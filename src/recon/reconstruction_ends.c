@@ -8,11 +8,9 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/scan.h"
+#include "prep/column_ends.h"
 #include "prep/levels_said.h"
 #include "recon/reconstruction_parts.h"
-
-/* An open beam that is 2 % off leaves 0.02 everywhere; units of given line integrals are whatever they are. */
-static const double least = 0.03;
 
 static void note(const qb__ends_asked *asked, const qb__line_ends_cut *cut, cJSON *report) {
     static const char *const name[] = {"left", "right"};
@@ -83,7 +81,8 @@ static void judge_ends(qb__reconstruction *r, const qb__lines_look *lines, const
     const qb__ends_asked *asked = &r->decision.ends;
     qb__line_ends_cut cut;
     if (!asked->remedy[0] || !(asked->ends.count[0] || asked->ends.count[1])) return;
-    qb__line_ends_judge(lines->end, asked->ends.count, r->task.info->quantity == QB_LINE_INTEGRAL ? 0 : least, &cut);
+    qb__line_ends_judge(lines->end, asked->ends.count,
+                        r->task.info->quantity == QB_LINE_INTEGRAL ? 0 : qb__least_object, &cut);
     if (!cut.much) return;
     warn(asked, &cut, env);
     note(asked, &cut, r->job.report);
@@ -93,28 +92,19 @@ static void judge_ends(qb__reconstruction *r, const qb__lines_look *lines, const
 static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, double top, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const size_t row0 = r->share.row0, row1 = r->share.row1, few = qb__smaller(3, row1 - row0);
-    size_t held = 0;
+    unsigned held = 0;
     if (!d->ends.columns[0] || row1 - row0 < 4) return QB_OK;
     for (int side = 0; side < 2; side++) {
-        size_t full = 0, all = 0;
         const qb_status status = look_together(r, side ? row1 - few : row0, side ? row1 : row0 + few, 1, lines);
         if (status != QB_OK) return status;
-        for (size_t n = 0; n < QB__FEW_LINES; n++) {
-            const qb__line_levels *l = &lines->levels[n];
-            all += l->looked;
-            full += l->looked && l->high > 0.1 * top && l->high > 5 * l->noise && l->high > least;
-        }
-        held |= all && 8 * full > all ? 1U << side : 0;
+        held |= qb__column_end_held(lines, top) ? 1U << side : 0;
     }
     if (!held) return QB_OK;
     qb__warn(
         env,
         "the object is taller than the detector (%s): the end slices are wrong by what is cut off; give %s" QB__CODE(
             "column-ends"),
-        held == 3   ? "at both ends"
-        : held == 1 ? "at row 0"
-                    : "at the last row",
-        d->ends.columns);
+        qb__column_ends_words(held), d->ends.columns);
     if (r->job.report)
         cJSON_AddStringToObject(r->job.report, "taller_than_detector",
                                 held == 3   ? "both"

@@ -107,6 +107,8 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
         cJSON_AddNumberToObject(root, "pixel_v_mm", info->pixel_v);
     if (!isnan(info->center)) cJSON_AddNumberToObject(root, "center", info->center);
     if (!isnan(info->center)) cJSON_AddBoolToObject(root, "center_holds", info->center_holds);
+    cJSON_AddNumberToObject(root, "looked_views", (double)info->looked_views);
+    if (info->taller) cJSON_AddStringToObject(root, "taller_than_detector", info->taller);
     cJSON *problems = cJSON_AddArrayToObject(root, "problems");
     cJSON *kinds = cJSON_AddArrayToObject(root, "problem_kinds");
     for (size_t i = 0; i < info->problems; i++) {
@@ -142,6 +144,12 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
         printf("  pixel       %g mm (%s)\n", info->pixel_size, info->pixel_from);
     if (info->pixel_size > 0 && info->pixel_v != info->pixel_size)
         printf("  pixel       %g x %g mm (%s)\n", info->pixel_size, info->pixel_v, info->pixel_from);
+    if (info->looked_views < info->views)
+        printf("  looked at   %zu of %zu views for faults of single views\n", info->looked_views, info->views);
+    if (info->taller)
+        printf("  object      taller than the detector %s: end slices of qb fdk are incomplete, sirt and cgls need "
+               "--size with more slices\n",
+               info->taller);
     if (!isnan(info->center))
         printf("  axis        column %g, as the file states%s\n", info->center,
                info->center_holds ? "" : " (--center stated goes by it)");

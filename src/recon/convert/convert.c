@@ -189,9 +189,9 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
     qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
-    cJSON_AddItemToObject(root, "findings", qb__scan_findings(c->scan));
+    qb__scan_add_findings(c->scan, root);
     cJSON *told = cJSON_CreateObject();
-    cJSON_AddItemToObject(told, "findings", qb__scan_findings(c->scan));
+    qb__scan_add_findings(c->scan, told);
     cJSON_AddStringToObject(told, "output", c->options->output);
     cJSON_AddNumberToObject(told, "views", (double)c->info->views);
     if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);

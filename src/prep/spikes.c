@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "prep/spikes.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/scan.h"
+#include "quickbeam/io.h"
+
+enum {
+    NEIGHBOURS = 4,
+    ROWS = NEIGHBOURS + 1,
+    LINES = 48 /* that are compared, ... */,
+    PACKED = 12 /* of compressed data */
+};
+
+typedef struct comparing {
+    qb_scan *scan;
+    char *raw;   /* [ROWS][columns]: the line itself is the first */
+    float *line; /* [ROWS][columns], line integrals but for a constant */
+    size_t rows; /* that are there */
+} comparing;
+
+static void integrals(const comparing *c, size_t row, const char *raw, float *out) {
+    const qb_scan *scan = c->scan;
+    const size_t columns = scan->info.columns;
+    const bool counts = scan->info.quantity == QB_COUNTS;
+    const float *dark = counts && scan->dark ? scan->dark + row * columns : NULL,
+                *flat = counts && scan->flat ? scan->flat + row * columns : NULL;
+    qb_convert_to_float(raw, scan->info.dtype, columns, out);
+    for (size_t i = 0; i < columns && scan->info.quantity != QB_LINE_INTEGRAL; i++) {
+        const float none = dark ? dark[i] : 0;
+        out[i] = -logf(fmaxf((out[i] - none) / (flat ? flat[i] - none : 1), 1e-30f));
+    }
+}
+
+static qb_status add_row(comparing *c, size_t view, size_t row) {
+    const size_t columns = c->scan->info.columns;
+    char *raw = c->raw + c->rows * columns * qb_dtype_size(c->scan->info.dtype);
+    const qb_status status = qb_scan_read(c->scan, view, view + 1, row, row + 1, raw);
+    if (status == QB_OK) integrals(c, row, raw, c->line + c->rows++ * columns);
+    return status;
+}
+
+static qb_status read_around(comparing *c, size_t view, size_t row) {
+    const qb_scan_info *info = &c->scan->info;
+    qb_status status;
+    c->rows = 0;
+    QB__TRY(add_row(c, view, row));
+    if (row > 0) QB__TRY(add_row(c, view, row - 1));
+    if (row + 1 < info->rows) QB__TRY(add_row(c, view, row + 1));
+    if (view > 0) QB__TRY(add_row(c, view - 1, row));
+    if (view + 1 < info->views) QB__TRY(add_row(c, view + 1, row));
+out:
+    return status;
+}
+
+/* A zinger is alone: at its place the views and rows around are darker, by half at least of what its own row shows. */
+static bool is_alone(const comparing *c, uint32_t column) {
+    const size_t columns = c->scan->info.columns;
+    const float own = c->line[column], near = fminf(c->line[column - 1], c->line[column + 1]);
+    float least = INFINITY;
+    for (size_t r = 1; r < c->rows; r++)
+        for (size_t i = column - 1; i <= (size_t)column + 1; i++) least = fminf(least, c->line[r * columns + i]);
+    return c->rows > 1 && least - own > 0.5f * (near - own);
+}
+
+static void keep_alone(const comparing *c, const qb__line_levels *group, qb__line_levels *line, size_t *looked,
+                       size_t *kept) {
+    uint32_t left = 0;
+    const uint32_t many = line->spikes < QB__LEVELS_SPIKES ? line->spikes : QB__LEVELS_SPIKES;
+    for (uint32_t s = 0; s < many; s++) {
+        const bool column = qb__line_levels_is_column(group, QB__FEW_VIEWS, line->column[s]),
+                   alone = column || is_alone(c, line->column[s]);
+        *looked += !column;
+        *kept += alone && !column;
+        if (alone) line->column[left++] = line->column[s];
+    }
+    line->spikes = left == many ? line->spikes : left;
+}
+
+static size_t most_lines(const qb_scan *scan) {
+    const qb__source *source = scan->parts.data.source;
+    return source && source->chunk[0] * source->chunk[1] * source->chunk[2] > 1 ? PACKED : LINES;
+}
+
+/* Columns that are at fault are no single pixels: they stay for who counts them. */
+static bool has_single(const qb__line_levels *group, const qb__line_levels *line) {
+    for (uint32_t s = 0; s < line->spikes && s < QB__LEVELS_SPIKES; s++)
+        if (!qb__line_levels_is_column(group, QB__FEW_VIEWS, line->column[s])) return true;
+    return false;
+}
+
+/* The lines that are compared come first; of the others spikes are kept where most of the compared ones are. */
+static qb_status compare(comparing *c, const qb__line_levels *before, qb__line_levels *levels) {
+    size_t lines = 0, looked = 0, kept = 0;
+    const size_t most = most_lines(c->scan);
+    for (size_t i = 0; i < QB__FEW_LINES; i++) {
+        const qb__line_levels *group = before + i / QB__FEW_VIEWS * QB__FEW_VIEWS;
+        if (!has_single(group, &before[i])) continue;
+        if (lines++ < most) {
+            const qb_status status = read_around(c, levels[i].at, levels[i].row);
+            if (status != QB_OK) return status;
+            keep_alone(c, group, &levels[i], &looked, &kept);
+        } else if (2 * kept < looked) {
+            levels[i].spikes = 0;
+        }
+    }
+    return QB_OK;
+}
+
+qb_status qb__spikes_confirm(qb_scan *scan, qb__line_levels *levels) {
+    const size_t columns = scan->info.columns;
+    comparing c = {.scan = scan};
+    qb__line_levels *before = NULL;
+    bool any = false;
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < QB__FEW_LINES; i++) any |= levels[i].spikes > 0;
+    if (!any) return QB_OK;
+    QB__TRY(qb__alloc(QB__FEW_LINES, sizeof *before, &before));
+    QB__TRY(qb__alloc(ROWS * columns, qb_dtype_size(scan->info.dtype), &c.raw));
+    QB__TRY(qb__alloc(ROWS * columns, sizeof *c.line, &c.line));
+    for (size_t i = 0; i < QB__FEW_LINES; i++) before[i] = levels[i];
+    status = compare(&c, before, levels);
+out:
+    qb__free(before);
+    qb__free(c.raw);
+    qb__free(c.line);
+    return status;
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What single values of a scan say: darks that were subtracted already, faulty pixels, zingers, clipping, and what qb info finds of
+the methods' findings. The truth is the attenuation of a disc of radius 20 mm."""
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import qb, qb_json, write_scan
+
+N, ROWS, VIEWS = 64, 4, 90
+ANGLES = np.arange(VIEWS) * 180 / VIEWS
+WAYS = {"fbp": [], "sirt": ["-g", "parallel", "--iterations", 100], "cgls": ["-g", "parallel", "--iterations", 12], "mbir": ["--equits", 10]}
+
+
+def codes(done):
+    return {line.rsplit("[", 1)[1][:-1] for line in done.stderr.splitlines() if line.startswith("warning: ") and line.endswith("]")}
+
+
+def problems(scan, *how):
+    return {problem.rsplit("[", 1)[1][:-1]: problem for problem in qb_json("info", scan, *how)["problems"]}
+
+
+def disc(attenuation, radius=20.0):
+    s = np.arange(N) - (N - 1) / 2
+    return np.broadcast_to(2 * attenuation * np.sqrt(np.maximum(radius ** 2 - s ** 2, 0)), (VIEWS, ROWS, N))
+
+
+def inside(path):
+    volume = np.load(path)
+    x = np.arange(N) - (N - 1) / 2
+    return volume[:, x[:, None] ** 2 + x ** 2 < 10 ** 2].mean(axis=1)
+
+
+def counted(attenuation=0.02, beam=50000, dark=100, seed=1):
+    """Views, flats and darks with noise, as floats."""
+    rng = np.random.default_rng(seed)
+    views = rng.poisson(beam * np.exp(-disc(attenuation))) + rng.normal(dark, 4, (VIEWS, ROWS, N))
+    flats = rng.poisson(beam, (10, ROWS, N)) + rng.normal(dark, 4, (10, ROWS, N))
+    return np.round(views), np.round(flats), np.round(rng.normal(dark, 4, (5, ROWS, N)))
+
+
+def test_darks_that_were_subtracted_already(tmp_path):
+    views, flats, darks = counted(0.1, dark=1000)
+    raw = write_scan(tmp_path / "raw.h5", views.astype("u2"), ANGLES, flats.astype("u2"), darks.astype("u2"), pixel=1)
+    twice = write_scan(tmp_path / "twice.h5", (views - 1000).astype("f4"), ANGLES, (flats - 1000).astype("f4"), darks.astype("f4"), pixel=1)
+    assert problems(raw) == {} and not codes(qb("fbp", raw, "-o", tmp_path / "v.npy"))
+    assert "--darks none" in problems(twice)["darks-twice"]
+    for verb, how in WAYS.items():
+        assert "darks-twice" in codes(qb(verb, twice, *how, "-o", tmp_path / "w.npy"))
+    done = qb("fbp", twice, "--darks", "none", "-o", tmp_path / "v.npy")
+    assert not codes(done) and inside(tmp_path / "v.npy") == pytest.approx(0.1, rel=0.01)
+
+
+@pytest.mark.parametrize("share", [0.004, 0.0015])
+def test_a_little_clipping(tmp_path, share):
+    """A detector of 12 bits whose brightest counts do not fit."""
+    rng = np.random.default_rng(2)
+    views = rng.poisson(3950 * np.exp(-disc(0.02)))
+    top = int(np.quantile(views, 1 - share))
+    clean = write_scan(tmp_path / "clean.h5", views.astype("u2"), ANGLES, rng.poisson(3950, (5, ROWS, N)).astype("u2"), np.zeros((2, ROWS, N), "u2"), pixel=1)
+    scan = write_scan(tmp_path / "s.h5", np.minimum(views, top).astype("u2"), ANGLES, rng.poisson(3950, (5, ROWS, N)).astype("u2"), np.zeros((2, ROWS, N), "u2"), pixel=1)
+    assert problems(clean) == {}
+    said = problems(scan)["saturated"]
+    assert f"largest value {top}" in said and float(said.split()[0]) == pytest.approx(100 * (views >= top).mean(), rel=0.3)
+    assert said in qb("fbp", scan, "-o", tmp_path / "v.npy").stderr
+
+
+def test_zingers_are_no_details_of_the_object(tmp_path):
+    """Baggage has gaps one pixel wide. Zingers put into it are found, and the place of the first is one of them."""
+    qb("simulate", "baggage", "--size", 128, "--detector", "128,16", "--views", 200, "--photons", 50000, "-o", "s.h5", cwd=tmp_path)
+    assert "zingers" not in problems(tmp_path / "s.h5")
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        hits = np.random.default_rng(4).random(file["exchange/data"].shape) < 2e-3
+        file["exchange/data"][...] = np.where(hits, 60000, file["exchange/data"][:])
+    said = problems(tmp_path / "s.h5")["zingers"]
+    view, row, column = (int(said.split(f"{name} ")[-1].split()[0].rstrip(",")) for name in ("view", "row", "column"))
+    assert hits[view, row, column] and float(said.split("(zingers), ")[1].split()[0]) == pytest.approx(2000, rel=0.5)
+
+
+def test_hot_pixels_are_named(tmp_path):
+    views, flats, darks = counted()
+    views[:, 1, 20] *= 1.3
+    scan = write_scan(tmp_path / "s.h5", views.astype("f4"), ANGLES, flats.astype("f4"), darks.astype("f4"), pixel=1)
+    assert "the first in row 1, column 20" in problems(scan)["hot-pixels"]
+    assert codes(qb("fbp", scan, "-o", tmp_path / "v.npy")) == {"hot-pixels"}
+
+
+# ---- qb info finds what the methods find ----
+
+def test_info_sees_truncation(tmp_path):
+    """Both sides are cut; one side is, which a full turn makes up for."""
+    for name, more, said in (("both", ["--detector", "64,4"], True), ("whole", ["--detector", "128,4"], False),
+                             ("half", ["--detector", "80,4", "--center-offset", "-30"], True),
+                             ("full", ["--detector", "80,4", "--center-offset", "-30", "--angles", "0:360"], False)):
+        qb("simulate", "disc", "--size", "100,100,4", "--pixel-size", 1, *more, "--views", 180, "-o", f"{name}.h5", cwd=tmp_path)
+        assert ("row-ends" in problems(tmp_path / f"{name}.h5")) == said, name
+        assert "taller_than_detector" not in qb_json("info", tmp_path / f"{name}.h5")
+
+
+def test_info_sees_a_tall_object(tmp_path):
+    cone = ["--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 4, "--views", 60]
+    for shape, rows, tall in ("disc", 20, True), ("ball", 80, False):
+        qb("simulate", shape, *cone, "--detector", f"64,{rows}", "-o", "s.h5", cwd=tmp_path)
+        info = qb_json("info", tmp_path / "s.h5")
+        assert info["problems"] == [] and info.get("taller_than_detector") == ("at both ends" if tall else None)
+
+
+def test_info_sees_opaque_rays(tmp_path):
+    np.save(tmp_path / "s.npy", (100 * disc(0.02)).astype("f4"))
+    assert "opaque-rays" in problems(tmp_path / "s.npy", "--angles", "0:180", "--pixel-size", 1)
+    np.save(tmp_path / "s.npy", disc(0.02).astype("f4"))
+    assert problems(tmp_path / "s.npy", "--angles", "0:180", "--pixel-size", 1) == {}
+
+
+def test_how_many_views_were_looked_at(tmp_path):
+    """Of large compressed scans not all are, and that is said; a good small one is looked at throughout."""
+    small = write_scan(tmp_path / "small.h5", np.ones((20, 4, 8), "f4"), np.arange(20) * 9.0, quantity="transmission")
+    assert qb_json("info", small)["looked_views"] == 20
+    with h5py.File(tmp_path / "large.h5", "w") as file:
+        file.create_dataset("exchange/data", (400, 512, 512), "f4", chunks=(1, 512, 512), compression="gzip", fillvalue=1)
+        one = np.exp(-np.broadcast_to(np.linspace(0, 1, 512), (512, 512))).astype("f4")
+        for view in range(400):
+            file["exchange/data"][view] = one
+        file["exchange/data"].attrs["quantity"] = "transmission"
+        file["exchange/theta"] = np.arange(400) * 0.45
+    looked = qb_json("info", tmp_path / "large.h5")["looked_views"]
+    assert 3 < looked < 400
+    done = qb("fbp", tmp_path / "large.h5", "--slices", "0:1", "--center", 255.5, "--json", "-o", tmp_path / "v.npy")
+    assert json.loads(done.stdout)["looked_views"] == looked and f"{looked} of 400 views were looked at" in done.stderr

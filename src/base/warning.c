@@ -39,6 +39,11 @@ static const struct {
                    "It was left out as if it were a header, so all later angles may belong to the wrong views. Mend "
                    "that line, or put # in "
                    "front of a true header."},
+    {"angle-span", "The views turn by another range than the stated angles: the centre of mass of the rows, and how "
+                   "wide the object looks, move as "
+                   "they would over half or twice that range. The image is wrong, mostly doubled or smeared. Check how "
+                   "far the object turned during the "
+                   "scan, and give --angles FROM:TO for it. A drift of the sample can look alike in rare cases."},
     {"angle-turns",
      "The angles cover more than four turns in small steps, or a step is more than a whole turn. Scans of many turns "
      "exist, "
@@ -53,6 +58,11 @@ static const struct {
      "The file has no dataset rotation_angle in the usual place. A dataset whose name means a rotation and that has "
      "one "
      "number for each view was used. Check with qb info that these are the angles; else give --angles."},
+    {"angles-misfit", "The centre of mass of each detector row should move as a sine of the angle, as the whole object "
+                      "is seen. It moves otherwise, by more "
+                      "than noise. The angles may belong to other views (another order, another scan), or the sample "
+                      "moved during the scan. The image is blurred. "
+                      "Check --angles, and look at the views."},
     {"angles-unreadable", "The file has a list of angles that cannot be read, so the scan is treated as one without "
                           "angles. The warning says what is "
                           "wrong with it. Give --angles FROM:TO or a file."},

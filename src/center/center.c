@@ -19,6 +19,8 @@
 #include "geometry/half_fan.h"
 #include "io/scan.h"
 #include "prep/prepare.h"
+#include "prep/line_ends.h"
+#include "prep/turn_check.h"
 #include "quickbeam/geometry.h"
 
 #define ROW(name, meta, initial, help)                                                                                 \
@@ -166,6 +168,31 @@ static qb_status judge_beam(const qb_scan_info *info, const qb_env *env, choice 
     return QB_OK;
 }
 
+/* A few views of the rows that were chosen: do they turn as the angles say? */
+static qb_status check_turn(const qb__center_rows *rows, const qb_scan_info *info, const qb_env *env) {
+    const qb__turn_asked turn = {.radians = info->angles, .cone = info->beam == QB_BEAM_CONE};
+    const size_t groups = qb__smaller(rows->rows, QB__FEW_GROUPS), few = qb__smaller(rows->views, QB__FEW_VIEWS);
+    qb__line_mass *mass = NULL;
+    qb__line_end end;
+    float *sorted = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(QB__FEW_LINES, sizeof *mass, &mass));
+    QB__TRY(qb__alloc(rows->columns, sizeof *sorted, &sorted));
+    for (size_t g = 0; g < groups; g++)
+        for (size_t i = 0; i < few; i++) {
+            const size_t row = g * rows->rows / groups, view = (2 * i + 1) * rows->views / (2 * few);
+            qb__line_mass *m = &mass[g * QB__FEW_VIEWS + i];
+            m->view = view;
+            qb__line_end_of(rows->sinograms + (row * rows->views + view) * rows->columns, rows->columns, sorted, &end,
+                            m);
+        }
+    status = qb__turn_check(mass, &turn, rows->views, env, NULL);
+out:
+    qb__free(mass);
+    qb__free(sorted);
+    return status;
+}
+
 static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given, const qb_env *env,
                       qb_center_result *result) {
     qb_center_options options;
@@ -202,6 +229,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
                             .high = c.high,
                             .pool = pool,
                             .env = env};
+    QB__TRY(check_turn(&rows, info, env));
     QB__TRY(ask(&c, &rows, result, each));
     QB__TRY(conclude(info, &level, result));
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};

@@ -39,16 +39,17 @@ static bool end_of(const float *line, size_t columns, int side, double *end, dou
     return true;
 }
 
-static void look_at(float *line, size_t columns, qb__line_end *out) {
+void qb__line_end_of(const float *line, size_t columns, float *sorted, qb__line_end *out, qb__line_mass *mass) {
     size_t count = 0;
     *out = (qb__line_end){0};
     for (int side = 0; side < 2; side++)
         if (!end_of(line, columns, side, &out->end[side], &out->noise[side])) return;
     for (size_t i = 0; i < columns; i++)
-        if (isfinite(line[i])) line[count++] = line[i];
-    qb__sort_floats(line, count);
-    out->top = (double)line[count - 1 - count / 200 - (count > 16)];
+        if (isfinite(line[i])) sorted[count++] = line[i];
+    qb__sort_floats(sorted, count);
+    out->top = (double)sorted[count - 1 - count / 200 - (count > 16)];
     out->looked = true;
+    qb__line_mass_of(line, columns, out->end, out->noise, out->top, mass);
 }
 
 /* ---- reading ---- */
@@ -80,10 +81,11 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
     levels->beyond = count_beyond(l, raw, &counts);
     if (l->steps.quantity == QB_COUNTS && l->scan->dark)
         qb__line_levels_below(l->scratch, l->scan->dark + row * l->columns, l->columns, l->scan->dark_noise, levels);
+    l->lines->mass[number] = (qb__line_mass){.view = view, .row = row};
     if (l->steps.quantity == QB_COUNTS)
         qb__line_levels_cut(l->scratch, l->scan->flat ? l->scan->flat + row * l->columns : NULL, l->columns,
                             qb__dtype_top(l->steps.dtype), levels);
-    look_at(l->line, l->columns, &l->lines->end[number]);
+    qb__line_end_of(l->line, l->columns, l->scratch, &l->lines->end[number], &l->lines->mass[number]);
 }
 
 static qb_status begin_without_flats(const qb_scan_info *info, float **air, qb__prep *steps) {

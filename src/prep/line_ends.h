@@ -4,6 +4,7 @@
 
 #include "prep/few_lines.h"
 #include "prep/line_levels.h"
+#include "prep/line_mass.h"
 #include "prep/prepare.h"
 
 /* What a few rows of a few views hold at their ends, where air should be: of an object wider than the detector something else. */
@@ -14,10 +15,14 @@ typedef struct qb__line_end {
     bool looked;  /* else there is none */
 } qb__line_end;
 
-/* A few lines, their ends and what levels they hold. Zeroed before it looks. */
+/* Of one prepared line[columns], NaN where nothing was measured; sorted[columns] is scratch. mass->view and row stay. */
+void qb__line_end_of(const float *line, size_t columns, float *sorted, qb__line_end *end, qb__line_mass *mass);
+
+/* A few lines, their ends, what levels they hold and where their mass lies. Zeroed before it looks. */
 typedef struct qb__lines_look {
     qb__line_end end[QB__FEW_LINES];
     qb__line_levels levels[QB__FEW_LINES];
+    qb__line_mass mass[QB__FEW_LINES];
 } qb__lines_look;
 /* prepare: NULL of counts without flats: they are below an open beam that nobody knows. */
 qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where,

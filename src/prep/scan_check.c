@@ -14,6 +14,7 @@
 #include "io/scan.h"
 #include "prep/column_ends.h"
 #include "prep/levels_said.h"
+#include "prep/turn_check.h"
 #include "quickbeam/recon.h"
 
 /* A warning becomes a problem. */
@@ -117,6 +118,8 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
         QB__TRY(judge_rows(scan, lines, &noting));
         QB__TRY(judge_columns(scan, prepare, top, lines));
     }
+    const qb__turn_asked turn = {.radians = scan->info.angles, .cone = scan->info.beam != QB_BEAM_PARALLEL};
+    if (status == QB_OK) status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);

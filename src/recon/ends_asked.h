@@ -3,14 +3,16 @@
 #define QB_RECON_ENDS_ASKED_H
 
 #include "geometry/row_ends.h"
+#include "prep/turn_check.h"
 #include "quickbeam/recon.h"
 
 /* What is to be told of rows that do not end in air (reconstruction_ends.c). */
 typedef struct qb__ends_asked {
-    qb__row_ends ends;  /* that should */
-    char remedy[256];   /* "--pad ellipse ..."; empty: the method, or the user, has seen to it */
-    char columns[64];   /* the same of columns: "--size ..."; empty: nobody looks */
-    const char *opaque; /* weights that rays through much matter lose, as --weights calls them; NULL: none */
+    qb__row_ends ends;   /* that should */
+    char remedy[256];    /* "--pad ellipse ..."; empty: the method, or the user, has seen to it */
+    char columns[64];    /* the same of columns: "--size ..."; empty: nobody looks */
+    qb__turn_asked turn; /* where views are said to be; zeroed: nobody looks */
+    const char *opaque;  /* weights that rays through much matter lose, as --weights calls them; NULL: none */
 } qb__ends_asked;
 
 /* Of a method that filters: rows that are continued as an object ends are seen to. */

@@ -71,6 +71,7 @@ static qb_status look_together(qb__reconstruction *r, size_t row0, size_t row1, 
         for (size_t n = 0; n < QB__FEW_LINES; n++) {
             if (all[i].end[n].looked) lines->end[n] = all[i].end[n];
             if (all[i].levels[n].values) lines->levels[n] = all[i].levels[n];
+            if (all[i].mass[n].looked) lines->mass[n] = all[i].mass[n];
         }
     }
     qb__free(all);
@@ -124,6 +125,7 @@ qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
     QB__TRY(qb__levels_judge(r->task.info, lines, r->decision.ends.opaque, &top, env));
     judge_ends(r, lines, env);
+    QB__TRY(qb__turn_check(lines->mass, &r->decision.ends.turn, r->task.info->views, env, r->job.report));
     QB__TRY(judge_columns(r, lines, top, env));
 out:
     qb__free(lines);

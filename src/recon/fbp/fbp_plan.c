@@ -341,6 +341,8 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
     qb__fbp_tell_level(fbp, env, json);
     decision->instead = fbp->sweep;
+    if (!fbp->level.maps)
+        decision->ends.turn = (qb__turn_asked){.radians = fbp->info->angles, .file = fbp->axis != NULL};
     decision->ends.ends = (qb__row_ends){.count = {!fbp->fan.before, !fbp->fan.after}};
     qb__ends_ask_pad(options->filter, options->pad, &decision->ends);
     if (fbp->fan.aside && !fbp->fan.used) qb__ends_ask_turn(fbp->fan.covered, &decision->ends);

@@ -265,6 +265,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     describe_angles(fdk, json);
     QB__TRY(describe_geometry(fdk, json));
     QB__TRY(qb__row_ends_of(fdk->real, &decision->ends.ends));
+    decision->ends.turn = (qb__turn_asked){.geometry = fdk->real};
     qb__ends_ask_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
     if (fdk->weights.offset && !fdk->weights.sided) qb__ends_ask_turn(fdk->weights.span * degrees, &decision->ends);
     decision->resume = fdk->options->resume;

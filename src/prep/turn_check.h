@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_TURN_CHECK_H
+#define QB_PREP_TURN_CHECK_H
+
+#include "base/json.h"
+#include "prep/few_lines.h"
+#include "prep/line_mass.h"
+#include "quickbeam/env.h"
+#include "quickbeam/geometry.h"
+
+/* Do the views turn as their angles say? Of an object that turns, the centre of mass of a detector row moves as a sine of the angle, and
+ * the variance about it as a sine of twice the angle: exactly so for parallel rays, nearly so near the middle row of a cone. Rows that do not see all of the object
+ * say nothing. */
+typedef struct qb__turn_asked {
+    const double *radians;       /* [views] as stated; NULL: of the geometry */
+    const qb_geometry *geometry; /* NULL: parallel, or a cone of unknown distances */
+    bool file; /* the angles are those of a geometry file, besides one that `geometry` was read from */
+    bool cone; /* without a geometry: rays are not parallel */
+} qb__turn_asked;
+
+/* How well angles fit, times a factor. */
+typedef struct qb__turn_fit {
+    double factor;        /* that fits best, of 1/2, 1, 2 */
+    double better;        /* how many times better it fits than the stated angles */
+    double moved, misfit; /* columns: rms of how the centre of mass moves, and of what the stated angles leave of it */
+    double noise;         /* columns, of that */
+    size_t rows;          /* that say something */
+} qb__turn_fit;
+
+/* lines[QB__FEW_LINES]. QB_NO_MEMORY. */
+qb_status qb__turn_fit_lines(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, qb__turn_fit *fit);
+/* The same, warned of where the stated angles cannot be right; into report, which may be NULL, as "angle_span". */
+qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
+                         cJSON *report);
+
+#endif

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Angles that the data contradict: the centre of mass of a row moves as a sine of the angle. Good scans say nothing of it."""
+import numpy as np
+import pytest
+
+from qbtest import instead, qb, qb_json
+
+PARALLEL = ["--detector", "96,6", "--pixel-size", 1, "--views", 120]
+CONE = ["--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 3, "--detector", "96,12", "--views", 120]
+PLACE = ["--sod", 500, "--sdd", 800]
+CODES = ("angle-span", "angles-misfit")
+
+
+def simulate(folder, phantom, *options, name="s.h5"):
+    qb("simulate", phantom, "-o", name, *options, cwd=folder)
+
+
+def said(*args, cwd):
+    done = qb(*args, cwd=cwd)
+    return [line for line in (done.stdout + done.stderr).splitlines() if any(code in line for code in CODES)]
+
+
+@pytest.mark.parametrize("verb", [("fbp",), ("sirt", "--iterations", 1), ("cgls", "--iterations", 1), ("tv", "--iterations", 1),
+                                  ("mbir", "--equits", 1), ("info",), ("center",)])
+def test_verbs(tmp_path, verb):
+    simulate(tmp_path, "shepp-logan", *PARALLEL)
+    more = [] if verb[0] in ("info", "center") else ["--center", 47.5, "-o", "v.npy"]
+    line, = said(verb[0], "s.h5", *verb[1:], "--angles", "0:360", *more, cwd=tmp_path)
+    assert "--angles 0:180 [angle-span]" in line and "360 degrees" in line
+    assert not said(verb[0], "s.h5", *verb[1:], *more, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("phantom", ["shepp-logan", "baggage", "foam"])
+@pytest.mark.parametrize("right, wrong", [("0:180", "0:360"), ("0:360", "0:180"), ("30:390", "30:210")])
+def test_parallel(tmp_path, phantom, right, wrong):
+    """Foam is nearly round: what shows nothing is not claimed."""
+    simulate(tmp_path, phantom, *PARALLEL, "--angles", right)
+    lines = said("fbp", "s.h5", "--angles", wrong, "--center", 47.5, "-o", "v.npy", cwd=tmp_path)
+    assert len(lines) == (phantom != "foam")
+    assert all(f"if so, give --angles {right} [angle-span]" in line for line in lines)
+
+
+def test_cone(tmp_path):
+    simulate(tmp_path, "spheres", *CONE)
+    for verb in (["sirt", "--iterations", 1], ["fdk", "--allow-limited"]):
+        line, = said(verb[0], "s.h5", *verb[1:], *PLACE, "--angles", "0:180", "-o", "v.npy", cwd=tmp_path)
+        assert "--angles 0:360 [angle-span]" in line
+        told = qb_json(verb[0], "s.h5", *verb[1:], *PLACE, "--angles", "0:180", "-o", "v.npy", cwd=tmp_path)
+        assert told["angle_span"]["stated"] == pytest.approx(180) and told["angle_span"]["fits"] == pytest.approx(360)
+
+
+def test_a_geometry_file(tmp_path):
+    simulate(tmp_path, "spheres", *CONE, "--geometry-out", "g.json")
+    simulate(tmp_path, "spheres", *CONE, "--angles", "0:180", "--geometry-out", "half.json", name="half.h5")
+    assert not said("sirt", "s.h5", "-g", "g.json", "--iterations", 1, "-o", "v.npy", cwd=tmp_path)
+    line, = said("sirt", "s.h5", "-g", "half.json", "--iterations", 1, "-o", "w.npy", cwd=tmp_path)
+    assert "move as over 360" in line and "the geometry" in line
+
+
+def test_angles_of_other_views(tmp_path):
+    """A list in another order: no span fits."""
+    simulate(tmp_path, "spheres", *instead(PARALLEL, "--detector", "96,40"))
+    np.savetxt(tmp_path / "a.txt", np.random.default_rng(1).permutation(np.arange(120) * 1.5), fmt="%.9g")
+    line, = said("fbp", "s.h5", "--angles", "a.txt:deg", "--center", 47.5, "-o", "v.npy", cwd=tmp_path)
+    assert "[angles-misfit]" in line
+
+
+GOOD = {
+    "few views": ["--views", 9],
+    "a turn": ["--angles", "0:360"],
+    "ten turns": ["--angles", "0:3600", "--views", 300],
+    "limited": ["--angles", "0:100"],
+    "noise": ["--photons", 300, "--seed", 1],
+    "rings": ["--rings", 0.1],
+    "the axis off": ["--center-offset", 6],
+    "half acquisition": ["--angles", "0:360", "--center-offset", -36],
+    "truncated": ["--size", "160,160,6"],
+    "one row": ["--detector", "96,1"],
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+@pytest.mark.parametrize("phantom", ["shepp-logan", "spheres", "foam", "baggage"])
+def test_good(tmp_path, kind, phantom):
+    simulate(tmp_path, phantom, *instead(PARALLEL, *GOOD[kind]))
+    assert not said("info", "s.h5", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("more", [(), ("--angles", "0:220"), ("--detector-offset", "60,0"), ("--tilt", "3,2,1"), ("--photons", 300),
+                                  ("--detector", "60,60"), ("--sod", 160, "--sdd", 256)])
+def test_good_cones(tmp_path, more):
+    for phantom in ("shepp-logan", "spheres", "baggage"):
+        simulate(tmp_path, phantom, *instead(CONE, *more), "--geometry-out", "g.json", name=f"{phantom}.h5")
+        assert not said("fdk", f"{phantom}.h5", "-g", "g.json", "--allow-limited", "-o", f"{phantom}.npy", cwd=tmp_path)

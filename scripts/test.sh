@@ -95,6 +95,7 @@ case $tier in
 check)
     scripts/install-packages.sh test
     step "floors" python3 scripts/check-floors.py
+    step "words" python3 scripts/check-words.py
     layout
     step "release build" configure build
     QB_QUICK=1 run release build -L check
@@ -102,6 +103,7 @@ check)
 all)
     scripts/install-packages.sh test
     step "floors" python3 scripts/check-floors.py
+    step "words" python3 scripts/check-words.py
     layout
     step "release build" configure build
     step "build without optional libraries" bare

@@ -17,9 +17,9 @@ typedef enum qb_log_level { QB_LOG_DEBUG, QB_LOG_INFO, QB_LOG_WARNING } qb_log_l
 /* A file beside an output, a configuration say. With a text it appears together with the output, or
  * not at all, as one of the same set; without, the caller will write it and the name is only kept
  * free. */
-typedef struct qb_beside {
+typedef struct qb_sidecar {
     const char *path, *text;
-} qb_beside;
+} qb_sidecar;
 
 /* What a long call may use and whom it tells. The library never prints and keeps no global
  * state but the libraries that it has opened (qb_library_path_set) and what it found of devices:
@@ -49,7 +49,7 @@ typedef struct qb_env {
      * wants written with the output (ends with a NULL path). What is written here spares the ones;
      * what is read or written here is none of the others. NULL = none. */
     const char *const *reads;
-    const qb_beside *writes;
+    const qb_sidecar *writes;
     /* To stop, set it to non-zero: from a signal handler, or from another thread by an atomic store
      * (__atomic_store_n of gcc and clang). The call ends with QB_CANCELLED within a chunk's time. Leave it set until
      * the call has returned. */

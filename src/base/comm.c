@@ -47,7 +47,7 @@ qb_env qb__env_whole(const qb_env *env) {
     return all;
 }
 
-qb_env qb__comm_alone(const qb_env *env) {
+qb_env qb__comm_single_rank(const qb_env *env) {
     qb_env alone = qb__env_whole(env);
     if (alone.ranks && alone.threads > 0) alone.threads *= alone.ranks->sharing;
     alone.ranks = NULL;

@@ -90,7 +90,7 @@ qb_env qb__env_whole(const qb_env *env);
 /* QB_BAD_ARGUMENT for a struct_size that no version had. */
 qb_status qb__env_check(const qb_env *env);
 /* The same without the others, for what one rank does while they wait: it may have their threads, too. */
-qb_env qb__comm_alone(const qb_env *env);
+qb_env qb__comm_single_rank(const qb_env *env);
 
 /* QB_OK when all are; else the failure of the lowest rank that failed by itself, its words as detail. */
 qb_status qb__agree(qb__comm *comm, qb_status mine);

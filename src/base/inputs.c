@@ -116,7 +116,7 @@ static bool whole(const qb__inputs *inputs) {
     return !inputs->lost;
 }
 
-qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path) {
+qb_status qb__inputs_protect(const qb__inputs *inputs, const char *path) {
     struct stat about;
     if (!whole(inputs)) return qb__fail(QB_NO_MEMORY, "no memory for the names of what is read");
     if (stat(path, &about) != 0) return QB_OK; /* what is not there is nobody's input */
@@ -133,9 +133,9 @@ qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path) {
                     path, found->path);
 }
 
-qb_status qb__inputs_spare_all(const qb__inputs *inputs, const qb_env *env) {
+qb_status qb__inputs_protect_all(const qb__inputs *inputs, const qb_env *env) {
     qb_status status = QB_OK;
-    for (const qb_beside *file = env ? env->writes : NULL; status == QB_OK && file && file->path; file++)
-        status = qb__inputs_spare(inputs, file->path);
+    for (const qb_sidecar *file = env ? env->writes : NULL; status == QB_OK && file && file->path; file++)
+        status = qb__inputs_protect(inputs, file->path);
     return status;
 }

@@ -55,8 +55,8 @@ char *qb__absolute(const char *path);
 
 /* QB_BAD_ARGUMENT, with both names, when a file written as `path` would take the place of one of
  * these; QB_NO_MEMORY when the list is not whole. */
-qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path);
+qb_status qb__inputs_protect(const qb__inputs *inputs, const char *path);
 /* The same for each of env->writes; env may be NULL. */
-qb_status qb__inputs_spare_all(const qb__inputs *inputs, const qb_env *env);
+qb_status qb__inputs_protect_all(const qb__inputs *inputs, const qb_env *env);
 
 #endif

@@ -88,7 +88,7 @@ static void add_cores(const bench *b, const qb_tool_bench_options *options, doub
     const int threads = qb__pool_threads(b->pool);
     const bool few = b->settings.supervoxels;
     const double parts =
-        few ? (double)qb__icd_few_at_once(b->grid.n[0], b->grid.n[1]) : ceil((double)slices / QB__ICD_LANES);
+        few ? (double)qb__icd_slicewise_at_once(b->grid.n[0], b->grid.n[1]) : ceil((double)slices / QB__ICD_LANES);
     const double busy = fmin(threads, parts), each = (double)slices / busy;
     const bool usual =
         b->grid.n[0] == 512 && b->grid.n[1] == 512 && options->views == 720 && b->geometry.columns == 1024;

@@ -80,7 +80,7 @@ static qb_status sigmas(qb__mbir_bench *b) {
 
 qb_status qb__mbir_bench_project(qb__mbir_bench *b, size_t slices) {
     b->grid.n[2] = slices;
-    b->settings.supervoxels = !b->set.count && qb__icd_stack_few(&b->settings, slices);
+    b->settings.supervoxels = !b->set.count && qb__icd_stack_slicewise(&b->settings, slices);
     const qb_status status = project(b);
     return status == QB_OK ? sigmas(b) : status;
 }
@@ -227,7 +227,7 @@ qb_status qb__mbir_bench_descend(qb__mbir_bench *b, bool golden, const qb_env *e
     int turns;
     qb_status status;
     for (size_t s = 0; s < slices; s++) b->reached[s] = NAN;
-    QB__TRY(qb__alloc((size_t)qb__icd_turns(b->settings.equits), sizeof *trace, &trace));
+    QB__TRY(qb__alloc((size_t)qb__icd_sweeps(b->settings.equits), sizeof *trace, &trace));
     QB__TRY(qb__alloc(pixels, sizeof *w.image, &w.image));
     QB__TRY(b->set.count
                 ? qb__icd_stack_create_on(b->set.device[0], qb__icd_device_of(b->choice.variant), b->choice.values,

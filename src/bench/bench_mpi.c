@@ -178,8 +178,8 @@ static qb_status measure_sums(bench *b) {
     qb_status status =
         timed(b, "reduce", b->link.sum ? reduce_there : reduce, (double)b->part, "reduce_bytes_per_second", &found);
     if (!b->link.sum) return status;
-    status = qb__device_sum_leave(b->link.sum, status);
-    qb__device_sum_tell(b->link.sum, words);
+    status = qb__device_sum_barrier(b->link.sum, status);
+    qb__device_sum_report(b->link.sum, words);
     cJSON_AddStringToObject(b->result, "sums_by", words);
     return status;
 }

@@ -110,7 +110,7 @@ static qb_status run(descending *d, size_t views, qb_mbir_matrix kind, qb__icd_w
     d->settings.supervoxels = single;
     if (single) d->settings.equits = PARTS;
     if (status == QB_OK) status = descend(d, kind);
-    *entries = (double)(views * (single ? qb__round_up(d->matrix.shadows.taps, 4) : d->matrix.shadows.taps)) *
+    *entries = (double)(views * (single ? qb__round_up(d->matrix.footprints.taps, 4) : d->matrix.footprints.taps)) *
                (double)qb__icd_pixels(SIDE, SIDE, RADIUS);
     unmake(d);
     d->matrix = (qb__system_matrix){0};

@@ -134,7 +134,7 @@ out:
     return status;
 }
 
-static qb_status conclude(const qb_scan_info *info, const qb__level *level, qb_center_result *result) {
+static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, qb_center_result *result) {
     const double HOPELESS = 0.02;
     qb__center_combine(result);
     if (!(result->confidence >= HOPELESS))
@@ -142,8 +142,8 @@ static qb_status conclude(const qb_scan_info *info, const qb__level *level, qb_c
                         "%s: no rotation axis was found: give its column, --center COLUMN, or take the detector's "
                         "middle, --center middle; a sweep, qb fbp --center A:B:STEP, shows which is right",
                         info->path);
-    result->column = qb__level_back(level, result->column);
-    for (int i = 0; i < result->count; i++) result->method[i].column = qb__level_back(level, result->method[i].column);
+    result->column = qb__roll_back(roll, result->column);
+    for (int i = 0; i < result->count; i++) result->method[i].column = qb__roll_back(roll, result->method[i].column);
     return QB_OK;
 }
 
@@ -171,17 +171,17 @@ static qb_status judge_beam(const qb_scan_info *info, const qb_env *env, choice 
 /* A few views of the rows that were chosen: do they turn as the angles say? */
 static qb_status check_turn(const qb__center_rows *rows, const qb_scan_info *info, const qb_env *env) {
     const qb__turn_asked turn = {.radians = info->angles, .cone = info->beam == QB_BEAM_CONE};
-    const size_t groups = qb__smaller(rows->rows, QB__FEW_GROUPS), few = qb__smaller(rows->views, QB__FEW_VIEWS);
+    const size_t groups = qb__smaller(rows->rows, QB__SAMPLE_GROUPS), few = qb__smaller(rows->views, QB__SAMPLE_VIEWS);
     qb__line_mass *mass = NULL;
     qb__line_end end;
     float *sorted = NULL;
     qb_status status;
-    QB__TRY(qb__alloc(QB__FEW_LINES, sizeof *mass, &mass));
+    QB__TRY(qb__alloc(QB__SAMPLE_LINES, sizeof *mass, &mass));
     QB__TRY(qb__alloc(rows->columns, sizeof *sorted, &sorted));
     for (size_t g = 0; g < groups; g++)
         for (size_t i = 0; i < few; i++) {
             const size_t row = g * rows->rows / groups, view = (2 * i + 1) * rows->views / (2 * few);
-            qb__line_mass *m = &mass[g * QB__FEW_VIEWS + i];
+            qb__line_mass *m = &mass[g * QB__SAMPLE_VIEWS + i];
             m->view = view;
             qb__line_end_of(rows->sinograms + (row * rows->views + view) * rows->columns, rows->columns, sorted, &end,
                             m);
@@ -204,7 +204,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     for (size_t i = 0; i < QB__CENTER_ROWS; i++) each[i] = NAN;
     float *sinograms = NULL;
     qb__pool *pool = NULL;
-    qb__level level = {.columns = info->columns};
+    qb__roll roll = {.columns = info->columns};
     qb_status status;
     QB__TRY(qb__params_view(qb_center_params, given, &options));
     QB__TRY(qb__params_view(qb_prep_params, prep, &steps));
@@ -213,13 +213,13 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     QB__TRY(choose_method(options.method, &c));
     QB__TRY(judge_beam(info, env, &c));
     QB__TRY(choose_search(options.search, info->columns, &c));
-    if (options.tilt != 0) QB__TRY(qb__level_turned(options.tilt / DEGREES, info->columns, info->rows, &level));
+    if (options.tilt != 0) QB__TRY(qb__roll_turned(options.tilt / DEGREES, info->columns, info->rows, &roll));
     QB__TRY(qb__center_choose(options.rows, info, &c.at));
     qb__center_fit(&c.at, info, env);
     QB__TRY(qb__center_check_room(&c.at, info, env));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
     QB__TRY(qb__alloc(c.at.rows * info->views, info->columns * sizeof(float), &sinograms));
-    QB__TRY(qb__center_load(scan, &steps, env, pool, &level, &c.at, sinograms));
+    QB__TRY(qb__center_load(scan, &steps, env, pool, &roll, &c.at, sinograms));
     qb__center_rows rows = {.sinograms = sinograms,
                             .rows = c.at.rows,
                             .views = info->views,
@@ -231,11 +231,11 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
                             .env = env};
     QB__TRY(check_turn(&rows, info, env));
     QB__TRY(ask(&c, &rows, result, each));
-    QB__TRY(conclude(info, &level, result));
+    QB__TRY(conclude(info, &roll, result));
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};
     QB__TRY(qb__center_tilt(&lean, each, options.tilt, result));
 out:
-    qb__level_clear(&level);
+    qb__roll_clear(&roll);
     qb__free(sinograms);
     qb__pool_destroy(pool);
     return status;

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/pool.h"
-#include "geometry/level.h"
+#include "geometry/roll.h"
 #include "quickbeam/recon.h"
 
 /* Bytes that qb_center_find holds at most with default options. */
@@ -63,7 +63,7 @@ qb_status qb__center_named(const char *text, const qb_scan_info *info, double *c
 /* What --center is where nobody said: stated, where the scan's own axis holds and lies on the detector, else auto. */
 const char *qb__center_usual(const char *text, const qb_scan_info *info);
 /* That it was taken, or why it was not. */
-void qb__center_tell(const char *text, const qb_scan_info *info, const qb_env *env);
+void qb__center_report(const char *text, const qb_scan_info *info, const qb_env *env);
 /* A column that is given or named, of NULL the usual one; NAN where a finder is named. */
 qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *center);
 /* The axis by a finder, told to the caller and in the report's "center". */
@@ -101,7 +101,7 @@ qb_status qb__center_check_room(const qb__center_chosen *chosen, const qb_scan_i
 /* Their line integrals, level and clean: sinograms[row][view][column], for as many as are chosen. Rows of next to
  * nothing beside others are dropped. */
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
-                          const qb__level *level, qb__center_chosen *chosen, float *sinograms);
+                          const qb__roll *roll, qb__center_chosen *chosen, float *sinograms);
 
 /* center_tilt.c */
 

@@ -17,7 +17,7 @@ const char *qb__center_usual(const char *text, const qb_scan_info *info) {
     return text ? text : info->center_holds && is_within(info) ? "stated" : "auto";
 }
 
-void qb__center_tell(const char *text, const qb_scan_info *info, const qb_env *env) {
+void qb__center_report(const char *text, const qb_scan_info *info, const qb_env *env) {
     if (text || !info->center_holds) return;
     if (is_within(info))
         qb__info(env, "axis at column %.6g, as %s states it (--center auto looks for it)", info->center, info->path);
@@ -61,7 +61,7 @@ qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_c
                           const qb_env *env, cJSON *report, double *center) {
     qb_center_result found = {0};
     qb_status status = QB_OK;
-    qb_env hushed = qb__comm_alone(env); /* preparation says what it does when all is prepared */
+    qb_env hushed = qb__comm_single_rank(env); /* preparation says what it does when all is prepared */
     hushed.log = NULL;
     qb__comm *ranks = qb__comm_of(env);
     if (qb__comm_rank(ranks) == 0) status = qb_center_find(scan, prep, options, &hushed, &found);

@@ -14,9 +14,9 @@ double qb__center_ramp(double value, double from, double to) {
 }
 
 double qb__center_vertex(double before, double at, double after) {
-    double bend = before - 2 * at + after;
-    if (bend == 0) return 0;
-    double at_vertex = (before - after) / (2 * bend);
+    double curvature = before - 2 * at + after;
+    if (curvature == 0) return 0;
+    double at_vertex = (before - after) / (2 * curvature);
     return at_vertex < -1 ? -1 : at_vertex > 1 ? 1 : at_vertex;
 }
 

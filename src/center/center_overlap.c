@@ -221,8 +221,8 @@ static double vertex(const double *curve, size_t lags, size_t at) {
         double x = (double)i - (double)r, y = curve[at - r + i];
         s0 += y, s1 += x * y, s2 += x * x * y, x2 += x * x, x4 += x * x * x * x;
     }
-    double bend = (s2 - s0 * x2 / n) / (x4 - x2 * x2 / n), slope = s1 / x2;
-    double shift = bend < 0 ? -slope / (2 * bend) : 0;
+    double curvature = (s2 - s0 * x2 / n) / (x4 - x2 * x2 / n), slope = s1 / x2;
+    double shift = curvature < 0 ? -slope / (2 * curvature) : 0;
     return (double)at + fmax(-1, fmin(1, shift));
 }
 

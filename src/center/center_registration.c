@@ -214,9 +214,9 @@ static peak find_peak(const level *at, double *curve) {
     agreement(at, at->rows->rows, curve);
     size_t l = peak_of(curve, 0, at->lags);
     peak best = {.column = column_of(at, curve, l), .height = curve[l], .chance = chance_at(at, l)};
-    enum { ASIDE = 9 };
+    enum { APART = 9 };
     for (size_t k = 0; k < at->lags; k++) {
-        if ((k + ASIDE <= l || k >= l + ASIDE) && curve[k] > best.second) best.second = curve[k];
+        if ((k + APART <= l || k >= l + APART) && curve[k] > best.second) best.second = curve[k];
     }
     return best;
 }

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "center/center_level.h"
+#include "center/center_roll.h"
 #include "cpu/features.h"
 #include "job/budget.h"
 #include "prep/prepare.h"
@@ -92,29 +92,29 @@ static void drop_empty_rows(float *sinograms, size_t size, qb__center_chosen *c)
 }
 
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
-                          const qb__level *level, qb__center_chosen *c, float *sinograms) {
+                          const qb__roll *roll, qb__center_chosen *c, float *sinograms) {
     const qb_scan_info *info = qb_scan_describe(scan);
     size_t size = info->views * info->columns, row0 = c->row[0], row1 = c->row[c->rows - 1] + 1;
     qb__prepare *prepare;
-    qb__leveler *leveler = NULL;
+    qb__roll_reader *roll_reader = NULL;
     qb__prep_counts counts = {0};
-    if (level->maps) qb__level_rows(level, row0, row1, QB__RESAMPLE_MARGIN, &row0, &row1);
+    if (roll->maps) qb__roll_rows(roll, row0, row1, QB__RESAMPLE_MARGIN, &row0, &row1);
     qb_status status = qb__prepare_create(
         scan, prep, &(qb__prepared){.row0 = row0, .row1 = row1, .own0 = row0, .own1 = row1}, env, &prepare);
     if (status != QB_OK) return status;
-    if (level->maps) QB__TRY(qb__leveler_create(scan, prepare, level, pool, &leveler));
+    if (roll->maps) QB__TRY(qb__roll_reader_create(scan, prepare, roll, pool, &roll_reader));
     for (size_t r = 0; r < c->rows; r++) {
         QB__TRY(qb__check_cancel(env));
         qb__progress(env, "reading rows", r, c->rows);
-        QB__TRY(leveler
-                    ? qb__leveler_row(leveler, c->row[r], sinograms + r * size)
+        QB__TRY(roll_reader
+                    ? qb__roll_reader_row(roll_reader, c->row[r], sinograms + r * size)
                     : qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool, sinograms + r * size, &counts));
     }
     qb__progress(env, "reading rows", c->rows, c->rows);
     QB__TRY(qb__center_clean(sinograms, c->rows, info->views, info->columns, pool));
     drop_empty_rows(sinograms, size, c);
 out:
-    qb__leveler_destroy(leveler);
+    qb__roll_reader_destroy(roll_reader);
     qb__prepare_destroy(prepare);
     return status;
 }

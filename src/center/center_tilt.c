@@ -37,15 +37,15 @@ static qb_status look(const qb__center_leaning *l, double tilt, size_t sets, dou
     const size_t apart = (chosen->row[chosen->rows - 1] - chosen->row[0]) / (chosen->rows - 1);
     double each[QB__CENTER_ROWS];
     qb__center_chosen all = {0};
-    qb__level level;
+    qb__roll roll;
     qb_env hushed = qb__env_whole(l->rows->env);
     hushed.log = NULL;
-    qb_status status = qb__level_turned(tilt / DEGREES, l->info->columns, l->info->rows, &level);
+    qb_status status = qb__roll_turned(tilt / DEGREES, l->info->columns, l->info->rows, &roll);
     for (size_t set = 0; status == QB_OK && set < sets && all.rows + chosen->rows <= QB__CENTER_ROWS; set++) {
         qb__center_chosen c = *chosen;
         qb__center_answer answer;
         for (size_t r = 0; r < c.rows; r++) c.row[r] = qb__smaller(c.row[r] + set * apart / sets, l->info->rows - 1);
-        QB__TRY(qb__center_load(l->scan, l->steps, &hushed, l->rows->pool, &level, &c, (float *)l->rows->sinograms));
+        QB__TRY(qb__center_load(l->scan, l->steps, &hushed, l->rows->pool, &roll, &c, (float *)l->rows->sinograms));
         qb__center_rows now = *l->rows;
         now.rows = c.rows;
         QB__TRY(qb__center_registration(&now, &answer, each + all.rows));
@@ -54,7 +54,7 @@ static qb_status look(const qb__center_leaning *l, double tilt, size_t sets, dou
     }
     *more = residual(&all, each, 0, 1);
 out:
-    qb__level_clear(&level);
+    qb__roll_clear(&roll);
     return status;
 }
 
@@ -66,21 +66,21 @@ static qb_status look_closely(const qb__center_leaning *l, const qb__center_pair
     const qb__center_chosen *chosen = l->chosen;
     const size_t first = chosen->row[0], last = chosen->row[chosen->rows - 1], rows = l->info->rows;
     qb__center_turn turn = {0};
-    qb__level level;
+    qb__roll roll;
     qb_env hushed = qb__env_whole(l->rows->env);
     hushed.log = NULL;
-    qb_status status = qb__level_turned(tilt / DEGREES, l->info->columns, rows, &level);
+    qb_status status = qb__roll_turned(tilt / DEGREES, l->info->columns, rows, &roll);
     for (size_t i = 0; status == QB_OK && i < PLACES; i++) {
         const size_t row = qb__smaller(qb__larger(first + i * (last - first) / (PLACES - 1), 1), rows - 2);
         qb__center_chosen c = {.rows = 3, .row = {row - 1, row, row + 1}};
-        QB__TRY(qb__center_load(l->scan, l->steps, &hushed, l->rows->pool, &level, &c, (float *)l->rows->sinograms));
+        QB__TRY(qb__center_load(l->scan, l->steps, &hushed, l->rows->pool, &roll, &c, (float *)l->rows->sinograms));
         if (c.rows < 3) continue; /* of next to nothing */
-        qb__center_turn_add(l->rows->sinograms, l->info->views, l->info->columns, pairs,
-                            qb__level_column(&level, column), (double)row - ((double)rows - 1) / 2, &turn);
+        qb__center_turn_add(l->rows->sinograms, l->info->views, l->info->columns, pairs, qb__roll_column(&roll, column),
+                            (double)row - ((double)rows - 1) / 2, &turn);
     }
     *more = qb__center_turn_angle(&turn) * DEGREES;
 out:
-    qb__level_clear(&level);
+    qb__roll_clear(&roll);
     return status;
 }
 

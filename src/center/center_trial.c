@@ -17,7 +17,7 @@ static const double pi = 3.14159265358979323846;
 
 /* A small disc always lies in the field of view but misses what is far from the axis; a large one
  * sees the object's rim. Neither alone is right for all objects, their sum is. */
-enum { DISCS = 3, GREYS = 256, OUTSIDE = DISCS };
+enum { DISCS = 3, GREY_LEVELS = 256, OUTSIDE = DISCS };
 static const double disc_radius[DISCS] = {0.25, 0.35, 0.45}; /* of the width */
 
 struct qb__center_trial {
@@ -279,29 +279,30 @@ static void set_scale(struct entropy_job *job, size_t slot) {
 }
 
 /* Each pixel shares itself between the two nearest greys, so that the entropy is smooth. */
-static void histogram(const qb__center_trial *t, const float *picture, scale grey, double counts[DISCS][GREYS + 1]) {
-    float shares[DISCS + 1][GREYS + 1] = {{0}};
-    float factor = (GREYS - 1) / (grey.high - grey.low);
+static void histogram(const qb__center_trial *t, const float *picture, scale grey,
+                      double counts[DISCS][GREY_LEVELS + 1]) {
+    float shares[DISCS + 1][GREY_LEVELS + 1] = {{0}};
+    float factor = (GREY_LEVELS - 1) / (grey.high - grey.low);
     for (size_t i = 0; i < t->side * t->side; i++) {
         float *share = shares[t->zone[i]];
         if (t->zone[i] == OUTSIDE) continue;
         float place = (picture[i] - grey.low) * factor;
         if (!(place > 0)) place = 0;
-        if (place > GREYS - 1) place = GREYS - 1;
+        if (place > GREY_LEVELS - 1) place = GREY_LEVELS - 1;
         int g = (int)place;
         float rest = place - (float)g;
         share[g] += 1 - rest;
         share[g + 1] += rest;
     }
     for (int d = 0; d < DISCS; d++) {
-        for (int g = 0; g < GREYS; g++) counts[d][g] = (double)shares[d][g] + (d ? counts[d - 1][g] : 0);
+        for (int g = 0; g < GREY_LEVELS; g++) counts[d][g] = (double)shares[d][g] + (d ? counts[d - 1][g] : 0);
     }
 }
 
 static double entropy_of(const double *counts) {
     double total = 0, sum = 0;
-    for (int g = 0; g < GREYS; g++) total += counts[g];
-    for (int g = 0; g < GREYS; g++) {
+    for (int g = 0; g < GREY_LEVELS; g++) total += counts[g];
+    for (int g = 0; g < GREY_LEVELS; g++) {
         if (counts[g] > 0) sum += counts[g] * log(counts[g]);
     }
     return total > 0 ? log(total) - sum / total : 0;
@@ -312,7 +313,7 @@ static void entropy_task(void *context, size_t task, int worker) {
     size_t slot = task / job->count, axis = task % job->count;
     if (qb__cancelled(job->t->rows->env)) return;
     const float *picture = draw(job->t, slot, job->axes[axis], worker);
-    double counts[DISCS][GREYS + 1], sum = 0;
+    double counts[DISCS][GREY_LEVELS + 1], sum = 0;
     histogram(job->t, picture, job->scales[slot], counts);
     for (int d = 0; d < DISCS; d++) sum += entropy_of(counts[d]);
     job->entropy[job->t->packed_row[slot] * job->count + axis] = sum;

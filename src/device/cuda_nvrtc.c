@@ -42,7 +42,7 @@ static bool try_file(const char *path, int driver, int *newest) {
     }
     char builtins[48];
     snprintf(builtins, sizeof builtins, "libnvrtc-builtins.so.%d.%d", api.major, api.minor);
-    qb__library_beside(library, builtins);
+    qb__library_neighbour(library, builtins);
     qb__nvrtc = api;
     return true;
 }

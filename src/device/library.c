@@ -94,7 +94,7 @@ void *qb__library_open(const char *override, const char *const *names, char *why
     return library;
 }
 
-void qb__library_beside(void *library, const char *name) {
+void qb__library_neighbour(void *library, const char *name) {
     char folder[4096];
     if (dlinfo(library, RTLD_DI_ORIGIN, folder) == 0) open_in(folder, name);
 }

@@ -15,7 +15,7 @@ void *qb__library_open(const char *override, const char *const *names, char *why
 
 /* A file beside the library that it will ask for by name alone, which the loader then finds: a wheel's libraries do not
  * say that their own folder is where to look. Nothing where there is none. */
-void qb__library_beside(void *library, const char *name);
+void qb__library_neighbour(void *library, const char *name);
 
 /* Fills a table of function pointers, one per name, in order. False when one is missing; its name
  * in *missing. Names that begin with '?' may be missing and leave NULL. */

@@ -35,7 +35,7 @@ static qb_status check_numbers(const qb_view *view) {
 }
 
 /* Pixels lie side by side along an arc, less than a circle, and rows along the cylinder. */
-static qb_status check_bend(const qb_geometry *geometry, const qb_view *view) {
+static qb_status check_curve(const qb_geometry *geometry, const qb_view *view) {
     const double arc = (double)geometry->columns * qb__norm(view->u), radius = geometry->radius;
     if (radius == 0) return QB_OK;
     const double skew = qb__dot(view->u, view->v) / (qb__norm(view->u) * qb__norm(view->v));
@@ -59,7 +59,7 @@ qb_status qb__geometry_check_views(const qb_geometry *geometry) {
         qb__matrix matrix;
         status = check_numbers(&geometry->view[i]);
         if (status == QB_OK) status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
-        if (status == QB_OK) status = check_bend(geometry, &geometry->view[i]);
+        if (status == QB_OK) status = check_curve(geometry, &geometry->view[i]);
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
     }
     return QB_OK;

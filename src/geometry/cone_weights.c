@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
 #include "geometry/panel.h"
@@ -22,7 +22,7 @@ static const double pi = 3.14159265358979323846;
 
 /* Towards the axis, and to the side where columns of an upright detector grow. */
 typedef struct frame {
-    double toward[2], aside[2];
+    double toward[2], lateral[2];
 } frame;
 
 static frame frame_of(const qb_view *view) {
@@ -33,7 +33,7 @@ static frame frame_of(const qb_view *view) {
 static double fan_of_place(const qb_view *view, const double place[2]) {
     frame at = frame_of(view);
     double d[2] = {place[0] - view->source[0], place[1] - view->source[1]};
-    return atan2(-(d[0] * at.aside[0] + d[1] * at.aside[1]), d[0] * at.toward[0] + d[1] * at.toward[1]);
+    return atan2(-(d[0] * at.lateral[0] + d[1] * at.lateral[1]), d[0] * at.toward[0] + d[1] * at.toward[1]);
 }
 
 double qb__cone_fan_angle(const qb_view *view, double column, double row) {
@@ -45,9 +45,9 @@ double qb__cone_fan_angle(const qb_view *view, double column, double row) {
 static void fan_between(const qb_geometry *geometry, size_t i, const double first[2], const double last[2], double *low,
                         double *high) {
     double at[3], a, b;
-    qb__pixel_place(geometry, i, first[0], first[1], at);
+    qb__pixel_position(geometry, i, first[0], first[1], at);
     a = fan_of_place(&geometry->view[i], at);
-    qb__pixel_place(geometry, i, last[0], last[1], at);
+    qb__pixel_position(geometry, i, last[0], last[1], at);
     b = fan_of_place(&geometry->view[i], at);
     *low = fmax(*low, fmin(a, b));
     *high = fmin(*high, fmax(a, b));
@@ -94,7 +94,7 @@ static qb_status find_fan(const qb_geometry *geometry, qb__cone_weights *weights
     return QB_OK;
 }
 
-static bool is_upright(const qb_geometry *geometry) {
+static bool is_vertical(const qb_geometry *geometry) {
     for (size_t i = 0; i < geometry->views; i++) {
         const double *v = geometry->view[i].v;
         if (hypot(v[0], v[1]) * (double)geometry->rows > 1e-6 * qb__norm(geometry->view[i].u)) return false;
@@ -208,7 +208,7 @@ static double column_at(const qb_view *view, double gamma) {
     frame at = frame_of(view);
     double radius = hypot(view->source[0], view->source[1]), p[3], x[2];
     for (int j = 0; j < 2; j++)
-        x[j] = view->source[j] + radius * (cos(gamma) * at.toward[j] - sin(gamma) * at.aside[j]);
+        x[j] = view->source[j] + radius * (cos(gamma) * at.toward[j] - sin(gamma) * at.lateral[j]);
     qb__matrix matrix;
     if (qb__matrix_of_view(QB_BEAM_CONE, view, &matrix) != QB_OK) return 0;
     qb__matrix_apply(&matrix, x[0], x[1], view->source[2], p);
@@ -276,11 +276,11 @@ static double lacking(const qb__cone_weights *w) {
     return fmax(0, 1 - sum / pi);
 }
 
-qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field,
+qb_status qb__cone_weights_virtual(const qb_geometry *geometry, const qb_geometry *measured, double field,
                                    qb_angle_weights rule, qb__cone_weights *weights) {
     double *angles = NULL;
     qb_status status;
-    *weights = (qb__cone_weights){.upright = is_upright(geometry)};
+    *weights = (qb__cone_weights){.vertical = is_vertical(geometry)};
     if (geometry->beam != QB_BEAM_CONE) return qb__fail(QB_UNSUPPORTED, "cone-beam weights for a parallel beam");
     QB__TRY(qb__alloc(geometry->views, sizeof *angles, &angles));
     QB__TRY(qb__alloc(geometry->views, sizeof *weights->view, &weights->view));
@@ -302,7 +302,7 @@ out:
 }
 
 qb_status qb__cone_weights_create(const qb_geometry *geometry, double field, qb__cone_weights *weights) {
-    return qb__cone_weights_upright(geometry, geometry, field, QB_WEIGHTS_AUTO, weights);
+    return qb__cone_weights_virtual(geometry, geometry, field, QB_WEIGHTS_AUTO, weights);
 }
 
 void qb__cone_weights_destroy(qb__cone_weights *weights) {
@@ -376,12 +376,12 @@ static double row_distance(const qb_view *view, const double first[3]) {
 }
 
 /* out = cosine * share, for one row. */
-static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t row, bool upright, const float *share,
+static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t row, bool vertical, const float *share,
                        float *out) {
     frame at = frame_of(view);
     double first[3];
     for (int j = 0; j < 3; j++) first[j] = view->detector[j] + (double)row * view->v[j] - view->source[j];
-    double scale = upright ? 1 : row_distance(view, first);
+    double scale = vertical ? 1 : row_distance(view, first);
     for (size_t column = 0; column < geometry->columns; column++) {
         double x = first[0] + (double)column * view->u[0], y = first[1] + (double)column * view->u[1];
         double z = first[2] + (double)column * view->u[2];
@@ -396,7 +396,7 @@ void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights 
     if (row0 < row1) redundancy_row(geometry, weights, view, row0, out);
     for (size_t row = row1; row-- > row0;) {
         float *line = out + (row - row0) * geometry->columns;
-        if (!weights->upright && row > row0) redundancy_row(geometry, weights, view, row, line);
-        cosine_row(geometry, &geometry->view[view], row, weights->upright, weights->upright ? out : line, line);
+        if (!weights->vertical && row > row0) redundancy_row(geometry, weights, view, row, line);
+        cosine_row(geometry, &geometry->view[view], row, weights->vertical, weights->vertical ? out : line, line);
     }
 }

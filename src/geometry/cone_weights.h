@@ -32,7 +32,7 @@ typedef struct qb__cone_weights {
                              right: beside the detector's short side their values are not zero */
     bool offset;                /* the detector sees much more on one side of the axis */
     bool sided;    /* a full turn, perhaps with gaps, of such a detector: the long side's field is covered */
-    bool upright;  /* fan angles do not change along a column of the detector */
+    bool vertical; /* fan angles do not change along a column of the detector */
     qb__turn turn; /* the views on the circle */
 } qb__cone_weights;
 
@@ -42,7 +42,7 @@ typedef struct qb__cone_weights {
 qb_status qb__cone_weights_create(const qb_geometry *geometry, double field, qb__cone_weights *weights);
 /* The same by another rule for what views count for, and for views that were resampled: `geometry` is the upright detector's, `measured`
  * the real one's, which says how far to the sides anything was seen. */
-qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field,
+qb_status qb__cone_weights_virtual(const qb_geometry *geometry, const qb_geometry *measured, double field,
                                    qb_angle_weights rule, qb__cone_weights *weights);
 void qb__cone_weights_destroy(qb__cone_weights *weights); /* NULL-safe */
 

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 
 qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view, size_t column) {
     const qb_view *at = &geometry->view[view];
     double pixel[3];
-    qb__pixel_place(geometry, view, (double)column, 0, pixel);
+    qb__pixel_position(geometry, view, (double)column, 0, pixel);
     bool cone = geometry->beam == QB_BEAM_CONE;
     qb__fan fan;
     memset(&fan, 0, sizeof fan);

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "geometry/check.h"
 #include "geometry/circle.h"
 #include "geometry/vector.h"
@@ -22,7 +22,7 @@ typedef struct passing {
 static passing pass(const qb_geometry *g, size_t number, double column, double row) {
     const qb_view *view = &g->view[number];
     double along[3];
-    qb__pixel_place(g, number, column, row, along);
+    qb__pixel_position(g, number, column, row, along);
     for (int j = 0; j < 3; j++) along[j] -= view->source[j];
     const double level = along[0] * along[0] + along[1] * along[1];
     const double to = -(view->source[0] * along[0] + view->source[1] * along[1]) / level;
@@ -62,7 +62,7 @@ static size_t level_row(const qb_geometry *g) {
 /* ---- rows that lean ---- */
 
 /* By how many columns a pixel of a row lies beside the same column of the middle row, as the source sees it. */
-static double beside(const qb_view *view, double column, double row, double middle) {
+static double lateral(const qb_view *view, double column, double row, double middle) {
     double p[2], d[2]; /* from the source: the pixel, and column 0 of the middle row */
     for (int j = 0; j < 2; j++) {
         d[j] = view->detector[j] + middle * view->v[j] - view->source[j];
@@ -76,7 +76,7 @@ static qb_status check_lean(const qb_geometry *g, size_t row0, size_t row1) {
     const double middle = (double)(row0 + row1 - 1) / 2;
     for (size_t v = 0; v < g->views; v++)
         for (int i = 0; i < LOOKS; i++) {
-            const double off = beside(&g->view[v], column_at(g, i), (double)row0, middle);
+            const double off = lateral(&g->view[v], column_at(g, i), (double)row0, middle);
             if (!(off <= lean))
                 return qb__fail(QB_UNSUPPORTED,
                                 "view %zu: the detector leans, its rows %zu and %zu are %.2g columns apart as the "
@@ -112,17 +112,18 @@ static qb_status check_rows(const qb_geometry *g, size_t row0, size_t row1, doub
 }
 
 /* Bent about the source, in every view. */
-static qb_status check_bend(const qb_geometry *g) {
-    static const double aside = 0.01, deep = 1e-4; /* columns; of the radius */
+static qb_status check_curve(const qb_geometry *g) {
+    static const double lateral = 0.01, deep = 1e-4; /* columns; of the radius */
     for (size_t v = 0; g->radius > 0 && v < g->views; v++) {
-        const qb__bend bend = qb__bend_of_view(g, v);
-        const bool even = fabs(bend.pitch / qb__norm(g->view[0].u) - 1) < 1e-6;
-        if (even && fabs(bend.x) <= aside * bend.pitch && fabs(bend.depth - g->radius) <= deep * g->radius) continue;
+        const qb__curve curve = qb__curve_of_view(g, v);
+        const bool even = fabs(curve.pitch / qb__norm(g->view[0].u) - 1) < 1e-6;
+        if (even && fabs(curve.x) <= lateral * curve.pitch && fabs(curve.depth - g->radius) <= deep * g->radius)
+            continue;
         return qb__fail(QB_UNSUPPORTED,
                         "view %zu: a detector bent to a radius of %g mm, %.6g mm from the source: qb mbir takes flat "
                         "ones and those bent about "
                         "the source; use qb fdk, sirt or cgls",
-                        v, g->radius, bend.depth);
+                        v, g->radius, curve.depth);
     }
     return QB_OK;
 }
@@ -158,7 +159,7 @@ qb_status qb__fan_plane_create(const qb_geometry *given, size_t row0, size_t row
     QB__TRY(flatten(g, (double)(row0 + row1 - 1) / 2, &plane->flat));
     plane->flat.radius = g->radius;
     QB__TRY(qb__geometry_check(&plane->flat));
-    status = check_bend(&plane->flat);
+    status = check_curve(&plane->flat);
 out:
     return status;
 }

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "geometry/check.h"
 #include "geometry/matrix.h"
 #include "geometry/units.h"
@@ -65,7 +65,7 @@ bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *te
     return true;
 }
 
-void qb__grid_tell_height(const qb_grid *usual, const qb_grid_options *asked, const qb_env *env) {
+void qb__grid_report_height(const qb_grid *usual, const qb_grid_options *asked, const qb_env *env) {
     if (usual->offset[2] == 0 || asked->like || asked->offset.count > 2) return;
     qb__info(
         env,
@@ -74,17 +74,17 @@ void qb__grid_tell_height(const qb_grid *usual, const qb_grid_options *asked, co
 }
 
 /* The columns and rows on which the box of a grid falls. */
-typedef struct shadow {
+typedef struct footprint {
     double column[2], row[2];
-} shadow;
+} footprint;
 
-static shadow shadow_of(const qb__matrix *on_grid, const qb_grid *grid, const qb__bend *bend) {
-    shadow s = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
+static footprint footprint_of(const qb__matrix *on_grid, const qb_grid *grid, const qb__curve *curve) {
+    footprint s = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
     for (int corner = 0; corner < 8; corner++) {
         double p[3];
         qb__matrix_at_corner(on_grid, grid, corner, p);
         double column = p[0] / p[2], row = p[1] / p[2];
-        if (bend) qb__bend_pixel(bend, &column, &row);
+        if (curve) qb__curve_pixel(curve, &column, &row);
         /* Beside the cylinder: on either side of it. */
         if (isnan(column)) s.column[0] = s.row[0] = -INFINITY, s.column[1] = s.row[1] = INFINITY;
         s.column[0] = fmin(s.column[0], column);
@@ -127,16 +127,16 @@ static qb_status check_distance(const qb_geometry *geometry, const qb_grid *grid
                     away, seen);
 }
 
-qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) {
-    shadow first = {0};
+qb_status qb__grid_check_fov(const qb_geometry *geometry, const qb_grid *grid) {
+    footprint first = {0};
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix world, on_grid;
         qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &world);
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
         qb__matrix_on_grid(&world, grid, &on_grid);
-        bool bent = geometry->radius > 0;
-        qb__bend bend = bent ? qb__bend_of_view(geometry, i) : (qb__bend){0};
-        shadow box = shadow_of(&on_grid, grid, bent ? &bend : NULL);
+        bool curved = geometry->radius > 0;
+        qb__curve curve = curved ? qb__curve_of_view(geometry, i) : (qb__curve){0};
+        footprint box = footprint_of(&on_grid, grid, curved ? &curve : NULL);
         if (i == 0) first = box;
         if (meets(box.column, geometry->columns) && meets(box.row, geometry->rows))
             return check_distance(geometry, grid);
@@ -195,5 +195,5 @@ qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *gri
     if (status == QB_OK) status = qb__geometry_check_units(geometry);
     qb__matrix matrix;
     for (size_t i = 0; i < geometry->views && status == QB_OK; i++) status = matrix_checked(geometry, i, grid, &matrix);
-    return status == QB_OK ? qb__grid_check_seen(geometry, grid) : status;
+    return status == QB_OK ? qb__grid_check_fov(geometry, grid) : status;
 }

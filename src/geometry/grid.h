@@ -21,12 +21,12 @@ double qb__grid_field(const qb_grid *grid);
 bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *text, size_t size);
 
 /* Tell where the usual volume lies that a detector above or below the source's plane looks at, unless that is asked for. */
-void qb__grid_tell_height(const qb_grid *usual, const qb_grid_options *asked, const qb_env *env);
+void qb__grid_report_height(const qb_grid *usual, const qb_grid_options *asked, const qb_env *env);
 
 /* QB_BAD_INPUT when in no view any of the grid falls on the detector, with where it falls, or when all
  * of it is farther from the axis than any ray. The grid is in front of all sources
  * (qb_geometry_check_grid). */
-qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid);
+qb_status qb__grid_check_fov(const qb_geometry *geometry, const qb_grid *grid);
 
 /* All views on a grid, checked as by qb_geometry_check_grid: matrices[geometry->views]. */
 qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid, qb__matrix *matrices);

@@ -26,11 +26,11 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full, doubl
 }
 
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last) {
-    const double ASIDE = 0.05, FEWEST = 2;
+    const double OFF_CENTER = 0.05, FEWEST = 2;
     double end = (double)columns - 1;
     double left = end - 2 * first, right = 2 * last - end; /* missing on either side */
     qb__half_fan fan = {.columns = columns};
-    fan.used = fan.aside = fmax(left, right) > fmax(ASIDE * (double)columns, FEWEST);
+    fan.used = fan.off_center = fmax(left, right) > fmax(OFF_CENTER * (double)columns, FEWEST);
     if (!fan.used) return fan;
     fan.before = left > 0 ? (size_t)ceil(left - 1e-6) : 0;
     fan.after = right > 0 ? (size_t)ceil(right - 1e-6) : 0;
@@ -47,7 +47,7 @@ qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t colu
     if (status != QB_OK) return status;
     const qb__half_fan wide = qb__half_fan_of(columns, first, last);
     if (full) *fan = wide;
-    fan->aside = wide.aside;
+    fan->off_center = wide.off_center;
     fan->covered = covered;
     return QB_OK;
 }
@@ -61,7 +61,7 @@ void qb__half_fan_turn(const qb__half_fan *fan, char *text, size_t size) {
         snprintf(text, size, "full turn");
 }
 
-void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size) {
+void qb__half_fan_report(const qb__half_fan *fan, double center, char *text, size_t size) {
     char turn[48];
     qb__half_fan_turn(fan, turn, sizeof turn);
     snprintf(text, size, "%s, the axis at column %.2f of %zu: slices are %zu voxels wide, as far as the wide side sees",

@@ -19,7 +19,7 @@
  * the wide side. The halves near the axis keep the noise there that of two measurements. */
 typedef struct qb__half_fan {
     bool used;
-    bool aside;                    /* the axis lies to one side, whether or not the turn is full */
+    bool off_center;               /* the axis lies to one side, whether or not the turn is full */
     double covered;                /* degrees of the turn that views cover, if they were given; else 0 */
     size_t columns, before, after; /* measured; added left and right of them */
 } qb__half_fan;
@@ -41,7 +41,7 @@ size_t qb__half_fan_width(const qb__half_fan *fan);
 /* "full turn", or how much of it. */
 void qb__half_fan_turn(const qb__half_fan *fan, char *text, size_t size);
 /* That slices are as wide as that; text for a remark, of an axis at `center`. */
-void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size);
+void qb__half_fan_report(const qb__half_fan *fan, double center, char *text, size_t size);
 /* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */
 void qb__half_fan_shares(size_t columns, double center, float *share);
 /* The same for a view of a turn with gaps: what a gap lacks near the axis is taken from the opposite rays. */

@@ -5,7 +5,7 @@
 
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
-#include "geometry/upright.h"
+#include "geometry/virtual_detector.h"
 #include "geometry/vector.h"
 
 /* How far a view's panel reaches from its middle along a direction in pixels: so many times that direction. */
@@ -15,10 +15,10 @@ static double times_within(const double direction[2], double columns, double row
 }
 
 /* A level step and one along the axis at right angles to it, in columns and rows. */
-static bool steps_of(const qb_view *view, double level[2], double upright[2]) {
+static bool steps_of(const qb_view *view, double level[2], double vertical[2]) {
     const double u = qb__norm(view->u), v = qb__norm(view->v);
     level[0] = view->v[2], level[1] = -view->u[2];
-    upright[0] = -level[1] * v / u, upright[1] = level[0] * u / v;
+    vertical[0] = -level[1] * v / u, vertical[1] = level[0] * u / v;
     return hypot(level[0] * u, level[1] * v) > 1e-9 * u * v;
 }
 
@@ -34,12 +34,12 @@ qb__panel qb__panel_of(const qb_geometry *geometry) {
     qb__panel sum = {0};
     for (size_t i = 0; i < geometry->views; i++) {
         const qb_view *view = &geometry->view[i];
-        double level[2], upright[2];
+        double level[2], vertical[2];
         qb__panel one = {0, columns, rows, qb__norm(view->u), qb__norm(view->v)};
-        if (steps_of(view, level, upright)) {
+        if (steps_of(view, level, vertical)) {
             one.turn = atan2(fabs(view->u[2]) / one.pitch_across, fabs(view->v[2]) / one.pitch_along) * (180 / M_PI);
             measure(view, level, columns, rows, &one.across, &one.pitch_across);
-            measure(view, upright, columns, rows, &one.along, &one.pitch_along);
+            measure(view, vertical, columns, rows, &one.along, &one.pitch_along);
         }
         sum.turn += one.turn / views;
         sum.across += one.across / views, sum.along += one.along / views;
@@ -49,13 +49,13 @@ qb__panel qb__panel_of(const qb_geometry *geometry) {
 }
 
 bool qb__panel_is_turned(const qb_geometry *geometry) {
-    return geometry->radius == 0 && qb__upright_drift(geometry) > 1;
+    return geometry->radius == 0 && qb__virtual_detector_drift(geometry) > 1;
 }
 
 void qb__panel_level_line(const qb_geometry *geometry, size_t view, double first[2], double last[2]) {
     const double middle[2] = {0.5 * ((double)geometry->columns - 1), 0.5 * ((double)geometry->rows - 1)};
-    double level[2], upright[2];
-    if (!steps_of(&geometry->view[view], level, upright)) level[0] = 1, level[1] = 0;
+    double level[2], vertical[2];
+    if (!steps_of(&geometry->view[view], level, vertical)) level[0] = 1, level[1] = 0;
     const double times = times_within(level, middle[0], middle[1]);
     for (int a = 0; a < 2; a++) {
         first[a] = middle[a] - times * level[a];
@@ -93,8 +93,8 @@ static void keep(double a, double b, double *low, double *high) {
 }
 
 /* The z on the vertical line through a point on the circle, at `aside` radians from the source's side, that fall on the panel: low > high: none. */
-static void on_line(const window *w, double radius, double aside, double *low, double *high) {
-    const double t = w->angle + aside, x = radius * sin(t), y = -radius * cos(t);
+static void on_line(const window *w, double radius, double lateral, double *low, double *high) {
+    const double t = w->angle + lateral, x = radius * sin(t), y = -radius * cos(t);
     double at0[3], at1[3];
     qb__matrix_apply(&w->matrix, x, y, 0, at0);
     qb__matrix_apply(&w->matrix, x, y, 1, at1);
@@ -113,9 +113,9 @@ bool qb__panel_heights(const qb_geometry *geometry, double radius, bool either, 
         window w;
         if (!window_of(geometry, i, &w)) continue;
         for (int k = 0; k <= (radius > 0 ? HALF : 0); k++) {
-            double a[2], b[2], aside = M_PI * k / HALF;
-            on_line(&w, radius, aside, &a[0], &b[0]);
-            on_line(&w, radius, -aside, &a[1], &b[1]);
+            double a[2], b[2], lateral = M_PI * k / HALF;
+            on_line(&w, radius, lateral, &a[0], &b[0]);
+            on_line(&w, radius, -lateral, &a[1], &b[1]);
             const bool there[2] = {a[0] <= b[0], a[1] <= b[1]};
             if (either && (there[0] || there[1])) {
                 const int one = there[0] ? 0 : 1, other = there[1] ? 1 : 0;

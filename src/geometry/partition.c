@@ -52,7 +52,7 @@ size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
 }
 
 /* Of folded slices whole pairs. */
-static size_t pairs(const qb__cut_space *space, size_t slices) { return space->folded ? slices / 2 * 2 : slices; }
+static size_t pairs(const qb__cut_space *space, size_t slices) { return space->paired ? slices / 2 * 2 : slices; }
 
 size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness) {
     return pairs(space, qb__thinner_slab(&space->layers, space->slices, thickness));
@@ -124,7 +124,7 @@ void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
     for (size_t i = 0; i <= cut->slabs; i++) edge[i] += space->first;
     cut->first = space->first;
     cut->count = space->slices;
-    cut->folded = space->folded;
+    cut->paired = space->paired;
     cut_pieces(space, cut);
     if (space->slabs) space->slabs(space->context, cut, edge);
 }
@@ -192,9 +192,9 @@ static void try_thickness(search *s, size_t thickness, size_t *edge) {
     } while (space->vary && space->vary(space->engine, &now));
 }
 
-qb__cut_space qb__cut_unfolded(const qb__cut_space *space) {
+qb__cut_space qb__cut_unpaired(const qb__cut_space *space) {
     qb__cut_space plain = *space;
-    plain.folded = plain.either = false;
+    plain.paired = plain.either = false;
     plain.layers.thickness /= 2;
     return plain;
 }

@@ -45,7 +45,7 @@ typedef struct qb__cut {
     size_t piece,
         pieces; /* slices of a slab that leave it at a time, of what this rank has of it; how many times, on all ranks */
     bool kept;  /* what several slabs need of the scan stays with the engine once it was read */
-    bool folded;    /* slices are counted in the order of geometry/fold.h; first, thickness and the like are even */
+    bool paired;    /* slices are counted in the order of geometry/runs.h; first, thickness and the like are even */
     qb__room need;  /* what need() said */
     double seconds; /* what seconds() said; 0 where nobody was asked */
 } qb__cut;
@@ -59,7 +59,7 @@ struct qb__cut_space {
     size_t view0;             /* of the whole scan: where `views` begin */
     qb__layers layers;        /* slabs are whole numbers of these while they can be */
     size_t most;              /* slices of the thickest slab to try */
-    bool folded, either; /* as the cut's; either: or not, of layers half as thick, whichever is forecast to be faster */
+    bool paired, either; /* as the cut's; either: or not, of layers half as thick, whichever is forecast to be faster */
     size_t parts, turns; /* as the cut's; 0 = 1. turns divides views, and what views_after() says */
     /* The next thickness to try after `thickness`, 0 = none; one of those below. */
     size_t (*thinner)(const qb__cut_space *space, size_t thickness);
@@ -82,7 +82,7 @@ struct qb__cut_space {
 };
 
 /* Of slices that may be folded or not: as they are not. */
-qb__cut_space qb__cut_unfolded(const qb__cut_space *space);
+qb__cut_space qb__cut_unpaired(const qb__cut_space *space);
 /* QB_OK with the cut and whether it fits; when nothing does, *cut is what needs least.
  * QB_NO_MEMORY when there is none for looking. */
 qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits);

@@ -202,11 +202,11 @@ static void make_case(packing *p) {
     p->half[0] = between(p, 0.6, 0.8);
     p->half[1] = between(p, 0.3, p->soft ? 0.6 : 0.45);
     const double wall = between(p, 0.008, 0.02), hard = p->soft ? between(p, 0.4, 0.8) : between(p, 0.9, 1.15);
-    const double rod = between(p, 0.012, 0.018), beside = 0.35 * p->half[0], y = p->half[1] + wall + rod;
+    const double rod = between(p, 0.012, 0.018), sideways = 0.35 * p->half[0], y = p->half[1] + wall + rod;
     add(p, &whole, 0, 0, p->half[0] + wall, p->half[1] + wall, !p->soft, hard);
     add(p, &whole, 0, 0, p->half[0], p->half[1], !p->soft, p->cloth - hard);
     if (p->soft || qb__random_unit(&p->random) > 0.6) return;
-    for (int side = -1; side <= 1; side += 2) add(p, &whole, side * beside, y, rod, rod, false, 2.7);
+    for (int side = -1; side <= 1; side += 2) add(p, &whole, side * sideways, y, rod, rod, false, 2.7);
 }
 
 qb_status qb__phantom_baggage(const double center[3], double plane, double depth, double attenuation, uint64_t seed,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "geometry/phantom.h"
 #include "geometry/vector.h"
 
@@ -12,7 +12,7 @@
  * of the world's direction. Cone: w is the source and the same for all pixels; d = d0 + c du + r
  * dv. Parallel: d is the same for all; w = w0 + c wu + r wv. Either way n and d are linear in
  * column c and row r, so f is quadratic. */
-typedef struct shadow {
+typedef struct footprint {
     double n0[3], nu[3], nv[3];
     double d0[3], du[3], dv[3];
     double value;
@@ -20,7 +20,7 @@ typedef struct shadow {
     /* Of a box, which lies within this ellipsoid, a point of the ray: it is in while no component is over `limit`. */
     bool box;
     double w0[3], wu[3], wv[3], limit;
-} shadow;
+} footprint;
 
 /* A row in which it lies: f = f0 + f2 x^2, |d|^2 = q0 + q1 x + q2 x^2, x = column - c0. */
 typedef struct line {
@@ -28,7 +28,7 @@ typedef struct line {
 } line;
 
 size_t qb__phantom_scratch(const qb__phantom *phantom, size_t columns) {
-    return phantom->count * sizeof(shadow) + columns * sizeof(double);
+    return phantom->count * sizeof(footprint) + columns * sizeof(double);
 }
 
 static void combine(const double a[3], const double b[3], double factor, double out[3]) {
@@ -38,7 +38,7 @@ static void combine(const double a[3], const double b[3], double factor, double 
 /* f over the whole detector is a r^2 + 2 h r + ... in r once the best c of each row is put in: the
  * rows where that is positive. A sphere around the source is no shadow with an end: all rows then.
  */
-static void bound_rows(shadow *s) {
+static void bound_rows(footprint *s) {
     double uu = qb__dot(s->du, s->du) - qb__dot(s->nu, s->nu);
     double uv = qb__dot(s->du, s->dv) - qb__dot(s->nu, s->nv);
     double vv = qb__dot(s->dv, s->dv) - qb__dot(s->nv, s->nv);
@@ -65,14 +65,14 @@ static double circumscribe(const qb__ellipsoid *e, double a[3][3]) {
     return limit;
 }
 
-static void cast(const qb__ellipsoid *e, const qb_view *view, qb_beam beam, shadow *s) {
+static void cast(const qb__ellipsoid *e, const qb_view *view, qb_beam beam, footprint *s) {
     double corner[3], w[3], u[3], v[3], from[3], a[3][3];
     const bool parallel = beam == QB_BEAM_PARALLEL;
     const double limit = circumscribe(e, a);
     qb__apply(a, view->u, u);
     qb__apply(a, view->v, v);
     combine(view->detector, e->center, -1, corner);
-    *s = (shadow){.value = 2 * e->value};
+    *s = (footprint){.value = 2 * e->value};
     if (parallel) {
         qb__apply(a, view->source, s->d0);
         qb__apply(a, corner, w);
@@ -122,7 +122,7 @@ static void ray_lengths(const qb_geometry *geometry, size_t view, double row, do
 
 /* f is taken about its top, where n and d are summed before they are squared: far from the
  * detector's corner nothing cancels. False when the row misses. */
-static bool cut(const shadow *s, double row, line *l) {
+static bool cut(const footprint *s, double row, line *l) {
     double n[3], d[3];
     combine(s->n0, s->nv, row, n);
     combine(s->d0, s->dv, row, d);
@@ -166,7 +166,7 @@ static void add_line(const line *l, double value, const double *length, size_t c
     }
 }
 
-static void add_box(const shadow *s, const line *l, double row, const double *length, size_t columns, double *out) {
+static void add_box(const footprint *s, const line *l, double row, const double *length, size_t columns, double *out) {
     size_t begin, end;
     double w0[3], d0[3];
     if (!span(l, columns, &begin, &end)) return;
@@ -181,13 +181,13 @@ static void add_box(const shadow *s, const line *l, double row, const double *le
 }
 
 /* Pixel by pixel: the rays to a bent detector are not linear in the column. */
-static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry, size_t view, size_t row, size_t end,
-                         double *out) {
+static void project_curved(const qb__phantom *phantom, const qb_geometry *geometry, size_t view, size_t row, size_t end,
+                           double *out) {
     const qb_view *at = &geometry->view[view];
     bool cone = geometry->beam == QB_BEAM_CONE;
     for (size_t c = 0; c < geometry->columns; c++) {
         double first[3], pixel[3], along[3];
-        qb__pixel_place(geometry, view, (double)c, 0, first);
+        qb__pixel_position(geometry, view, (double)c, 0, first);
         for (size_t r = row; r < end; r++) {
             combine(first, at->v, (double)r, pixel);
             combine(pixel, at->source, -1, along);
@@ -199,20 +199,20 @@ static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry
 void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry, size_t view, size_t row, size_t end,
                          double *out, void *scratch) {
     size_t columns = geometry->columns;
-    shadow *shadows = scratch;
-    double *length = (double *)(shadows + phantom->count);
+    footprint *footprints = scratch;
+    double *length = (double *)(footprints + phantom->count);
     if (geometry->radius > 0) {
-        project_bent(phantom, geometry, view, row, end, out);
+        project_curved(phantom, geometry, view, row, end, out);
         return;
     }
     for (size_t i = 0; i < phantom->count; i++)
-        cast(&phantom->shape[i], &geometry->view[view], geometry->beam, &shadows[i]);
+        cast(&phantom->shape[i], &geometry->view[view], geometry->beam, &footprints[i]);
     for (size_t r = row; r < end; r++, out += columns) {
         double at = (double)r;
         ray_lengths(geometry, view, at, length);
         for (size_t c = 0; c < columns; c++) out[c] = 0;
         for (size_t i = 0; i < phantom->count; i++) {
-            const shadow *s = &shadows[i];
+            const footprint *s = &footprints[i];
             line l;
             if (at < s->row0 || at > s->row1 || !cut(s, at, &l)) continue;
             if (s->box)

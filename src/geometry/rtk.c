@@ -135,7 +135,7 @@ void qb__rtk_matrix(const qb__rtk *rtk, double m[3][4]) {
     }
 }
 
-static void shadow(const double m[3][4], const double at[3], double out[2]) {
+static void footprint(const double m[3][4], const double at[3], double out[2]) {
     double p[3];
     for (int i = 0; i < 3; i++) p[i] = m[i][0] * at[0] + m[i][1] * at[1] + m[i][2] * at[2] + m[i][3];
     out[0] = p[0] / p[2], out[1] = p[1] / p[2];
@@ -151,8 +151,8 @@ double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb
     for (int corner = 0; corner < 8; corner++) {
         const double at[3] = {corner & 1 ? r : -r, corner & 2 ? h : -h, corner & 4 ? r : -r};
         double here[2], there[2];
-        shadow(own, at, here);
-        shadow(matrix, at, there);
+        footprint(own, at, here);
+        footprint(matrix, at, there);
         const double away = hypot((here[0] - there[0]) / detector->pixel_u, (here[1] - there[1]) / detector->pixel_v);
         if (!(away <= most)) most = isnan(away) ? INFINITY : away;
     }

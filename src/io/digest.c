@@ -83,7 +83,7 @@ void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
 
-void qb__digest_join(qb__digest **list, qb__digest *digest) {
+void qb__digest_attach(qb__digest **list, qb__digest *digest) {
     pthread_mutex_lock(&lists);
     digest->next = *list;
     digest->leaves = false;
@@ -91,7 +91,7 @@ void qb__digest_join(qb__digest **list, qb__digest *digest) {
     pthread_mutex_unlock(&lists);
 }
 
-void qb__digest_leave(qb__digest **list, qb__digest *digest) {
+void qb__digest_detach(qb__digest **list, qb__digest *digest) {
     pthread_mutex_lock(&lists);
     digest->leaves = true;
     while (digest->adding) pthread_cond_wait(&added, &lists);

@@ -37,8 +37,8 @@ void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row
                     size_t threads);
 /* Of those that joined a list, which begins as NULL, all gather what is added. Who leaves gets nothing more when the call
  * returns; not having joined is no mistake. From any thread. */
-void qb__digest_join(qb__digest **list, qb__digest *digest);
-void qb__digest_leave(qb__digest **list, qb__digest *digest);
+void qb__digest_attach(qb__digest **list, qb__digest *digest);
+void qb__digest_detach(qb__digest **list, qb__digest *digest);
 void qb__digests_add(qb__digest **list, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
                      size_t threads);
 /* Was all of it read? */

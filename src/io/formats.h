@@ -3,7 +3,7 @@
 #define QB_IO_FORMATS_H
 
 #include "base/json.h"
-#include "io/place.h"
+#include "io/paths.h"
 #include "io/source.h"
 #include "io/writer_kind.h"
 #include "quickbeam/scan.h"

@@ -15,7 +15,7 @@
 #include "quickbeam/io.h"
 
 /* Matrices of other programs may have another axis than z; of all that is read, only the frame is then another one. */
-static void upright_frame(qb_geometry *geometry, const qb_env *env) {
+static void vertical_frame(qb_geometry *geometry, const qb_env *env) {
     const int axis = qb__turns_about(geometry);
     if (axis == 2) return;
     qb__turn_frame(geometry, axis);
@@ -39,7 +39,7 @@ static qb_status from_numbers(const double *numbers, size_t count, const qb_dete
             status = qb__fail(QB_BAD_INPUT, "a parallel beam among cone beams, or the reverse");
         if (status != QB_OK) status = qb__fail_in(status, "view %zu", i);
     }
-    if (status == QB_OK) upright_frame(geometry, env);
+    if (status == QB_OK) vertical_frame(geometry, env);
     return status;
 }
 

@@ -5,14 +5,14 @@
 
 #include "base/status.h"
 #include "geometry/grid.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "io/text.h"
 #include "quickbeam/geometry.h"
 
 /* Two panels side by side, of the same scale: from above (x to the right, y up) and from the side
  * (y to the right, z up). The first view is drawn in full, of the others sources and some detectors. */
 
-enum { PANEL = 640, MARGIN = 68, MOST_SOURCES = 720, MOST_DETECTORS = 24, BEND_PIECES = 32 };
+enum { PANEL = 640, MARGIN = 68, MOST_SOURCES = 720, MOST_DETECTORS = 24, CURVE_PIECES = 32 };
 
 static const char *const style =
     "text{font:15px 'DejaVu Sans',Helvetica,Arial,sans-serif;fill:#222;paint-order:stroke;stroke:#fff;stroke-width:4px}"
@@ -64,7 +64,7 @@ static void add_label(picture *c, int panel, const double p[3], bool left, doubl
 
 /* On the detector: the share of its columns and rows. */
 static void detector_place(const qb_geometry *g, size_t view, double h, double k, double out[3]) {
-    qb__pixel_place(g, view, h * (double)g->columns - 0.5, k * (double)g->rows - 0.5, out);
+    qb__pixel_position(g, view, h * (double)g->columns - 0.5, k * (double)g->rows - 0.5, out);
 }
 
 /* Its corners: 0..3 around it. */
@@ -140,7 +140,7 @@ static void add_axes(picture *c, int panel) {
 }
 
 static void add_detector(picture *c, int panel, size_t view) {
-    int pieces = c->geometry->radius > 0 ? BEND_PIECES : 1;
+    int pieces = c->geometry->radius > 0 ? CURVE_PIECES : 1;
     double p[3];
     for (int i = 0; i <= pieces; i++) {
         detector_place(c->geometry, view, (double)i / pieces, 0, p);

@@ -9,7 +9,7 @@
 #include "geometry/check.h"
 #include "geometry/grid.h"
 #include "geometry/units.h"
-#include "geometry/upright.h"
+#include "geometry/virtual_detector.h"
 
 static void add_number(cJSON *root, const char *key, double value) {
     if (isfinite(value))
@@ -61,7 +61,7 @@ static void add_info(cJSON *root, const qb_geometry *geometry, const qb_geometry
         {"offset_v_mm", info->offset_v},
         {"detector_radius_mm", geometry->radius},
         {"circular_error_px", info->circular_error},
-        {"row_drift_px", qb__upright_drift(geometry)},
+        {"row_drift_px", qb__virtual_detector_drift(geometry)},
         {"source_nearest_mm", info->nearest},
         {"source_farthest_mm", info->farthest},
         {"source_z_range_mm", info->z_range},
@@ -82,7 +82,7 @@ static void add_info(cJSON *root, const qb_geometry *geometry, const qb_geometry
     };
     bool cone = geometry->beam == QB_BEAM_CONE;
     cJSON_AddStringToObject(root, "beam", cone ? "cone" : "parallel");
-    cJSON_AddBoolToObject(root, "resampled", cone && qb__upright_wanted(geometry));
+    cJSON_AddBoolToObject(root, "resampled", cone && qb__virtual_detector_wanted(geometry));
     cJSON_AddBoolToObject(root, "circular", info->circular);
     cJSON_AddStringToObject(root, "weights", weights_name(info, geometry->beam));
     cJSON_AddStringToObject(root, "weights_are", weights_text(info, geometry->beam));

@@ -120,7 +120,7 @@ static qb_status no_name(const qb_writer *writer) {
 static qb_status prepare(qb_writer *writer, qb__h5_parts *parts, char **folder) {
     qb_status status;
     const size_t count = qb__smaller(writer->stack.parts, writer->stack.shape[0]);
-    char *hidden = NULL;
+    char *staging = NULL;
     QB__TRY(qb__parts_folder(writer->path, folder));
     QB__TRY(check_folder(*folder, count));
     QB__TRY(allocate(parts, count));
@@ -128,12 +128,12 @@ static qb_status prepare(qb_writer *writer, qb__h5_parts *parts, char **folder) 
     parts->folder = qb__strdup(slash ? slash + 1 : *folder);
     if (!parts->folder) status = no_name(writer);
     if (status != QB_OK || !qb__parts_near(writer->path)) goto out;
-    hidden = qb__folder_of(writer->part);
-    parts->fresh = hidden ? qb__join(hidden, "parts") : NULL;
+    staging = qb__folder_of(writer->part);
+    parts->fresh = staging ? qb__join(staging, "parts") : NULL;
     parts->staged = true;
     if (!parts->fresh) status = no_name(writer);
 out:
-    qb__free(hidden);
+    qb__free(staging);
     return status;
 }
 
@@ -177,7 +177,7 @@ static haddr_t find_images(const qb_writer *writer, const char *path, size_t ima
     return offset;
 }
 
-static qb_status take_up_part(const qb_writer *writer, qb__h5_parts *parts, size_t part) {
+static qb_status resume_part(const qb_writer *writer, qb__h5_parts *parts, size_t part) {
     char name[NAME];
     name_of(part, name);
     char *path = qb__join(parts->fresh, name);
@@ -194,24 +194,24 @@ static qb_status take_up_part(const qb_writer *writer, qb__h5_parts *parts, size
                     name, (int)(strrchr(parts->fresh, '/') - parts->fresh), parts->fresh);
 }
 
-qb_status qb__h5_parts_take_up(qb_writer *writer, qb__h5_parts *parts) {
+qb_status qb__h5_parts_resume(qb_writer *writer, qb__h5_parts *parts) {
     char *folder = NULL;
     qb_status status = prepare(writer, parts, &folder);
     if (status == QB_OK && !parts->staged)
         status = qb__fail(QB_BAD_INPUT, "%s is on another disk than what is kept of it", folder);
-    for (size_t i = 0; status == QB_OK && i < parts->count; i++) status = take_up_part(writer, parts, i);
+    for (size_t i = 0; status == QB_OK && i < parts->count; i++) status = resume_part(writer, parts, i);
     qb__free(folder);
     return status;
 }
 
 /* ---- ranks ---- */
 
-void qb__h5_parts_place(const qb__h5_parts *parts, qb__place *place) {
+void qb__h5_parts_locate(const qb__h5_parts *parts, qb__writer_location *place) {
     place->files = parts->count;
     for (size_t i = 0; i < parts->count; i++) place->offset[i] = parts->offset[i];
 }
 
-qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__place *place) {
+qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__writer_location *place) {
     char name[NAME];
     qb_status status = allocate(parts, place->files);
     for (size_t i = 0; status == QB_OK && i < parts->count; i++) {

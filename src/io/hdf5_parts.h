@@ -17,7 +17,7 @@ typedef struct qb__h5_parts {
     uint64_t *offset; /* [count] of the images in each file */
     char *folder;     /* NAME.h5.parts as NAME.h5 has to call it: without what is before the last / */
     char *
-        fresh; /* the folder until then: `parts` in the hidden folder of the file (hidden.h), which can be gone on with as one;
+        fresh; /* the folder until then: `parts` in the hidden folder of the file (staging.h), which can be gone on with as one;
                          another one of the set's where that is on another disk */
     bool staged; /* the former */
     char id[40]; /* QB__H5_ID: of the volume, in its file as in each part, so that none is taken for another */
@@ -27,12 +27,12 @@ typedef struct qb__h5_parts {
  * and holds what would stay beside the new parts. Release it also on failure. */
 qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts);
 /* Where they are, for another process; there, open instead of begun. */
-void qb__h5_parts_place(const qb__h5_parts *parts, qb__place *place);
-qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__place *place);
+void qb__h5_parts_locate(const qb__h5_parts *parts, qb__writer_location *place);
+qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__writer_location *place);
 qb_status qb__h5_parts_write(const qb_writer *writer, const qb__h5_parts *parts, size_t first, size_t end,
                              const void *data);
 /* Those of a run that is over, in their place: QB_BAD_INPUT where they are not those of such a stack. */
-qb_status qb__h5_parts_take_up(qb_writer *writer, qb__h5_parts *parts);
+qb_status qb__h5_parts_resume(qb_writer *writer, qb__h5_parts *parts);
 /* On the disk, and closed. */
 qb_status qb__h5_parts_finish(qb_writer *writer, qb__h5_parts *parts);
 /* Into the folder that gets its name with the set. */

@@ -24,8 +24,8 @@ static void append_names(char *text, size_t size, const qb__notes *names) {
 }
 
 /* Angles beside a bare array, one for each of its images; and axes that the file names in another order. */
-static void take_beside(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as,
-                        qb__scan_parts *parts) {
+static void take_neighbours(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as,
+                            qb__scan_parts *parts) {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
     size_t shape[3];
@@ -80,7 +80,7 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
     parts->format = "HDF5";
     parts->data.count = parts->data.source->shape[0];
     snprintf(parts->quantity, sizeof parts->quantity, "%s", parts->data.source->quantity);
-    take_beside(file, name, path, map, as, parts);
+    take_neighbours(file, name, path, map, as, parts);
     return QB_OK;
 }
 

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "io/hdf5.h"
 #include "io/hdf5_parts.h"
-#include "io/hidden.h"
+#include "io/staging.h"
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
@@ -214,7 +214,7 @@ static qb__h5_parts *new_parts(qb_writer *writer) {
 static qb_status begin_parts(qb_writer *writer) {
     qb__h5_parts *parts = new_parts(writer);
     if (!parts) return QB_NO_MEMORY;
-    return writer->taken_up ? qb__h5_parts_take_up(writer, parts) : qb__h5_parts_begin(writer, parts);
+    return writer->taken_up ? qb__h5_parts_resume(writer, parts) : qb__h5_parts_begin(writer, parts);
 }
 
 /* As HDF5 has closed it: where the data go. */
@@ -263,7 +263,7 @@ static qb_status begin_hdf5(qb_writer *writer) {
 static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     qb_status status = writer->own ? qb__h5_parts_finish(writer, writer->own) : QB_OK;
     if (status != QB_OK) return status;
-    qb__hidden_forget(writer->part); /* who is killed while HDF5 changes the file leaves one that nobody can trust */
+    qb__staging_forget(writer->part); /* who is killed while HDF5 changes the file leaves one that nobody can trust */
     if (writer->own) status = qb__h5_parts_move(writer, writer->own);
     if (status != QB_OK || !*provenance) return status;
     status = qb__h5_reserve(writer->fd, writer->path, 0, 65536 + strlen(provenance));
@@ -283,13 +283,13 @@ static qb_status write_hdf5(qb_writer *writer, size_t first, size_t end, const v
     return qb__write_images(writer, first, end, data);
 }
 
-static const char *place_hdf5(const qb_writer *writer, qb__place *place) {
+static const char *place_hdf5(const qb_writer *writer, qb__writer_location *place) {
     const qb__h5_parts *parts = writer->own;
-    if (parts) qb__h5_parts_place(parts, place);
+    if (parts) qb__h5_parts_locate(parts, place);
     return parts ? parts->fresh : NULL;
 }
 
-static qb_status join_hdf5(qb_writer *writer, const qb__place *place) {
+static qb_status join_hdf5(qb_writer *writer, const qb__writer_location *place) {
     qb__h5_parts *parts = new_parts(writer);
     return parts ? qb__h5_parts_join(parts, place) : QB_NO_MEMORY;
 }

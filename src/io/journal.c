@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/place.h"
+#include "io/paths.h"
 
 enum { WORD = 16, JOB_MOST = 1 << 20 };
 static const char magic[WORD] = "qb images 1\n";
@@ -42,15 +42,15 @@ static qb_status at_work(const char *path) {
         path);
 }
 
-static qb_status damaged(const char *hidden, const char *how) {
-    return qb__fail(QB_BAD_INPUT, "%s %s: remove it to start anew", hidden, how);
+static qb_status damaged(const char *staging, const char *how) {
+    return qb__fail(QB_BAD_INPUT, "%s %s: remove it to start anew", staging, how);
 }
 
 /* ---- reading ---- */
 
 typedef struct reading {
     int fd;
-    const char *hidden, *path;
+    const char *staging, *path;
     uint64_t bytes;
 } reading;
 
@@ -58,8 +58,8 @@ static qb_status get(const reading *r, void *data, size_t bytes, uint64_t at) {
     for (size_t done = 0; done < bytes;) {
         const ssize_t n = pread(r->fd, (char *)data + done, bytes - done, (off_t)(at + done));
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return qb__fail_errno(errno, "reading", r->hidden);
-        if (n == 0) return damaged(r->hidden, "ends too early");
+        if (n < 0) return qb__fail_errno(errno, "reading", r->staging);
+        if (n == 0) return damaged(r->staging, "ends too early");
         done += (size_t)n;
     }
     return QB_OK;
@@ -73,12 +73,12 @@ static qb_status read_job(const reading *r, char **job) {
     qb_status status = get(r, &h, sizeof h, 0);
     if (status != QB_OK) return status;
     if (memcmp(h.magic, magic, WORD) != 0 || h.bytes > JOB_MOST)
-        return damaged(r->hidden, "is of no such job of this version");
+        return damaged(r->staging, "is of no such job of this version");
     if (r->bytes - sizeof h < h.bytes) return QB_OK;
     status = qb__alloc(h.bytes + 1, 1, job);
     if (status == QB_OK) status = get(r, *job, h.bytes, sizeof h);
     if (status == QB_OK && qb__hash(*job, h.bytes, 0) != h.hash)
-        status = damaged(r->hidden, "is damaged: its checksum is another");
+        status = damaged(r->staging, "is damaged: its checksum is another");
     return status;
 }
 
@@ -89,19 +89,19 @@ static qb_status read_records(const reading *r, uint64_t at, size_t images, unsi
     for (; status == QB_OK && r->bytes - at >= sizeof one; at += sizeof one) {
         status = get(r, &one, sizeof one, at);
         if (status != QB_OK) break;
-        if (one.hash != hash_of(&one, at)) return damaged(r->hidden, "is damaged: its checksum is another");
+        if (one.hash != hash_of(&one, at)) return damaged(r->staging, "is damaged: its checksum is another");
         for (uint64_t i = one.first; i < one.end && i < images; i++) done[i / 8] |= (unsigned char)(1 << i % 8);
     }
     if (status == QB_OK && at < r->bytes && ftruncate(r->fd, (off_t)at) != 0)
-        status = qb__fail_errno(errno, "writing", r->hidden);
+        status = qb__fail_errno(errno, "writing", r->staging);
     return status;
 }
 
 static qb_status read_one(const reading *r, size_t images, char **job, unsigned char *done) {
     char *own = NULL;
     qb_status status = read_job(r, &own);
-    if (status == QB_OK && !own && ftruncate(r->fd, 0) != 0) status = qb__fail_errno(errno, "writing", r->hidden);
-    if (status == QB_OK && own && *job && strcmp(own, *job) != 0) status = damaged(r->hidden, "holds two jobs");
+    if (status == QB_OK && !own && ftruncate(r->fd, 0) != 0) status = qb__fail_errno(errno, "writing", r->staging);
+    if (status == QB_OK && own && *job && strcmp(own, *job) != 0) status = damaged(r->staging, "holds two jobs");
     if (status == QB_OK && own) status = read_records(r, sizeof(head) + strlen(own), images, done);
     if (status == QB_OK && own && !*job)
         *job = own;
@@ -113,21 +113,21 @@ static qb_status read_one(const reading *r, size_t images, char **job, unsigned 
 static qb_status open_one(int folder, const char *name, reading *r) {
     struct stat about;
     r->fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (r->fd < 0) return qb__fail_errno(errno, "opening", r->hidden);
-    if (fstat(r->fd, &about) != 0 || !S_ISREG(about.st_mode)) return damaged(r->hidden, "holds what is no file");
+    if (r->fd < 0) return qb__fail_errno(errno, "opening", r->staging);
+    if (fstat(r->fd, &about) != 0 || !S_ISREG(about.st_mode)) return damaged(r->staging, "holds what is no file");
     r->bytes = (uint64_t)about.st_size;
     return is_taken(r->fd) ? at_work(r->path) : QB_OK;
 }
 
-qb_status qb__journal_read(const char *hidden, const char *path, size_t images, char **job, unsigned char *done) {
-    char *folder = qb__join(hidden, "done");
+qb_status qb__journal_read(const char *staging, const char *path, size_t images, char **job, unsigned char *done) {
+    char *folder = qb__join(staging, "done");
     *job = NULL;
     memset(done, 0, images / 8 + 1);
-    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", staging);
     DIR *list = opendir(folder);
     qb_status status = list ? QB_OK : qb__fail_errno(errno, "opening", folder);
     for (struct dirent *entry; status == QB_OK && (entry = readdir(list));) {
-        reading r = {.fd = -1, .hidden = hidden, .path = path};
+        reading r = {.fd = -1, .staging = staging, .path = path};
         if (entry->d_name[0] == '.') continue;
         status = open_one(dirfd(list), entry->d_name, &r);
         if (status == QB_OK) status = read_one(&r, images, job, done);
@@ -171,9 +171,9 @@ static qb_status open_file(const char *folder, const char *path, int writer, qb_
     return is_taken(j->fd) ? at_work(path) : QB_OK;
 }
 
-qb_status qb__journal_open(const char *hidden, const char *path, int writer, const char *job, size_t images,
+qb_status qb__journal_open(const char *staging, const char *path, int writer, const char *job, size_t images,
                            const unsigned char *done, qb__journal *j) {
-    char *folder = qb__join(hidden, "done");
+    char *folder = qb__join(staging, "done");
     qb_status status;
     *j = (qb__journal){.fd = -1, .images = images};
     QB__TRY(folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path));
@@ -182,7 +182,7 @@ qb_status qb__journal_open(const char *hidden, const char *path, int writer, con
     QB__TRY(open_file(folder, path, writer, j));
     if (j->at == 0) QB__TRY(write_job(j, path, job));
     QB__TRY(qb__flush_names(folder, path));
-    status = qb__flush_names(hidden, path);
+    status = qb__flush_names(staging, path);
 out:
     qb__free(folder);
     return status;

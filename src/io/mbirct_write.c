@@ -98,12 +98,12 @@ static qb_status begin(qb_writer *writer) {
     return status;
 }
 
-static const char *place(const qb_writer *writer, qb__place *place) {
+static const char *place(const qb_writer *writer, qb__writer_location *place) {
     place->files = slices(writer);
     return ((const qb__series *)writer->own)->part;
 }
 
-static qb_status join(qb_writer *writer, const qb__place *place) {
+static qb_status join(qb_writer *writer, const qb__writer_location *place) {
     char pattern[QB__NAME_ROOM];
     qb_status status = prepare(writer);
     if (status == QB_OK) status = name_slices(writer, pattern);
@@ -150,7 +150,7 @@ static qb_status write_any(qb_writer *writer, size_t begin, size_t end, const vo
 }
 
 /* A file that lies with the images until all have their names. */
-static qb_status put_beside(const qb__series *series, const char *end, const char *text) {
+static qb_status put_sidecar(const qb__series *series, const char *end, const char *text) {
     char name[QB__NAME_ROOM];
     const int base = (int)(strlen(series->prefix) - strlen(slice_word));
     if ((size_t)snprintf(name, sizeof name, "%s/%.*s%s", series->part, base, series->prefix, end) >= sizeof name)
@@ -167,7 +167,7 @@ static qb_status put_angles(const qb_writer *writer) {
     if (status != QB_OK) return status;
     for (size_t v = 0; v < s->shape[0]; v++)
         length += (size_t)qb__print(text + length, ANGLE_ROOM, "%.17g\n", s->angles[v] - M_PI / 2);
-    status = put_beside(writer->own, ".angles", text);
+    status = put_sidecar(writer->own, ".angles", text);
     qb__free(text);
     return status;
 }
@@ -183,7 +183,7 @@ static qb_status put_rays(const qb_writer *writer) {
               s->shape[2], s->shape[0], s->shape[1], pixel, s->axis, high, first(writer),
               (int)(strlen(series->prefix) - strlen(slice_word)), series->prefix);
     const qb_status status = put_angles(writer);
-    return status == QB_OK ? put_beside(series, of_rays, text) : status;
+    return status == QB_OK ? put_sidecar(series, of_rays, text) : status;
 }
 
 /* Where no pixel size is known values are per pixel: voxels of 1. */
@@ -195,7 +195,7 @@ static qb_status put_grid(const qb_writer *writer) {
     qb__print(text, sizeof text,
               "Nx: %zu\nNy: %zu\nNz: %zu\nFirstSliceNumber: %zu\nDeltaxy: %.9g\nDeltaZ: %.9g\nROIRadius: %.9g\n",
               s->shape[2], s->shape[1], s->shape[0], s->first, voxel, high, radius);
-    return put_beside(writer->own, ".imgparams", text);
+    return put_sidecar(writer->own, ".imgparams", text);
 }
 
 static qb_status finish(qb_writer *writer, const char *provenance) {
@@ -204,7 +204,7 @@ static qb_status finish(qb_writer *writer, const char *provenance) {
     qb_status status = rays ? put_rays(writer) : put_grid(writer);
     if (status == QB_OK) status = qb__stack_json(writer, provenance, &json);
     if (status != QB_OK) return status;
-    status = put_beside(writer->own, rays ? ".sinoparams.json" : ".imgparams.json", json);
+    status = put_sidecar(writer->own, rays ? ".sinoparams.json" : ".imgparams.json", json);
     qb__free(json);
     return status;
 }

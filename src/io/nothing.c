@@ -18,12 +18,12 @@ static qb_status write_nothing(qb_writer *writer, size_t first, size_t end, cons
 }
 
 /* Other ranks open nothing, too. */
-static const char *place(const qb_writer *writer, qb__place *place) {
+static const char *place(const qb_writer *writer, qb__writer_location *place) {
     place->files = 1;
     return writer->path;
 }
 
-static qb_status join(qb_writer *writer, const qb__place *place) {
+static qb_status join(qb_writer *writer, const qb__writer_location *place) {
     (void)place;
     writer->joined->files = 0;
     return QB_OK;

@@ -16,7 +16,7 @@ static bool is_series(const qb__output *output) {
 
 static const char *word_of(const qb__output *output) { return output->projections ? "view_" : "slice_"; }
 
-static qb_status beside(const char *path, char name[NAME_ROOM]) {
+static qb_status sidecar_name(const char *path, char name[NAME_ROOM]) {
     if ((size_t)snprintf(name, NAME_ROOM, "%s.json", path) < NAME_ROOM) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", path);
 }
@@ -30,13 +30,13 @@ static qb_status takes(const qb__output *output, const char *path, bool *taken) 
     char name[NAME_ROOM];
     if (is_series(output))
         return qb__series_holds(output->path, word_of(output), output->first, output->images, path, taken);
-    qb_status status = qb__same_place(output->path, path, taken);
+    qb_status status = qb__same_file(output->path, path, taken);
     if (status != QB_OK || *taken || !output->images) return status;
-    status = beside(output->path, name);
-    if (status == QB_OK) status = qb__same_place(name, path, taken);
+    status = sidecar_name(output->path, name);
+    if (status == QB_OK) status = qb__same_file(name, path, taken);
     for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK && !*taken; i++) {
         status = qb__part_name(output->path, i, name, sizeof name);
-        if (status == QB_OK) status = qb__same_place(name, path, taken);
+        if (status == QB_OK) status = qb__same_file(name, path, taken);
     }
     return status;
 }
@@ -44,16 +44,16 @@ static qb_status takes(const qb__output *output, const char *path, bool *taken) 
 static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs) {
     char name[NAME_ROOM];
     if (is_series(output))
-        return qb__series_spare(output->path, word_of(output), output->first, output->images, inputs);
+        return qb__series_protect_inputs(output->path, word_of(output), output->first, output->images, inputs);
     qb_status status = qb__target_check(output->path);
-    if (status == QB_OK) status = qb__inputs_spare(inputs, output->path);
+    if (status == QB_OK) status = qb__inputs_protect(inputs, output->path);
     if (status != QB_OK || !output->images) return status;
-    status = beside(output->path, name);
+    status = sidecar_name(output->path, name);
     if (status == QB_OK) status = qb__target_check(name);
-    if (status == QB_OK) status = qb__inputs_spare(inputs, name);
+    if (status == QB_OK) status = qb__inputs_protect(inputs, name);
     for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK; i++) {
         status = qb__part_name(output->path, i, name, sizeof name);
-        if (status == QB_OK) status = qb__inputs_spare(inputs, name);
+        if (status == QB_OK) status = qb__inputs_protect(inputs, name);
     }
     return status;
 }
@@ -70,16 +70,16 @@ static qb_status spare_callers(const qb__output *output, const qb_env *env) {
     if (!env) return QB_OK;
     for (const char *const *path = env->reads; status == QB_OK && path && *path; path++)
         status = spare_one(output, *path, "which this run reads");
-    for (const qb_beside *file = env->writes; status == QB_OK && file && file->path; file++)
+    for (const qb_sidecar *file = env->writes; status == QB_OK && file && file->path; file++)
         status = spare_one(output, file->path, "which this run writes, too");
     return status;
 }
 
 static qb_status check_callers(const qb__inputs *inputs, const qb_env *env) {
     qb_status status = QB_OK;
-    for (const qb_beside *file = env ? env->writes : NULL; status == QB_OK && file && file->path; file++)
+    for (const qb_sidecar *file = env ? env->writes : NULL; status == QB_OK && file && file->path; file++)
         status = qb__target_check(file->path);
-    return status == QB_OK ? qb__inputs_spare_all(inputs, env) : status;
+    return status == QB_OK ? qb__inputs_protect_all(inputs, env) : status;
 }
 
 static qb_status check_pair(const qb__output *a, const qb__output *b) {

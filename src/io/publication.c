@@ -14,19 +14,19 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/aside.h"
-#include "io/exchange.h"
-#include "io/place.h"
+#include "io/staging_list.h"
+#include "io/swap.h"
+#include "io/paths.h"
 #include "quickbeam/io.h"
 
 struct qb__publication {
     const qb_env *env;
-    bool take_up, taken; /* the first is to be, is one of a run that is over */
+    bool resume_from, taken; /* the first is to be, is one of a run that is over */
     qb_status (*look)(void *self, const char *folder);
     void *self;
     bool published; /* nothing of it is left to go on with */
     size_t count;
-    qb__member member[QB__SET_MOST];
+    qb__member member[QB__FILE_SET_MOST];
 };
 
 qb_status qb__publication_create(const qb_env *env, qb__publication **out) {
@@ -40,27 +40,28 @@ qb_status qb__publication_create(const qb_env *env, qb__publication **out) {
 }
 
 /* Stages of others say where the first is: what is left of a set must be found from any of them. */
-static qb_status link_to_first(const qb__publication *p, const qb__hidden *hidden) {
+static qb_status link_to_first(const qb__publication *p, const qb__staging *staging) {
     char whole[PATH_MAX];
-    char *name = qb__join(hidden->folder, "first");
+    char *name = qb__join(staging->folder, "first");
     qb_status status = QB_OK;
     if (!name)
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden->target);
-    else if (!realpath(p->member[0].hidden.folder, whole) || symlink(whole, name) != 0)
-        status = qb__fail_errno(errno, "creating", hidden->target);
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", staging->target);
+    else if (!realpath(p->member[0].staging.folder, whole) || symlink(whole, name) != 0)
+        status = qb__fail_errno(errno, "creating", staging->target);
     qb__free(name);
     return status;
 }
 
 /* A folder that is there now was made by a run that may have left something beside it. */
-static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind, const char *target, const char *label) {
+static qb_status recover_around(const qb__publication *p, qb__staging_kind kind, const char *target,
+                                const char *label) {
     char *folder = qb__folder_of(target), *prefix = NULL;
     qb_status status = folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
-    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, NULL, &prefix);
+    if (status == QB_OK) status = qb__staging_prefix(QB__STAGING_FILE, target, NULL, &prefix);
     if (status == QB_OK) qb__recover_for(folder, prefix, false, p->count == 0, p->env);
     qb__free(prefix);
     prefix = NULL;
-    if (status == QB_OK && kind == QB__HIDDEN_MEMBERS) status = qb__hidden_prefix(kind, target, label, &prefix);
+    if (status == QB_OK && kind == QB__STAGING_MEMBERS) status = qb__staging_prefix(kind, target, label, &prefix);
     if (prefix) qb__recover_for(target, prefix, false, p->count == 0, p->env);
     qb__free(prefix);
     qb__free(folder);
@@ -68,49 +69,50 @@ static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind, 
 }
 
 /* What is half exchanged is settled before, as it is whole, and what belonged to it goes while nobody holds it. */
-static qb_status take_up(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label,
-                         qb__hidden *hidden) {
-    char *folder = kind == QB__HIDDEN_MEMBERS ? qb__strdup(target) : qb__folder_of(target), *prefix = NULL;
-    qb_status status = folder ? qb__hidden_prefix(kind, target, label, &prefix)
+static qb_status resume_from(qb__publication *p, qb__staging_kind kind, const char *target, const char *label,
+                             qb__staging *staging) {
+    char *folder = kind == QB__STAGING_MEMBERS ? qb__strdup(target) : qb__folder_of(target), *prefix = NULL;
+    qb_status status = folder ? qb__staging_prefix(kind, target, label, &prefix)
                               : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
     if (status == QB_OK) qb__recover_for(folder, prefix, true, false, p->env);
     qb__free(prefix);
     qb__free(folder);
-    if (status == QB_OK) status = qb__hidden_take_up(kind, target, label, hidden);
-    p->taken = status == QB_OK && hidden->lock >= 0;
-    if (status == QB_OK && !p->taken) qb__hidden_release(hidden);
-    if (p->taken) status = p->look(p->self, hidden->folder);
+    if (status == QB_OK) status = qb__staging_resume(kind, target, label, staging);
+    p->taken = status == QB_OK && staging->lock >= 0;
+    if (status == QB_OK && !p->taken) qb__staging_release(staging);
+    if (p->taken) status = p->look(p->self, staging->folder);
     return status;
 }
 
-void qb__publication_take_up(qb__publication *p, qb_status (*look)(void *self, const char *folder), void *self) {
-    p->take_up = true;
+void qb__publication_resume(qb__publication *p, qb_status (*look)(void *self, const char *folder), void *self) {
+    p->resume_from = true;
     p->look = look;
     p->self = self;
 }
 
 const qb_env *qb__publication_env(const qb__publication *p) { return p ? p->env : NULL; }
-bool qb__publication_takes_up(const qb__publication *p) { return p && p->take_up; }
+bool qb__publication_takes_up(const qb__publication *p) { return p && p->resume_from; }
 bool qb__publication_taken_up(const qb__publication *p) { return p && p->taken; }
 
-static qb_status add(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label,
+static qb_status add(qb__publication *p, qb__staging_kind kind, const char *target, const char *label,
                      const char **fresh) {
-    if (p->count == QB__SET_MOST) return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__SET_MOST);
-    qb__hidden *hidden = &p->member[p->count].hidden;
-    const bool first = p->take_up && p->count == 0;
-    *hidden = (qb__hidden){.lock = -1};
-    qb_status status = first ? take_up(p, kind, target, label, hidden) : QB_OK;
+    if (p->count == QB__FILE_SET_MOST)
+        return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__FILE_SET_MOST);
+    qb__staging *staging = &p->member[p->count].staging;
+    const bool first = p->resume_from && p->count == 0;
+    *staging = (qb__staging){.lock = -1};
+    qb_status status = first ? resume_from(p, kind, target, label, staging) : QB_OK;
     if (status == QB_OK) status = recover_around(p, kind, target, label);
-    if (status == QB_OK && !(first && p->taken)) status = qb__hidden_make(kind, target, label, hidden);
+    if (status == QB_OK && !(first && p->taken)) status = qb__staging_make(kind, target, label, staging);
     if (status == QB_OK && p->count > 0) {
-        status = link_to_first(p, hidden);
-        if (status != QB_OK) qb__hidden_remove(hidden->folder);
+        status = link_to_first(p, staging);
+        if (status != QB_OK) qb__staging_remove(staging->folder);
     }
     if (status == QB_OK) {
         p->count++;
-        *fresh = hidden->fresh;
+        *fresh = staging->fresh;
     } else {
-        qb__hidden_release(hidden);
+        qb__staging_release(staging);
     }
     return status;
 }
@@ -119,7 +121,7 @@ qb_status qb__publication_file(qb__publication *p, const char *path, const char 
     char *target = NULL;
     qb_status status = qb__target_check(path);
     if (status == QB_OK) status = qb__target_of(path, &target);
-    if (status == QB_OK) status = add(p, QB__HIDDEN_FILE, target, NULL, fresh);
+    if (status == QB_OK) status = add(p, QB__STAGING_FILE, target, NULL, fresh);
     qb__free(target);
     return status;
 }
@@ -134,7 +136,7 @@ qb_status qb__publication_folder(qb__publication *p, const char *folder, const c
     bool there = stat(name, &about) == 0;
     if (there && !S_ISDIR(about.st_mode)) status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
     if (status == QB_OK) status = qb__target_of(name, &target);
-    if (status == QB_OK) status = add(p, there ? QB__HIDDEN_MEMBERS : QB__HIDDEN_FOLDER, target, label, fresh);
+    if (status == QB_OK) status = add(p, there ? QB__STAGING_MEMBERS : QB__STAGING_FOLDER, target, label, fresh);
     qb__free(target);
     qb__free(name);
     return status;
@@ -147,8 +149,8 @@ static void destroy(qb__publication *p) {
 
 /* Of a set that did not get its names nobody is to finish the exchange. */
 static bool keep(const qb__publication *p) {
-    const char *folder = p->member[0].hidden.folder;
-    if (!qb__hidden_kept(folder)) return false;
+    const char *folder = p->member[0].staging.folder;
+    if (!qb__staging_kept(folder)) return false;
     char *name = qb__join(folder, "set");
     if (name) unlink(name);
     qb__free(name);
@@ -160,24 +162,24 @@ static bool keep(const qb__publication *p) {
 void qb__publication_abort(qb__publication *p) {
     if (!p) return;
     for (size_t i = p->count; i-- > 0;)
-        if (i > 0 || p->published || !keep(p)) qb__hidden_remove(p->member[i].hidden.folder);
+        if (i > 0 || p->published || !keep(p)) qb__staging_remove(p->member[i].staging.folder);
     destroy(p);
 }
 
-static qb_status flush_folder(const qb__hidden *hidden) {
-    int fd = open(hidden->fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static qb_status flush_folder(const qb__staging *staging) {
+    int fd = open(staging->fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && syncfs(fd) == 0) {
         close(fd);
         return QB_OK;
     }
     int error = errno;
     if (fd >= 0) close(fd);
-    return qb__fail_errno(error, "writing into", hidden->target);
+    return qb__fail_errno(error, "writing into", staging->target);
 }
 
 /* Two runs that exchange the same names take turns. Where a folder cannot be locked they do not. */
-static int take_turn(const qb__hidden *hidden) {
-    char *folder = qb__folder_of(hidden->folder);
+static int take_turn(const qb__staging *staging) {
+    char *folder = qb__folder_of(staging->folder);
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     qb__free(folder);
     while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
@@ -185,10 +187,10 @@ static int take_turn(const qb__hidden *hidden) {
 }
 
 /* What the exchange goes by is on the disk before it begins: the new, and the file `set`. */
-static qb_status flush_hidden(const qb__publication *p) {
+static qb_status flush_staging(const qb__publication *p) {
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < p->count; i++)
-        status = qb__flush_names(p->member[i].hidden.folder, p->member[i].hidden.target);
+        status = qb__flush_names(p->member[i].staging.folder, p->member[i].staging.target);
     return status;
 }
 
@@ -209,10 +211,10 @@ static qb_status exchange(qb__publication *p) {
 static qb_status publish_set(qb__publication *p) {
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < p->count; i++) status = qb__member_list(&p->member[i]);
-    if (status == QB_OK) status = qb__set_write(p->member, p->count);
-    if (status == QB_OK) status = flush_hidden(p);
+    if (status == QB_OK) status = qb__file_set_write(p->member, p->count);
+    if (status == QB_OK) status = flush_staging(p);
     if (status != QB_OK) return status;
-    int turn = take_turn(&p->member[0].hidden);
+    int turn = take_turn(&p->member[0].staging);
     status = exchange(p);
     if (turn >= 0) close(turn);
     return status;
@@ -221,20 +223,21 @@ static qb_status publish_set(qb__publication *p) {
 /* A second name keeps what is older until the new one's is on the disk. Where it cannot have one (a file system
  * without, somebody else's file), the new stays under its name even if the disk then fails. */
 static qb_status publish_one(const qb__member *member) {
-    const qb__hidden *hidden = &member->hidden;
-    const bool kept = link(hidden->target, hidden->old) == 0, none = !kept && errno == ENOENT;
-    if (rename(hidden->fresh, hidden->target) != 0) return qb__fail_errno(errno, "giving its name to", hidden->target);
+    const qb__staging *staging = &member->staging;
+    const bool kept = link(staging->target, staging->old) == 0, none = !kept && errno == ENOENT;
+    if (rename(staging->fresh, staging->target) != 0)
+        return qb__fail_errno(errno, "giving its name to", staging->target);
     qb_status status = qb__member_flush(member);
-    if (status != QB_OK && none) rename(hidden->target, hidden->fresh);
-    if (status != QB_OK && kept) rename(hidden->old, hidden->target);
+    if (status != QB_OK && none) rename(staging->target, staging->fresh);
+    if (status != QB_OK && kept) rename(staging->old, staging->target);
     return status;
 }
 
 /* What the caller wants beside the outputs. */
-static qb_status add_beside(qb__publication *p) {
+static qb_status add_sidecars(qb__publication *p) {
     qb_status status = QB_OK;
     const char *fresh;
-    for (const qb_beside *file = p->env ? p->env->writes : NULL; file && file->path; file++) {
+    for (const qb_sidecar *file = p->env ? p->env->writes : NULL; file && file->path; file++) {
         if (!file->text) continue;
         QB__TRY(qb__publication_file(p, file->path, &fresh));
         QB__TRY(qb__write_fresh(fresh, file->path, file->text, strlen(file->text)));
@@ -243,21 +246,21 @@ out:
     return status;
 }
 
-/* Whoever ends the process meanwhile waits until all have their names (aside.h). */
+/* Whoever ends the process meanwhile waits until all have their names (staging_list.h). */
 static qb_status publish(qb__publication *p) {
-    bool one = p->count == 1 && p->member[0].hidden.kind != QB__HIDDEN_MEMBERS;
+    bool one = p->count == 1 && p->member[0].staging.kind != QB__STAGING_MEMBERS;
     return one ? publish_one(&p->member[0]) : publish_set(p);
 }
 
 qb_status qb__publication_commit(qb__publication *p) {
-    qb_status status = add_beside(p);
+    qb_status status = add_sidecars(p);
     for (size_t i = 0; status == QB_OK && i < p->count; i++)
-        if (p->member[i].hidden.kind != QB__HIDDEN_FILE) status = flush_folder(&p->member[i].hidden);
-    bool begun = status == QB_OK && p->count && (status = qb__aside_publish()) == QB_OK;
+        if (p->member[i].staging.kind != QB__STAGING_FILE) status = flush_folder(&p->member[i].staging);
+    bool begun = status == QB_OK && p->count && (status = qb__staging_list_publish()) == QB_OK;
     if (begun) status = publish(p);
     p->published = begun && status == QB_OK;
     qb__publication_abort(p); /* what is left of it */
-    if (begun) qb__aside_published();
+    if (begun) qb__staging_list_published();
     return status;
 }
 

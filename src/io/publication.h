@@ -4,13 +4,13 @@
 
 #include <stdint.h>
 
-#include "io/hidden.h"
+#include "io/staging.h"
 #include "quickbeam/env.h"
 
 /* The files of one run, which get their names together or not at all, wherever the run is killed.
  * This is the only place that gives names to files.
  *
- * Each is made in a hidden folder beside its name (hidden.h). One file, or one new folder, gets its
+ * Each is made in a hidden folder beside its name (staging.h). One file, or one new folder, gets its
  * name by one rename. What takes more steps is a set: once all of it is whole, the file `set` of
  * the first folder says what belongs together; then everything older moves away, the first output
  * before the others; then everything new moves in, the first output last. So the first output is
@@ -26,14 +26,14 @@ qb_status qb__publication_create(const qb_env *env, qb__publication **publicatio
  * QB_BAD_ARGUMENT for a path that is a pipe, a device or a folder. */
 qb_status qb__publication_file(qb__publication *publication, const char *path, const char **fresh);
 /* An empty folder, whose files will be those of `folder`: it becomes that where there is none, and
- * they join the others in it where there is one. `label`, whose they are then (hidden.h), is lent for the call; NULL = none. */
+ * they join the others in it where there is one. `label`, whose they are then (staging.h), is lent for the call; NULL = none. */
 qb_status qb__publication_folder(qb__publication *publication, const char *folder, const char *label,
                                  const char **fresh);
-/* The first file or folder that is asked for next is, where a run that is over left it with something done (hidden.h),
+/* The first file or folder that is asked for next is, where a run that is over left it with something done (staging.h),
  * that one: *fresh is there then. Whether it is what is wanted `look` says, given the hidden folder, before anything in it
  * is touched; nothing is where that fails. */
-void qb__publication_take_up(qb__publication *publication, qb_status (*look)(void *self, const char *folder),
-                             void *self);
+void qb__publication_resume(qb__publication *publication, qb_status (*look)(void *self, const char *folder),
+                            void *self);
 bool qb__publication_takes_up(const qb__publication *publication); /* that was said; NULL-safe */
 bool qb__publication_taken_up(const qb__publication *publication); /* and there was one; NULL-safe */
 /* Give all their names; what was written to files is on the disk already (fsync), folders are
@@ -46,7 +46,7 @@ void qb__publication_abort(qb__publication *publication);
  * `leftovers`, other hidden folders that nobody owns any more are removed, and named to env, but for those in which
  * something is done. */
 void qb__recover(const char *folder, bool leftovers, const qb_env *env);
-/* The same with leftovers, also done ones of names that begin so (qb__hidden_prefix); or, to take one of these up, but for
+/* The same with leftovers, also done ones of names that begin so (qb__staging_prefix); or, to take one of these up, but for
  * them. `tell`: of those that stay. */
 void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env);
 

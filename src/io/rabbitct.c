@@ -148,7 +148,7 @@ qb_status qb__rabbitct_volume(const char *path, size_t size, uint16_t *out) {
 }
 
 /* Reference256.vol beside the views, as the newer benchmark's archive has it. */
-static qb_status reference_beside(const qb__rabbitct *set, size_t size, uint16_t *out) {
+static qb_status reference_nearby(const qb__rabbitct *set, size_t size, uint16_t *out) {
     char name[4096];
     char *folder = qb__folder_of(set->path);
     if (!folder) return qb__fail(QB_NO_MEMORY, "no memory for a file's name");
@@ -165,7 +165,7 @@ qb_status qb__rabbitct_reference(const qb__rabbitct *set, size_t size, uint16_t 
         if (sizes[i] == size) return qb__pread_all(set->fd, set->path, out, (size_t)reference_bytes(size), at);
         at += reference_bytes(sizes[i]);
     }
-    return reference_beside(set, size, out);
+    return reference_nearby(set, size, out);
 }
 
 bool qb__rabbitct_is_size(size_t size) {

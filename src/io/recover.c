@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/exchange.h"
+#include "io/swap.h"
 #include "io/publication.h"
 #include "io/tiff_write.h"
 #include "io/writer.h"
@@ -33,19 +33,19 @@ static bool settle(const char *folder, qb__member *members, size_t count, const 
              begun ? "they have them now" : "what was there before is there again");
     for (size_t i = 0; i < count; i++)
         if (qb__member_flush(&members[i]) != QB_OK) return false;
-    for (size_t i = count; i-- > 1;) qb__hidden_remove(members[i].hidden.folder);
+    for (size_t i = count; i-- > 1;) qb__staging_remove(members[i].staging.folder);
     return true;
 }
 
 /* Of a folder that was taken over. False when it must stay: it holds what cannot be judged. */
 static bool finish_set(const char *folder, bool *was_set, const qb_env *env) {
-    qb__member members[QB__SET_MOST];
+    qb__member members[QB__FILE_SET_MOST];
     size_t count;
-    qb_status status = qb__set_read(folder, members, &count);
+    qb_status status = qb__file_set_read(folder, members, &count);
     *was_set = count > 0;
     bool settled = !count || settle(folder, members, count, env);
     for (size_t i = 0; i < count; i++) qb__member_release(&members[i]);
-    if (count && settled) qb__hidden_remove(folder);
+    if (count && settled) qb__staging_remove(folder);
     return settled && status == QB_OK;
 }
 
@@ -59,7 +59,7 @@ static bool finish_first(const char *folder, const qb_env *env) {
     if (n <= 0) return good;
     first[n] = 0;
     if (access(first, F_OK) != 0) return true;
-    int lock = qb__hidden_claim(first);
+    int lock = qb__staging_claim(first);
     if (lock < 0) return false;
     good = finish_set(first, &was_set, env);
     close(lock);
@@ -95,37 +95,37 @@ typedef enum kept { REMOVE, SPARE, SPARE_AND_TELL } kept;
 
 static void recover_one(const char *folder, bool leftovers, kept how, const qb_env *env) {
     bool was_set = false;
-    int lock = qb__hidden_claim(folder);
+    int lock = qb__staging_claim(folder);
     if (lock < 0) return; /* somebody works there */
     bool good = finish_set(folder, &was_set, env);
     if (good && !was_set) good = finish_first(folder, env);
     const bool there = good && !was_set && leftovers && access(folder, F_OK) == 0;
-    const bool spared = there && how != REMOVE && qb__hidden_kept(folder);
+    const bool spared = there && how != REMOVE && qb__staging_kept(folder);
     if (spared && how == SPARE_AND_TELL) tell_kept(folder, env);
     if (there && !spared) {
         qb__info(env, "removing %s (%.1f MB): left behind by a run that was killed", folder, bytes_in(folder) / 1e6);
-        qb__hidden_remove(folder);
+        qb__staging_remove(folder);
     }
     close(lock);
 }
 
-static bool has_hidden(const char *folder) {
+static bool has_staging(const char *folder) {
     bool found = false;
     DIR *list = opendir(folder);
-    for (struct dirent *entry; !found && list && (entry = readdir(list));) found = qb__hidden_named(entry->d_name);
+    for (struct dirent *entry; !found && list && (entry = readdir(list));) found = qb__staging_named(entry->d_name);
     if (list) closedir(list);
     return found;
 }
 
 static void recover(const char *folder, bool leftovers, const char *prefix, kept own, kept others, const qb_env *env) {
-    if (!has_hidden(folder)) return;
+    if (!has_staging(folder)) return;
     int turn = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (turn >= 0 && flock(turn, LOCK_EX) != 0 && errno == EINTR) continue;
     DIR *list = opendir(folder);
     for (struct dirent *entry; list && (entry = readdir(list));) {
-        if (!qb__hidden_named(entry->d_name)) continue;
+        if (!qb__staging_named(entry->d_name)) continue;
         char *path = qb__join(folder, entry->d_name);
-        const kept how = prefix && qb__hidden_for(entry->d_name, prefix) ? own : others;
+        const kept how = prefix && qb__staging_for(entry->d_name, prefix) ? own : others;
         if (path) recover_one(path, leftovers, how, env);
         qb__free(path);
     }
@@ -145,7 +145,7 @@ void qb__recover_for(const char *folder, const char *prefix, bool spare, bool te
 static qb_status recover_members(const char *path, const char *target, const qb_env *env) {
     char label[QB__NAME_ROOM], *prefix = NULL;
     qb_status status = qb__series_label(path, "slice_", label);
-    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_MEMBERS, target, label, &prefix);
+    if (status == QB_OK) status = qb__staging_prefix(QB__STAGING_MEMBERS, target, label, &prefix);
     if (status == QB_OK) qb__recover_for(target, prefix, false, true, env);
     qb__free(prefix);
     return status;
@@ -160,7 +160,7 @@ static qb_status recover_output(const char *path, const qb_env *env) {
     if (status == QB_OK && qb__is_folder(target)) status = recover_members(path, target, env);
     if (status == QB_OK && !(folder = qb__folder_of(target)))
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, NULL, &prefix);
+    if (status == QB_OK) status = qb__staging_prefix(QB__STAGING_FILE, target, NULL, &prefix);
     if (status == QB_OK) qb__recover_for(folder, prefix, false, true, env);
     qb__free(prefix);
     qb__free(folder);

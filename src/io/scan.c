@@ -376,7 +376,7 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     qb__inputs_begin(&scan->inputs);
     status = open_scan(scan, path, &options, env);
     qb__inputs_end(&scan->inputs);
-    if (status == QB_OK) status = qb__inputs_spare_all(&scan->inputs, env);
+    if (status == QB_OK) status = qb__inputs_protect_all(&scan->inputs, env);
     if (status == QB_OK)
         *out = scan;
     else

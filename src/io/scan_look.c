@@ -108,7 +108,7 @@ static fault fault_of(const looking *l, const qb__frame *frame, bool constants) 
 }
 
 /* The next view to that side that was looked at and is good; the count when there is none. */
-static size_t good_beside(const looking *l, size_t view, bool after) {
+static size_t good_neighbours(const looking *l, size_t view, bool after) {
     size_t i = view;
     while (i < l->series.count && (l->fault[i] != GOOD || !l->frames[i].looked)) i = after ? i + 1 : i - 1;
     return i < l->series.count ? i : l->series.count;
@@ -128,7 +128,7 @@ static bool differs(const looking *l, size_t view, size_t other) {
 /* Beam goes and comes at once. Where brightness fades from view to view, an object turns its long side. */
 static bool stands_out(const looking *l, size_t view) {
     const size_t count = l->series.count;
-    const size_t left = good_beside(l, view, false), right = good_beside(l, view, true);
+    const size_t left = good_neighbours(l, view, false), right = good_neighbours(l, view, true);
     if (left == count && right == count) return false;
     for (int side = 0; side < 2; side++) {
         const size_t other = side ? right : left;

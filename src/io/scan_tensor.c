@@ -65,7 +65,7 @@ qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles
     status = open_arrays(scan, projections, angles, flats, darks, &options);
     if (status == QB_OK) status = qb__scan_complete(scan, &options, env);
     qb__inputs_end(&scan->inputs);
-    if (status == QB_OK) status = qb__inputs_spare_all(&scan->inputs, env);
+    if (status == QB_OK) status = qb__inputs_protect_all(&scan->inputs, env);
     if (status == QB_OK && qb__allocations_failed() != failed)
         status = qb__fail(QB_NO_MEMORY, "%s: memory ran out while it was looked at", scan->path);
     if (status == QB_OK)

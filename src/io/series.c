@@ -118,7 +118,8 @@ static qb_status split(const char *path, const char *word, qb__series *series) {
     return status;
 }
 
-qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count, const qb__inputs *inputs) {
+qb_status qb__series_protect_inputs(const char *path, const char *word, size_t first, size_t count,
+                                    const qb__inputs *inputs) {
     qb__series series = {0};
     char name[QB__NAME_ROOM];
     qb_status status = split(path, word, &series);
@@ -126,7 +127,7 @@ qb_status qb__series_spare(const char *path, const char *word, size_t first, siz
     for (struct dirent *entry; status == QB_OK && folder && (entry = readdir(folder));) {
         if (!is_ours(&series, entry->d_name) || !in_range(&series, entry->d_name, first, count)) continue;
         if ((size_t)snprintf(name, sizeof name, "%s/%s", series.folder, entry->d_name) < sizeof name)
-            status = qb__inputs_spare(inputs, name);
+            status = qb__inputs_protect(inputs, name);
         if (status == QB_OK) status = check_member(&series, entry->d_name);
     }
     if (folder) closedir(folder);
@@ -140,7 +141,7 @@ static qb_status holds_target(const qb__series *series, size_t first, size_t cou
     if (!is_ours(series, name) || !in_range(series, name, first, count)) return QB_OK;
     char *folder = qb__folder_of(target);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
-    qb_status status = qb__same_place(folder, series->folder, holds);
+    qb_status status = qb__same_file(folder, series->folder, holds);
     qb__free(folder);
     return status;
 }
@@ -164,7 +165,7 @@ qb_status qb__series_meet(const char *a, const char *word_a, const char *b, cons
     qb_status status = split(a, word_a, &x);
     if (status == QB_OK) status = split(b, word_b, &y);
     if (status == QB_OK && strcmp(x.prefix, y.prefix) == 0 && strcmp(x.suffix, y.suffix) == 0)
-        status = qb__same_place(x.folder, y.folder, meet);
+        status = qb__same_file(x.folder, y.folder, meet);
     qb__series_release(&x);
     qb__series_release(&y);
     return status;

@@ -124,7 +124,7 @@ static void get_voxel(const cJSON *object, double voxel[3]) {
 static qb_status check_same(const char *path, const cJSON *object, qb__source *source) {
     enum { COPIED = 60 }; /* seconds within which both are copied */
     char name[4096];
-    struct stat data, beside;
+    struct stat data, sidecar;
     const cJSON *list = cJSON_GetObjectItem(object, "shape");
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItem(object, "dtype"));
     const size_t *n = source->shape;
@@ -142,7 +142,7 @@ static qb_status check_same(const char *path, const cJSON *object, qb__source *s
         return qb__fail(QB_BAD_INPUT, "%s.json is of %s numbers, %s holds %s: remove it, and say what the numbers are",
                         path, dtype, path, qb_dtype_name(source->dtype));
     snprintf(name, sizeof name, "%s.json", path);
-    if (stat(path, &data) == 0 && stat(name, &beside) == 0 && data.st_mtime > beside.st_mtime + COPIED)
+    if (stat(path, &data) == 0 && stat(name, &sidecar) == 0 && data.st_mtime > sidecar.st_mtime + COPIED)
         snprintf(source->trouble, sizeof source->trouble,
                  "the file was changed after the .json beside it: are its units and quantity still right?" QB__CODE(
                      "older-json"));

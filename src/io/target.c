@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/place.h"
+#include "io/paths.h"
 
 enum { MOST_LINKS = 40 };
 
@@ -63,7 +63,7 @@ static qb_status same_name(const char *a, const char *b, bool *same) {
     return status;
 }
 
-qb_status qb__same_place(const char *a, const char *b, bool *same) {
+qb_status qb__same_file(const char *a, const char *b, bool *same) {
     char *x = NULL, *y = NULL;
     bool both = false;
     *same = strcmp(a, b) == 0 || same_inode(a, b, &both);
@@ -129,17 +129,17 @@ static bool device_of(const char *path, dev_t *device) {
 }
 
 bool qb__parts_near(const char *path) {
-    char *folder = NULL, *target = NULL, *file = NULL, *beside = NULL;
+    char *folder = NULL, *target = NULL, *file = NULL, *parent = NULL;
     dev_t a, b;
     qb_status status = qb__parts_folder(path, &folder);
     if (status == QB_OK) status = qb__target_of(folder, &target);
     if (status == QB_OK) status = qb__target_of(path, &file);
-    if (status == QB_OK) beside = qb__folder_of(file);
-    const bool near = beside && device_of(target, &a) && device_of(beside, &b) && a == b;
+    if (status == QB_OK) parent = qb__folder_of(file);
+    const bool near = parent && device_of(target, &a) && device_of(parent, &b) && a == b;
     qb__free(folder);
     qb__free(target);
     qb__free(file);
-    qb__free(beside);
+    qb__free(parent);
     return near;
 }
 

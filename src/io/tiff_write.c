@@ -71,13 +71,13 @@ static qb_status begin_tiff(qb_writer *writer) {
     return qb__series_begin(writer->path, word_of(s), s->first, s->shape[0], writer->set, &tiff->files);
 }
 
-static const char *place_tiff(const qb_writer *writer, qb__place *place) {
+static const char *place_tiff(const qb_writer *writer, qb__writer_location *place) {
     const tiff_writer *tiff = writer->own;
     place->files = tiff->series ? writer->stack.shape[0] : 0;
     return tiff->series ? tiff->files.part : NULL;
 }
 
-static qb_status join_tiff(qb_writer *writer, const qb__place *place) {
+static qb_status join_tiff(qb_writer *writer, const qb__writer_location *place) {
     qb_status status = prepare(writer, true);
     if (status != QB_OK) return status;
     tiff_writer *tiff = writer->own;

@@ -21,7 +21,8 @@ typedef struct qb__series {
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count, qb__publication *set,
                            qb__series *series);
 /* QB_BAD_ARGUMENT when one of those images would take the place of an input. */
-qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count, const qb__inputs *inputs);
+qb_status qb__series_protect_inputs(const char *path, const char *word, size_t first, size_t count,
+                                    const qb__inputs *inputs);
 /* Whether `file` is, or leads to, the name of one of those images. */
 qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count, const char *file,
                            bool *holds);
@@ -31,7 +32,7 @@ enum { QB__NAME_ROOM = 4096 };
 /* As the same series in another process, which writes into `part`. */
 qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series);
 /* The name of image `number` until it has its own. */
-/* Whose hidden folders are in a folder that is there (hidden.h). */
+/* Whose hidden folders are in a folder that is there (staging.h). */
 qb_status qb__series_label(const char *path, const char *word, char label[QB__NAME_ROOM]);
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
 void qb__series_release(qb__series *series);

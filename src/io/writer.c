@@ -284,8 +284,8 @@ void qb__writer_count(qb_writer *writer, size_t first, size_t end) {
 size_t qb__writer_marks(const qb_writer *writer) { return writer->stack.shape[0] / 8 + 1; }
 
 /* Whole names: others may stand in another folder. */
-qb_status qb__writer_place(const qb_writer *writer, qb__place *place) {
-    *place = (qb__place){.data_offset = writer->data_offset};
+qb_status qb__writer_locate(const qb_writer *writer, qb__writer_location *place) {
+    *place = (qb__writer_location){.data_offset = writer->data_offset};
     const char *fresh = writer->kind->place ? writer->kind->place(writer, place) : NULL;
     char *name = qb__absolute(fresh ? fresh : writer->part);
     if (!name) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
@@ -295,7 +295,7 @@ qb_status qb__writer_place(const qb_writer *writer, qb__place *place) {
     return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", writer->path);
 }
 
-static qb_status join(qb_writer *writer, const qb__place *place, const qb_stack *stack) {
+static qb_status join(qb_writer *writer, const qb__writer_location *place, const qb_stack *stack) {
     qb_status status;
     QB__TRY(copy_stack(writer, stack));
     QB__TRY(qb__alloc(qb__writer_marks(writer), 1, &writer->written));
@@ -309,7 +309,7 @@ out:
     return status;
 }
 
-qb_status qb__writer_join(const qb__place *place, const char *path, const qb_stack *stack, qb_writer **out) {
+qb_status qb__writer_join(const qb__writer_location *place, const char *path, const qb_stack *stack, qb_writer **out) {
     size_t bytes;
     *out = NULL;
     qb_writer *writer;
@@ -340,7 +340,7 @@ qb_status qb__writer_flush(qb_writer *writer) {
 
 /* The file, or the folder of files, that gets the name. */
 static const char *fresh_of(const qb_writer *writer) {
-    qb__place place;
+    qb__writer_location place;
     if (writer->joined) return writer->joined->fresh;
     const char *fresh = is_spread(writer) && writer->kind->place ? writer->kind->place(writer, &place) : NULL;
     return fresh ? fresh : writer->part;
@@ -351,7 +351,7 @@ qb_status qb__writer_sync(const qb_writer *writer) {
     return fdatasync(writer->fd) == 0 ? QB_OK : qb__fail_errno(errno, "writing", writer->path);
 }
 
-qb_status qb__writer_hidden(const qb_writer *writer, char **folder) {
+qb_status qb__writer_staging(const qb_writer *writer, char **folder) {
     char *name = qb__absolute(fresh_of(writer));
     *folder = name ? qb__folder_of(name) : NULL;
     qb__free(name);

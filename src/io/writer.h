@@ -2,7 +2,7 @@
 #ifndef QB_IO_WRITER_H
 #define QB_IO_WRITER_H
 
-#include "io/place.h"
+#include "io/paths.h"
 #include "io/writer_kind.h"
 
 /* As qb_writer_create and qb_writer_commit, but the file gets its name together with the others of
@@ -17,15 +17,16 @@ qb_status qb__writer_finish(qb_writer *writer, const char *provenance);
 
 /* For the ranks of one job: the one that created says where, others join, write and are flushed, and the first has
  * `written` of all before it finishes. A joined writer gives no names and is to be aborted. */
-qb_status qb__writer_place(const qb_writer *writer, qb__place *place);
-qb_status qb__writer_join(const qb__place *place, const char *path, const qb_stack *stack, qb_writer **writer);
+qb_status qb__writer_locate(const qb_writer *writer, qb__writer_location *place);
+qb_status qb__writer_join(const qb__writer_location *place, const char *path, const qb_stack *stack,
+                          qb_writer **writer);
 qb_status qb__writer_flush(qb_writer *writer);
 size_t qb__writer_marks(const qb_writer *writer); /* bytes of `written` */
 
 /* All images that were written are on the disk; more may follow. */
 qb_status qb__writer_sync(const qb_writer *writer);
-/* The hidden folder (hidden.h) that it writes into, whole; qb__free it. */
-qb_status qb__writer_hidden(const qb_writer *writer, char **folder);
+/* The hidden folder (staging.h) that it writes into, whole; qb__free it. */
+qb_status qb__writer_staging(const qb_writer *writer, char **folder);
 /* Whether what such a stack becomes at `path` can be gone on with; else why not. */
 const char *qb__writer_for_good(const char *path, const qb_stack *stack);
 /* Whether who reads the file of that name can know where the axis of a parallel beam is. */

@@ -8,12 +8,12 @@
 #include "quickbeam/io.h"
 
 /* Where images go in what rank 0 of a job has made, for its other ranks (writer_join.c): bytes that can be sent. */
-typedef struct qb__place {
+typedef struct qb__writer_location {
     char fresh[4096]; /* the file that will get the name, or the folder of files */
     uint64_t data_offset;
     size_t files;                   /* in that folder; 0 = it is a file */
     uint64_t offset[QB_PARTS_MOST]; /* of the images in each, where there are few */
-} qb__place;
+} qb__writer_location;
 
 /* What a format does to be written. The rest is the same for all: the hidden folder (publication.h),
  * the free space, images by pwrite to data_offset, fsync, the name. Each may be NULL. */
@@ -31,8 +31,8 @@ typedef struct qb__writer_kind {
     void (*release)(qb_writer *writer); /* own memory; also after a failed begin() */
     /* Where a format has several files: say where (all but `fresh`, the last of the set otherwise), and open them
      * in another process instead of begin(). */
-    const char *(*place)(const qb_writer *writer, qb__place *place);
-    qb_status (*join)(qb_writer *writer, const qb__place *place);
+    const char *(*place)(const qb_writer *writer, qb__writer_location *place);
+    qb_status (*join)(qb_writer *writer, const qb__writer_location *place);
     size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
     /* Whether those images, a bit each, are there whole, where there are several files; NULL: they are in writer->fd, which is as long as
      * that takes. */
@@ -54,10 +54,10 @@ struct qb_writer {
     int fd;
     uint64_t data_offset;
     size_t image_bytes;
-    size_t threads;         /* that one write may use, where there are several files */
-    unsigned char *written; /* a bit for each image */
-    double *angles;         /* behind stack.angles */
-    qb__place *joined;      /* not the one who made it; NULL: it is */
+    size_t threads;              /* that one write may use, where there are several files */
+    unsigned char *written;      /* a bit for each image */
+    double *angles;              /* behind stack.angles */
+    qb__writer_location *joined; /* not the one who made it; NULL: it is */
     void *own;
 };
 

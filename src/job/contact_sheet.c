@@ -106,20 +106,20 @@ void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float 
 }
 
 qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, const char *units, const char *path,
-                                  qb__greys *window) {
+                                  qb__grey_levels *window) {
     const layout *at = &sheet->at;
     const size_t count = at->wide * at->high;
     char text[TEXT * 2];
-    qb_status status = qb__greys_choose(asked, sheet->picture, count, window);
+    qb_status status = qb__grey_levels_choose(asked, sheet->picture, count, window);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < count; i++)
-        sheet->picture[i] = isnan(sheet->picture[i]) ? 1 : qb__greys_grey(window, sheet->picture[i]);
+        sheet->picture[i] = isnan(sheet->picture[i]) ? 1 : qb__grey_levels_shade(window, sheet->picture[i]);
     for (size_t tile = 0; tile < at->tiles; tile++) {
         size_t x, y;
         place_of(at, tile, &x, &y);
         qb__label_draw(sheet->picture, at->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, sheet->label[tile]);
     }
-    qb__greys_say(window, units, text, sizeof text);
+    qb__grey_levels_text(window, units, text, sizeof text);
     qb__label_draw(sheet->picture, at->wide, GAP, at->high - LINE + (LINE - QB__LABEL_HIGH) / 2, text);
     return qb__preview_write(NULL, path, sheet->picture, at->wide, at->high, 0, 1);
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "io/publication.h"
-#include "job/greys.h"
+#include "job/grey_levels.h"
 
 /* One PNG of many images of a size, side by side, each under its label, y up, in one window: what to look at
  * when one of them is to be chosen. Of very many it shows every so-manieth. */
@@ -19,7 +19,7 @@ qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, qb__cont
 void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float *image, const char *label);
 /* Into a file; `asked` as --window, *window is what it came to. */
 qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, const char *units, const char *path,
-                                  qb__greys *window);
+                                  qb__grey_levels *window);
 void qb__contact_sheet_destroy(qb__contact_sheet *sheet); /* NULL-safe */
 
 #endif

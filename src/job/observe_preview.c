@@ -17,7 +17,7 @@
 #include "io/label.h"
 #include "io/writer.h"
 #include "job/observer.h"
-#include "job/greys.h"
+#include "job/grey_levels.h"
 
 /* Pixels of the picture. */
 enum { LEAST = 512, MOST = 2048, GAP = 8, LINE = 22, GLYPH = QB__LABEL_WIDE };
@@ -203,12 +203,12 @@ static float mean(const preview *p, const panel *one, size_t x, size_t y) {
 }
 
 /* Its means, or, once the window is known, their greys. */
-static void fill(const preview *p, const panel *one, const qb__greys *window) {
+static void fill(const preview *p, const panel *one, const qb__grey_levels *window) {
     const size_t high = shown(p, one->high);
     for (size_t y = 0; y < high; y++) {
         for (size_t x = 0; x < shown(p, one->wide); x++) {
             float *to = &p->picture[(one->y + (p->up ? high - 1 - y : y)) * p->wide + one->x + x];
-            *to = window ? qb__greys_grey(window, *to) : mean(p, one, x, y);
+            *to = window ? qb__grey_levels_shade(window, *to) : mean(p, one, x, y);
         }
     }
 }
@@ -217,19 +217,19 @@ static void label(const preview *p, size_t x, size_t y, const char *text) {
     qb__label_draw(p->picture, p->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, text);
 }
 
-static qb_status draw(preview *p, qb__greys *window) {
+static qb_status draw(preview *p, qb__grey_levels *window) {
     const size_t count = p->wide * p->high;
     char text[96];
     qb_status status;
     QB__TRY(qb__alloc(count, sizeof *p->picture, &p->picture));
     for (size_t i = 0; i < count; i++) p->picture[i] = NAN;
     for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], NULL);
-    QB__TRY(qb__greys_choose(p->asked, p->picture, count, window));
+    QB__TRY(qb__grey_levels_choose(p->asked, p->picture, count, window));
     for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], window);
     for (size_t i = 0; i < count; i++)
         if (isnan(p->picture[i])) p->picture[i] = 1;
     for (int i = 0; i < p->count; i++) label(p, p->panel[i].x, p->panel[i].y - LINE, p->panel[i].text);
-    qb__greys_say(window, p->stack->units, text, sizeof text);
+    qb__grey_levels_text(window, p->stack->units, text, sizeof text);
     label(p, GAP, p->high - LINE, text);
 out:
     return status;
@@ -237,12 +237,12 @@ out:
 
 static qb_status publish(void *own, qb__publication *set, cJSON *report) {
     preview *p = own;
-    qb__greys window;
+    qb__grey_levels window;
     qb_status status = draw(p, &window);
     if (status != QB_OK) return status;
     cJSON *json = cJSON_AddObjectToObject(report, "preview");
     cJSON_AddStringToObject(json, "file", p->path);
-    qb__greys_report(&window, json);
+    qb__grey_levels_report(&window, json);
     return qb__preview_write(set, p->path, p->picture, p->wide, p->high, 0, 1);
 }
 

@@ -94,7 +94,7 @@ static double done_of(const station *s) {
 }
 
 /* The same in how long they take. */
-static double worth_of(const station *s) { return qb__pace_worth(s->stage.first, s->stage.later, done_of(s)); }
+static double worth_of(const station *s) { return qb__progress_rate_worth(s->stage.first, s->stage.later, done_of(s)); }
 
 /* By how much forecasts of computing have been wrong so far. */
 static double correction(const qb__pipeline *line) {
@@ -111,25 +111,25 @@ static double correction(const qb__pipeline *line) {
 /* Seconds until the end: what stages took so far, what they are forecast to take where they have hardly begun. */
 static double left(const qb__pipeline *line) {
     const double BEGUN = 0.02, wrong = correction(line);
-    qb__pace pace[QB__STAGES_MAX];
+    qb__progress_rate rate[QB__STAGES_MAX];
     for (int i = 0; i < line->count; i++) {
         const station *s = &line->station[i];
         const double done = done_of(s), part = done - (double)s->finished;
         const bool begun = done > BEGUN || (done > 0 && !(s->stage.forecast > 0));
-        pace[i] =
-            (qb__pace){.blocking = s->stage.blocking,
-                       .chunks = s->chunks,
-                       .gather = s->stage.gather,
-                       .slots = s->stage.slots,
-                       .finished = s->finished,
-                       .part = fmin(part, 0.999),
-                       .seconds = begun ? s->spent / worth_of(s) : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
-                       .first = s->stage.first,
-                       .later = s->stage.later,
-                       .in_place = s->stage.in_place,
-                       .scatter = s->stage.scatter};
+        rate[i] = (qb__progress_rate){.blocking = s->stage.blocking,
+                                      .chunks = s->chunks,
+                                      .gather = s->stage.gather,
+                                      .slots = s->stage.slots,
+                                      .finished = s->finished,
+                                      .part = fmin(part, 0.999),
+                                      .seconds = begun ? s->spent / worth_of(s)
+                                                       : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
+                                      .first = s->stage.first,
+                                      .later = s->stage.later,
+                                      .in_place = s->stage.in_place,
+                                      .scatter = s->stage.scatter};
     }
-    return qb__pace_left(pace, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
+    return qb__progress_rate_left(rate, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
 }
 
 /* With the lock held. */
@@ -228,14 +228,14 @@ static void submit(qb__pipeline *line, station *list[], int n) {
 }
 
 /* Without the lock: others may take their time. */
-static void leave(station *s) {
+static void barrier(station *s) {
     qb__pipeline *line = s->line;
     qb_status status = QB_OK;
-    if (s->stage.leave) {
+    if (s->stage.barrier) {
         pthread_mutex_lock(&line->lock);
         if (line->status != QB_OK) status = qb__fail(line->status, "%s", line->detail);
         pthread_mutex_unlock(&line->lock);
-        status = s->stage.leave(s->stage.self, status);
+        status = s->stage.barrier(s->stage.self, status);
     }
     pthread_mutex_lock(&line->lock);
     if (status != QB_OK) fail(line, status);
@@ -262,7 +262,7 @@ static void *blocking_stage(void *context) {
         pthread_mutex_lock(&line->lock);
     }
     pthread_mutex_unlock(&line->lock);
-    leave(s);
+    barrier(s);
     return NULL;
 }
 
@@ -369,7 +369,7 @@ static void finish(qb__pipeline *line) {
     pthread_mutex_unlock(&line->lock);
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
-        if (!s->has_thread) leave(s); /* where it could not be started */
+        if (!s->has_thread) barrier(s); /* where it could not be started */
     }
     for (int i = 0; i < line->count; i++) {
         if (line->station[i].has_thread) pthread_join(line->station[i].thread, NULL);

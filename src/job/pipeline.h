@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/pool.h"
-#include "job/pace.h"
+#include "job/progress_rate.h"
 #include "quickbeam/env.h"
 
 /* Who makes the buffers of a ring. A slot is whatever its stage and the next agree on: host memory,
@@ -41,7 +41,7 @@ typedef struct qb__stage {
     qb_status (*run)(void *self, size_t chunk, size_t task, int worker, const void *in, void *out);
     /* A blocking stage's thread has done all its chunks, or will do no more of them: `status` says which, and is the
      * detail. What it returns but QB_OK fails the pipeline. NULL = nobody waits for it. */
-    qb_status (*leave)(void *self, qb_status status);
+    qb_status (*barrier)(void *self, qb_status status);
     double forecast; /* seconds that a chunk is expected to take, in one thread; 0 = not known */
     size_t first;    /* of the first so many; those after them take ... */
     double later;    /* ... so many times as long. first 0: all alike */

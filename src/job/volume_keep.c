@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/writer.h"
-#include "job/other_job.h"
+#include "job/job_fingerprint.h"
 
 bool qb__keep_has(const qb__keep *keep, size_t first, size_t end) {
     for (size_t i = first; i < end; i++)
@@ -30,7 +30,7 @@ qb_status qb__keep_look(void *keep, const char *folder) {
     QB__TRY(tell(k));
     QB__TRY(qb__alloc(marks_of(k->images), 1, &k->done));
     QB__TRY(qb__journal_read(folder, k->path, k->images, &then, k->done));
-    if (then && strcmp(then, k->job) != 0) status = qb__other_job(folder, then, k->job);
+    if (then && strcmp(then, k->job) != 0) status = qb__job_fingerprint_mismatch(folder, then, k->job);
     k->whose = qb__hash(k->job, strlen(k->job), 0);
 out:
     qb__free(then);
@@ -56,7 +56,7 @@ qb_status qb__keep_still(qb__keep *k) {
     k->job = NULL;
     qb_status status = tell(k);
     if (status == QB_OK && qb__hash(k->job, strlen(k->job), 0) != k->whose)
-        status = before ? qb__other_job(k->folder, before, k->job)
+        status = before ? qb__job_fingerprint_mismatch(k->folder, before, k->job)
                         : qb__fail(QB_BAD_ARGUMENT, "rank %d would go on with %s by other means than rank 0",
                                    qb__comm_rank(k->comm), k->path);
     cJSON_free(before);
@@ -70,7 +70,7 @@ qb_status qb__keep_open(qb__keep *k, qb__comm *comm, qb_writer *writer, qb_statu
     k->journal.fd = -1;
     k->saved = qb__now();
     if (!k->resume && !(k->every > 0)) return status;
-    if (status == QB_OK) status = qb__writer_hidden(writer, &k->folder);
+    if (status == QB_OK) status = qb__writer_staging(writer, &k->folder);
     if (k->resume) status = find(k, status);
     if (status == QB_OK && !qb__hash_known()) k->every = 0;
     return status;

@@ -15,11 +15,11 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/outputs.h"
-#include "io/place.h"
+#include "io/paths.h"
 #include "io/tensor.h"
 #include "io/tensor_stack.h"
 #include "io/writer.h"
-#include "job/greys.h"
+#include "job/grey_levels.h"
 #include "planner/rates.h"
 #include "planner/storage.h"
 
@@ -66,7 +66,7 @@ static qb_status check_folder(const char *output, const char *input) {
     if (!qb__is_folder(input)) return QB_OK;
     char *folder = qb__has_number(output) ? qb__folder_of(output) : qb__strdup(output);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", output);
-    qb_status status = qb__same_place(folder, input, &joins);
+    qb_status status = qb__same_file(folder, input, &joins);
     qb__free(folder);
     if (status != QB_OK || !joins) return status;
     return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name", output, input);
@@ -77,8 +77,8 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
     qb_status status = check_folder(options->output, input);
     if (status == QB_OK && options->preview) status = qb__preview_check(options->preview);
-    qb__greys window;
-    if (status == QB_OK) status = qb__greys_parse(options->window, &window);
+    qb__grey_levels window;
+    if (status == QB_OK) status = qb__grey_levels_parse(options->window, &window);
     if (status != QB_OK) return status;
     if (range->count == 0) return QB_OK;
     if (range->count != 2 || range->value[0] >= range->value[1])
@@ -208,14 +208,14 @@ qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env) {
     return status;
 }
 
-qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
+qb_status qb__volume_protect_inputs(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
     const qb__output outputs[] = {{.path = is_file(out) ? out->options->output : NULL,
                                    .images = out->stack.shape[0],
                                    .first = out->stack.first,
                                    .parts = out->stack.parts,
                                    .projections = out->stack.angles != NULL},
                                   {.path = out->options->preview},
-                                  {.path = out->beside}};
+                                  {.path = out->sidecar}};
     qb_status status = check_array(out);
     if (status == QB_OK && is_file(out)) status = check_name(out->options->output);
     return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
@@ -223,15 +223,15 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
 
 static qb_status create(qb__volume_out *out, const qb_env *env) {
     qb_status status = qb__publication_create(env, &out->set);
-    if (status == QB_OK && out->keep.resume) qb__publication_take_up(out->set, qb__keep_look, &out->keep);
+    if (status == QB_OK && out->keep.resume) qb__publication_resume(out->set, qb__keep_look, &out->keep);
     return status == QB_OK ? qb__output_create(out->options, &out->stack, out->set, &out->writer) : status;
 }
 
 /* Rank 0 has made the file, or has failed to; the others open it. */
 static qb_status join(qb__volume_out *out, qb_status status) {
-    qb__place place = {.files = 0};
+    qb__writer_location place = {.files = 0};
     const bool first = out->comm->rank == 0;
-    if (first && status == QB_OK) status = qb__writer_place(out->writer, &place);
+    if (first && status == QB_OK) status = qb__writer_locate(out->writer, &place);
     status = qb__comm_bcast(out->comm, status, 0, &place, sizeof place);
     if (first || status != QB_OK) return status;
     return qb__writer_join(&place, out->options->output, &out->stack, &out->writer);
@@ -273,7 +273,7 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     const qb__runs runs = qb__volume_runs(out, chunk);
     const size_t number = qb__runs_slice(&runs, task);
     qb__volume_nan_count(&out->nan, image, pixels(out), number);
-    if (mask && mask->used) qb__seen_mask(&mask->seen, &mask->grid, number, mask->along, mask->value, image);
+    if (mask && mask->used) qb__fov_mask(&mask->fov, &mask->grid, number, mask->along, mask->value, image);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }

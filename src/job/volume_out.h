@@ -8,8 +8,8 @@
 #include "base/comm.h"
 #include "base/inputs.h"
 #include "base/json.h"
-#include "geometry/fold.h"
-#include "geometry/seen.h"
+#include "geometry/runs.h"
+#include "geometry/fov.h"
 #include "io/publication.h"
 #include "job/observer.h"
 #include "job/pipeline.h"
@@ -21,7 +21,7 @@
 typedef struct qb__mask {
     bool used, along; /* along: beyond a cone's range of z, too */
     float value;
-    qb__seen seen;
+    qb__fov fov;
     qb_grid grid;
 } qb__mask;
 
@@ -39,7 +39,7 @@ typedef struct qb__volume_out {
     const bool *lost;     /* [image * lost_step]: this slice was never measured and becomes NaN; NULL: none is so */
     size_t lost_step;
     int threads;                 /* that the job has */
-    const char *beside;          /* a file that the method writes as well; NULL = none */
+    const char *sidecar;         /* a file that the method writes as well; NULL = none */
     double low, high;            /* of integer types; set by the caller when the options do not say */
     const size_t *begin, *end;   /* images begin[i] .. end[i] - 1 are chunk i of the stages; there may be none */
     const size_t *begin2, *end2; /* and these, behind them; NULL: no more */
@@ -76,7 +76,7 @@ double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const ch
 double qb__volume_write_seconds(const qb__volume_out *out, size_t threads);
 /* Once it is decided: an array takes what will be written, and that spares what is read
  * (qb__outputs_check). */
-qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
+qb_status qb__volume_protect_inputs(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
 /* QB_NO_SPACE, before anything is computed. */
 qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env);
 /* The caller's options, copied; an array in the place of a file gives them its name and its type.

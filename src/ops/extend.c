@@ -74,11 +74,11 @@ static double curvature(const end *e) {
 
 /* Level and outward slope of the squared row at its end, by least squares through its last samples
  * less their second-order term. */
-static void line_at_end(const end *e, double bend, double *level, double *slope) {
+static void line_at_end(const end *e, double quadratic, double *level, double *slope) {
     size_t n = e->columns / 16 > 4 ? e->columns / 16 : e->columns < 4 ? e->columns : 4;
     double middle = 0.5 * ((double)n - 1), sum = 0, tilt = 0, norm = 0;
     for (size_t i = 0; i < n; i++) {
-        double x = middle - (double)i, rest = squared(e, i) - bend * (double)i * (double)i;
+        double x = middle - (double)i, rest = squared(e, i) - quadratic * (double)i * (double)i;
         sum += rest;
         tilt += rest * x;
         norm += x * x;
@@ -91,12 +91,12 @@ static void line_at_end(const end *e, double bend, double *level, double *slope)
 
 static void extend_ellipse(const end *e, size_t count) {
     size_t reach = qb__extend_reach(QB_PAD_ELLIPSE, e->columns), tail = reach / 4 + 1;
-    double level, slope, bend = fmin(curvature(e), 0), half = 0.5 * (double)reach;
-    line_at_end(e, bend, &level, &slope);
-    if (bend == 0) bend = -level / (half * half); /* a row that bends upwards says nothing: half way */
+    double level, slope, quadratic = fmin(curvature(e), 0), half = 0.5 * (double)reach;
+    line_at_end(e, quadratic, &level, &slope);
+    if (quadratic == 0) quadratic = -level / (half * half); /* a row that bends upwards says nothing: half way */
     bool over = false;
     for (size_t k = 1; k <= count; k++) {
-        double x = (double)k, square = level + x * (slope + x * bend);
+        double x = (double)k, square = level + x * (slope + x * quadratic);
         over = over || k > reach || !(square > 0);
         double value = over ? 0 : sqrt(square);
         if (!over && k > reach - tail) value *= fade(k - (reach - tail), tail);

@@ -14,7 +14,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/trust.h"
-#include "io/place.h"
+#include "io/paths.h"
 #include "io/publication.h"
 #include "io/source.h"
 
@@ -35,8 +35,8 @@ typedef struct part {
 enum { PARTS = 3 };
 
 static void parts_of(const qb__system_matrix *m, size_t count, part pieces[PARTS]) {
-    const size_t entries = m->shadows.taps * m->shadows.stride;
-    pieces[0].data = m->first, pieces[0].bytes = count * m->shadows.stride * sizeof *m->first;
+    const size_t entries = m->footprints.taps * m->footprints.stride;
+    pieces[0].data = m->first, pieces[0].bytes = count * m->footprints.stride * sizeof *m->first;
     pieces[1].data = m->scale, pieces[1].bytes = count * sizeof *m->scale;
     pieces[2].data = m->kind == QB_MATRIX_BYTES ? (void *)m->bytes : (void *)m->floats;
     pieces[2].bytes = count * entries * (m->kind == QB_MATRIX_BYTES ? 1 : sizeof *m->floats);
@@ -44,12 +44,12 @@ static void parts_of(const qb__system_matrix *m, size_t count, part pieces[PARTS
 
 /* All that columns follow from: where shadows lie and how large they are, of which voxels. */
 static uint64_t key_of(const qb__system_matrix *m, const uint32_t *pixels, size_t count) {
-    const uint64_t sizes[] = {m->shadows.views, m->shadows.stride, m->shadows.columns, m->shadows.taps, m->nx, m->ny,
-                              m->kind};
+    const uint64_t sizes[] = {
+        m->footprints.views, m->footprints.stride, m->footprints.columns, m->footprints.taps, m->nx, m->ny, m->kind};
     uint64_t key = qb__hash(sizes, sizeof sizes, 1);
-    if (m->shadows.c0) key = qb__hash(&m->shadows.per_radian, sizeof m->shadows.per_radian, key);
-    key = qb__hash(&m->shadows.area, sizeof m->shadows.area, key);
-    key = qb__hash(m->rays, qb__system_matrix_rays(m) * m->shadows.stride * sizeof *m->rays, key);
+    if (m->footprints.c0) key = qb__hash(&m->footprints.per_radian, sizeof m->footprints.per_radian, key);
+    key = qb__hash(&m->footprints.area, sizeof m->footprints.area, key);
+    key = qb__hash(m->rays, qb__system_matrix_rays(m) * m->footprints.stride * sizeof *m->rays, key);
     return qb__hash(pixels, count * sizeof *pixels, key);
 }
 
@@ -57,9 +57,9 @@ static uint64_t key_of(const qb__system_matrix *m, const uint32_t *pixels, size_
 static head head_of(const qb__system_matrix *m, const uint32_t *pixels, size_t count) {
     head h = {.key = key_of(m, pixels, count),
               .kind = m->kind,
-              .views = m->shadows.views,
-              .columns = m->shadows.columns,
-              .taps = m->shadows.taps,
+              .views = m->footprints.views,
+              .columns = m->footprints.columns,
+              .taps = m->footprints.taps,
               .voxels = count};
     part pieces[PARTS];
     memcpy(h.magic, magic, sizeof magic);
@@ -82,11 +82,11 @@ static void tell(qb__system_matrix *m, const char *name, const char *what) {
 
 /* Kernels go by these numbers without looking: each shadow must lie within the padded row of data. */
 static bool is_sound(const qb__system_matrix *m, size_t count) {
-    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride,
-                 most = m->shadows.columns + m->shadows.taps;
+    const size_t stride = m->footprints.stride, entries = m->footprints.taps * stride,
+                 most = m->footprints.columns + m->footprints.taps;
     for (size_t slot = 0; slot < count; slot++) {
         if (m->kind == QB_MATRIX_BYTES && !(m->scale[slot] >= 0 && isfinite(m->scale[slot]))) return false;
-        for (size_t v = 0; v < m->shadows.views; v++)
+        for (size_t v = 0; v < m->footprints.views; v++)
             if (m->first[slot * stride + v] > most) return false;
         for (size_t i = 0; m->kind == QB_MATRIX_FLOATS && i < entries; i++)
             if (!isfinite(m->floats[slot * entries + i])) return false;

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "geometry/check.h"
 #include "geometry/grid.h"
 #include "planner/choose.h"
@@ -50,12 +50,12 @@ static void widen(range *r, double value) {
 /* What a flat detector sees between these columns and rows, on the bent one: columns keep their
  * order, rows come nearer to the one that is level with the source, the more the further from where
  * plane and cylinder touch. */
-static void bend_ranges(const qb_geometry *geometry, size_t view, range *columns, range *rows) {
-    const qb__bend bend = qb__bend_of_view(geometry, view);
+static void curve_ranges(const qb_geometry *geometry, size_t view, range *columns, range *rows) {
+    const qb__curve curve = qb__curve_of_view(geometry, view);
     const double flat[2] = {columns->low, columns->high}, edge[2] = {rows->low, rows->high};
     for (int i = 0; i < 4; i++) {
         double column = flat[i & 1], row = edge[i >> 1];
-        qb__bend_pixel(&bend, &column, &row);
+        qb__curve_pixel(&curve, &column, &row);
         *(i & 1 ? &columns->high : &columns->low) = column;
         widen(rows, row);
     }
@@ -76,7 +76,7 @@ qb__window qb__project_window(const qb_projector *p, size_t view, const size_t a
         widen(&rows, pixel[1] / pixel[2]);
     }
     if (g->radius > 0 && g->beam == QB_BEAM_PARALLEL) return all;
-    if (g->radius > 0) bend_ranges(g, view, &columns, &rows);
+    if (g->radius > 0) curve_ranges(g, view, &columns, &rows);
     if (!(isfinite(columns.low + columns.high + rows.low + rows.high))) return all;
     double c0 = fmax(0, ceil(columns.low)), c1 = fmin((double)all.c1, floor(columns.high) + 1);
     double r0 = fmax(0, ceil(rows.low)), r1 = fmin((double)all.r1, floor(rows.high) + 1);

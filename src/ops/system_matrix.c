@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "geometry/matrix.h"
 #include "geometry/parallel.h"
 #include "geometry/vector.h"
@@ -17,56 +17,56 @@ enum { SHAPES = 4, PADDING = 16 };
 
 /* Views behind the last, which round their number up, cast nothing: rise and bend are zero. */
 static void shape(qb__system_matrix *m) {
-    const size_t stride = m->shadows.stride;
-    float *half = m->shapes, *flat = half + stride, *rise = flat + stride, *bend = rise + stride;
+    const size_t stride = m->footprints.stride;
+    float *half = m->shapes, *flat = half + stride, *rise = flat + stride, *curvature = rise + stride;
     double widest = 0;
     for (size_t v = 0; v < stride; v++) {
         const double a = fabs(m->rays[v]), b = fabs(m->rays[stride + v]);
         const double longer = fmax(a, b), shorter = fmin(a, b);
         half[v] = (float)((a + b) / 2);
         flat[v] = (float)((longer - shorter) / 2);
-        rise[v] = v < m->shadows.views ? (float)(1 / longer) : 0;
+        rise[v] = v < m->footprints.views ? (float)(1 / longer) : 0;
         /* A pixel seen straight on has a shadow of upright ends: nothing bends. */
-        bend[v] = v < m->shadows.views && shorter > 1e-6 * longer ? (float)(1 / (2 * a * b)) : 0;
+        curvature[v] = v < m->footprints.views && shorter > 1e-6 * longer ? (float)(1 / (2 * a * b)) : 0;
         widest = fmax(widest, a + b);
     }
-    m->shadows.half = half;
-    m->shadows.flat = flat;
-    m->shadows.rise = rise;
-    m->shadows.bend = bend;
-    m->shadows.taps = (size_t)ceil(widest + 1 - 1e-9);
+    m->footprints.half = half;
+    m->footprints.flat = flat;
+    m->footprints.rise = rise;
+    m->footprints.curvature = curvature;
+    m->footprints.taps = (size_t)ceil(widest + 1 - 1e-9);
 }
 
 /* ---- a fan's ---- */
 
 enum { ROUND = 64, AROUND = QB__ICD_SIDE };
 
-size_t qb__system_matrix_rays(const qb__system_matrix *m) { return m->shadows.c0 ? 7 : m->shadows.wx ? 6 : 3; }
+size_t qb__system_matrix_rays(const qb__system_matrix *m) { return m->footprints.c0 ? 7 : m->footprints.wx ? 6 : 3; }
 
 /* Tangents from column c0, about which the detector is bent, in the place of columns of the plane that it touches there. */
-static void bend_view(const qb_geometry *geometry, size_t v, qb__system_matrix *m) {
-    const size_t stride = m->shadows.stride;
-    const qb__bend bend = qb__bend_of_view(geometry, v);
+static void curve_view(const qb_geometry *geometry, size_t v, qb__system_matrix *m) {
+    const size_t stride = m->footprints.stride;
+    const qb__curve curvature = qb__curve_of_view(geometry, v);
     double *h = m->rays + v, *w = h + 3 * stride;
     for (size_t j = 0; j < 3; j++) {
-        h[j * stride] -= bend.touch * w[j * stride];
-        w[j * stride] *= m->shadows.per_radian;
+        h[j * stride] -= curvature.touch * w[j * stride];
+        w[j * stride] *= m->footprints.per_radian;
     }
-    m->rays[6 * stride + v] = bend.touch;
+    m->rays[6 * stride + v] = curvature.touch;
 }
 
 /* Views behind the last see everything at column 0: their shadows have no width, and no area. */
 static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb__system_matrix *m) {
-    const size_t stride = m->shadows.stride;
+    const size_t stride = m->footprints.stride;
     const qb_grid slice = {.n = {grid->n[0], grid->n[1], 1},
                            .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]},
                            .offset = {grid->offset[0], grid->offset[1], 0}};
-    m->shadows.wx = m->rays + 3 * stride;
-    m->shadows.wy = m->rays + 4 * stride;
-    m->shadows.w0 = m->rays + 5 * stride;
+    m->footprints.wx = m->rays + 3 * stride;
+    m->footprints.wy = m->rays + 4 * stride;
+    m->footprints.w0 = m->rays + 5 * stride;
     if (geometry->radius > 0) {
-        m->shadows.per_radian = geometry->radius / qb__norm(geometry->view[0].u);
-        m->shadows.c0 = m->rays + 6 * stride;
+        m->footprints.per_radian = geometry->radius / qb__norm(geometry->view[0].u);
+        m->footprints.c0 = m->rays + 6 * stride;
     }
     for (size_t v = 0; v < stride; v++) {
         qb__matrix world, on_grid = {{{0}, {0}, {0, 0, 0, 1}}};
@@ -82,16 +82,16 @@ static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb_
             to[stride] = from[1];
             to[2 * stride] = from[3];
         }
-        if (m->shadows.c0 && v < geometry->views) bend_view(geometry, v, m);
+        if (m->footprints.c0 && v < geometry->views) curve_view(geometry, v, m);
     }
-    m->shadows.area = (float)grid->voxel[0];
+    m->footprints.area = (float)grid->voxel[0];
     return QB_OK;
 }
 
 /* |dh/dx| + |dh/dy| is the larger the nearer to the source, on the way to it, so that it is largest at the rim; a little
  * more for what lies between the places that are looked at. Infinite where the rim reaches to the source. */
 static double steepest_of(const qb__system_matrix *m, size_t v, double radius) {
-    const qb__footprints *s = &m->shadows;
+    const qb__footprints *s = &m->footprints;
     const double x = ((double)m->nx - 1) / 2, y = ((double)m->ny - 1) / 2;
     double most = 0;
     if (!(s->wx[v] * x + s->wy[v] * y + s->w0[v] > radius * hypot(s->wx[v], s->wy[v]))) return INFINITY;
@@ -117,10 +117,10 @@ static qb_status shape_fan(const qb_geometry *geometry, const qb_grid *grid, dou
                             "view %zu: voxels up to %.4g mm from the middle come to within %d of the source: give a "
                             "smaller --roi or --size",
                             v, radius * grid->voxel[0], AROUND);
-        m->shadows.steepest = fmax(m->shadows.steepest, steepest);
+        m->footprints.steepest = fmax(m->footprints.steepest, steepest);
         widest = fmax(widest, steepest_of(m, v, radius));
     }
-    m->shadows.taps = (size_t)ceil(widest + 1 - 1e-9);
+    m->footprints.taps = (size_t)ceil(widest + 1 - 1e-9);
     return QB_OK;
 }
 
@@ -135,20 +135,20 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
                             .nx = grid->n[0],
                             .ny = grid->n[1],
                             .kind = QB_MATRIX_FLY,
-                            .shadows = {.views = geometry->views, .stride = stride, .columns = geometry->columns}};
+                            .footprints = {.views = geometry->views, .stride = stride, .columns = geometry->columns}};
     qb_status status;
     if (fabs(grid->voxel[0] - grid->voxel[1]) > 1e-9 * grid->voxel[0])
         return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones", grid->voxel[0],
                         grid->voxel[1]);
     QB__TRY(qb__alloc((fan ? 7 : 3) * stride, sizeof(double), &matrix->rays));
-    matrix->shadows.ax = matrix->rays;
-    matrix->shadows.ay = matrix->rays + stride;
-    matrix->shadows.h0 = matrix->rays + 2 * stride;
+    matrix->footprints.ax = matrix->rays;
+    matrix->footprints.ay = matrix->rays + stride;
+    matrix->footprints.h0 = matrix->rays + 2 * stride;
     if (fan) return shape_fan(geometry, grid, radius, matrix);
     QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
     QB__TRY(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride, matrix->rays + 2 * stride));
     /* One column over, a voxel's middle moves by hypot(ax, ay) columns. */
-    matrix->shadows.area = (float)(grid->voxel[0] * hypot(matrix->rays[0], matrix->rays[stride]));
+    matrix->footprints.area = (float)(grid->voxel[0] * hypot(matrix->rays[0], matrix->rays[stride]));
     shape(matrix);
 out:
     return status;
@@ -157,9 +157,9 @@ out:
 /* ---- keeping ---- */
 
 size_t qb__system_matrix_bytes(const qb__system_matrix *m, qb_mbir_matrix kind, size_t pixels) {
-    const size_t entries = m->shadows.taps * m->shadows.stride;
-    const size_t each =
-        entries * (kind == QB_MATRIX_FLOATS ? sizeof(float) : 1) + m->shadows.stride * sizeof(uint16_t) + sizeof(float);
+    const size_t entries = m->footprints.taps * m->footprints.stride;
+    const size_t each = entries * (kind == QB_MATRIX_FLOATS ? sizeof(float) : 1) +
+                        m->footprints.stride * sizeof(uint16_t) + sizeof(float);
     const size_t map = (m->nx + 2) * (m->ny + 2) * sizeof(uint32_t);
     return kind == QB_MATRIX_FLY ? 0 : pixels * each + map;
 }
@@ -175,12 +175,12 @@ enum { RUN = 256 }; /* columns a task */
 
 static void compute(const qb__system_matrix *m, uint32_t pixel, const qb__icd_column *column) {
     const size_t row = m->nx + 2;
-    m->variant->footprint(&m->shadows, (double)(pixel % row) - 1, (double)(pixel / row) - 1, column);
+    m->variant->footprint(&m->footprints, (double)(pixel % row) - 1, (double)(pixel / row) - 1, column);
 }
 
 /* Rounded to 255ths of the column's largest entry. */
 static void pack(qb__system_matrix *m, size_t slot, const qb__icd_column *column) {
-    const size_t entries = m->shadows.taps * m->shadows.stride;
+    const size_t entries = m->footprints.taps * m->footprints.stride;
     float largest = 0;
     for (size_t i = 0; i < entries; i++) largest = column->tap[i] > largest ? column->tap[i] : largest;
     const float per = largest > 0 ? 255 / largest : 0;
@@ -195,7 +195,7 @@ static void pack(qb__system_matrix *m, size_t slot, const qb__icd_column *column
 static void keep_run(void *context, size_t task, int worker) {
     const keeping *k = context;
     qb__system_matrix *m = k->m;
-    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride;
+    const size_t stride = m->footprints.stride, entries = m->footprints.taps * stride;
     qb__icd_column column = {.tap = (float *)(void *)k->scratch[worker]};
     column.first = (int32_t *)(void *)(column.tap + entries);
     for (size_t slot = task * RUN; slot < qb__smaller((task + 1) * RUN, k->count); slot++) {
@@ -209,14 +209,14 @@ static void keep_run(void *context, size_t task, int worker) {
 }
 
 qb_status qb__system_matrix_room(qb__system_matrix *m, qb_mbir_matrix kind, const uint32_t *pixels, size_t count) {
-    const size_t entries = m->shadows.taps * m->shadows.stride;
+    const size_t entries = m->footprints.taps * m->footprints.stride;
     qb_status status;
-    if (m->shadows.columns + 2 * m->shadows.taps > UINT16_MAX)
+    if (m->footprints.columns + 2 * m->footprints.taps > UINT16_MAX)
         return qb__fail(QB_UNSUPPORTED,
                         "a detector of %zu columns is too wide for a matrix that is kept: give --matrix fly",
-                        m->shadows.columns);
+                        m->footprints.columns);
     QB__TRY(qb__alloc((m->nx + 2) * (m->ny + 2), sizeof *m->slot, &m->slot));
-    QB__TRY(qb__alloc(count * m->shadows.stride, sizeof *m->first, &m->first));
+    QB__TRY(qb__alloc(count * m->footprints.stride, sizeof *m->first, &m->first));
     QB__TRY(qb__alloc(count, sizeof *m->scale, &m->scale));
     if (kind == QB_MATRIX_BYTES)
         QB__TRY(qb__alloc(count, entries, &m->bytes));
@@ -239,7 +239,7 @@ qb_status qb__system_matrix_fill(qb__system_matrix *m, const uint32_t *pixels, s
     keeping k = {m, pixels, count, NULL};
     qb_status status;
     QB__TRY(qb__alloc((size_t)threads, sizeof *k.scratch, &k.scratch));
-    for (int i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->shadows), 1, &k.scratch[i]));
+    for (int i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->footprints), 1, &k.scratch[i]));
     qb__pool_for(pool, qb__ceil_div(count, RUN), keep_run, &k);
 out:
     for (int i = 0; k.scratch && i < threads; i++) qb__free(k.scratch[i]);
@@ -253,7 +253,7 @@ void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel, con
         compute(m, pixel, column);
         return;
     }
-    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride, slot = m->slot[pixel];
+    const size_t stride = m->footprints.stride, entries = m->footprints.taps * stride, slot = m->slot[pixel];
     const uint16_t *first = m->first + slot * stride;
     for (size_t v = 0; v < stride; v++) column->first[v] = first[v];
     if (m->kind == QB_MATRIX_BYTES)

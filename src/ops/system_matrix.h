@@ -12,7 +12,7 @@
  * column's largest entry (then an entry is exact to 1/510 of that). */
 typedef struct qb__system_matrix {
     const qb__icd_variant *variant;
-    qb__footprints shadows;
+    qb__footprints footprints;
     size_t nx, ny;
     qb_mbir_matrix kind;
     double *rays;    /* ax, ay, h0; of a fan wx, wy, w0; of a bent detector c0 */

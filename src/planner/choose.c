@@ -187,13 +187,13 @@ qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env
     return QB_OK;
 }
 
-void qb__tell_class(const qb__question *q, const qb__variant *got, const qb_env *env) {
+void qb__report_class(const qb__question *q, const qb__variant *got, const qb_env *env) {
     if (q->id && got->accuracy > q->accuracy)
         qb__warn(env, "--kernel %s is of --accuracy %s only, not %s" QB__CODE("kernel-accuracy"), q->id,
                  qb_accuracy_name(got->accuracy), qb_accuracy_name(q->accuracy));
 }
 
-void qb__tell_why(const qb__question *question, cJSON *plan) {
+void qb__report_why(const qb__question *question, cJSON *plan) {
     cJSON_DeleteItemFromObjectCaseSensitive(plan, "why");
     cJSON_AddItemToObject(plan, "why", qb__why(question));
 }

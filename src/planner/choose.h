@@ -41,7 +41,7 @@ qb_status qb__choose(const qb__question *question, qb__choice *choice);
  * What is expected decides: the measured time, else the forecast times `doubt`. */
 cJSON *qb__why(const qb__question *question);
 /* It as the plan's `why`: of whoever computes, in the place of what was said of another. */
-void qb__tell_why(const qb__question *question, cJSON *plan);
+void qb__report_why(const qb__question *question, cJSON *plan);
 
 /* Parameters of a row, tuned, else the first legal values that serve, and what is expected of it.
  * Returns why it cannot serve, or NULL; accuracy, interpolation and names are not looked at. */
@@ -64,6 +64,6 @@ qb_status qb__kernel_of_cpu(const char *id);
 qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env);
 
 /* A warning where a kernel that was named keeps a class below the one that is asked for. */
-void qb__tell_class(const qb__question *question, const qb__variant *got, const qb_env *env);
+void qb__report_class(const qb__question *question, const qb__variant *got, const qb_env *env);
 
 #endif

@@ -131,7 +131,7 @@ qb_status qb__device_no_room(size_t bytes, const qb__room *cap, const char *what
                     remedy);
 }
 
-void qb__device_pick_tell(const qb__device_pick *pick, const char *more, const qb_env *env) {
+void qb__device_pick_report(const qb__device_pick *pick, const char *more, const qb_env *env) {
     const qb__device_info *info = qb__device_info_of(pick->device);
     qb__info(env, "device %s, %s: kernel %s%s", info->spec, info->name, pick->choice.variant->id, more);
 }
@@ -145,7 +145,7 @@ void qb__device_pick_describe(const qb__device_pick *pick, size_t device_bytes, 
     cJSON_AddStringToObject(plan, "device_name", info->name);
     cJSON_AddNumberToObject(plan, "device_memory_bytes", (double)device_bytes);
     cJSON_AddItemToObject(plan, "kernel_parameters", qb__parameters_json(variant, pick->choice.values));
-    qb__tell_why(&pick->question, plan);
+    qb__report_why(&pick->question, plan);
 }
 
 /* ---- while it runs ---- */

@@ -42,7 +42,7 @@ double qb__device_pick_start(const qb__device_pick *pick, int programs);
 qb_status qb__device_no_room(size_t bytes, const qb__room *cap, const char *what, const char *remedy,
                              const qb_env *env);
 /* `more`: behind the kernel's name. */
-void qb__device_pick_tell(const qb__device_pick *pick, const char *more, const qb_env *env);
+void qb__device_pick_report(const qb__device_pick *pick, const char *more, const qb_env *env);
 void qb__device_pick_describe(const qb__device_pick *pick, size_t device_bytes, cJSON *plan);
 
 /* When a job begins, and once it is over (report NULL: it failed): compiling is told, and that it need not be again is

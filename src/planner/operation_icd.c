@@ -36,8 +36,8 @@ static qb_status plan_one(qb__device *device, const qb__variant *row, const qb__
 /* Fans by the usual values, flat and bent; `none` and `one` are there for each view. */
 static qb_status plan_fans(qb__device *device, const qb__variant *row, qb__icd_problem slice, const double *none,
                            const double *one, const int *values) {
-    const qb__icd_size size = {.views = slice.shadows.views,
-                               .columns = slice.shadows.columns,
+    const qb__icd_size size = {.views = slice.footprints.views,
+                               .columns = slice.footprints.columns,
                                .pixels = slice.nx * slice.ny,
                                .taps = 3,
                                .fan = true};
@@ -47,11 +47,11 @@ static qb_status plan_fans(qb__device *device, const qb__variant *row, qb__icd_p
     for (int p = 0; p < qb__parameter_count(row); p++)
         if (values[p] != first[p]) return QB_OK;
     if (row->unusable(qb__device_info_of(device), &size, values)) return QB_OK;
-    slice.shadows.wx = slice.shadows.wy = none, slice.shadows.w0 = one;
-    slice.shadows.steepest = 1.5;
-    for (int bent = 0; bent < 2 && status == QB_OK; bent++) {
-        slice.shadows.per_radian = 100 * bent;
-        slice.shadows.c0 = bent ? none : NULL;
+    slice.footprints.wx = slice.footprints.wy = none, slice.footprints.w0 = one;
+    slice.footprints.steepest = 1.5;
+    for (int curved = 0; curved < 2 && status == QB_OK; curved++) {
+        slice.footprints.per_radian = 100 * curved;
+        slice.footprints.c0 = curved ? none : NULL;
         status = plan_one(device, row, &slice, values);
     }
     return status;
@@ -78,18 +78,18 @@ static qb_status plan(qb__device *device, const qb__variant *row, const void *pr
         line[2 * VIEWS + v] = 0;
     }
     for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) inside[(i / SIDE + 1) * ROW + i % SIDE + 1] = 1;
-    const qb__icd_problem slice = {.shadows = {.views = VIEWS,
-                                               .stride = VIEWS,
-                                               .columns = SIDE,
-                                               .taps = 3,
-                                               .ax = line,
-                                               .ay = line + VIEWS,
-                                               .h0 = line + 2 * VIEWS,
-                                               .half = shape,
-                                               .flat = shape,
-                                               .rise = shape,
-                                               .bend = shape,
-                                               .area = 1},
+    const qb__icd_problem slice = {.footprints = {.views = VIEWS,
+                                                  .stride = VIEWS,
+                                                  .columns = SIDE,
+                                                  .taps = 3,
+                                                  .ax = line,
+                                                  .ay = line + VIEWS,
+                                                  .h0 = line + 2 * VIEWS,
+                                                  .half = shape,
+                                                  .flat = shape,
+                                                  .rise = shape,
+                                                  .curvature = shape,
+                                                  .area = 1},
                                    .nx = SIDE,
                                    .ny = SIDE,
                                    .inside = inside,

@@ -166,18 +166,18 @@ qb_status qb__tuning_write(const cJSON *rows) {
 /* A lock on the file itself would go with it when the new one takes its name. */
 int qb__tuning_lock(const qb_env *env) {
     enum { LOCK_SECONDS = 5 };
-    char name[PATH_MAX], beside[NAME_BYTES];
+    char name[PATH_MAX], lock_name[NAME_BYTES];
     if (!*qb__tuning_path()) return -1;
     make_folders(qb__tuning_path());
-    snprintf(beside, sizeof beside, "%s.lock", target(name));
-    int fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    snprintf(lock_name, sizeof lock_name, "%s.lock", target(name));
+    int fd = open(lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     /* Who holds it writes a small file. One that is stopped, or another program, may hold it for ever. */
     const double until = qb__now() + LOCK_SECONDS;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EINTR && errno != EWOULDBLOCK) break;
         if (qb__now() > until) {
             qb__warn(env, "%s was held by another process for %d s: %s is written without it" QB__CODE("tuning-lock"),
-                     beside, LOCK_SECONDS, qb__tuning_path());
+                     lock_name, LOCK_SECONDS, qb__tuning_path());
             break;
         }
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);

@@ -6,11 +6,11 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan.h"
-#include "prep/few_lines.h"
+#include "prep/row_sample.h"
 #include "prep/prep.h"
 
 /* What --hardening makes of values up to `most` at the most, over them. */
-static double bending(const qb_prep_options *options, double most) {
+static double surrogate(const qb_prep_options *options, double most) {
     double bent = 1;
     for (int i = 0; options && i < options->hardening.count; i++)
         bent += fabs(options->hardening.value[i]) * pow(most, i + 1);
@@ -18,7 +18,7 @@ static double bending(const qb_prep_options *options, double most) {
 }
 
 double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options) {
-    const double LOGARITHM = 89, LOOSEST = 1000, bent = bending(options, LOGARITHM);
+    const double LOGARITHM = 89, LOOSEST = 1000, bent = surrogate(options, LOGARITHM);
     return quantity != QB_LINE_INTEGRAL && bent <= LOOSEST ? LOGARITHM * bent : INFINITY;
 }
 
@@ -28,8 +28,8 @@ typedef struct tops {
     size_t columns, count;
     qb_dtype dtype;
     float *line;
-    double value[QB__FEW_LINES]; /* that few of a line exceed, ... */
-    double largest;              /* ... and of all */
+    double value[QB__SAMPLE_LINES]; /* that few of a line exceed, ... */
+    double largest;                 /* ... and of all */
 } tops;
 
 static void look(void *self, size_t number, size_t view, size_t row, const char *raw) {
@@ -57,7 +57,7 @@ qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, doubl
     enum { ROOM = 4 << 20 };
     const double LOOSEST = 10;
     const qb_scan_info *info = qb_scan_describe(scan);
-    const qb__few_lines where = {
+    const qb__row_sample where = {
         .row1 = info->rows, .step = 1, .held1 = info->rows, .view1 = info->views, .room = ROOM};
     tops *t;
     *bound = qb__prep_bound(info->quantity, options);
@@ -66,8 +66,8 @@ qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, doubl
     if (status != QB_OK) return status;
     *t = (tops){.columns = info->columns, .dtype = info->dtype};
     status = qb__alloc(info->columns, sizeof *t->line, &t->line);
-    if (status == QB_OK) status = qb__few_lines_look(scan, &where, look, t);
-    const double most = QB__PREP_MARGIN * usual(t), bent = bending(options, most);
+    if (status == QB_OK) status = qb__row_sample_read(scan, &where, look, t);
+    const double most = QB__PREP_MARGIN * usual(t), bent = surrogate(options, most);
     if (status == QB_OK && most > 0 && bent <= LOOSEST) *bound = most * bent;
     qb__free(t->line);
     qb__free(t);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "prep/place.h"
+#include "prep/pixel_key.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 
@@ -36,10 +36,10 @@ static void bridge(float *out, size_t columns, size_t first, size_t end) {
 
 static void count_lost(const qb__prep *prep, const qb__line *line, size_t column) {
     qb__prep_counts *counts = line->counts;
-    const uint64_t place = qb__place(line->view, prep->row0 + line->row, column);
+    const uint64_t place = qb__pixel_key(line->view, prep->row0 + line->row, column);
     counts->not_finite++;
     counts->placed += place != 0;
-    counts->place = qb__place_first(counts->place, place);
+    counts->place = qb__pixel_key_first(counts->place, place);
 }
 
 static void run(const qb__prep *prep, qb__line *line, size_t column, size_t columns, const float *in, float *out) {

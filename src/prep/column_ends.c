@@ -4,7 +4,7 @@
 
 bool qb__column_end_held(const qb__lines_look *lines, double top) {
     size_t full = 0, all = 0;
-    for (size_t n = 0; n < QB__FEW_LINES; n++) {
+    for (size_t n = 0; n < QB__SAMPLE_LINES; n++) {
         const qb__line_levels *l = &lines->levels[n];
         all += l->looked;
         full += l->looked && l->high > 0.1 * top && l->high > 5 * l->noise && l->high > qb__least_object;

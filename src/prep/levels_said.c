@@ -86,11 +86,12 @@ static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
 qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const char *opaque, double *top,
                            const qb_env *env) {
     const double OPAQUE = 15, NOT_A_BEAM = 10;
-    double end[QB__FEW_LINES][2];
+    double end[QB__SAMPLE_LINES][2];
     qb__levels_found f;
-    for (size_t i = 0; i < QB__FEW_LINES; i++)
+    for (size_t i = 0; i < QB__SAMPLE_LINES; i++)
         for (int side = 0; side < 2; side++) end[i][side] = lines->end[i].looked ? lines->end[i].end[side] : NAN;
-    qb__line_levels_judge(lines->levels, (const double(*)[2])end, QB__FEW_GROUPS, QB__FEW_VIEWS, info->quantity, &f);
+    qb__line_levels_judge(lines->levels, (const double(*)[2])end, QB__SAMPLE_GROUPS, QB__SAMPLE_VIEWS, info->quantity,
+                          &f);
     *top = f.top;
     qb_status status = check_beyond(info, &f);
     if (status == QB_OK && f.bright > 0.8 && f.level > NOT_A_BEAM && info->quantity == QB_TRANSMISSION)

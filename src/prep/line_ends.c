@@ -12,7 +12,7 @@
 #include "io/scan.h"
 #include "prep/spikes.h"
 
-enum { VIEWS = QB__FEW_VIEWS, GROUPS = QB__FEW_GROUPS, MOST = 9, NEAR = 8 };
+enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, MOST = 9, NEAR = 8 };
 
 /* ---- one line ---- */
 
@@ -98,7 +98,7 @@ static qb_status begin_without_flats(const qb_scan_info *info, float **air, qb__
     return status;
 }
 
-qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where,
+qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__row_sample *where,
                              qb__lines_look *lines) {
     const qb_scan_info *info = qb_scan_describe(scan);
     looking l = {.scan = scan, .columns = info->columns, .lines = lines};
@@ -111,7 +111,7 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
     l.steps.keep_lost = true;
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.line, &l.line);
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.scratch, &l.scratch);
-    if (status == QB_OK) status = qb__few_lines_look(scan, where, look_at_one, &l);
+    if (status == QB_OK) status = qb__row_sample_read(scan, where, look_at_one, &l);
     if (status == QB_OK) status = qb__spikes_confirm(scan, lines->levels);
     qb__free(l.line);
     qb__free(l.scratch);
@@ -125,7 +125,7 @@ typedef struct judging {
     const qb__line_end *lines;
     const bool *count;
     double least, top; /* of the scan: the middle of what its lines reach that hold anything */
-    double values[QB__FEW_LINES];
+    double values[QB__SAMPLE_LINES];
 } judging;
 
 static const double part =
@@ -133,7 +133,7 @@ static const double part =
 
 static void find_top(judging *j) {
     size_t count = 0, full = 0;
-    for (size_t i = 0; i < QB__FEW_LINES; i++)
+    for (size_t i = 0; i < QB__SAMPLE_LINES; i++)
         if (j->lines[i].looked) j->values[count++] = j->lines[i].top;
     if (count == 0) return;
     qb__sort(j->values, count);

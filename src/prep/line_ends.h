@@ -2,7 +2,7 @@
 #ifndef QB_PREP_LINE_ENDS_H
 #define QB_PREP_LINE_ENDS_H
 
-#include "prep/few_lines.h"
+#include "prep/row_sample.h"
 #include "prep/line_levels.h"
 #include "prep/line_mass.h"
 #include "prep/prepare.h"
@@ -20,12 +20,12 @@ void qb__line_end_of(const float *line, size_t columns, float *sorted, qb__line_
 
 /* A few lines, their ends, what levels they hold and where their mass lies. Zeroed before it looks. */
 typedef struct qb__lines_look {
-    qb__line_end end[QB__FEW_LINES];
-    qb__line_levels levels[QB__FEW_LINES];
-    qb__line_mass mass[QB__FEW_LINES];
+    qb__line_end end[QB__SAMPLE_LINES];
+    qb__line_levels levels[QB__SAMPLE_LINES];
+    qb__line_mass mass[QB__SAMPLE_LINES];
 } qb__lines_look;
 /* prepare: NULL of counts without flats: they are below an open beam that nobody knows. */
-qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where,
+qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__row_sample *where,
                              qb__lines_look *lines);
 
 /* How many of those views that hold anything do not end in air, on either side, and what they have there, as a share of `top`. */
@@ -35,7 +35,7 @@ typedef struct qb__line_ends_cut {
     bool much; /* too many rows and views to be a holder that crosses, or noise */
 } qb__line_ends_cut;
 
-/* Of lines[QB__FEW_LINES] only ends that count, and none that are below `least`. */
+/* Of lines[QB__SAMPLE_LINES] only ends that count, and none that are below `least`. */
 void qb__line_ends_judge(const qb__line_end *lines, const bool count[2], double least, qb__line_ends_cut *cut);
 
 #endif

@@ -30,8 +30,8 @@ static void find_levels(const float *line, size_t columns, float *scratch, qb__l
         blocks++;
     }
     for (size_t i = 1; i + 1 < columns; i++) { /* slopes are no noise */
-        const float bend = line[i - 1] - 2 * line[i] + line[i + 1];
-        if (isfinite(bend)) scratch[steps++] = fabsf(bend);
+        const float second = line[i - 1] - 2 * line[i] + line[i + 1];
+        if (isfinite(second)) scratch[steps++] = fabsf(second);
     }
     out->looked = blocks >= LEAST_BLOCKS && steps > 0;
     if (out->looked) out->noise = 1.2533 * median_of(scratch, steps) / (0.6745 * sqrt(6) * sqrt(BLOCK));
@@ -102,13 +102,13 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
         last = i;
     }
     for (size_t i = 1; i + 1 < columns; i++) {
-        float bend = counts[i - 1] - 2 * counts[i] + counts[i + 1];
-        if (!isfinite(bend) || !(fmaxf(fmaxf(counts[i - 1], counts[i]), counts[i + 1]) < out->top) ||
-            fabsf(bend) <= ROUNDING)
-            bend = 0;
-        out->bends += bend != 0 && before != 0;
-        out->turns += bend * before < 0;
-        before = bend;
+        float second = counts[i - 1] - 2 * counts[i] + counts[i + 1];
+        if (!isfinite(second) || !(fmaxf(fmaxf(counts[i - 1], counts[i]), counts[i + 1]) < out->top) ||
+            fabsf(second) <= ROUNDING)
+            second = 0;
+        out->curved_pairs += second != 0 && before != 0;
+        out->turns += second * before < 0;
+        before = second;
     }
 }
 
@@ -123,9 +123,9 @@ void qb__line_levels_below(const float *counts, const float *dark, size_t column
 /* A plateau: of noise few values are at the largest one, and more at the next. Without noise air is one value, too: that of the
  * flats. */
 static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
-    enum { LEAST_BENDS = 64, LEAST = 8 };
+    enum { LEAST_TURNS = 64, LEAST = 8 };
     const double NOISE = 0.65, OFF = 0.02, GAPS = 0.04, STEEP = 4;
-    double top = -INFINITY, next = -INFINITY, at_top = 0, at_next = 0, off = 0, gaps = 0, bends = 0, turns = 0,
+    double top = -INFINITY, next = -INFINITY, at_top = 0, at_next = 0, off = 0, gaps = 0, curved_pairs = 0, turns = 0,
            values = 0;
     for (size_t i = 0; i < count; i++) {
         values += lines[i].values;
@@ -136,13 +136,14 @@ static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_fou
         if (!l->at_top) continue;
         next = fmax(next, (double)((double)l->top < top ? l->top : l->next));
         if ((double)l->top == top) at_top += l->at_top, off += l->off, gaps += l->gaps;
-        bends += l->bends, turns += l->turns;
+        curved_pairs += l->curved_pairs, turns += l->turns;
     }
     for (size_t i = 0; i < count; i++)
         at_next += ((double)lines[i].top == next ? lines[i].at_top : 0) +
                    ((double)lines[i].next == next ? lines[i].at_next : 0);
     if (at_top < LEAST || at_top < STEEP * at_next) return;
-    if (off < OFF * at_top && gaps < GAPS * at_top && (bends < LEAST_BENDS || turns < NOISE * bends)) return;
+    if (off < OFF * at_top && gaps < GAPS * at_top && (curved_pairs < LEAST_TURNS || turns < NOISE * curved_pairs))
+        return;
     found->clip = top;
     found->clipped = at_top / values;
 }

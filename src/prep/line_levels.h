@@ -22,7 +22,7 @@ typedef struct qb__line_levels {
     uint32_t at_top, at_next; /* ... how many there are of each */
     uint32_t off;             /* of those at the top, where the flat is near, but another one, ... */
     uint32_t gaps;            /* ... and how often one or two others lie between two of them */
-    uint32_t bends,
+    uint32_t curved_pairs,
         turns;  /* pairs of second differences below the top, and those of opposite sign: of noise most are */
     bool whole; /* all are whole numbers */
     bool looked;

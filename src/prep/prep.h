@@ -41,7 +41,7 @@ typedef struct qb__prep_counts {
     uint64_t saturated;  /* counts at their type's maximum, likewise */
     uint64_t values;     /* all that were prepared */
     uint64_t placed,
-        place; /* of those not finite: so many have a place, the first is there (prep/place.h); devices give none */
+        place; /* of those not finite: so many have a place, the first is there (prep/pixel_key.h); devices give none */
 } qb__prep_counts;
 
 /* Choose the value and row steps, once for all rows. `options` must outlive prep; NULL: defaults. */

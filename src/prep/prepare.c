@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "io/scan.h"
 #include "geometry/partition.h"
-#include "prep/place.h"
+#include "prep/pixel_key.h"
 #include "prep/step.h"
 
 enum { NOTES = 16 };
@@ -162,7 +162,7 @@ void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more) {
     sum->saturated += more->saturated;
     sum->values += more->values;
     sum->placed += more->placed;
-    sum->place = qb__place_first(sum->place, more->place);
+    sum->place = qb__pixel_key_first(sum->place, more->place);
 }
 
 qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1, qb__pool *pool,
@@ -214,8 +214,8 @@ static const char *first_of(const qb__prepare *prepare, const qb__prep_counts *s
     *where = 0;
     if (sum->place && sum->placed == sum->not_finite)
         qb__print(where, size, ", the first in view %zu, row %zu, column %zu",
-                  qb__scan_stored(prepare->scan, qb__place_view(sum->place)), qb__place_row(sum->place),
-                  qb__place_column(sum->place));
+                  qb__scan_stored(prepare->scan, qb__pixel_key_view(sum->place)), qb__pixel_key_row(sum->place),
+                  qb__pixel_key_column(sum->place));
     return where;
 }
 

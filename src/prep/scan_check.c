@@ -28,12 +28,12 @@ static qb_status look(qb_scan *scan, const qb__prepare *prepare, size_t row0, si
     const qb_scan_info *info = &scan->info;
     const size_t view =
         info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* that qb_scan_inspect() held */
-    const qb__few_lines where = {.row0 = row0,
-                                 .row1 = row1,
-                                 .step = 1,
-                                 .held1 = info->rows,
-                                 .view1 = info->views,
-                                 .room = qb__smaller(ROOM, view)};
+    const qb__row_sample where = {.row0 = row0,
+                                  .row1 = row1,
+                                  .step = 1,
+                                  .held1 = info->rows,
+                                  .view1 = info->views,
+                                  .room = qb__smaller(ROOM, view)};
     return qb__line_ends_look(scan, prepare, &where, lines);
 }
 

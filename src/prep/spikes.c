@@ -71,7 +71,7 @@ static void keep_alone(const comparing *c, const qb__line_levels *group, qb__lin
     uint32_t left = 0;
     const uint32_t many = line->spikes < QB__LEVELS_SPIKES ? line->spikes : QB__LEVELS_SPIKES;
     for (uint32_t s = 0; s < many; s++) {
-        const bool column = qb__line_levels_is_column(group, QB__FEW_VIEWS, line->column[s]),
+        const bool column = qb__line_levels_is_column(group, QB__SAMPLE_VIEWS, line->column[s]),
                    alone = column || is_alone(c, line->column[s]);
         *looked += !column;
         *kept += alone && !column;
@@ -88,7 +88,7 @@ static size_t most_lines(const qb_scan *scan) {
 /* Columns that are at fault are no single pixels: they stay for who counts them. */
 static bool has_single(const qb__line_levels *group, const qb__line_levels *line) {
     for (uint32_t s = 0; s < line->spikes && s < QB__LEVELS_SPIKES; s++)
-        if (!qb__line_levels_is_column(group, QB__FEW_VIEWS, line->column[s])) return true;
+        if (!qb__line_levels_is_column(group, QB__SAMPLE_VIEWS, line->column[s])) return true;
     return false;
 }
 
@@ -96,8 +96,8 @@ static bool has_single(const qb__line_levels *group, const qb__line_levels *line
 static qb_status compare(comparing *c, const qb__line_levels *before, qb__line_levels *levels) {
     size_t lines = 0, looked = 0, kept = 0;
     const size_t most = most_lines(c->scan);
-    for (size_t i = 0; i < QB__FEW_LINES; i++) {
-        const qb__line_levels *group = before + i / QB__FEW_VIEWS * QB__FEW_VIEWS;
+    for (size_t i = 0; i < QB__SAMPLE_LINES; i++) {
+        const qb__line_levels *group = before + i / QB__SAMPLE_VIEWS * QB__SAMPLE_VIEWS;
         if (!has_single(group, &before[i])) continue;
         if (lines++ < most) {
             const qb_status status = read_around(c, levels[i].at, levels[i].row);
@@ -116,12 +116,12 @@ qb_status qb__spikes_confirm(qb_scan *scan, qb__line_levels *levels) {
     qb__line_levels *before = NULL;
     bool any = false;
     qb_status status = QB_OK;
-    for (size_t i = 0; i < QB__FEW_LINES; i++) any |= levels[i].spikes > 0;
+    for (size_t i = 0; i < QB__SAMPLE_LINES; i++) any |= levels[i].spikes > 0;
     if (!any) return QB_OK;
-    QB__TRY(qb__alloc(QB__FEW_LINES, sizeof *before, &before));
+    QB__TRY(qb__alloc(QB__SAMPLE_LINES, sizeof *before, &before));
     QB__TRY(qb__alloc(ROWS * columns, qb_dtype_size(scan->info.dtype), &c.raw));
     QB__TRY(qb__alloc(ROWS * columns, sizeof *c.line, &c.line));
-    for (size_t i = 0; i < QB__FEW_LINES; i++) before[i] = levels[i];
+    for (size_t i = 0; i < QB__SAMPLE_LINES; i++) before[i] = levels[i];
     status = compare(&c, before, levels);
 out:
     qb__free(before);

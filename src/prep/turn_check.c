@@ -12,7 +12,7 @@
 #include "base/warning.h"
 #include "geometry/circle.h"
 
-enum { VIEWS = QB__FEW_VIEWS, GROUPS = QB__FEW_GROUPS, FEWEST = 12, FACTORS = 3 };
+enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 12, FACTORS = 3 };
 static const double factors[FACTORS] = {1, 0.5, 2};
 static const double degree = 57.29577951308232;
 

@@ -3,7 +3,7 @@
 #define QB_PREP_TURN_CHECK_H
 
 #include "base/json.h"
-#include "prep/few_lines.h"
+#include "prep/row_sample.h"
 #include "prep/line_mass.h"
 #include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
@@ -27,7 +27,7 @@ typedef struct qb__turn_fit {
     size_t rows;          /* that say something */
 } qb__turn_fit;
 
-/* lines[QB__FEW_LINES]. QB_NO_MEMORY. */
+/* lines[QB__SAMPLE_LINES]. QB_NO_MEMORY. */
 qb_status qb__turn_fit_lines(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, qb__turn_fit *fit);
 /* The same, warned of where the stated angles cannot be right; into report, which may be NULL, as "angle_span". */
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,

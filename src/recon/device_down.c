@@ -31,7 +31,7 @@ static qb_status hidden_of(const qb__down *down, unsigned char **hidden) {
     *hidden = NULL;
     QB__TRY(qb__alloc(down->pixels, sizeof *slice, &slice));
     QB__TRY(qb__alloc(down->pixels, 1, hidden));
-    qb__seen_mask(&mask->seen, &mask->grid, 0, mask->along, 1, slice);
+    qb__fov_mask(&mask->fov, &mask->grid, 0, mask->along, 1, slice);
     for (size_t i = 0; i < down->pixels; i++) (*hidden)[i] = slice[i] != 0;
 out:
     qb__free(slice);

@@ -202,7 +202,7 @@ qb_status qb__device_sum_run(qb__device_sum *sum, qb__memory *slab, size_t slice
 /* ---- the end ---- */
 
 /* Together, while all are there: what one of them would wait for the others for is over then. */
-qb_status qb__device_sum_leave(qb__device_sum *sum, qb_status status) {
+qb_status qb__device_sum_barrier(qb__device_sum *sum, qb_status status) {
     status = qb__agree(sum->ranks->in_row, status);
     if (status == QB_OK && sum->joined)
         qb__nccl_close(sum->nccl);
@@ -212,7 +212,7 @@ qb_status qb__device_sum_leave(qb__device_sum *sum, qb_status status) {
     return status;
 }
 
-void qb__device_sum_tell(const qb__device_sum *sum, char words[256]) {
+void qb__device_sum_report(const qb__device_sum *sum, char words[256]) {
     snprintf(words, 256, sum->joined ? "%s" : "the hosts' memory: %s", sum->joined ? qb__nccl_version() : sum->why);
 }
 

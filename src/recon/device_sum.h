@@ -21,9 +21,9 @@ qb_status qb__device_sum_begin(qb__device_sum *sum, double bytes);
 /* A slab of `slices` of `values` floats each: all of the row, in step. Waits for the result. */
 qb_status qb__device_sum_run(qb__device_sum *sum, qb__memory *slab, size_t slices, size_t values);
 /* No more of them: a stage's leave(). */
-qb_status qb__device_sum_leave(qb__device_sum *sum, qb_status status);
+qb_status qb__device_sum_barrier(qb__device_sum *sum, qb_status status);
 /* Who carries, "NCCL 2.27.3", or the hosts and why: in at most 256 bytes. */
-void qb__device_sum_tell(const qb__device_sum *sum, char words[256]);
+void qb__device_sum_report(const qb__device_sum *sum, char words[256]);
 void qb__device_sum_close(qb__device_sum *sum); /* NULL-safe */
 
 #endif

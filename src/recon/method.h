@@ -5,7 +5,7 @@
 #include "io/digest.h"
 #include "io/source.h"
 #include "job/describe.h"
-#include "recon/ends_asked.h"
+#include "recon/truncation_check.h"
 #include "recon/engine.h"
 
 /* What a method is to the frame (reconstruction.h), as docs/howto-algorithm.md shows. */
@@ -17,7 +17,7 @@ typedef struct qb__decision {
     double hu;            /* as qb__volume_out's */
     const qb__mask *mask; /* likewise; the plan's */
     bool of_views;        /* the images are projections; else slices */
-    const char *beside;   /* a file that end() writes; NULL = none */
+    const char *sidecar;  /* a file that end() writes; NULL = none */
     bool instead;         /* the method's instead() does it all */
     size_t row0, row1;    /* detector rows that are prepared, ... */
     size_t row_step;      /* ... every such one; 0 = 1 */
@@ -34,8 +34,8 @@ typedef struct qb__decision {
     double begin_seconds; /* that begin() is forecast to take: looking for the axis */
     size_t more;          /* bytes held from beginning to end */
     qb__source *source;   /* the input, a volume, where it is no scan; only looked at */
-    qb__ends_asked ends;  /* rows that should end in air; zeroed: nobody looks */
-    qb__digest *digest;   /* the method's, that its reading adds to: told as `volume`; NULL: none */
+    qb__truncation_check ends; /* rows that should end in air; zeroed: nobody looks */
+    qb__digest *digest;        /* the method's, that its reading adds to: told as `volume`; NULL: none */
 } qb__decision;
 
 typedef struct qb__method {

@@ -17,7 +17,7 @@
 #include "io/tensor_stack.h"
 #include "job/budget.h"
 #include "job/content.h"
-#include "job/greys.h"
+#include "job/grey_levels.h"
 #include "planner/storage.h"
 #include "recon/reconstruction.h"
 #include "recon/reconstruction_parts.h"
@@ -177,7 +177,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
         .lost = d->slices_are_rows && r->task.scan->lost_rows ? r->task.scan->lost_rows + d->row0 : NULL,
         .lost_step = d->row_step ? d->row_step : 1,
         .threads = r->task.threads,
-        .beside = d->beside,
+        .sidecar = d->sidecar,
         .keep = {.resume = d->resume}};
     QB__TRY(qb__volume_spread(&r->volume, env));
     QB__TRY(qb__keep_check(r));
@@ -225,7 +225,7 @@ static void release(qb__reconstruction *r) {
     r->pool = NULL;
     r->running = (qb__running){0};
     qb__volume_abort(&r->volume);
-    if (r->task.scan) qb__digest_leave(&r->task.scan->digests, &r->job.digest);
+    if (r->task.scan) qb__digest_detach(&r->task.scan->digests, &r->job.digest);
 }
 
 /* The range of integers, from the middle slice, by the rank that has it. */
@@ -259,7 +259,7 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_count
     status = qb__engines_open(r, env);
     if (r->share.ranks) status = qb__agree(r->comm, status); /* nobody waits for one that has not come so far */
     if (status != QB_OK) goto out;
-    QB__TRY(qb__keep_leave_out(r, env));
+    QB__TRY(qb__keep_skip_done(r, env));
     const qb__candidate *c = qb__chosen(r); /* opening may have chosen another one */
     counts = r->running.counts;
     QB__TRY(qb__pipeline_run(r->line, r->running.pool, env, &times));
@@ -327,7 +327,7 @@ static qb_status begin_digest(qb_scan *scan, qb__digest *digest, const qb__share
     qb__digest_except(digest, 0, share->view0);
     qb__digest_except(digest, share->view0 + share->views, info->views);
     qb__digest_except_rows(digest, share->view0, share->view0 + share->views, share->gap0, share->gap1);
-    if (status == QB_OK) qb__digest_join(&scan->digests, digest);
+    if (status == QB_OK) qb__digest_attach(&scan->digests, digest);
     return status;
 }
 
@@ -350,9 +350,9 @@ static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
                                .keep_lost = d->keep_lost};
     qb_status status = QB_OK;
     const bool late = share->ranks && !d->summed && !qb__prepare_reads_all(r->task.info, &r->prep);
-    if (late) qb__digest_leave(&r->task.scan->digests, &r->job.digest);
+    if (late) qb__digest_detach(&r->task.scan->digests, &r->job.digest);
     status = qb__prepare_create(r->task.scan, &r->prep, &rows, env, &r->prepare);
-    if (late) qb__digest_join(&r->task.scan->digests, &r->job.digest);
+    if (late) qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     return status;
 }
 
@@ -380,7 +380,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
     if (!r->running.pool) r->running.pool = r->pool;
     if (r->method->measure) QB__TRY(r->method->measure(r->plan, &r->running));
-    QB__TRY(qb__ends_look(r, env));
+    QB__TRY(qb__truncation_look(r, env));
 out:
     return status;
 }
@@ -419,15 +419,15 @@ static void keep_problems(qb__reconstruction *r, const qb__request *request) {
 
 /* Like a cap on memory that nothing takes: a configuration carries it from run to run, so it is said and not refused. */
 static void tell_idle(const qb__reconstruction *r, const qb_env *env) {
-    qb__greys window;
-    const bool asked = qb__greys_parse(r->output.window, &window) == QB_OK && window.asked;
+    qb__grey_levels window;
+    const bool asked = qb__grey_levels_parse(r->output.window, &window) == QB_OK && window.asked;
     if (asked && !r->output.preview && !r->decision.instead)
         qb__info(env, "--window has no effect: no picture is made without --preview FILE.png");
 }
 
 static qb_status spare(const qb__reconstruction *r, const qb_env *env) {
     if (r->decision.instead) return r->method->spare(r->plan, &r->job.inputs, env);
-    return qb__volume_spare(&r->volume, &r->job.inputs, env);
+    return qb__volume_protect_inputs(&r->volume, &r->job.inputs, env);
 }
 
 qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,

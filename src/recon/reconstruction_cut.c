@@ -68,8 +68,9 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     n += qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
     if (cut->kept || cut->lead > 1) weigh_first(cut, stages, n);
     if (!(stages[0].forecast > 0))
-        stages[0].forecast = read_seconds(r, cut, stages[0].reads) /
-                             qb__pace_worth(stages[0].first, stages[0].later, (double)qb__candidate_chunks(c, cut));
+        stages[0].forecast =
+            read_seconds(r, cut, stages[0].reads) /
+            qb__progress_rate_worth(stages[0].first, stages[0].later, (double)qb__candidate_chunks(c, cut));
     return n;
 }
 
@@ -159,14 +160,14 @@ static qb_status check_columns(const qb__reconstruction *r, const qb__cut_space 
 
 /* Both sides of the mirror in a slab spare a kernel half its work, and slabs that lie farther out read rows on both sides: where
  * reading takes longest, slabs of neighbours may be faster. The bits are the same. */
-static qb_status try_unfolded(qb__candidate *c, bool *fits) {
-    const qb__cut_space plain = qb__cut_unfolded(&c->offer.space);
+static qb_status try_unpaired(qb__candidate *c, bool *fits) {
+    const qb__cut_space plain = qb__cut_unpaired(&c->offer.space);
     qb__cut cut;
     bool other;
     qb_status status = qb__cut_search(&plain, &cut, &other);
     if (status != QB_OK) return status;
-    const qb__room *need = &cut.need, *folded = &c->cut.need;
-    const bool less = need->host + need->device < folded->host + folded->device;
+    const qb__room *need = &cut.need, *paired = &c->cut.need;
+    const bool less = need->host + need->device < paired->host + paired->device;
     if (other != *fits ? other : other ? cut.seconds < c->cut.seconds : less) {
         c->offer.space = plain;
         c->cut = cut;
@@ -194,7 +195,7 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
     space->seconds = c->offer.timed ? seconds : NULL;
     qb_status status = qb__ranks_cap(c);
     if (status == QB_OK) status = qb__cut_search(space, &c->cut, fits);
-    if (status == QB_OK && space->either) status = try_unfolded(c, fits);
+    if (status == QB_OK && space->either) status = try_unpaired(c, fits);
     if (status == QB_OK && !*fits) return no_room(c, &c->cut, env);
     if (status == QB_OK) c->cut.seconds = qb__candidate_seconds(c, &c->cut);
     return status;
@@ -221,13 +222,13 @@ static void fill_chunks(qb__reconstruction *r, bool runs) {
         size_t first, count;
         own_of(r, slab, &first, &count);
         const size_t from = first + qb__smaller(at, count), to = first + qb__smaller(at + cut->piece, count);
-        const qb__runs whole = qb__unfold(slices, cut->folded, p->edge[slab], p->edge[slab + 1]),
+        const qb__runs whole = qb__mirrored_runs(slices, cut->paired, p->edge[slab], p->edge[slab + 1]),
                        some = qb__runs_part(&whole, from, to);
         p->begin[i] = some.of[0].first, p->end[i] = some.of[0].end;
         p->begin2[i] = some.of[1].first, p->end2[i] = some.of[1].end;
     }
     qb__volume_chunks(&r->volume, p->begin, p->end, runs ? cut->slabs * cut->pieces : 0);
-    if (cut->folded) qb__volume_pairs(&r->volume, p->begin2, p->end2);
+    if (cut->paired) qb__volume_pairs(&r->volume, p->begin2, p->end2);
 }
 
 static void fill_edges(qb__reconstruction *r) {
@@ -237,7 +238,7 @@ static void fill_edges(qb__reconstruction *r) {
     const qb__cut *cut = &r->pick.cut;
     qb__cut_edges(&c->offer.space, r->pick.edge, &r->pick.cut);
     const bool parts = r->share.ranks && r->share.ranks->columns > 1;
-    if (parts || cut->folded || cut->pieces > 1) fill_chunks(r, parts || cut->folded);
+    if (parts || cut->paired || cut->pieces > 1) fill_chunks(r, parts || cut->paired);
     if (!r->decision.of_views) return;
     for (size_t i = 0; i < cut->blocks; i++) r->pick.edge[i] = i * cut->views;
     r->pick.edge[cut->blocks] = c->offer.space.views;

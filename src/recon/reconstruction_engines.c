@@ -14,7 +14,7 @@ static void drop(qb__candidate *c) {
     *c = (qb__candidate){0};
 }
 
-void qb__engines_tell_next(const qb_env *env, const char *why) {
+void qb__engines_report_next(const qb_env *env, const char *why) {
     qb__info(env, "--device auto: the CPU computes: %s", why);
 }
 
@@ -121,7 +121,7 @@ qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
         qb_status status = ask(r, *engine, env);
         if (status == QB_OK) continue;
         if (r->ends) return status;
-        if (r->candidates > 0) qb__engines_tell_next(env, qb_detail());
+        if (r->candidates > 0) qb__engines_report_next(env, qb_detail());
         if (refused && !(*engine)->last) continue;
         first = status;
         refused = *engine;

@@ -13,31 +13,31 @@
 static double stage_seconds(const qb__stage *stage, size_t chunks) {
     const double last =
         stage->last_bytes && stage->slot_bytes ? (double)stage->last_bytes / (double)stage->slot_bytes : 1;
-    return stage->forecast * qb__pace_worth(stage->first, stage->later, (double)chunks - 1 + last);
+    return stage->forecast * qb__progress_rate_worth(stage->first, stage->later, (double)chunks - 1 + last);
 }
 
 double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, cJSON *list, bool *known) {
-    qb__pace pace[QB__STAGES_MAX];
+    qb__progress_rate rate[QB__STAGES_MAX];
     bool all_known = true;
     for (int i = 0; i < count; i++) {
         const qb__stage *s = &stages[i];
         if (s->scatter) chunks *= s->scatter;
         const double all = stage_seconds(s, chunks), wall = s->blocking ? all : all / threads;
-        pace[i] = (qb__pace){.blocking = s->blocking,
-                             .chunks = chunks,
-                             .gather = s->gather,
-                             .slots = s->slots,
-                             .seconds = all / qb__pace_worth(s->first, s->later, (double)chunks),
-                             .first = s->first,
-                             .later = s->later,
-                             .in_place = s->in_place,
-                             .scatter = s->scatter};
+        rate[i] = (qb__progress_rate){.blocking = s->blocking,
+                                      .chunks = chunks,
+                                      .gather = s->gather,
+                                      .slots = s->slots,
+                                      .seconds = all / qb__progress_rate_worth(s->first, s->later, (double)chunks),
+                                      .first = s->first,
+                                      .later = s->later,
+                                      .in_place = s->in_place,
+                                      .scatter = s->scatter};
         if (i > 0 && i + 1 < count) all_known = all_known && s->forecast > 0;
         if (list && s->forecast > 0) cJSON_AddNumberToObject(list, s->name, wall);
         if (s->gather) chunks /= s->gather;
     }
     if (known) *known = all_known;
-    return qb__pace_left(pace, count, threads);
+    return qb__progress_rate_left(rate, count, threads);
 }
 
 /* Where an engine forecasts a job as a whole, what it counted of each stage. */

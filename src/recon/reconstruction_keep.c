@@ -129,7 +129,7 @@ static qb_status tell_job(void *self, char **text) {
     const qb__candidate *c = qb__chosen(r);
     const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device_name"),
                 *tuned = cJSON_GetObjectItem(r->job.plan, "kernel_parameters");
-    const char *beside =
+    const char *filter_device =
         cJSON_GetStringValue(cJSON_GetObjectItem(r->job.plan, "filtered_by")); /* a device of any number, or the CPU */
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "version", qb_version());
@@ -147,7 +147,8 @@ static qb_status tell_job(void *self, char **text) {
     if (tuned)
         cJSON_AddItemToObject(json, "kernel_parameters",
                               cJSON_Duplicate(tuned, true)); /* a new tuning file may choose others */
-    cJSON_AddStringToObject(json, "filtered_by", beside && strcmp(beside, "cpu") == 0 ? beside : c->engine->name);
+    cJSON_AddStringToObject(json, "filtered_by",
+                            filter_device && strcmp(filter_device, "cpu") == 0 ? filter_device : c->engine->name);
     cJSON_AddNumberToObject(json, "columns_of_ranks", r->share.ranks ? r->share.ranks->columns : 1);
     if (status == QB_OK) return qb__json_text(json, "a checkpoint's job", text);
     cJSON_Delete(json);
@@ -163,7 +164,7 @@ void qb__keep_begin(qb__reconstruction *r) {
 
 /* ---- what is left ---- */
 
-qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env) {
+qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env) {
     qb__volume_out *out = &r->volume;
     const size_t slabs = r->pick.cut.slabs, pieces = r->pick.cut.pieces;
     uint64_t *lacks = NULL;

@@ -78,7 +78,7 @@ static qb_status next_engine(qb__reconstruction *r, const qb_env *env) {
     qb_status status = QB_NO_MEMORY;
     if (c->engine->no_room) status = c->engine->no_room(c->offer.state, &r->pick.cut, NULL, env);
     if (c->offer.named || r->pick.chosen + 1 == r->candidates) return status;
-    qb__engines_tell_next(env, qb_detail());
+    qb__engines_report_next(env, qb_detail());
     if (r->opened && c->engine->finish) c->engine->finish(c->offer.state, NULL, NULL);
     r->opened = false;
     return qb__engines_choose(r, r->pick.chosen + 1, env);

@@ -104,7 +104,7 @@ int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks)
 /* Ask the engines and cut the job for each; those it fits, or why none. */
 qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env);
 /* Another one computes, and why. */
-void qb__engines_tell_next(const qb_env *env, const char *why);
+void qb__engines_report_next(const qb_env *env, const char *why);
 void qb__engines_destroy(qb__reconstruction *r);
 
 /* ---- room (reconstruction_open.c) ---- */
@@ -131,10 +131,10 @@ qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *
 /* Into rank 0's report what the others did. */
 qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 
-/* ---- an object wider than the detector (reconstruction_ends.c) ---- */
+/* ---- an object wider than the detector (reconstruction_truncation.c) ---- */
 
 /* Looks at a few lines, and warns. All ranks come here, once the scan is prepared. */
-qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env);
+qb_status qb__truncation_look(qb__reconstruction *r, const qb_env *env);
 
 /* ---- going on (reconstruction_keep.c) ---- */
 
@@ -142,7 +142,7 @@ qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env);
 qb_status qb__keep_check(qb__reconstruction *r);
 void qb__keep_begin(qb__reconstruction *r); /* before the volume is opened */
 /* Of r->line only chunks that were not found done are made; ranks of a grid come here together. */
-qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env);
+qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env);
 
 /* ---- what is told (reconstruction_forecast.c, reconstruction.c) ---- */
 

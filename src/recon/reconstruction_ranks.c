@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "io/scan.h"
 #include "planner/device_select.h"
-#include "prep/place.h"
+#include "prep/pixel_key.h"
 #include "recon/reconstruction_parts.h"
 
 /* ---- shares ---- */
@@ -95,7 +95,7 @@ static size_t share_of(const qb__reconstruction *r, int part, size_t *count, siz
 
 /* Rows go up or down with the slices, or outwards where these are folded; a window may reach into the one before from either
  * end, or around it. */
-static void leave_to_former(qb__reconstruction *r, int part) {
+static void skip_former(qb__reconstruction *r, int part) {
     size_t count, row0, row1;
     if (part == 0) return;
     share_of(r, part - 1, &count, &row0, &row1);
@@ -120,7 +120,7 @@ static void own_rows(qb__reconstruction *r) {
 static void own_window(qb__reconstruction *r) {
     size_t count;
     share_of(r, r->share.grid.row, &count, &r->share.own0, &r->share.own1);
-    leave_to_former(r, r->share.grid.row);
+    skip_former(r, r->share.grid.row);
 }
 
 qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
@@ -148,7 +148,7 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
     }
     r->share.first = share_of(r, r->comm->rank, &r->share.count, &d->row0, &d->row1);
     r->share.own0 = d->row0, r->share.own1 = d->row1;
-    leave_to_former(r, r->comm->rank);
+    skip_former(r, r->comm->rank);
     return QB_OK;
 }
 
@@ -238,7 +238,7 @@ static qb_status first_place(qb__reconstruction *r, uint64_t *place) {
     uint64_t *all = NULL;
     qb_status status = qb__alloc(ranks, sizeof *all, &all);
     status = qb__comm_gather(r->comm, status, place, sizeof *place, all);
-    for (size_t i = 0; status == QB_OK && i < ranks; i++) *place = qb__place_first(*place, all[i]);
+    for (size_t i = 0; status == QB_OK && i < ranks; i++) *place = qb__pixel_key_first(*place, all[i]);
     qb__free(all);
     return status;
 }
@@ -328,8 +328,8 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine) {
     const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device");
     cJSON_AddStringToObject(report, "host", r->comm->host);
     if (device && !qb__idle(r)) cJSON_AddStringToObject(report, "device", device->valuestring);
-    const qb__runs own =
-        qb__unfold(r->decision.stack.shape[0], r->pick.cut.folded, r->share.first, r->share.first + r->share.count);
+    const qb__runs own = qb__mirrored_runs(r->decision.stack.shape[0], r->pick.cut.paired, r->share.first,
+                                           r->share.first + r->share.count);
     cJSON_AddNumberToObject(report, "first_slice", (double)own.of[0].first);
     cJSON_AddNumberToObject(report, "slices", (double)slices);
     if (r->comm->rank > 0 && mine == QB_OK) mine = qb__json_text(cJSON_Duplicate(report, true), "the report", &text);

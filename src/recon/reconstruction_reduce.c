@@ -73,7 +73,7 @@ static qb_status pick(void *self, size_t slab, size_t task, int worker, const vo
     return QB_OK;
 }
 
-static qb_status leave(void *self, qb_status status) {
+static qb_status barrier(void *self, qb_status status) {
     return qb__agree(((qb__reconstruction *)self)->share.ranks->in_row, status);
 }
 
@@ -97,6 +97,6 @@ int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, qb__stage *stage
                             .in_place = true,
                             .forecast = fmax(bytes, 1) / 1e9,
                             .run = reduce,
-                            .leave = leave};
+                            .barrier = barrier};
     return 1;
 }

@@ -187,6 +187,6 @@ qb_status qb__simulate_check_sources(const qb__simulation *s) {
     qb_status status = qb__geometry_check_units(&s->geometry);
     if (status != QB_OK) return status;
     status = qb__phantom_check_sources(&s->phantom, &s->geometry);
-    if (status == QB_OK) return qb__grid_check_seen(&s->geometry, &s->grid);
+    if (status == QB_OK) return qb__grid_check_fov(&s->geometry, &s->grid);
     return status == QB_BAD_INPUT && !s->from_file ? QB_BAD_ARGUMENT : status;
 }

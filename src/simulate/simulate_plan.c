@@ -34,12 +34,12 @@ static void announce(const qb__simulation *s, const qb_env *env) {
 
 /* What images of one kind take of memory. */
 typedef struct images {
-    double each, beside; /* bytes of an image, of all else in the process */
+    double each, other; /* bytes of an image, of all else in the process */
 } images;
 
 static qb__room need(void *context, const qb__cut *cut) {
     const images *of = context;
-    const double bytes = (double)cut->slices * of->each + of->beside;
+    const double bytes = (double)cut->slices * of->each + of->other;
     return (qb__room){.host = bytes < 1e18 ? (size_t)bytes : (size_t)1e18};
 }
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mock/beside.h"
+#include "mock/mock_library.h"
 #include "mock/mock_cuda.h"
 
 /* Libraries are opened once a process, so each scenario runs in a child of its own: `body` returns

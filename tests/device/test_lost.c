@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
-#include "mock/beside.h"
+#include "mock/mock_library.h"
 
 #define EXPECT(condition)                                                                                              \
     do {                                                                                                               \

@@ -76,8 +76,8 @@ static qb_status work_of(qb__comm *comm, void *context) {
     QB__TRY(qb__agree(comm, status));
     QB__TRY(qb__device_sum_begin(sum, t->bytes));
     status = sum_slabs(t, ranks, device, sum, memory);
-    status = qb__device_sum_leave(sum, status);
-    qb__device_sum_tell(sum, t->by[comm->rank]);
+    status = qb__device_sum_barrier(sum, status);
+    qb__device_sum_report(sum, t->by[comm->rank]);
 out:
     qb__device_sum_close(sum);
     qb__memory_destroy(memory);

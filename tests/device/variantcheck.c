@@ -14,7 +14,7 @@
 
 #include "cpu/features.h"
 #include "device/cuda_api.h"
-#include "mock/beside.h"
+#include "mock/mock_library.h"
 #include "mock/mock_cuda.h"
 #include "planner/variants.h"
 

@@ -13,7 +13,7 @@ const char *const fuzz_name = "mbirct";
 
 enum { VIEWS = 4, CHANNELS = 5, SLICES = 2 };
 
-static void beside(const char *path, const char *end, const void *data, size_t size) {
+static void write_sidecar(const char *path, const char *end, const void *data, size_t size) {
     char name[160];
     snprintf(name, sizeof name, "%s%s", path, end);
     if (data)
@@ -40,12 +40,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     snprintf(folder, sizeof folder, "/tmp/qb-fuzz-%ld", (long)getpid());
     snprintf(path, sizeof path, "%s/scan", folder);
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) abort();
-    for (int i = 0; i < 4; i++) beside(path, files[i], slice, sizeof slice);
-    beside(folder, "/angles.txt", angles, sizeof angles - 1);
+    for (int i = 0; i < 4; i++) write_sidecar(path, files[i], slice, sizeof slice);
+    write_sidecar(folder, "/angles.txt", angles, sizeof angles - 1);
     read_as(path, ".sinoparams", data, size);
     read_as(path, ".imgparams", data, size);
-    for (int i = 0; i < 4; i++) beside(path, files[i], NULL, 0);
-    beside(folder, "/angles.txt", NULL, 0);
+    for (int i = 0; i < 4; i++) write_sidecar(path, files[i], NULL, 0);
+    write_sidecar(folder, "/angles.txt", NULL, 0);
     rmdir(folder);
     return 0;
 }

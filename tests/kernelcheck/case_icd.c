@@ -27,7 +27,7 @@ typedef struct trial {
 
 static void fetch(const qb__icd_problem *p, uint32_t pixel, const qb__icd_column *column) {
     const trial *t = p->store;
-    const size_t stride = p->shadows.stride, entries = p->shadows.taps * stride;
+    const size_t stride = p->footprints.stride, entries = p->footprints.taps * stride;
     memcpy(column->tap, t->tap + pixel * entries, entries * sizeof(float));
     memcpy(column->first, t->first + pixel * stride, stride * sizeof(int32_t));
 }
@@ -47,7 +47,7 @@ static void draw(float *out, size_t count, double low, double high, rng *r) {
 static trial trial_new(const qb__icd_variant *variant, rng *r, bool quick) {
     trial t = {.variant = variant, .weighted = rng_below(r, 3) > 0};
     qb__icd_problem *p = &t.problem;
-    qb__footprints *s = &p->shadows;
+    qb__footprints *s = &p->footprints;
     s->views = 1 + rng_below(r, quick ? 20 : 60);
     s->stride = (s->views + 15) / 16 * 16;
     s->taps = 1 + rng_below(r, 9);
@@ -103,7 +103,7 @@ static void trial_free(trial *t) {
 
 /* One lane in double, in the same order. */
 static void follow(const trial *t, size_t lane, double *error, double *x) {
-    const qb__footprints *s = &t->problem.shadows;
+    const qb__footprints *s = &t->problem.footprints;
     const qb__icd_column column = {some(s->stride, sizeof(int32_t)), some(s->stride * s->taps, sizeof(float))};
     double *weight = some(s->views * s->columns, sizeof *weight);
     for (size_t i = 0; i < s->views * s->columns; i++) {
@@ -136,7 +136,7 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     (void)device;
     rng r = {seed};
     trial t = trial_new((const qb__icd_variant *)row, &r, asked->quick);
-    const qb__footprints *s = &t.problem.shadows;
+    const qb__footprints *s = &t.problem.footprints;
     const size_t data = s->views * s->columns;
     double *error = some(L * data, sizeof *error), *x = some(L * t.pixels, sizeof *x);
     const float *weight = t.weighted ? t.weight.data : NULL;
@@ -166,19 +166,19 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
 static double speed(const qb__icd_variant *variant) {
     enum { VIEWS = 720, COLUMNS = 1024, N = 16, TRIES = 3 };
     static double ax[VIEWS], ay[VIEWS], h0[VIEWS];
-    static float half[VIEWS], flat[VIEWS], rise[VIEWS], bend[VIEWS];
+    static float half[VIEWS], flat[VIEWS], rise[VIEWS], curvature[VIEWS];
     rng r = {1};
     trial t = {.variant = variant, .pixels = (N + 2) * (N + 2), .row = (COLUMNS + 8) * L};
-    qb__footprints *s = &t.problem.shadows;
+    qb__footprints *s = &t.problem.footprints;
     for (int v = 0; v < VIEWS; v++) {
         const double a = 2 * cos(M_PI * v / VIEWS), b = 2 * sin(M_PI * v / VIEWS);
         const double longer = fmax(fabs(a), fabs(b)), shorter = fmin(fabs(a), fabs(b));
         ax[v] = a, ay[v] = b, h0[v] = 511 - 100 * a + 50 * b;
         half[v] = (float)((longer + shorter) / 2), flat[v] = (float)((longer - shorter) / 2);
-        rise[v] = (float)(1 / longer), bend[v] = shorter > 1e-6 ? (float)(1 / (2 * longer * shorter)) : 0;
+        rise[v] = (float)(1 / longer), curvature[v] = shorter > 1e-6 ? (float)(1 / (2 * longer * shorter)) : 0;
     }
-    *s =
-        (qb__footprints){VIEWS, VIEWS, COLUMNS, 4, ax, ay, h0, half, flat, rise, bend, 1, NULL, NULL, NULL, 0, NULL, 0};
+    *s = (qb__footprints){VIEWS, VIEWS,     COLUMNS, 4,    ax,   ay,   h0, half, flat,
+                          rise,  curvature, 1,       NULL, NULL, NULL, 0,  NULL, 0};
     t.problem.nx = t.problem.ny = N;
     t.problem.prior = (qb__icd_prior){1.2, 2, 1, 1, 0.15, 0.1, 0};
     t.inside = some(t.pixels, 1);

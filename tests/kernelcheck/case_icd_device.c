@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "base/variant.h"
 #include "cases.h"
-#include "kernels/icd/icd_bending.h"
+#include "kernels/icd/icd_surrogate.h"
 #include "kernels/icd/icd_device.h"
 #include "ops/system_matrix.h"
 
@@ -88,7 +88,7 @@ static bool make_geometry(trial *t, rng *r, bool slow, bool fan) {
 static void make_data(trial *t, rng *r) {
     const size_t nx = t->problem.nx, ny = t->problem.ny, slices = t->ask.slices;
     t->image = (nx + 2) * (ny + 2);
-    t->lines = t->matrix.shadows.views * slices * t->matrix.shadows.columns;
+    t->lines = t->matrix.footprints.views * slices * t->matrix.footprints.columns;
     t->line = some(t->lines, sizeof(float)), t->weight = some(t->lines, sizeof(float));
     t->error = some(t->lines, sizeof(double)), t->double_weight = some(t->lines, sizeof(double));
     t->x = some(slices * t->image, sizeof(double));
@@ -110,7 +110,7 @@ static void make_data(trial *t, rng *r) {
 }
 
 static qb__icd_size size_of(const trial *t) {
-    const qb__footprints *f = &t->matrix.shadows;
+    const qb__footprints *f = &t->matrix.footprints;
     return (qb__icd_size){.views = f->views,
                           .columns = f->columns,
                           .pixels = t->matrix.nx * t->matrix.ny,
@@ -159,7 +159,7 @@ static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *i
     t->ask.slices = t->ask.all = 1 + rng_below(r, 2) * (1 + rng_below(r, 4)) + 66 * more;
     t->ask.joined &= t->ask.slices > 1 && !alone;
     t->problem = (qb__icd_problem){
-        .shadows = t->matrix.shadows, .nx = t->matrix.nx, .ny = t->matrix.ny, .positive = rng_below(r, 2)};
+        .footprints = t->matrix.footprints, .nx = t->matrix.nx, .ny = t->matrix.ny, .positive = rng_below(r, 2)};
     t->problem.prior = (qb__icd_prior){.p = rng_uniform(r, 1.1, 1.6),
                                        .q = rng_below(r, 2) ? 2 : 1.9,
                                        .t = rng_uniform(r, 0.5, 2),
@@ -204,7 +204,7 @@ static bool within(double error, double allowed, const char *what, outcome *o) {
 
 /* x = A' lines of one voxel of each slice. */
 static bool check_back(trial *t, outcome *o) {
-    const qb__footprints *f = &t->matrix.shadows;
+    const qb__footprints *f = &t->matrix.footprints;
     const size_t row = t->problem.nx + 2;
     double worst = 0, size = 0;
     for (size_t i = 0; i < t->ask.slices * t->image; i += 5) {
@@ -265,7 +265,7 @@ static qb_status start(const trial *t, qb__icd_on_device *stack, float value) {
 
 static qb_status turn_from(const trial *t, qb__icd_on_device *stack, int first, int end) {
     const bool still[GROUPS_MAX] = {false};
-    qb__icd_turned turned[GROUPS_MAX];
+    qb__icd_swept turned[GROUPS_MAX];
     qb_status status = QB_OK;
     for (int i = first; i < end && status == QB_OK; i++) status = t->variant->turn(stack, i, i % 3 > 0, still, turned);
     return status;
@@ -351,7 +351,7 @@ out:
 /* What failed, so that it can be told from others. */
 static void add_problem(const trial *t, const qb__icd_on_device *stack, outcome *o) {
     const qb__icd_problem *p = &t->problem;
-    const qb__footprints *f = &p->shadows;
+    const qb__footprints *f = &p->footprints;
     char *to = o->why.s;
     size_t n = strlen(to);
     n += (size_t)snprintf(to + n, sizeof o->why.s - n,

@@ -29,18 +29,18 @@ static void direction(rng *r, bool flat, double out[3]) {
 
 /* The rays of neighbouring columns; most pass the brick. */
 static void place_fans(trial *t, rng *r) {
-    const bool upright = rng_below(r, 2), leaning = rng_below(r, 2), cone = rng_below(r, 2);
+    const bool vertical = rng_below(r, 2), leaning = rng_below(r, 2), cone = rng_below(r, 2);
     const double distance = cone ? log_range(r, 300, 5000) : 1;
     double middle[3], along[3], step_u[3], step_v[3] = {0, 0, 0};
-    direction(r, upright || leaning, along);
-    direction(r, upright || leaning, step_u);
-    if (upright || leaning)
+    direction(r, vertical || leaning, along);
+    direction(r, vertical || leaning, step_u);
+    if (vertical || leaning)
         step_v[2] = rng_below(r, 2) ? 1 : -1;
     else
         direction(r, false, step_v);
     /* A detector tipped towards the source or away has its rows unevenly apart in the volume. */
     const double tip = rng_below(r, 2) ? rng_uniform(r, -0.6, 0.6) : 0;
-    for (int j = 0; j < 3 && leaning && !upright; j++) {
+    for (int j = 0; j < 3 && leaning && !vertical; j++) {
         const double most = log_range(r, 1e-3, 0.2);
         step_v[j] += rng_uniform(r, -most, most) + tip * along[j];
         along[j] += rng_uniform(r, -most, most);

@@ -63,7 +63,7 @@ void scan_aim(rng *r, scan *s) {
     const size_t kind = rng_below(r, 4), views = p->views;
     double pitch = rng_below(r, 3) ? exp(rng_uniform(r, log(0.2), log(4.0))) : 1.0;
     double shift = rng_below(r, 3) ? 0.0 : rng_uniform(r, 0.0, 3.0);
-    double aside = rng_below(r, 4) ? 0.0 : rng_uniform(r, -1.2, 1.2) * (double)p->columns;
+    double lateral = rng_below(r, 4) ? 0.0 : rng_uniform(r, -1.2, 1.2) * (double)p->columns;
     double roi_x = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->nx;
     double roi_y = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->ny;
     for (size_t v = 0; v < views; v++) {
@@ -77,7 +77,7 @@ void scan_aim(rng *r, scan *s) {
         }
         s->ax[v] = pitch * c;
         s->ay[v] = pitch * d;
-        s->h0[v] = ((double)p->columns - 1) / 2 + aside + shift * rng_normal(r) -
+        s->h0[v] = ((double)p->columns - 1) / 2 + lateral + shift * rng_normal(r) -
                    s->ax[v] * (((double)p->nx - 1) / 2 + roi_x) - s->ay[v] * (((double)p->ny - 1) / 2 + roi_y);
     }
 }

@@ -118,7 +118,7 @@ static void missing_angle_is_told(void **state) {
     qb_geometry_destroy(&half_fan);
 }
 
-static void a_detector_beside_the_axis_is_refused(void **state) {
+static void a_detector_off_the_axis_is_refused(void **state) {
     (void)state;
     qb_geometry geometry = scan(360, 360, 0, 130);
     qb__cone_weights weights;
@@ -342,7 +342,7 @@ int main(void) {
         cmocka_unit_test(offset_detectors),
         cmocka_unit_test(full_scan_is_constant),
         cmocka_unit_test(missing_angle_is_told),
-        cmocka_unit_test(a_detector_beside_the_axis_is_refused),
+        cmocka_unit_test(a_detector_off_the_axis_is_refused),
         cmocka_unit_test(weights_sum_to_the_turn),
         cmocka_unit_test(missing_rays_are_counted),
         cmocka_unit_test(inversions),

@@ -76,7 +76,7 @@ static outcome descend(scene *s, qb_mbir_matrix kind, int threads) {
     qb__icd_stack *stack;
     qb__pool *pool;
     assert_non_null(o.x);
-    assert_true(qb__icd_turns(s->settings.equits) <= 10 * EQUITS + 16);
+    assert_true(qb__icd_sweeps(s->settings.equits) <= 10 * EQUITS + 16);
     assert_int_equal(qb__pool_create(threads, &pool), QB_OK);
     assert_int_equal(qb__icd_stack_create(&s->matrix, kind, &s->settings, s->slices, pool, &stack), QB_OK);
     const bool given = s->settings.weighting == QB__WEIGH_GIVEN;
@@ -125,29 +125,29 @@ static void columns_are_exact(void **state) {
         const qb__icd_variant *variant = &rows[i / 4];
         if (variant->head.features & ~qb__cpu_features()) continue;
         scene s = make(variant, 1, voxels[i % 4]);
-        const qb__footprints *shadows = &s.matrix.shadows;
+        const qb__footprints *footprints = &s.matrix.footprints;
         float *tap;
         int32_t first[32];
-        assert_true(shadows->stride <= 32);
-        assert_int_equal(qb__alloc(shadows->taps * shadows->stride, sizeof *tap, &tap), QB_OK);
+        assert_true(footprints->stride <= 32);
+        assert_int_equal(qb__alloc(footprints->taps * footprints->stride, sizeof *tap, &tap), QB_OK);
         const qb__icd_column column = {first, tap};
         for (double iy = -3; iy < NY + 3; iy += 1.7)
             for (double ix = -9; ix < NX + 9; ix += 1.3) {
-                variant->footprint(shadows, ix, iy, &column);
+                variant->footprint(footprints, ix, iy, &column);
                 for (size_t v = 0; v < VIEWS; v++) {
                     double got[COLUMNS] = {0};
-                    for (size_t k = 0; k < shadows->taps; k++) {
-                        const long c = first[v] + (long)k - (long)shadows->taps;
-                        const double entry = (double)tap[k * shadows->stride + v];
-                        assert_in_range(first[v], 0, COLUMNS + shadows->taps);
+                    for (size_t k = 0; k < footprints->taps; k++) {
+                        const long c = first[v] + (long)k - (long)footprints->taps;
+                        const double entry = (double)tap[k * footprints->stride + v];
+                        assert_in_range(first[v], 0, COLUMNS + footprints->taps);
                         if (c >= 0 && c < COLUMNS)
                             got[c] = entry;
                         else
-                            assert_true(fabs(entry) < 3e-6 * (double)shadows->area);
+                            assert_true(fabs(entry) < 3e-6 * (double)footprints->area);
                     }
                     for (size_t c = 0; c < COLUMNS; c++)
-                        assert_true(fabs(got[c] - qb__footprint_reference(shadows, v, ix, iy, (double)c)) <
-                                    3e-6 * (double)shadows->area);
+                        assert_true(fabs(got[c] - qb__footprint_reference(footprints, v, ix, iy, (double)c)) <
+                                    3e-6 * (double)footprints->area);
                 }
             }
         qb__free(tap);
@@ -169,7 +169,7 @@ static double *converge(scene *s, int turns, double *cost) {
             const double x = (double)ix - (NX - 1) / 2.0, y = (double)iy - (NY - 1) / 2.0;
             inside[(iy + 1) * (NX + 2) + ix + 1] = x * x + y * y <= s->settings.radius * s->settings.radius;
         }
-    const qb__icd_problem problem = {.shadows = s->matrix.shadows,
+    const qb__icd_problem problem = {.footprints = s->matrix.footprints,
                                      .nx = NX,
                                      .ny = NY,
                                      .inside = inside,
@@ -287,7 +287,7 @@ static void list_entries(const scene *s) {
     list_voxels(s, &n);
     for (size_t i = 0; i < VIEWS * COLUMNS; i++)
         for (size_t j = 0; j < n.count; j++)
-            entries[i][j] = qb__footprint_reference(&s->matrix.shadows, i / COLUMNS, (double)(n.place[j] % NX),
+            entries[i][j] = qb__footprint_reference(&s->matrix.footprints, i / COLUMNS, (double)(n.place[j] % NX),
                                                     (double)(n.place[j] / NX), (double)(i % COLUMNS));
 }
 

@@ -85,7 +85,7 @@ static outcome descend(scene *s, int threads) {
     qb__icd_stack *stack;
     qb__pool *pool;
     assert_non_null(o.x);
-    assert_true(qb__icd_turns(s->settings.equits) <= 10 * EQUITS + 16);
+    assert_true(qb__icd_sweeps(s->settings.equits) <= 10 * EQUITS + 16);
     assert_int_equal(qb__pool_create(threads, &pool), QB_OK);
     assert_int_equal(qb__icd_stack_create(&s->matrix, QB_MATRIX_FLY, &s->settings, s->slices, pool, &stack), QB_OK);
     const bool given = s->settings.weighting == QB__WEIGH_GIVEN;
@@ -116,7 +116,7 @@ static double *converge(const scene *s, double *cost) {
     size_t count = 0;
     assert_true(inside && order && weight && error && x);
     qb__icd_inside(s->nx, s->ny, s->settings.radius, inside);
-    const qb__icd_problem problem = {.shadows = s->matrix.shadows,
+    const qb__icd_problem problem = {.footprints = s->matrix.footprints,
                                      .nx = s->nx,
                                      .ny = s->ny,
                                      .inside = inside,
@@ -196,7 +196,7 @@ static void supervoxels_come_to_what_one_voxel_at_a_time_comes_to(void **state) 
 static void many_at_a_time_lower_the_cost_together(void **state) {
     (void)state;
     scene s = make(best(), large(), 1);
-    assert_int_equal(qb__icd_few_at_once(s.nx, s.ny), trials(16) == 16 ? 16 : 4);
+    assert_int_equal(qb__icd_slicewise_at_once(s.nx, s.ny), trials(16) == 16 ? 16 : 4);
     s.settings.equits = 6;
     outcome o = descend(&s, 2);
     falls(&o, "many at a time");
@@ -347,14 +347,14 @@ static void empty_voxels_cost_nothing(void **state) {
 static void only_few_slices_are_taken_one_by_one(void **state) {
     (void)state;
     qb__icd_settings settings = {.prior.interslice = 0.1};
-    assert_true(qb__icd_stack_few(&settings, 1));
-    assert_false(qb__icd_stack_few(&settings, 2));
+    assert_true(qb__icd_stack_slicewise(&settings, 1));
+    assert_false(qb__icd_stack_slicewise(&settings, 2));
     settings.prior.interslice = 0;
-    assert_true(qb__icd_stack_few(&settings, 2));
-    assert_false(qb__icd_stack_few(&settings, 16));
+    assert_true(qb__icd_stack_slicewise(&settings, 2));
+    assert_false(qb__icd_stack_slicewise(&settings, 16));
     settings.pull = 1;
-    assert_true(qb__icd_stack_few(&settings, 8));
-    assert_false(qb__icd_stack_few(&settings, 9));
+    assert_true(qb__icd_stack_slicewise(&settings, 8));
+    assert_false(qb__icd_stack_slicewise(&settings, 9));
 }
 
 int main(void) {

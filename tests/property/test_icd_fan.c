@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "dice.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "recon/mbir/icd_stack.h"
 
 enum { NX = 18, NY = 15, VIEWS = 35, COLUMNS = 29, EQUITS = 60 };
@@ -29,20 +29,20 @@ static const qb__icd_variant *best(void) {
 }
 
 /* A full turn, straight on in view 0; the detector flat, or bent about the source. */
-static void place(scene *s, const qb__icd_variant *variant, double sod, double sdd, double voxel, bool bent) {
+static void place(scene *s, const qb__icd_variant *variant, double sod, double sdd, double voxel, bool curved) {
     double angles[VIEWS];
     for (int v = 0; v < VIEWS; v++) angles[v] = 2 * M_PI * v / VIEWS;
     s->grid = (qb_grid){{NX, NY, s->slices}, {voxel, voxel, 1}, {0.3, -0.2, 0}};
     s->settings.radius = 8.7;
     assert_int_equal(qb_geometry_cone(VIEWS, angles, 1, COLUMNS, sdd / sod, 1, sod, sdd, 0.7, 0, &s->geometry), QB_OK);
-    s->geometry.radius = bent ? sdd : 0;
+    s->geometry.radius = curved ? sdd : 0;
     assert_int_equal(qb__system_matrix_create(&s->geometry, &s->grid, s->settings.radius, variant, &s->matrix), QB_OK);
 }
 
 /* From the source to a place on the detector's row. */
 static void ray_to(const scene *s, size_t view, double column, double from[2], double along[2]) {
     double pixel[3];
-    qb__pixel_place(&s->geometry, view, column, 0, pixel);
+    qb__pixel_position(&s->geometry, view, column, 0, pixel);
     for (int j = 0; j < 2; j++) {
         from[j] = s->geometry.view[view].source[j];
         along[j] = pixel[j] - from[j];
@@ -56,10 +56,10 @@ static void middle_of(const scene *s, double ix, double iy, double middle[2]) {
 }
 
 /* A disc off the middle, noise, some rays that do not count. */
-static scene make(const qb__icd_variant *variant, size_t slices, double sod, double voxel, bool bent) {
+static scene make(const qb__icd_variant *variant, size_t slices, double sod, double voxel, bool curved) {
     scene s = {.slices = slices};
     qb__random random = qb__random_stream(dice_seed, slices);
-    place(&s, variant, sod, 1.7 * sod, voxel, bent);
+    place(&s, variant, sod, 1.7 * sod, voxel, curved);
     s.settings = (qb__icd_settings){.prior = {1.2, 2, 1, 0.2 * water, 0.15, 0.06, 0.08},
                                     .weighting = QB__WEIGH_GIVEN,
                                     .sigma_y = 0.05,
@@ -108,8 +108,8 @@ static double column_of(const scene *s, size_t view, const double at[2]) {
     const double d[2] = {v->detector[0] - v->source[0], v->detector[1] - v->source[1]};
     double column = (d[0] * p[1] - d[1] * p[0]) / (v->u[1] * p[0] - v->u[0] * p[1]), row = 0;
     if (s->geometry.radius > 0) {
-        const qb__bend bend = qb__bend_of_view(&s->geometry, view);
-        qb__bend_pixel(&bend, &column, &row);
+        const qb__curve curve = qb__curve_of_view(&s->geometry, view);
+        qb__curve_pixel(&curve, &column, &row);
     }
     return column;
 }
@@ -161,7 +161,7 @@ static void entries_are_chords_through_squares(void **state) {
             double sums[2] = {0, 0}, first = 0, last = 0;
             for (size_t c = 0; c < COLUMNS; c++) {
                 const double want = average(&s, view, c, ix, iy);
-                const double got = qb__footprint_reference(&s.matrix.shadows, view, ix, iy, (double)c);
+                const double got = qb__footprint_reference(&s.matrix.footprints, view, ix, iy, (double)c);
                 if (!(fabs(got - want) < (0.12 * near + 1e-9) * largest))
                     fail_msg("source %g, voxel %g, view %zu, %g, %g, column %zu: %.6f, and %.6f by rays", sod, voxel,
                              view, ix, iy, c, got, want);
@@ -187,30 +187,30 @@ static void columns_are_the_reference(void **state) {
         scene s = {.slices = 1};
         const double sod = uniform(40, 200);
         place(&s, variant, sod, sod * uniform(1, 3), trial == 0 ? 1 : uniform(0.3, 1.5), trial / count % 2);
-        const qb__footprints *shadows = &s.matrix.shadows;
-        const double area = (double)shadows->area * s.matrix.shadows.steepest;
+        const qb__footprints *footprints = &s.matrix.footprints;
+        const double area = (double)footprints->area * s.matrix.footprints.steepest;
         float *tap;
         int32_t first[48];
-        assert_true(shadows->stride <= 48);
-        assert_int_equal(qb__alloc(shadows->taps * shadows->stride, sizeof *tap, &tap), QB_OK);
+        assert_true(footprints->stride <= 48);
+        assert_int_equal(qb__alloc(footprints->taps * footprints->stride, sizeof *tap, &tap), QB_OK);
         const qb__icd_column column = {first, tap};
         for (int i = 0; i < 40; i++) {
             const double turn = uniform(0, 2 * M_PI), from = i % 2 ? s.settings.radius : uniform(0, s.settings.radius);
             const double ix = (NX - 1) / 2.0 + from * cos(turn), iy = (NY - 1) / 2.0 + from * sin(turn);
-            variant->footprint(shadows, ix, iy, &column);
+            variant->footprint(footprints, ix, iy, &column);
             for (size_t v = 0; v < VIEWS; v++) {
                 double got[COLUMNS] = {0};
-                assert_in_range(first[v], 0, COLUMNS + shadows->taps);
-                for (size_t k = 0; k < shadows->taps; k++) {
-                    const long c = first[v] + (long)k - (long)shadows->taps;
-                    const double entry = (double)tap[k * shadows->stride + v];
+                assert_in_range(first[v], 0, COLUMNS + footprints->taps);
+                for (size_t k = 0; k < footprints->taps; k++) {
+                    const long c = first[v] + (long)k - (long)footprints->taps;
+                    const double entry = (double)tap[k * footprints->stride + v];
                     if (c >= 0 && c < COLUMNS)
                         got[c] = entry;
                     else
                         assert_true(fabs(entry) < 3e-6 * area);
                 }
                 for (size_t c = 0; c < COLUMNS; c++)
-                    assert_true(fabs(got[c] - qb__footprint_reference(shadows, v, ix, iy, (double)c)) < 5e-6 * area);
+                    assert_true(fabs(got[c] - qb__footprint_reference(footprints, v, ix, iy, (double)c)) < 5e-6 * area);
             }
         }
         qb__free(tap);
@@ -254,7 +254,7 @@ static double *converge(const scene *s, double *cost) {
     size_t count = 0;
     assert_true(inside && order && weight && error && x);
     qb__icd_inside(NX, NY, s->settings.radius, inside);
-    const qb__icd_problem problem = {.shadows = s->matrix.shadows,
+    const qb__icd_problem problem = {.footprints = s->matrix.footprints,
                                      .nx = NX,
                                      .ny = NY,
                                      .inside = inside,
@@ -318,7 +318,7 @@ static void both_come_to_what_one_voxel_at_a_time_comes_to(void **state) {
 }
 
 /* The width of registers, threads, a matrix that is kept: the same bits. */
-static void check_bits(bool bent) {
+static void check_bits(bool curved) {
     static const qb_mbir_matrix kinds[] = {QB_MATRIX_FLY, QB_MATRIX_FLOATS};
     size_t count;
     const qb__icd_variant *rows = qb__icd_variants(&count);
@@ -326,7 +326,7 @@ static void check_bits(bool bent) {
     for (size_t i = 0; i < 4 * count; i++) {
         const int way = i % 2;
         if (rows[i / 4].head.features & ~qb__cpu_features()) continue;
-        scene s = make(&rows[i / 4], way ? 1 : 5, 50, 1, bent);
+        scene s = make(&rows[i / 4], way ? 1 : 5, 50, 1, curved);
         s.settings.prior.interslice = 0;
         s.settings.supervoxels = way == 1;
         s.settings.equits = 3;

@@ -208,9 +208,9 @@ static qb_status no_start(void *self, const qb__icd_given *given) {
 }
 
 static qb_status some_turn(void *self, int number, bool skip, const bool *still, const qb_env *env,
-                           qb__icd_turned *turned) {
+                           qb__icd_swept *turned) {
     (void)self, (void)number, (void)skip, (void)still, (void)env;
-    *turned = (qb__icd_turned){.change = 1, .size = 10, .updates = 100};
+    *turned = (qb__icd_swept){.change = 1, .size = 10, .updates = 100};
     return QB_OK;
 }
 
@@ -230,7 +230,7 @@ static void not_ours(void *self) { (void)self; }
 static qb_status run_costs(const double *costs, int *turns) {
     static const qb__icd_worker worker = {no_start, some_turn, next_cost, no_image, not_ours};
     const qb__icd_settings settings = {.equits = 5};
-    const qb__icd_shape shape = {1, 100, qb__icd_whole_turns(5), false};
+    const qb__icd_shape shape = {1, 100, qb__icd_whole_sweeps(5), false};
     qb__icd_trace trace[4 * 5 + 16];
     qb__icd_stack *stack;
     const char *stopped;

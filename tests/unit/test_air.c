@@ -10,7 +10,7 @@ static float profile[VIEWS * COLUMNS];
 
 /* The shadow of a disc whose centre circles at `orbit` columns around the middle, in a beam that
  * loses a tenth over the scan, with relative noise. */
-static void shadow(double radius, double orbit, double depth, float noise, float beam) {
+static void footprint(double radius, double orbit, double depth, float noise, float beam) {
     qb__noise(profile, VIEWS * COLUMNS, 11);
     for (int v = 0; v < VIEWS; v++) {
         double centre = 0.5 * COLUMNS + orbit * cos(M_PI * v / VIEWS);
@@ -43,10 +43,10 @@ static void margins_are_found(void **state) {
     const double depths[] = {0.2, 1, 4};
     const float noises[] = {0, 0.002f, 0.01f, 0.02f};
     for (int i = 0; i < 12; i++) {
-        shadow(90, 20, depths[i / 4], noises[i % 4], 1);
+        footprint(90, 20, depths[i / 4], noises[i % 4], 1);
         assert_true(find(true, &region));
         expect_sides(90, 20, &region);
-        shadow(90, 20, depths[i / 4], noises[i % 4], 40000); /* counts */
+        footprint(90, 20, depths[i / 4], noises[i % 4], 40000); /* counts */
         assert_true(find(false, &region));
         expect_sides(90, 20, &region);
     }
@@ -56,7 +56,7 @@ static void margins_are_found(void **state) {
 static void uneven_beams_are_found(void **state) {
     (void)state;
     qb__air_region region = {0};
-    shadow(90, 20, 1, 0.002f, 0.69f);
+    footprint(90, 20, 1, 0.002f, 0.69f);
     for (int v = 0; v < VIEWS; v++) {
         for (int x = 0; x < COLUMNS; x++) profile[v * COLUMNS + x] *= 1 - 0.0002f * (float)(v * (COLUMNS - x)) / VIEWS;
     }
@@ -68,7 +68,7 @@ static void uneven_beams_are_found(void **state) {
 static void one_side_is_enough(void **state) {
     (void)state;
     qb__air_region region = {0};
-    shadow(100, 10, 1, 0.002f, 1);
+    footprint(100, 10, 1, 0.002f, 1);
     for (int v = 0; v < VIEWS; v++) /* a clamp at the left */
         for (int x = 0; x < 40; x++) profile[v * COLUMNS + x] *= 0.05f;
     assert_true(find(true, &region));
@@ -79,7 +79,7 @@ static void one_side_is_enough(void **state) {
 static void dead_columns_do_not_matter(void **state) {
     (void)state;
     qb__air_region region = {0};
-    shadow(90, 20, 1, 0.002f, 1);
+    footprint(90, 20, 1, 0.002f, 1);
     for (int v = 0; v < VIEWS; v++) profile[v * COLUMNS] = profile[v * COLUMNS + 7] = profile[v * COLUMNS + 30] = NAN;
     assert_true(find(true, &region));
     expect_sides(90, 20, &region);
@@ -91,12 +91,12 @@ static void covered_detectors_have_none(void **state) {
     const double radii[] = {165, 200, 400, 3000};
     /* the last one only when thick: thin and even, it could be a dimmer beam */
     for (int i = 0; i < 7; i++) {
-        shadow(radii[i / 2], 0, i % 2 ? 0.5 : 3, 0.002f, 1);
+        footprint(radii[i / 2], 0, i % 2 ? 0.5 : 3, 0.002f, 1);
         if (find(true, &region)) fail_msg("radius %g: %zu columns", radii[i / 2], region.x1[0]);
     }
-    shadow(150, 30, 1, 0.002f, 1); /* sweeps over both edges, but not at once */
+    footprint(150, 30, 1, 0.002f, 1); /* sweeps over both edges, but not at once */
     assert_false(find(true, &region));
-    shadow(90, 20, 1, 0.002f, 40000); /* counts: something dark and even before all of a view, its margins too */
+    footprint(90, 20, 1, 0.002f, 40000); /* counts: something dark and even before all of a view, its margins too */
     for (size_t x = 0; x < COLUMNS; x++) profile[3 * COLUMNS + x] *= 0.5f;
     assert_false(find(false, &region));
     for (size_t i = 0; i < VIEWS * COLUMNS; i++) profile[i] = NAN;

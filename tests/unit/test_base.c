@@ -74,8 +74,8 @@ static void names_of_inputs_are_whole(void **state) {
         qb__input_seen("/", &about);
         qb__inputs_end(&inputs);
         qb__fail_allocation(0);
-        assert_status(qb__inputs_spare(&inputs, "/nobody/reads/this"), n < 3 ? QB_NO_MEMORY : QB_OK);
-        assert_status(qb__inputs_spare(&inputs, "/"), n < 3 ? QB_NO_MEMORY : QB_BAD_ARGUMENT);
+        assert_status(qb__inputs_protect(&inputs, "/nobody/reads/this"), n < 3 ? QB_NO_MEMORY : QB_OK);
+        assert_status(qb__inputs_protect(&inputs, "/"), n < 3 ? QB_NO_MEMORY : QB_BAD_ARGUMENT);
         qb__inputs_release(&inputs);
     }
 }

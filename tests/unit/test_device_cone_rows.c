@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of a cone beam that are read anew and weighted, on whatever devices are here, against the same in double precision: places
- * by geometry/upright.c, an 8 x 8 Kaiser-windowed sinc, gaps and rims after ops/, weights by their formulas. Random detectors, bent,
+ * by geometry/virtual_detector.c, an 8 x 8 Kaiser-windowed sinc, gaps and rims after ops/, weights by their formulas. Random detectors, bent,
  * turned and shaken, random blocks of rows; the output is poisoned, and nothing beside it may change. */
 #include "check.h"
 
@@ -85,18 +85,19 @@ static double weight_of(const qb_geometry *g, const qb__cone_weights *w, size_t 
         first[j] = to_plane[j] + row * v->v[j];
         ray[j] = first[j] + column * v->u[j];
     }
-    const double toward = -sin(angle) * ray[0] + cos(angle) * ray[1], aside = cos(angle) * ray[0] + sin(angle) * ray[1];
+    const double toward = -sin(angle) * ray[0] + cos(angle) * ray[1],
+                 lateral = cos(angle) * ray[0] + sin(angle) * ray[1];
     qb__cross(v->u, v->v, normal);
     const double plane = fabs(qb__dot(to_plane, normal)) / qb__norm(normal);
     const double line = fabs(first[0] * v->u[1] - first[1] * v->u[0]) / hypot(v->u[0], v->u[1]);
-    return share_of(w, view, atan2(-aside, toward)) * toward / qb__norm(ray) * (w->upright ? 1 : plane / line);
+    return share_of(w, view, atan2(-lateral, toward)) * toward / qb__norm(ray) * (w->vertical ? 1 : plane / line);
 }
 
 /* ---- a trial ---- */
 
 typedef struct scan {
     qb_geometry real;
-    qb__upright upright;
+    qb__virtual_detector virtual_detector;
     qb__cone_weights weights;
     qb__cone_rows_plan plan;
     qb__resampler *resampler;
@@ -121,15 +122,15 @@ static void make_scan(const trial *t, scan *s) {
     assert_ok(qb_geometry_make(&options, t->views, angles, &detector, NULL, &s->real));
     test_free(angles);
     if (t->resampled) {
-        assert_ok(qb__upright_create(&s->real, &s->upright));
+        assert_ok(qb__virtual_detector_create(&s->real, &s->virtual_detector));
         assert_ok(qb__resampler_create(&s->resampler));
-        assert_ok(qb__cone_weights_upright(&s->upright.geometry, &s->real, 0, QB_WEIGHTS_AUTO, &s->weights));
+        assert_ok(qb__cone_weights_virtual(&s->virtual_detector.geometry, &s->real, 0, QB_WEIGHTS_AUTO, &s->weights));
     } else {
         assert_ok(qb__cone_weights_create(&s->real, 0, &s->weights));
     }
-    s->plan = (qb__cone_rows_plan){.geometry = t->resampled ? &s->upright.geometry : &s->real,
+    s->plan = (qb__cone_rows_plan){.geometry = t->resampled ? &s->virtual_detector.geometry : &s->real,
                                    .weights = &s->weights,
-                                   .upright = t->resampled ? &s->upright : NULL,
+                                   .virtual_detector = t->resampled ? &s->virtual_detector : NULL,
                                    .taps = t->resampled ? qb__resampler_taps(s->resampler) : NULL,
                                    .columns = t->columns,
                                    .rows = t->rows,
@@ -140,7 +141,7 @@ static void make_scan(const trial *t, scan *s) {
 
 static void drop_scan(scan *s) {
     qb_geometry_destroy(&s->real);
-    qb__upright_destroy(&s->upright);
+    qb__virtual_detector_destroy(&s->virtual_detector);
     qb__cone_weights_destroy(&s->weights);
     qb__resampler_destroy(s->resampler);
     test_free(s->lines);
@@ -156,7 +157,7 @@ static void row_of(const trial *t, const scan *s, size_t view, size_t row, float
         return;
     }
     double *c = test_malloc(2 * columns * sizeof *c), *r = c + columns;
-    qb__upright_line(&s->upright, view, row, c, r);
+    qb__virtual_detector_line(&s->virtual_detector, view, row, c, r);
     for (size_t i = 0; i < columns; i++) out[i] = (float)read_at(t, image, c[i], r[i]);
     test_free(c);
     while (first < columns && isnan(out[first])) first++;
@@ -179,7 +180,8 @@ static qb__cone_rows_block random_block(const trial *t, const scan *s) {
     b.row1 = b.row0 + 1 + below(rows - b.row0);
     if (t->whole) b.view0 = b.row0 = 0, b.view1 = t->views, b.row1 = rows;
     b.raw0 = b.row0, b.raw1 = b.row1;
-    if (t->resampled) qb__upright_rows(&s->upright, b.row0, b.row1, QB__RESAMPLE_MARGIN, &b.raw0, &b.raw1);
+    if (t->resampled)
+        qb__virtual_detector_rows(&s->virtual_detector, b.row0, b.row1, QB__RESAMPLE_MARGIN, &b.raw0, &b.raw1);
     return b;
 }
 
@@ -290,7 +292,7 @@ static void gaps_are_bridged(void **state) {
     const size_t columns = s.plan.geometry->columns;
     double *c = test_malloc(2 * columns * sizeof *c), *r = c + columns;
     size_t gaps = 0;
-    qb__upright_line(&s.upright, 0, 1, c, r);
+    qb__virtual_detector_line(&s.virtual_detector, 0, 1, c, r);
     for (size_t i = 1; i < columns; i++) gaps += (r[i] < -0.5) != (r[i - 1] < -0.5);
     assert_true(gaps >= 2); /* or this were no such case */
     test_free(c);

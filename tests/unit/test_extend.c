@@ -14,22 +14,22 @@
 #include "ops/extend.h"
 #include "ops/filter.h"
 
-enum { N = 90, BESIDE = 200, MOST = N + 2 * BESIDE };
+enum { N = 90, OUTSIDE = 200, MOST = N + 2 * OUTSIDE };
 
 static double uniform(double low, double high) { return low + (high - low) * (double)rand() / RAND_MAX; }
 
 /* cells[BESIDE ..] is the row; both sides poisoned, then filled. */
 static void extend(qb_pad pad, float *cells) {
     for (int i = 0; i < MOST; i++)
-        if (i < BESIDE || i >= BESIDE + N) cells[i] = NAN;
-    qb__extend(pad, cells + BESIDE, N, BESIDE, BESIDE);
+        if (i < OUTSIDE || i >= OUTSIDE + N) cells[i] = NAN;
+    qb__extend(pad, cells + OUTSIDE, N, OUTSIDE, OUTSIDE);
     for (int i = 0; i < MOST; i++) assert_true(isfinite(cells[i]));
 }
 
 static void zero_edge_and_mirror(void **state) {
     (void)state;
     static float cells[MOST];
-    float *row = cells + BESIDE;
+    float *row = cells + OUTSIDE;
     for (int i = 0; i < N; i++) row[i] = (float)uniform(-1, 1);
     extend(QB_PAD_ZERO, cells);
     assert_true(row[-1] == 0 && row[N] == 0 && cells[0] == 0);
@@ -43,7 +43,7 @@ static void zero_edge_and_mirror(void **state) {
 static void taper(void **state) {
     (void)state;
     static float cells[MOST];
-    float *row = cells + BESIDE;
+    float *row = cells + OUTSIDE;
     for (int i = 0; i < N; i++) row[i] = (float)uniform(2, 3);
     extend(QB_PAD_TAPER, cells);
     for (int k = 1; k <= 45; k++) {
@@ -51,7 +51,7 @@ static void taper(void **state) {
         assert_true(fabs((double)row[-k] - (2.0 * (double)row[0] - (double)row[k - 1]) * c * c) < 1e-6);
         assert_true(fabs((double)row[N - 1 + k] - (2.0 * (double)row[N - 1] - (double)row[N - k]) * c * c) < 1e-6);
     }
-    for (int k = 46; k < BESIDE; k++) assert_true(row[-k] == 0 && row[N - 1 + k] == 0);
+    for (int k = 46; k < OUTSIDE; k++) assert_true(row[-k] == 0 && row[N - 1 + k] == 0);
     row[0] = 0.5f; /* never below 0 */
     extend(QB_PAD_TAPER, cells);
     assert_true(row[-3] == 0);
@@ -66,14 +66,14 @@ static double disc(double x, double middle, double radius, double value) {
 static void ellipse(void **state) {
     (void)state;
     static float cells[MOST];
-    float *row = cells + BESIDE;
+    float *row = cells + OUTSIDE;
     for (int trial = 0; trial < 500; trial++) {
         double radius = uniform(35, 75), middle = uniform(30, 60), value = pow(10, uniform(-4, 4));
         for (int i = 0; i < N; i++) row[i] = (float)disc(i, middle, radius, value);
         /* only inside the object is the squared row one parabola */
         bool cut = middle - radius < -1 && middle + radius > N;
         extend(QB_PAD_ELLIPSE, cells);
-        for (int k = 1; k < BESIDE && cut; k++) {
+        for (int k = 1; k < OUTSIDE && cut; k++) {
             double bound = 0.02 * radius * value;
             bool off = !(fabs((double)row[-k] - disc(-k, middle, radius, value)) < bound) ||
                        !(fabs((double)row[N - 1 + k] - disc(N - 1 + k, middle, radius, value)) < bound);
@@ -81,7 +81,7 @@ static void ellipse(void **state) {
                 fail_msg("radius %g at %g, %d beyond: %g %g", radius, middle, k, (double)row[-k],
                          (double)row[N - 1 + k]);
         }
-        for (int k = N + 1; k < BESIDE; k++) assert_true(row[-k] == 0 && row[N - 1 + k] == 0);
+        for (int k = N + 1; k < OUTSIDE; k++) assert_true(row[-k] == 0 && row[N - 1 + k] == 0);
     }
 }
 
@@ -89,7 +89,7 @@ static void ellipse(void **state) {
 static void ellipse_of_odd_rows(void **state) {
     (void)state;
     static float cells[MOST];
-    float *row = cells + BESIDE;
+    float *row = cells + OUTSIDE;
     for (int kind = 0; kind < 5; kind++) {
         float most = 0;
         for (int i = 0; i < N; i++) {
@@ -99,7 +99,7 @@ static void ellipse_of_odd_rows(void **state) {
             most = fmaxf(most, fabsf(row[i]));
         }
         extend(QB_PAD_ELLIPSE, cells);
-        for (int k = 1; k < BESIDE; k++)
+        for (int k = 1; k < OUTSIDE; k++)
             assert_true(row[-k] >= 0 && row[-k] <= 1.1f * most && row[N - 1 + k] >= 0 && row[N - 1 + k] <= 1.1f * most);
     }
     float few[3 * 8] = {0};
@@ -118,7 +118,7 @@ static void filtered_as_continued(void **state) {
     (void)state;
     static float cells[MOST];
     for (int pad = QB_PAD_TAPER; pad <= QB_PAD_ELLIPSE; pad++) {
-        float *row = cells + BESIDE, out[N];
+        float *row = cells + OUTSIDE, out[N];
         qb__filter *filter;
         for (int i = 0; i < N; i++) row[i] = (float)(disc(i, 40, 70, 0.01) + uniform(0, 0.02));
         memcpy(out, row, sizeof out);
@@ -129,7 +129,7 @@ static void filtered_as_continued(void **state) {
         qb__filter_rows(filter, out, 1, N, 1, scratch);
         for (int i = 0; i < N; i++) {
             double sum = 0;
-            for (int k = 0; k < MOST; k++) sum += (double)cells[k] * ramp(i - (k - BESIDE));
+            for (int k = 0; k < MOST; k++) sum += (double)cells[k] * ramp(i - (k - OUTSIDE));
             if (!(fabs((double)out[i] - sum) < 2e-6)) fail_msg("pad %d column %d: %g %g", pad, i, (double)out[i], sum);
         }
         qb__free(scratch);

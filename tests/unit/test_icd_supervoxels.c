@@ -65,7 +65,7 @@ static void test_turns(void **state) {
     const bool still[SLICES] = {false};
     qb__supervoxels s = made(25, 0);
     int taken[MOST];
-    qb__supervoxels_turn(&s, 7, 0, still);
+    qb__supervoxels_sweep(&s, 7, 0, still);
     for (size_t slice = 0; slice < SLICES; slice++) {
         count_pass(&s, 0, slice, taken);
         assert_int_equal(sum_of(taken), s.count);
@@ -75,7 +75,7 @@ static void test_turns(void **state) {
     const size_t some = (s.count + 3) / 4;
     for (int turn = 1; turn < 40; turn++) {
         for (size_t i = 0; i < SLICES * s.count; i++) s.amount[i] = (double)(rand() % 9); /* many are equal */
-        qb__supervoxels_turn(&s, 7, turn, still);
+        qb__supervoxels_sweep(&s, 7, turn, still);
         for (size_t slice = 0; slice < SLICES; slice++) {
             const double *amount = s.amount + slice * s.count;
             double least = 9, most = 0;
@@ -102,8 +102,8 @@ static void test_still(void **state) {
     qb__supervoxels s = made(25, 0), again = made(25, 0);
     int taken[MOST];
     for (int turn = 0; turn < 3; turn++) {
-        qb__supervoxels_turn(&s, 3, turn, still);
-        qb__supervoxels_turn(&again, 3, turn, still);
+        qb__supervoxels_sweep(&s, 3, turn, still);
+        qb__supervoxels_sweep(&again, 3, turn, still);
         assert_memory_equal(s.picked, again.picked, qb__supervoxels_picked(&s) * sizeof *s.picked);
         count_pass(&s, 0, 0, taken);
         assert_int_equal(sum_of(taken), 0);
@@ -119,11 +119,11 @@ static void test_threshold(void **state) {
     (void)state;
     const bool still[SLICES] = {false};
     qb__supervoxels s = made(25, 100);
-    qb__supervoxels_turn(&s, 1, 0, still);
+    qb__supervoxels_sweep(&s, 1, 0, still);
     int taken[MOST];
     count_pass(&s, 0, 0, taken);
     assert_true(sum_of(taken) < s.count && sum_of(taken) % s.places == 0);
-    qb__supervoxels_turn(&s, 1, 1, still);
+    qb__supervoxels_sweep(&s, 1, 1, still);
     count_pass(&s, 0, 0, taken);
     assert_true(sum_of(taken) > 0);
     qb__supervoxels_destroy(&s);
@@ -161,8 +161,8 @@ static void test_costs_that_rise(void **state) {
     qb__supervoxels s = made(25, 50), calm = made(25, 50);
     int taken[MOST], alone[MOST];
     for (int turn = 0; turn < 5; turn++) {
-        qb__supervoxels_turn(&s, 5, turn, still);
-        qb__supervoxels_turn(&calm, 5, turn, still);
+        qb__supervoxels_sweep(&s, 5, turn, still);
+        qb__supervoxels_sweep(&calm, 5, turn, still);
         assert_true(s.used <= qb__supervoxels_picked(&s));
         count_pass(&s, 0, 0, taken);
         count_pass(&calm, 0, 0, alone);

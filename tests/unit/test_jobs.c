@@ -149,10 +149,10 @@ static qb_status whole_run(int method, const char *dtype, const char *output, co
 
 /* The output and what lies beside it. */
 static void remove_output(const char *output) {
-    char beside[520];
+    char sidecar[520];
     assert_int_equal(unlink(output), 0);
-    snprintf(beside, sizeof beside, "%s.json", output);
-    unlink(beside);
+    snprintf(sidecar, sizeof sidecar, "%s.json", output);
+    unlink(sidecar);
 }
 
 static int files(void) {

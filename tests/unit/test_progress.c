@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
-#include "job/pace.h"
+#include "job/progress_rate.h"
 #include "job/pipeline.h"
 
 /* What a bar that is drawn from done and total says is left, and when. */
@@ -125,54 +125,54 @@ static void time_left_is_told(void **state) {
 /* Played through: stages that overlap take the slowest, those of one chunk the sum. */
 static void pace_of_stages(void **state) {
     (void)state;
-    qb__pace stages[] = {{.blocking = true, .chunks = 1, .slots = 2, .seconds = 3},
-                         {.chunks = 1, .slots = 2, .seconds = 8},
-                         {.blocking = true, .chunks = 1, .seconds = 2}};
-    assert_true(fabs(qb__pace_left(stages, 3, 4) - 7) < 1e-9);
+    qb__progress_rate stages[] = {{.blocking = true, .chunks = 1, .slots = 2, .seconds = 3},
+                                  {.chunks = 1, .slots = 2, .seconds = 8},
+                                  {.blocking = true, .chunks = 1, .seconds = 2}};
+    assert_true(fabs(qb__progress_rate_left(stages, 3, 4) - 7) < 1e-9);
     for (int i = 0; i < 3; i++) stages[i].chunks = 10;
-    assert_true(fabs(qb__pace_left(stages, 3, 4) - (10 * 3 + 2 + 2)) < 1e-9);
+    assert_true(fabs(qb__progress_rate_left(stages, 3, 4) - (10 * 3 + 2 + 2)) < 1e-9);
     stages[0].finished = 10;
     stages[1].finished = 9, stages[1].part = 0.5;
     stages[2].finished = 9;
-    assert_true(fabs(qb__pace_left(stages, 3, 4) - (1 + 2)) < 1e-9);
-    qb__pace gathering[] = {{.chunks = 8, .slots = 1, .gather = 4, .seconds = 1},
-                            {.blocking = true, .chunks = 2, .seconds = 4}};
-    assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4 + 4)) < 1e-9); /* one buffer: no overlap */
+    assert_true(fabs(qb__progress_rate_left(stages, 3, 4) - (1 + 2)) < 1e-9);
+    qb__progress_rate gathering[] = {{.chunks = 8, .slots = 1, .gather = 4, .seconds = 1},
+                                     {.blocking = true, .chunks = 2, .seconds = 4}};
+    assert_true(fabs(qb__progress_rate_left(gathering, 2, 1) - (4 + 4 + 4 + 4)) < 1e-9); /* one buffer: no overlap */
     gathering[0].slots = 2;
-    assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4)) < 1e-9);
-    qb__pace changing[] = {{.blocking = true, .chunks = 10, .slots = 1, .seconds = 1},
-                           {.blocking = true, .chunks = 10, .in_place = true, .seconds = 1},
-                           {.blocking = true, .chunks = 10, .seconds = 1}};
-    assert_true(fabs(qb__pace_left(changing, 3, 1) - 30) < 1e-9); /* one buffer for all three */
+    assert_true(fabs(qb__progress_rate_left(gathering, 2, 1) - (4 + 4 + 4)) < 1e-9);
+    qb__progress_rate changing[] = {{.blocking = true, .chunks = 10, .slots = 1, .seconds = 1},
+                                    {.blocking = true, .chunks = 10, .in_place = true, .seconds = 1},
+                                    {.blocking = true, .chunks = 10, .seconds = 1}};
+    assert_true(fabs(qb__progress_rate_left(changing, 3, 1) - 30) < 1e-9); /* one buffer for all three */
     changing[0].slots = 3;
-    assert_true(fabs(qb__pace_left(changing, 3, 1) - 12) < 1e-9);
-    qb__pace scattering[] = {{.blocking = true, .chunks = 2, .slots = 1, .seconds = 6},
-                             {.blocking = true, .chunks = 6, .scatter = 3, .slots = 1, .seconds = 1},
-                             {.blocking = true, .chunks = 6, .seconds = 0}};
-    assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 3 + 6 + 3)) < 1e-9);
+    assert_true(fabs(qb__progress_rate_left(changing, 3, 1) - 12) < 1e-9);
+    qb__progress_rate scattering[] = {{.blocking = true, .chunks = 2, .slots = 1, .seconds = 6},
+                                      {.blocking = true, .chunks = 6, .scatter = 3, .slots = 1, .seconds = 1},
+                                      {.blocking = true, .chunks = 6, .seconds = 0}};
+    assert_true(fabs(qb__progress_rate_left(scattering, 3, 1) - (6 + 3 + 6 + 3)) < 1e-9);
     scattering[0].slots = 2;
-    assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 6 + 3)) < 1e-9);
-    qb__pace first[] = {{.blocking = true,
-                         .chunks = 6,
-                         .slots = 1,
-                         .gather = 2,
-                         .seconds = 3,
-                         .first = 2,
-                         .later = 0}, /* all is read with the first slab, ... */
-                        {.blocking = true,
-                         .chunks = 3,
-                         .slots = 1,
-                         .seconds = 8,
-                         .first = 1,
-                         .later = 0.25}}; /* ... which is thicker */
-    assert_true(fabs(qb__pace_left(first, 2, 1) - (3 + 3 + 8 + 2 + 2)) < 1e-9);
+    assert_true(fabs(qb__progress_rate_left(scattering, 3, 1) - (6 + 6 + 3)) < 1e-9);
+    qb__progress_rate first[] = {{.blocking = true,
+                                  .chunks = 6,
+                                  .slots = 1,
+                                  .gather = 2,
+                                  .seconds = 3,
+                                  .first = 2,
+                                  .later = 0}, /* all is read with the first slab, ... */
+                                 {.blocking = true,
+                                  .chunks = 3,
+                                  .slots = 1,
+                                  .seconds = 8,
+                                  .first = 1,
+                                  .later = 0.25}}; /* ... which is thicker */
+    assert_true(fabs(qb__progress_rate_left(first, 2, 1) - (3 + 3 + 8 + 2 + 2)) < 1e-9);
     first[0].finished = 4, first[1].finished = 1, first[1].part = 0.5;
-    assert_true(fabs(qb__pace_left(first, 2, 1) - (1 + 2)) < 1e-9);
+    assert_true(fabs(qb__progress_rate_left(first, 2, 1) - (1 + 2)) < 1e-9);
     first[0].finished = 0, first[1].finished = 0, first[1].part = 0;
     for (int i = 0; i < 2; i++) first[i].chunks *= 10000;
-    assert_true(fabs(qb__pace_left(first, 2, 1) / (8 + 29999 * 2.0) - 1) < 1e-9);
+    assert_true(fabs(qb__progress_rate_left(first, 2, 1) / (8 + 29999 * 2.0) - 1) < 1e-9);
     for (int i = 0; i < 2; i++) gathering[i].chunks *= 100000;
-    assert_true(fabs(qb__pace_left(gathering, 2, 1) / 800000 - 1) < 1e-3);
+    assert_true(fabs(qb__progress_rate_left(gathering, 2, 1) / 800000 - 1) < 1e-3);
 }
 
 int main(void) {

@@ -20,7 +20,7 @@ static void make_volume(const char *path) {
 
 /* What the program reads and writes itself. */
 static const char *const *reads;
-static const qb_beside *writes;
+static const qb_sidecar *writes;
 
 static qb_status project(const char *volume, const char *output, const char *geometry) {
     qb_geometry_options place;
@@ -90,8 +90,8 @@ static void outputs_spare_what_is_read(void **state) {
     char config[512];
     snprintf(config, sizeof config, "%s", in_folder("saved.cfg"));
     const char *const list[] = {output, NULL};
-    const qb_beside result[] = {{output, NULL}, {NULL, NULL}}, input[] = {{other, "x"}, {NULL, NULL}},
-                    saved[] = {{config, "a configuration\n"}, {NULL, NULL}};
+    const qb_sidecar result[] = {{output, NULL}, {NULL, NULL}}, input[] = {{other, "x"}, {NULL, NULL}},
+                     saved[] = {{config, "a configuration\n"}, {NULL, NULL}};
     reads = list;
     assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
     reads = NULL, writes = result;

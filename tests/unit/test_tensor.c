@@ -145,10 +145,10 @@ static void any_strides_and_types_are_written(void **state) {
             for (size_t z = 0; z < ROWS; z++)
                 for (size_t x = 0; x < LINE; x++) {
                     const unsigned char *at = volume + ((y * ROWS + z) * LINE + x) * element;
-                    const unsigned char beside[4] = {0xa5, 0xa5, 0xa5, 0xa5};
+                    const unsigned char untouched[4] = {0xa5, 0xa5, 0xa5, 0xa5};
                     bool written = x % 2 == 1 && x < 2 * COLUMNS;
                     const unsigned char *want =
-                        written ? value + ((z * COLUMNS + y) * COLUMNS + x / 2) * element : beside;
+                        written ? value + ((z * COLUMNS + y) * COLUMNS + x / 2) * element : untouched;
                     assert_memory_equal(at, want, element);
                 }
         qb_job_destroy(job);

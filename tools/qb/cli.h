@@ -103,7 +103,7 @@ struct cli {
     int given_count, by_flags;        /* of all; of the command line, once a configuration is read */
     char *config;                     /* what --save-config writes; NULL = it is not given */
     const char *reads[2];             /* of env */
-    qb_beside writes[3];
+    qb_sidecar writes[3];
     qb_env env;
     char *result; /* JSON object for stdout, when --json */
 };

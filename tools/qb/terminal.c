@@ -162,10 +162,10 @@ static void print_progress(void *user, const char *what, uint64_t done, uint64_t
 static void list_files(cli *c) {
     const run_options *run = &c->options.run;
     const bool together = c->verb->abilities & WRITES && !run->dry_run;
-    qb_beside *writes = c->writes;
+    qb_sidecar *writes = c->writes;
     c->reads[0] = run->config;
-    if (run->save_config) *writes++ = (qb_beside){run->save_config, together ? c->config : NULL};
-    if (c->options.info.preview) *writes++ = (qb_beside){c->options.info.preview, NULL};
+    if (run->save_config) *writes++ = (qb_sidecar){run->save_config, together ? c->config : NULL};
+    if (c->options.info.preview) *writes++ = (qb_sidecar){c->options.info.preview, NULL};
 }
 
 void open_terminal(cli *c) {

@@ -39,12 +39,12 @@ enum {
 
 /* The cells of one view that a tile will read: of so many columns from the first on, the same
  * lines. */
-typedef struct shadow {
+typedef struct footprint {
     const float *first;
     size_t columns, lines; /* both 0 when nothing */
-} shadow;
+} footprint;
 
-static shadow shadow_of(const work *k, const double *m, const float *block) {
+static footprint footprint_of(const work *k, const double *m, const float *block) {
     const layout *l = k->layout;
     double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
     for (int i = 0; i < 2; i++) {
@@ -59,14 +59,14 @@ static shadow shadow_of(const work *k, const double *m, const float *block) {
     low += first_cell(k), high += first_cell(k);
     left = fmax(floor(left), -1), right = fmin(floor(right) + 1, (double)k->problem->columns);
     low = fmax(floor(low), 0), high = fmin(high, (double)l->profile);
-    if (!(left <= right && low < high)) return (shadow){.first = block};
+    if (!(left <= right && low < high)) return (footprint){.first = block};
     const size_t begin = (size_t)low / 16 * 16;
-    return (shadow){block + (size_t)(left + 1) * l->column + begin, (size_t)(right - left) + 1,
-                    ((size_t)high - begin + 15) / 16};
+    return (footprint){block + (size_t)(left + 1) * l->column + begin, (size_t)(right - left) + 1,
+                       ((size_t)high - begin + 15) / 16};
 }
 
 /* The n-th of `parts` parts of a shadow. */
-static void fetch_shadow(const layout *l, const shadow *s, size_t n, size_t parts) {
+static void fetch_footprint(const layout *l, const footprint *s, size_t n, size_t parts) {
     const bool both = l->held[0] && l->held[1];
     for (size_t c = n * s->columns / parts; c < (n + 1) * s->columns / parts; c++) {
         const float *column = s->first + c * l->column;
@@ -88,13 +88,13 @@ static void add_views(const work *k, size_t first, size_t end, const float *pack
     for (size_t v = first; v < end; v += BLOCK) {
         const size_t last = end - v < BLOCK ? end : v + BLOCK;
         for (size_t y = k->y0; y < k->y1; y++) {
-            shadow next = {.first = packed};
+            footprint next = {.first = packed};
             const size_t part = (y - k->y0) % ROWS_A_VIEW, ahead = v + BLOCK + (y - k->y0) / ROWS_A_VIEW;
-            if (ahead < end) next = shadow_of(k, k->problem->matrix[ahead], packed + (ahead - first) * block);
+            if (ahead < end) next = footprint_of(k, k->problem->matrix[ahead], packed + (ahead - first) * block);
             fill_table(k, y, v, last, packed + (v - first) * block, block);
             for (size_t x = 0; x < width; x++) {
                 float *sums = s->sums[y - k->y0][x][0];
-                fetch_shadow(k->layout, &next, part * width + x, ROWS_A_VIEW * width);
+                fetch_footprint(k->layout, &next, part * width + x, ROWS_A_VIEW * width);
                 (up && down ? add_both : up ? add_first : add_second)(k, s->table[x], s->entries[x], sums);
             }
         }

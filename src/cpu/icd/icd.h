@@ -32,7 +32,7 @@ typedef struct qb__footprints {
     size_t views, stride, columns, taps; /* taps: columns that a shadow touches at most */
     const double *ax, *ay, *h0;          /* [stride] its middle is ax ix + ay iy + h0 columns */
     const float *half, *flat;            /* [stride] columns from the middle to where it ends, falls */
-    const float *rise, *bend;            /* [stride] 1 / its longer side; 1 / (2 longer shorter) */
+    const float *rise, *curvature;       /* [stride] 1 / its longer side; 1 / (2 longer shorter) */
     float area;                          /* of a pixel over a column's width, mm; of a fan: its side */
     /* A fan beam, unless NULL: [stride] the middle is (ax ix + ay iy + h0) / (wx ix + wy iy + w0), and half to bend are NULL.
      * Its shadow is that of a parallel beam whose rays run as that through the voxel's middle does and whose columns lie as
@@ -65,7 +65,7 @@ typedef struct qb__icd_prior {
 
 /* What all slices share. Pixels are numbered (iy + 1) * (nx + 2) + ix + 1: one more on every side. */
 typedef struct qb__icd_problem {
-    qb__footprints shadows;
+    qb__footprints footprints;
     size_t nx, ny;
     const uint8_t *inside; /* [(ny + 2) (nx + 2)] 1 = may change; the rest is none's neighbour */
     qb__icd_prior prior;
@@ -101,10 +101,10 @@ typedef struct qb__icd_moved {
 
 /* What all SuperVoxels share. */
 typedef struct qb__icd_bands {
-    const qb__footprints *shadows;
-    size_t width, taps;       /* columns of a view of the buffer; entries of a voxel and view, a multiple of 4 */
-    const float *ax, *ay;     /* [stride] columns that one voxel over, one row down are; not of a fan */
-    const float *rise, *bend; /* [stride] the shadows', times their area; not of a fan */
+    const qb__footprints *footprints;
+    size_t width, taps;            /* columns of a view of the buffer; entries of a voxel and view, a multiple of 4 */
+    const float *ax, *ay;          /* [stride] columns that one voxel over, one row down are; not of a fan */
+    const float *rise, *curvature; /* [stride] the shadows', times their area; not of a fan */
 } qb__icd_bands;
 
 /* A SuperVoxel's: view v's columns lie around column middle[v] of the detector, at[v] columns before the middle of
@@ -156,7 +156,7 @@ typedef struct qb__icd_variant {
     qb__variant head; /* an update is an entry of A times a slice; accuracy as the solution's */
 
     /* The column of the pixel ix, iy. */
-    void (*footprint)(const qb__footprints *shadows, double ix, double iy, const qb__icd_column *column);
+    void (*footprint)(const qb__footprints *footprints, double ix, double iy, const qb__icd_column *column);
     /* tap[i] = scale * bytes[i]; count is a multiple of 16. */
     void (*unpack)(const uint8_t *bytes, float scale, size_t count, float *tap);
     /* Update pixels[count] in this order; with `skip` not where a lane is zero among zeros, and not at
@@ -190,14 +190,14 @@ typedef struct qb__icd_size {
 
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */
 const qb__icd_variant *qb__icd_variants(size_t *count);
-size_t qb__icd_scratch_bytes(const qb__footprints *shadows);
+size_t qb__icd_scratch_bytes(const qb__footprints *footprints);
 
 /* ---- the double-precision oracle (ref/) ---- */
 
 /* The entry of A for a detector column, exactly. */
-double qb__footprint_reference(const qb__footprints *shadows, size_t view, double ix, double iy, double column);
+double qb__footprint_reference(const qb__footprints *footprints, size_t view, double ix, double iy, double column);
 /* The surrogate's coefficient rho'(d) / d, and rho(d). */
-double qb__icd_bend_reference(const qb__icd_prior *prior, double d);
+double qb__icd_surrogate_reference(const qb__icd_prior *prior, double d);
 double qb__icd_rho_reference(const qb__icd_prior *prior, double d);
 
 /* Algorithm 1 in double, one voxel of one slice at a time, in any order; with A as fetched or, where

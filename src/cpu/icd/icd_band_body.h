@@ -15,9 +15,9 @@ static void band_columns_in(const qb__icd_bands *b, void *scratch, band_column c
     float *at = scratch;
     for (int i = 0; i < 2; i++) {
         column[i].tap = at;
-        at += b->taps * b->shadows->stride;
+        at += b->taps * b->footprints->stride;
     }
-    for (int i = 0; i < 2; i++) column[i].at = (int32_t *)(void *)at + (size_t)i * b->shadows->stride;
+    for (int i = 0; i < 2; i++) column[i].at = (int32_t *)(void *)at + (size_t)i * b->footprints->stride;
 }
 
 /* Four entries of 16 views, view by view. */
@@ -39,19 +39,19 @@ LANES_INLINE void band_transpose(const lanes *e, float *tap) {
 
 /* share_before() less a half, times the shadow's area; nothing is said of the detector's ends: what lies beyond them
  * weighs nothing. */
-LANES_INLINE lanes band_share(lanes t, lanes half, lanes flat, lanes rise, lanes bend) {
+LANES_INLINE lanes band_share(lanes t, lanes half, lanes flat, lanes rise, lanes curvature) {
     const lanes size = lanes_least(lanes_size(t), half), over = lanes_above_zero(size - flat);
-    const lanes part = size * rise - over * over * bend;
+    const lanes part = size * rise - over * over * curvature;
     return (lanes)((bits)part | ((bits)t & (bits)lanes_all(-0.0f)));
 }
 
 /* Shadows of a block, rise and bend times their area; their middle, from that of the SuperVoxel. */
 LANES_INLINE shape band_shape(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy,
                               lanes *middle) {
-    const qb__footprints *s = b->shadows;
+    const qb__footprints *s = b->footprints;
     *middle = lanes_at(band->at + view) + (lanes_at(b->ax + view) * dx + lanes_at(b->ay + view) * dy);
     return (shape){lanes_at(s->half + view), lanes_at(s->flat + view), lanes_at(b->rise + view),
-                   lanes_at(b->bend + view), lanes_all(s->area)};
+                   lanes_at(b->curvature + view), lanes_all(s->area)};
 }
 
 LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy,
@@ -59,22 +59,22 @@ LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band 
     const lanes ax = lanes_at(band->ax + view), ay = lanes_at(band->ay + view);
     const lanes wx = lanes_at(band->wx + view), wy = lanes_at(band->wy + view);
     const lanes near = 1.0f / (1.0f + (wx * dx + wy * dy));
-    const float radian = (float)b->shadows->per_radian;
+    const float radian = (float)b->footprints->per_radian;
     const lanes at = lanes_at(band->at + view), over = ax * dx + ay * dy;
     const lanes plane = (radian > 0 ? over : at + over) * near;
     const lanes steep = radian > 0 ? near * (radian / (1.0f + plane * plane)) : near;
     const lanes c = radian > 0 ? at + radian * lanes_atan(plane) : plane;
     shape is =
-        shape_in_fan(lanes_size((ax - plane * wx) * steep), lanes_size((ay - plane * wy) * steep), b->shadows->area);
+        shape_in_fan(lanes_size((ax - plane * wx) * steep), lanes_size((ay - plane * wy) * steep), b->footprints->area);
     is.rise *= is.area;
-    is.bend *= is.area;
+    is.curvature *= is.area;
     *middle = c;
     return is;
 }
 
 /* A block of a voxel's column, dx and dy from the middle of its SuperVoxel. */
-LANES_INLINE void band_shadows(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps,
-                               size_t view, float dx, float dy, const band_column *column) {
+LANES_INLINE void band_footprints(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps,
+                                  size_t view, float dx, float dy, const band_column *column) {
     const float middle = (float)(b->width / 2);
     lanes c;
     const shape is = fan ? band_shape_in_fan(b, band, view, dx, dy, &c) : band_shape(b, band, view, dx, dy, &c);
@@ -85,7 +85,7 @@ LANES_INLINE void band_shadows(const qb__icd_bands *b, const qb__icd_band *band,
     lanes before = -0.5f * is.area, entry[4];
     for (int k = 0; k < taps; k++) {
         edge += 1.0f;
-        const lanes share = k + 1 < taps ? band_share(edge, is.half, is.flat, is.rise, is.bend) : 0.5f * is.area;
+        const lanes share = k + 1 < taps ? band_share(edge, is.half, is.flat, is.rise, is.curvature) : 0.5f * is.area;
         entry[k % 4] = share - before;
         before = share;
         if (k % 4 == 3) band_transpose(entry, column->tap + view * (size_t)taps + (size_t)(k / 4) * SET);
@@ -144,8 +144,8 @@ LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, co
                             float dy, const band_column *column, const band_column *late, float step) {
     band_sums sum = {{{0}}};
     const quad steps = {step, step, step, step};
-    for (size_t view = 0; view < b->shadows->stride; view += BLOCK) {
-        band_shadows(b, band, fan, taps, view, dx, dy, column);
+    for (size_t view = 0; view < b->footprints->stride; view += BLOCK) {
+        band_footprints(b, band, fan, taps, view, dx, dy, column);
         if (late) band_step(late, taps, view, steps, band->weight, band->error);
         band_add(column, taps, view, false, band->error, &sum);
     }
@@ -169,7 +169,7 @@ typedef struct band_pull {
 
 /* The prior's, a neighbour a lane, what it is pulled toward behind them; those beyond are at no distance and weigh nothing. */
 LANES_INLINE band_pull band_pull_of(const qb__icd_problem *p, const qb__icd_slice *slice, const around *near,
-                                    const bending *b, uint32_t pixel) {
+                                    const surrogate *b, uint32_t pixel) {
     enum { TOWARD = 8 };
     const float *image = slice->x, x = image[pixel];
     _Alignas(64) float other[LANES], weight[LANES] = {0};
@@ -183,7 +183,7 @@ LANES_INLINE band_pull band_pull_of(const qb__icd_problem *p, const qb__icd_slic
         other[TOWARD] = slice->toward[pixel];
         weight[TOWARD] = slice->toward_b;
     }
-    const lanes d = x - lanes_at(other), c = lanes_at(weight) * bend(b, d);
+    const lanes d = x - lanes_at(other), c = lanes_at(weight) * curvature(b, d);
     return (band_pull){lanes_sum(c * d), lanes_sum(c)};
 }
 
@@ -197,7 +197,7 @@ static bool band_asleep(const float *image, const around *near, uint32_t pixel) 
 static void band_update(const qb__icd_problem *p, const qb__icd_bands *b, const qb__icd_band *band,
                         const qb__icd_slice *slice, const uint32_t *pixels, size_t count, bool skip,
                         qb__icd_band_moved *moved, void *scratch) {
-    const bending bent = bending_of(&p->prior);
+    const surrogate bent = surrogate_with(&p->prior);
     const around near = around_of(p);
     band_column column[2];
     band_columns_in(b, scratch, column);
@@ -223,7 +223,7 @@ static void band_update(const qb__icd_problem *p, const qb__icd_bands *b, const 
         hand ^= late != NULL;
     }
     const quad steps = {step, step, step, step};
-    for (size_t view = 0; late && view < b->shadows->stride; view += BLOCK)
+    for (size_t view = 0; late && view < b->footprints->stride; view += BLOCK)
         band_step(late, (int)b->taps, view, steps, band->weight, band->error);
 }
 
@@ -234,8 +234,8 @@ LANES_INLINE float band_sum(const qb__icd_problem *p, const qb__icd_bands *b, co
     band_sums sum = {{{0}}};
     float dx, dy;
     band_place(p, band, pixel, &dx, &dy);
-    for (size_t view = 0; view < b->shadows->stride; view += BLOCK) {
-        band_shadows(b, band, band->wx != NULL, (int)b->taps, view, dx, dy, column);
+    for (size_t view = 0; view < b->footprints->stride; view += BLOCK) {
+        band_footprints(b, band, band->wx != NULL, (int)b->taps, view, dx, dy, column);
         band_add(column, (int)b->taps, view, squares, data, &sum);
     }
     return band_total(&sum);
@@ -267,16 +267,16 @@ static void band_subtract(const qb__icd_problem *p, const qb__icd_bands *b, cons
         float dx, dy;
         if (x == 0) continue;
         band_place(p, band, pixels[i], &dx, &dy);
-        for (size_t view = 0; view < b->shadows->stride; view += BLOCK) {
-            band_shadows(b, band, band->wx != NULL, (int)b->taps, view, dx, dy, column);
+        for (size_t view = 0; view < b->footprints->stride; view += BLOCK) {
+            band_footprints(b, band, band->wx != NULL, (int)b->taps, view, dx, dy, column);
             band_step(column, (int)b->taps, view, step, NULL, band->error);
         }
     }
 }
 
 /* Of 16 pixels at a time, and what they are pulled toward. */
-static double band_toward(const qb__icd_slice *slice, const bending *b, const bending *offset, const uint32_t *pixels,
-                          size_t count) {
+static double band_toward(const qb__icd_slice *slice, const surrogate *b, const surrogate *offset,
+                          const uint32_t *pixels, size_t count) {
     double sum = 0;
     for (size_t first = 0; first < count; first += LANES) {
         _Alignas(64) float far[LANES] = {0}, weight[LANES] = {0};
@@ -292,7 +292,7 @@ static double band_toward(const qb__icd_slice *slice, const bending *b, const be
 
 /* Four pairs of each of four pixels at a time. */
 static double band_prior(const qb__icd_problem *p, const qb__icd_slice *slice, const uint32_t *pixels, size_t count) {
-    const bending b = bending_of(&p->prior), offset = offset_of(&p->prior, &b);
+    const surrogate b = surrogate_with(&p->prior), offset = offset_of(&p->prior, &b);
     const around near = around_of(p);
     const float *x = slice->x;
     double sum = slice->toward ? band_toward(slice, &b, &offset, pixels, count) : 0;

@@ -16,10 +16,10 @@ LANES_INLINE lanes between(lanes v, lanes low, lanes high) {
 }
 
 /* The share of shadows that lies before t columns from their middle: the integral of a trapezoid. */
-LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lanes bend) {
+LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lanes curvature) {
     const lanes size = lanes_size(between(t, -half, half));
     const lanes over = lanes_largest(size - flat, lanes_all(0.0f));
-    const lanes part = size * rise - over * over * bend;
+    const lanes part = size * rise - over * over * curvature;
     return 0.5f + lanes_pick(t < 0.0f, -part, part);
 }
 
@@ -49,7 +49,7 @@ typedef struct moving {
 } moving;
 
 /* On a detector that is bent about the source: the angle in the place of its tangent. */
-static void bend_around(const qb__footprints *s, size_t view, double *h, double *a, double *b) {
+static void surrogate_around(const qb__footprints *s, size_t view, double *h, double *a, double *b) {
     const double steep = s->per_radian / (1 + *h * *h);
     *h = s->c0[view] + s->per_radian * atan(*h);
     *a *= steep;
@@ -64,7 +64,7 @@ static void place_in_fan(const qb__footprints *s, size_t view, double ix, double
         const double w = 1 / (wx[i] * ix + wy[i] * iy + w0[i]);
         double h = (ax[i] * ix + ay[i] * iy + h0[i]) * w;
         double a = fabs((ax[i] - h * wx[i]) * w), b = fabs((ay[i] - h * wy[i]) * w);
-        if (s->per_radian > 0) bend_around(s, view + (size_t)i, &h, &a, &b);
+        if (s->per_radian > 0) surrogate_around(s, view + (size_t)i, &h, &a, &b);
         const double from = h - (a + b) / 2 + 0.5;
         double at = from < least ? least : from;
         at = at > most ? most : at;
@@ -79,7 +79,7 @@ static void place_in_fan(const qb__footprints *s, size_t view, double ix, double
 
 /* How shadows are shaped, and their area. */
 typedef struct shape {
-    lanes half, flat, rise, bend, area;
+    lanes half, flat, rise, curvature, area;
 } shape;
 
 /* Nothing is divided by zero behind the last view, nor where a pixel is seen straight on. */
@@ -94,10 +94,10 @@ LANES_INLINE shape shape_in_fan(lanes a, lanes b, float side) {
 /* Columns' entries: the share before the end of each less that before its beginning. */
 LANES_INLINE void put_taps(const qb__footprints *s, size_t view, shape is, lanes edge, lanes middle, float *tap) {
     const lanes low = lanes_all(-0.5f) - middle, high = lanes_all((float)s->columns - 0.5f) - middle;
-    lanes before = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.bend);
+    lanes before = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.curvature);
     for (size_t k = 0; k < s->taps; k++) {
         edge += 1.0f;
-        const lanes share = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.bend);
+        const lanes share = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.curvature);
         lanes_put(tap + k * s->stride + view, is.area * (share - before));
         before = share;
     }
@@ -121,7 +121,7 @@ static void footprint(const qb__footprints *s, double ix, double iy, const qb__i
         _Alignas(64) float begins[LANES], middles[LANES];
         place(s, view, ix, iy, column->first + view, begins, middles);
         const shape is = {lanes_from(s->half + view), lanes_from(s->flat + view), lanes_from(s->rise + view),
-                          lanes_from(s->bend + view), lanes_all(s->area)};
+                          lanes_from(s->curvature + view), lanes_all(s->area)};
         put_taps(s, view, is, lanes_at(begins), lanes_at(middles), column->tap);
     }
 }
@@ -139,10 +139,10 @@ enum { CHAINS = 4 }; /* sums side by side, so that no addition waits for the one
  * matters. */
 LANES_INLINE lanes dot_columns(const qb__icd_problem *p, const int taps, const float *weight, float *error,
                                const qb__icd_column *column, const qb__icd_column *late, lanes step) {
-    const size_t stride = p->shadows.stride;
-    const size_t row = (p->shadows.columns + 2 * p->shadows.taps) * LANES;
+    const size_t stride = p->footprints.stride;
+    const size_t row = (p->footprints.columns + 2 * p->footprints.taps) * LANES;
     lanes sum[CHAINS] = {{0}};
-    for (size_t view = 0; view < p->shadows.views; view++) {
+    for (size_t view = 0; view < p->footprints.views; view++) {
         float *e = error + view * row;
         if (late) {
             float *to = e + (size_t)late->first[view] * LANES;
@@ -162,7 +162,7 @@ LANES_INLINE lanes dot_columns(const qb__icd_problem *p, const int taps, const f
 /* The usual numbers of taps are known to the compiler. */
 LANES_INLINE lanes dot_any(const qb__icd_problem *p, const float *weight, float *error, const qb__icd_column *column,
                            const qb__icd_column *late, lanes step) {
-    const int taps = (int)p->shadows.taps;
+    const int taps = (int)p->footprints.taps;
 #define DOT(n)                                                                                                         \
     if (taps == n)                                                                                                     \
     return late ? dot_columns(p, n, weight, error, column, late, step)                                                 \
@@ -181,9 +181,9 @@ LANES_INLINE lanes dot(const qb__icd_problem *p, const qb__icd_group *g, const q
 }
 
 LANES_INLINE void subtract_column(const qb__icd_problem *p, const qb__icd_column *column, lanes step, float *lines) {
-    const size_t stride = p->shadows.stride, taps = p->shadows.taps;
-    const size_t row = (p->shadows.columns + 2 * taps) * LANES;
-    for (size_t view = 0; view < p->shadows.views; view++) {
+    const size_t stride = p->footprints.stride, taps = p->footprints.taps;
+    const size_t row = (p->footprints.columns + 2 * taps) * LANES;
+    for (size_t view = 0; view < p->footprints.views; view++) {
         float *to = lines + view * row + (size_t)column->first[view] * LANES;
         for (size_t k = 0; k < taps; k++)
             lanes_put(to + k * LANES, lanes_at(to + k * LANES) - column->tap[k * stride + view] * step);
@@ -201,23 +201,23 @@ static void columns_in(const qb__footprints *s, void *scratch, qb__icd_column co
 
 /* ---- the prior ---- */
 
-typedef struct bending { /* constants of rho'(d) / d */
+typedef struct surrogate { /* constants of rho'(d) / d */
     float scale, least, per_sigma, log_t, power, pole, p, q;
-} bending;
+} surrogate;
 
-static bending bending_of(const qb__icd_prior *o) {
-    return (bending){.scale = (float)(1 / (o->p * o->sigma * o->sigma * pow(o->t, o->q - o->p))),
-                     .least = 1e-3f,
-                     .per_sigma = (float)(1 / o->sigma),
-                     .log_t = (float)log2(o->t),
-                     .power = (float)(o->q - o->p),
-                     .pole = (float)(o->q - 2),
-                     .p = (float)o->p,
-                     .q = (float)o->q};
+static surrogate surrogate_with(const qb__icd_prior *o) {
+    return (surrogate){.scale = (float)(1 / (o->p * o->sigma * o->sigma * pow(o->t, o->q - o->p))),
+                       .least = 1e-3f,
+                       .per_sigma = (float)(1 / o->sigma),
+                       .log_t = (float)log2(o->t),
+                       .power = (float)(o->q - o->p),
+                       .pole = (float)(o->q - 2),
+                       .p = (float)o->p,
+                       .q = (float)o->q};
 }
 
 /* rho'(d) / d = u^(q-2) (q + p r) / (1 + r)^2 / (p sigma^2 T^(q-p)), u = |d| / sigma, r = (u/T)^(q-p) */
-LANES_INLINE lanes bend(const bending *b, lanes d) {
+LANES_INLINE lanes curvature(const surrogate *b, lanes d) {
     const lanes u = lanes_largest(lanes_size(d) * b->per_sigma, lanes_all(b->least));
     const lanes log_u = lanes_log2(u), r = lanes_exp2((log_u - b->log_t) * b->power);
     const lanes more = 1.0f + r, c = b->scale * (b->q + b->p * r) / (more * more);
@@ -228,8 +228,8 @@ typedef struct pull {
     lanes slope, curve;
 } pull;
 
-LANES_INLINE void pull_to(const bending *b, lanes weight, lanes x, lanes neighbour, pull *sum) {
-    const lanes d = x - neighbour, c = weight * bend(b, d);
+LANES_INLINE void pull_to(const surrogate *b, lanes weight, lanes x, lanes neighbour, pull *sum) {
+    const lanes d = x - neighbour, c = weight * curvature(b, d);
     sum->slope += c * d;
     sum->curve += c;
 }
@@ -245,7 +245,7 @@ static around around_of(const qb__icd_problem *p) {
     return (around){{1, row, row + 1, row - 1, -1, -row, -row - 1, 1 - row}, {n, n, d, d, n, n, d, d}};
 }
 
-LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, const around *near, const bending *b,
+LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, const around *near, const surrogate *b,
                           uint32_t pixel, lanes x) {
     pull sum = {{0}, {0}};
     for (int i = 0; i < 8; i++) {
@@ -271,10 +271,10 @@ LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint3
 
 static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels, size_t count, bool skip,
                    qb__icd_moved *moved, void *scratch) {
-    const bending b = bending_of(&p->prior);
+    const surrogate b = surrogate_with(&p->prior);
     const around near = around_of(p);
     qb__icd_column column[2];
-    columns_in(&p->shadows, scratch, column);
+    columns_in(&p->footprints, scratch, column);
     const qb__icd_column *late = NULL; /* the step before this one, not yet in the error */
     lanes step = {0}, changed = {0};
     int hand = 0;
@@ -306,14 +306,14 @@ static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint3
 
 static void curve_of(const qb__icd_problem *p, const float *weight, const uint32_t *pixels, size_t count, float *curve,
                      void *scratch) {
-    const size_t stride = p->shadows.stride, taps = p->shadows.taps;
-    const size_t row = (p->shadows.columns + 2 * taps) * LANES;
+    const size_t stride = p->footprints.stride, taps = p->footprints.taps;
+    const size_t row = (p->footprints.columns + 2 * taps) * LANES;
     qb__icd_column column[2];
-    columns_in(&p->shadows, scratch, column);
+    columns_in(&p->footprints, scratch, column);
     for (size_t i = 0; i < count; i++) {
         lanes sum[CHAINS] = {{0}};
         p->fetch(p, pixels[i], column);
-        for (size_t view = 0; view < p->shadows.views; view++) {
+        for (size_t view = 0; view < p->footprints.views; view++) {
             const size_t at = view * row + (size_t)column->first[view] * LANES;
             for (size_t k = 0; k < taps; k++) {
                 const float tap = column->tap[k * stride + view], square = tap * tap;
@@ -328,7 +328,7 @@ static void back(const qb__icd_problem *p, const float *lines, const uint32_t *p
                  void *scratch) {
     const qb__icd_group g = {.error = (float *)lines};
     qb__icd_column column[2];
-    columns_in(&p->shadows, scratch, column);
+    columns_in(&p->footprints, scratch, column);
     for (size_t i = 0; i < count; i++) {
         p->fetch(p, pixels[i], column);
         lanes_put(x + (size_t)pixels[i] * LANES, dot(p, &g, column, NULL, lanes_all(0.0f)));
@@ -338,7 +338,7 @@ static void back(const qb__icd_problem *p, const float *lines, const uint32_t *p
 static void subtract(const qb__icd_problem *p, const float *x, const uint32_t *pixels, size_t count, float *lines,
                      void *scratch) {
     qb__icd_column column[2];
-    columns_in(&p->shadows, scratch, column);
+    columns_in(&p->footprints, scratch, column);
     for (size_t i = 0; i < count; i++) {
         const lanes value = lanes_at(x + (size_t)pixels[i] * LANES);
         if (!lanes_any((bits)value & 0x7fffffff)) continue;
@@ -348,7 +348,7 @@ static void subtract(const qb__icd_problem *p, const float *x, const uint32_t *p
 }
 
 /* rho(d) = d^2 / 2 * c(least) below `least`, else as it stands there and |u|^p/p r/(1+r) beyond. */
-LANES_INLINE lanes rho(const bending *b, const bending *offset, const lanes *d) {
+LANES_INLINE lanes rho(const surrogate *b, const surrogate *offset, const lanes *d) {
     const lanes size = lanes_size(*d) * b->per_sigma;
     const lanes u = lanes_largest(size, lanes_all(b->least));
     const lanes log_u = lanes_log2(u), r = lanes_exp2((log_u - b->log_t) * b->power);
@@ -358,16 +358,16 @@ LANES_INLINE lanes rho(const bending *b, const bending *offset, const lanes *d) 
 }
 
 /* What keeps rho continuous at `least`: its curvature there, and a constant. */
-static bending offset_of(const qb__icd_prior *o, const bending *b) {
-    const double least = (double)b->least * o->sigma, bent = qb__icd_bend_reference(o, least);
+static surrogate offset_of(const qb__icd_prior *o, const surrogate *b) {
+    const double least = (double)b->least * o->sigma, bent = qb__icd_surrogate_reference(o, least);
     const double u = (double)b->least, r = pow(u / o->t, o->q - o->p);
-    return (bending){.least = (float)(bent * o->sigma * o->sigma),
-                     .scale = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
+    return (surrogate){.least = (float)(bent * o->sigma * o->sigma),
+                       .scale = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
 }
 
 static void prior_cost(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels, size_t count,
                        double *cost) {
-    const bending b = bending_of(&p->prior), offset = offset_of(&p->prior, &b);
+    const surrogate b = surrogate_with(&p->prior), offset = offset_of(&p->prior, &b);
     const around near = around_of(p);
     for (size_t i = 0; i < count; i++) {
         const uint32_t pixel = pixels[i];

@@ -29,10 +29,10 @@ const qb__icd_variant *qb__icd_variants(size_t *count) {
 }
 
 /* Two columns: the voxel in hand, and the one before it, whose step is not yet in the error. */
-size_t qb__icd_scratch_bytes(const qb__footprints *shadows) {
-    return 2 * shadows->stride * (sizeof(int32_t) + shadows->taps * sizeof(float));
+size_t qb__icd_scratch_bytes(const qb__footprints *footprints) {
+    return 2 * footprints->stride * (sizeof(int32_t) + footprints->taps * sizeof(float));
 }
 
 size_t qb__icd_band_scratch_bytes(const qb__icd_bands *bands) {
-    return 2 * bands->shadows->stride * (sizeof(int32_t) + bands->taps * sizeof(float));
+    return 2 * bands->footprints->stride * (sizeof(int32_t) + bands->taps * sizeof(float));
 }

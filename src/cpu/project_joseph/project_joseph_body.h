@@ -18,7 +18,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#include "project_joseph_upright.h"
+#include "project_joseph_vertical.h"
 #include "project_joseph_general.h"
 #include "project_joseph_leaning.h"
 #include "project_joseph_flat.h"
@@ -29,17 +29,17 @@
 enum { BLOCK = 32 };
 
 typedef struct block {
-    upright upright[BLOCK];
+    vertical vertical[BLOCK];
     const qb__fan *general[BLOCK];
     float *rays[BLOCK]; /* of the general ones */
-    size_t uprights, generals;
+    size_t verticals, generals;
 } block;
 
 static void sort_fans(const qb__fan *fans, size_t count, size_t r0, size_t r1, float *lines, size_t stride, block *b) {
-    b->uprights = b->generals = 0;
+    b->verticals = b->generals = 0;
     for (size_t i = 0; i < count; i++) {
-        if (upright_of(&fans[i], r0, r1, &b->upright[b->uprights])) {
-            b->upright[b->uprights++].rays = lines + i * stride;
+        if (vertical_of(&fans[i], r0, r1, &b->vertical[b->verticals])) {
+            b->vertical[b->verticals++].rays = lines + i * stride;
         } else {
             b->general[b->generals] = &fans[i];
             b->rays[b->generals++] = lines + i * stride;
@@ -53,7 +53,7 @@ static void joseph_forward(const qb__joseph_brick *brick, const qb__fan *fans, s
     for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
         block b;
         sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1, sums + i * stride, stride, &b);
-        for (int axis = 0; axis < 2; axis++) upright_forward(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        for (int axis = 0; axis < 2; axis++) vertical_forward(brick, b.vertical, b.verticals, axis, r0, r1, scratch);
         for (size_t j = 0; j < b.generals; j++) general_forward(brick, b.general[j], r0, r1, b.rays[j]);
     }
 }
@@ -64,8 +64,8 @@ static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, s
     for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
         block b;
         sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1, (float *)values + i * stride, stride, &b);
-        copy_columns(b.upright, b.uprights, r0, r1, scratch);
-        for (int axis = 0; axis < 2; axis++) upright_adjoint(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        copy_columns(b.vertical, b.verticals, r0, r1, scratch);
+        for (int axis = 0; axis < 2; axis++) vertical_adjoint(brick, b.vertical, b.verticals, axis, r0, r1, scratch);
         for (size_t j = 0; j < b.generals; j++)
             if (!leaning_adjoint(brick, b.general[j], r0, r1, b.rays[j], scratch))
                 general_adjoint(brick, b.general[j], r0, r1, b.rays[j]);

@@ -2,7 +2,7 @@
 /* The adjoint of project_joseph for a detector that leans a little: in a plane of voxels the rays
  * of a column lie in a row that is nearly parallel to z and evenly spaced, but moves across lines
  * along z. The rows between the same two lines are taken together, and each voxel of the two asks
- * which rows reach it, as in project_joseph_upright.h. */
+ * which rows reach it, as in project_joseph_vertical.h. */
 #ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_LEANING_H
 #define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_LEANING_H
 
@@ -23,7 +23,7 @@ typedef struct group {
  * z[i] + k step_z[i] along them. */
 typedef struct leaning {
     const qb__joseph_brick *brick;
-    size_t rows, beside; /* floats from line to line */
+    size_t rows, neighbour; /* floats from line to line */
     float *b, *step_b, *z, *step_z;
     float *at, *below, *above; /* of rows between two lines: z, shares of the one and the other */
     const float *values;
@@ -131,8 +131,8 @@ INLINE void spread_rows(const leaning *l, const group *g, float gap, float *line
             above = vector_fma(hat, window(l->above + start + j, index), above);
         }
         vector_store(line + z, vector_add(vector_load(line + z), below));
-        float *beside = line + l->beside + z;
-        vector_store(beside, vector_add(vector_load(beside), above));
+        float *neighbour = line + l->neighbour + z;
+        vector_store(neighbour, vector_add(vector_load(neighbour), above));
     }
 }
 
@@ -149,7 +149,7 @@ static void leaning_plane(const leaning *l, float k, float lines, float *line) {
         groups[count++] = (group){n, end - row, b};
         n = share_rows(l, row, end, b, k, n);
     }
-    for (size_t i = 0; i < count; i++) spread_rows(l, &groups[i], gap, line + (size_t)(groups[i].b + 1) * l->beside);
+    for (size_t i = 0; i < count; i++) spread_rows(l, &groups[i], gap, line + (size_t)(groups[i].b + 1) * l->neighbour);
 }
 
 /* False when these rays lean too much. */
@@ -163,7 +163,7 @@ static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, siz
     const size_t each = padded + PAD + LINES * 5 * WIDTH; /* groups, zeros behind each */
     l.at = at + 4 * padded + PAD, l.below = l.at + each, l.above = l.below + each;
     if (!leans(f, r0, axis, brick->n[axis > 1 ? 0 : axis], &l)) return false;
-    l.beside = steps[1 - axis];
+    l.neighbour = steps[1 - axis];
     memset(l.at - PAD, 0, PAD * sizeof *l.at);
     memset(l.below - PAD, 0, PAD * sizeof *l.below);
     memset(l.above - PAD, 0, PAD * sizeof *l.above);

@@ -15,23 +15,23 @@ static double below(double t, double half, double flat) {
 }
 
 /* Its middle; by how much one voxel over and one down move it; its area. */
-typedef struct shadow {
+typedef struct footprint {
     double h, a, b, area;
-} shadow;
+} footprint;
 
-static shadow shadow_of(const qb__footprints *s, size_t view, double ix, double iy) {
+static footprint footprint_of(const qb__footprints *s, size_t view, double ix, double iy) {
     const double h = s->ax[view] * ix + s->ay[view] * iy + s->h0[view];
-    if (!s->wx) return (shadow){h, s->ax[view], s->ay[view], (double)s->area};
+    if (!s->wx) return (footprint){h, s->ax[view], s->ay[view], (double)s->area};
     const double w = s->wx[view] * ix + s->wy[view] * iy + s->w0[view];
     const double a = (s->ax[view] * w - h * s->wx[view]) / (w * w), b = (s->ay[view] * w - h * s->wy[view]) / (w * w);
-    if (!(s->per_radian > 0)) return (shadow){h / w, a, b, (double)s->area * hypot(a, b)};
+    if (!(s->per_radian > 0)) return (footprint){h / w, a, b, (double)s->area * hypot(a, b)};
     const double steep = s->per_radian / (1 + h / w * (h / w));
-    return (shadow){s->c0[view] + s->per_radian * atan(h / w), a * steep, b * steep,
-                    (double)s->area * steep * hypot(a, b)};
+    return (footprint){s->c0[view] + s->per_radian * atan(h / w), a * steep, b * steep,
+                       (double)s->area * steep * hypot(a, b)};
 }
 
 double qb__footprint_reference(const qb__footprints *s, size_t view, double ix, double iy, double column) {
-    const shadow is = shadow_of(s, view, ix, iy);
+    const footprint is = footprint_of(s, view, ix, iy);
     const double a = fabs(is.a), b = fabs(is.b);
     const double half = (a + b) / 2, flat = fabs(a - b) / 2;
     const double t = column - is.h;
@@ -39,7 +39,7 @@ double qb__footprint_reference(const qb__footprints *s, size_t view, double ix, 
     return is.area * (below(t + 0.5, half, flat) - below(t - 0.5, half, flat));
 }
 
-double qb__icd_bend_reference(const qb__icd_prior *o, double d) {
+double qb__icd_surrogate_reference(const qb__icd_prior *o, double d) {
     const double u = fmax(fabs(d) / o->sigma, 1e-3), r = pow(u / o->t, o->q - o->p);
     return pow(u, o->q - 2) * (o->q + o->p * r) / ((1 + r) * (1 + r)) /
            (o->p * o->sigma * o->sigma * pow(o->t, o->q - o->p));
@@ -52,7 +52,7 @@ static double far(const qb__icd_prior *o, double u) {
 
 double qb__icd_rho_reference(const qb__icd_prior *o, double d) {
     const double u = fabs(d) / o->sigma, least = 1e-3;
-    const double bent = qb__icd_bend_reference(o, 0) * o->sigma * o->sigma;
+    const double bent = qb__icd_surrogate_reference(o, 0) * o->sigma * o->sigma;
     if (u < least) return 0.5 * bent * u * u;
     return far(o, u) - far(o, least) + 0.5 * bent * least * least;
 }
@@ -63,13 +63,13 @@ double qb__icd_rho_reference(const qb__icd_prior *o, double d) {
 typedef void visit(const qb__icd_oracle *o, size_t at, double entry, double *sums);
 
 static void visit_column(const qb__icd_oracle *o, size_t slice, uint32_t pixel, visit *each, double *sums) {
-    const qb__footprints *s = &o->problem->shadows;
+    const qb__footprints *s = &o->problem->footprints;
     const size_t row = o->problem->nx + 2;
     const double ix = (double)(pixel % row) - 1, iy = (double)(pixel / row) - 1;
     if (!o->exact) o->problem->fetch(o->problem, pixel, &o->column);
     for (size_t view = 0; view < s->views; view++) {
         const long first =
-            (o->exact ? (long)floor(shadow_of(s, view, ix, iy).h) : (long)o->column.first[view]) - (long)s->taps;
+            (o->exact ? (long)floor(footprint_of(s, view, ix, iy).h) : (long)o->column.first[view]) - (long)s->taps;
         const long count = o->exact ? 2 * (long)s->taps + 2 : (long)s->taps;
         for (long k = 0; k < count; k++) {
             const long column = first + k;
@@ -118,7 +118,7 @@ double qb__icd_reference_update(const qb__icd_oracle *o, size_t slice, uint32_t 
     if (!(theta[1] > 0)) return 0;
     const int count = neighbours_of(o, slice, pixel, false, near);
     for (int i = 0; i < count; i++) {
-        const double d = *x - near[i].x, bent = near[i].b * qb__icd_bend_reference(&p->prior, d);
+        const double d = *x - near[i].x, bent = near[i].b * qb__icd_surrogate_reference(&p->prior, d);
         theta[0] += bent * d;
         theta[1] += bent;
     }
@@ -140,7 +140,7 @@ void qb__icd_reference_subtract(const qb__icd_oracle *o) {
 double qb__icd_reference_cost(const qb__icd_oracle *o) {
     const qb__icd_problem *p = o->problem;
     const size_t image = (p->nx + 2) * (p->ny + 2);
-    const size_t data = p->shadows.views * o->slices * p->shadows.columns;
+    const size_t data = p->footprints.views * o->slices * p->footprints.columns;
     neighbour near[10];
     double cost = 0;
     for (size_t i = 0; i < data; i++) cost += 0.5 * o->weight[i] * o->error[i] * o->error[i];

@@ -137,7 +137,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float
 #endif
             UNROLL for (int turn = 0; turn < TURNS; turn++) {
                 LOCAL_POINTER const qb_tile_view *t = &batch[k + turn];
-                if (t->kind == QB_BESIDE) continue;
+                if (t->kind == QB_OUTSIDE) continue;
                 UNROLL for (int c = 0; c < COLUMNS;
                             c++) if (QB_CUDA && t->kind == QB_INSIDE) /* elsewhere half as much to compile */
                     add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn, false, sum[c]);

@@ -134,15 +134,15 @@ FUNCTION int cell_below(float at) { return (int)FLOOR(at + 0.5f); }
 
 FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int y0, int r0,
                     LOCAL_POINTER qb_view_box *b) {
-    const qb_seen seen = seen_of(t, box, x0, y0);
+    const qb_visible visible = visible_of(t, box, x0, y0);
     const float far = 0.01f;                          /* more than rounding */
     const int u0 = (int)t->x - 1, v0 = (int)t->y - 1; /* the base in the images */
-    const int u_last = u0 + cell_below(fmin(seen.u_most, t->u_high) + far) + 1;
-    const int v_first = v0 + cell_below(fmax(seen.v_least, t->v_low) - far);
-    const int v_last = v0 + cell_below(fmin(seen.v_most, t->v_high) + far) + 1;
-    b->column = u0 + cell_below(fmax(seen.u_least, t->u_low) - far), b->row = v_first - ((v_first + r0) & 1),
+    const int u_last = u0 + cell_below(fmin(visible.u_most, t->u_high) + far) + 1;
+    const int v_first = v0 + cell_below(fmax(visible.v_least, t->v_low) - far);
+    const int v_last = v0 + cell_below(fmin(visible.v_most, t->v_high) + far) + 1;
+    b->column = u0 + cell_below(fmax(visible.u_least, t->u_low) - far), b->row = v_first - ((v_first + r0) & 1),
     b->first = v_first;
-    b->columns = t->kind == QB_BESIDE ? 0 : u_last - b->column + 1 < BOX ? u_last - b->column + 1 : BOX;
+    b->columns = t->kind == QB_OUTSIDE ? 0 : u_last - b->column + 1 < BOX ? u_last - b->column + 1 : BOX;
     b->rows = v_last - b->row + 1 < ROWS ? v_last - b->row + 1 : ROWS;
 }
 
@@ -189,9 +189,9 @@ FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const
     const float at_u = within(MUL(FMA(t->u[0], px, FMA(t->u[1], py, t->u[2])), r), t->u_low, t->u_high);
     const float weight = MUL(MUL(r, r), scale), tu = at_u + ROUND, fu = at_u - (tu - ROUND) + 0.5f;
     const int u0 = (int)t->x - 1, v0 = (int)t->y - 1, odd = (v0 + r0) & 1, base = v0 - odd;
-    const int beside = (int)((uint)AS_INT(tu) - ROUND_BITS) + u0 - b->column;
+    const int offset = (int)((uint)AS_INT(tu) - ROUND_BITS) + u0 - b->column;
     /* Lines of the tile beyond the grid see other columns than the box has. */
-    const int last = b->columns - 2, column = beside < 0 ? 0 : beside < last ? beside : last;
+    const int last = b->columns - 2, column = offset < 0 ? 0 : offset < last ? offset : last;
     const int cell = (int)((uint)(start + 2 * column * HALF_OF(b) + (base - b->row) / 2) - ROUND_BITS);
     float left = MUL(weight, 1.0f - fu), right = MUL(weight, fu);
 #if ADD_WORDS

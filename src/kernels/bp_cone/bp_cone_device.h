@@ -23,7 +23,7 @@ typedef struct qb__bp_cone_most {
     size_t views, rows;
 } qb__bp_cone_most;
 
-/* A slab may be in two parts as far from the mirror, the lower one first (geometry/fold.h): slices z0 <= z < z1, the rows
+/* A slab may be in two parts as far from the mirror, the lower one first (geometry/runs.h): slices z0 <= z < z1, the rows
  * that these see, and where those lie in a block, as pack() has it. */
 typedef struct qb__bp_cone_side {
     size_t z0, z1;

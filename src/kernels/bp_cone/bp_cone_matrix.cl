@@ -57,7 +57,7 @@ typedef struct qb_tile_view {
     uint start;
     int kind;
 } qb_tile_view;
-enum { QB_INSIDE, QB_EDGE, QB_BESIDE };
+enum { QB_INSIDE, QB_EDGE, QB_OUTSIDE };
 
 FUNCTION float within(float value, float low, float high) { return fmin(fmax(value, low), high); }
 
@@ -81,7 +81,7 @@ FUNCTION int kind_of(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, in
     }
     const float far = 0.01f; /* more than rounding */
     if (u_most < t->u_low - far || u_least > t->u_high + far || v_most < t->v_low - far || v_least > t->v_high + far)
-        return QB_BESIDE;
+        return QB_OUTSIDE;
     return whole && u_least > t->u_low + far && u_most < t->u_high - far && v_least > t->v_low + far &&
                    v_most < t->v_high - far
                ? QB_INSIDE
@@ -182,7 +182,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_matrix(IMAGES, GLOBAL const float *
         BARRIER();
         for (int k = 0; k < count; k++) {
             LOCAL_POINTER const qb_tile_view *t = &batch[k];
-            if (t->kind == QB_BESIDE) continue;
+            if (t->kind == QB_OUTSIDE) continue;
             const float px = (float)dx, py = (float)dy, pz = (float)dz;
             const float u = FMA(t->u[0], px, FMA(t->u[1], py, FMA(t->u[2], pz, t->u[3])));
             const float v = FMA(t->v[0], px, FMA(t->v[1], py, FMA(t->v[2], pz, t->v[3])));

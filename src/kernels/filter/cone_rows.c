@@ -33,21 +33,21 @@ static bool has_shares(const qb__cone_weights *weights) { return weights->kind =
 /* Of each view: an upright detector's of each column, else of fan angles, evenly from the lowest to the highest. */
 static size_t shares_of(const qb__cone_rows_plan *plan) {
     enum { ANGLES = 2048 };
-    return !has_shares(plan->weights) ? 0 : plan->weights->upright ? plan->geometry->columns : ANGLES;
+    return !has_shares(plan->weights) ? 0 : plan->weights->vertical ? plan->geometry->columns : ANGLES;
 }
 
 size_t qb__cone_rows_bytes(const qb__cone_rows_plan *plan) {
     const size_t views = plan->geometry->views;
     return views * (VIEW_NUMBERS + shares_of(plan)) * sizeof(float) +
-           (plan->upright ? views * MAP_NUMBERS * sizeof(double) + TAP_NUMBERS * sizeof(float) : 0);
+           (plan->virtual_detector ? views * MAP_NUMBERS * sizeof(double) + TAP_NUMBERS * sizeof(float) : 0);
 }
 
 /* ---- tables ---- */
 
-static void fill_map(const qb__upright *upright, size_t view, double *m) {
-    for (int i = 0; i < 9; i++) m[i] = upright->map[view][i];
-    if (!upright->bend) return;
-    const qb__bend *b = &upright->bend[view];
+static void fill_map(const qb__virtual_detector *virtual_detector, size_t view, double *m) {
+    for (int i = 0; i < 9; i++) m[i] = virtual_detector->map[view][i];
+    if (!virtual_detector->curve) return;
+    const qb__curve *b = &virtual_detector->curve[view];
     const double rest = b->radius - b->depth;
     m[9] = b->touch, m[10] = b->pitch, m[11] = b->radius, m[12] = b->x, m[13] = b->depth, m[14] = b->row;
     m[15] = b->x * b->x + (rest - b->radius) * (rest + b->radius);
@@ -102,8 +102,8 @@ static qb_status upload_shares(qb__device *device, qb__queue *queue, const qb__c
     const double step = ((double)rows->high - (double)rows->low) / (double)(count > 1 ? count - 1 : 1);
     for (size_t v = 0; v < views; v++)
         for (size_t i = 0; i < count; i++) {
-            const double gamma = plan->weights->upright ? qb__cone_fan_angle(&plan->geometry->view[v], (double)i, 0)
-                                                        : (double)rows->low + (double)i * step;
+            const double gamma = plan->weights->vertical ? qb__cone_fan_angle(&plan->geometry->view[v], (double)i, 0)
+                                                         : (double)rows->low + (double)i * step;
             shares[v * count + i] = (float)qb__cone_redundancy(plan->weights, v, gamma);
         }
     status = upload(device, queue, shares, views * count * sizeof *shares, &rows->shares);
@@ -123,9 +123,9 @@ static qb_status upload_tables(qb__device *device, const qb__cone_rows_plan *pla
         fill_view(&plan->geometry->view[v], plan->weights->beta[v], weights + v * VIEW_NUMBERS);
     QB__TRY(upload(device, queue, weights, views * VIEW_NUMBERS * sizeof *weights, &rows->weights));
     QB__TRY(upload_shares(device, queue, plan, rows));
-    if (!plan->upright) goto out;
+    if (!plan->virtual_detector) goto out;
     QB__TRY(qb__alloc(views, MAP_NUMBERS * sizeof *maps, &maps));
-    for (size_t v = 0; v < views; v++) fill_map(plan->upright, v, maps + v * MAP_NUMBERS);
+    for (size_t v = 0; v < views; v++) fill_map(plan->virtual_detector, v, maps + v * MAP_NUMBERS);
     QB__TRY(upload(device, queue, maps, views * MAP_NUMBERS * sizeof *maps, &rows->maps));
     QB__TRY(upload(device, queue, plan->taps, TAP_NUMBERS * sizeof *plan->taps, &rows->taps));
 out:
@@ -147,9 +147,9 @@ static qb_status build(qb__device *device, const qb__cone_rows_plan *plan, qb__c
     qb__macros_add(&m, "WIDTH", (long long)rows->width);
     qb__macros_add(&m, "MEASURED", (long long)plan->columns);
     qb__macros_add(&m, "DETECTOR_ROWS", (long long)plan->rows);
-    qb__macros_add(&m, "RESAMPLED", plan->upright != NULL);
-    qb__macros_add(&m, "BENT", plan->upright && plan->upright->bend);
-    qb__macros_add(&m, "UPRIGHT", plan->weights->upright);
+    qb__macros_add(&m, "RESAMPLED", plan->virtual_detector != NULL);
+    qb__macros_add(&m, "CURVED", plan->virtual_detector && plan->virtual_detector->curve);
+    qb__macros_add(&m, "VERTICAL", plan->weights->vertical);
     qb__macros_add(&m, "REDUNDANCY", plan->weights->kind);
     qb__macros_add(&m, "SHARES", (long long)shares_of(plan));
     qb__macros_add(&m, "PAD", plan->pad);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Line integrals of a cone beam -> what is filtered: rows of the upright detector, read between the pixels of a turned or
- * bent one (RESAMPLED; geometry/upright.c, ops/resample.c say how and why), times what each pixel of each view weighs
+ * bent one (RESAMPLED; geometry/virtual_detector.c, ops/resample.c say how and why), times what each pixel of each view weighs
  * (geometry/cone_weights.c), zeros beside them. A group makes one row, which stands in the output while it is made.
  * Places on the detector are in double precision, as on the CPU: in single they are off by a thousandth of a pixel. */
 #define LINE GLOBAL
@@ -11,8 +11,8 @@
 #define MEASURED 64 /* columns of the line integrals, */
 #define DETECTOR_ROWS 64
 #define RESAMPLED 1
-#define BENT 0
-#define UPRIGHT 1    /* 0: rows lie at distances of their own */
+#define CURVED 0
+#define VERTICAL 1   /* 0: rows lie at distances of their own */
 #define REDUNDANCY 0 /* qb_redundancy */
 #define SHARES 64 /* of a view in a scan with gaps: columns of an upright detector, else fan angles from low to high */
 #define PAD 0
@@ -46,8 +46,8 @@ typedef struct place {
     double column, row;
 } place;
 
-/* geometry/bend.c's qb__bend_pixel. */
-FUNCTION place bend(GLOBAL const double *RESTRICT m, place at) {
+/* geometry/curve.c's qb__curve_pixel. */
+FUNCTION place curve(GLOBAL const double *RESTRICT m, place at) {
     double dx = (at.column - m[TOUCH]) * m[PITCH] - m[SOURCE_X], dz = m[DEPTH], rest = m[RADIUS] - m[DEPTH];
     double a = dx * dx + dz * dz, b = m[SOURCE_X] * dx + rest * dz;
     double t = (sqrt(b * b - a * m[RESIDUE]) - b) / a;
@@ -62,7 +62,7 @@ FUNCTION place place_of(GLOBAL const double *RESTRICT m, double x, double y) {
     double w = m[6] * x + m[7] * y + m[8];
     at.column = (m[0] * x + m[1] * y + m[2]) / w;
     at.row = (m[3] * x + m[4] * y + m[5]) / w;
-    if (BENT) at = bend(m, at);
+    if (CURVED) at = curve(m, at);
     return at;
 }
 
@@ -139,7 +139,7 @@ FUNCTION void continue_row(GLOBAL int *bits, int first, int end, LOCAL_POINTER f
     GLOBAL float *line = (GLOBAL float *)bits;
     ellipse one, other;
     const int columns = end - first;
-    one.level = one.slope = one.bend = 0.0f;
+    one.level = one.slope = one.curve = 0.0f;
     other = one;
     for (int c = item; c < COLUMNS; c += ITEMS)
         if (c < first || c >= end) line[c] = 0.0f;
@@ -196,14 +196,14 @@ FUNCTION float weight_of(GLOBAL const float *RESTRICT v, GLOBAL const float *RES
     float fx = v[FIRST] + row * v[V], fy = v[FIRST + 1] + row * v[V + 1], fz = v[FIRST + 2] + row * v[V + 2];
     float x = fx + column * v[U], y = fy + column * v[U + 1], z = fz + column * v[U + 2];
     float gamma = 0.0f, scale = 1.0f;
-    if (REDUNDANCY != NONE && !(REDUNDANCY == GAPS && UPRIGHT)) gamma = atan2(-x, y);
-    if (!UPRIGHT) {
+    if (REDUNDANCY != NONE && !(REDUNDANCY == GAPS && VERTICAL)) gamma = atan2(-x, y);
+    if (!VERTICAL) {
         float across = fx * v[U + 1] - fy * v[U];
         scale = v[PLANE] * sqrt(v[U] * v[U] + v[U + 1] * v[U + 1]) / (across < 0.0f ? -across : across);
     }
     float share;
     if (REDUNDANCY == GAPS)
-        share = UPRIGHT ? shares[(int)column] : share_at(shares, gamma, low, high);
+        share = VERTICAL ? shares[(int)column] : share_at(shares, gamma, low, high);
     else
         share = redundancy(v[BETA], gamma, span, low, high);
     return share * scale * y / sqrt(x * x + y * y + z * z);

@@ -4,7 +4,7 @@
 
 #include "device/device.h"
 #include "geometry/cone_weights.h"
-#include "geometry/upright.h"
+#include "geometry/virtual_detector.h"
 #include "quickbeam/recon.h"
 
 /* Rows of a cone beam on a device, between their line integrals and their filter: read anew where the detector is turned or bent,
@@ -16,11 +16,11 @@ typedef struct qb__cone_rows qb__cone_rows;
 typedef struct qb__cone_rows_plan {
     const qb_geometry *geometry;     /* the upright detector's, or the detector itself */
     const qb__cone_weights *weights; /* of it */
-    const qb__upright
-        *upright;         /* NULL: nothing is read anew, and line integrals have the geometry's columns and rows */
-    const float *taps;    /* qb__resampler_taps() */
-    size_t columns, rows; /* of the line integrals */
-    qb_pad pad;           /* how a row goes on where the detector ends */
+    const qb__virtual_detector
+        *virtual_detector; /* NULL: nothing is read anew, and line integrals have the geometry's columns and rows */
+    const float *taps;     /* qb__resampler_taps() */
+    size_t columns, rows;  /* of the line integrals */
+    qb_pad pad;            /* how a row goes on where the detector ends */
 } qb__cone_rows_plan;
 
 /* Why the device cannot; NULL: it can. */
@@ -32,7 +32,7 @@ size_t qb__cone_rows_bytes(const qb__cone_rows_plan *plan); /* device memory tha
 
 /* A block of views: line integrals of detector rows raw0 <= row < raw1 in, [view - view0][row - raw0][column], rows row0 <= row < row1
  * of the geometry out, [view - view0][row - row0][weights->before + columns + weights->after].
- * Without `upright` raw0 <= row0 and row1 <= raw1; with it as from qb__upright_rows. Asynchronous. */
+ * Without `upright` raw0 <= row0 and row1 <= raw1; with it as from qb__virtual_detector_rows. Asynchronous. */
 typedef struct qb__cone_rows_block {
     size_t view0, view1, row0, row1, raw0, raw1;
 } qb__cone_rows_block;

@@ -37,7 +37,7 @@ KERNEL void long_pad(GLOBAL const float *lines, GLOBAL const ellipse *fits, GLOB
     if (n >= half_length) return;
     GLOBAL const float *line = lines + ROW * (ulong)columns;
     ellipse first, last;
-    first.level = first.slope = first.bend = 0.0f;
+    first.level = first.slope = first.quadratic = 0.0f;
     last = first;
     if (pad == ELLIPSE) {
         first = fits[2 * ROW];

@@ -132,7 +132,7 @@ FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const uint item, ellipse *f
 FUNCTION void fetch_line(float2 *v, LOCAL_POINTER float *line, const uint item) {
     const int step = HALF / RADIX0;
     ellipse first, last;
-    first.level = first.slope = first.bend = 0.0f;
+    first.level = first.slope = first.quadratic = 0.0f;
     last = first;
     if (PAD == ELLIPSE) fit_ellipse(line, item, &first, &last);
     UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {

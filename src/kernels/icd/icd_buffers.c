@@ -11,17 +11,17 @@ size_t qb__buffers_width(size_t span) { return (span + 2) | 1; }
 
 qb__buffers_sizes qb__buffers_sizes_of(const qb__icd_ask *ask, size_t side) {
     const qb__icd_problem *p = ask->problem;
-    const size_t width = qb__buffers_width(qb__icd_span(&p->shadows, side, side));
-    const size_t rows = p->shadows.columns + 2 * width;
-    return (qb__buffers_sizes){.views = (int32_t)p->shadows.views,
-                               .stride = (int32_t)p->shadows.stride,
-                               .columns = (int32_t)p->shadows.columns,
+    const size_t width = qb__buffers_width(qb__icd_span(&p->footprints, side, side));
+    const size_t rows = p->footprints.columns + 2 * width;
+    return (qb__buffers_sizes){.views = (int32_t)p->footprints.views,
+                               .stride = (int32_t)p->footprints.stride,
+                               .columns = (int32_t)p->footprints.columns,
                                .rows = (int32_t)rows,
                                .nx = (int32_t)p->nx,
                                .ny = (int32_t)p->ny,
                                .slices = (int32_t)ask->slices,
                                .width = width,
-                               .buffer = p->shadows.views * width,
+                               .buffer = p->footprints.views * width,
                                .pixels = (p->nx + 2) * (p->ny + 2)};
 }
 
@@ -31,7 +31,7 @@ size_t qb__buffers_lanes(const qb__icd_ask *ask, const int *values) {
 }
 
 /* Of two passes each. */
-size_t qb__buffers_turns(const int *values) { return qb__larger(1, 50 / (size_t)values[QB__BUFFERS_SHARE]); }
+size_t qb__buffers_sweeps(const int *values) { return qb__larger(1, 50 / (size_t)values[QB__BUFFERS_SHARE]); }
 
 static size_t left_of(const qb__buffers_sizes *n, size_t places) {
     return (size_t)n->slices * places * n->buffer * sizeof(float);
@@ -39,15 +39,15 @@ static size_t left_of(const qb__buffers_sizes *n, size_t places) {
 
 /* Where buffers begin: of a fan it is not computed anew. */
 static size_t firsts_of(const qb__icd_problem *p, size_t count) {
-    return p->shadows.wx ? qb__round_up(count * p->shadows.stride * sizeof(int16_t), sizeof(int64_t)) : 0;
+    return p->footprints.wx ? qb__round_up(count * p->footprints.stride * sizeof(int16_t), sizeof(int64_t)) : 0;
 }
 
 size_t qb__buffers_room(const qb__buffers_sizes *n, const qb__icd_ask *ask, const qb__supervoxels_how *how) {
     const size_t most = qb__supervoxels_most(ask->problem, how->side);
     return qb__buffers_data(n) * 6 + (ask->pull > 0 ? 3 : 2) * qb__buffers_images(n) * sizeof(float) +
            left_of(n, qb__supervoxels_places(ask->problem, how)) + qb__buffers_staging(n) + qb__buffers_sums(n) +
-           128 * most * (ask->slices + 1) + qb__icd_beam_bytes(&ask->problem->shadows) + firsts_of(ask->problem, most) +
-           n->pixels;
+           128 * most * (ask->slices + 1) + qb__icd_beam_bytes(&ask->problem->footprints) +
+           firsts_of(ask->problem, most) + n->pixels;
 }
 
 const char *qb__buffers_refuses(const qb__device_info *device, const qb__icd_size *p) {
@@ -127,9 +127,9 @@ qb_status qb__buffers_new(qb__device *device, const qb__icd_ask *ask, const qb__
                              .n = *n,
                              .positive = p->positive,
                              .seed = ask->seed,
-                             .area = p->shadows.area,
+                             .area = p->footprints.area,
                              .neighbours = {p->prior.nearest, p->prior.diagonal, ask->pull},
-                             .bending = qb__icd_bending_of(&p->prior)};
+                             .surrogate = qb__icd_surrogate_of(&p->prior)};
     QB__TRY(qb__supervoxels_create(p, how, &s->list));
     QB__TRY(qb__queue_create(device, &s->queue));
     QB__TRY(qb__icd_upload_beam(device, s->queue, p, firsts_of(p, s->list.count), &s->rays, &s->shapes));
@@ -168,7 +168,7 @@ qb_status qb__buffers_build(qb__icd_on_device *s, qb__buffers_program which, con
 void qb__buffers_shape(const qb__icd_on_device *s, const qb__icd_ask *ask, qb__macros *macros) {
     qb__macros_add(macros, "SIDE", (long long)s->list.side);
     qb__macros_add(macros, "WIDTH", (long long)s->n.width);
-    qb__macros_add(macros, "TAPS", (long long)ask->problem->shadows.taps);
+    qb__macros_add(macros, "TAPS", (long long)ask->problem->footprints.taps);
     qb__macros_add(macros, "PULLED", ask->pull > 0);
-    qb__macros_add(macros, "FAN", qb__icd_fan(&ask->problem->shadows));
+    qb__macros_add(macros, "FAN", qb__icd_fan(&ask->problem->footprints));
 }

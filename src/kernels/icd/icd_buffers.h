@@ -3,7 +3,7 @@
 #define QB_KERNELS_ICD_ICD_BUFFERS_H
 
 #include "base/memory.h"
-#include "kernels/icd/icd_bending.h"
+#include "kernels/icd/icd_surrogate.h"
 #include "kernels/icd/icd_rows.h"
 #include "kernels/icd/icd_supervoxels.h"
 #include "kernels/macros.h"
@@ -59,7 +59,7 @@ struct qb__icd_on_device {
     uint64_t seed;
     float area, b[3];     /* b: of neighbours, diagonal ones, an image that voxels are pulled toward, ... */
     double neighbours[3]; /* ... before weights are scaled */
-    qb__icd_bending bending;
+    qb__icd_surrogate surrogate;
     qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *toward, *left, *moved, *stats,
         *sums, *staging;
     qb__memory *matrix, *scales, *starts, *weights, *next, *part; /* Algorithm 3's */

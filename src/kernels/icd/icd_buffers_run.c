@@ -52,7 +52,7 @@ static qb_status gather(qb__icd_on_device *s, int32_t squares, float least, qb__
 /* Where buffers of a fan begin; the queue goes on. */
 qb_status qb__buffers_place(qb__icd_on_device *s, const qb__icd_problem *p) {
     const qb__buffers_sizes *n = &s->n;
-    if (!qb__icd_fan(&p->shadows)) return QB_OK;
+    if (!qb__icd_fan(&p->footprints)) return QB_OK;
     return LAUNCH(B_PLACE, qb__ceil_div((size_t)n->views, ITEMS), s->list.count, 1, ITEMS, BEAM, QB__MEMORY(s->corner));
 }
 
@@ -132,12 +132,12 @@ out:
     return status;
 }
 
-static void add_up(qb__icd_on_device *s, qb__icd_turned *turned) {
+static void add_up(qb__icd_on_device *s, qb__icd_swept *turned) {
     const size_t all = s->list.slices * s->list.count;
-    for (size_t g = 0; g < s->list.slices; g++) turned[g] = (qb__icd_turned){0};
+    for (size_t g = 0; g < s->list.slices; g++) turned[g] = (qb__icd_swept){0};
     for (size_t i = 0; i < 2 * all; i++) {
         const float *of = s->host_stats[i];
-        qb__icd_turned *sum = &turned[i % all / s->list.count];
+        qb__icd_swept *sum = &turned[i % all / s->list.count];
         if (!s->list.visited[i]) continue;
         s->list.amount[i % all] = (double)of[0];
         sum->change += (double)of[0];
@@ -154,7 +154,7 @@ static qb_status sum_up(qb__icd_on_device *s) {
     QB__TRY(LAUNCH(B_MISFIT, n->views, n->slices, 1, ITEMS, QB__MEMORY(s->error), QB__MEMORY(s->root),
                    QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
     QB__TRY(LAUNCH(B_ROUGH, n->ny, n->slices, 1, ITEMS, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
-                   QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
+                   QB__VALUE(n->ny), QB__VALUE(s->surrogate), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
                    QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__MEMORY(s->sums), QB__VALUE(behind)));
     QB__TRY(qb__memory_download(s->queue, s->sums, 0, s->host_sums, qb__buffers_sums(n)));
 out:
@@ -171,10 +171,10 @@ static void costs_of(const qb__icd_on_device *s, double *cost) {
 }
 
 /* All of it waits for the device once, the cost's parts included. */
-qb_status qb__buffers_turn(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_turned *turned) {
+qb_status qb__buffers_sweep(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_swept *turned) {
     const size_t stats = 2 * s->list.slices * s->list.count * sizeof *s->host_stats;
     qb_status status;
-    qb__supervoxels_turn(&s->list, s->seed, number, still);
+    qb__supervoxels_sweep(&s->list, s->seed, number, still);
     if (s->list.used)
         QB__TRY(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, s->list.used * sizeof(int32_t)));
     for (size_t b = 0; b < s->list.batches; b++) QB__TRY(run_batch(s, b, skip));

@@ -53,7 +53,7 @@ KERNEL void icd_gather(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RES
     for (int v = 0; v < views; v++) {
         float tap[TAPS];
         size_t from = ((size_t)slice * (size_t)views + (size_t)v) * (size_t)rows +
-                      (size_t)(WIDTH + shadow_on_detector(beam, v, ix, iy, tap));
+                      (size_t)(WIDTH + footprint_on_detector(beam, v, ix, iy, tap));
         UNROLL
         for (int t = 0; t < TAPS; t++) {
             float w = squares ? LOAD_HALF(from + (size_t)t, root) : 0.0f;
@@ -93,8 +93,8 @@ FUNCTION float part_of_ray(qb_beam beam, int view, int column, int tall, int nx,
             qb_fan fan = fan_at(beam, view, x, y);
             qb_shape is = shape_of(&fan, beam.area, 0.0f, 0.0f);
             float h = from_first(&fan, column);
-            float entry = share_before(0.5f - h, is.wide, is.flat, is.rise, is.bend) -
-                          share_before(-0.5f - h, is.wide, is.flat, is.rise, is.bend);
+            float entry = share_before(0.5f - h, is.wide, is.flat, is.rise, is.curvature) -
+                          share_before(-0.5f - h, is.wide, is.flat, is.rise, is.curvature);
             sum = FMA(is.all * entry, value, sum);
         }
     }
@@ -133,7 +133,7 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
     LONG a = tall ? ax : ay, step = tall ? ay : ax;
     int stride_a = tall ? 1 : nx + 2, stride_b = tall ? nx + 2 : 1;
     float wide = shapes[view], flat = shapes[stride + view], rise = shapes[2 * stride + view],
-          bend = shapes[3 * stride + view];
+          curvature = shapes[3 * stride + view];
     float per = 4294967296.0f / (float)a, reach = (wide + 0.5f) * (per < 0.0f ? -per : per) + 1.0f, sum = 0.0f;
     GLOBAL const float *image = x + (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2) + (size_t)(nx + 3);
     for (int j = 0; j < along; j++, q += step) {
@@ -145,8 +145,8 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
         for (int i = from; i <= to; i++) {
             float h = (float)(q + a * i) * (1.0f / 4294967296.0f);
             if (h > wide + 0.5f || h < -wide - 0.5f) continue;
-            float entry =
-                share_before(0.5f - h, wide, flat, rise, bend) - share_before(-0.5f - h, wide, flat, rise, bend);
+            float entry = share_before(0.5f - h, wide, flat, rise, curvature) -
+                          share_before(-0.5f - h, wide, flat, rise, curvature);
             sum = FMA(entry, image[(size_t)i * (size_t)stride_a + (size_t)j * (size_t)stride_b], sum);
         }
     }
@@ -229,7 +229,7 @@ KERNEL GROUPS_OF(SUMMED, 1) void icd_misfit(GLOBAL const float *RESTRICT error, 
 /* sums[sums_at + ...][slice][iy]: the prior's cost of pairs of a row's voxels with those at the right and below, and with
  * what they are pulled toward by `pull`. */
 KERNEL GROUPS_OF(SUMMED, 1) void icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx,
-                                           int ny, qb_bending b, float nearest, float diagonal,
+                                           int ny, qb_surrogate b, float nearest, float diagonal,
                                            GLOBAL const float *RESTRICT toward, float pull, GLOBAL float *RESTRICT sums,
                                            int sums_at) {
     LOCAL float all[SUMMED];

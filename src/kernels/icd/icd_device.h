@@ -40,10 +40,10 @@ typedef struct qb__icd_ask {
 } qb__icd_ask;
 
 /* What a turn did to a group. */
-typedef struct qb__icd_turned {
+typedef struct qb__icd_swept {
     double change, size; /* sums of |x' - x| and |x'| */
     double updates;      /* voxels, lanes not counted */
-} qb__icd_turned;
+} qb__icd_swept;
 
 /* Some of a state, to be kept or to be filled. */
 typedef qb_status (*qb__icd_piece)(void *self, void *data, size_t bytes);
@@ -69,7 +69,7 @@ typedef struct qb__icd_device_variant {
      * `scale`, so that halves hold them. */
     qb_status (*begin)(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
     /* All voxels once, or as many as make a turn, those of groups that are `still` not at all; turned[group]. */
-    qb_status (*turn)(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
+    qb_status (*turn)(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_swept *turned);
     /* cost[group], weights as they are. */
     qb_status (*cost)(qb__icd_on_device *stack, double *cost);
     /* image[iy * nx + ix] = scale * x. */

@@ -30,13 +30,13 @@ static double drift_of(const qb__footprints *f, double last, int corner, size_t 
 /* Rows of a chunk's rectangle, at most: drifts are convex over a SuperVoxel, so corners have the largest; where buffers
  * and shadows begin is rounded. */
 static size_t rows_of(const qb__icd_problem *p, size_t width, const int *values) {
-    const size_t chunk = (size_t)values[CHUNK], views = p->shadows.views;
+    const size_t chunk = (size_t)values[CHUNK], views = p->footprints.views;
     double most = 0;
-    if (!chunk) return p->shadows.taps;
+    if (!chunk) return p->footprints.taps;
     for (size_t v = 0; v < views; v += chunk)
         for (int corner = 0; corner < 4; corner++)
-            most = fmax(most, drift_of(&p->shadows, values[SIDE] - 1, corner, v, qb__smaller(v + chunk, views)));
-    return qb__smaller(width, (size_t)ceil(most) + 2 + p->shadows.taps);
+            most = fmax(most, drift_of(&p->footprints, values[SIDE] - 1, corner, v, qb__smaller(v + chunk, views)));
+    return qb__smaller(width, (size_t)ceil(most) + 2 + p->footprints.taps);
 }
 
 /* Groups of a SuperVoxel: of its voxels, and of small images' sides, so few at a time that what they do to each other ends. */
@@ -121,7 +121,7 @@ static qb_status update(qb__icd_on_device *s, int32_t at, int32_t places, int32_
     QB__TRY(QB__BUFFERS_LAUNCH(B_UPDATE, (size_t)places * n->parts, n->slices, 1, n->items, QB__MEMORY(s->matrix),
                                QB__MEMORY(s->scales), QB__MEMORY(s->starts), QB__MEMORY(s->picked), QB__VALUE(at),
                                QB__MEMORY(s->corner), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__MEMORY(s->curve),
-                               QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]),
+                               QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->surrogate), QB__VALUE(s->b[0]),
                                QB__VALUE(s->b[1]), QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->left),
                                QB__MEMORY(s->weights), QB__MEMORY(s->next), QB__MEMORY(s->moved), QB__MEMORY(s->part)));
     QB__TRY(QB__BUFFERS_LAUNCH(B_GAIN, qb__ceil_div((size_t)places, MADE), n->slices, 1, MADE, QB__MEMORY(s->picked),

@@ -94,7 +94,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(GLOBAL const ENTRY *RESTRICT matrix, 
                                            GLOBAL const int *RESTRICT starts, GLOBAL const int *RESTRICT picked,
                                            int picked_at, GLOBAL const int *RESTRICT corner, GLOBAL float *x,
                                            GLOBAL const uchar *RESTRICT inside, GLOBAL const float *RESTRICT curve,
-                                           int nx, int ny, qb_bending b, float nearest, float diagonal, int positive,
+                                           int nx, int ny, qb_surrogate b, float nearest, float diagonal, int positive,
                                            int skip, GLOBAL float *left, GLOBAL const float *RESTRICT weights,
                                            GLOBAL int *next, GLOBAL int *moved, GLOBAL float4 *RESTRICT part) {
     LOCAL float sums[ITEMS], slopes[9], curves[9];
@@ -139,7 +139,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(GLOBAL const ENTRY *RESTRICT matrix, 
         if (item < 9) {
             size_t other = (size_t)((LONG)pixel + (item / 3 - 1) * (nx + 2) + item % 3 - 1);
             float value = READ_SHARED(x + image + other), d = READ_SHARED(x + image + pixel) - value;
-            float c = item != 4 && inside[other] ? ((item & 1) ? nearest : diagonal) * bend_of(b, d) : 0.0f;
+            float c = item != 4 && inside[other] ? ((item & 1) ? nearest : diagonal) * surrogate_of(b, d) : 0.0f;
             slopes[item] = c * d;
             curves[item] = c;
             zeros[item] = value == 0.0f;

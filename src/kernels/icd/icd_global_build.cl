@@ -9,7 +9,7 @@
 FUNCTION int cast(qb_beam beam, int views, int view, int which, int corner, int voxel, float *tap) {
     int of = view < views ? view : 0;
     qb_look look = look_from(beam, of, begin_of(beam, of, which, corner), corner);
-    return shadow_in_buffer(look, (float)(voxel % SIDE), (float)(voxel / SIDE), tap);
+    return footprint_in_buffer(look, (float)(voxel % SIDE), (float)(voxel / SIDE), tap);
 }
 
 /* A group a voxel: group_id(0) of SuperVoxel group_id(1). */

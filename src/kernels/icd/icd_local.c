@@ -6,7 +6,7 @@
 #include "kernels/icd/icd_buffers.h"
 
 enum { SIDE, BATCH, SHARE, AT_ONCE, OWNERS, AHEAD };
-enum { LANES = 32, LEAST_SIDE = 4, LOCAL_BESIDE = 8192 }; /* what a group has beside its buffer, at most */
+enum { LANES = 32, LEAST_SIDE = 4, LOCAL_EXTRA = 8192 }; /* what a group has beside its buffer, at most */
 
 /* Errors and weights, where each view begins. */
 static size_t local_of(size_t views, size_t width) {
@@ -37,14 +37,14 @@ static size_t next_side(size_t most) {
 /* Of a fan, corners of a SuperVoxel with a voxel at the rim lie within QB__ICD_SIDE of it, where rays still come from afar. */
 static size_t most_side(const qb__icd_problem *p, const int *values) {
     enum { FAN_MOST = 12 };
-    return p->shadows.wx ? qb__smaller(FAN_MOST, (size_t)values[SIDE]) : (size_t)values[SIDE];
+    return p->footprints.wx ? qb__smaller(FAN_MOST, (size_t)values[SIDE]) : (size_t)values[SIDE];
 }
 
 /* The largest side, up to that of the parameter, whose buffer local memory holds. */
 static size_t side_of(const qb__icd_ask *ask, const qb__device_info *device, const int *values) {
     size_t side = next_side(most_side(ask->problem, values)), less;
     for (; (less = next_side(side - 1)) != 0; side = less)
-        if (sizes_of(ask, side, values).local_bytes + LOCAL_BESIDE <= device->local_bytes) break;
+        if (sizes_of(ask, side, values).local_bytes + LOCAL_EXTRA <= device->local_bytes) break;
     return side;
 }
 
@@ -65,7 +65,7 @@ const char *qb__local_unusable(const qb__device_info *device, const void *of, co
     const char *refuses = qb__buffers_refuses(device, p);
     if (refuses) return refuses;
     if (device->group_size < (size_t)items_of(values)) return "needs groups of 288 items";
-    return local_of(p->views, width) + LOCAL_BESIDE > device->local_bytes
+    return local_of(p->views, width) + LOCAL_EXTRA > device->local_bytes
                ? "more views than local memory has room for a SuperVoxel's buffer"
                : NULL;
 }
@@ -99,7 +99,7 @@ static qb_status update(qb__icd_on_device *s, int32_t at, int32_t places, int32_
     return QB__BUFFERS_LAUNCH(B_UPDATE, places, n->slices, 1, n->items, QB__BUFFERS_BEAM, QB__MEMORY(s->error),
                               QB__MEMORY(s->root), QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner),
                               QB__VALUE(count), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__MEMORY(s->curve),
-                              QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]),
+                              QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->surrogate), QB__VALUE(s->b[0]),
                               QB__VALUE(s->b[1]), QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__VALUE(positive),
                               QB__VALUE(skip), QB__MEMORY(s->left), QB__MEMORY(s->moved), QB__MEMORY(s->stats),
                               QB__VALUE(stats_at), QB__LOCAL(n->local_bytes));
@@ -113,7 +113,7 @@ qb_status qb__local_create(qb__device *device, const qb__icd_ask *ask, const int
     qb__icd_on_device *s;
     const size_t room = qb__device_info_of(device)->local_bytes;
     *out = NULL;
-    if (n.local_bytes + LOCAL_BESIDE > room)
+    if (n.local_bytes + LOCAL_EXTRA > room)
         return qb__fail(QB_NO_MEMORY,
                         "SuperVoxels of %zu x %zu voxels are %zu detector columns wide, and local memory of %zu bytes "
                         "has no room for their "

@@ -54,28 +54,28 @@ FUNCTION int awake_at(LOCAL_POINTER const float *near, LOCAL_POINTER const int *
     return may[spot] && !(skip && zeros == 9);
 }
 
-typedef struct qb_shadows {
+typedef struct qb_footprints {
     float tap[AT_ONCE * EACH * TAPS];
     int first[AT_ONCE * EACH];
-} qb_shadows;
+} qb_footprints;
 
-FUNCTION void cast(const qb_look *look, int round, qb_shadows *s) {
+FUNCTION void cast(const qb_look *look, int round, qb_footprints *s) {
     UNROLL
     for (int k = 0; k < AT_ONCE; k++) {
         int voxel = voxel_of(round, k);
         float x = (float)(voxel % SIDE), y = (float)(voxel / SIDE);
         UNROLL
         for (int n = 0; n < EACH; n++)
-            s->first[k * EACH + n] = shadow_in_buffer(look[n], x, y, s->tap + (k * EACH + n) * TAPS);
+            s->first[k * EACH + n] = footprint_in_buffer(look[n], x, y, s->tap + (k * EACH + n) * TAPS);
     }
 }
 
 /* What a neighbour wants of the voxel at `spot`: slope and curve. */
-FUNCTION float2 pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_bending b, float nearest,
+FUNCTION float2 pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_surrogate b, float nearest,
                         float diagonal, int spot, int n) {
     int other = spot + (n / 3 - 1) * (SIDE + 2) + n % 3 - 1;
     float d = near[spot] - near[other];
-    float c = n != 4 && may[other] ? ((n & 1) ? nearest : diagonal) * bend_of(b, d) : 0.0f;
+    float c = n != 4 && may[other] ? ((n & 1) ? nearest : diagonal) * surrogate_of(b, d) : 0.0f;
     return FLOAT2(c * d, c);
 }
 
@@ -87,8 +87,8 @@ FUNCTION float sum_of_warp(float value) {
 #endif
 
 #if PULLED
-FUNCTION float2 pull_toward(qb_bending b, float weight, float d) {
-    float c = weight * bend_of(b, d);
+FUNCTION float2 pull_toward(qb_surrogate b, float weight, float d) {
+    float c = weight * surrogate_of(b, d);
     return FLOAT2(c * d, c);
 }
 #endif
@@ -100,7 +100,7 @@ typedef struct qb_wish {
 } qb_wish;
 
 /* By 32 items; on CUDA all of them know it, else the first. Pulled by pull_b to `toward`, where PULLED. */
-FUNCTION qb_wish wish_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_bending b, float nearest,
+FUNCTION qb_wish wish_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_surrogate b, float nearest,
                          float diagonal, float pull_b, float toward, int skip, float theta2, int spot, int lane) {
     qb_wish w;
     float2 pull = FLOAT2(0.0f, 0.0f);
@@ -132,7 +132,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
     int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
     GLOBAL const int *RESTRICT picked, int picked_at, GLOBAL const int *RESTRICT corner, int supervoxels,
     GLOBAL float *x, GLOBAL const uchar *RESTRICT inside, GLOBAL const float *RESTRICT curve, int nx, int ny,
-    qb_bending b, float nearest, float diagonal, GLOBAL const float *RESTRICT toward, float pull, int positive,
+    qb_surrogate b, float nearest, float diagonal, GLOBAL const float *RESTRICT toward, float pull, int positive,
     int skip, GLOBAL float *RESTRICT left, GLOBAL int *RESTRICT moved, GLOBAL float4 *RESTRICT stats,
     int stats_at LOCAL_DYNAMIC_ARGUMENT(float2, buffer)) {
     LOCAL_DYNAMIC(float2, buffer); /* errors and weights */
@@ -229,7 +229,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
     BARRIER();
 
     /* round by round */
-    qb_shadows now;
+    qb_footprints now;
     if (own) cast(look, list[0], &now);
     float changed = 0.0f, size = 0.0f, updated = 0.0f, kept[EACH * TAPS];
     for (int i = 0; i < count; i++) {
@@ -291,7 +291,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
             }
         }
 #if AHEAD
-        qb_shadows then = now;
+        qb_footprints then = now;
         if (own && i + 1 < count) cast(look, list[i + 1], &then);
 #endif
         BARRIER();

@@ -5,8 +5,8 @@
 #include "kernels/rows_table.h"
 
 #define BUFFERS                                                                                                        \
-    .alone = true, .turns = qb__buffers_turns, .lanes = qb__buffers_lanes, .back = qb__buffers_back,                   \
-    .fill = qb__buffers_fill, .put = qb__buffers_put, .begin = qb__buffers_begin, .turn = qb__buffers_turn,            \
+    .alone = true, .turns = qb__buffers_sweeps, .lanes = qb__buffers_lanes, .back = qb__buffers_back,                  \
+    .fill = qb__buffers_fill, .put = qb__buffers_put, .begin = qb__buffers_begin, .turn = qb__buffers_sweep,           \
     .cost = qb__buffers_cost, .image = qb__buffers_image, .state = qb__buffers_state, .say = qb__buffers_say,          \
     .destroy = qb__buffers_destroy
 
@@ -16,7 +16,7 @@ static const qb__icd_device_variant rows[] = {
           qb__tiles_kernel_cost, P("PER", 2, 1), P("WIDE", 4), P("HIGH", 4), P("WARPS", 8, 4)),
      .programs = 2, .lanes = qb__tiles_lanes, .bytes = qb__tiles_bytes, .create = qb__tiles_create,
      .back = qb__tiles_back, .fill = qb__tiles_fill, .put = qb__tiles_put, .begin = qb__tiles_begin,
-     .turn = qb__tiles_turn, .cost = qb__tiles_cost, .image = qb__tiles_image, .state = qb__tiles_state,
+     .turn = qb__tiles_sweep, .cost = qb__tiles_cost, .image = qb__tiles_image, .state = qb__tiles_state,
      .say = qb__tiles_say, .destroy = qb__tiles_destroy},
     {HEAD(QB__ICD, "icd_supervoxel.local", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
           "single slices, SuperVoxels' buffers in local memory", 1, 0, qb__local_unusable, qb__local_cost,

@@ -15,7 +15,7 @@ qb_status qb__tiles_back(qb__icd_on_device *stack, const float *lines);
 qb_status qb__tiles_fill(qb__icd_on_device *stack, float value);
 qb_status qb__tiles_put(qb__icd_on_device *stack, bool toward, const float *images);
 qb_status qb__tiles_begin(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
-qb_status qb__tiles_turn(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
+qb_status qb__tiles_sweep(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_swept *turned);
 qb_status qb__tiles_image(qb__icd_on_device *stack, size_t slice, float scale, float *image);
 qb_status qb__tiles_state(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
 void qb__tiles_say(const qb__icd_on_device *stack, char *text, size_t bytes);
@@ -24,12 +24,12 @@ qb_status qb__tiles_cost(qb__icd_on_device *stack, double *cost);
 
 /* Single slices: the ways of a SuperVoxel's buffer (icd_buffers.h) ... */
 size_t qb__buffers_lanes(const qb__icd_ask *ask, const int *values);
-size_t qb__buffers_turns(const int *values);
+size_t qb__buffers_sweeps(const int *values);
 qb_status qb__buffers_back(qb__icd_on_device *stack, const float *lines);
 qb_status qb__buffers_fill(qb__icd_on_device *stack, float value);
 qb_status qb__buffers_put(qb__icd_on_device *stack, bool toward, const float *images);
 qb_status qb__buffers_begin(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
-qb_status qb__buffers_turn(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
+qb_status qb__buffers_sweep(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_swept *turned);
 qb_status qb__buffers_cost(qb__icd_on_device *stack, double *cost);
 qb_status qb__buffers_image(qb__icd_on_device *stack, size_t slice, float scale, float *image);
 qb_status qb__buffers_state(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);

@@ -76,8 +76,8 @@ static void shuffle(size_t *order, size_t count, uint64_t seed, int turn) {
 
 /* Groups 0, 1, 0, 1 ... are half a turn apart; of an odd number the last, which is a neighbour of the first,
  * a quarter. There are nine batches at least. Where the first is of the other kind, that one begins in the middle. */
-void qb__icd_schedule_turn(const qb__icd_schedule *s, uint64_t seed, int turn, size_t groups, bool joined, size_t first,
-                           const bool *still, int32_t *picked) {
+void qb__icd_schedule_sweep(const qb__icd_schedule *s, uint64_t seed, int turn, size_t groups, bool joined,
+                            size_t first, const bool *still, int32_t *picked) {
     shuffle(s->order, s->batches, seed, turn);
     for (size_t b = 0; b < s->batches; b++)
         for (size_t g = 0; g < groups; g++) {

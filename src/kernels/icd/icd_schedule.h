@@ -21,8 +21,8 @@ typedef struct qb__icd_schedule {
 qb_status qb__icd_schedule_create(const qb__icd_problem *problem, size_t wide, size_t high, qb__icd_schedule *schedule);
 /* picked[batch][group][places] of a turn. Groups that are neighbours are never at the same tile. first: of the whole
  * job's slices, that of group 0. */
-void qb__icd_schedule_turn(const qb__icd_schedule *schedule, uint64_t seed, int turn, size_t groups, bool joined,
-                           size_t first, const bool *still, int32_t *picked);
+void qb__icd_schedule_sweep(const qb__icd_schedule *schedule, uint64_t seed, int turn, size_t groups, bool joined,
+                            size_t first, const bool *still, int32_t *picked);
 void qb__icd_schedule_destroy(qb__icd_schedule *schedule);
 
 #endif

@@ -181,7 +181,7 @@ static size_t cut_colour(qb__supervoxels *s) {
     }
 }
 
-void qb__supervoxels_turn(qb__supervoxels *s, uint64_t seed, int turn, const bool *still) {
+void qb__supervoxels_sweep(qb__supervoxels *s, uint64_t seed, int turn, const bool *still) {
     const size_t all = s->count * s->slices;
     s->batches = s->used = 0;
     memset(s->visited, 0, PASSES * all * sizeof *s->visited);

@@ -50,7 +50,7 @@ size_t qb__supervoxels_most(const qb__icd_problem *problem, size_t side);
 qb_status qb__supervoxels_create(const qb__icd_problem *problem, const qb__supervoxels_how *how, qb__supervoxels *s);
 /* Numbers of picked, at most. */
 size_t qb__supervoxels_picked(const qb__supervoxels *s);
-void qb__supervoxels_turn(qb__supervoxels *s, uint64_t seed, int turn, const bool *still);
+void qb__supervoxels_sweep(qb__supervoxels *s, uint64_t seed, int turn, const bool *still);
 /* What a turn came to. SuperVoxels of a batch answer the same residual, each as if it were alone: where rays meet many of
  * them, more of it than there is. A slice whose cost has risen takes half as many at a time from then on; one at a time
  * never raises it. */

@@ -26,14 +26,14 @@ size_t qb__tiles_lanes(const qb__icd_ask *ask, const int *values) { return (size
 
 static qb__tiles_sizes sizes_of(const qb__icd_ask *ask, const int *values) {
     const qb__icd_problem *p = ask->problem;
-    qb__tiles_sizes n = {.views = (int32_t)p->shadows.views,
-                         .stride = (int32_t)p->shadows.stride,
-                         .columns = (int32_t)p->shadows.columns,
+    qb__tiles_sizes n = {.views = (int32_t)p->footprints.views,
+                         .stride = (int32_t)p->footprints.stride,
+                         .columns = (int32_t)p->footprints.columns,
                          .nx = (int32_t)p->nx,
                          .ny = (int32_t)p->ny,
                          .slices = (int32_t)ask->slices,
                          .lanes = qb__tiles_lanes(ask, values),
-                         .span = qb__icd_span(&p->shadows, (size_t)values[WIDE], (size_t)values[HIGH]),
+                         .span = qb__icd_span(&p->footprints, (size_t)values[WIDE], (size_t)values[HIGH]),
                          .voxels = (size_t)(values[WIDE] * values[HIGH]),
                          .pixels = (p->nx + 2) * (p->ny + 2)};
     n.row = n.columns + 2 * (int32_t)n.span;
@@ -68,7 +68,7 @@ size_t qb__tiles_bytes(const qb__icd_ask *ask, const int *values) {
     return qb__tiles_data(&n) * (ask->weighted ? 6 : 4) +
            (qb__tiles_images(&n) + qb__tiles_x(&n, ask->edges)) * sizeof(float) + share_of(&n) + partial_of(&n) +
            steps + qb__tiles_staging(&n) + qb__tiles_sums(&n) + 64 * tiles * (size_t)n.groups +
-           qb__icd_beam_bytes(&ask->problem->shadows) + n.pixels;
+           qb__icd_beam_bytes(&ask->problem->footprints) + n.pixels;
 }
 
 /* ---- what the planner asks ---- */
@@ -110,7 +110,7 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
     qb__macros_add(&macros, "WEIGHTED", ask->weighted);
     qb__macros_add(&macros, "JOINED", ask->joined);
     if (ask->edges) qb__macros_add(&macros, "EDGES", ask->edges->before + 2 * ask->edges->after);
-    qb__macros_add(&macros, "FAN", qb__icd_fan(&ask->problem->shadows));
+    qb__macros_add(&macros, "FAN", qb__icd_fan(&ask->problem->footprints));
     QB__TRY(qb__program_build(s->device, "icd_tiles.cl", macros.list, &s->turns));
     QB__TRY(qb__program_build(s->device, "icd_tiles_start.cl", macros.list, &s->start));
     for (int i = 0; i < K_ALL; i++) QB__TRY(qb__kernel_get(i < K_LOAD ? s->turns : s->start, names[i], &s->kernel[i]));
@@ -201,9 +201,9 @@ qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int
                              .positive = p->positive,
                              .edges = ask->edges ? *ask->edges : (qb__icd_edges){.swap = NULL},
                              .seed = ask->seed,
-                             .area = p->shadows.area,
+                             .area = p->footprints.area,
                              .neighbours = {p->prior.nearest, p->prior.diagonal, p->prior.interslice},
-                             .bending = qb__icd_bending_of(&p->prior)};
+                             .surrogate = qb__icd_surrogate_of(&p->prior)};
     QB__TRY(qb__icd_schedule_create(p, (size_t)values[WIDE], (size_t)values[HIGH], &s->schedule));
     add_tiles(&s->n, s->schedule.tiles, s->schedule.places);
     QB__TRY(qb__queue_create(device, &s->queue));

@@ -137,8 +137,8 @@ typedef struct qb_pull {
     float slope, curve;
 } qb_pull;
 
-FUNCTION void pull_to(qb_bending b, float weight, float d, qb_pull *sum) {
-    float c = weight * bend_of(b, d);
+FUNCTION void pull_to(qb_surrogate b, float weight, float d, qb_pull *sum) {
+    float c = weight * surrogate_of(b, d);
     sum->slope += c * d;
     sum->curve += c;
 }
@@ -161,7 +161,7 @@ enum { ACROSS = WIDE + 2, AROUND = (WIDE + 2) * (HIGH + 2) };
 #define NEAR(i) near[(i)*SLICES + lane]
 
 /* What neighbours in the slice want of the voxel at `at` of near; *any: one of them is not zero. */
-FUNCTION qb_pull pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_bending b, float nearest,
+FUNCTION qb_pull pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_surrogate b, float nearest,
                          float diagonal, int lane, int at, float x, int *any) {
     qb_pull sum = {0.0f, 0.0f};
     UNROLL
@@ -182,7 +182,7 @@ KERNEL GROUPS_OF(SLICES,
                                    int slices, GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT partial,
                                    int chunks, GLOBAL const float *RESTRICT share, int tiles,
                                    GLOBAL const int *RESTRICT picked, int picked_at, GLOBAL const int *RESTRICT corner,
-                                   qb_bending b, float nearest, float diagonal, float interslice, int positive,
+                                   qb_surrogate b, float nearest, float diagonal, float interslice, int positive,
                                    int skip, GLOBAL float *RESTRICT steps, GLOBAL int *RESTRICT moved,
                                    GLOBAL float4 *RESTRICT stats) {
     LOCAL float near[AROUND * SLICES], slopes[VOXELS * SLICES], curves[VOXELS * SLICES], all[SLICES];

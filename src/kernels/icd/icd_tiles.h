@@ -3,7 +3,7 @@
 #define QB_KERNELS_ICD_TILES_H
 
 #include "base/memory.h"
-#include "kernels/icd/icd_bending.h"
+#include "kernels/icd/icd_surrogate.h"
 #include "kernels/icd/icd_rows.h"
 #include "kernels/icd/icd_schedule.h"
 
@@ -46,7 +46,7 @@ struct qb__icd_on_device {
     uint64_t seed;
     float area, b[3];     /* b: of neighbours, ... */
     double neighbours[3]; /* ... before weights are scaled */
-    qb__icd_bending bending;
+    qb__icd_surrogate surrogate;
     qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *share, *partial, *steps, *moved,
         *stats, *sums, *staging;
     int32_t *host_picked;

@@ -35,7 +35,7 @@ static qb_status solve(qb__icd_on_device *s, size_t batch, int32_t skip) {
     return LAUNCH(K_SOLVE, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
                   QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__MEMORY(s->curve),
                   QB__MEMORY(s->partial), QB__VALUE(n->chunks), QB__MEMORY(s->share), QB__VALUE(n->tiles),
-                  QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner), QB__VALUE(s->bending),
+                  QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner), QB__VALUE(s->surrogate),
                   QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]), QB__VALUE(positive), QB__VALUE(skip),
                   QB__MEMORY(s->steps), QB__MEMORY(s->moved), QB__MEMORY(s->stats));
 }
@@ -99,8 +99,8 @@ static qb_status swap(qb__icd_on_device *s, qb_status mine) {
 /* ---- the start ---- */
 
 static qb_status pick(qb__icd_on_device *s, int turn, bool joined, const bool *still) {
-    qb__icd_schedule_turn(&s->schedule, s->seed, turn, (size_t)s->n.groups, joined, s->edges.first, still,
-                          s->host_picked);
+    qb__icd_schedule_sweep(&s->schedule, s->seed, turn, (size_t)s->n.groups, joined, s->edges.first, still,
+                           s->host_picked);
     return qb__memory_upload(s->queue, s->picked, 0, s->host_picked,
                              s->schedule.batches * qb__tiles_spots(&s->n) * sizeof *s->host_picked);
 }
@@ -195,10 +195,10 @@ out:
 
 /* ---- turns ---- */
 
-static void add_up(const qb__icd_on_device *s, const bool *still, qb__icd_turned *turned) {
+static void add_up(const qb__icd_on_device *s, const bool *still, qb__icd_swept *turned) {
     const size_t tiles = (size_t)s->n.tiles;
     for (size_t g = 0; g < (size_t)s->n.groups; g++) {
-        turned[g] = (qb__icd_turned){0};
+        turned[g] = (qb__icd_swept){0};
         for (size_t i = 0; i < tiles && !still[g]; i++) {
             const float *of = s->host_stats[g * tiles + i];
             turned[g].change += (double)of[0];
@@ -215,7 +215,7 @@ static bool in_the_middle(const qb__icd_on_device *s, size_t batch) {
     return s->edges.swap && (batch == half || (s->schedule.batches % 2 && batch == half + 1));
 }
 
-qb_status qb__tiles_turn(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_turned *turned) {
+qb_status qb__tiles_sweep(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_swept *turned) {
     const size_t stats = (size_t)s->n.groups * (size_t)s->n.tiles * sizeof *s->host_stats;
     qb_status status;
     QB__TRY(pick(s, number, s->joined, still));
@@ -254,7 +254,7 @@ qb_status qb__tiles_cost(qb__icd_on_device *s, double *cost) {
     QB__TRY(fetch_sums(s, (size_t)n->views, 0.5, cost));
     QB__TRY(LAUNCH(K_ROUGH, n->tiles, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
                    QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__MEMORY(s->corner),
-                   QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]),
+                   QB__VALUE(s->surrogate), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]),
                    QB__MEMORY(s->sums)));
     QB__TRY(fetch_sums(s, (size_t)n->tiles, 1, cost));
 out:

@@ -214,7 +214,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_misfit(GLOBAL const float *RESTRICT error, G
 
 /* sums[group][tile]: the prior's cost of pairs of a tile's voxels with those at the right, below and after. */
 KERNEL void icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int groups,
-                      int slices, GLOBAL const int *RESTRICT corner, qb_bending b, float nearest, float diagonal,
+                      int slices, GLOBAL const int *RESTRICT corner, qb_surrogate b, float nearest, float diagonal,
                       float interslice, GLOBAL float *RESTRICT sums) {
     LOCAL float all[SLICES];
     int lane = (int)local_id(0), tile = (int)group_id(0), group = (int)group_id(1), row = nx + 2;

@@ -91,7 +91,7 @@ size_t qb__joseph_lines_at(const qb__joseph_problem *problem, size_t y);
 /* ---- where the rays run (project_joseph_records.c) ---- */
 
 /* Whether all columns of all views stay above one another, and no ray has z as its axis, counted in the grid's voxels. */
-bool qb__joseph_is_upright(const qb_geometry *geometry, const qb_grid *grid);
+bool qb__joseph_is_vertical(const qb_geometry *geometry, const qb_grid *grid);
 
 /* What the kernels know of the rays: project_joseph.clh says what is in a record. */
 typedef struct qb__joseph_records {

@@ -31,7 +31,7 @@
 #define WIDE 0 /* the slab has more floats than 32 bits count */
 #endif
 #include "project_joseph.clh"
-#if !UPRIGHT
+#if !VERTICAL
 #undef RAYS
 #define RAYS 1
 #endif
@@ -50,7 +50,7 @@ typedef struct qb_course {
 
 /* The volume as seen along an axis: floats from plane to plane and along b and c; voxels. */
 typedef struct qb_way {
-    int plane, beside, above;
+    int plane, neighbour, above;
     int planes, most_b;
     int low_c, end_c; /* the slab has samples low_c <= floor(c) < end_c ... */
     int low_k, end_k; /* ... in planes low_k <= k < end_k */
@@ -79,7 +79,7 @@ FUNCTION bool stays(float from, float step, float low, float high) {
     return fmin(from, end) > low + 0.01f && fmax(from, end) < high - 0.01f;
 }
 
-#if UPRIGHT
+#if VERTICAL
 FUNCTION qb_course climb_of(GLOBAL const float *fan, int row) {
     qb_course c;
     c.from = plus_times(pair_at(fan, 2), (float)row, pair_at(fan, 4));
@@ -87,7 +87,7 @@ FUNCTION qb_course climb_of(GLOBAL const float *fan, int row) {
     return c;
 }
 #define CLIMB(i) climb_of(fan, row + 32 * (i))
-#define LENGTH(i) upright_length(fan, (float)(row + 32 * (i)), vz)
+#define LENGTH(i) vertical_length(fan, (float)(row + 32 * (i)), vz)
 #else
 #define CLIMB(i) only_c
 #define LENGTH(i) only_length
@@ -102,8 +102,8 @@ FUNCTION qb_course climb_of(GLOBAL const float *fan, int row) {
 #else
 #define IMAGES GLOBAL const float *RESTRICT volume
 #define TOGETHER (RAYS < 4 ? 4 / RAYS : 1)
-FUNCTION void read_four(GLOBAL const float *RESTRICT volume, place at, int beside, int above, float *to) {
-    GLOBAL const float *p = volume + at, *q = p + beside;
+FUNCTION void read_four(GLOBAL const float *RESTRICT volume, place at, int neighbour, int above, float *to) {
+    GLOBAL const float *p = volume + at, *q = p + neighbour;
     to[0] = p[0], to[1] = p[above], to[2] = q[0], to[3] = q[above];
 }
 
@@ -128,7 +128,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
     const bool last = z1 == nz;
     const int own = rows - row > 32 * (RAYS - 1) ? RAYS : (rows - row + 31) / 32; /* rays that there are */
     qb_course all_b;
-#if UPRIGHT
+#if VERTICAL
     GLOBAL const float *fan = records + ((ulong)(first_view + view) * (ulong)columns + (ulong)column) * RECORD;
     const int axis = (int)fan[12];
     all_b.from = pair_at(fan, 0), all_b.step = pair_at(fan, 1);
@@ -154,8 +154,8 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
     way.planes = axis == 0 ? nx : axis == 1 ? ny : nz;
     way.most_b = axis == 0 ? ny : nx;
     way.plane = axis == 0 ? line : axis == 1 ? step_y : 1;
-    way.beside = axis == 0 ? step_y : line;
-    way.above = !UPRIGHT && axis == 2 ? step_y : 1;
+    way.neighbour = axis == 0 ? step_y : line;
+    way.above = !VERTICAL && axis == 2 ? step_y : 1;
     way.low_c = axis == 2 ? -1 : z0 - 1;
     way.end_c = axis == 2 ? ny : last ? nz : z1 - 1;
     way.low_k = axis < 2 || z0 == 0 ? 0 : z0 - 1;
@@ -199,7 +199,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
                 inside = inside && stays((float)whole_c[i] + c[i], to_c[i].step.x, (float)way.low_c, (float)way.end_c);
             }
             if (inside) {
-                place here = start + (place)(whole_b - ROUND_BITS) * (place)way.beside;
+                place here = start + (place)(whole_b - ROUND_BITS) * (place)way.neighbour;
 #if TEXTURED
                 UNROLL_BY(4) for (int j = 0; j < CHUNK; j++) {
                     const float at_b = FMA((float)j, to_b.step.x, b);
@@ -216,14 +216,15 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
                     float fb[TOGETHER], fc[TOGETHER][RAYS], four[TOGETHER][RAYS][4];
                     UNROLL for (int t = 0; t < TOGETHER; t++) {
                         const float at_b = FMA((float)(j + t), to_b.step.x, b), up_b = DOWN(at_b);
-                        const place line_at = here + (place)t * (place)plane + (place)AS_INT(up_b) * (place)way.beside;
+                        const place line_at =
+                            here + (place)t * (place)plane + (place)AS_INT(up_b) * (place)way.neighbour;
                         fb[t] = at_b - (up_b - ROUND);
                         UNROLL for (int i = 0; i < RAYS; i++) {
                             const float at_c = FMA((float)(j + t), to_c[i].step.x, c[i]), up_c = DOWN(at_c);
                             const place at =
                                 line_at + (place)(AS_INT(up_c) + (whole_c[i] - ROUND_BITS)) * (place)way.above;
                             fc[t][i] = at_c - (up_c - ROUND);
-                            read_four(volume, at, way.beside, way.above, four[t][i]);
+                            read_four(volume, at, way.neighbour, way.above, four[t][i]);
                         }
                     }
                     UNROLL for (int t = 0; t < TOGETHER; t++) {
@@ -248,10 +249,10 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
                                         (at_b + EXACT - EXACT) + ((float)(whole_b + EDGE) + 0.5f), k + EDGE);
 #else
                         const float fb = at_b - (up_b - ROUND), fc = at_c - (up_c - ROUND);
-                        const place at = way.start + (place)k * (place)way.plane + (place)ib * (place)way.beside +
+                        const place at = way.start + (place)k * (place)way.plane + (place)ib * (place)way.neighbour +
                                          (place)ic * (place)way.above;
                         float four[4];
-                        read_four(volume, at, way.beside, way.above, four);
+                        read_four(volume, at, way.neighbour, way.above, four);
                         sum[i] += between(four, fb, fc);
 #endif
                     }

@@ -11,7 +11,7 @@
  *
  * Rays of other axes stand as zeros in the copy that is read: project_joseph_scale.cl. So do rows in front of and
  * behind the detector's. */
-#define UPRIGHT 0
+#define VERTICAL 0
 #include "project_joseph.clh"
 #define TILE_X 8
 #define TILE_Z 32

@@ -19,8 +19,8 @@ struct qb__joseph_plan {
     int values[QB__PARAMETERS_MAX];
     size_t views, rows, columns, n[3];
     float voxel[3];
-    bool cone, upright; /* upright: forwards */
-    bool wide;          /* the forward kernel counts floats of a slab in 64 bits */
+    bool cone, vertical; /* upright: forwards */
+    bool wide;           /* the forward kernel counts floats of a slab in 64 bits */
     qb__joseph_most most;
     qb__joseph_records records; /* on the host: first_run, blocks, axes */
     int copy[3], copies;        /* of the block's rays, where the adjoint gathers */

@@ -41,7 +41,7 @@ static qb__texture_shape shape_of(const size_t n[3], size_t slices, int axis) {
 
 size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *p, qb__joseph_most most,
                              const int *values) {
-    const size_t copies = qb__joseph_is_upright(p->geometry, p->grid) ? 1 : 3;
+    const size_t copies = qb__joseph_is_vertical(p->geometry, p->grid) ? 1 : 3;
     size_t bytes = p->views * p->columns * 16 * sizeof(float) + p->views * 65 * sizeof(float) +
                    p->views * 4 * 4 * sizeof(int32_t) +
                    copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views));
@@ -98,10 +98,10 @@ static qb_status build_forward(qb__joseph_plan *plan) {
     static const char *const names[] = {"TEXTURED", "RAYS", "COLUMNS", "VIEWS", "CHUNK", "GROUPS"};
     qb__macros macros = {.count = 0};
     qb_status status;
-    qb__macros_add(&macros, "UPRIGHT", plan->upright);
+    qb__macros_add(&macros, "VERTICAL", plan->vertical);
     if (plan->wide) qb__macros_add(&macros, "WIDE", 1);
     for (int i = 0; i <= GROUPS; i++)
-        qb__macros_add(&macros, names[i], i == RAYS && !plan->upright ? 1 : plan->values[i]);
+        qb__macros_add(&macros, names[i], i == RAYS && !plan->vertical ? 1 : plan->values[i]);
     QB__TRY(qb__program_build(plan->device, "project_joseph_forward.cl", macros.list, &plan->forward));
     QB__TRY(qb__kernel_get(plan->forward, "project_joseph_forward", &plan->forward_kernel));
 out:
@@ -118,7 +118,7 @@ static qb_status build_adjoint(qb__joseph_plan *plan) {
     const bool gathers = plan->records.views != NULL;
     qb__macros macros = {.count = 0}, scaling = {.count = 0};
     qb_status status;
-    qb__macros_add(&scaling, "UPRIGHT", !gathers);
+    qb__macros_add(&scaling, "VERTICAL", !gathers);
     QB__TRY(qb__program_build(plan->device, "project_joseph_scale.cl", scaling.list, &plan->scale));
     QB__TRY(qb__kernel_get(plan->scale, "project_joseph_scale", &plan->scale_kernel));
     if (gathers) {
@@ -189,7 +189,7 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
     memcpy(plan->n, p->grid->n, sizeof plan->n);
     for (int j = 0; j < 3; j++) plan->voxel[j] = (float)p->grid->voxel[j];
     QB__TRY(records_of(p, values, &plan->records));
-    plan->upright = plan->records.fans != NULL;
+    plan->vertical = plan->records.fans != NULL;
     plan->wide = qb__joseph_is_wide(p, most.slices);
     count_copies(plan);
     QB__TRY(upload_records(plan));

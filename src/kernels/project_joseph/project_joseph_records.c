@@ -41,7 +41,7 @@ static bool climbs(const qb_geometry *g, const qb_grid *grid, size_t view) {
     return false;
 }
 
-bool qb__joseph_is_upright(const qb_geometry *g, const qb_grid *grid) {
+bool qb__joseph_is_vertical(const qb_geometry *g, const qb_grid *grid) {
     for (size_t v = 0; v < g->views; v++)
         if (g->view[v].v[0] != 0 || g->view[v].v[1] != 0 || climbs(g, grid, v)) return false;
     return true;
@@ -89,9 +89,9 @@ static void find_planes(course *c, const size_t n[3], const qb__joseph_tile *til
 static void put_fan(float *to, const course *c, const double voxel[3]) {
     const double parts[] = {c->b0, c->db, c->z0, c->dz, c->r0, c->dr};
     for (int i = 0; i < 6; i++) put(to + 2 * i, parts[i]);
-    const double ahead = voxel[c->axis], aside = voxel[1 - c->axis] * c->db;
+    const double ahead = voxel[c->axis], lateral = voxel[1 - c->axis] * c->db;
     to[12] = (float)c->axis;
-    to[13] = (float)(ahead * ahead + aside * aside);
+    to[13] = (float)(ahead * ahead + lateral * lateral);
 }
 
 static void put_view(float *to, const qb_geometry *g, const qb_grid *grid, size_t view, const qb__matrix *matrix) {
@@ -196,7 +196,7 @@ static void plan_window(const making *m, double columns, const qb__joseph_tile *
     if (r->window * r->staged * sizeof(float) > MOST) r->window = r->staged = 0;
 }
 
-static qb_status make_upright(making *m, const qb_geometry *g, const qb__joseph_tile *tile) {
+static qb_status make_vertical(making *m, const qb_geometry *g, const qb__joseph_tile *tile) {
     qb__joseph_records *r = m->r;
     course *at = NULL;
     qb_status status;
@@ -293,8 +293,8 @@ qb_status qb__joseph_records_make(const qb_geometry *g, const qb_grid *grid, con
     qb_status status = QB_OK;
     memset(records, 0, sizeof *records);
     records->blocks = qb__ceil_div(g->views, QB__JOSEPH_VIEWS);
-    if (qb__joseph_is_upright(g, grid)) {
-        QB__TRY(make_upright(&m, g, tile));
+    if (qb__joseph_is_vertical(g, grid)) {
+        QB__TRY(make_vertical(&m, g, tile));
         const double reach = 1 / m.least_row - 0.5;
         const double cap = (double)(tile->lines + tile->planes + 2) / m.nearest + 3;
         records->reach = enough(reach, (const size_t[]){1, 2, 4}, 3);

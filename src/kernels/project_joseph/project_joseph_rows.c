@@ -12,14 +12,14 @@ static const char *unusable(const qb__device_info *device, const void *of, const
         return "more pixels or voxels than 32-bit indices hold";
     if ((size_t)(32 * values[COLUMNS] * values[VIEWS]) > device->group_size || device->group_size < ITEMS)
         return "needs larger groups";
-    const bool upright = qb__joseph_is_upright(p->geometry, p->grid);
-    if (!upright && p->geometry->radius > 0) return "a bent detector that leans is projected by the CPU: --device cpu";
+    const bool vertical = qb__joseph_is_vertical(p->geometry, p->grid);
+    if (!vertical && p->geometry->radius > 0) return "a bent detector that leans is projected by the CPU: --device cpu";
     static const int small[PARAMETERS] = {1, 1, 4, 1, 16, 2, 4, 1, 2}; /* by parameter */
     for (int i = 0; device->is_cpu && i < PARAMETERS; i++)
         if (values[i] > small[i]) return "more than a processor's compiler does in seconds";
     if (!values[TEXTURED]) return NULL;
     if (!device->images) return "needs textures with linear filtering";
-    if (!upright) return "needs the detector's rows along the axis";
+    if (!vertical) return "needs the detector's rows along the axis";
     const size_t side = (n[0] > n[1] ? n[0] : n[1]) + 2 * EDGE;
     if (side > device->image_layers || side > device->image_height || qb__joseph_line(n[2]) > device->image_width)
         return "more voxels a side than a texture holds";
@@ -33,7 +33,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     (void)slices;
     const qb__joseph_problem *p = of;
     const double waste = (double)qb__round_up(p->rows, 32) / (double)p->rows;
-    const double takes = !qb__joseph_is_upright(p->geometry, p->grid) ? 165 : values[TEXTURED] ? 48 : 47;
+    const double takes = !qb__joseph_is_vertical(p->geometry, p->grid) ? 165 : values[TEXTURED] ? 48 : 47;
     *cost = (qb__kernel_cost){.arithmetic = waste * takes,
                               .texels = values[TEXTURED] ? 0.5 * waste : 0,
                               .local_bytes = 14 * waste,

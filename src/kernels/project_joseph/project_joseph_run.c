@@ -95,7 +95,7 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
     } else {
         args[n++] = QB__MEMORY(slab);
     }
-    const qb__arg rest[] = {QB__MEMORY(plan->upright ? plan->fans : plan->view_records),
+    const qb__arg rest[] = {QB__MEMORY(plan->vertical ? plan->fans : plan->view_records),
                             QB__VALUE(first),
                             QB__VALUE(views),
                             QB__VALUE(columns),
@@ -114,7 +114,7 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
                             QB__VALUE(more)};
     memcpy(args + n, rest, sizeof rest);
     n += (int)(sizeof rest / sizeof *rest);
-    const size_t tall = 32 * (size_t)(plan->upright ? v[RAYS] : 1);
+    const size_t tall = 32 * (size_t)(plan->vertical ? v[RAYS] : 1);
     const size_t groups[3] = {qb__ceil_div(plan->columns, (size_t)v[COLUMNS]),
                               qb__ceil_div(view1 - view0, (size_t)v[VIEWS]), qb__ceil_div(plan->rows, tall)};
     const size_t items[3] = {(size_t)(32 * v[COLUMNS] * v[VIEWS]), 1, 1};

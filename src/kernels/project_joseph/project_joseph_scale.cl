@@ -15,9 +15,9 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_scale(GLOBAL const float *RESTRIC
     const ulong at = (view * (ulong)columns + (ulong)column) * (ulong)stride + (ulong)i;
     const bool real = row >= 0 && row < rows;
     const float value = real ? rays[rays_at + at] : 0.0f;
-#if UPRIGHT
+#if VERTICAL
     GLOBAL const float *fan = records + (((ulong)first_view + view) * (ulong)columns + (ulong)column) * RECORD;
-    out[at] = MUL(value, upright_length(fan, (float)row, vz));
+    out[at] = MUL(value, vertical_length(fan, (float)row, vz));
 #else
     GLOBAL const float *record = records + ((ulong)first_view + view) * RECORD;
     float2 along[3];

@@ -125,10 +125,10 @@ static qb_status cut(conversion *c, const qb_env *env) {
     const qb__held held = {.threads = qb__pool_threads(c->pool),
                            .scan = c->info,
                            .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows)};
-    const size_t beside = qb__held_bytes(&held), cap = qb__memory_cap(env);
-    if (beside > cap || each > cap - beside)
-        return qb__fail_ram(env, (double)cap, (double)beside + (double)each, "even one view at a time needs");
-    c->block = qb__smaller(c->info->views, qb__smaller((cap - beside) / each, AMPLE / each + 1));
+    const size_t held_bytes = qb__held_bytes(&held), cap = qb__memory_cap(env);
+    if (held_bytes > cap || each > cap - held_bytes)
+        return qb__fail_ram(env, (double)cap, (double)held_bytes + (double)each, "even one view at a time needs");
+    c->block = qb__smaller(c->info->views, qb__smaller((cap - held_bytes) / each, AMPLE / each + 1));
     return QB_OK;
 }
 

@@ -21,7 +21,7 @@ static uint64_t layout(const void *plan) {
     hash = qb__hash(fbp->weights, views * sizeof *fbp->weights, hash);
     if (fbp->share) hash = qb__hash(fbp->share, fbp->info->columns * sizeof *fbp->share, hash);
     if (fbp->view_share) hash = qb__hash(fbp->view_share, views * fbp->info->columns * sizeof *fbp->view_share, hash);
-    return qb__hash(fbp->level.map, fbp->level.maps * sizeof *fbp->level.map, hash);
+    return qb__hash(fbp->roll.map, fbp->roll.maps * sizeof *fbp->roll.map, hash);
 }
 
 static const qb__engine *const engines[] = {&qb__fbp_cpu, &qb__fbp_cpu_single, &qb__fbp_device, NULL};
@@ -42,7 +42,7 @@ static const qb__method method = {
     .before = qb__fbp_before,
     .begin = qb__fbp_begin,
     .instead = qb__fbp_sweep,
-    .spare = qb__fbp_sweep_spare,
+    .spare = qb__fbp_sweep_protect_inputs,
     .range = qb__fbp_range,
     .open = qb__fbp_open,
     .close = qb__fbp_close,

@@ -6,7 +6,7 @@
 #include "geometry/half_fan.h"
 #include "ops/filter.h"
 #include "planner/choose.h"
-#include "prep/leveled.h"
+#include "prep/rolled_rows.h"
 #include "recon/reconstruction.h"
 
 /* Raw numbers on their way to the engine (fbp_read.c); only that file writes them. */
@@ -51,9 +51,9 @@ typedef struct qb__fbp {
     qb__turn turn;        /* the views, of a full turn with gaps about an axis to one side: then ... */
     float *view_share;    /* ... [view][columns] instead, and share is 1; else NULL */
 
-    /* a detector that is not level (fbp_level.c) */
-    qb__level level; /* maps = 0: it is */
-    qb__leveled leveled;
+    /* a detector that is not level (fbp_roll.c) */
+    qb__roll roll; /* maps = 0: it is */
+    qb__rolled_rows rolled;
     qb__resampler *resampler;
     double zero;       /* the (level) row of z = 0 */
     double *axis;      /* [view] of a geometry file: the axis' own column; NULL = center */
@@ -75,15 +75,15 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan);
-void qb__fbp_leave_reading(qb__fbp *fbp, bool left); /* to the engine, which has opened */
-/* fbp_plan.c, which with fbp_grid.c and fbp_level.c alone writes the struct: the CPU's kernel, the axis found. */
+void qb__fbp_delegate_reading(qb__fbp *fbp, bool left); /* to the engine, which has opened */
+/* fbp_plan.c, which with fbp_grid.c and fbp_roll.c alone writes the struct: the CPU's kernel, the axis found. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
 void qb__fbp_take_axis(qb__fbp *fbp, double column);
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_sweep.c */
 qb_status qb__fbp_sweep(void *plan, const qb__running *run);
-qb_status qb__fbp_sweep_spare(const void *plan, const qb__inputs *inputs, const qb_env *env);
+qb_status qb__fbp_sweep_protect_inputs(const void *plan, const qb__inputs *inputs, const qb_env *env);
 
 /* ---- where things lie (fbp_read.c) ---- */
 
@@ -100,15 +100,15 @@ void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t 
 /* Where row s of a view lies among a chunk's raw numbers (of a level detector). */
 size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_t view, size_t s);
 
-/* ---- a detector that is not level (fbp_level.c) ---- */
+/* ---- a detector that is not level (fbp_roll.c) ---- */
 
 /* Take --geometry or --tilt: angles, the axis, pixels, how rows lie. */
-qb_status qb__fbp_decide_level(qb__fbp *fbp, const qb_env *env);
+qb_status qb__fbp_decide_roll(qb__fbp *fbp, const qb_env *env);
 /* Not for an axis to one side that wanders. */
 qb_status qb__fbp_check_steady(const qb__fbp *fbp);
 /* Slices that are partly beyond the turned detector are told, how rows are made goes into the plan. */
-void qb__fbp_tell_level(const qb__fbp *fbp, const qb_env *env, cJSON *json);
-void qb__fbp_release_level(qb__fbp *fbp);
+void qb__fbp_report_roll(const qb__fbp *fbp, const qb_env *env, cJSON *json);
+void qb__fbp_release_roll(qb__fbp *fbp);
 
 /* ---- the axis (fbp_axis.c) ---- */
 

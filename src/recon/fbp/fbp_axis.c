@@ -27,12 +27,12 @@ static void share_columns(qb__fbp *fbp, double center) {
 qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
     double columns = (double)fbp->info->columns;
     const double asked = center;
-    center = qb__level_column(&fbp->level, center);
+    center = qb__roll_column(&fbp->roll, center);
     if (!(center >= 0 && center <= columns - 1))
         return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g", asked, columns - 1);
     double left = center, right = columns - 1 - center;
     double field = 0.5 + (fbp->fan.used ? fmax(left, right) : fmin(left, right));
-    qb__seen_circle(field * fbp->pixel, &fbp->mask.seen);
+    qb__fov_circle(field * fbp->pixel, &fbp->mask.fov);
     qb_geometry geometry;
     qb_status status = qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,
                                             fbp->pixel, center + (double)fbp->fan.before, &geometry);
@@ -42,7 +42,7 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
         for (int j = 0; j < 3; j++) view->detector[j] -= (fbp->axis[i] - center) * view->u[j];
     }
     if (fbp->share) share_columns(fbp, center);
-    status = qb__grid_check_seen(&geometry, &fbp->grid);
+    status = qb__grid_check_fov(&geometry, &fbp->grid);
     if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);
     return status;
@@ -64,12 +64,12 @@ qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew
     if (isnan(fbp->center)) {
         qb__half_fan fan = {0};
         qb_status status = find(fbp, env, report);
-        const double column = qb__level_column(&fbp->level, fbp->center);
+        const double column = qb__roll_column(&fbp->roll, fbp->center);
         if (status == QB_OK)
             status =
                 qb__half_fan_of_views(fbp->info->views, fbp->info->angles, fbp->info->columns, column, column, &fan);
         if (status != QB_OK) return status;
-        *anew = fan.aside; /* of less than a turn what is advised depends on it */
+        *anew = fan.off_center; /* of less than a turn what is advised depends on it */
     }
     return *anew ? QB_OK : qb__fbp_aim(fbp, fbp->center);
 }

@@ -24,7 +24,7 @@ static size_t rows_bytes(const qb__fbp *fbp, size_t slices) { return slices * qb
 /* The rows of one view, then what the filter wants; or a tile's scratch. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
     size_t filter = rows_bytes(fbp, slices) + qb__filter_scratch(fbp->filter);
-    if (fbp->level.maps) filter += qb__leveled_scratch(&fbp->leveled, (slices - 1) * fbp->step + 1);
+    if (fbp->roll.maps) filter += qb__rolled_rows_scratch(&fbp->rolled, (slices - 1) * fbp->step + 1);
     size_t tile = fbp->variant->scratch_bytes(&fbp->problem, qb__fbp_lanes(fbp, slices));
     return qb__larger(filter, tile);
 }
@@ -45,12 +45,12 @@ static void share_out(const qb__fbp *fbp, const float *share, float *row) {
 static void prepare_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices, size_t first_row,
                          const char *raw, float *rows) {
     const size_t stride = qb__fbp_row_stride(fbp);
-    if (fbp->level.maps) {
+    if (fbp->roll.maps) {
         size_t first, end;
         qb__fbp_window(fbp, first_row, slices, &first, &end);
         raw += view * (end - first) * qb__fbp_raw_row(fbp);
-        qb__leveled_view(&fbp->leveled, worker->prepare, view, first_row, fbp->step, slices, raw,
-                         rows + fbp->fan.before, stride, worker->scratch + rows_bytes(fbp, slices), worker->counts);
+        qb__rolled_rows_view(&fbp->rolled, worker->prepare, view, first_row, fbp->step, slices, raw,
+                             rows + fbp->fan.before, stride, worker->scratch + rows_bytes(fbp, slices), worker->counts);
         return;
     }
     for (size_t s = 0; s < slices; s++)
@@ -165,7 +165,7 @@ static void tell(void *state, const qb_env *env) {
     const on_cpu *cpu = state;
     const qb__fbp *fbp = cpu->fbp;
     const qb__question question = qb__fbp_question(fbp);
-    qb__tell_class(&question, &fbp->variant->head, env);
+    qb__report_class(&question, &fbp->variant->head, env);
     if (cpu->instead_of)
         qb__warn(env,
                  "memory is too small for %u slices at a time (%s): %s is slower and takes one" QB__CODE("less-memory"),
@@ -236,7 +236,7 @@ static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(fbp->variant->head.accuracy));
     cJSON_AddStringToObject(plan, "device", "cpu");
     const qb__question question = qb__fbp_question(fbp);
-    qb__tell_why(&question, plan);
+    qb__report_why(&question, plan);
 }
 
 static const char *kernel(void *state) { return ((on_cpu *)state)->fbp->variant->head.id; }

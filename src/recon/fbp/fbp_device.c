@@ -10,7 +10,7 @@
 size_t qb__fbp_slab_slice(const qb__fbp *fbp) { return fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float); }
 
 size_t qb__fbp_up_slice(const qb__fbp *fbp) {
-    return fbp->info->views * (fbp->level.maps ? fbp->info->columns * sizeof(float) : qb__fbp_raw_row(fbp));
+    return fbp->info->views * (fbp->roll.maps ? fbp->info->columns * sizeof(float) : qb__fbp_raw_row(fbp));
 }
 
 size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t *first) {
@@ -67,7 +67,7 @@ static work work_of(qb__fbp_devices *gpu, size_t chunk, size_t p, const qb__fbp_
     const qb__fbp *fbp = gpu->fbp;
     size_t columns = fbp->info->columns, first;
     size_t slices = qb__fbp_share(gpu, qb__fbp_chunk_slices(fbp, chunk), p, &first);
-    const bool by_slices = fbp->step > 1 || fbp->level.maps; /* [slice][view][column] */
+    const bool by_slices = fbp->step > 1 || fbp->roll.maps; /* [slice][view][column] */
     return (work){.part = &gpu->part[p],
                   .raw = {.memory = raw->memory[p],
                           .view_stride = columns * (by_slices ? 1 : slices),
@@ -162,8 +162,8 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
     const size_t up = qb__fbp_up_slice(gpu->fbp), slab = qb__fbp_slab_slice(gpu->fbp);
     const qb__slot_maker host = gpu->arrays.from ? qb__token_slots : page_locked(gpu, QB__RING_READ);
     int count = 0;
-    if (gpu->fbp->level.maps)
-        stages[count++] = qb__fbp_device_level(gpu, cut, host);
+    if (gpu->fbp->roll.maps)
+        stages[count++] = qb__fbp_device_roll(gpu, cut, host);
     else
         *source = host;
     stages[count++] = (qb__stage){.name = "upload",
@@ -203,7 +203,7 @@ const qb__engine qb__fbp_device = {
     .start = qb__fbp_device_start,
     .part = qb__fbp_device_part,
     .no_room = qb__fbp_device_no_room,
-    .tell = qb__fbp_device_tell,
+    .tell = qb__fbp_device_report,
     .stages = stages,
     .open = qb__fbp_device_open,
     .finish = qb__fbp_device_finish,

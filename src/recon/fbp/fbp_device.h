@@ -64,7 +64,7 @@ double qb__fbp_device_start(void *state);
 double qb__fbp_device_part(void *state, const qb__cut *cut, const char *stage);
 double qb__fbp_device_least(const qb_env *env);
 qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);
-void qb__fbp_device_tell(void *state, const qb_env *env);
+void qb__fbp_device_report(void *state, const qb_env *env);
 void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan);
 /* fbp_device_open.c */
 qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running *run);
@@ -84,9 +84,9 @@ size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t
 size_t qb__fbp_slab_slice(const qb__fbp *fbp);
 size_t qb__fbp_up_slice(const qb__fbp *fbp);
 
-/* fbp_device_level.c: the CPU's stage before the upload where rows are resampled; its slots, page-locked, hold
+/* fbp_device_roll.c: the CPU's stage before the upload where rows are resampled; its slots, page-locked, hold
  * float [slice][view][column]. */
-qb__stage qb__fbp_device_level(qb__fbp_devices *gpu, const qb__cut *cut, qb__slot_maker maker);
+qb__stage qb__fbp_device_roll(qb__fbp_devices *gpu, const qb__cut *cut, qb__slot_maker maker);
 size_t qb__fbp_device_scratch(void *state, const qb__cut *cut); /* of a thread, for it; a row of the engine's table */
 
 #endif

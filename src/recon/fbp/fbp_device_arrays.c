@@ -4,7 +4,7 @@
 #include "recon/fbp/fbp_device.h"
 
 qb__tensor_device *qb__fbp_device_has(const qb__fbp_devices *gpu) {
-    if (gpu->parts != 1 || gpu->fbp->level.maps) return NULL;
+    if (gpu->parts != 1 || gpu->fbp->roll.maps) return NULL;
     return qb__projections_on(gpu->fbp->scan, gpu->part[0].device);
 }
 

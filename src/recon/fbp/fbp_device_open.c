@@ -23,7 +23,7 @@ static void describe_prep(const qb__fbp_devices *gpu, qb__device_prep *prep) {
                               .view_share = fbp->view_share,
                               .columns = fbp->info->columns,
                               .before = fbp->fan.before};
-    if (fbp->level.maps) return;
+    if (fbp->roll.maps) return;
     prep->quantity = steps->quantity;
     prep->dtype = steps->dtype;
     prep->air = steps->air;
@@ -50,7 +50,7 @@ static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsig
     pass->variant = variant;
     pass->views = views;
     pass->block = gpu->cut.views;
-    pass->number_bytes = fbp->level.maps ? sizeof(float) : qb_dtype_size(fbp->info->dtype);
+    pass->number_bytes = fbp->roll.maps ? sizeof(float) : qb_dtype_size(fbp->info->dtype);
     pass->rows.slice_stride = stride;
     if (gpu->measure) {
         QB__TRY(qb__alloc(slices, sizeof(float), &pass->largest));
@@ -90,7 +90,7 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     if (status == QB_OK)
         status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
                                           gpu->part[0].down, run);
-    qb__fbp_leave_reading(gpu->plan, gpu->arrays.from != NULL);
+    qb__fbp_delegate_reading(gpu->plan, gpu->arrays.from != NULL);
     return status;
 }
 
@@ -111,7 +111,7 @@ static void close_part(qb__fbp_part *part) {
 
 void qb__fbp_device_close(void *state) {
     qb__fbp_devices *gpu = state;
-    qb__fbp_leave_reading(gpu->plan, false);
+    qb__fbp_delegate_reading(gpu->plan, false);
     qb__device_arrays_detach(&gpu->arrays, gpu->run);
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }
@@ -166,7 +166,7 @@ static qb_status count(qb__fbp_devices *gpu, qb__prep_counts *counts) {
         counts->dead += found.dead / rounds;
         counts->saturated += found.saturated / rounds;
     }
-    if (fbp->level.maps == 0) counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
+    if (fbp->roll.maps == 0) counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
     return QB_OK;
 }
 

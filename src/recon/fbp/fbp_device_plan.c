@@ -229,10 +229,10 @@ double qb__fbp_device_start(void *state) {
 
 double qb__fbp_device_least(const qb_env *env) { return qb__device_least_start(env); }
 
-void qb__fbp_device_tell(void *state, const qb_env *env) {
+void qb__fbp_device_report(void *state, const qb_env *env) {
     const qb__fbp_devices *gpu = state;
-    qb__device_pick_tell(&gpu->pick, gpu->measure ? ", scaled by each slice's largest filtered value" : "", env);
-    qb__tell_class(&gpu->pick.question, gpu->pick.choice.variant, env);
+    qb__device_pick_report(&gpu->pick, gpu->measure ? ", scaled by each slice's largest filtered value" : "", env);
+    qb__report_class(&gpu->pick.question, gpu->pick.choice.variant, env);
 }
 
 void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan) {

@@ -47,8 +47,8 @@ static void describe_output(qb__fbp *fbp, qb__decision *d) {
     const bool known = fbp->info->pixel_size > 0;
     d->hu = fbp->options->hu;
     qb__fbp_window(fbp, fbp->first_row, grid->n[2], &d->row0, &d->row1);
-    d->row_step = fbp->level.maps ? 1 : fbp->step;
-    d->slices_are_rows = !fbp->level.maps;
+    d->row_step = fbp->roll.maps ? 1 : fbp->step;
+    d->slices_are_rows = !fbp->roll.maps;
     d->subject.grid = *grid;
     d->mask = &fbp->mask;
     d->subject.units = qb__volume_units(d->hu, known);

@@ -46,7 +46,7 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
         return QB_OK;
     }
     double named;
-    if (!o->search) qb__center_tell(o->center, fbp->info, env);
+    if (!o->search) qb__center_report(o->center, fbp->info, env);
     qb_status status = qb__center_named(text, fbp->info, &named);
     if (status != QB_OK || !isnan(named)) {
         fbp->center = named;
@@ -114,8 +114,8 @@ static qb_status decide_turn(qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
     double last = fbp->center + (fbp->sweep ? (double)(fbp->sweep_count - 1) * fbp->sweep_step : 0);
     qb_status status =
-        qb__half_fan_of_views(info->views, info->angles, info->columns, qb__level_column(&fbp->level, fbp->center),
-                              qb__level_column(&fbp->level, last), &fbp->fan);
+        qb__half_fan_of_views(info->views, info->angles, info->columns, qb__roll_column(&fbp->roll, fbp->center),
+                              qb__roll_column(&fbp->roll, last), &fbp->fan);
     if (status != QB_OK) return status;
     fbp->width = qb__half_fan_width(&fbp->fan);
     return fbp->fan.used ? decide_shares(fbp) : QB_OK;
@@ -290,7 +290,7 @@ void qb__fbp_release(void *plan) {
     qb__fbp *fbp = plan;
     qb__filter_destroy(fbp->filter);
     fbp->filter = NULL;
-    qb__fbp_release_level(fbp);
+    qb__fbp_release_roll(fbp);
     qb__turn_destroy(&fbp->turn);
     void **const arrays[] = {(void **)&fbp->weights, (void **)&fbp->share, (void **)&fbp->view_share, (void **)&fbp->ax,
                              (void **)&fbp->ay,      (void **)&fbp->h0,    (void **)&fbp->largest};
@@ -304,8 +304,8 @@ void qb__fbp_release(void *plan) {
  * not. */
 static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     const qb_fbp_options *o = fbp->options;
-    const double share = qb__seen_outside(&fbp->mask.seen, &fbp->grid, false);
-    const double within = qb__seen_outside(&fbp->mask.seen, &fbp->grid, true);
+    const double share = qb__fov_outside(&fbp->mask.fov, &fbp->grid, false);
+    const double within = qb__fov_outside(&fbp->mask.fov, &fbp->grid, true);
     const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count,
                odd = asked && !fbp->mask.used && within > 0.005;
     cJSON_AddNumberToObject(json, "outside_percent", 100 * share);
@@ -313,7 +313,7 @@ static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     qb__log(env, odd ? QB_LOG_WARNING : QB_LOG_INFO,
             "%.3g %% of the voxels lie beyond the %.5g %s from the axis that all views see: their values are "
             "incomplete%s%s",
-            100 * share, fbp->mask.seen.radius, fbp->info->pixel_size > 0 ? "mm" : "pixels",
+            100 * share, fbp->mask.fov.radius, fbp->info->pixel_size > 0 ? "mm" : "pixels",
             fbp->mask.used ? ", and masked" : "; --outside zero or nan marks them",
             odd ? QB__CODE("outside-field") : "");
 }
@@ -328,7 +328,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fbp->options = task->options;
     fbp->output = task->output;
     fbp->threads = task->threads;
-    QB__TRY(qb__fbp_decide_level(fbp, env));
+    QB__TRY(qb__fbp_decide_roll(fbp, env));
     QB__TRY(check_scan(fbp->info));
     QB__TRY(decide_center(fbp, env));
     QB__TRY(decide_turn(fbp));
@@ -339,13 +339,13 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_problem(fbp));
     QB__TRY(decide_kernel(fbp));
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
-    qb__fbp_tell_level(fbp, env, json);
+    qb__fbp_report_roll(fbp, env, json);
     decision->instead = fbp->sweep;
-    if (!fbp->level.maps)
+    if (!fbp->roll.maps)
         decision->ends.turn = (qb__turn_asked){.radians = fbp->info->angles, .file = fbp->axis != NULL};
-    decision->ends.ends = (qb__row_ends){.count = {!fbp->fan.before, !fbp->fan.after}};
-    qb__ends_ask_pad(options->filter, options->pad, &decision->ends);
-    if (fbp->fan.aside && !fbp->fan.used) qb__ends_ask_turn(fbp->fan.covered, &decision->ends);
+    decision->ends.ends = (qb__truncation){.count = {!fbp->fan.before, !fbp->fan.after}};
+    qb__truncation_check_pad(options->filter, options->pad, &decision->ends);
+    if (fbp->fan.off_center && !fbp->fan.used) qb__truncation_check_turn(fbp->fan.covered, &decision->ends);
     decision->resume = options->resume;
     decision->checkpoint = options->checkpoint;
     decision->times = fbp->sweep_count;

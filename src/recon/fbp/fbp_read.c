@@ -39,7 +39,7 @@ size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_
 }
 
 size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices) {
-    return fbp->level.maps ? qb__leveled_most(&fbp->leveled, (slices - 1) * fbp->step + 1) : slices;
+    return fbp->roll.maps ? qb__rolled_rows_most(&fbp->rolled, (slices - 1) * fbp->step + 1) : slices;
 }
 
 void qb__fbp_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
@@ -50,7 +50,7 @@ void qb__fbp_rows(const void *plan, size_t first, size_t count, size_t *row0, si
 void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end) {
     *first = first_row;
     *end = first_row + (slices - 1) * fbp->step + 1;
-    if (fbp->level.maps) qb__leveled_window(&fbp->leveled, *first, *end, first, end);
+    if (fbp->roll.maps) qb__rolled_rows_window(&fbp->rolled, *first, *end, first, end);
 }
 
 /* ---- rows read ahead ---- */
@@ -62,7 +62,7 @@ size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left) {
     size_t rows = (cut->count - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
     size_t per_chunk = cut->slices * fbp->step, fit = left / bytes;
     size_t wanted = fit < rows ? fit / per_chunk * per_chunk : rows;
-    bool helps = !fbp->level.maps && info->chunk_rows > 1 && cut->slabs > 1 && wanted > per_chunk;
+    bool helps = !fbp->roll.maps && info->chunk_rows > 1 && cut->slabs > 1 && wanted > per_chunk;
     fbp->reader.cache_rows = helps ? wanted : 0;
     return fbp->reader.cache_rows * bytes;
 }
@@ -111,7 +111,7 @@ static size_t read_views(const qb__fbp *fbp) {
     return fbp->info->chunk_rows > 1 ? fbp->info->views : qb__larger(READ_VIEWS, READ_BYTES / view);
 }
 
-void qb__fbp_leave_reading(qb__fbp *fbp, bool left) { fbp->reader.left = left; }
+void qb__fbp_delegate_reading(qb__fbp *fbp, bool left) { fbp->reader.left = left; }
 
 static size_t read_tasks(void *self, size_t chunk) {
     (void)chunk;
@@ -128,7 +128,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     size_t view1 = qb__smaller(view0 + read_views(fbp), fbp->info->views);
     char *raw = out;
     if (reader->left) return QB_OK;
-    if (fbp->level.maps) {
+    if (fbp->roll.maps) {
         size_t first, end;
         qb__fbp_window(fbp, row0, slices, &first, &end);
         return qb_scan_read(fbp->scan, view0, view1, first, end, raw + view0 * (end - first) * qb__fbp_raw_row(fbp));

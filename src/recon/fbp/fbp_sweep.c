@@ -37,7 +37,7 @@ static void name_of(const qb__fbp *fbp, const char *folder, double center, char 
     qb__print(path, NAME_ROOM, "%s/center_%0*.*f.tif", folder, 6 + digits, digits, center);
 }
 
-qb_status qb__fbp_sweep_spare(const void *plan, const qb__inputs *inputs, const qb_env *env) {
+qb_status qb__fbp_sweep_protect_inputs(const void *plan, const qb__inputs *inputs, const qb_env *env) {
     const qb__fbp *fbp = plan;
     char path[NAME_ROOM];
     qb_status status = QB_OK;
@@ -48,13 +48,13 @@ qb_status qb__fbp_sweep_spare(const void *plan, const qb__inputs *inputs, const 
     return status;
 }
 
-typedef struct greys {
+typedef struct grey_range {
     double low, high;
-} greys;
+} grey_range;
 
 /* Into `folder`, which is not the final one yet. */
 static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, const char *folder, double center,
-                             const greys *range, const float *image) {
+                             const grey_range *range, const float *image) {
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     qb_dtype dtype = fbp->output->dtype;
     char path[NAME_ROOM], part[NAME_ROOM];
@@ -90,10 +90,10 @@ out:
 }
 
 /* One grey scale for the whole sweep: the first slice's, or the one asked for. */
-static greys range_of(const qb__fbp *fbp, const float *image, size_t count) {
+static grey_range range_of(const qb__fbp *fbp, const float *image, size_t count) {
     const qb_numbers *asked = &fbp->output->range;
-    greys r = {INFINITY, -INFINITY};
-    if (asked->count == 2) return (greys){asked->value[0], asked->value[1]};
+    grey_range r = {INFINITY, -INFINITY};
+    if (asked->count == 2) return (grey_range){asked->value[0], asked->value[1]};
     for (size_t i = 0; i < count; i++) {
         if (image[i] < r.low) r.low = image[i];
         if (image[i] > r.high) r.high = image[i];
@@ -107,7 +107,7 @@ static const char sheet_name[] = "contact_sheet.png";
 static qb_status write_sheet(const qb__fbp *fbp, const qb__running *run, qb__contact_sheet *sheet, const char *folder) {
     const char *units = qb__volume_units(fbp->options->hu, fbp->info->pixel_size > 0);
     char path[NAME_ROOM];
-    qb__greys window;
+    qb__grey_levels window;
     qb__print(path, sizeof path, "%s/%s", folder, sheet_name);
     qb_status status = qb__contact_sheet_write(sheet, fbp->output->window, units, path, &window);
     if (status == QB_UNSUPPORTED) { /* a build without PNG */
@@ -119,14 +119,14 @@ static qb_status write_sheet(const qb__fbp *fbp, const qb__running *run, qb__con
     const char *named = fbp->output->output, *slash = named[strlen(named) - 1] == '/' ? "" : "/";
     qb__print(path, sizeof path, "%s%s%s", named, slash, sheet_name);
     cJSON_AddStringToObject(json, "file", path);
-    qb__greys_report(&window, json);
+    qb__grey_levels_report(&window, json);
     return QB_OK;
 }
 
 qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
     qb__fbp *fbp = plan;
     const qb_env *env = run->env;
-    greys range = {0};
+    grey_range range = {0};
     const char *folder;
     qb__publication *set;
     qb__info(env, "sweep of slice %zu", sweep_row(fbp));

@@ -4,8 +4,8 @@
 
 #include "cpu/bp_cone/bp_cone_circle.h"
 #include "geometry/cone_weights.h"
-#include "geometry/fold.h"
-#include "geometry/upright.h"
+#include "geometry/runs.h"
+#include "geometry/virtual_detector.h"
 #include "ops/filter.h"
 #include "ops/resample.h"
 #include "planner/choose.h"
@@ -29,7 +29,7 @@ typedef struct qb__fdk {
     const qb_geometry *real;     /* the caller's */
     const qb_geometry *geometry; /* what is filtered and back-projected: that, or upright's */
     bool resampled;              /* then: */
-    qb__upright upright;
+    qb__virtual_detector virtual_detector;
     qb__resampler *resampler;
     qb_grid grid;
     size_t middle; /* number of its middle slice among all, as --slices counts */
@@ -61,8 +61,8 @@ typedef struct qb__fdk {
     size_t raw_rows;    /* ... and of the detector in one window, ... */
     size_t read_rows;   /* ... in all that are read for a slab; ... */
     size_t rows_read;   /* ... of all slabs together, which overlap */
-    bool foldable;      /* the mirror of a circle is the volume's middle, between two slices */
-    bool folded;        /* ranks on devices share slices in the order of geometry/fold.h */
+    bool pairable;      /* the mirror of a circle is the volume's middle, between two slices */
+    bool paired;        /* ranks on devices share slices in the order of geometry/runs.h */
     bool left;          /* the engine takes the numbers where they are */
     bool alone;         /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;
@@ -109,7 +109,7 @@ void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge);
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__fdk_open(void *plan, const qb__cut *cut);
 qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double *high);
-void qb__fdk_leave_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
+void qb__fdk_delegate_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
 /* Of the cut that slabs were told of last: rows are kept. */
 void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut);
 /* Of the cut in hand: windows of a slab that are back-projected, two where it is folded. Returns how many. */
@@ -126,9 +126,9 @@ void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options, const qb_grid *grid,
                          const qb_env *env);
 /* Of several ranks that --grid auto makes rows, where columns would be faster. */
-void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env);
+void qb__fdk_report_rows(const qb__fdk *fdk, const qb_env *env);
 /* How much of the volume not all views see, and rays that are far off the plane of the circle. */
-void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan);
+void qb__fdk_report_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan);
 /* Refuse a path that FDK is not made for, or warn where it is forced on it. */
 qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force, const qb_env *env);
 /* Refuse a scan that lacks angles, or warn when that is allowed or negligible. */

@@ -110,12 +110,12 @@ qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info
     return QB_OK;
 }
 
-void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan) {
+void qb__fdk_report_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan) {
     const double SOME = 0.005;
     const qb_fdk_options *o = fdk->options;
-    const qb__seen *seen = &fdk->mask.seen;
-    const double share = qb__seen_outside(seen, &fdk->grid, false);
-    const double within = qb__seen_outside(seen, &fdk->grid, true);
+    const qb__fov *fov = &fdk->mask.fov;
+    const double share = qb__fov_outside(fov, &fdk->grid, false);
+    const double within = qb__fov_outside(fov, &fdk->grid, true);
     const bool asked = o->size.count || o->voxel > 0 || o->voxels.count || o->like || o->offset.count,
                odd = asked && !fdk->mask.used && within > SOME;
     cJSON_AddNumberToObject(plan, "outside_percent", 100 * share);
@@ -126,17 +126,17 @@ void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, cons
         env, odd ? QB_LOG_WARNING : QB_LOG_INFO,
         "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis (z = %.4g to %.4g mm there, "
         "%.4g to %.4g on it): their values are incomplete%s%s",
-        100 * share, info->field_radius, seen->low[QB__SEEN_RADII - 1], seen->high[QB__SEEN_RADII - 1], seen->low[0],
-        seen->high[0], fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them",
+        100 * share, info->field_radius, fov->low[QB__FOV_RADII - 1], fov->high[QB__FOV_RADII - 1], fov->low[0],
+        fov->high[0], fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them",
         odd ? QB__CODE("outside-field") : "");
 }
 
 /* Rows keep the bits of one process, so they are the default; who would rather have the time is told how. */
-void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env) {
+void qb__fdk_report_rows(const qb__fdk *fdk, const qb_env *env) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
     const bool chosen = fdk->options->grid && strcmp(fdk->options->grid, "auto") != 0;
     const bool both = fdk->problem.circle && fdk->problem.circle->mirrored && (fdk->alone || fdk->variant->layers);
-    if (ranks < 2 || chosen || fdk->folded || !both || fdk->problem.views < ranks || fdk->problem.nz < 2) return;
+    if (ranks < 2 || chosen || fdk->paired || !both || fdk->problem.views < ranks || fdk->problem.nz < 2) return;
     qb__info(env,
              "each rank makes slices of one side of the mirror alone, which takes longer: --grid 1x%zu leaves both to "
              "each, and makes sums "

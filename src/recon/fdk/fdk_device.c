@@ -67,8 +67,8 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fdk_window *run;
     if (gpu->arrays.from) return finish(gpu->up, qb__fdk_gpu_take(gpu, chunk, out));
     const size_t runs = qb__fdk_runs(gpu->fdk, chunk, &run);
-    const size_t bytes = gpu->beside ? block_at(gpu->fdk, &p, run, runs) * sizeof(float)
-                                     : qb__fdk_raw_offset(gpu->fdk, run, runs, qb__fdk_piece_views(&p));
+    const size_t bytes = gpu->cpu_filter ? block_at(gpu->fdk, &p, run, runs) * sizeof(float)
+                                         : qb__fdk_raw_offset(gpu->fdk, run, runs, qb__fdk_piece_views(&p));
     return bytes ? finish(gpu->up, qb__memory_upload(gpu->up, out, 0, in, bytes)) : QB_OK;
 }
 
@@ -140,8 +140,8 @@ static qb_status reduce_run(void *self, size_t slab, size_t task, int worker, co
     return qb__device_sum_run(gpu->sum, out, w->z1 - w->z0, n[0] * n[1]);
 }
 
-static qb_status reduce_leave(void *self, qb_status status) {
-    return qb__device_sum_leave(((const qb__fdk_gpu *)self)->sum, status);
+static qb_status reduce_barrier(void *self, qb_status status) {
+    return qb__device_sum_barrier(((const qb__fdk_gpu *)self)->sum, status);
 }
 
 /* A rank's own part of what it has summed. */
@@ -153,7 +153,7 @@ static size_t slices_down(const qb__fdk_gpu *gpu, const qb__fdk_window *w) {
 }
 
 static qb_status put_slab(const qb__fdk_gpu *gpu, const qb__fdk_window *w, const qb__memory *slab) {
-    const qb__runs runs = qb__unfold(gpu->fdk->problem.nz, gpu->fdk->cut.folded, w->z0, w->z1);
+    const qb__runs runs = qb__mirrored_runs(gpu->fdk->problem.nz, gpu->fdk->cut.paired, w->z0, w->z1);
     qb_status status = QB_OK;
     size_t at = 0;
     for (int i = 0; i < 2 && status == QB_OK; i++) {
@@ -207,7 +207,7 @@ static qb__slot_maker page_locked(const qb__fdk_gpu *gpu, qb__locked_ring *ring)
 }
 
 /* Blocks of filtered rows on the device, by way of the CPU. */
-static void filter_beside(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
+static void filter_on_cpu(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
     const size_t block = qb__fdk_gpu_block(gpu, cut);
     stages[0] = (qb__stage){.name = "filter",
                             .self = gpu,
@@ -244,8 +244,8 @@ static void filter_on_device(qb__fdk_gpu *gpu, const qb__cut *cut, qb__slot_make
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     qb__fdk_gpu *gpu = state;
     const size_t slab = qb__fdk_gpu_slab(gpu, cut);
-    if (gpu->beside)
-        filter_beside(gpu, cut, stages);
+    if (gpu->cpu_filter)
+        filter_on_cpu(gpu, cut, stages);
     else
         filter_on_device(gpu, cut, source, stages);
     stages[2] = (qb__stage){.name = "back-project",
@@ -263,7 +263,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                                   .in_place = true,
                                   .forecast = (double)slab / 4e9,
                                   .run = reduce_run,
-                                  .leave = reduce_leave};
+                                  .barrier = reduce_barrier};
     stages[n++] = (qb__stage){.name = "download",
                               .self = gpu,
                               .blocking = true,
@@ -280,7 +280,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 static size_t scratch(void *state, const qb__cut *cut) {
     (void)cut;
     const qb__fdk_gpu *gpu = state;
-    return gpu->beside ? qb__fdk_filter_scratch(gpu->fdk) : 0;
+    return gpu->cpu_filter ? qb__fdk_filter_scratch(gpu->fdk) : 0;
 }
 
 static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
@@ -292,7 +292,7 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     qb_status status;
     gpu->run = run;
     qb__device_pick_begin(&gpu->pick, run->env);
-    QB__TRY(gpu->beside ? qb__fdk_filter_open(&gpu->filter, gpu->fdk, run) : qb__fdk_gpu_filter_open(gpu));
+    QB__TRY(gpu->cpu_filter ? qb__fdk_filter_open(&gpu->filter, gpu->fdk, run) : qb__fdk_gpu_filter_open(gpu));
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->up));
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->compute));
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->out));
@@ -303,7 +303,7 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     if (qb__fdk_gpu_columns(cut) > 1)
         QB__TRY(qb__device_sum_open(gpu->pick.device, run->ranks, qb__fdk_gpu_slab(gpu, cut), &gpu->sum));
     QB__TRY(qb__device_arrays_attach(&gpu->arrays, qb__fdk_gpu_has(gpu), gpu->pick.device, gpu->up, gpu->out, run));
-    qb__fdk_leave_reading(gpu->reading, gpu->arrays.from != NULL);
+    qb__fdk_delegate_reading(gpu->reading, gpu->arrays.from != NULL);
 out:
     return status;
 }
@@ -318,7 +318,7 @@ static qb_status join_device(void *state) {
 static void tell_sums(const qb__fdk_gpu *gpu, cJSON *report) {
     char words[256];
     if (!gpu->sum || !report) return;
-    qb__device_sum_tell(gpu->sum, words);
+    qb__device_sum_report(gpu->sum, words);
     cJSON_AddStringToObject(report, "sums_by", words);
 }
 
@@ -350,7 +350,7 @@ static qb_status finish_device(void *state, cJSON *report, qb__prep_counts *coun
 
 static void close_device(void *state) {
     qb__fdk_gpu *gpu = state;
-    qb__fdk_leave_reading(gpu->reading, false);
+    qb__fdk_delegate_reading(gpu->reading, false);
     qb__device_arrays_detach(&gpu->arrays, gpu->run);
     qb__queue_destroy(gpu->up);
     qb__queue_destroy(gpu->compute);
@@ -391,7 +391,7 @@ const qb__engine qb__fdk_device = {
     .start = qb__fdk_gpu_start,
     .part = qb__fdk_gpu_part,
     .no_room = qb__fdk_gpu_no_room,
-    .tell = qb__fdk_gpu_tell,
+    .tell = qb__fdk_gpu_report,
     .stages = stages,
     .open = open_device,
     .join = join_device,

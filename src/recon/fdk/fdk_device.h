@@ -45,7 +45,7 @@ struct qb__fdk_gpu {
     bool in_memory;     /* ... which share them */
     qb__device_pick pick;
     qb__down way_down;
-    const char *beside; /* why the CPU filters; NULL: the device does */
+    const char *cpu_filter; /* why the CPU filters; NULL: the device does */
     double there, here; /* seconds that all takes where the device filters and where the CPU does; 0: not compared */
     double rows, filtered_rows,
         raw_rows; /* of the cut in hand: back-projected, filtered, read for all slabs together */
@@ -143,7 +143,7 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut);
 double qb__fdk_gpu_start(void *state);
 double qb__fdk_gpu_part(void *state, const qb__cut *cut, const char *stage);
 qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);
-void qb__fdk_gpu_tell(void *state, const qb_env *env);
+void qb__fdk_gpu_report(void *state, const qb_env *env);
 void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan);
 
 #endif

@@ -5,7 +5,7 @@
 #include "recon/fdk/fdk_device.h"
 
 qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu) {
-    return gpu->beside ? NULL : qb__projections_on(gpu->fdk->scan, gpu->pick.device);
+    return gpu->cpu_filter ? NULL : qb__projections_on(gpu->fdk->scan, gpu->pick.device);
 }
 
 /* Each range of views on its own, as a file is read: [view][row][column]. */

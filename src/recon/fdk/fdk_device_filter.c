@@ -12,7 +12,7 @@
 static bool by_view(const qb__fdk *fdk) { return !fdk->same_weights; }
 
 bool qb__fdk_gpu_makes_rows(const qb__fdk *fdk) {
-    return fdk->resampled || !fdk->circular || (by_view(fdk) && !fdk->weights.upright);
+    return fdk->resampled || !fdk->circular || (by_view(fdk) && !fdk->weights.vertical);
 }
 
 const char *qb__fdk_gpu_unfit(const qb__fdk *fdk, const qb__device_info *info) {

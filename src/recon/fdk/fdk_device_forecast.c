@@ -23,7 +23,7 @@ static double share_of(const qb__fdk *fdk, const qb__cut *cut) {
 
 /* Slabs thinner than a layer take as long as a layer each. */
 static double layers_worth(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const size_t layer = (cut->folded ? 2 : 1) * qb__fdk_gpu_variant(gpu)->layer(gpu->pick.choice.values);
+    const size_t layer = (cut->paired ? 2 : 1) * qb__fdk_gpu_variant(gpu)->layer(gpu->pick.choice.values);
     if (cut->slices >= layer || cut->slabs < 2) return 1;
     return (double)(cut->slabs * layer) / (double)qb__round_up(cut->count, layer);
 }
@@ -32,7 +32,7 @@ static double layers_worth(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const bool some = cut->slabs > 1 || cut->count < gpu->fdk->grid.n[2];
-    const bool alone = some && !cut->folded && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
+    const bool alone = some && !cut->paired && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
     return (alone ? 2 : 1) * layers_worth(gpu, cut) * share_of(gpu->fdk, cut) * gpu->pick.choice.seconds +
            2 * gpu->rows * (double)gpu->fdk->width * views_of(cut) * 8 / 2e12;
 }
@@ -46,13 +46,13 @@ static double sums(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 
 /* Bytes of all views' rows that go up in a block; of all. */
 static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return gpu->beside ? qb__fdk_gpu_block(gpu, cut) : qb__fdk_gpu_raw(gpu, cut);
+    return gpu->cpu_filter ? qb__fdk_gpu_block(gpu, cut) : qb__fdk_gpu_raw(gpu, cut);
 }
 
 static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__fdk *fdk = gpu->fdk;
-    const double view = gpu->beside ? gpu->filtered_rows * (double)(fdk->width * sizeof(float))
-                                    : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
+    const double view = gpu->cpu_filter ? gpu->filtered_rows * (double)(fdk->width * sizeof(float))
+                                        : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
     return view * views_of(cut);
 }
 
@@ -60,7 +60,7 @@ static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
  * is three ways through that memory, and where they are resampled 64 taps a value: 7 to 12 billion of them a second there. */
 static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut, int threads) {
     const qb__fdk *fdk = gpu->fdk;
-    if (gpu->beside)
+    if (gpu->cpu_filter)
         return qb__fdk_filter_seconds(fdk, gpu->filtered_rows) / threads * views_of(cut) / (double)fdk->problem.views;
     static const double memory_then = 4.1e12;
     qb__device_model model;
@@ -107,7 +107,7 @@ static double files(const qb__fdk_gpu *gpu, double read, double write) {
 
 /* The busiest of those that work at once; one device filters and back-projects in turn. */
 static double at_once(const qb__fdk_gpu *gpu, double in, double out, const spans *s, double project) {
-    const double filter = in * s->filter, device = gpu->beside ? fmax(filter, project) : filter + project;
+    const double filter = in * s->filter, device = gpu->cpu_filter ? fmax(filter, project) : filter + project;
     return fmax(fmax(files(gpu, in * s->read, out * s->write), in * s->up), fmax(device, out * s->down));
 }
 
@@ -150,7 +150,7 @@ double qb__fdk_gpu_part(void *state, const qb__cut *cut, const char *stage) {
 /* Filtering, packing, back-projecting, converting: a program each. */
 double qb__fdk_gpu_start(void *state) {
     const qb__fdk_gpu *gpu = state;
-    const int filter = gpu->beside ? 0 : qb__fdk_gpu_makes_rows(gpu->fdk) ? 3 : 1;
+    const int filter = gpu->cpu_filter ? 0 : qb__fdk_gpu_makes_rows(gpu->fdk) ? 3 : 1;
     return qb__device_pick_start(&gpu->pick, 2 + gpu->way_down.converts + filter);
 }
 
@@ -175,7 +175,7 @@ static qb__room least_need(void *context, const qb__cut *cut) {
  * may lie there already. */
 static double whole_seconds(const qb__fdk_gpu *gpu, const qb__cut *whole) {
     const double filter = filtering(gpu, whole, qb__cpu_count()), project = back_projection(gpu, whole);
-    return gpu->beside ? fmax(bytes_up(gpu, whole) / gpu->pick.costs.up, fmax(filter, project)) : filter + project;
+    return gpu->cpu_filter ? fmax(bytes_up(gpu, whole) / gpu->pick.costs.up, fmax(filter, project)) : filter + project;
 }
 
 /* The CPU beside it, where that is forecast to be faster by far. Who filters shows in the last bits, so that only what the problem and the
@@ -189,9 +189,9 @@ static void compare(least *l) {
     if (qb__device_info_of(gpu->pick.device)->is_cpu) return;
     least_slabs(l, &whole, edge);
     gpu->there = whole_seconds(gpu, &whole);
-    gpu->beside = "it is forecast to be faster";
+    gpu->cpu_filter = "it is forecast to be faster";
     gpu->here = whole_seconds(gpu, &whole);
-    if (!(gpu->here * by_far < gpu->there)) gpu->beside = NULL;
+    if (!(gpu->here * by_far < gpu->there)) gpu->cpu_filter = NULL;
 }
 
 /* The device, if it can and has room for that in any cut: which cut is then taken changes no bit. */
@@ -199,15 +199,15 @@ static qb_status decide_filter(qb__fdk_gpu *gpu, void *plan, qb__cut_space space
     least context = {gpu, plan};
     qb__cut cut;
     bool fits;
-    gpu->beside = qb__fdk_gpu_unfit(gpu->fdk, qb__device_info_of(gpu->pick.device));
-    if (gpu->beside) return QB_OK;
+    gpu->cpu_filter = qb__fdk_gpu_unfit(gpu->fdk, qb__device_info_of(gpu->pick.device));
+    if (gpu->cpu_filter) return QB_OK;
     space.cap.host = SIZE_MAX;
     space.context = &context;
     space.need = least_need;
     space.slabs = least_slabs;
     qb_status status = qb__cut_search(&space, &cut, &fits);
     if (status == QB_OK && !fits)
-        gpu->beside = "the device has no room for it";
+        gpu->cpu_filter = "the device has no room for it";
     else if (status == QB_OK)
         compare(&context);
     return status;
@@ -215,9 +215,9 @@ static qb_status decide_filter(qb__fdk_gpu *gpu, void *plan, qb__cut_space space
 
 /* All ranks, or the volume were a patchwork: who filters shows in the last bits. */
 static qb_status filter_alike(qb__fdk_gpu *gpu, qb__comm *comm, qb_status status) {
-    uint64_t beside = status == QB_OK && gpu->beside;
-    status = qb__comm_sum(comm, status, &beside, 1);
-    if (beside && !gpu->beside) gpu->beside = "another rank's device leaves it to the CPU";
+    uint64_t cpu_filter = status == QB_OK && gpu->cpu_filter;
+    status = qb__comm_sum(comm, status, &cpu_filter, 1);
+    if (cpu_filter && !gpu->cpu_filter) gpu->cpu_filter = "another rank's device leaves it to the CPU";
     return status;
 }
 

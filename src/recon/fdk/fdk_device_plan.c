@@ -53,7 +53,8 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_problem *p = &gpu->problem;
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
     const size_t filter =
-        gpu->beside ? 0 : qb__fdk_gpu_filter_bytes(gpu, cut) + qb__fdk_gpu_ahead(gpu, cut) * qb__fdk_gpu_raw(gpu, cut);
+        gpu->cpu_filter ? 0
+                        : qb__fdk_gpu_filter_bytes(gpu, cut) + qb__fdk_gpu_ahead(gpu, cut) * qb__fdk_gpu_raw(gpu, cut);
     return filter + qb__fdk_gpu_blocks(cut) * qb__fdk_gpu_block(gpu, cut) +
            qb__fdk_gpu_slabs(cut) * qb__fdk_gpu_slab(gpu, cut) +
            qb__fdk_gpu_variant(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
@@ -65,7 +66,7 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
-    const size_t filter = gpu->beside ? qb__fdk_filter_bytes(gpu->fdk) : qb__fdk_gpu_filter_tables(gpu->fdk);
+    const size_t filter = gpu->cpu_filter ? qb__fdk_filter_bytes(gpu->fdk) : qb__fdk_gpu_filter_tables(gpu->fdk);
     qb__room room = {.host = filter + qb__down_open_bytes(&gpu->way_down), .device = device_bytes(gpu, cut)};
     if (qb__fdk_gpu_columns(cut) > 1)
         room.host += qb__device_sum_host(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut));
@@ -78,8 +79,8 @@ void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge) {
     qb__fdk_gpu *gpu = state;
     gpu->rows = gpu->raw_rows = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
-        const qb__fdk_window *w = cut->folded ? gpu->fdk->half + 2 * slab : &gpu->fdk->window[slab];
-        for (const qb__fdk_window *end = w + 1 + cut->folded; w < end; w++) {
+        const qb__fdk_window *w = cut->paired ? gpu->fdk->half + 2 * slab : &gpu->fdk->window[slab];
+        for (const qb__fdk_window *end = w + 1 + cut->paired; w < end; w++) {
             if (w->rows.r0 == w->rows.r1) continue;
             gpu->rows += (double)(w->rows.r1 - w->rows.r0);
             gpu->raw_rows += qb__fdk_rows_read(gpu->fdk->info, &w->raw);
@@ -157,12 +158,12 @@ static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const int *values = gpu->pick.choice.values;
     const bool alone = qb__comm_count(qb__comm_of(env)) == 1;
-    const bool folded = !alone ? gpu->fdk->folded : gpu->fdk->foldable && qb__bp_cone_pairs(variant, values);
+    const bool paired = !alone ? gpu->fdk->paired : gpu->fdk->pairable && qb__bp_cone_pairs(variant, values);
     return (qb__cut_space){.slices = p->nz,
                            .views = p->views,
-                           .folded = folded,
-                           .either = folded && alone,
-                           .layers = {.thickness = (folded ? 2 : 1) * variant->layer(values)},
+                           .paired = paired,
+                           .either = paired && alone,
+                           .layers = {.thickness = (paired ? 2 : 1) * variant->layer(values)},
                            .most = p->nz,
                            .thinner = qb__thinner_layers,
                            .views_after = views_after,
@@ -210,17 +211,17 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
 
 /* ---- what is said ---- */
 
-void qb__fdk_gpu_tell(void *state, const qb_env *env) {
+void qb__fdk_gpu_report(void *state, const qb_env *env) {
     const qb__fdk_gpu *gpu = state;
     char more[160];
-    snprintf(more, sizeof more, "%s%s", gpu->beside ? "; the CPU filters beside it: " : "; it filters, too",
-             gpu->beside ? gpu->beside : "");
-    qb__device_pick_tell(&gpu->pick, more, env);
-    qb__tell_class(&gpu->pick.question, gpu->pick.choice.variant, env);
+    snprintf(more, sizeof more, "%s%s", gpu->cpu_filter ? "; the CPU filters beside it: " : "; it filters, too",
+             gpu->cpu_filter ? gpu->cpu_filter : "");
+    qb__device_pick_report(&gpu->pick, more, env);
+    qb__report_class(&gpu->pick.question, gpu->pick.choice.variant, env);
 }
 
 static void describe_filter(const qb__fdk_gpu *gpu, cJSON *plan) {
-    const char *why = gpu->beside      ? gpu->beside
+    const char *why = gpu->cpu_filter  ? gpu->cpu_filter
                       : gpu->there > 0 ? "the CPU beside it is not forecast to be faster by a quarter"
                                        : NULL;
     if (why) cJSON_AddStringToObject(plan, "filtered_by_why", why);
@@ -234,11 +235,11 @@ static void describe_filter(const qb__fdk_gpu *gpu, cJSON *plan) {
 void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fdk_gpu *gpu = state;
     qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
-    cJSON_AddBoolToObject(plan, "folded", cut->folded);  /* slabs have both sides of the mirror */
+    cJSON_AddBoolToObject(plan, "folded", cut->paired);  /* slabs have both sides of the mirror */
     cJSON_AddBoolToObject(plan, "rows_kept", cut->kept); /* on the device, filtered, for all slabs */
     if (cut->lead > 1)
         cJSON_AddNumberToObject(plan, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
     cJSON_AddNumberToObject(plan, "pieces_per_chunk", (double)cut->pieces);          /* in which a slab comes down */
-    cJSON_AddStringToObject(plan, "filtered_by", gpu->beside ? "cpu" : gpu->pick.question.device->spec);
+    cJSON_AddStringToObject(plan, "filtered_by", gpu->cpu_filter ? "cpu" : gpu->pick.question.device->spec);
     describe_filter(gpu, plan);
 }

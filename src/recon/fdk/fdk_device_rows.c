@@ -20,7 +20,7 @@ static size_t views_at_once(const qb__fdk *fdk, const qb__cut *cut) {
 static qb__cone_rows_plan plan_of(const qb__fdk *fdk) {
     return (qb__cone_rows_plan){.geometry = fdk->geometry,
                                 .weights = &fdk->weights,
-                                .upright = fdk->resampled ? &fdk->upright : NULL,
+                                .virtual_detector = fdk->resampled ? &fdk->virtual_detector : NULL,
                                 .taps = fdk->resampled ? qb__resampler_taps(fdk->resampler) : NULL,
                                 .columns = fdk->info->columns,
                                 .rows = fdk->info->rows,

@@ -112,7 +112,7 @@ static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *wi
     }
     for (size_t r = window->rows.r0; r < window->rows.r1; r++) {
         float *row = d->rows + (r - window->rows.r0) * row_stride(fdk) + fdk->weights.before;
-        qb__upright_line(&fdk->upright, view, r, d->column, d->row);
+        qb__virtual_detector_line(&fdk->virtual_detector, view, r, d->column, d->row);
         qb__resample_row(fdk->resampler, &image, d->column, d->row, columns, NAN, row);
         continue_row(fdk, row);
     }

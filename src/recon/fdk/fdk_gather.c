@@ -25,7 +25,7 @@ static qb_status gather(void *self, size_t chunk, size_t task, int worker, const
     return qb__comm_exchange(ranks->in_column, QB_OK, to, from);
 }
 
-static qb_status leave(void *self, qb_status status) {
+static qb_status barrier(void *self, qb_status status) {
     return qb__agree(((qb__fdk_on_cpu *)self)->filter.run->ranks->in_column, status);
 }
 
@@ -39,6 +39,6 @@ int qb__fdk_gather_stage(qb__fdk_on_cpu *cpu, const qb__cut *cut, qb__stage *sta
                          .slot_bytes = bytes,
                          .forecast = fmax((double)bytes, 1) / 1e9,
                          .run = gather,
-                         .leave = leave};
+                         .barrier = barrier};
     return 1;
 }

@@ -45,7 +45,7 @@ static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *deci
                              .like = options->like};
     size_t first = 0;
     qb_grid_default(fdk->real, grid);
-    qb__grid_tell_height(grid, &asked, env);
+    qb__grid_report_height(grid, &asked, env);
     qb_status status = qb_grid_make(&asked, grid);
     if (status == QB_OK && options->hu > 0 && !(1000.0 / options->hu < 1e30))
         status = qb__fail(QB_BAD_ARGUMENT, "--hu %g makes numbers that no float holds: it is in 1/mm", options->hu);
@@ -81,7 +81,7 @@ static const char *redundancy_name(qb_redundancy kind) {
 static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_geometry *real = fdk->real;
     const double MOST = 20; /* at 10 the values are 2 % off */
-    double drift = qb__upright_drift(real);
+    double drift = qb__virtual_detector_drift(real);
     qb_resample wish = fdk->options->resample;
     if (real->radius > 0 && wish == QB_RESAMPLE_NEVER)
         return qb__fail(QB_BAD_ARGUMENT,
@@ -94,13 +94,13 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
                         "the detector is turned by %.4g degrees in its plane: its rows cannot be filtered as they are: "
                         "leave --resample never out",
                         turn);
-    fdk->resampled = wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__upright_wanted(real));
+    fdk->resampled = wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__virtual_detector_wanted(real));
     cJSON_AddBoolToObject(plan, "resampled", fdk->resampled);
     if (!fdk->resampled) return QB_OK;
     qb_status status;
-    QB__TRY(qb__upright_create(real, &fdk->upright));
+    QB__TRY(qb__virtual_detector_create(real, &fdk->virtual_detector));
     QB__TRY(qb__resampler_create(&fdk->resampler));
-    fdk->geometry = &fdk->upright.geometry;
+    fdk->geometry = &fdk->virtual_detector.geometry;
     double shape[] = {(double)fdk->geometry->rows, (double)fdk->geometry->columns};
     cJSON_AddItemToObject(plan, "upright_rows_columns", cJSON_CreateDoubleArray(shape, 2));
     qb__info(env,
@@ -120,7 +120,7 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     QB__TRY(qb_geometry_describe(fdk->real, &info));
     QB__TRY(qb__fdk_check_path(fdk->real, &info, fdk->options->force, env));
     QB__TRY(qb__circle_fit(fdk->geometry, &circle));
-    QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, fdk->options->angle_weights, &fdk->weights));
+    QB__TRY(qb__cone_weights_virtual(fdk->geometry, fdk->real, field, fdk->options->angle_weights, &fdk->weights));
     fdk->circular = circle.error <= 1e-3;
     fdk->same_weights =
         fdk->circular && (fdk->weights.kind == QB_REDUNDANCY_NONE || fdk->weights.kind == QB_REDUNDANCY_WANG);
@@ -133,8 +133,8 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
                  "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is incomplete" QB__CODE(
                      "outside-field"),
                  field, info.field_radius);
-    qb__seen_cone(fdk->real, info.field_radius, info.weights == QB_REDUNDANCY_WANG, &fdk->mask.seen);
-    qb__fdk_tell_outside(fdk, &info, env, plan);
+    qb__fov_cone(fdk->real, info.field_radius, info.weights == QB_REDUNDANCY_WANG, &fdk->mask.fov);
+    qb__fdk_report_outside(fdk, &info, env, plan);
     qb__fdk_warn_narrow(&info, fdk->options, grid, env);
     QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options->allow_limited, env));
     cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));
@@ -170,7 +170,7 @@ static qb_status decide_matrices(qb__fdk *fdk) {
                                          .nz = fdk->grid.n[2],
                                          .matrix = (const double(*)[12])fdk->matrix};
     if (qb__cone_circle_of(&fdk->problem, &fdk->circle)) fdk->problem.circle = &fdk->circle;
-    fdk->foldable = fdk->problem.circle && fdk->circle.mirrored && fdk->circle.halves == 2 &&
+    fdk->pairable = fdk->problem.circle && fdk->circle.mirrored && fdk->circle.halves == 2 &&
                     fdk->problem.nz % 2 == 0 && fdk->circle.z[0] + fdk->circle.z[1] == (int64_t)fdk->problem.nz - 1;
 out:
     qb__free(matrices);
@@ -196,7 +196,7 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     qb__question question = qb__fdk_question(fdk);
     qb__choice choice;
     if (question.id && qb__kernel_of_device(question.id)) question.id = NULL;
-    qb__tell_why(&question, plan);
+    qb__report_why(&question, plan);
     qb_status status = qb__choose(&question, &choice);
     if (status != QB_OK) return status;
     fdk->variant = (const qb__bp_cone_variant *)choice.variant;
@@ -206,10 +206,10 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
 /* Ranks on devices that take kernels with a mirror have both sides of it each: rank 0 the slices beside the middle, the
  * last one those farthest from it. Kernels of class high do without, and read less from one side alone. Shares are whole
  * tiles of such a kernel where the slices are many. */
-static void decide_fold(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
+static void decide_pairs(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
-    fdk->folded = ranks > 1 && fdk->alone && fdk->foldable && fdk->options->accuracy != QB_ACCURACY_HIGH;
-    if (!fdk->folded) return;
+    fdk->paired = ranks > 1 && fdk->alone && fdk->pairable && fdk->options->accuracy != QB_ACCURACY_HIGH;
+    if (!fdk->paired) return;
     decision->grain = 64;
     while (decision->grain > 2 && fdk->grid.n[2] / (decision->grain * ranks) < 8) decision->grain /= 2;
 }
@@ -260,14 +260,15 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_weights(fdk, env, json));
     QB__TRY(decide_matrices(fdk));
     QB__TRY(decide_kernel(fdk, json));
-    decide_fold(fdk, env, decision);
-    qb__fdk_tell_rows(fdk, env);
+    decide_pairs(fdk, env, decision);
+    qb__fdk_report_rows(fdk, env);
     describe_angles(fdk, json);
     QB__TRY(describe_geometry(fdk, json));
-    QB__TRY(qb__row_ends_of(fdk->real, &decision->ends.ends));
+    QB__TRY(qb__truncation_of(fdk->real, &decision->ends.ends));
     decision->ends.turn = (qb__turn_asked){.geometry = fdk->real};
-    qb__ends_ask_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
-    if (fdk->weights.offset && !fdk->weights.sided) qb__ends_ask_turn(fdk->weights.span * degrees, &decision->ends);
+    qb__truncation_check_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
+    if (fdk->weights.offset && !fdk->weights.sided)
+        qb__truncation_check_turn(fdk->weights.span * degrees, &decision->ends);
     decision->resume = fdk->options->resume;
     decision->checkpoint = fdk->options->checkpoint;
 out:
@@ -278,7 +279,7 @@ void qb__fdk_release(void *plan) {
     qb__fdk *fdk = plan;
     qb__cone_weights_destroy(&fdk->weights);
     qb__filter_destroy(fdk->filter);
-    qb__upright_destroy(&fdk->upright);
+    qb__virtual_detector_destroy(&fdk->virtual_detector);
     qb__resampler_destroy(fdk->resampler);
     qb__free(fdk->window);
     qb__free(fdk->half);

@@ -17,7 +17,8 @@ static const qb__cut_grid *column_of(const qb__fdk *fdk, const qb__cut *cut) { r
 
 static qb__rows raw_of(const qb__fdk *fdk, qb__bp_cone_window rows) {
     qb__rows raw = {rows.r0, rows.r1};
-    if (fdk->resampled) qb__upright_rows(&fdk->upright, rows.r0, rows.r1, QB__RESAMPLE_MARGIN, &raw.first, &raw.end);
+    if (fdk->resampled)
+        qb__virtual_detector_rows(&fdk->virtual_detector, rows.r0, rows.r1, QB__RESAMPLE_MARGIN, &raw.first, &raw.end);
     return raw;
 }
 
@@ -42,13 +43,13 @@ static qb__fdk_window window_of(const qb__fdk *fdk, size_t z0, size_t z1) {
 }
 
 /* Of slices in the order of a cut: of both parts, and of each. */
-static qb__fdk_window window_of_both(const qb__fdk *fdk, bool folded, size_t first, size_t end,
+static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t first, size_t end,
                                      qb__fdk_window half[2]) {
-    const qb__runs runs = qb__unfold(fdk->problem.nz, folded, first, end);
+    const qb__runs runs = qb__mirrored_runs(fdk->problem.nz, paired, first, end);
     qb__fdk_window all;
     for (int i = 0; i < 2; i++) {
         half[i] = window_of(fdk, runs.of[i].first, runs.of[i].end);
-        if (folded && half[i].rows.r0 == half[i].rows.r1) half[i].raw = (qb__rows){0, 0};
+        if (paired && half[i].rows.r0 == half[i].rows.r1) half[i].raw = (qb__rows){0, 0};
     }
     const int seen = half[0].rows.r0 == half[0].rows.r1; /* one that sees something, if any does */
     all = half[seen];
@@ -65,7 +66,7 @@ static qb__fdk_window window_of_both(const qb__fdk *fdk, bool folded, size_t fir
 void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
     const qb__fdk *fdk = plan;
     qb__fdk_window half[2];
-    const qb__fdk_window w = window_of_both(fdk, fdk->folded, first, first + count, half);
+    const qb__fdk_window w = window_of_both(fdk, fdk->paired, first, first + count, half);
     const bool some = w.rows.r1 > w.rows.r0;
     *row0 = some ? w.raw.first : 0;
     *row1 = some ? w.raw.end : fdk->info->rows;
@@ -148,10 +149,10 @@ void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
     fdk->rows_read = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
         size_t raw_rows = 0;
-        fdk->window[slab] = window_of_both(fdk, cut->folded, edge[slab], edge[slab + 1], fdk->half + 2 * slab);
+        fdk->window[slab] = window_of_both(fdk, cut->paired, edge[slab], edge[slab + 1], fdk->half + 2 * slab);
         const qb__fdk_window *run = grid ? fdk->run + slab * (size_t)grid->rows : &fdk->window[slab];
         const size_t runs = grid ? fdk->runs[slab] : 1;
-        if (cut->folded)
+        if (cut->paired)
             measure_halves(fdk, fdk->half + 2 * slab, &raw_rows);
         else
             for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
@@ -172,8 +173,8 @@ static void widen(qb__fdk_window *all, const qb__fdk_window *more) {
 void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut) {
     fdk->keep = (qb__fdk_window){0};
     for (size_t slab = 0; slab < cut->slabs; slab++)
-        for (size_t i = 0; i < (cut->folded ? 2 : 1); i++)
-            widen(&fdk->keep, cut->folded ? &fdk->half[2 * slab + i] : &fdk->window[slab]);
+        for (size_t i = 0; i < (cut->paired ? 2 : 1); i++)
+            widen(&fdk->keep, cut->paired ? &fdk->half[2 * slab + i] : &fdk->window[slab]);
     if (fdk->keep.rows.r0 < fdk->keep.rows.r1) fdk->keep.raw = raw_of(fdk, fdk->keep.rows);
     fdk->window_rows = qb__larger(1, fdk->keep.rows.r1 - fdk->keep.rows.r0);
     fdk->rows_read = fdk->keep.raw.end - fdk->keep.raw.first;
@@ -231,8 +232,8 @@ qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk) {
 
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need) {
     const size_t slab = chunk / fdk->cut.blocks;
-    *need = fdk->cut.folded ? fdk->half + 2 * slab : &fdk->window[slab];
-    return fdk->cut.folded ? 2 : 1;
+    *need = fdk->cut.paired ? fdk->half + 2 * slab : &fdk->window[slab];
+    return fdk->cut.paired ? 2 : 1;
 }
 
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run) {
@@ -270,7 +271,7 @@ static size_t tasks_of_run(const qb__fdk *fdk, const qb__fdk_piece *p) {
     return p->turns * qb__ceil_div(p->view1 - p->view0, read_views(fdk));
 }
 
-void qb__fdk_leave_reading(qb__fdk *fdk, bool left) { fdk->left = left; }
+void qb__fdk_delegate_reading(qb__fdk *fdk, bool left) { fdk->left = left; }
 
 /* Reading is the first to see a chunk: what its slab is the first to want comes with it. (Not always slab 0: --resume leaves some out.) */
 static void note_first(qb__fdk *fdk, size_t chunk) {

@@ -55,8 +55,8 @@ typedef struct qb__iterative_run {
     const qb__iterative *it;
     const qb__running *run;
     qb__solved solved;
-    uint64_t lost; /* line integrals here that were not measured */
-    double beside; /* share of the line integrals that rays have which meet no voxel */
+    uint64_t lost;  /* line integrals here that were not measured */
+    double outside; /* share of the line integrals that rays have which meet no voxel */
     /* of ranks (iterative_ranks.c) */
     double *numbers;      /* [ranks] */
     void *come, *gone;    /* a run: from the rank before, to the next one */
@@ -68,14 +68,14 @@ qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap);
 /* Blocks of views become one buffer of all line integrals, float [view][row][column]. */
 qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut);
 /* Of so many views, those of this rank from its first on, as prepare leaves them: warns when the object reaches beyond the volume
- * (iterative_beside.c). All ranks take part. */
-qb_status qb__iterative_look_beside(qb__iterative_run *r, size_t views, const float *lines);
-void qb__iterative_note_beside(const qb__iterative_run *r, cJSON *convergence);
+ * (iterative_truncation.c). All ranks take part. */
+qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines);
+void qb__iterative_note_truncation(const qb__iterative_run *r, cJSON *convergence);
 /* The system of equations of so many views. `self` is what forward and adjoint take; total and same as in qb__linear. */
 qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t views, qb__linear_apply *forward,
                                 qb__linear_apply *adjoint, qb__linear_number *total, qb__linear_number *same);
 /* Line integrals of so many views that are NaN are made what qb__linear.holes says. */
-qb_status qb__iterative_mark_lost(qb__iterative_run *r, size_t views, float *lines);
+qb_status qb__iterative_fill_masked(qb__iterative_run *r, size_t views, float *lines);
 /* From data to volume, both vectors; the volume comes in as zeros. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);
@@ -106,7 +106,7 @@ qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *run
 qb_status qb__iterative_total(qb__iterative_run *r, double *sum);   /* of a number of each */
 qb_status qb__iterative_same(qb__iterative_run *r, double *number); /* that of the first */
 /* All have come to the end, or one has failed: as qb__stage.leave. */
-qb_status qb__iterative_leave(qb__iterative_run *r, qb_status status);
+qb_status qb__iterative_barrier(qb__iterative_run *r, qb_status status);
 
 extern const qb__engine qb__iterative_cpu, qb__iterative_device;
 

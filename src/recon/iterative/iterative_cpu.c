@@ -141,14 +141,14 @@ static qb_status adjoint(void *self, const void *projections, void *x) {
 
 static qb_status total(void *self, double *sum) { return qb__iterative_total(&((on_cpu *)self)->run, sum); }
 
-static qb_status leave(void *self, qb_status status) { return qb__iterative_leave(&((on_cpu *)self)->run, status); }
+static qb_status barrier(void *self, qb_status status) { return qb__iterative_barrier(&((on_cpu *)self)->run, status); }
 
 static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker;
     on_cpu *cpu = self;
     const qb__linear a = qb__iterative_linear(cpu->run.it, cpu, cpu->views, forward, adjoint, total, NULL);
-    qb_status status = qb__iterative_mark_lost(&cpu->run, cpu->views, (float *)in);
-    if (status == QB_OK) status = qb__iterative_look_beside(&cpu->run, cpu->views, in);
+    qb_status status = qb__iterative_fill_masked(&cpu->run, cpu->views, (float *)in);
+    if (status == QB_OK) status = qb__iterative_find_truncation(&cpu->run, cpu->views, in);
     return status == QB_OK ? qb__iterative_solve_here(&cpu->run, &a, (float *)in, out) : status;
 }
 
@@ -167,7 +167,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .slot_bytes = qb__iterative_unknowns(it) * sizeof(float),
                             .forecast = seconds(state, cut),
                             .run = solve_run,
-                            .leave = leave,
+                            .barrier = barrier,
                             .cpu_seconds = pool_seconds};
     return 2;
 }

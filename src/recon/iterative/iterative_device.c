@@ -224,7 +224,9 @@ static qb_status total(void *self, double *sum) { return qb__iterative_total(&((
 
 static qb_status same(void *self, double *number) { return qb__iterative_same(&((on_device *)self)->run, number); }
 
-static qb_status leave(void *self, qb_status status) { return qb__iterative_leave(&((on_device *)self)->run, status); }
+static qb_status barrier(void *self, qb_status status) {
+    return qb__iterative_barrier(&((on_device *)self)->run, status);
+}
 
 static qb_status send(on_device *d, const float *lines) {
     const qb__iterative *it = d->run.it;
@@ -262,8 +264,8 @@ out:
 static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker;
     on_device *d = self;
-    qb_status status = qb__iterative_mark_lost(&d->run, d->views, (float *)in);
-    if (status == QB_OK) status = qb__iterative_look_beside(&d->run, d->views, in);
+    qb_status status = qb__iterative_fill_masked(&d->run, d->views, (float *)in);
+    if (status == QB_OK) status = qb__iterative_find_truncation(&d->run, d->views, in);
     if (status != QB_OK) return status;
     return d->apart ? qb__iterative_slabs_solve(&d->slabs, &d->run, (float *)in, out) : solve(d, in, out);
 }
@@ -283,7 +285,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .slot_bytes = qb__iterative_unknowns(d->run.it) * sizeof(float),
                             .forecast = seconds(state, cut),
                             .run = solve_run,
-                            .leave = leave,
+                            .barrier = barrier,
                             .cpu_seconds = pool_seconds};
     return 2;
 }
@@ -349,7 +351,7 @@ static void tell(void *state, const qb_env *env) {
     if (d->apart)
         snprintf(parts, sizeof parts, ", by slabs of %zu slices and blocks of %zu views: it has no room for the whole",
                  most->slices, most->views);
-    qb__device_pick_tell(&d->pick, parts, env);
+    qb__device_pick_report(&d->pick, parts, env);
 }
 
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {

@@ -35,7 +35,7 @@ size_t qb__iterative_line_vectors(const qb__iterative *it) {
 
 /* A column; the middle where a finder is yet to say. */
 static qb_status decide_center(qb__iterative *it, const qb_env *env) {
-    qb__center_tell(it->options->center, it->info, env);
+    qb__center_report(it->options->center, it->info, env);
     if (!it->looked) return qb__center_asked(it->options->center, it->info, &it->center);
     it->center = it->found;
     return QB_OK;
@@ -112,7 +112,7 @@ static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *
     qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, it->center, it->center, &fan);
     if (status != QB_OK || !fan.used) return status;
     grid->n[0] = grid->n[1] = qb__half_fan_width(&fan);
-    qb__half_fan_tell(&fan, it->center, text, sizeof text);
+    qb__half_fan_report(&fan, it->center, text, sizeof text);
     if (!chosen) qb__info(env, "%s", text);
     return QB_OK;
 }
@@ -130,7 +130,7 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
     qb_status status =
         usual_grid(it, asked.size.count || asked.voxel > 0 || asked.voxels.count || asked.like, env, grid);
     if (status == QB_OK) {
-        qb__grid_tell_height(grid, &asked, env);
+        qb__grid_report_height(grid, &asked, env);
         status = qb_grid_make(&asked, grid);
     }
     if (status == QB_OK && options->hu > 0 && !in_mm)
@@ -174,8 +174,8 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     QB__TRY(qb__iterative_regularisation(it->options, &(double){0}, &(double){0}));
     QB__TRY(decide_geometry(it, task->more, env));
     QB__TRY(decide_grid(it, env, decision));
-    QB__TRY(qb__ends_ask_size(it->geometry, &it->grid, INFINITY, &decision->ends));
-    qb__ends_ask_height(it->geometry, &it->grid, &decision->ends);
+    QB__TRY(qb__truncation_check_size(it->geometry, &it->grid, INFINITY, &decision->ends));
+    qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
     decision->ends.turn = (qb__turn_asked){.geometry = it->geometry};
     QB__TRY(qb__projector_on_cpu(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);

@@ -172,7 +172,7 @@ qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__pr
     }
     cJSON_AddItemToObject(json, "residual", residual);
     cJSON_AddItemToObject(json, "change", change);
-    qb__iterative_note_beside(r, json);
+    qb__iterative_note_truncation(r, json);
     return QB_OK;
 }
 

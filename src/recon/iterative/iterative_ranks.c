@@ -102,4 +102,4 @@ out:
     return status;
 }
 
-qb_status qb__iterative_leave(qb__iterative_run *r, qb_status status) { return qb__agree(others(r), status); }
+qb_status qb__iterative_barrier(qb__iterative_run *r, qb_status status) { return qb__agree(others(r), status); }

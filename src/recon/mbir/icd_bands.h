@@ -9,10 +9,10 @@
  * then through a fifth drawn at random.
  *
  * SuperVoxels are taken by the colours of a checkerboard of four, so that no two that are neighbours move together, and
- * of a colour so many at a time, in the order drawn, as qb__icd_few_at_once() says: all of these start from one error sinogram, and
+ * of a colour so many at a time, in the order drawn, as qb__icd_slicewise_at_once() says: all of these start from one error sinogram, and
  * what they did to it is added in their order. That is a number of the slice's, not of the machine's: bits do not depend
  * on threads, nor on how they meet, and nothing is locked. Made in icd_bands.c, filled in icd_bands_start.c, turned in
- * icd_bands_turn.c. */
+ * icd_bands_sweep.c. */
 enum { QB__ICD_AT_ONCE = 16 }; /* SuperVoxels of a batch, at most */
 
 typedef struct qb__icd_supervoxel {
@@ -43,7 +43,7 @@ typedef struct qb__icd_single {
     double *amount; /* [supervoxel] by which it moved when it was visited last */
 } qb__icd_single;
 
-typedef struct qb__icd_few {
+typedef struct qb__icd_slicewise {
     qb__icd_settings settings;
     const qb__system_matrix *matrix;
     const qb__icd_variant *variant;
@@ -72,22 +72,23 @@ typedef struct qb__icd_few {
     qb__icd_band_moved moved;
     bool skip;
     const qb_env *env;
-} qb__icd_few;
+} qb__icd_slicewise;
 
 /* SuperVoxels of a batch: so few that, of the voxels of a ray, hardly any move together. */
-size_t qb__icd_few_at_once(size_t nx, size_t ny);
-size_t qb__icd_few_bytes(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices, int threads);
+size_t qb__icd_slicewise_at_once(size_t nx, size_t ny);
+size_t qb__icd_slicewise_bytes(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                               int threads);
 /* As qb__icd_stack_create. */
-qb_status qb__icd_few_create(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
-                             qb__pool *pool, qb__icd_stack **stack);
-/* As qb__icd_worker's; `self` is a qb__icd_few. */
-qb_status qb__icd_few_start(void *self, const qb__icd_given *given);
-void qb__icd_few_destroy(void *self);
-extern const qb__icd_worker qb__icd_few_on_cpu;
+qb_status qb__icd_slicewise_create(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                                   qb__pool *pool, qb__icd_stack **stack);
+/* As qb__icd_worker's; `self` is a qb__icd_slicewise. */
+qb_status qb__icd_slicewise_start(void *self, const qb__icd_given *given);
+void qb__icd_slicewise_destroy(void *self);
+extern const qb__icd_worker qb__icd_slicewise_on_cpu;
 
 /* `pass` of these SuperVoxels of s->now, colour by colour. */
-void qb__icd_few_sweep(qb__icd_few *s, const size_t *list, size_t count);
+void qb__icd_slicewise_sweep(qb__icd_slicewise *s, const size_t *list, size_t count);
 /* 0 .. count - 1, drawn anew. */
-void qb__icd_few_shuffle(qb__icd_few *s, uint64_t number);
+void qb__icd_slicewise_shuffle(qb__icd_slicewise *s, uint64_t number);
 
 #endif

@@ -9,7 +9,7 @@
 #include "recon/mbir/icd_bands.h"
 
 typedef struct starting {
-    qb__icd_few *s;
+    qb__icd_slicewise *s;
     size_t slice;
     const qb__icd_given *given;
     char **scratch;              /* [thread] the filter's */
@@ -17,36 +17,38 @@ typedef struct starting {
 } starting;
 
 static const float *line_of(const starting *t, const float *lines, size_t view) {
-    return lines + (view * t->s->slices + t->slice) * t->s->matrix->shadows.columns;
+    return lines + (view * t->s->slices + t->slice) * t->s->matrix->footprints.columns;
 }
 
-static float *row_of(const qb__icd_few *s, float *rows, size_t view) { return rows + view * s->row + s->bands.width; }
+static float *row_of(const qb__icd_slicewise *s, float *rows, size_t view) {
+    return rows + view * s->row + s->bands.width;
+}
 
 static void filter_view(void *context, size_t view, int worker) {
     const starting *t = context;
-    const qb__icd_few *s = t->s;
-    const size_t columns = s->matrix->shadows.columns;
+    const qb__icd_slicewise *s = t->s;
+    const size_t columns = s->matrix->footprints.columns;
     float *row = row_of(s, s->single[t->slice].error, view);
     const float more = qb__icd_start_row(t->given, view * s->slices + t->slice, t->slice, columns, row);
     qb__filter_rows(t->given->filter, row, 1, columns,
-                    more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area), t->scratch[worker]);
+                    more * (float)(t->given->theta[view] / (double)s->matrix->footprints.area), t->scratch[worker]);
 }
 
-static void sweep_all(qb__icd_few *s, qb__icd_pass pass) {
+static void sweep_all(qb__icd_slicewise *s, qb__icd_pass pass) {
     s->pass = pass;
     s->env = NULL;
-    qb__icd_few_shuffle(s, 0);
-    qb__icd_few_sweep(s, s->order, s->count);
+    qb__icd_slicewise_shuffle(s, 0);
+    qb__icd_slicewise_sweep(s, s->order, s->count);
 }
 
 static qb_status back_project(starting *t) {
-    qb__icd_few *s = t->s;
+    qb__icd_slicewise *s = t->s;
     const size_t threads = (size_t)qb__pool_threads(s->pool);
     float *x = s->now->image.x;
     qb_status status;
     QB__TRY(qb__alloc(threads, sizeof *t->scratch, &t->scratch));
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__filter_scratch(t->given->filter), 1, &t->scratch[i]));
-    qb__pool_for(s->pool, s->matrix->shadows.views, filter_view, t);
+    qb__pool_for(s->pool, s->matrix->footprints.views, filter_view, t);
     sweep_all(s, QB__BANDS_BACK);
     for (size_t i = 0; s->settings.positive && i < s->pixel_count; i++)
         if (!(x[s->pixels[i]] > 0)) x[s->pixels[i]] = 0;
@@ -59,7 +61,7 @@ out:
 
 /* The slice's of given images, none below `least`. */
 static void fill(const starting *t, const float *images, float least, float *image) {
-    const qb__icd_few *s = t->s;
+    const qb__icd_slicewise *s = t->s;
     const size_t nx = s->problem.nx, across = nx + 2;
     const float *from = images + t->slice * nx * s->problem.ny;
     for (size_t i = 0; i < s->pixel_count; i++) {
@@ -70,7 +72,7 @@ static void fill(const starting *t, const float *images, float least, float *ima
 }
 
 /* Where no data are the pull alone decides, and no update comes by. */
-static void settle_unseen(const qb__icd_few *s) {
+static void settle_unseen(const qb__icd_slicewise *s) {
     const qb__icd_slice *image = &s->now->image;
     for (size_t i = 0; image->toward && i < s->pixel_count; i++) {
         const uint32_t pixel = s->pixels[i];
@@ -83,8 +85,8 @@ static void settle_unseen(const qb__icd_few *s) {
 static void load_view(void *context, size_t view, int worker) {
     (void)worker;
     starting *t = context;
-    const qb__icd_few *s = t->s;
-    const size_t columns = s->matrix->shadows.columns;
+    const qb__icd_slicewise *s = t->s;
+    const size_t columns = s->matrix->footprints.columns;
     const float scale = (float)(1 / (s->settings.sigma_y * s->settings.sigma_y));
     const float *line = line_of(t, t->given->lines, view);
     const float *given = t->given->weights ? line_of(t, t->given->weights, view) : NULL;
@@ -105,15 +107,15 @@ static void load_view(void *context, size_t view, int worker) {
 /* From here on errors are kept times their weights: a step then reads one of both. What came to lie in the margins goes. */
 static void weigh_view(void *context, size_t view, int worker) {
     (void)worker;
-    const qb__icd_few *s = context;
+    const qb__icd_slicewise *s = context;
     float *error = s->now->error + view * s->row;
     const float *weight = s->now->weight + view * s->row;
     for (size_t c = 0; c < s->row; c++) error[c] *= weight[c];
 }
 
 static qb_status begin_image(starting *t) {
-    qb__icd_few *s = t->s;
-    memset(s->now->error, 0, s->matrix->shadows.views * s->row * sizeof(float));
+    qb__icd_slicewise *s = t->s;
+    memset(s->now->error, 0, s->matrix->footprints.views * s->row * sizeof(float));
     memset(s->now->image.x, 0, (s->problem.nx + 2) * (s->problem.ny + 2) * sizeof(float));
     for (size_t i = 0; i < s->count; i++) s->now->amount[i] = 0;
     if (s->now->image.toward) fill(t, t->given->toward, -INFINITY, s->now->image.toward);
@@ -124,10 +126,10 @@ static qb_status begin_image(starting *t) {
     return QB_OK;
 }
 
-qb_status qb__icd_few_start(void *self, const qb__icd_given *given) {
-    qb__icd_few *s = self;
+qb_status qb__icd_slicewise_start(void *self, const qb__icd_given *given) {
+    qb__icd_slicewise *s = self;
     starting t = {.s = s, .given = given};
-    const size_t views = s->matrix->shadows.views;
+    const size_t views = s->matrix->footprints.views;
     qb_status status;
     for (t.slice = 0; t.slice < s->slices; t.slice++) {
         s->now = &s->single[t.slice];
@@ -135,7 +137,7 @@ qb_status qb__icd_few_start(void *self, const qb__icd_given *given) {
         qb__pool_for(s->pool, views, load_view, &t);
     }
     QB__TRY(qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), atomic_load(&t.positive) > 0, s->slices,
-                          s->matrix->shadows.columns));
+                          s->matrix->footprints.columns));
     for (size_t i = 0; i < s->slices; i++) {
         s->now = &s->single[i];
         sweep_all(s, QB__BANDS_CURVE);

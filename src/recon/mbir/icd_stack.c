@@ -18,7 +18,7 @@ struct qb__icd_stack {
     qb__icd_shape shape;
     double *equits; /* [group] so far */
     bool *still;    /* [group] it has stopped */
-    qb__icd_turned *turned;
+    qb__icd_swept *turned;
     double *cost;       /* [group] */
     qb__icd_fall *fall; /* [group] of its cost; of groups that stop together the first's is that of all */
     double least;       /* cost so far */
@@ -164,7 +164,7 @@ out:
 /* ---- turns ---- */
 
 /* Of SuperVoxels that are chosen, a turn is 0.4 equits. */
-int qb__icd_turns(int equits) { return 10 * equits + 16; }
+int qb__icd_sweeps(int equits) { return 10 * equits + 16; }
 
 /* Zeros among zeros are left out in two turns of three. What must rise in the midst of them does so in the third, and only
  * what does not change there has come to its end: elsewhere a descent can stand still beside its optimum. */

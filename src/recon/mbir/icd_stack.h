@@ -90,7 +90,7 @@ qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int
                                 size_t all);
 /* Whether slices of a job are so few, and know nothing of each other, that the CPU is faster slice by slice: a thread has
  * a group of 16 slices done in the time of about ten. How many threads there are does not count: no bit may depend on them. */
-bool qb__icd_stack_few(const qb__icd_settings *settings, size_t slices);
+bool qb__icd_stack_slicewise(const qb__icd_settings *settings, size_t slices);
 size_t qb__icd_pixels(size_t nx, size_t ny, double radius); /* that may change, of a slice */
 void qb__icd_stack_destroy(qb__icd_stack *stack);           /* NULL-safe */
 
@@ -116,12 +116,12 @@ float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, si
  * of any weight meets are, for good, what they are pulled toward. */
 qb_status qb__icd_stack_start(qb__icd_stack *stack, const qb__icd_given *given);
 /* Turns of all tiles until enough equits are done, little changes, or `watch`, which may be NULL, has
- * seen enough. trace[*turns], *turns at most qb__icd_turns(equits), those before a state that was taken up
+ * seen enough. trace[*turns], *turns at most qb__icd_sweeps(equits), those before a state that was taken up
  * counted, whose trace is as it was; *stopped says why. Numbers that overflow end it with QB_BAD_INPUT, a cost that rises with
  * QB_INTERNAL. */
 qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch, qb__icd_trace *trace,
                             int *turns, const char **stopped);
-int qb__icd_turns(int equits); /* room for a trace, whoever turns */
+int qb__icd_sweeps(int equits); /* room for a trace, whoever turns */
 /* All that further turns depend on besides the data, after a turn: piece by piece out of the stack or, `into` a stack that
  * was started with the same data, back. Its turns then give the same bits. */
 qb_status qb__icd_stack_state(qb__icd_stack *stack, bool into, qb__icd_piece piece, void *self);
@@ -136,7 +136,7 @@ typedef struct qb__icd_worker {
     /* As qb__icd_stack_start. */
     qb_status (*start)(void *self, const qb__icd_given *given);
     /* All tiles once, of groups that are not `still`; turned[group]. */
-    qb_status (*turn)(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_turned *turned);
+    qb_status (*turn)(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_swept *turned);
     qb_status (*cost)(void *self, double *cost); /* cost[group] */
     qb_status (*image)(void *self, size_t slice, float scale, float *image);
     void (*destroy)(void *self);
@@ -146,13 +146,13 @@ typedef struct qb__icd_worker {
 
 typedef struct qb__icd_shape {
     size_t groups, voxels; /* of slices that stop together; of a slice, that may change */
-    int most;              /* turns; no more than qb__icd_turns() */
+    int most;              /* turns; no more than qb__icd_sweeps() */
     bool joined;           /* all groups stop together */
     double rises;          /* times its least value that the cost may come to, where less moves at a time then; 0: 2 */
 } qb__icd_shape;
 
 /* Of all tiles. Zero-skipping makes them shorter than an equit: of emptier than this, more are not counted on. */
-static inline int qb__icd_whole_turns(int equits) { return 4 * equits + 16; }
+static inline int qb__icd_whole_sweeps(int equits) { return 4 * equits + 16; }
 
 /* A stack that `self` turns, whose owner it is, also on failure. */
 qb_status qb__icd_stack_of(const qb__icd_worker *worker, void *self, const qb__icd_settings *settings,

@@ -120,11 +120,11 @@ static void cost_group(void *context, size_t group, int worker) {
     double *cost = s->cost + group * L, sum[L];
     memset(cost, 0, L * sizeof *cost);
     s->variant->prior(&s->problem, g, s->pixels, s->count, cost);
-    for (size_t view = 0; view < s->matrix->shadows.views; view++) {
+    for (size_t view = 0; view < s->matrix->footprints.views; view++) {
         const float *e = qb__icd_lanes_at(s, g->error, view);
         const float *w = g->weight ? qb__icd_lanes_at(s, (float *)g->weight, view) : NULL;
         memset(sum, 0, sizeof sum);
-        for (size_t i = 0; i < s->matrix->shadows.columns * L; i++)
+        for (size_t i = 0; i < s->matrix->footprints.columns * L; i++)
             sum[i % L] += 0.5 * (double)e[i] * (double)e[i] * (w ? (double)w[i] : 1);
         for (size_t l = 0; l < L; l++) cost[l] += sum[l];
     }
@@ -150,7 +150,7 @@ static double size_of(const qb__icd_lanes *s, size_t group) {
     return sum;
 }
 
-static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_turned *turned) {
+static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_swept *turned) {
     qb__icd_lanes *s = self;
     memset(s->moved, 0, s->groups * sizeof *s->moved);
     s->skip = skip;
@@ -159,7 +159,7 @@ static qb_status turn(void *self, int number, bool skip, const bool *still, cons
     shuffle(s, number);
     const qb_status status = turn_tiles(s);
     for (size_t g = 0; g < s->groups; g++) {
-        turned[g] = (qb__icd_turned){.updates = (double)s->moved[g].updates, .size = size_of(s, g)};
+        turned[g] = (qb__icd_swept){.updates = (double)s->moved[g].updates, .size = size_of(s, g)};
         for (size_t l = 0; l < L; l++) turned[g].change += s->moved[g].change[l];
     }
     return status;
@@ -177,7 +177,7 @@ static qb_status image(void *self, size_t slice, float scale, float *out) {
 /* As they lie in memory. */
 static qb_status state(void *self, bool into, qb__icd_piece piece, void *to) {
     qb__icd_lanes *s = self;
-    const size_t data = s->matrix->shadows.views * s->row, voxels = qb__icd_image_floats(s->matrix);
+    const size_t data = s->matrix->footprints.views * s->row, voxels = qb__icd_image_floats(s->matrix);
     qb_status status = QB_OK;
     for (size_t g = 0; g < s->groups && status == QB_OK; g++) {
         status = piece(to, s->group[g].error, data * sizeof(float));

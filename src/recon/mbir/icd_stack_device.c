@@ -32,7 +32,7 @@ typedef struct looking {
     float *largest;              /* [view] weight */
 } looking;
 
-static size_t view_floats(const device_stack *s) { return s->slices * s->matrix->shadows.columns; }
+static size_t view_floats(const device_stack *s) { return s->slices * s->matrix->footprints.columns; }
 
 /* Given weights are scaled, those of a rule are not, and halves hold their roots. */
 static const float most_by_rule = 65504.0f * 65504.0f;
@@ -57,8 +57,8 @@ static void look_view(void *context, size_t view, int worker) {
 static void filter_view(void *context, size_t view, int worker) {
     const looking *t = context;
     const device_stack *s = t->s;
-    const size_t columns = s->matrix->shadows.columns, first = view * view_floats(s);
-    const float weight = (float)(t->given->theta[view] / (double)s->matrix->shadows.area);
+    const size_t columns = s->matrix->footprints.columns, first = view * view_floats(s);
+    const float weight = (float)(t->given->theta[view] / (double)s->matrix->footprints.area);
     for (size_t slice = 0; slice < s->slices; slice++) {
         float *row = t->filtered + first + slice * columns;
         const float more = qb__icd_start_row(t->given, view * s->slices + slice, slice, columns, row);
@@ -68,7 +68,7 @@ static void filter_view(void *context, size_t view, int worker) {
 
 /* The start: filtered back-projection by the transposed matrix. */
 static qb_status filter_start(device_stack *s, looking *t) {
-    const size_t threads = (size_t)qb__pool_threads(s->pool), views = s->matrix->shadows.views;
+    const size_t threads = (size_t)qb__pool_threads(s->pool), views = s->matrix->footprints.views;
     qb_status status;
     QB__TRY(qb__alloc(views * view_floats(s), sizeof(float), &t->filtered));
     QB__TRY(qb__alloc(threads, sizeof *t->scratch, &t->scratch));
@@ -91,7 +91,7 @@ static qb_status start(void *self, const qb__icd_given *given) {
     device_stack *s = self;
     const float *lines = given->lines, *weights = given->weights;
     looking t = {.s = s, .given = given};
-    const size_t views = s->matrix->shadows.views;
+    const size_t views = s->matrix->footprints.views;
     float largest = 0;
     qb_status status;
     QB__TRY(qb__alloc(views, sizeof *t.largest, &t.largest));
@@ -100,7 +100,7 @@ static qb_status start(void *self, const qb__icd_given *given) {
     double of_all = (double)largest;
     QB__TRY(qb__icd_halo_largest(s->settings.halo, QB_OK, &of_all, 1));
     largest = (float)of_all;
-    QB__TRY(qb__icd_check(lines, weights, atomic_load(&t.bad), largest > 0, s->slices, s->matrix->shadows.columns));
+    QB__TRY(qb__icd_check(lines, weights, atomic_load(&t.bad), largest > 0, s->slices, s->matrix->footprints.columns));
     if (given->toward) QB__TRY(s->variant->put(s->stack, true, given->toward));
     QB__TRY(begin_image(s, &t, given));
     /* Weights up to one, since halves hold their roots. */
@@ -113,7 +113,7 @@ out:
 
 /* ---- turns ---- */
 
-static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_turned *turned) {
+static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_swept *turned) {
     device_stack *s = self;
     (void)env;
     return s->variant->turn(s->stack, number, skip, still, turned);
@@ -162,7 +162,7 @@ static qb__icd_ask ask_of(const qb__icd_problem *problem, const qb__icd_settings
 }
 
 static qb__icd_problem problem_of(const qb__system_matrix *matrix, const qb__icd_settings *settings) {
-    qb__icd_problem problem = {.shadows = matrix->shadows,
+    qb__icd_problem problem = {.footprints = matrix->footprints,
                                .nx = matrix->nx,
                                .ny = matrix->ny,
                                .prior = settings->prior,
@@ -176,7 +176,7 @@ qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int
                                 size_t all) {
     const qb__icd_problem problem = problem_of(matrix, settings);
     const qb__icd_ask ask = ask_of(&problem, settings, slices, all);
-    const size_t filtered = matrix->shadows.views * slices * matrix->shadows.columns * sizeof(float);
+    const size_t filtered = matrix->footprints.views * slices * matrix->footprints.columns * sizeof(float);
     const size_t pixels = (matrix->nx + 2) * (matrix->ny + 2), shown = settings->halo ? 5 * pixels * sizeof(float) : 0;
     return (qb__icd_room){variant->bytes(&ask, values), filtered + shown + pixels * 4};
 }
@@ -202,8 +202,8 @@ qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_varia
     s->groups = qb__icd_device_groups(&s->ask, variant->lanes(&s->ask, values));
     QB__TRY(variant->create(device, &s->ask, values, &s->stack));
     const qb__icd_shape shape = {s->groups, qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
-                                 variant->turns ? qb__icd_turns(settings->equits)
-                                                : qb__icd_whole_turns(settings->equits),
+                                 variant->turns ? qb__icd_sweeps(settings->equits)
+                                                : qb__icd_whole_sweeps(settings->equits),
                                  s->ask.joined, variant->turns ? 100 : 0};
     return qb__icd_stack_of(&on_device, s, settings, &shape, stack);
 out:

@@ -71,7 +71,7 @@ static size_t slice_of(const qb__icd_lanes *s, size_t group, size_t lane) { retu
 
 static void place_groups(qb__icd_lanes *s) {
     const qb__system_matrix *m = s->matrix;
-    const size_t data = m->shadows.views * s->row, image = qb__icd_image_floats(m);
+    const size_t data = m->footprints.views * s->row, image = qb__icd_image_floats(m);
     float *at = s->block;
     for (size_t i = 0; i < s->groups; i++) {
         qb__icd_group *g = &s->group[i];
@@ -106,12 +106,13 @@ static void join_groups(qb__icd_lanes *s) {
 }
 
 size_t qb__icd_stack_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices, int threads) {
-    if (settings->supervoxels) return qb__icd_few_bytes(m, settings, slices, threads);
+    if (settings->supervoxels) return qb__icd_slicewise_bytes(m, settings, slices, threads);
     const size_t groups = groups_of(settings, slices), pixels = (m->nx + 2) * (m->ny + 2);
     return groups * (qb__icd_group_floats(m, settings) * sizeof(float) + sizeof(qb__icd_group) + sizeof(qb__icd_moved) +
                      (L + 1) * sizeof(double) + sizeof(bool)) +
            pixels * (1 + sizeof(uint32_t)) + 2 * pixels / TILE * sizeof(size_t) +
-           (settings->halo ? edge_floats(m) * sizeof(float) : 0) + (size_t)threads * qb__icd_scratch_bytes(&m->shadows);
+           (settings->halo ? edge_floats(m) * sizeof(float) : 0) +
+           (size_t)threads * qb__icd_scratch_bytes(&m->footprints);
 }
 
 qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, const qb__icd_settings *settings,
@@ -119,7 +120,7 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, c
     const size_t threads = (size_t)qb__pool_threads(pool);
     qb__icd_lanes *s;
     *stack = NULL;
-    if (settings->supervoxels) return qb__icd_few_create(matrix, settings, slices, pool, stack);
+    if (settings->supervoxels) return qb__icd_slicewise_create(matrix, settings, slices, pool, stack);
     qb_status status = qb__alloc(1, sizeof *s, &s);
     if (status != QB_OK) return status;
     *s = (qb__icd_lanes){.settings = *settings,
@@ -129,7 +130,7 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, c
                          .slices = slices,
                          .groups = groups_of(settings, slices),
                          .row = qb__icd_row_floats(matrix),
-                         .problem = {.shadows = matrix->shadows,
+                         .problem = {.footprints = matrix->footprints,
                                      .nx = matrix->nx,
                                      .ny = matrix->ny,
                                      .prior = settings->prior,
@@ -147,13 +148,14 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, c
     QB__TRY(qb__alloc(s->groups * L, sizeof *s->cost, &s->cost));
     QB__TRY(qb__alloc(s->groups * qb__icd_group_floats(matrix, settings), sizeof(float), &s->block));
     QB__TRY(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
-    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__icd_scratch_bytes(&matrix->shadows), 1, &s->scratch[i]));
+    for (size_t i = 0; i < threads; i++)
+        QB__TRY(qb__alloc(qb__icd_scratch_bytes(&matrix->footprints), 1, &s->scratch[i]));
     if (settings->halo) QB__TRY(qb__alloc(edge_floats(matrix), sizeof(float), &s->edge[0]));
     if (settings->halo)
         s->edge[1] = s->edge[0] + qb__icd_image_floats(matrix), s->swapped = s->edge[1] + qb__icd_image_floats(matrix);
     place_groups(s);
     join_groups(s);
-    const qb__icd_shape shape = {s->groups, s->count, qb__icd_whole_turns(settings->equits), s->joined, 0};
+    const qb__icd_shape shape = {s->groups, s->count, qb__icd_whole_sweeps(settings->equits), s->joined, 0};
     status = qb__icd_stack_of(&qb__icd_on_cpu, s, settings, &shape, stack);
     return status; /* it is the stack's now */
 out:

@@ -47,7 +47,7 @@ static inline size_t qb__icd_lane_of(const qb__icd_lanes *s, size_t slice) {
 
 /* A view's lanes among a group's rows. */
 static inline float *qb__icd_lanes_at(const qb__icd_lanes *s, float *rows, size_t view) {
-    return rows + view * s->row + s->matrix->shadows.taps * L;
+    return rows + view * s->row + s->matrix->footprints.taps * L;
 }
 
 /* The outermost slices to and from other ranks, into `edge`; `mine` where there is none. After whatever changed x. */
@@ -55,7 +55,7 @@ qb_status qb__icd_lanes_swap(qb__icd_lanes *s, qb_status mine);
 
 /* Floats of a view's lanes, of a group's image, of all that a group has. */
 static inline size_t qb__icd_row_floats(const qb__system_matrix *m) {
-    return (m->shadows.columns + 2 * m->shadows.taps) * L;
+    return (m->footprints.columns + 2 * m->footprints.taps) * L;
 }
 
 static inline size_t qb__icd_image_floats(const qb__system_matrix *m) {
@@ -63,7 +63,7 @@ static inline size_t qb__icd_image_floats(const qb__system_matrix *m) {
 }
 
 static inline size_t qb__icd_group_floats(const qb__system_matrix *m, const qb__icd_settings *settings) {
-    const size_t data = m->shadows.views * qb__icd_row_floats(m);
+    const size_t data = m->footprints.views * qb__icd_row_floats(m);
     return data * (settings->weighting == QB__WEIGH_NONE ? 1 : 2) +
            (settings->pull > 0 ? 3 : 2) * qb__icd_image_floats(m);
 }

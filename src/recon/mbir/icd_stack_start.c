@@ -18,12 +18,12 @@ typedef struct starting {
 static void filter_view(void *context, size_t view, int worker) {
     const starting *t = context;
     const qb__icd_lanes *s = t->s;
-    const size_t columns = s->matrix->shadows.columns;
+    const size_t columns = s->matrix->footprints.columns;
     float *row = (float *)(void *)t->scratch[worker];
     for (size_t slice = 0; slice < s->slices; slice++) {
         const float more = qb__icd_start_row(t->given, view * s->slices + slice, slice, columns, row);
         qb__filter_rows(t->given->filter, row, 1, columns,
-                        more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
+                        more * (float)(t->given->theta[view] / (double)s->matrix->footprints.area),
                         row + qb__round_up(columns, 16));
         float *to = qb__icd_lanes_at(s, s->group[qb__icd_group_of(s, slice)].error, view) + qb__icd_lane_of(s, slice);
         for (size_t c = 0; c < columns; c++) to[c * L] = row[c];
@@ -54,7 +54,7 @@ static void load_view(void *context, size_t view, int worker) {
     (void)worker;
     starting *t = context;
     qb__icd_lanes *s = t->s;
-    const size_t columns = s->matrix->shadows.columns;
+    const size_t columns = s->matrix->footprints.columns;
     const float scale =
         s->settings.weighting == QB__WEIGH_MEASURED ? 1 : (float)(1 / (s->settings.sigma_y * s->settings.sigma_y));
     size_t positive = 0;
@@ -99,12 +99,12 @@ static void subtract_group(void *context, size_t group, int worker) {
 }
 
 static qb_status back_project(qb__icd_lanes *s, starting *t) {
-    const size_t threads = (size_t)qb__pool_threads(s->pool), columns = s->matrix->shadows.columns;
+    const size_t threads = (size_t)qb__pool_threads(s->pool), columns = s->matrix->footprints.columns;
     const size_t bytes = qb__round_up(columns, 16) * sizeof(float) + qb__filter_scratch(t->given->filter);
     qb_status status;
     QB__TRY(qb__alloc(threads, sizeof *t->scratch, &t->scratch));
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(bytes, 1, &t->scratch[i]));
-    qb__pool_for(s->pool, s->matrix->shadows.views, filter_view, t);
+    qb__pool_for(s->pool, s->matrix->footprints.views, filter_view, t);
     qb__pool_for(s->pool, s->tiles * s->groups, back_tile, t);
 out:
     for (size_t i = 0; t->scratch && i < threads; i++) qb__free(t->scratch[i]);
@@ -149,12 +149,12 @@ qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given) {
         fill_constant(s, (float)given->constant);
     }
     qb__pool_for(s->pool, s->slices, fill_images, &t);
-    qb__pool_for(s->pool, s->matrix->shadows.views, load_view, &t);
+    qb__pool_for(s->pool, s->matrix->footprints.views, load_view, &t);
     double some = (double)atomic_load(&t.positive);
     qb_status status = qb__icd_halo_sum(s->settings.halo, QB_OK, &some, 1);
     if (status == QB_OK)
         status = qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), some > 0, s->slices,
-                               s->matrix->shadows.columns);
+                               s->matrix->footprints.columns);
     if (status != QB_OK) return status;
     qb__pool_for(s->pool, s->tiles * s->groups, curve_tile, s);
     qb__pool_for(s->pool, s->groups, subtract_group, s);

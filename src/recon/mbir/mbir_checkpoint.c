@@ -18,8 +18,8 @@
 #include "base/status.h"
 #include "base/trust.h"
 #include "base/warning.h"
-#include "io/hidden.h"
-#include "io/place.h"
+#include "io/staging.h"
+#include "io/paths.h"
 #include "io/publication.h"
 
 static const char prefix[] = "slab_", next_one[] = ".next";
@@ -54,7 +54,7 @@ static qb_status check_folder(const char *folder, bool read) {
     for (struct dirent *entry; !*other && (entry = readdir(list));) {
         const char *name = entry->d_name;
         const bool ours =
-            strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 || qb__hidden_named(name);
+            strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 || qb__staging_named(name);
         if (!ours && !(is_slab(name) && (read || qb__checkpoint_is(dirfd(list), name))))
             snprintf(other, sizeof other, "%.60s", name);
     }
@@ -69,12 +69,12 @@ static qb_status check_folder(const char *folder, bool read) {
 /* Its lock; a folder that is there need not have one. *anew: nothing in it is of this run. */
 static bool take(qb__checkpoint *c, bool *anew) {
     *anew = true;
-    if (c->job) return (c->lock = qb__hidden_share(c->folder, c->job, anew)) >= 0;
+    if (c->job) return (c->lock = qb__staging_share(c->folder, c->job, anew)) >= 0;
     char *name = qb__join(c->folder, "lock");
     const int lock = name ? open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
     if (lock >= 0) {
         close(lock);
-        c->lock = qb__hidden_claim(c->folder);
+        c->lock = qb__staging_claim(c->folder);
     }
     qb__free(name);
     return c->lock >= 0;
@@ -284,7 +284,7 @@ static bool is_due(const qb__checkpoint *c, bool due) {
     return qb__icd_halo_largest(c->halo, QB_OK, &any, 1) == QB_OK && any > 0;
 }
 
-void qb__checkpoint_turned(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
+void qb__checkpoint_swept(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     if (is_due(c, !slab->stopped && qb__now() - c->saved >= c->every)) save(c, slab);
 }
 

@@ -7,7 +7,7 @@
 /* What is kept of a descent beside its output, in the folder OUT.checkpoint, so that a run that was killed goes on
  * where it was. A file a slab, replaced as a whole (io/publication.h): of the slab in hand voxels, errors and what
  * its turns came to; of finished ones, where there are several slabs, their images. The file `lock` is locked as long as the
- * process lives that writes there, or one of a job's ranks, each of which keeps its own slabs (io/hidden.h). Each file begins with the job that it belongs to, as JSON: another one's is
+ * process lives that writes there, or one of a job's ranks, each of which keeps its own slabs (io/staging.h). Each file begins with the job that it belongs to, as JSON: another one's is
  * refused. Slabs that turn together are kept at the same turn: all have written one file more (slab_N.next) before any gives it
  * the name of the one before, so that there is always a turn that all have, and it is taken up. A checkpoint that cannot be written is given up with a warning: the job goes on. */
 typedef struct qb__checkpoint {
@@ -39,7 +39,7 @@ qb_status qb__checkpoint_look(qb__checkpoint *checkpoint, const qb__checkpoint_s
 /* Take it up: turns and trace, and into the stack, which was started, or the images. */
 qb_status qb__checkpoint_load(qb__checkpoint *checkpoint, qb__checkpoint_slab *slab);
 /* Once it is time: it descends; it is done. */
-void qb__checkpoint_turned(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
+void qb__checkpoint_swept(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
 void qb__checkpoint_done(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
 
 #endif

@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/trust.h"
-#include "io/place.h"
-#include "job/other_job.h"
+#include "io/paths.h"
+#include "job/job_fingerprint.h"
 
 enum { JOB_MOST = 1 << 20, WORD = 16 };
 static const char magic[WORD] = "qb descent 4\n";
@@ -68,7 +68,7 @@ static qb_status check_job(stream *s, const head *h, const char *job) {
     qb_status status = qb__alloc(h->job + 1, 1, &then);
     if (status != QB_OK) return status;
     status = get(s, then, h->job);
-    if (status == QB_OK && strcmp(then, job) != 0) status = qb__other_job(s->path, then, job);
+    if (status == QB_OK && strcmp(then, job) != 0) status = qb__job_fingerprint_mismatch(s->path, then, job);
     qb__free(then);
     return status;
 }

@@ -40,9 +40,9 @@ static double start_turns(const voxels_of *v, double groups, int threads) {
 static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t slices, int threads) {
     static const double single = 0.26, starting = 0.7, together = 2, fan = 1.5;
     const double voxels = count_of(v) * (double)slices,
-                 shape = v->matrix->shadows.wx ? fan : 1; /* a fan's shadow is shaped anew each time */
-    const double entries = shape * (double)(qb__round_up(v->matrix->shadows.taps, 4) * m->info->views) * voxels;
-    const double busy = fmin(threads, (double)qb__icd_few_at_once(v->matrix->nx, v->matrix->ny));
+                 shape = v->matrix->footprints.wx ? fan : 1; /* a fan's shadow is shaped anew each time */
+    const double entries = shape * (double)(qb__round_up(v->matrix->footprints.taps, 4) * m->info->views) * voxels;
+    const double busy = fmin(threads, (double)qb__icd_slicewise_at_once(v->matrix->nx, v->matrix->ny));
     const double updates = entries / qb__rate(QB__RATE_ICD_SINGLE, qb__speed(&m->variant->head) * single);
     const double priors = voxels / qb__rate(QB__RATE_ICD_SINGLE_PRIOR, together * qb__rate(QB__RATE_ICD_PRIOR, 2.5e6));
     return (qb__mbir_cost){.start = starting * updates * (v->back ? 3 : 2) / busy, .equit = (updates + priors) / busy};
@@ -51,7 +51,7 @@ static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t s
 static qb__mbir_cost cost_at(const qb__mbir *m, const voxels_of *v, qb_mbir_matrix kind, size_t slices, int threads) {
     if (v->settings->supervoxels && kind == QB_MATRIX_FLY) return cost_of_few(m, v, slices, threads);
     const double voxels = count_of(v), lanes = QB__ICD_LANES;
-    const double entries = (double)(v->matrix->shadows.taps * m->info->views) * voxels;
+    const double entries = (double)(v->matrix->footprints.taps * m->info->views) * voxels;
     const double faster = times_fly(kind), speed = qb__speed(&m->variant->head) * faster;
     const double weigh = m->settings.weighting == QB__WEIGH_NONE ? 0 : 1 / qb__rate(QB__RATE_ICD_WEIGHTS, 6e9);
     const double group = entries * lanes * (1 / speed + weigh) + voxels / qb__rate(QB__RATE_ICD_PRIOR, 2.5e6);

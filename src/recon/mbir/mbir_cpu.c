@@ -70,7 +70,7 @@ static void choose_matrix(qb__mbir_descent *d, const qb__cut_space *space) {
     qb__mbir *m = d->m;
     const qb__cut cut = {.slices = space->most, .slabs = qb__ceil_div(space->slices, space->most)};
     if (m->options->matrix != QB_MATRIX_AUTO || m->settings.supervoxels || !qb__rates_known()) return;
-    if (m->info->columns + 2 * m->matrix.shadows.taps > UINT16_MAX) return;
+    if (m->info->columns + 2 * m->matrix.footprints.taps > UINT16_MAX) return;
     if (seconds_by(d, QB_MATRIX_FLOATS, &cut) > worth * seconds_by(d, QB_MATRIX_FLY, &cut)) return;
     m->kind = QB_MATRIX_FLOATS;
     if (!has_room(d, &cut, &space->cap)) m->kind = QB_MATRIX_FLY;

@@ -156,7 +156,7 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     if (qb__mbir_has_reference(d->m))
         t->status = qb__mbir_reference_rmse(d->m, stack, t->slab->first - d->m->first_row, t->slab->slices, d->slice,
                                             &d->trace[turn].rmse);
-    if (t->status == QB_OK) qb__checkpoint_turned(&d->m->keep, t->slab);
+    if (t->status == QB_OK) qb__checkpoint_swept(&d->m->keep, t->slab);
     return t->status != QB_OK;
 }
 
@@ -200,9 +200,9 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
     const size_t first = slab->first - m->first_row;
     qb__icd_given given = {.lines = lines,
                            .weights = d->some,
-                           .more = d->lost.more,
-                           .most = d->lost.far ? d->lost.limit : 0,
-                           .told = d->lost.told,
+                           .more = d->masked.more,
+                           .most = d->masked.far ? d->masked.limit : 0,
+                           .told = d->masked.told,
                            .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
                            .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
                            .filter = resumed ? NULL : m->filter,
@@ -236,10 +236,10 @@ static qb_status check_values(const qb__mbir_descent *d) {
 }
 
 /* Without weights there is nothing to say it with. Of slabs where all was measured they are spared. */
-static qb_status weigh_lost(qb__mbir_descent *d) {
+static qb_status weigh_masked(qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
     d->settings.weighting = m->settings.weighting;
-    if (!d->lost.values || m->settings.weighting != QB__WEIGH_NONE) return QB_OK;
+    if (!d->masked.values || m->settings.weighting != QB__WEIGH_NONE) return QB_OK;
     const qb__room without = d->memory(d, &m->cut);
     d->settings.weighting = QB__WEIGH_MEASURED;
     const qb__room with = d->memory(d, &m->cut), *need = &m->cut.need;
@@ -254,20 +254,20 @@ static qb_status weigh_lost(qb__mbir_descent *d) {
                     (double)(here ? d->cap.host : d->cap.device) / 1048576, here ? "ram" : "vram");
 }
 
-static qb_status look_for_lost(qb__mbir_descent *d, const qb__checkpoint_slab *slab, const float *lines) {
+static qb_status look_for_masked(qb__mbir_descent *d, const qb__checkpoint_slab *slab, const float *lines) {
     const qb__mbir *m = d->m;
-    qb_status status = qb__mbir_lost_find(m, slab->first, slab->slices, lines, m->weights_file ? d->some : NULL,
-                                          d->run->pool, &d->lost);
+    qb_status status = qb__mbir_masked_find(m, slab->first, slab->slices, lines, m->weights_file ? d->some : NULL,
+                                            d->run->pool, &d->masked);
     if (status != QB_OK) return status;
-    qb__mbir_lost_tell(m, slab->first, slab->slices, &d->lost, d->run->env);
-    if (!d->warned) d->warned = qb__mbir_lost_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
-    if (!d->warned_far) d->warned_far = qb__mbir_far_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
+    qb__mbir_masked_report(m, slab->first, slab->slices, &d->masked, d->run->env);
+    if (!d->warned) d->warned = qb__mbir_masked_warn(m, slab->first, slab->slices, &d->masked, d->run->env);
+    if (!d->warned_far) d->warned_far = qb__mbir_far_warn(m, slab->first, slab->slices, &d->masked, d->run->env);
     const float *weights = m->weights_file ? d->some : NULL;
-    status = qb__mbir_beyond_find(m, slab->slices, lines, weights, d->lost.limit, d->run->pool, &d->beyond);
+    status = qb__mbir_truncation_find(m, slab->slices, lines, weights, d->masked.limit, d->run->pool, &d->truncation);
     if (status != QB_OK) return status;
-    if (!d->warned_beyond)
-        d->warned_beyond = qb__mbir_beyond_warn(m, slab->first, slab->slices, &d->beyond, d->run->env);
-    return weigh_lost(d);
+    if (!d->warned_truncation)
+        d->warned_truncation = qb__mbir_truncation_warn(m, slab->first, slab->slices, &d->truncation, d->run->env);
+    return weigh_masked(d);
 }
 
 static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
@@ -278,7 +278,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
                                 .slices = qb__mbir_chunk_slices(m, chunk),
                                 .image = m->grid.n[0] * m->grid.n[1],
                                 .trace = d->trace,
-                                .most = qb__icd_turns(m->settings.equits)};
+                                .most = qb__icd_sweeps(m->settings.equits)};
     const float scale = m->options->hu > 0 ? (float)(1000 / m->options->hu) : 1;
     qb__checkpoint_found found;
     char *job = NULL;
@@ -286,7 +286,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     d->coarsely = false;
     QB__TRY(check_values(d));
     if (m->weights_file) qb__mbir_weights(m, slab.first, slab.slices, d->some);
-    QB__TRY(look_for_lost(d, &slab, in));
+    QB__TRY(look_for_masked(d, &slab, in));
     QB__TRY(tell_job(d, &slab, in, &job));
     slab.job = job;
     QB__TRY(qb__checkpoint_look(&m->keep, &slab, &found));
@@ -302,7 +302,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     }
     status = qb__mbir_note_slab(d, slab.first - m->first_row, &slab);
 out:
-    qb__mbir_lost_release(&d->lost);
+    qb__mbir_masked_release(&d->masked);
     qb__icd_stack_destroy(slab.stack);
     cJSON_free(job);
     return status;
@@ -339,10 +339,10 @@ int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *sou
 size_t qb__mbir_voxels(const qb__mbir *m) { return qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius); }
 
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
-    stack += qb__mbir_lost_bytes(m, cut->slices) + qb__mbir_beyond_bytes(m) +
+    stack += qb__mbir_masked_bytes(m, cut->slices) + qb__mbir_truncation_bytes(m) +
              qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
-    const size_t trace = (size_t)qb__icd_turns(qb__mbir_coarse_equits(m)) * sizeof(qb__icd_trace);
+    const size_t trace = (size_t)qb__icd_sweeps(qb__mbir_coarse_equits(m)) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);
     return weights + slice_floats(m) * sizeof(float) + qb__mbir_images_bytes(m) + qb__larger(look, stack + trace);
 }
@@ -384,7 +384,7 @@ qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__runni
     d->settings = settings_of(m);
     QB__TRY(qb__alloc(weight_rows(m, cut->slices), sizeof(float), &d->some));
     QB__TRY(qb__alloc(slice_floats(m), sizeof(float), &d->slice));
-    QB__TRY(qb__alloc((size_t)qb__icd_turns(qb__mbir_coarse_equits(m)), sizeof *d->trace, &d->trace));
+    QB__TRY(qb__alloc((size_t)qb__icd_sweeps(qb__mbir_coarse_equits(m)), sizeof *d->trace, &d->trace));
     d->slabs = cJSON_CreateArray();
     status = open_checkpoint(d, cut);
 out:

@@ -2,9 +2,9 @@
 #ifndef QB_RECON_MBIR_MBIR_DESCENT_H
 #define QB_RECON_MBIR_MBIR_DESCENT_H
 
-#include "recon/mbir/mbir_beyond.h"
+#include "recon/mbir/mbir_truncation.h"
 #include "recon/mbir/mbir_coarse.h"
-#include "recon/mbir/mbir_lost.h"
+#include "recon/mbir/mbir_masked.h"
 
 /* What the engines of qb mbir share; each engine's state begins with it. */
 typedef struct qb__mbir_descent {
@@ -18,14 +18,14 @@ typedef struct qb__mbir_descent {
     qb__room cap;                                        /* ... and what it may come to */
     /* while running */
     const qb__running *run;
-    qb_env env;                /* of several slabs, how far one is says nothing of the whole */
-    qb__icd_settings settings; /* with sigma_x and sigma_y, weights as the slab in hand needs them */
-    qb__mbir_lost lost;        /* of it */
-    qb__mbir_beyond beyond;    /* likewise */
+    qb_env env;                     /* of several slabs, how far one is says nothing of the whole */
+    qb__icd_settings settings;      /* with sigma_x and sigma_y, weights as the slab in hand needs them */
+    qb__mbir_masked masked;         /* of it */
+    qb__mbir_truncation truncation; /* likewise */
     bool warned, warned_far,
-        warned_beyond; /* that lines are negative, far from the others, of rays beside the volume: once is enough */
-    float *some;       /* a slab's part of a file's weights */
-    float *slice;      /* of an image, to be compared with the reference */
+        warned_truncation; /* that lines are negative, far from the others, of rays beside the volume: once is enough */
+    float *some;           /* a slab's part of a file's weights */
+    float *slice;          /* of an image, to be compared with the reference */
     qb__icd_trace *trace;
     qb__mbir_coarse coarse; /* what came before a slab's own descent, ... */
     bool coarsely;          /* ... where anything did */

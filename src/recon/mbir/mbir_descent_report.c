@@ -55,8 +55,8 @@ qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkp
     if (rest > worth_telling) d->unfinished++;
     d->rest = fmax(d->rest, rest);
     note_coarse(d, slab);
-    qb__mbir_lost_note(&d->lost, slab);
-    qb__mbir_beyond_note(&d->beyond, slab);
+    qb__mbir_masked_note(&d->masked, slab);
+    qb__mbir_truncation_note(&d->truncation, slab);
     for (int i = 0; equits && change && cost && i < of->turns; i++) {
         cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
         cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));

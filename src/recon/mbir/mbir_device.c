@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "kernels/icd/icd_bending.h"
+#include "kernels/icd/icd_surrogate.h"
 #include "planner/device_pick.h"
 #include "recon/mbir/mbir_cost.h"
 #include "recon/mbir/mbir_descent.h"
@@ -26,7 +26,7 @@ static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, 
     return (qb__icd_size){m->info->views,
                           m->info->columns,
                           qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
-                          qb__icd_taps(&matrix->shadows),
+                          qb__icd_taps(&matrix->footprints),
                           settings->prior.interslice > 0 && m->grid.n[2] > 1,
                           m->proximal,
                           m->options->geometry != NULL,
@@ -180,7 +180,7 @@ out:
 
 /* ---- what is said ---- */
 
-static void tell(void *state, const qb_env *env) { qb__device_pick_tell(&((on_device *)state)->pick, "", env); }
+static void tell(void *state, const qb_env *env) { qb__device_pick_report(&((on_device *)state)->pick, "", env); }
 
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     qb__device_pick_describe(&((on_device *)state)->pick, cut->need.device, plan);

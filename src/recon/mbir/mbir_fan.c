@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/bp_cone/bp_cone.h"
-#include "geometry/bend.h"
+#include "geometry/curve.h"
 #include "geometry/check.h"
 #include "geometry/fan_plane.h"
 #include "geometry/grid.h"
@@ -102,9 +102,9 @@ static qb_status unbend(qb__mbir *m) {
     const double steepest = 1.3; /* radians from the middle, at which columns are fourteen times as far apart */
     double low = 0, high = 0;
     for (size_t v = 0; v < g->views; v++) {
-        const qb__bend bend = qb__bend_of_view(g, v);
-        low = fmax(low, bend.touch * bend.pitch / bend.radius);
-        high = fmax(high, ((double)g->columns - 1 - bend.touch) * bend.pitch / bend.radius);
+        const qb__curve curve = qb__curve_of_view(g, v);
+        low = fmax(low, curve.touch * curve.pitch / curve.radius);
+        high = fmax(high, ((double)g->columns - 1 - curve.touch) * curve.pitch / curve.radius);
     }
     if (fmax(low, high) > steepest)
         return qb__fail(QB_UNSUPPORTED,
@@ -115,7 +115,7 @@ static qb_status unbend(qb__mbir *m) {
     qb_status status =
         qb__geometry_create(QB_BEAM_CONE, g->views, 1, m->left + (size_t)ceil(per_radian * tan(high)) + 1, &m->screen);
     for (size_t v = 0; status == QB_OK && v < g->views; v++) {
-        const double touch = qb__bend_of_view(g, v).touch;
+        const double touch = qb__curve_of_view(g, v).touch;
         m->screen.view[v] = g->view[v];
         for (int j = 0; j < 3; j++) m->screen.view[v].detector[j] += (touch - (double)m->left) * g->view[v].u[j];
     }
@@ -164,10 +164,10 @@ static void screen_line(const qb__mbir *m, size_t view, const float *line, float
         memcpy(to, line, m->screen.columns * sizeof *to);
         return;
     }
-    const qb__bend bend = qb__bend_of_view(&m->geometry, view);
-    const double per_radian = bend.radius / bend.pitch, last = (double)m->geometry.columns - 1;
+    const qb__curve curve = qb__curve_of_view(&m->geometry, view);
+    const double per_radian = curve.radius / curve.pitch, last = (double)m->geometry.columns - 1;
     for (size_t c = 0; c < m->screen.columns; c++) {
-        const double at = bend.touch + per_radian * atan(((double)c - (double)m->left) / per_radian);
+        const double at = curve.touch + per_radian * atan(((double)c - (double)m->left) / per_radian);
         const size_t before = (size_t)fmin(fmax(at, 0), fmax(last - 1, 0)),
                      after = qb__smaller(before + 1, m->geometry.columns - 1);
         const float share = (float)(at - (double)before);

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/place.h"
+#include "io/paths.h"
 #include "io/tensor_stack.h"
 #include "job/content.h"
 #include "quickbeam/io.h"

@@ -11,7 +11,7 @@
 #include "center/center.h"
 #include "geometry/half_fan.h"
 #include "geometry/parallel.h"
-#include "io/place.h"
+#include "io/paths.h"
 #include "io/scan.h"
 #include "planner/choose.h"
 #include "quickbeam/io.h"
@@ -36,7 +36,7 @@ static qb_status check_scan(const qb__mbir *m) {
 
 static qb_status decide_center(qb__mbir *m, const qb_env *env) {
     if (m->options->geometry) return QB_OK; /* nothing to find */
-    qb__center_tell(m->options->center, m->info, env);
+    qb__center_report(m->options->center, m->info, env);
     if (!m->looked) return qb__center_asked(m->options->center, m->info, &m->center);
     m->center = m->found;
     return QB_OK;
@@ -70,7 +70,7 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
                         .voxel = {m->pixel, m->pixel, known ? info->pixel_v : 1}};
     if (fan.used && !options->size.count && !(options->voxel > 0)) {
         char text[160];
-        qb__half_fan_tell(&fan, m->center, text, sizeof text);
+        qb__half_fan_report(&fan, m->center, text, sizeof text);
         qb__info(env, "%s", text);
     }
     return QB_OK;
@@ -262,7 +262,7 @@ static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
                                      &m->geometry));
     QB__TRY(qb__system_matrix_create(&m->geometry, &m->grid, m->settings.radius, m->variant, &m->matrix));
     qb__info(env, "%zu line integrals, %zu voxels, %zu entries a voxel and view",
-             m->info->views * m->info->columns * m->grid.n[2], size.pixels * m->grid.n[2], m->matrix.shadows.taps);
+             m->info->views * m->info->columns * m->grid.n[2], size.pixels * m->grid.n[2], m->matrix.footprints.taps);
 out:
     return status;
 }
@@ -291,8 +291,8 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
     if (!m->weights_file) /* which says what counts */
-        QB__TRY(qb__ends_ask_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
-                                  &decision->ends));
+        QB__TRY(qb__truncation_check_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
+                                          &decision->ends));
     decision->ends.turn =
         (qb__turn_asked){.radians = m->options->geometry ? NULL : m->info->angles, .geometry = m->options->geometry};
     if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
@@ -304,7 +304,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (status != QB_OK) goto out;
     m->matrix.cache = m->options->matrix_cache;
     m->settings.supervoxels =
-        m->kind == QB_MATRIX_FLY && !m->matrix.cache && qb__icd_stack_few(&m->settings, m->grid.n[2]);
+        m->kind == QB_MATRIX_FLY && !m->matrix.cache && qb__icd_stack_slicewise(&m->settings, m->grid.n[2]);
     QB__TRY(qb__mbir_coarse_decide(m));
     if (isnan(m->center)) decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
     decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
@@ -316,7 +316,7 @@ out:
 void qb__mbir_describe(const void *plan, const qb__cut *cut, cJSON *json) {
     (void)cut;
     const qb__mbir *m = plan;
-    cJSON_AddNumberToObject(json, "entries_per_view", (double)m->matrix.shadows.taps);
+    cJSON_AddNumberToObject(json, "entries_per_view", (double)m->matrix.footprints.taps);
     cJSON_AddNumberToObject(json, "forecast_equits", qb__mbir_equits(m));
 }
 

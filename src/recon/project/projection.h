@@ -73,7 +73,7 @@ qb_status qb__projection_open(void *plan, const qb__cut *cut);
 void qb__projection_close(void *plan);
 /* Are the volume's numbers attenuations as they are, in float32? */
 bool qb__projection_plain(const qb__projection *p);
-void qb__projection_leave_reading(qb__projection *p, bool left); /* to the engine, which has opened */
+void qb__projection_delegate_reading(qb__projection *p, bool left); /* to the engine, which has opened */
 
 extern const qb__engine qb__projection_cpu, qb__projection_device;
 

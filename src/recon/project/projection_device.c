@@ -202,7 +202,7 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     QB__TRY(qb__memory_fill(d->queue, d->rays, 0, 0, rays));
     QB__TRY(qb__queue_finish(d->queue));
     QB__TRY(qb__device_arrays_attach(&d->arrays, volume_there(d), device, d->queue, d->queue, run));
-    qb__projection_leave_reading(d->reading, d->arrays.from != NULL);
+    qb__projection_delegate_reading(d->reading, d->arrays.from != NULL);
 out:
     return status;
 }
@@ -215,7 +215,7 @@ static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {
 
 static void close_device(void *state) {
     on_device *d = state;
-    qb__projection_leave_reading(d->reading, false);
+    qb__projection_delegate_reading(d->reading, false);
     qb__device_arrays_detach(&d->arrays, d->run);
     if (d->queue) qb__queue_finish(d->queue);
     qb__joseph_plan_destroy(d->plan);
@@ -228,7 +228,7 @@ static void close_device(void *state) {
     d->slab = d->rays = d->plain = NULL;
 }
 
-static void tell(void *state, const qb_env *env) { qb__device_pick_tell(&((on_device *)state)->pick, "", env); }
+static void tell(void *state, const qb_env *env) { qb__device_pick_report(&((on_device *)state)->pick, "", env); }
 
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     qb__device_pick_describe(&((on_device *)state)->pick, cut->need.device, plan);

@@ -99,7 +99,7 @@ static void add_why(const qb__projection *p, cJSON *plan) {
     const qb__joseph_problem problem = qb__project_problem(&p->projector->geometry, &p->grid);
     const qb__question question = {
         .operation = QB__PROJECT_JOSEPH, .problem = &problem, .slices = 1, .accuracy = QB_ACCURACY_HIGH};
-    qb__tell_why(&question, plan);
+    qb__report_why(&question, plan);
 }
 
 static void describe_scan(const qb__projection *p, cJSON *plan) {
@@ -130,7 +130,7 @@ static void decide_output(qb__projection *p, qb__decision *d) {
     d->subject.grid = p->grid;
     d->subject.units = qb__volume_units(p->options->hu, p->in_mm);
     d->of_views = true;
-    d->beside = p->options->geometry_out;
+    d->sidecar = p->options->geometry_out;
     d->more = p->source->cache + qb__project_fixed_bytes(p->projector) +
               qb__digest_bytes(p->source->shape[0], p->source->shape[1]);
     d->stack = (qb_stack){.shape = {s->views, s->rows, s->columns},

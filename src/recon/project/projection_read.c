@@ -54,7 +54,7 @@ static void to_attenuation(const qb__projection *p, float *values, size_t count)
 
 bool qb__projection_plain(const qb__projection *p) { return p->source->dtype == QB_F32 && !(p->options->hu > 0); }
 
-void qb__projection_leave_reading(qb__projection *p, bool left) { p->left = left; }
+void qb__projection_delegate_reading(qb__projection *p, bool left) { p->left = left; }
 
 /* A volume that is one slab stays in the ring's only slot for all blocks of views. */
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_CURVE_H
+#define QB_GEOMETRY_CURVE_H
+
+#include "quickbeam/geometry.h"
+
+/* A detector bent into a cylinder of geometry->radius, concave to the source. It touches the plane
+ * of the view's vectors along the column `touch` nearest to the origin of the world: where the axis
+ * falls, whatever the detector's offset, which thus moves the pixels along the arc. In the frame of
+ * that plane (x along columns and y along rows from there, depth away from the source) pixel (c, r)
+ * lies at x = radius sin(arc), depth = radius (cos(arc) - 1), arc = (c - touch) |u| / radius. */
+typedef struct qb__curve {
+    double radius, touch; /* mm; a column */
+    double pitch;         /* mm along the arc */
+    double x, depth, row; /* of the source: mm, mm in front of the plane, the row it is level with */
+} qb__curve;
+
+/* What is needed to go from the plane to the cylinder in one view. */
+qb__curve qb__curve_of_view(const qb_geometry *geometry, size_t view);
+
+/* Column and row of the touching plane -> of the cylinder, along the ray; NAN where it misses. */
+void qb__curve_pixel(const qb__curve *curve, double *column, double *row);
+
+/* Where a pixel is, flat or bent, in mm. */
+void qb__pixel_position(const qb_geometry *geometry, size_t view, double column, double row, double place[3]);
+/* The same, and which way its ray goes, of any length: from the source, or of a parallel beam. */
+void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3],
+                   double along[3]);
+
+#endif

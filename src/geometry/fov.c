@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "geometry/fov.h"
+
+#include <math.h>
+
+#include "geometry/circle.h"
+#include "geometry/matrix.h"
+#include "geometry/panel.h"
+
+void qb__fov_circle(double radius, qb__fov *fov) {
+    fov->radius = radius;
+    for (int i = 0; i < QB__FOV_RADII; i++) {
+        fov->low[i] = -INFINITY;
+        fov->high[i] = INFINITY;
+    }
+}
+
+/* The z on the vertical line through (x, y) that falls on a row: v (c + d z) = a + b z. */
+static double z_of_row(const qb__matrix *matrix, double x, double y, double row) {
+    double at0[3], at1[3];
+    qb__matrix_apply(matrix, x, y, 0, at0);
+    qb__matrix_apply(matrix, x, y, 1, at1);
+    return (at0[1] - row * at0[2]) / (row * (at1[2] - at0[2]) - (at1[1] - at0[1]));
+}
+
+static void narrow(qb__fov *fov, int i, double a, double b) {
+    fov->low[i] = fmax(fov->low[i], fmin(a, b));
+    fov->high[i] = fmin(fov->high[i], fmax(a, b));
+}
+
+/* Low above high where some view does not see the circle at all. */
+static void seen_by_turned(const qb_geometry *geometry, bool either, qb__fov *fov) {
+    for (int i = 0; i < QB__FOV_RADII; i++) {
+        if (!qb__panel_heights(geometry, fov->radius * i / (QB__FOV_RADII - 1), either, &fov->low[i], &fov->high[i]))
+            fov->low[i] = 1, fov->high[i] = 0;
+    }
+}
+
+/* The nearest and the farthest point of a circle see the least of z, above and below. */
+void qb__fov_cone(const qb_geometry *geometry, double radius, bool either, qb__fov *fov) {
+    const double first = -0.5, last = (double)geometry->rows - 0.5;
+    qb__fov_circle(radius, fov);
+    if (qb__panel_is_turned(geometry)) {
+        seen_by_turned(geometry, either, fov);
+        return;
+    }
+    for (size_t v = 0; v < geometry->views; v++) {
+        const qb_view *view = &geometry->view[v];
+        qb__matrix matrix;
+        if (qb__matrix_of_view(geometry->beam, view, &matrix) != QB_OK) continue;
+        double t = qb__view_angle(geometry->beam, view);
+        for (int i = 0; i < QB__FOV_RADII; i++) {
+            for (int side = -1; side <= 1; side += 2) {
+                double r = side * radius * i / (QB__FOV_RADII - 1);
+                double x = r * sin(t), y = -r * cos(t);
+                narrow(fov, i, z_of_row(&matrix, x, y, first), z_of_row(&matrix, x, y, last));
+            }
+        }
+    }
+}
+
+static bool is_visible(const qb__fov *fov, double r, double z, bool along) {
+    if (!(r <= fov->radius)) return false;
+    if (!along) return true;
+    double at = fov->radius > 0 ? r / fov->radius * (QB__FOV_RADII - 1) : 0;
+    int i = (int)at < QB__FOV_RADII - 2 ? (int)at : QB__FOV_RADII - 2;
+    double part = at - i, low = fov->low[i], high = fov->high[i];
+    if (isinf(low)) return true;
+    low += part * (fov->low[i + 1] - low);
+    high += part * (fov->high[i + 1] - high);
+    return z >= low && z <= high;
+}
+
+static double place(const qb_grid *grid, int axis, size_t i) {
+    return ((double)i - ((double)grid->n[axis] - 1) / 2) * grid->voxel[axis] + grid->offset[axis];
+}
+
+void qb__fov_mask(const qb__fov *fov, const qb_grid *grid, size_t iz, bool along, float value, float *image) {
+    double z = place(grid, 2, iz);
+    for (size_t iy = 0; iy < grid->n[1]; iy++) {
+        double y = place(grid, 1, iy);
+        for (size_t ix = 0; ix < grid->n[0]; ix++) {
+            double x = place(grid, 0, ix);
+            if (!is_visible(fov, sqrt(x * x + y * y), z, along)) image[iy * grid->n[0] + ix] = value;
+        }
+    }
+}
+
+/* Twice the way from the middle to a side, squared: beyond 1 it is a corner. */
+static double off_middle(const qb_grid *grid, size_t ix, size_t iy) {
+    const double x = ((double)ix + 0.5) / (double)grid->n[0] * 2 - 1,
+                 y = ((double)iy + 0.5) / (double)grid->n[1] * 2 - 1;
+    return x * x + y * y;
+}
+
+double qb__fov_outside(const qb__fov *fov, const qb_grid *grid, bool round) {
+    enum { MOST = 64 };
+    size_t step[3], all = 0, outside = 0;
+    for (int i = 0; i < 3; i++) step[i] = (grid->n[i] + MOST - 1) / MOST;
+    for (size_t iz = step[2] / 2; iz < grid->n[2]; iz += step[2]) {
+        for (size_t iy = step[1] / 2; iy < grid->n[1]; iy += step[1]) {
+            for (size_t ix = step[0] / 2; ix < grid->n[0]; ix += step[0]) {
+                double x = place(grid, 0, ix), y = place(grid, 1, iy);
+                all++;
+                if (round && off_middle(grid, ix, iy) > 1) continue;
+                outside += !is_visible(fov, sqrt(x * x + y * y), place(grid, 2, iz), true);
+            }
+        }
+    }
+    return all ? (double)outside / (double)all : 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_RUNS_H
+#define QB_GEOMETRY_RUNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Kernels that make slices which mirror each other from one set of coordinates need slabs with both. So a volume of an
+ * even number of slices is cut as if it were folded in its middle: in that order come the two slices beside the middle, the
+ * next two outwards, and so on. A run of whole pairs there is two runs of slices, as far below the middle as above it; or
+ * one around it. */
+typedef struct qb__run {
+    size_t first, end;
+} qb__run;
+
+/* The lower one and the upper one, which may be empty; in a slab's memory they follow each other. */
+typedef struct qb__runs {
+    qb__run of[2];
+} qb__runs;
+
+static inline size_t qb__run_count(qb__run run) { return run.end - run.first; }
+static inline size_t qb__runs_count(const qb__runs *runs) {
+    return qb__run_count(runs->of[0]) + qb__run_count(runs->of[1]);
+}
+
+/* The slices that are first .. end - 1 in the order of a cut; folded: pairs, of an even number of `slices`. */
+static inline qb__runs qb__mirrored_runs(size_t slices, bool paired, size_t first, size_t end) {
+    const size_t middle = slices / 2, near = first / 2, far = end / 2;
+    if (!paired || first == end) return (qb__runs){{{first, end}, {end, end}}};
+    if (near == 0) return (qb__runs){{{middle - far, middle + far}, {middle + far, middle + far}}};
+    return (qb__runs){{{middle - far, middle - near}, {middle + near, middle + far}}};
+}
+
+/* Of these the `from`-th to the one before the `to`-th, as they follow each other. */
+static inline qb__runs qb__runs_part(const qb__runs *runs, size_t from, size_t to) {
+    qb__runs part;
+    size_t before = 0;
+    for (int i = 0; i < 2; i++) {
+        const qb__run whole = runs->of[i];
+        const size_t count = qb__run_count(whole), a = from < before ? 0 : from - before,
+                     b = to < before ? 0 : to - before;
+        part.of[i] = (qb__run){whole.first + (a < count ? a : count), whole.first + (b < count ? b : count)};
+        before += count;
+    }
+    return part;
+}
+
+/* The i-th of them. */
+static inline size_t qb__runs_slice(const qb__runs *runs, size_t i) {
+    const size_t lower = qb__run_count(runs->of[0]);
+    return i < lower ? runs->of[0].first + i : runs->of[1].first + (i - lower);
+}
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_JOB_JOB_FINGERPRINT_H
+#define QB_JOB_JOB_FINGERPRINT_H
+
+#include "quickbeam/status.h"
+
+/* QB_BAD_ARGUMENT: what is kept at `path` belongs to another job, and what differs. Both are JSON, with options in an
+ * object of their own. */
+qb_status qb__job_fingerprint_mismatch(const char *path, const char *then, const char *now);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_PIXEL_KEY_H
+#define QB_PREP_PIXEL_KEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* View, row and column in one number that grows in their order; 0: none, or too far to be held. */
+static inline uint64_t qb__pixel_key(size_t view, size_t row, size_t column) {
+    const uint64_t VIEWS = (uint64_t)1 << 24, PIXELS = (uint64_t)1 << 20;
+    return view < VIEWS - 1 && row < PIXELS && column < PIXELS ? (((uint64_t)view * PIXELS + row) * PIXELS + column) + 1
+                                                               : 0;
+}
+static inline size_t qb__pixel_key_view(uint64_t place) { return (size_t)((place - 1) >> 40); }
+static inline size_t qb__pixel_key_row(uint64_t place) { return (size_t)((place - 1) >> 20 & 0xfffff); }
+static inline size_t qb__pixel_key_column(uint64_t place) { return (size_t)((place - 1) & 0xfffff); }
+/* The first of two. */
+static inline uint64_t qb__pixel_key_first(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_ROLLED_ROWS_H
+#define QB_PREP_ROLLED_ROWS_H
+
+#include "geometry/roll.h"
+#include "ops/resample.h"
+#include "prep/prepare.h"
+
+/* Line integrals of a level detector's rows, between those of a turned one (geometry/roll.h). */
+typedef struct qb__rolled_rows {
+    const qb__roll *roll;
+    const qb__resampler *resampler;
+    const qb_scan_info *info;
+    qb_pad pad; /* what continues a row where the turned detector did not reach */
+} qb__rolled_rows;
+
+/* Real rows that are wanted for level rows row0 <= row < row1; never more than that many for `count`. */
+void qb__rolled_rows_window(const qb__rolled_rows *rolled, size_t row0, size_t row1, size_t *first, size_t *end);
+size_t qb__rolled_rows_most(const qb__rolled_rows *rolled, size_t count);
+/* Bytes of scratch for `count` rows. */
+size_t qb__rolled_rows_scratch(const qb__rolled_rows *rolled, size_t count);
+/* Rows row0, row0 + step, ... `count` of them, of one view, from the raw numbers of the window of row0 to the
+ * last of them: row i goes to out + i * stride. */
+void qb__rolled_rows_view(const qb__rolled_rows *rolled, const qb__prepare *prepare, size_t view, size_t row0,
+                          size_t step, size_t count, const char *raw, float *out, size_t stride, void *scratch,
+                          qb__prep_counts *counts);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Line integrals that were not measured come as NaN. They become -0, which marks them for the solver: they weigh nothing. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "ops/project.h"
+#include "recon/iterative/iterative.h"
+
+typedef struct marking {
+    float *lines;
+    size_t view;    /* line integrals of one */
+    uint64_t *lost; /* [view] */
+} marking;
+
+static void count_view(void *context, size_t view, int worker) {
+    (void)worker;
+    const marking *m = context;
+    const float *line = m->lines + view * m->view;
+    uint64_t lost = 0;
+    for (size_t i = 0; i < m->view; i++) lost += isnan(line[i]) != 0;
+    m->lost[view] = lost;
+}
+
+static void mark_view(void *context, size_t view, int worker) {
+    (void)worker;
+    const marking *m = context;
+    float *line = m->lines + view * m->view;
+    for (size_t i = 0; i < m->view; i++) line[i] = isnan(line[i]) ? -0.0f : line[i] == 0 ? 0.0f : line[i];
+}
+
+qb_status qb__iterative_fill_masked(qb__iterative_run *r, size_t views, float *lines) {
+    const qb__iterative *it = r->it;
+    qb__pool *pool = it->projector->pool;
+    marking m = {.lines = lines, .view = it->info->rows * it->info->columns};
+    r->lost = 0;
+    if (!views) return QB_OK;
+    const qb_status status = qb__alloc(views, sizeof *m.lost, &m.lost);
+    if (status != QB_OK) return status;
+    qb__pool_for(pool, views, count_view, &m);
+    for (size_t view = 0; view < views; view++) r->lost += m.lost[view];
+    if (r->lost) qb__pool_for(pool, views, mark_view, &m);
+    qb__free(m.lost);
+    return QB_OK;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* A few rows of a few views, the same for every method and engine, before anything is streamed: are the numbers what they are said
+ * to be (prep/levels_said.c), and is the object wider or taller than the detector? */
+#include <math.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/scan.h"
+#include "prep/column_ends.h"
+#include "prep/levels_said.h"
+#include "recon/reconstruction_parts.h"
+
+static void note(const qb__truncation_check *asked, const qb__line_ends_cut *cut, cJSON *report) {
+    static const char *const name[] = {"left", "right"};
+    cJSON *json = report ? cJSON_AddObjectToObject(report, "wider_than_detector") : NULL;
+    for (int side = 0; json && side < 2; side++)
+        if (asked->ends.count[side]) cJSON_AddNumberToObject(json, name[side], cut->share[side]);
+    if (json) cJSON_AddNumberToObject(json, "of_largest", fmax(cut->level[0], cut->level[1]));
+}
+
+/* What is no air may also be what an open beam that was not measured reads. */
+static void warn(const qb__truncation_check *asked, const qb__line_ends_cut *cut, const qb_env *env) {
+    char where[160];
+    const bool *count = asked->ends.count;
+    const double left = 100 * cut->share[0], right = 100 * cut->share[1];
+    if (count[0] && count[1])
+        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the left (column 0), %.0f %% on the right",
+                  left, right);
+    else
+        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the %s", count[0] ? left : right,
+                  count[0] ? "left (column 0)" : "right");
+    qb__warn(env,
+             "%s, but at %.0f %% of the largest values: the object is wider than the detector (%s), or air does not "
+             "read 0 (--flats, --air)" QB__CODE("row-ends"),
+             where, 100 * fmax(cut->level[0], cut->level[1]), asked->remedy);
+}
+
+/* In what streaming will take. */
+static size_t room(const qb__reconstruction *r) {
+    enum { MOST = 32 << 20 };
+    return qb__smaller(MOST, r->pick.memory > r->held ? (r->pick.memory - r->held) / 2 : 0);
+}
+
+static qb_status look(qb__reconstruction *r, size_t row0, size_t row1, size_t step, qb__lines_look *lines) {
+    const qb__decision *d = &r->decision;
+    const qb__row_sample place = {.row0 = row0,
+                                  .row1 = row1,
+                                  .step = step,
+                                  .held0 = d->row0,
+                                  .held1 = d->row1,
+                                  .view0 = r->share.view0,
+                                  .view1 = r->share.view0 + r->share.views,
+                                  .room = room(r)};
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest); /* whose lines these are is told by who streams them */
+    const qb_status status = qb__line_ends_look(r->task.scan, r->prepare, &place, lines);
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    return status;
+}
+
+/* Of ranks each looks at what it has; the first that has a row tells of it. */
+static qb_status look_together(qb__reconstruction *r, size_t row0, size_t row1, size_t step, qb__lines_look *lines) {
+    const size_t ranks = (size_t)qb__comm_count(r->comm);
+    qb__lines_look *all = NULL;
+    *lines = (qb__lines_look){0};
+    qb_status status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK) status = look(r, row0, row1, step, lines);
+    status = qb__comm_gather(r->comm, status, lines, sizeof *lines, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;) {
+        for (size_t n = 0; n < QB__SAMPLE_LINES; n++) {
+            if (all[i].end[n].looked) lines->end[n] = all[i].end[n];
+            if (all[i].levels[n].values) lines->levels[n] = all[i].levels[n];
+            if (all[i].mass[n].looked) lines->mass[n] = all[i].mass[n];
+        }
+    }
+    qb__free(all);
+    return status;
+}
+
+static void judge_ends(qb__reconstruction *r, const qb__lines_look *lines, const qb_env *env) {
+    const qb__truncation_check *asked = &r->decision.ends;
+    qb__line_ends_cut cut;
+    if (!asked->remedy[0] || !(asked->ends.count[0] || asked->ends.count[1])) return;
+    qb__line_ends_judge(lines->end, asked->ends.count,
+                        r->task.info->quantity == QB_LINE_INTEGRAL ? 0 : qb__least_object, &cut);
+    if (!cut.much) return;
+    warn(asked, &cut, env);
+    note(asked, &cut, r->job.report);
+}
+
+/* The rows at either end of the detector hold something: the object goes on above or below. */
+static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, double top, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    const size_t row0 = r->share.row0, row1 = r->share.row1, few = qb__smaller(3, row1 - row0);
+    unsigned held = 0;
+    if (!d->ends.columns[0] || row1 - row0 < 4) return QB_OK;
+    for (int side = 0; side < 2; side++) {
+        const qb_status status = look_together(r, side ? row1 - few : row0, side ? row1 : row0 + few, 1, lines);
+        if (status != QB_OK) return status;
+        held |= qb__column_end_held(lines, top) ? 1U << side : 0;
+    }
+    if (!held) return QB_OK;
+    qb__warn(
+        env,
+        "the object is taller than the detector (%s): the end slices are wrong by what is cut off; give %s" QB__CODE(
+            "column-ends"),
+        qb__column_ends_words(held), d->ends.columns);
+    if (r->job.report)
+        cJSON_AddStringToObject(r->job.report, "taller_than_detector",
+                                held == 3   ? "both"
+                                : held == 1 ? "first row"
+                                            : "last row");
+    return QB_OK;
+}
+
+/* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
+qb_status qb__truncation_look(qb__reconstruction *r, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    qb__lines_look *lines;
+    double top = 0;
+    if (!r->task.scan || qb__scan_on_device(r->task.scan) || d->instead) return QB_OK;
+    qb_status status = qb__alloc(1, sizeof *lines, &lines);
+    if (status != QB_OK) return status;
+    QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
+    QB__TRY(qb__levels_judge(r->task.info, lines, r->decision.ends.opaque, &top, env));
+    judge_ends(r, lines, env);
+    QB__TRY(qb__turn_check(lines->mass, &r->decision.ends.turn, r->task.info->views, env, r->job.report));
+    QB__TRY(judge_columns(r, lines, top, env));
+out:
+    qb__free(lines);
+    return status;
+}

@@ -91,6 +91,8 @@ typedef struct qb_scan_info {
     size_t looked_views; /* views of which some rows were looked at for faults; of large compressed scans not all */
     const char *taller;  /* of a cone beam, after qb_scan_check: where the object goes on above or below the
                                    detector, "at both ends"; NULL: nowhere, or not known */
+    double sod,
+        sdd; /* mm from the source to the axis and to the detector, as the file states them; 0 where it does not */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

@@ -149,6 +149,11 @@ static const struct {
      "Some pixels have no flat field that is brighter than the dark field. They cannot be divided by it, so they count "
      "as "
      "dead. fbp and fdk take their values from the neighbours; methods with weights leave them out. A few do no harm."},
+    {"detector-flip", "An NXtomo states that its images are mirrored: x_flipped for the columns, y_flipped for the "
+                      "rows. They are read in reverse then, so "
+                      "that the volume is not a mirror image, and columns (--center) count from the other side. A "
+                      "rotation of 180 degrees under transformations "
+                      "is not undone, as programs mean different things by it: compare the volume with the object."},
     {"detector-offset-stated",
      "A MetaImage states by Offset where its first pixel lies, and so where the middle of its images lies in mm. RTK "
      "and "

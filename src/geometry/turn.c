@@ -142,7 +142,7 @@ typedef struct half_gap {
 } half_gap;
 
 static half_gap half_of(const qb__turn *t, size_t number, bool before, qb_angle_weights rule) {
-    const double NARROW = 10 * RADIAN, WIDE = 25 * RADIAN;
+    const double NARROW = 15 * RADIAN, WIDE = 25 * RADIAN;
     const qb__turn_gap *gap = &t->gap[number], *earlier = &t->gap[(number + t->gaps - 1) % t->gaps];
     half_gap h = {.turn = t, .half = 0.5 * gap->width, .before = before};
     const double reach = fmin(h.half, 0.5 * (before ? earlier->arc : gap->arc));

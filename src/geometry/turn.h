@@ -30,7 +30,7 @@ typedef struct qb__turn_stand_in {
  * neighbours. A step is a gap where it is more than four times the steps that are usual on both of its sides: an angle where a dense part
  * of a scan meets a sparse one is no gap, a range without views is. The angles of a gap are shared out, in small pieces, among the views
  * beside it, so that the weights sum to the whole turn:
- * up to 10 degrees the two views at its borders have half of it each (which is linear interpolation over the gap), wider gaps are
+ * up to 15 degrees the two views at its borders have half of it each (which is linear interpolation over the gap), wider gaps are
  * spread over more and more of the views beside them, lest two views stand for a large part of the turn. Of a limited
  * angle nothing is known of what lies far within the gap, and views that stood for it would add more error than value: such a gap is
  * left open. */

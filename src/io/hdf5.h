@@ -124,6 +124,12 @@ qb_status qb__bliss_fields(hid_t file, const char *name, const qb__h5_map *map, 
 bool qb__h5_default(hid_t file, char *path, size_t size);
 /* Angles from a dataset, `frames` of them or so many as are projections. */
 qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts);
+/* Pixels, distances, axis and mirrored images of an NXtomo entry, of whose frames those that are known are then read mirrored; the latter alone. */
+qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, const char *group,
+                              qb__scan_parts *parts);
+qb_status qb__nxtomo_mirror(hid_t file, const char *name, const char *group, qb__scan_parts *parts);
+/* Pixel sizes along columns and rows, each as by qb__h5_pixel. */
+void qb__h5_pixels(hid_t file, const char *name, const char *const *x, const char *const *y, qb__scan_parts *parts);
 /* The pixel size from the first of these datasets that is there. */
 void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__scan_parts *parts);
 

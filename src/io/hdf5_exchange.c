@@ -80,6 +80,13 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
     }
 }
 
+void qb__h5_pixels(hid_t file, const char *name, const char *const *x, const char *const *y, qb__scan_parts *parts) {
+    qb__h5_pixel(file, name, y, parts);
+    parts->pixel_v = parts->pixel_size;
+    parts->pixel_size = 0;
+    qb__h5_pixel(file, name, x, parts);
+}
+
 /* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
  * cannot be used would become another volume. */
 static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
@@ -116,6 +123,8 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
                             qb__scan_parts *parts) {
     static const char *const pixels[] = {"/measurement/instrument/detector/actual_pixel_size_x",
                                          "/measurement/instrument/detector/pixel_size_x", NULL};
+    static const char *const high[] = {"/measurement/instrument/detector/actual_pixel_size_y",
+                                       "/measurement/instrument/detector/pixel_size_y", NULL};
     char path[600], units[32];
     snprintf(path, sizeof path, "%s/data", group);
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
@@ -132,7 +141,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
     if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
     if (status != QB_OK) return status;
-    qb__h5_pixel(file, name, pixels, parts);
+    qb__h5_pixels(file, name, pixels, high, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);
     parts->center_holds = true;
     snprintf(path, sizeof path, "%s/theta", group);

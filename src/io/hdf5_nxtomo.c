@@ -185,20 +185,6 @@ static void read_angles(hid_t file, const char *name, const place *at, const qb_
     keep_projections(parts, at->shape[0]);
 }
 
-static void read_metadata(hid_t file, const char *name, const place *at, qb__scan_parts *parts) {
-    char pixel[400], sample[400], axis[400];
-    snprintf(pixel, sizeof pixel, "%s/x_pixel_size", at->group);
-    snprintf(sample, sizeof sample, "%s/instrument/detector/x_pixel_size", at->entry);
-    qb__h5_pixel(file, name, (const char *const[]){pixel, sample, NULL}, parts);
-    snprintf(axis, sizeof axis, "%s/x_rotation_axis_pixel_position", at->group);
-    double *value;
-    size_t count;
-    if (!qb__h5_exists(file, axis)) return;
-    if (qb__h5_numbers(file, name, axis, 1024, &value, &count) != QB_OK) return;
-    if (count && isfinite(value[0])) parts->center = value[0];
-    qb__free(value);
-}
-
 /* Which frames are views, flats and darks, opened. */
 static qb_status open_kinds(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool views,
                             place *at, qb__scan_parts *parts) {
@@ -234,6 +220,7 @@ qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, con
     if (status == QB_OK && !own->count)
         status = qb__fail(QB_BAD_INPUT, "%s:%s: none of its %zu frames is a %s (image_key %d)", name, at.key, at.keys,
                           dark ? "dark" : "flat", dark ? 2 : 1);
+    if (status == QB_OK) status = qb__nxtomo_mirror(file, name, at.group, &parts);
     if (status == QB_OK) {
         *out = *own;
         *own = (qb__frames){0};
@@ -245,13 +232,13 @@ qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, con
 qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
                           qb__scan_parts *parts) {
     place at;
-    const qb_status status = open_kinds(file, name, below, map, true, &at, parts);
+    qb_status status = open_kinds(file, name, below, map, true, &at, parts);
     if (status != QB_OK) return status;
     parts->format = *at.entry ? "NXtomo HDF5" : "NeXus HDF5 with image_key";
     read_angles(file, name, &at, map, parts);
-    read_metadata(file, name, &at, parts);
-    qb__nxtomo_sample(file, name, at.entry, at.keys, parts);
-    return QB_OK;
+    status = qb__nxtomo_detector(file, name, at.entry, at.group, parts);
+    if (status == QB_OK) qb__nxtomo_sample(file, name, at.entry, at.keys, parts);
+    return status;
 }
 #else
 typedef int qb__no_hdf5;

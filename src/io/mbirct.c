@@ -230,6 +230,7 @@ static qb_status scan_of(mbirct *m, const char *parameters, const char *text, qb
     parts->data = (qb__frames){.source = &m->base, .count = m->base.shape[0]};
     QB__TRY(qb__mbirct_beam_of(parameters, text, &beam));
     parts->pixel_size = m->base.voxel[0];
+    parts->pixel_v = m->base.voxel[1];
     parts->first_slice = m->first;
     snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.150s", parameters);
     snprintf(parts->quantity, sizeof parts->quantity, "line_integral");

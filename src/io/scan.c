@@ -208,6 +208,13 @@ static void compare_pixel(double given, double stated, qb__notes *notes) {
             given, stated);
 }
 
+/* Rays from a source at the stated distance part from parallel ones by more than a column at the rim of the object. At a synchrotron, 100 m
+ * from it, they do not. */
+static bool diverges(const qb_scan_info *info) {
+    const double half = 0.5 * (double)info->columns;
+    return info->sod > 0 && half * half * info->pixel_size > info->sdd;
+}
+
 static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__scan_parts *parts = &scan->parts;
@@ -228,6 +235,13 @@ static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
         info->pixel_from = "stated in the file";
     }
     info->pixel_v = given[1] > 0.0 ? given[1] : info->pixel_size;
+    if (!(given[0] > 0.0)) {
+        const double stated =
+            parts->pixel_size > 0.0 ? parts->pixel_v : parts->data.source->voxel[scan->sinogram ? 2 : 1];
+        if (stated > 0.0 && fabs(stated - info->pixel_size) > 1e-5 * info->pixel_size) info->pixel_v = stated;
+    }
+    info->sod = parts->sod, info->sdd = parts->sdd;
+    if (!info->beam && diverges(info)) info->beam = QB_BEAM_CONE;
     info->center = parts->center;
     info->center_holds = parts->center_holds && isfinite(parts->center);
     info->first_slice = parts->first_slice;

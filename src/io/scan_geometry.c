@@ -90,6 +90,14 @@ static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, 
              scan->path, u, v);
 }
 
+/* Those of the file, unless others are given. */
+static void take_distances(const qb_scan_info *scan, qb_geometry_options *options, const qb_env *env) {
+    if (options->geometry || options->sod > 0 || options->sdd > 0 || !(scan->sod > 0)) return;
+    options->sod = scan->sod, options->sdd = scan->sdd;
+    qb__info(env, "the source is %.6g mm from the axis and %.6g mm from the detector, as %s states", scan->sod,
+             scan->sdd, scan->path);
+}
+
 qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options, const qb_detector *detector,
                            const qb_env *env, qb_geometry *geometry) {
     QB__NEED(scan);
@@ -103,6 +111,7 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
     else if (scan->geometry_from && !seen.geometry)
         qb__warn(env, "--sod and --sdd replace the geometry of %s: leave them out to use it" QB__CODE("two-geometries"),
                  scan->geometry_from);
+    take_distances(scan, &seen, env);
     char stated[64];
     take_offset(scan, &seen, stated, sizeof stated, env);
     options = &seen;

@@ -201,6 +201,7 @@ qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb_
     if (status != QB_OK) return status;
     parts->data.count = parts->data.source->shape[0];
     parts->pixel_size = parts->data.source->voxel[0];
+    parts->pixel_v = parts->data.source->voxel[1];
     snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.100s.json", path);
     memcpy(parts->quantity, parts->data.source->quantity, sizeof parts->quantity);
     cJSON *object;

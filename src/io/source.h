@@ -92,6 +92,9 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
 /* *source with its values times `slope` plus `offset`, as float32; it owns the one before. */
 qb_status qb__source_scale(qb__source **source, double slope, double offset);
 
+/* *source with columns or rows of its images in reverse order; it owns the one before. */
+qb_status qb__source_mirror(qb__source **source, bool columns, bool rows);
+
 /* Some images of a source; `index` NULL means all, in order. */
 typedef struct qb__frames {
     qb__source *source;
@@ -136,7 +139,8 @@ typedef struct qb__scan_parts {
     char unit_wrong[256]; /* why they cannot be used unless it is given; "" */
     size_t angle_count;
     char angles_from[160];
-    double pixel_size;
+    double pixel_size, pixel_v; /* mm; pixel_v 0: the same */
+    double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
     char pixel_from[160];
     double center;
     bool center_holds;  /* as qb_scan_info's */

@@ -21,6 +21,7 @@ typedef struct placing {
     double sod, sdd;    /* mm; 0 = unknown */
     double offset[2];   /* mm, of the detector */
     bool ideal, silent; /* no faults but that offset; nothing is to be said where it is unknown: the caller does */
+    bool stated;        /* by the file, where qb fdk and others find it */
 } placing;
 
 static placing placing_of(const cJSON *geometry) {
@@ -42,7 +43,8 @@ static placing placing_of(const cJSON *geometry) {
 static qb_status find_placing(const cli *c, const qb_scan_info *info, placing *p) {
     char *json = NULL;
     *p = (placing){.silent = true};
-    if (info->beam != QB_BEAM_CONE) return QB_OK;
+    if (info->sod > 0) *p = (placing){.sod = info->sod, .sdd = info->sdd, .stated = true};
+    if (info->beam != QB_BEAM_CONE || info->sod > 0) return QB_OK;
     qb_status status = qb_provenance_load(info->path, &json);
     if (status == QB_NO_MEMORY) return status;
     cJSON *made = status == QB_OK && json ? cJSON_Parse(json) : NULL;
@@ -62,11 +64,13 @@ static void print_placing(const qb_scan_info *info, const placing *p) {
         if (!p->silent) printf("  source      the file does not say where: qb fdk takes -g FILE, or --sod and --sdd\n");
         return;
     }
-    printf("  source      %.6g mm from the axis, %.6g mm from the detector, as it was made: ", p->sod, p->sdd);
-    if (p->ideal)
-        printf("--sod %.6g --sdd %.6g", p->sod, p->sdd);
+    printf("  source      %.6g mm from the axis, %.6g mm from the detector", p->sod, p->sdd);
+    if (p->stated)
+        printf(", where qb fdk finds it");
+    else if (p->ideal)
+        printf(", as it was made: --sod %.6g --sdd %.6g", p->sod, p->sdd);
     else
-        printf("with faults, which its -g FILE has");
+        printf(", as it was made: with faults, which its -g FILE has");
     if (p->offset[0] != 0 || p->offset[1] != 0) printf(" --detector-offset %.6g,%.6g", p->offset[0], p->offset[1]);
     printf("\n  detector    %.6g mm behind the axis, magnified %.6g times\n", p->sdd - p->sod, p->sdd / p->sod);
 }
@@ -133,7 +137,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     if (*info->files) printf("  files       %s\n", info->files);
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam) printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
-    if (info->beam == QB_BEAM_CONE) print_placing(info, at);
+    if (info->beam == QB_BEAM_CONE || info->sod > 0) print_placing(info, at);
     printf("  fields      %zu flats, %zu darks\n", info->flats, info->darks);
     if (info->angles) {
         double low, high;

@@ -9,8 +9,8 @@ static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *ge
     const qb_detector detector = {
         .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
     const bool parallel = given->geometry && strcmp(given->geometry, "parallel") == 0;
-    const bool said =
-        given->geometry || given->sod > 0 || given->sdd > 0 || (info->beam == QB_BEAM_CONE && info->geometry_from);
+    const bool said = given->geometry || given->sod > 0 || given->sdd > 0 ||
+                      (info->beam == QB_BEAM_CONE && (info->geometry_from || info->sod > 0));
     return said && !parallel ? qb_scan_geometry(info, given, &detector, &c->env, geometry) : check_parallel(given);
 }
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""What an NXtomo states of its detector and source: mirrored images, distances, pixels that are not square, the axis."""
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, qb_json
+
+SOD, SDD, U, V = 200.0, 320.0, 1.6, 0.8
+
+
+def put(entry, path, value, units=None):
+    entry[path] = value
+    if units:
+        entry[path].attrs["units"] = units
+
+
+def write(path, lines, angles, flats=None):
+    with h5py.File(path, "w") as to:
+        entry = to.create_group("entry")
+        entry.attrs["NX_class"] = "NXentry"
+        entry["definition"] = "NXtomo"
+        n = 0 if flats is None else len(flats)
+        entry["instrument/detector/data"] = lines if n == 0 else np.concatenate([flats, lines])
+        entry["instrument/detector/image_key"] = np.array([1] * n + [0] * len(lines))
+        put(entry, "sample/rotation_angle", np.concatenate([np.zeros(n), angles]), "degrees")
+        put(entry, "instrument/detector/x_pixel_size", U * 1e-3, "m")
+        put(entry, "instrument/detector/y_pixel_size", V * 1e-3, "m")
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scans")
+    qb("simulate", "spheres", "-o", "p.h5", "--detector", "64,24", "--pixel-size", f"{U},{V}", "--views", 90, "--photons", 1e6,
+       "--seed", 1, cwd=folder)
+    qb("simulate", "spheres", "-o", "c.h5", "--geometry", "cone", "--sod", SOD, "--sdd", SDD, "--detector", "64,40",
+       "--pixel-size", f"{U},{V}", "--views", 120, cwd=folder)
+    return folder
+
+
+def load(scans, name, *more):
+    with h5py.File(scans / name) as file:
+        return [file[f"exchange/{what}"][:] for what in ("data", "theta", *more)]
+
+
+@pytest.mark.parametrize("columns, rows", [(True, False), (False, True), (True, True)])
+def test_mirrored(scans, tmp_path, columns, rows):
+    """The same bits as from the images as they should be, flats too, whole and in part."""
+    data, theta, white = load(scans, "p.h5", "data_white")
+    turn = (slice(None), slice(None, None, -1) if rows else slice(None), slice(None, None, -1) if columns else slice(None))
+    write(tmp_path / "right.nx", data, theta, white)
+    write(tmp_path / "mirrored.nx", data[turn], theta, white[turn])
+    with h5py.File(tmp_path / "mirrored.nx", "r+") as file:
+        detector = file["entry/instrument/detector"]
+        detector["x_flipped"], detector["y_flipped"] = columns, rows
+        detector["x_rotation_axis_pixel_position"] = 20.0
+    for more in ([], ["--slices", "3:11"]):
+        for name in ("right", "mirrored"):
+            done = qb("fbp", f"{name}.nx", "-o", f"{name}.npy", "--center", 31.5, *more, cwd=tmp_path)
+            assert ("detector-flip" in done.stderr) == (name == "mirrored")
+        assert np.array_equal(np.load(tmp_path / "right.npy"), np.load(tmp_path / "mirrored.npy"))
+    assert qb_json("info", tmp_path / "mirrored.nx")["center"] == (43 if columns else 20)
+
+
+def test_flats_of_a_mirrored_file(scans, tmp_path):
+    data, theta, white = load(scans, "p.h5", "data_white")
+    write(tmp_path / "right.nx", data, theta, white)
+    write(tmp_path / "bare.nx", data, theta)
+    write(tmp_path / "flats.nx", data[:, :, ::-1], theta, white[:, :, ::-1])
+    with h5py.File(tmp_path / "flats.nx", "r+") as file:
+        file["entry/instrument/detector/x_flipped"] = True
+    qb("fbp", "right.nx", "-o", "a.npy", "--center", 31.5, cwd=tmp_path)
+    qb("fbp", "bare.nx", "--flats", "flats.nx", "-o", "b.npy", "--center", 31.5, cwd=tmp_path)
+    assert np.array_equal(np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy"))
+
+
+def test_turned_panel_is_said(scans, tmp_path):
+    data, theta, white = load(scans, "p.h5", "data_white")
+    write(tmp_path / "s.nx", data, theta, white)
+    with h5py.File(tmp_path / "s.nx", "r+") as file:
+        file["entry/instrument/detector/transformations/ry"] = 180.0
+    assert any("detector-flip" in p for p in qb_json("info", tmp_path / "s.nx")["problems"])
+
+
+def test_distances(scans, tmp_path):
+    """As if they were given; given ones count more."""
+    data, theta = load(scans, "c.h5")
+    write(tmp_path / "s.nx", data, theta)
+    given = ["--sod", SOD, "--sdd", SDD]
+    place = ["--quantity", "transmission"]
+    said = fails(2, "fdk", "s.nx", *place, "-o", "v.npy", cwd=tmp_path)
+    assert "--sod and --sdd" in said
+    with h5py.File(tmp_path / "s.nx", "r+") as file:
+        put(file["entry"], "instrument/source/distance", -SOD * 1e-3, "m")
+        put(file["entry"], "instrument/detector/distance", (SDD - SOD) * 0.1, "cm")
+    qb("fdk", "s.nx", *place, "-o", "stated.npy", cwd=tmp_path)
+    qb("fdk", "s.nx", *place, *given, "-o", "given.npy", cwd=tmp_path)
+    qb("fdk", scans / "c.h5", *given, "--pixel-size", f"{U},{V}", "-o", "right.npy", cwd=tmp_path)
+    assert np.array_equal(np.load(tmp_path / "stated.npy"), np.load(tmp_path / "given.npy"))
+    assert np.array_equal(np.load(tmp_path / "stated.npy"), np.load(tmp_path / "right.npy"))
+    qb("sirt", "s.nx", *place, "--iterations", 2, "-o", "sirt.npy", cwd=tmp_path)
+    qb("sirt", "s.nx", *place, *given, "--iterations", 2, "-o", "sirt_given.npy", cwd=tmp_path)
+    assert np.array_equal(np.load(tmp_path / "sirt.npy"), np.load(tmp_path / "sirt_given.npy"))
+    fails(3, "fbp", "s.nx", *place, "-o", "w.npy", cwd=tmp_path)
+    with h5py.File(tmp_path / "s.nx", "r+") as file:  # a synchrotron: parallel
+        file["entry/instrument/source/distance"][()] = -150.0
+    qb("fbp", "s.nx", *place, "--center", 31.5, "-o", "w.npy", cwd=tmp_path)
+    with h5py.File(tmp_path / "s.nx", "r+") as file:
+        file["entry/instrument/source/distance"][()] = -SOD * 1e-3
+    told = qb_json("info", tmp_path / "s.nx")
+    assert told["sod_mm"] == pytest.approx(SOD) and told["sdd_mm"] == pytest.approx(SDD)
+    assert told["pixel_size_mm"] == pytest.approx(U) and told["pixel_v_mm"] == pytest.approx(V)
+
+
+def test_pixels_of_other_formats(scans, tmp_path):
+    """Rows and columns of different pitch, as each format states them."""
+    data, theta, white = load(scans, "p.h5", "data_white")
+    with h5py.File(tmp_path / "x.h5", "w") as to:
+        to["exchange/data"], to["exchange/data_white"], to["exchange/theta"] = data, white, theta
+        put(to, "measurement/instrument/detector/pixel_size_x", U, "mm")
+        put(to, "measurement/instrument/detector/pixel_size_y", V * 1e3, "um")
+    for name in ("p.mha", "p.npy", "p.tif"):
+        qb("convert", scans / "p.h5", "-o", tmp_path / name)
+    for name in ("x.h5", "p.mha", "p.npy", "p.tif"):
+        told = qb_json("info", tmp_path / name)
+        assert (told["pixel_size_mm"], told["pixel_v_mm"]) == pytest.approx((U, V)), name
+    qb("fbp", tmp_path / "x.h5", "--center", 31.5, "-o", tmp_path / "v.mha")
+    assert qb_json("info", tmp_path / "v.mha")["voxel_mm"] == pytest.approx([U, U, V])

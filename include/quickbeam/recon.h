@@ -32,6 +32,7 @@ typedef struct qb_prep_options {
     qb_rings rings;            /* not for the finders of the axis, which take theirs out themselves */
     qb_numbers hardening;      /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
     qb_monitor monitor;        /* qb_scan_info.intensity */
+    double zingers; /* standard deviations beyond which a single bright pixel is replaced; 0 or NAN = none is */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 

@@ -467,7 +467,9 @@ static const struct {
                 "them. Only a few rows "
                 "are looked at, and the number is carried over to the whole scan. Each one leaves a streak or a bright "
                 "point in its "
-                "slice. A median over such pixels before the reconstruction removes them."},
+                "slice. --zingers 8 replaces single pixels that are brighter than their neighbours by 8 standard "
+                "deviations of the "
+                "counts; zingers in flats of two or more frames are left out anyway."},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

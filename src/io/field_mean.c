@@ -8,7 +8,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 
-enum { SAMPLE = 2048, LEAST = 3 /* frames of which one may be left out */ };
+enum { SAMPLE = 2048, LEAST = 2 /* frames of which one may be left out: of two the brighter one */ };
 static const double far = 8; /* standard deviations: no noise gets there in a billion pixels */
 
 qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, qb_dtype dtype, bool robust) {

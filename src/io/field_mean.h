@@ -7,8 +7,8 @@
 
 #include "quickbeam/array.h"
 
-/* The mean of frames pixel by pixel. From three frames on a single value that lies far from all others of its pixel, as a
- * zinger makes it, is left out. Where none is, the bits are those of the plain mean. */
+/* The mean of frames pixel by pixel. A single value that lies far from all others of its pixel, as a zinger makes it, is
+ * left out; of two frames the brighter one. Where none is, the bits are those of the plain mean. */
 typedef struct qb__field_mean {
     size_t pixels, frames;
     double *sum;

@@ -16,6 +16,13 @@ typedef struct qb__finding {
 
 enum { QB__FINDINGS = 16 };
 
+/* Corrections that look at neighbouring rows (prep/neighbours.h). While a job has put its own in front of a scan, qb_scan_read()
+ * hands out corrected rows: every reader of rows gets them, whatever method and engine it belongs to. */
+typedef struct qb__scan_door qb__scan_door;
+struct qb__scan_door {
+    qb_status (*read)(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+};
+
 struct qb_scan {
     qb_scan_info info;
     qb__scan_parts parts;
@@ -38,6 +45,7 @@ struct qb_scan {
     size_t worst_view;               /* the stored view in which most samples were saturated */
     char refused[400];               /* why no method may use it; "": they may */
     qb__digest *digests;             /* of the jobs that read it */
+    qb__scan_door *door;             /* NULL: rows are handed out as they are stored */
     qb__inputs inputs;               /* every file of it: data, fields, angles, notes beside them */
 };
 
@@ -45,6 +53,10 @@ struct qb_scan {
 void qb__scan_limit(qb_scan *scan, size_t threads);
 /* Bytes a second of a scan that is computed when it is read, tried out the first time that somebody asks; 0: it is stored. */
 double qb__scan_computed(const qb_scan *scan);
+/* The numbers as they are stored, past the door and the digests. The range must be inside the scan and not empty. */
+qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+/* Adds stored numbers to the digests of the jobs that read the scan: [view][row] without gaps. */
+void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw);
 /* The view in the source that a view of the scan is. */
 static inline size_t qb__scan_stored(const qb_scan *scan, size_t view) {
     return scan->view ? scan->view[view] : scan->first + view * scan->step;

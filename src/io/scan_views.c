@@ -126,6 +126,15 @@ static qb_status read_projections(qb_scan *scan, size_t view0, size_t view1, siz
     return status;
 }
 
+qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    return scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
+                          : read_projections(scan, view0, view1, row0, row1, out);
+}
+
+void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw) {
+    qb__digests_add(&scan->digests, view0, view1, row0, row1, raw, scan->parts.data.source->threads);
+}
+
 qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     QB__NEED(scan);
     QB__NEED(out);
@@ -135,9 +144,8 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
         return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path, view0, view1, row0,
                         row1, info->views, info->rows);
     if (view0 == view1 || row0 == row1) return QB_OK;
-    const qb_status status = scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
-                                            : read_projections(scan, view0, view1, row0, row1, out);
-    if (status == QB_OK)
-        qb__digests_add(&scan->digests, view0, view1, row0, row1, out, scan->parts.data.source->threads);
+    if (scan->door) return scan->door->read(scan->door, view0, view1, row0, row1, out);
+    const qb_status status = qb__scan_read_stored(scan, view0, view1, row0, row1, out);
+    if (status == QB_OK) qb__scan_digest(scan, view0, view1, row0, row1, out);
     return status;
 }

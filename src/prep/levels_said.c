@@ -49,10 +49,10 @@ static void warn_bright(const qb_scan_info *info, const qb__levels_found *f, con
 static void warn_spikes(const qb_scan_info *info, const qb__levels_found *f, const qb_env *env) {
     if (f->spikes == 0) return;
     qb__warn(env,
-             "%zu of %zu rows looked at hold single bright pixels (zingers), %.2g per million pixels; the first in "
-             "view %u, row %u, column %u" QB__CODE("zingers"),
+             "%zu of %zu rows looked at hold single bright pixels (zingers), %.2g per million pixels, the first in "
+             "view %u, row %u, column %u%s" QB__CODE("zingers"),
              f->spiked, f->lines, 1e6 * (double)f->spikes / ((double)f->lines * (double)info->columns), f->view, f->row,
-             f->column);
+             f->column, info->quantity == QB_LINE_INTEGRAL ? "" : ": give --zingers 8");
 }
 
 static void warn_hot(const qb__levels_found *f, const qb_env *env) {

@@ -14,5 +14,10 @@ const qb_param qb_prep_params[] = {
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},
     {"monitor", QB_PARAM_CHOICE, offsetof(qb_prep_options, monitor), NULL, "use", "use|ignore", 0, 0,
      "divide each view by the beam's intensity that an NXtomo states (control/data); --air does without it", 0},
+    {"zingers", QB_PARAM_DOUBLE, offsetof(qb_prep_options, zingers), "SIGMA|none", "none", "none", 2, 1000,
+     "replace single pixels that are brighter than all but one of their eight neighbours by so many standard "
+     "deviations of "
+     "the counts; 8 is a good start",
+     0},
     QB_PARAMS_END(qb_prep_options, transmission_floor),
 };

@@ -19,7 +19,8 @@ void qb__prep_begin(qb__prep *prep, const qb_prep_options *options) {
     prep->top = prep->quantity == QB_COUNTS ? qb__dtype_top(prep->dtype) : INFINITY;
     prep->loops = qb__lines_choose(qb__cpu_features());
     for (const qb__step *const *s = qb__steps; *s; s++) {
-        if ((*s)->scope == QB__SCOPE_SCAN || !(*s)->wanted(&info, prep->options)) continue;
+        if ((*s)->scope == QB__SCOPE_SCAN || (*s)->scope == QB__SCOPE_VIEW || !(*s)->wanted(&info, prep->options))
+            continue;
         if ((*s)->scope == QB__SCOPE_VALUE)
             prep->value[values++] = *s;
         else

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "io/scan.h"
 #include "geometry/partition.h"
+#include "prep/neighbours.h"
 #include "prep/pixel_key.h"
 #include "prep/step.h"
 
@@ -20,7 +21,8 @@ enum { NOTES = 16 };
 struct qb__prepare {
     qb__prep steps;
     qb__fields fields;
-    char note[NOTES][160]; /* of the steps, by their rows */
+    qb__neighbours *neighbours; /* NULL: no step looks at them */
+    char note[NOTES][160];      /* of the steps, by their rows */
     const qb_scan *scan;
     char worst[64]; /* where most is saturated, in words; "" */
 };
@@ -29,7 +31,7 @@ size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *option
     size_t fields = 0;
     for (const qb__step *const *s = qb__steps; *s; s++)
         if ((*s)->fields) fields += (*s)->fields(info, options);
-    return fields * rows * info->columns * sizeof(float);
+    return fields * rows * info->columns * sizeof(float) + qb__neighbours_bytes(info, options, rows);
 }
 
 double qb__prepare_seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
@@ -85,6 +87,8 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
         const qb__step *step = qb__steps[i];
         const qb__pass pass = {scan,           options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i],
                                rows->keep_lost};
+        if (step->scope == QB__SCOPE_VIEW && step->wanted(info, options))
+            QB__TRY(qb__neighbours_add(scan, options, step, &prepare->neighbours));
         if (step->scope != QB__SCOPE_SCAN || !step->wanted(info, options)) continue;
         QB__TRY(step->measure(&pass));
         prepare->steps.dark = fields->dark;
@@ -105,6 +109,7 @@ out:
 
 void qb__prepare_destroy(qb__prepare *prepare) {
     if (!prepare) return;
+    qb__neighbours_destroy(prepare->neighbours);
     qb__free(prepare->fields.dark);
     qb__free(prepare->fields.gain);
     qb__free(prepare->fields.air);
@@ -219,6 +224,19 @@ static const char *first_of(const qb__prepare *prepare, const qb__prep_counts *s
     return where;
 }
 
+/* What the steps that look at neighbours have changed, on all ranks. */
+static void report_neighbours(const qb__prepare *prepare, cJSON *entry, const qb_env *env) {
+    uint64_t changed[QB__PREP_STEPS + 1] = {0};
+    const int steps = qb__neighbours_changed(prepare->neighbours, changed);
+    if (steps == 0 || qb__comm_sum(qb__comm_of(env), QB_OK, changed, QB__PREP_STEPS + 1) != QB_OK) return;
+    for (int i = 0; i < steps; i++) {
+        const qb__step *step = qb__neighbours_step(prepare->neighbours, i);
+        cJSON_AddNumberToObject(entry, step->name, (double)changed[i]);
+        qb__info(env, "%llu %s were replaced, %.2g per million pixels", (unsigned long long)changed[i], step->changed,
+                 changed[QB__PREP_STEPS] ? 1e6 * (double)changed[i] / (double)changed[QB__PREP_STEPS] : 0);
+    }
+}
+
 void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
                         const qb_env *env) {
     qb__prep_counts sum = {0};
@@ -229,6 +247,7 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
     cJSON_AddNumberToObject(entry, "not_finite", (double)sum.not_finite);
     cJSON_AddNumberToObject(entry, "dead", (double)sum.dead);
     cJSON_AddNumberToObject(entry, "saturated", (double)sum.saturated);
+    report_neighbours(prepare, entry, env);
     for (size_t i = 0; qb__steps[i]; i++)
         if (*prepare->note[i]) cJSON_AddStringToObject(entry, qb__steps[i]->name, prepare->note[i]);
     if (sum.clamped)

@@ -15,6 +15,7 @@ typedef struct qb__prep_counts qb__prep_counts;
 /* One step from a detector's numbers to line integrals: a file with its functions and a row in
  * steps.c, where the order of the rows is the order of the work. Where it works: */
 typedef enum qb__scope {
+    QB__SCOPE_VIEW, /* numbers of one view by those of rows and columns next to them, before all others: prep/neighbours.h */
     QB__SCOPE_SCAN,  /* a pass over the scan before streaming begins; makes fields for the others */
     QB__SCOPE_VALUE, /* every number by itself */
     QB__SCOPE_ROW    /* a detector row of one view, all its columns at once */
@@ -51,6 +52,20 @@ typedef struct qb__line {
     qb__prep_counts *counts;
 } qb__line;
 
+enum { QB__NEAR_COLUMNS = 2 }; /* more at both ends of a row */
+
+/* What a step of scope QB__SCOPE_VIEW looks at: transmissions (n - dark) * gain of the numbers n of one view; of counts without flats
+ * n - dark. Around the rows x columns pixels to correct stand as many rows as the step's margin says and QB__NEAR_COLUMNS columns, so
+ * that cells[-stride] is the row above. Where the detector ends they are mirrored: row 1 stands above row 0. */
+typedef struct qb__near {
+    const float *cells;
+    size_t stride, rows, columns;
+    bool alone;               /* the detector has one row, and all rows are the same */
+    const float *gain, *dark; /* [row][columns] of these pixels; NULL: 1 and 0 */
+    float noise[2];           /* the variance of a number n is noise[0] + noise[1] * n */
+    const qb_prep_options *options;
+} qb__near;
+
 struct qb__step {
     const char *name; /* in reports */
     qb__scope scope;
@@ -69,6 +84,11 @@ struct qb__step {
      * of the value steps the first converts, the others find in == out too. Fused with the filter:
      * the values stay in the first cache between all of them. */
     void (*run)(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in, float *out);
+    /* A view step: into out[row][stride] what the pixels come to; how many it has changed. What it leaves alone must be
+     * the same bits: then the pixel keeps its number. It must not look further than `margin` rows and QB__NEAR_COLUMNS columns. */
+    uint64_t (*near)(const qb__near *in, float *out);
+    size_t margin;
+    const char *changed; /* a view step's own name for pixels that it changed: "%s were found", "zingers" */
     /* The same in kernels/filter/prepare_rows.clh, bit for bit: the macros that switch it on there.
      * NULL: it is always on, or what it does follows from the fields. */
     void (*define)(const qb_prep_options *options, qb__macros *macros);

@@ -2,6 +2,7 @@
 #include "prep/step.h"
 
 /* A new correction is a file with its step, and its two lines here. */
+extern const qb__step qb__step_zingers;
 extern const qb__step qb__step_fields;
 extern const qb__step qb__step_air;
 extern const qb__step qb__step_monitor;
@@ -12,6 +13,7 @@ extern const qb__step qb__step_hardening;
 extern const qb__step qb__step_bridge;
 
 const qb__step *const qb__steps[] = {
+    &qb__step_zingers,   /* view: single bright pixels */
     &qb__step_fields,    /* scan: mean dark and flat */
     &qb__step_monitor,   /* scan: the intensity of every view by its monitor */
     &qb__step_air,       /* scan: the open beam of every view */

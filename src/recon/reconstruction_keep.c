@@ -70,7 +70,7 @@ static qb_status add_sample(cJSON *json, qb_scan *scan) {
     qb_status status = qb__alloc(bytes, 1, &line);
     for (size_t i = 0; status == QB_OK && i < 3; i++) {
         const size_t view = i * (info->views - 1) / 2;
-        status = qb_scan_read(scan, view, view + 1, row, row + 1, line);
+        status = qb__scan_read_stored(scan, view, view + 1, row, row + 1, line);
         if (status == QB_OK) hash = qb__hash(line, bytes, hash);
     }
     qb__free(line);

@@ -131,7 +131,7 @@ def test_zingers(tmp_path, lines):
     done = run(tmp_path, np.where(hits, values + 4, values).astype(np.float32), "--quantity", "transmission")
     found, = [line for line in done.stderr.splitlines() if "[zingers]" in line]
     assert float(found.split("(zingers), ")[1].split()[0]) == pytest.approx(4000, rel=0.35)
-    view, row, column = (int(found.split(f"{name} ")[-1].split()[0].rstrip(",")) for name in ("view", "row", "column"))
+    view, row, column = (int(found.split(f"{name} ")[-1].split()[0].rstrip(",:")) for name in ("view", "row", "column"))
     assert hits[view, row, column]
 
 

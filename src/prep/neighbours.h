@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_NEIGHBOURS_H
+#define QB_PREP_NEIGHBOURS_H
+
+#include "io/scan.h"
+#include "prep/prep.h"
+#include "prep/step.h"
+
+/* The door through which detector rows come to preparation while steps of scope QB__SCOPE_VIEW are wanted. It stands in
+ * qb_scan_read(): it reads the rows that are asked for and `margin` rows above and below them, as far as the detector has them,
+ * lets the steps correct them, and hands out numbers of the scan's type. So a row has the same numbers whatever else was read with
+ * it, and the fields, the filter and every engine behind the door know nothing of it. */
+typedef struct qb__neighbours qb__neighbours;
+
+/* Bytes that a door to so many rows holds, reading included; 0 where no step is wanted. */
+size_t qb__neighbours_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
+/* Puts one step more into *door, behind those that are there already; *door NULL: makes the door and puts it in front of the scan.
+ * QB_BAD_INPUT for line integrals. `options` must outlive the door. */
+qb_status qb__neighbours_add(qb_scan *scan, const qb_prep_options *options, const qb__step *step,
+                             qb__neighbours **door);
+/* Takes the door away from the scan. NULL-safe. */
+void qb__neighbours_destroy(qb__neighbours *door);
+/* Pixels that each step has changed so far in the rows that were handed out, in the order of steps.c, and, last, all pixels of
+ * these rows; returns how many steps there are. NULL: 0. */
+int qb__neighbours_changed(const qb__neighbours *door, uint64_t changed[QB__PREP_STEPS + 1]);
+const qb__step *qb__neighbours_step(const qb__neighbours *door, int number);
+
+#endif

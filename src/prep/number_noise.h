@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_NUMBER_NOISE_H
+#define QB_PREP_NUMBER_NOISE_H
+
+#include "quickbeam/scan.h"
+
+/* The noise of a scan's numbers: a number n has the variance base + slope * n. Of photon counts base is 0 and slope 1; a detector
+ * that makes g numbers of a photon has the slope g, and one that adds noise when it is read out has a base. */
+typedef struct qb__number_noise {
+    double base, slope;
+} qb__number_noise;
+
+/* From a few rows of a few pairs of views, the same ones for every job of the scan. */
+qb_status qb__number_noise_of(qb_scan *scan, qb__number_noise *noise);
+
+#endif

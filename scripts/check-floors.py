@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4, "dist": 4, "planner": 5, "ops": 6,
+FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4, "dist": 4, "papers": 4.5, "planner": 5, "ops": 6,
           "prep": 7, "job": 7, "center": 8, "simulate": 8, "recon": 9, "bench": 10}
 root = pathlib.Path(__file__).resolve().parent.parent
 GUESTS = {"plugins": {"bench/rabbitct_engine.h"},

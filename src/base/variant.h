@@ -2,6 +2,7 @@
 #ifndef QB_BASE_VARIANT_H
 #define QB_BASE_VARIANT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +70,7 @@ typedef struct qb__variant {
     const char *method;   /* devices': "Algorithm 6: shared-memory cache" */
     unsigned step;        /* slices of a pass are padded to a multiple of this (0: one by one) ... */
     unsigned most;        /* ... up to this; 0 = no limit */
+    bool named_only;      /* runs only where --kernel names it: kernels of papers, for study */
     qb__kernel_parameter parameters[QB__PARAMETERS_MAX]; /* devices'; ended by name NULL */
 
     /* NULL when it can compute the problem, on that device where it is a device's and with these values of

@@ -21,7 +21,7 @@ static double doubt(const qb__question *q) {
     const qb__variant *row;
     for (size_t i = 0; (row = qb__variant_at(q->operation, q->device, i)) != NULL; i++) {
         qb__choice c;
-        if (qb__estimate(row, q, &c) || !c.measured) continue;
+        if (row->named_only || qb__estimate(row, q, &c) || !c.measured) continue;
         sum += c.seconds / c.predicted;
         measured++;
     }
@@ -32,6 +32,7 @@ static double doubt(const qb__question *q) {
 static const char *judge(const qb__variant *row, const qb__question *q, double factor, qb__choice *choice) {
     const char *why = qb__estimate(row, q, choice);
     if (!why && !choice->measured) choice->seconds *= factor;
+    if (!why && row->named_only) return "runs only where --kernel names it";
     return !why && row->accuracy > q->accuracy ? "less accurate than asked for" : why;
 }
 

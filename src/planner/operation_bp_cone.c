@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Back-projection of a cone beam: qb fdk. */
+#include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,9 +9,36 @@
 #include "kernels/bp_cone/bp_cone_device.h"
 #include "planner/choose.h"
 #include "planner/variants.h"
+#ifdef QB_HAVE_PAPERS
+#include "papers/bp_cone_papers.h"
+#endif
+
+/* Rows of devices, gathered from the families once. */
+enum { MOST = 32 };
+static const qb__bp_cone_device_variant *all[MOST];
+static size_t count_all;
+
+static void gather(void) {
+    const qb__bp_cone_family *const families[] = {
+        &qb__bp_cone_circular_rows,
+        &qb__bp_cone_matrix_rows,
+#ifdef QB_HAVE_PAPERS
+        &qb__bp_cone_papers_rows,
+#endif
+    };
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        for (size_t i = 0; i < families[f]->count && count_all < MOST; i++) all[count_all++] = &families[f]->rows[i];
+}
+
+static const qb__bp_cone_device_variant *const *device_variants(size_t *count) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, gather);
+    *count = count_all;
+    return all;
+}
 
 QB__TABLE(cpu_rows, qb__bp_cone_variants, .head)
-QB__TABLE(device_rows, qb__bp_cone_device_variants, ->head)
+QB__TABLE(device_rows, device_variants, ->head)
 
 static double updates(const void *problem) {
     const qb__bp_cone_problem *p = problem;

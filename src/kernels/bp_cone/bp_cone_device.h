@@ -87,14 +87,11 @@ static inline unsigned qb__bp_cone_turns(const qb__bp_cone_device_variant *varia
     return variant->turns ? variant->turns(values) : 1;
 }
 
-/* A family's rows: bp_cone_circular.c, bp_cone_matrix.c, bp_cone_papers.c. */
+/* The rows of a family: bp_cone_circular.c, bp_cone_matrix.c, papers/bp_cone_papers.c. */
 typedef struct qb__bp_cone_family {
     const qb__bp_cone_device_variant *rows;
     size_t count;
 } qb__bp_cone_family;
-extern const qb__bp_cone_family qb__bp_cone_circular_rows, qb__bp_cone_matrix_rows, qb__bp_cone_papers_rows;
-
-/* All variants; count in *count. */
-const qb__bp_cone_device_variant *const *qb__bp_cone_device_variants(size_t *count);
+extern const qb__bp_cone_family qb__bp_cone_circular_rows, qb__bp_cone_matrix_rows;
 
 #endif

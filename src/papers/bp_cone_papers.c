@@ -2,14 +2,14 @@
 /* The kernels of two papers, to measure and to study: the configurations of Papenhausen, Zheng and Mueller's RabbitCT
  * (bp_cone_plain.cl), and the five of the iFDK paper's Table 3 (RTK's too, the others in bp_cone_shuffle.cl). They are
  * what the papers describe, with the house's contract: whatever a paper sums up in a register and adds to the volume at
- * the end begins with the volume's value here, so that blocks of views change no bit. Never the fastest, they are
- * computed with only when they are named. */
+ * the end begins with the volume's value here, so that blocks of views change no bit. They run only when they are
+ * named. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "kernels/bp_cone/bp_cone_device.h"
+#include "papers/bp_cone_papers.h"
 #include "kernels/bp_cone/bp_cone_parts.h"
 #include "kernels/bp_cone/bp_cone_turns.h"
 #include "kernels/macros.h"
@@ -93,20 +93,21 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     return values[SHUFFLED] ? qb__cone_turns_of(p, 1, values[MIRROR], &symmetry) : NULL;
 }
 
-/* Instructions by count, doubled, and a grid padded as none of the other kernels pads it: beside those, no row here
- * looks fast enough to be chosen, however small the problem. */
+/* Instructions and bytes by count, for a grid padded to whole groups: SIDE x SIDE voxels of a slice, or WARP voxels along z
+ * by WARPS along x. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
-    enum { EDGE = 32 };
     (void)slices;
     const qb__bp_cone_problem *p = of;
-    const double waste = (double)qb__round_up(p->nx, EDGE) / (double)p->nx * (double)qb__round_up(p->ny, EDGE) /
-                         (double)p->ny * (double)qb__round_up(p->nz, EDGE) / (double)p->nz;
-    const double fetched = values[IMAGE] == INTERPOLATED ? 1 : 4;
-    *cost = (qb__kernel_cost){.arithmetic = waste * (values[IMAGE] == INTERPOLATED ? 60 : 120),
-                              .texels = textured(values) ? 2 * waste * fetched : 0,
-                              .local_bytes = textured(values) ? 0 : 8 * waste * fetched,
-                              .l2_bytes = 16 * waste * fmax(1, (double)p->columns / (double)p->nx),
-                              .memory_bytes = 16.0 / values[VIEWS] * waste,
+    const bool shuffled = values[SHUFFLED];
+    const double across = (double)qb__round_up(p->nx, shuffled ? WARPS : SIDE) / (double)p->nx;
+    const double other = shuffled ? (double)qb__round_up(p->nz, WARP) / (double)p->nz
+                                  : (double)qb__round_up(p->ny, SIDE) / (double)p->ny;
+    const double waste = across * other, fetched = values[IMAGE] == INTERPOLATED ? 1 : 4;
+    *cost = (qb__kernel_cost){.arithmetic = waste * (values[IMAGE] == INTERPOLATED ? 30 : 60),
+                              .texels = textured(values) ? waste * fetched : 0,
+                              .local_bytes = textured(values) ? 0 : 4 * waste * fetched,
+                              .l2_bytes = 8 * waste * fmax(1, (double)p->columns / (double)p->nx),
+                              .memory_bytes = 8.0 / values[VIEWS] * waste,
                               .launches = (double)p->views / values[VIEWS]};
 }
 
@@ -364,8 +365,8 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
         HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, unusable, cost,     \
              P("SHUFFLED", !lanes), P("IMAGE", image), P("TRANSPOSED", turned), P("CONSTANTS", constants),             \
              P("PREFETCH", prefetch), P("LANES", lanes), __VA_ARGS__),                                                 \
-            .layer = layer, .mirrored = mirrored, .packed_bytes = packed_bytes, .plan_bytes = plan_bytes,              \
-            .plan = make_plan, .pack = pack, .run = run, .destroy = destroy                                            \
+            .head.named_only = true, .layer = layer, .mirrored = mirrored, .packed_bytes = packed_bytes,               \
+            .plan_bytes = plan_bytes, .plan = make_plan, .pack = pack, .run = run, .destroy = destroy                  \
     }
 #define PLAIN(name, class, how, image, constants, prefetch, lanes, ...)                                                \
     ROW("bp_cone_matrix." name, class, how, image, 0, constants, prefetch, lanes, P("MIRROR", 0),                      \

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PAPERS_BP_CONE_PAPERS_H
+#define QB_PAPERS_BP_CONE_PAPERS_H
+
+#include "kernels/bp_cone/bp_cone_device.h"
+
+/* Kernels as papers describe them, to be measured and studied. They run only where --kernel names them. */
+extern const qb__bp_cone_family qb__bp_cone_papers_rows;
+
+#endif

@@ -32,7 +32,8 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full, doubl
  * far off the middle that one side is wider than the other by 5 % of the columns and by more than
  * two of them. */
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last);
-/* The same of views in radians: used only where they cover a full turn, as what one side cuts off is seen nowhere else. For
+/* The same of views in radians: used only where they cover a full turn, as what one side cuts off is seen nowhere else, but for gaps of 30 degrees, and of 60 where the narrow side is
+ * less than a third of the wide one. For
  * an axis that is yet to be found (NAN) rows end where they were measured. QB_NO_MEMORY, QB_BAD_INPUT as qb__turns_fully. */
 qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t columns, double first, double last,
                                 qb__half_fan *fan);

@@ -20,8 +20,10 @@ static qb_status check_shape(const qb__angle_list *list, const size_t n[3]) {
 }
 
 /* Doubles stay what they are; of whole numbers floats would round those beyond 2^24. */
-static double value_at(const void *raw, qb_dtype dtype, size_t i) {
+static double value_at(const void *raw, qb_dtype dtype, char wide, size_t i) {
     float value;
+    if (wide == 'i') return (double)((const int64_t *)raw)[i];
+    if (wide == 'u') return (double)((const uint64_t *)raw)[i];
     if (dtype == QB_F64) return ((const double *)raw)[i];
     if (dtype == QB_I32) return ((const int32_t *)raw)[i];
     if (dtype == QB_U32) return ((const uint32_t *)raw)[i];
@@ -32,8 +34,9 @@ static double value_at(const void *raw, qb_dtype dtype, size_t i) {
 qb_status qb__angle_list_npy(qb__angle_list *list) {
     qb__source *source = NULL;
     void *raw = NULL;
-    qb_status status = qb__npy_open(list->path, NULL, &source);
-    if (status == QB_UNSUPPORTED) status = qb__fail_in(status, "angles must be floats or integers of at most 32 bits");
+    char wide = 0;
+    qb_status status = qb__npy_open_wide(list->path, &wide, &source);
+    if (status == QB_UNSUPPORTED) status = qb__fail_in(status, "angles must be floats or integers");
     if (status == QB_OK) status = check_shape(list, source->shape);
     if (status != QB_OK) goto out;
     const size_t rows = source->shape[1], columns = source->shape[2];
@@ -43,7 +46,7 @@ qb_status qb__angle_list_npy(qb__angle_list *list) {
     QB__TRY(qb__alloc(list->count, sizeof *list->values, &list->values));
     QB__TRY(source->read(source, &(qb__region){0, 1, 1, 0, rows}, raw));
     for (size_t i = 0; i < list->count; i++)
-        list->values[i] = value_at(raw, source->dtype, one ? i : i * columns + list->column - 1);
+        list->values[i] = value_at(raw, source->dtype, wide, one ? i : i * columns + list->column - 1);
 out:
     qb__free(raw);
     qb__source_close(source);

@@ -241,8 +241,19 @@ static qb_status choose_column(qb__angle_list *list, const beginning *b, size_t 
                     separator == ',' && columns == 2 ? "; if its commas are decimal commas, write points" : "");
 }
 
+/* A list as Python and JSON write it, "[0, 1.5,\n 3]", becomes one row of numbers. */
+static void open_brackets(char *text) {
+    static const char blanks[] = " \t\r\n[(";
+    const char *first = text + strspn(text, blanks);
+    char *at = text + strspn(text, " \t\r\n");
+    if ((*at != '[' && *at != '(') || !(isdigit((unsigned char)*first) || strchr("+-.", *first) || !*first)) return;
+    for (; *at; at++)
+        if (strchr("[]()\r\n", *at)) *at = ' ';
+}
+
 qb_status qb__angle_list_text(qb__angle_list *list, char *text) {
     beginning b = {0};
+    open_brackets(text);
     size_t number = 0;
     qb_status status = QB_OK;
     char *line = skip_beginning(list, &text, &number, &b);

@@ -50,6 +50,8 @@ qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, do
 qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source);
 qb_status qb__tiff_open(const char *path, const char *how, qb__source **source);
 qb_status qb__npy_open(const char *path, const char *how, qb__source **source);
+/* The same, but integers of 64 bits stand in it as doubles with their bits: *wide is "i" or "u" then, as a character. */
+qb_status qb__npy_open_wide(const char *path, char *wide, qb__source **source);
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source);
 qb_status qb__raw_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source);

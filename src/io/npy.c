@@ -36,7 +36,14 @@ static const char *value_of(const char *header, const char *key) {
     return at;
 }
 
-static qb_status parse_descr(const char *path, const char *descr, qb__plain *layout) {
+/* wide: NULL, or there integers of 64 bits become bits of doubles, and 'i' or 'u'. */
+static qb_status parse_descr(const char *path, const char *descr, qb__plain *layout, char *wide) {
+    if (wide && descr && strlen(descr) > 4 && strchr("iu", descr[2]) && descr[3] == '8' && descr[4] == '\'') {
+        layout->dtype = QB_F64;
+        layout->swap = descr[1] == '>';
+        *wide = descr[2];
+        return QB_OK;
+    }
     if (descr && *descr == '\'' && descr[1] && strchr("<>|=", descr[1])) {
         for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
             if (strncmp(descr + 2, types[i].descr, 2) != 0 || descr[4] != '\'') continue;
@@ -73,9 +80,9 @@ static qb_status parse_shape(const char *path, const char *at, qb__plain *layout
     return QB_OK;
 }
 
-static qb_status parse_header(const char *path, const char *header, qb__plain *layout) {
+static qb_status parse_header(const char *path, const char *header, qb__plain *layout, char *wide) {
     const char *fortran = value_of(header, "fortran_order");
-    qb_status status = parse_descr(path, value_of(header, "descr"), layout);
+    qb_status status = parse_descr(path, value_of(header, "descr"), layout, wide);
     if (status == QB_OK) status = parse_shape(path, value_of(header, "shape"), layout);
     if (status != QB_OK) return status;
     if (!fortran) return qb__fail(QB_BAD_INPUT, "%s: fortran_order is missing", path);
@@ -83,7 +90,7 @@ static qb_status parse_header(const char *path, const char *header, qb__plain *l
     return QB_OK;
 }
 
-static qb_status read_header(const char *path, int fd, qb__plain *layout) {
+static qb_status read_header(const char *path, int fd, qb__plain *layout, char *wide) {
     unsigned char head[12];
     char *header = NULL;
     qb_status status = qb__pread_all(fd, path, head, sizeof head, 0);
@@ -96,19 +103,18 @@ static qb_status read_header(const char *path, int fd, qb__plain *layout) {
         return qb__fail(QB_BAD_INPUT, "%s: NPY version %u with a header of %zu bytes", path, head[6], length);
     status = qb__alloc(length + 1, 1, &header);
     if (status == QB_OK) status = qb__pread_all(fd, path, header, length, start);
-    if (status == QB_OK) status = parse_header(path, header, layout);
+    if (status == QB_OK) status = parse_header(path, header, layout, wide);
     layout->offset = start + length;
     qb__free(header);
     return status;
 }
 
-qb_status qb__npy_open(const char *path, const char *how, qb__source **source) {
-    (void)how;
+qb_status qb__npy_open_wide(const char *path, char *wide, qb__source **source) {
     *source = NULL;
     qb__plain layout = {.format = "NPY", .longer = "save each array in a file of its own", .trailer = true};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
-    qb_status status = read_header(path, fd, &layout);
+    qb_status status = read_header(path, fd, &layout, wide);
     close(fd);
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
     if (status == QB_OK) status = qb__sidecar_apply(path, *source);
@@ -116,6 +122,11 @@ qb_status qb__npy_open(const char *path, const char *how, qb__source **source) {
     qb__source_close(*source);
     *source = NULL;
     return status;
+}
+
+qb_status qb__npy_open(const char *path, const char *how, qb__source **source) {
+    (void)how;
+    return qb__npy_open_wide(path, NULL, source);
 }
 
 static qb_status begin_npy(qb_writer *writer) {

@@ -47,6 +47,10 @@ FILES = {
     "mrad.txt": ("angle [mrad]\n" + lines(1000 * np.radians(TRUE))).encode(),
     "two_units.csv": ("time_s,tilt_rad,angle_deg\n" + "".join(f"{i},0.1,{x:g}\n" for i, x in enumerate(TRUE))).encode(),
     "degree.txt": ("Winkel [°]\n" + lines(TRUE)).encode(),
+    "json.txt": (json.dumps([float(x) for x in TRUE], indent=1) + "\n").encode(),
+    "brackets.txt": (" [" + ", ".join(f"{x:g}" for x in TRUE) + "]").encode(),
+    "numpy.txt": np.array2string(TRUE.astype(float), threshold=10**6).encode(),
+    "tuple.txt": ("(" + ",\n ".join(f"{x:g}" for x in TRUE) + ")\n").encode(),
     "latin.txt": "Winkel [°]\n".encode("latin-1") + lines(TRUE).encode(),
 }
 
@@ -60,7 +64,8 @@ def test_text_files(folder, name):
 
 
 ARRAYS = {"list": TRUE, "column": TRUE[:, None], "row": TRUE[None], "f4": TRUE.astype("f4"), "big": TRUE.astype(">f8"),
-          "i4": TRUE.astype("i4"), "u2": TRUE.astype("u2")}
+          "i4": TRUE.astype("i4"), "u2": TRUE.astype("u2"), "i8": TRUE.astype("i8"), "u8": TRUE.astype("u8"), "u4": TRUE.astype("u4"), "big_i8": TRUE.astype(">i8"),
+          "i2": TRUE.astype("i2"), "u1": TRUE.astype("u1")}
 
 
 @pytest.mark.parametrize("name", ARRAYS)

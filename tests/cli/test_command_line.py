@@ -196,3 +196,13 @@ def test_any_words(folder):
             raise AssertionError(f"{said}{why}")
         assert done.returncode == 0 or "error" in value, said
         assert not [f for f in os.listdir(work) if ".part-" in f], said
+
+
+# ---- dashes ----
+
+@pytest.mark.parametrize("words", [["-center", "3"], ["-center=3"], ["-output", "x.npy"], ["-size", "8"]])
+def test_one_dash_for_two(folder, words):
+    """The first letter would be another option (-o utput), or none."""
+    done = run(folder, "fbp", "s.h5", *words)
+    name = words[0].split("=")[0]
+    assert done.returncode == 2 and f"give -{name}".encode() in done.stderr

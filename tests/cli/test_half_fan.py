@@ -151,3 +151,19 @@ def test_half_a_turn_and_an_axis_near_the_middle_stay_as_they_are(tmp_path):
            "--center-offset", offset, cwd=tmp_path)
         plan = qb_json("plan", "fbp", "s.h5", "-o", "v.h5", "--center", 127.5 + offset, cwd=tmp_path)
         assert plan["size"][:2] == [256, 256] and "redundancy" not in plan
+
+
+@pytest.mark.parametrize("gap, offset, half", [(40, -36, True), (80, -36, False), (40, -8, False)])
+def test_a_wide_gap_and_an_axis_far_to_one_side(tmp_path, gap, offset, half):
+    """Half acquisition, with the gap said: the mean value holds where rows that end at the detector would lose half of it. Of an axis near the
+    middle all is seen from the other side."""
+    angles = np.arange(0, 360, 0.5)
+    np.savetxt(tmp_path / "a.txt", angles[(angles <= 30) | (angles >= 30 + gap)], fmt="%.9g")
+    size = 160 if offset == -36 else 80
+    qb("simulate", "disc", "-o", "s.h5", "--detector", "100,1", "--size", f"{size},{size},1", "--pixel-size", 1, "--angles", "a.txt:deg",
+       "--center-offset", offset, "--truth", "t.npy", cwd=tmp_path)
+    done = qb("fbp", "s.h5", "-o", "v.npy", "--center", 49.5 + offset, "--size", f"{size},{size}", cwd=tmp_path)
+    assert ("as half acquisition needs; 39.5 degrees missing" in done.stderr and "[angle-gap]" in done.stderr) == half
+    volume, truth = np.load(tmp_path / "v.npy"), np.load(tmp_path / "t.npy")
+    share = volume.sum() / truth.sum()
+    assert share == pytest.approx(1, abs=0.02) if gap == 40 else "[row-ends]" in done.stderr

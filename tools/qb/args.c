@@ -114,6 +114,17 @@ qb_status give_option(cli *c, const qb_param *row, void *target, const char *val
     return again && row->type == QB_PARAM_LIST ? add_item(row, target, value) : qb_param_set(row, target, value);
 }
 
+/* "-center": the letter would be another option, or none, and the rest its value. */
+static qb_status check_dashes(cli *c, const char *word) {
+    char name[64];
+    void *target;
+    const size_t n = strcspn(word + 1, "=");
+    if (n < 2 || n >= sizeof name) return QB_OK;
+    snprintf(name, sizeof name, "%.*s", (int)n, word + 1);
+    if (!find_row(c, name, 0, &target)) return QB_OK;
+    return complain(QB_BAD_ARGUMENT, "%.*s has one dash: give --%s", (int)n + 1, word, name);
+}
+
 /* One flag at argv[i], its value behind = or in the next word; *i moves past what was used. */
 static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
     const char *word = argv[*i];
@@ -131,6 +142,8 @@ static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
             value = "false";
         }
     } else {
+        const qb_status status = check_dashes(c, word);
+        if (status != QB_OK) return status;
         snprintf(name, sizeof name, "%.1s", word + 1);
         value = word[2] ? word + 2 : NULL;
         row = find_row(c, NULL, word[1], &target);

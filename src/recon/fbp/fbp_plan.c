@@ -153,11 +153,15 @@ static void tell_few(const qb__fbp *fbp, const qb__angle_report *report, const q
 }
 
 static void tell_angles(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
+    const double WIDE = 30 * M_PI / 180;
     const qb_angle_weights rule = fbp->options->angle_weights;
     const bool missing = fbp->fan.used ? fbp->turn.gaps > 0 : report->limited;
-    const char *how = rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN || report->open ? ""
-                      : fbp->fan.used ? "; opposite rays and neighbouring views stand in"
-                                      : "; neighbouring views stand in";
+    const char *how =
+        rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN || report->open ? ""
+        : fbp->fan.used && qb__turn_widest(&fbp->turn) && qb__turn_missing(qb__turn_widest(&fbp->turn)) > WIDE
+            ? "; opposite rays and neighbouring views stand in, badly: sirt, tv or mbir do better"
+        : fbp->fan.used ? "; opposite rays and neighbouring views stand in"
+                        : "; neighbouring views stand in";
     if (report->open)
         qb__warn(env, "angles: %s; sirt, tv or mbir do better" QB__CODE("limited-angle"), report->text);
     else if (missing)

@@ -407,6 +407,11 @@ static const struct {
     {"steep-rays", "The rays cross the volume far from the plane in which the source turns, as in laminography. FDK is "
                    "exact only near "
                    "that plane: values are blurred along the axis. Use sirt or cgls for better values."},
+    {"stuck-pixels",
+     "Some detector pixels hold the same value in all views, unlike the pixels next to them: they are hot or dead. "
+     "They "
+     "count as not measured: qb sirt, cgls and mbir give them no weight, the others interpolate along the row. A few "
+     "views are looked at. A pixel whose value changes a little is not found so."},
     {"transmission-floor",
      "Some transmissions were zero, negative or very small, so their logarithm has no value or a very large one. They "
      "were "

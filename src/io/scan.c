@@ -344,6 +344,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
+    QB__TRY(qb__scan_look_at_pixels(scan, env));
     QB__TRY(qb__scan_look_at_rows(scan, env));
     judge_given(scan, options);
     judge_fields(scan, options);
@@ -415,6 +416,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__scan_forget_views(scan);
     qb__free(scan->view);
     qb__free(scan->lost_rows);
+    qb__free(scan->stuck);
     qb__free(scan->intensity);
     qb__free(scan->flat);
     qb__free(scan->dark);

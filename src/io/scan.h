@@ -39,7 +39,9 @@ struct qb_scan {
     char no_angles[360]; /* why there are none that could be used; "" */
     qb__finding finding[QB__FINDINGS];
     size_t findings;
-    bool *lost_rows;                 /* [row]: no view has measured it; NULL: there is none */
+    bool *lost_rows;      /* [row]: no view has measured it; NULL: there is none */
+    unsigned char *stuck; /* [row][column]: 1 for pixels that hold one value in all views; NULL: there is none */
+    bool blank_stuck;     /* they are read as not measured, where no flat field says so */
     struct qb__chosen_views *chosen; /* geometries of the views that it has, for their jobs */
     double worst;                    /* largest share of a view's numbers that is saturated, among those looked at */
     size_t worst_view;               /* the stored view in which most samples were saturated */
@@ -83,6 +85,10 @@ ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 /* Look at every view and leave out the bad ones, unless `keep`: then they are only named. Once fields are there. */
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
+/* Fills in stuck; such pixels count as not measured from then on. */
+qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
+/* Stuck pixels of views that were read, out[views][row1 - row0][column], become NaN, of integers the type's maximum. */
+void qb__scan_blank_stuck(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out);
 /* Fills in lost_rows. */
 qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
 /* One more finding: kept for programs, and its sentence as a note of that kind. */

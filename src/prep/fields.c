@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/partition.h"
+#include "io/scan.h"
 
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead) {
     uint64_t none = 0;
@@ -43,12 +44,13 @@ qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *fiel
     return status;
 }
 
-/* Of the rows that this rank speaks for. */
-static uint64_t dead_of(const qb__fields *fields) {
+/* Of the rows that this rank speaks for. Stuck pixels were named before. */
+static uint64_t dead_of(const qb__fields *fields, const unsigned char *stuck) {
     uint64_t dead = 0;
+    if (stuck) stuck += fields->row0 * fields->columns;
     for (size_t i = (fields->own0 - fields->row0) * fields->columns;
          i < (fields->own1 - fields->row0) * fields->columns; i++)
-        dead += fields->gain[i] == 0;
+        dead += fields->gain[i] == 0 && !(stuck && stuck[i]);
     return dead;
 }
 
@@ -85,7 +87,7 @@ static qb_status measure(const qb__pass *pass) {
     uint64_t sum[2] = {0, (fields->own1 - fields->own0) * fields->columns}; /* dead ones, all; of all ranks */
     if (!info->flats) return check_flats(pass);
     qb_status status = fields->rows ? qb__fields_load(pass->scan, fields, &sum[0]) : QB_OK;
-    if (status == QB_OK) sum[0] = dead_of(fields);
+    if (status == QB_OK) sum[0] = dead_of(fields, pass->scan->stuck);
     status = qb__comm_sum(qb__comm_of(pass->env), status, sum, 2);
     if (status != QB_OK) return status;
     const size_t dead = sum[0], pixels = sum[1];

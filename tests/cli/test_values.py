@@ -87,6 +87,64 @@ def test_hot_pixels_are_named(tmp_path):
     assert codes(qb("fbp", scan, "-o", tmp_path / "v.npy")) == {"hot-pixels"}
 
 
+# ---- pixels that hold one value ----
+
+STUCK = {15: 0.1, 20: 1.3, 21: 1.3, 47: 0.55}  # column: transmission
+
+
+def stuck_scan(folder, case):
+    """A scan with stuck columns, and the same without; floats that were 16 bits, integers, transmissions, line integrals."""
+    views, flats, darks = counted(seed=7)
+    faulty = views.copy()
+    for column, value in STUCK.items():
+        faulty[:, :, column] = 65535 if column == 20 and case != "integers" else np.round(100 + 50000 * value)
+    pair = []
+    for name, data in ("whole", views), ("faulty", faulty):
+        path, kind = folder / f"{name}.h5", "u2" if case == "integers" else "f4"
+        if case in ("floats", "integers"):
+            write_scan(path, data.astype(kind), ANGLES, flats.astype(kind), darks.astype(kind), pixel=1)
+        else:
+            passed = (data - 100) / 50000
+            write_scan(path, (passed if case == "transmission" else -np.log(passed)).astype("f4"), ANGLES, pixel=1, quantity=case)
+        pair.append(path)
+    return pair
+
+
+@pytest.mark.parametrize("case", ["floats", "integers", "transmission", "line_integral"])
+def test_stuck_pixels_count_as_not_measured(tmp_path, case):
+    whole, faulty = stuck_scan(tmp_path, case)
+    assert "stuck-pixels" not in problems(whole)
+    info = qb_json("info", faulty)
+    [finding] = info["findings"]
+    assert finding == {"code": "stuck-pixels", "what": "pixels", "which": "15, 20, 21, 47", "count": 4 * ROWS, "of": ROWS * N, "done": "not measured"}
+    assert f"of rows 0-{ROWS - 1}, hold one value in all views: they count as not measured" in problems(faulty)["stuck-pixels"]
+    for verb, how in WAYS.items():
+        for scan in whole, faulty:
+            done = qb(verb, scan, *how, "-o", tmp_path / f"{scan.stem}.npy")
+            assert ("stuck-pixels" in codes(done)) == (scan is faulty) and "zingers" not in codes(done)
+        a, b = np.load(tmp_path / "whole.npy"), np.load(tmp_path / "faulty.npy")
+        assert inside(tmp_path / "faulty.npy") == pytest.approx(0.02, rel=0.03), verb  # a 16th of the columns is not there
+        assert np.linalg.norm(a - b) < 0.12 * np.linalg.norm(a), verb
+
+
+def test_one_stuck_pixel(tmp_path):
+    """Of one row alone; dead in the flats, too, or at the type's maximum, are other faults."""
+    views, flats, darks = counted()
+    views[:, 2, 40] = 20000
+    flats[:, 1, 30] = views[:, 1, 30] = 0
+    views[:, 1, 50] = 65535
+    scan = write_scan(tmp_path / "s.h5", views.astype("u2"), ANGLES, flats.astype("u2"), darks.astype("u2"), pixel=1)
+    assert problems(scan)["stuck-pixels"].startswith("1 pixels, in columns 40 of rows 2, hold")
+
+
+@pytest.mark.parametrize("phantom", ["disc", "ball", "spheres", "foam", "shepp-logan", "baggage"])
+def test_clean_scans_have_no_faulty_pixels(tmp_path, phantom):
+    """Air without noise holds one value, too."""
+    for more in [], ["--photons", 300], ["--detector", "40,8"], ["--detector", "160,8", "--size", "40,40,8", "--pixel-size", 1]:
+        qb("simulate", phantom, *([] if "--size" in more else ["--size", 48]), "--views", 60, *more, "-o", "s.h5", cwd=tmp_path)
+        assert not set(problems(tmp_path / "s.h5")) & {"stuck-pixels", "hot-pixels", "zingers", "darks-twice", "saturated"}
+
+
 # ---- qb info finds what the methods find ----
 
 def test_info_sees_truncation(tmp_path):

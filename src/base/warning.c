@@ -70,6 +70,11 @@ static const struct {
      "The angles in the file cannot be used: their number differs from that of the views, some are not numbers, or "
      "they "
      "cannot be read. Reconstruction needs one angle for each view. Give --angles FROM:TO or a file."},
+    {"axes-order",
+     "Every view of an object holds the same mass, so the sums of its line integrals are equal. Here the sums over the "
+     "columns are, and those over the views are not: the axes are in another order than they are read, as in arrays "
+     "(x, y, theta) or sinograms (column, view). Store [view][row][column]: in numpy transpose(2, 1, 0), or .T of a "
+     "sinogram."},
     {"axis-leans", "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
                    "slices far from the "
                    "middle are blurred. Give --tilt with the printed value."},

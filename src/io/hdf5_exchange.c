@@ -87,6 +87,11 @@ void qb__h5_pixels(hid_t file, const char *name, const char *const *x, const cha
     qb__h5_pixel(file, name, x, parts);
 }
 
+/* Data of which the views are the last axis, with fields [frame][row][column] or of the same order. */
+static bool is_reversed(const size_t field[3], const size_t data[3]) {
+    return (field[1] == data[1] && field[2] == data[0]) || (field[0] == data[0] && field[1] == data[1]);
+}
+
 /* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
  * cannot be used would become another volume. */
 static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
@@ -102,20 +107,25 @@ static qb_status open_fields(hid_t file, const char *name, const char *group, co
     qb__source *source = NULL;
     qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere", name, path)
                                  : qb__h5_source(file, name, path, &source);
+    const bool reversed = status == QB_OK && is_reversed(source->shape, data);
     if (status == QB_OK && (source->shape[1] != n[1] || source->shape[2] != n[2]))
-        status = qb__fail(QB_BAD_INPUT, "%s:%s has frames of %zu x %zu, the data %zu x %zu%s", name, path,
-                          source->shape[1], source->shape[2], n[1], n[2],
-                          source->shape[1] == data[0] && source->shape[2] == data[2]
-                              ? ", or --as sinogram: [row][view][column], which fits"
-                              : "");
+        status =
+            qb__fail(QB_BAD_INPUT, "%s:%s has frames of %zu x %zu, the data %zu x %zu%s", name, path, source->shape[1],
+                     source->shape[2], n[1], n[2],
+                     source->shape[1] == data[0] && source->shape[2] == data[2]
+                         ? ", or --as sinogram: [row][view][column], which fits"
+                     : reversed ? ", as of axes (x, y, theta): store [view][row][column] (numpy: transpose(2, 1, 0))"
+                                : "");
     if (status == QB_OK) {
         *fields = (qb__frames){source, NULL, source->shape[0]};
         return QB_OK;
     }
     qb__source_close(source);
     if (qb_status_exit_code(status) != 3) return status;
-    snprintf(parts->unusable, sizeof parts->unusable, "%.400s: give --%s", qb_detail(),
-             strcmp(child, "data_dark") == 0 ? "darks" : "flats");
+    snprintf(parts->unusable, sizeof parts->unusable, "%.400s%s%s", qb_detail(), reversed ? "" : ": give --",
+             reversed                          ? ""
+             : strcmp(child, "data_dark") == 0 ? "darks"
+                                               : "flats");
     return QB_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -41,7 +42,7 @@ static bool alike(const char *a, const char *b) {
         number m, n;
         const bool one = next_number(a, i, &m), other = next_number(b, j, &n);
         if (one != other) return false;
-        if (!one) return strcmp(a + i, b + j) == 0;
+        if (!one) return strcasecmp(a + i, b + j) == 0; /* .tif and .TIF */
         if (m.sign - i != n.sign - j || strncmp(a + i, b + j, m.sign - i) != 0) return false;
         i = m.end;
         j = n.end;

@@ -16,6 +16,7 @@
 #include "base/warning.h"
 #include "geometry/grid.h"
 #include "geometry/units.h"
+#include "io/axes_look.h"
 #include "io/formats.h"
 #include "io/signed_counts.h"
 
@@ -114,8 +115,11 @@ static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     else if (*parts->unit_wrong)
         snprintf(text, size, "%s", parts->unit_wrong);
     else if (parts->angle_count != scan->stored)
-        snprintf(text, size, "%s has %zu angles for %zu views: give --angles", parts->angles_from, parts->angle_count,
-                 scan->stored);
+        snprintf(text, size, "%s has %zu angles for %zu views: give --angles%s", parts->angles_from, parts->angle_count,
+                 scan->stored,
+                 parts->angle_count == scan->info.columns
+                     ? ", or, as the last axis has so many, store [view][row][column] in place of (x, y, theta)"
+                     : "");
     else if (!all_finite(parts->angles, parts->angle_count))
         snprintf(text, size, "%s holds angles that are no numbers: give --angles", parts->angles_from);
     else if (qb__angles_check(parts->angles, parts->angle_count) != QB_OK)
@@ -131,20 +135,51 @@ static bool is_lone_image(const qb_scan *scan, const qb_scan_options *options) {
            !(scan->parts.angles && scan->parts.angle_count == 1);
 }
 
+/* Whether the columns of the only image look like views, as scikit-image's radon makes them. */
+static qb_status look_at_lone(qb_scan *scan, qb_quantity quantity, bool *transposed) {
+    const size_t MOST = 64 << 20; /* numbers: a larger image is no sinogram */
+    const qb_scan_info *info = &scan->info;
+    const size_t count = info->rows * info->columns;
+    char *raw = NULL;
+    float *image = NULL;
+    qb_status status = QB_OK;
+    *transposed = false;
+    if (count > MOST) return QB_OK;
+    QB__TRY(qb__alloc(count, qb_dtype_size(info->dtype), &raw));
+    QB__TRY(qb__alloc(count, sizeof *image, &image));
+    QB__TRY(qb_scan_read(scan, 0, 1, 0, info->rows, raw));
+    qb_convert_to_float(raw, info->dtype, count, image);
+    *transposed = qb__looks_transposed_as(image, info->rows, info->columns, quantity);
+out:
+    qb__free(raw);
+    qb__free(image);
+    return status;
+}
+
+static qb_status tell_lone(qb_scan *scan, const qb_scan_options *options) {
+    qb_scan_info *info = &scan->info;
+    const bool counts = options->quantity ? options->quantity != QB_LINE_INTEGRAL : !qb_dtype_is_float(info->dtype);
+    bool transposed;
+    const qb_status status = look_at_lone(scan, counts ? QB_COUNTS : QB_LINE_INTEGRAL, &transposed);
+    if (status != QB_OK) return status;
+    snprintf(scan->no_angles, sizeof scan->no_angles,
+             transposed
+                 ? "it is one image of %zu x %zu whose columns look like views: transpose it (numpy: image.T) and "
+                   "give --as sinogram"
+                 : "it is one image of %zu x %zu: give --as sinogram if its lines are views, --as projections if "
+                   "it is one view",
+             info->rows, info->columns);
+    qb__note_of(&scan->parts.notes, QB_PROBLEM_ANGLES, "%s" QB__CODE("one-image"), scan->no_angles);
+    info->no_angles = scan->no_angles;
+    return QB_OK;
+}
+
 /* Angles for all stored views, from the options or the file; those of the wanted views are kept. */
 static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__scan_parts *parts = &scan->parts;
     qb_status status;
-    if (is_lone_image(scan, options)) {
-        snprintf(scan->no_angles, sizeof scan->no_angles,
-                 "it is one image of %zu x %zu: give --as sinogram if its lines are views, --as projections if it is "
-                 "one view",
-                 info->rows, info->columns);
-        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "%s" QB__CODE("one-image"), scan->no_angles);
-        info->no_angles = scan->no_angles;
-        return QB_OK;
-    }
+    if (is_lone_image(scan, options)) return tell_lone(scan, options);
     if (options->angles) {
         qb__free(parts->angles);
         parts->angles = NULL;

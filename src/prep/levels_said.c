@@ -105,6 +105,10 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
         status = doubt(info, "transmissions", "--quantity transmission", env);
     if (status != QB_OK) return status;
     warn_bright(info, &f, env);
+    if (lines->transposed)
+        qb__warn(env,
+                 "sums over columns are equal and sums over views are not: views and columns look exchanged; store "
+                 "[view][row][column], or [row][view][column] with --as sinogram" QB__CODE("axes-order"));
     warn_spikes(info, &f, env);
     warn_hot(&f, env);
     warn_below(&f, env);

@@ -3,12 +3,14 @@
 #include "prep/line_ends.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "io/axes_look.h"
 #include "io/scan.h"
 #include "prep/spikes.h"
 
@@ -60,6 +62,8 @@ typedef struct looking {
     size_t columns, row0;
     float *line, *scratch;
     qb__lines_look *lines;
+    float *image;        /* [VIEWS][columns] of the group in the middle */
+    size_t middle, seen; /* that group, and its lines so far */
 } looking;
 
 /* Numbers in the file, but none that a beam makes. */
@@ -75,6 +79,7 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
     qb__line_levels *levels = &l->lines->levels[number];
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
     qb__prep_row(&l->steps, view, row - l->row0, raw, l->line, &counts);
+    if (number / VIEWS == l->middle) memcpy(l->image + l->seen++ * l->columns, l->line, l->columns * sizeof *l->line);
     qb__line_levels_of(l->line, l->columns, l->steps.quantity, l->scratch, levels);
     levels->view = (uint32_t)qb__scan_stored(l->scan, view), levels->row = (uint32_t)row;
     levels->at = (uint32_t)view;
@@ -104,6 +109,7 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
     looking l = {.scan = scan, .columns = info->columns, .lines = lines};
     float *air = NULL;
     qb_status status = QB_OK;
+    l.middle = qb__smaller(GROUPS, qb__ceil_div(where->row1 - where->row0, where->step)) / 2;
     if (prepare)
         l.steps = *qb__prepare_steps(prepare), l.row0 = qb__prepare_first_row(prepare);
     else
@@ -111,10 +117,13 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
     l.steps.keep_lost = true;
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.line, &l.line);
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.scratch, &l.scratch);
+    if (status == QB_OK) status = qb__alloc(VIEWS * l.columns, sizeof *l.image, &l.image);
     if (status == QB_OK) status = qb__row_sample_read(scan, where, look_at_one, &l);
+    if (status == QB_OK) lines->transposed = qb__looks_transposed(l.image, l.seen, l.columns);
     if (status == QB_OK) status = qb__spikes_confirm(scan, lines->levels);
     qb__free(l.line);
     qb__free(l.scratch);
+    qb__free(l.image);
     qb__free(air);
     return status;
 }

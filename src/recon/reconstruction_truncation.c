@@ -73,6 +73,7 @@ static qb_status look_together(qb__reconstruction *r, size_t row0, size_t row1, 
             if (all[i].levels[n].values) lines->levels[n] = all[i].levels[n];
             if (all[i].mass[n].looked) lines->mass[n] = all[i].mass[n];
         }
+        lines->transposed |= all[i].transposed;
     }
     qb__free(all);
     return status;

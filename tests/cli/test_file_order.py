@@ -112,3 +112,10 @@ def test_flats_and_darks_are_told(tmp_path):
     fill(tmp_path / "f", [f"flat_{i}.tif" for i in range(3)])
     done = qb("info", "v", "--angles", "0:180", "--flats", "f", "--darks", "f/flat_*.tif", cwd=tmp_path)
     assert "--flats f: 3 files, flat_0.tif to flat_2.tif" in done.stderr and "--darks f/flat_*.tif: 3 files" in done.stderr
+
+
+def test_two_spellings_of_the_ending(tmp_path):
+    """A folder takes both; a pattern takes what it says, and the holes are told."""
+    fill(tmp_path / "v", [f"p_{i:03}.{'TIF' if i % 7 == 3 else 'tif'}" for i in range(N)])
+    assert np.array_equal(order_read(tmp_path, "v", tmp_path), 100 + np.arange(N))
+    assert any("number 3 is missing" in problem for problem in qb_json("info", tmp_path / "v" / "p_*.tif")["problems"])

@@ -75,7 +75,7 @@ def test_zingers_are_no_details_of_the_object(tmp_path):
         hits = np.random.default_rng(4).random(file["exchange/data"].shape) < 2e-3
         file["exchange/data"][...] = np.where(hits, 60000, file["exchange/data"][:])
     said = problems(tmp_path / "s.h5")["zingers"]
-    view, row, column = (int(said.split(f"{name} ")[-1].split()[0].rstrip(",")) for name in ("view", "row", "column"))
+    view, row, column = (int(said.split(f"{name} ")[-1].split()[0].rstrip(",:")) for name in ("view", "row", "column"))
     assert hits[view, row, column] and float(said.split("(zingers), ")[1].split()[0]) == pytest.approx(2000, rel=0.5)
 
 
@@ -143,6 +143,49 @@ def test_clean_scans_have_no_faulty_pixels(tmp_path, phantom):
     for more in [], ["--photons", 300], ["--detector", "40,8"], ["--detector", "160,8", "--size", "40,40,8", "--pixel-size", 1]:
         qb("simulate", phantom, *([] if "--size" in more else ["--size", 48]), "--views", 60, *more, "-o", "s.h5", cwd=tmp_path)
         assert not set(problems(tmp_path / "s.h5")) & {"stuck-pixels", "hot-pixels", "zingers", "darks-twice", "saturated"}
+
+
+# ---- axes in another order ----
+
+def off_axis():
+    """Line integrals of two discs, of which one turns about the axis."""
+    t, s = np.radians(ANGLES)[:, None], np.arange(N) - (N - 1) / 2
+    one = sum(2 * mu * np.sqrt(np.maximum(r ** 2 - (s - x * np.cos(t) - y * np.sin(t)) ** 2, 0)) for mu, r, x, y in ((0.02, 20, 2, -3), (0.03, 5, -8, 6)))
+    return np.repeat(one[:, None], 8, axis=1).astype("f4")
+
+
+def test_axes_in_another_order(tmp_path):
+    lines = off_axis()
+    np.save(tmp_path / "right.npy", lines)
+    np.save(tmp_path / "xyt.npy", lines.transpose(2, 1, 0))
+    how = ["--angles", "0:180", "--pixel-size", 1]
+    assert "axes-order" not in problems(tmp_path / "right.npy", *how) and "axes-order" in problems(tmp_path / "xyt.npy", *how)
+    assert "axes-order" in codes(qb("sirt", tmp_path / "xyt.npy", *how, "-g", "parallel", "--iterations", 3, "-o", tmp_path / "v.npy"))
+
+
+def test_fields_and_angles_tell_the_order_of_axes(tmp_path):
+    views, flats, darks = (frames[:, :ROWS - 1].astype("u2") for frames in counted())
+    turned = views.transpose(2, 1, 0)
+    for name, fields in ("fields", (flats, darks)), ("all", (flats.transpose(2, 1, 0), darks.transpose(2, 1, 0))):
+        scan = write_scan(tmp_path / f"{name}.h5", turned, ANGLES, *fields, pixel=1)
+        assert "as of axes (x, y, theta): store [view][row][column]" in qb("fbp", scan, "-o", tmp_path / "v.npy", code=3).stderr
+    scan = write_scan(tmp_path / "lines.h5", off_axis().transpose(2, 1, 0), ANGLES, pixel=1, quantity="line_integral")
+    assert "store [view][row][column] in place of (x, y, theta)" in qb("fbp", scan, "-o", tmp_path / "v.npy", code=3).stderr
+
+
+@pytest.mark.parametrize("case", ["line integrals", "transmissions"])
+def test_a_sinogram_of_columns_and_views(tmp_path, case):
+    """As scikit-image's radon makes it."""
+    sinogram = off_axis()[:, 0]
+    values, how = (sinogram, []) if case == "line integrals" else (np.exp(-sinogram), ["--quantity", "transmission"])
+    how += ["--angles", "0:180", "--pixel-size", 1]
+    np.save(tmp_path / "radon.npy", values.T)
+    np.save(tmp_path / "right.npy", values)
+    assert "columns look like views: transpose it" in qb("fbp", tmp_path / "radon.npy", *how, "-o", tmp_path / "v.npy", code=3).stderr
+    assert "columns look like views" not in qb("fbp", tmp_path / "right.npy", *how, "-o", tmp_path / "v.npy", code=3).stderr
+    how += ["--as", "sinogram"]
+    assert "axes-order" in problems(tmp_path / "radon.npy", *how) and problems(tmp_path / "right.npy", *how) == {}
+    assert not codes(qb("fbp", tmp_path / "right.npy", *how, "--center", (N - 1) / 2, "-o", tmp_path / "v.npy"))
 
 
 # ---- qb info finds what the methods find ----

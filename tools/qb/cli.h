@@ -136,6 +136,7 @@ char *print_config(const cli *c); /* what --save-config writes; NULL: no memory 
 /* help.c */
 void print_usage(FILE *out);
 void print_help(const verb *v, FILE *out);
+void print_option(const qb_param *row, FILE *out);
 void print_rows(const qb_param *table, FILE *out);
 
 /* What the code of a warning means; false when there is no such code. */

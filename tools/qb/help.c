@@ -42,7 +42,7 @@ bool print_warning_help(const char *code, FILE *out) {
     return true;
 }
 
-static void print_row(const qb_param *row, FILE *out) {
+void print_option(const qb_param *row, FILE *out) {
     enum { INDENT = 34 };
     char flag[160], help[512];
     const char *meta = row->meta ? row->meta : row->choices ? row->choices : "";
@@ -60,7 +60,7 @@ static void print_row(const qb_param *row, FILE *out) {
 }
 
 void print_rows(const qb_param *table, FILE *out) {
-    for (const qb_param *row = table; row->name; row++) print_row(row, out);
+    for (const qb_param *row = table; row->name; row++) print_option(row, out);
 }
 
 void print_help(const verb *v, FILE *out) {

@@ -49,6 +49,41 @@ static void markdown_section(const section *s, FILE *out) {
     fprintf(out, "```\n");
 }
 
+static bool alike(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+/* The first verb that has the same option with the same words; v itself where no earlier one has. */
+static const verb *first_with(const verb *v, const qb_param *row) {
+    for (const verb *earlier = verbs; earlier < v; earlier++)
+        for (const section *s = earlier->sections; s->table; s++)
+            for (const qb_param *other = s->table; other->name; other++)
+                if (strcmp(row->name, other->name) == 0 && alike(row->help, other->help) &&
+                    alike(row->meta, other->meta) && alike(row->initial, other->initial))
+                    return earlier;
+    return v;
+}
+
+/* An option that an earlier verb explains in the same words is only named. */
+static void markdown_own(const verb *v, const section *s, FILE *out) {
+    bool any = false;
+    for (const qb_param *row = s->table; row->name; row++) any = any || first_with(v, row) == v;
+    if (any) {
+        fprintf(out, "\n```\n%s\n", s->title);
+        for (const qb_param *row = s->table; row->name; row++)
+            if (first_with(v, row) == v) print_option(row, out);
+        fprintf(out, "```\n");
+    }
+    for (const verb *earlier = verbs; earlier < v; earlier++) {
+        const char *comma = "";
+        for (const qb_param *row = s->table; row->name; row++) {
+            if (first_with(v, row) != earlier) continue;
+            if (!*comma) fprintf(out, "\nAs in `qb %s`:", earlier->name);
+            fprintf(out, "%s `--%s`", comma, row->name);
+            comma = ",";
+        }
+        if (*comma) fprintf(out, ".\n");
+    }
+}
+
 static void markdown_verb(const verb *v, FILE *out) {
     fprintf(out, "\n## qb %s\n\n    qb %s%s%s\n\n%c%s.\n\nCommon options:", v->name, v->name, *v->arguments ? " " : "",
             v->arguments, toupper((unsigned char)v->summary[0]), v->summary + 1);
@@ -64,10 +99,7 @@ static void markdown_verb(const verb *v, FILE *out) {
     fprintf(out, ".\n");
     for (const section *s = v->sections; s->table; s++) {
         const section *first;
-        if (shared(s, &first)) continue;
-        fprintf(out, "\n```\n%s\n", s->title);
-        print_rows(s->table, out);
-        fprintf(out, "```\n");
+        if (!shared(s, &first)) markdown_own(v, s, out);
     }
     fprintf(out, "\nExample: `%s`\n", v->example);
 }

@@ -23,6 +23,8 @@ typedef struct qb__decision {
     size_t row_step;      /* ... every such one; 0 = 1 */
     bool keep_lost;       /* what has no value stays NaN in them; else it is bridged */
     bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */
+    const bool *
+        lost; /* [slices], the plan's: nothing that a slice sees was ever measured; NULL: of slices that are rows, the rows' own */
     size_t grain;         /* slices that ranks do not part, as they depend on each other; 0 = 1 */
     const char *grid;     /* ranks as ROWSxCOLUMNS, or "auto": slabs of sums over views; NULL: it has no such */
     size_t view_grain;    /* views that ranks do not part where they share them; 0 = 1 */

@@ -166,19 +166,21 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(r->method->decide(&r->task, r->plan, env, r->job.plan, d));
     number_images(r, &d->stack);
     QB__TRY(qb__ranks_share(r, env));
-    r->volume = (qb__volume_out){
-        .comm = r->comm,
-        .first = r->share.first,
-        .count = r->share.count,
-        .options = &r->output,
-        .stack = d->stack,
-        .hu = d->hu,
-        .mask = d->mask,
-        .lost = d->slices_are_rows && r->task.scan->lost_rows ? r->task.scan->lost_rows + d->row0 : NULL,
-        .lost_step = d->row_step ? d->row_step : 1,
-        .threads = r->task.threads,
-        .sidecar = d->sidecar,
-        .keep = {.resume = d->resume}};
+    r->volume =
+        (qb__volume_out){.comm = r->comm,
+                         .first = r->share.first,
+                         .count = r->share.count,
+                         .options = &r->output,
+                         .stack = d->stack,
+                         .hu = d->hu,
+                         .mask = d->mask,
+                         .lost = d->lost                                         ? d->lost
+                                 : d->slices_are_rows && r->task.scan->lost_rows ? r->task.scan->lost_rows + d->row0
+                                                                                 : NULL,
+                         .lost_step = !d->lost && d->row_step ? d->row_step : 1,
+                         .threads = r->task.threads,
+                         .sidecar = d->sidecar,
+                         .keep = {.resume = d->resume}};
     QB__TRY(qb__volume_spread(&r->volume, env));
     QB__TRY(qb__keep_check(r));
     limit_reading(r);

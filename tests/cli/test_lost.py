@@ -113,3 +113,22 @@ def test_a_row_lost_in_one_view_only(good, tmp_path):
         data[60, 24] = np.nan
     assert image_of("fbp", spoil(good / "s.h5", tmp_path, row), tmp_path / "v.npy").shape == (48, 48, 48)
     assert image_of.report["findings"] == [] and np.isfinite(np.load(tmp_path / "v.npy")).all()
+
+
+def test_a_cone_s_slices_that_nothing_measured(tmp_path):
+    """A gap between two modules: slices within it are NaN, those far from it have their value, and the run says so."""
+    place = ["--sod", 2000, "--sdd", 2400]
+    qb("simulate", "disc", "-o", "s.h5", "--geometry", "cone", *place, "--pixel-size", 1.2, "--detector", "64,48", "--views", 120, cwd=tmp_path)
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        file["exchange/data"][:, 28:38] = np.nan
+    for verb, more in (("fdk", []), ("fdk", ["--slices", "20:40:2"]), ("fdk", ["--dtype", "float16"])):
+        done = qb(verb, "s.h5", *place, *more, "-o", "v.npy", cwd=tmp_path)
+        volume = np.load(tmp_path / "v.npy").astype(float)
+        nan = np.isnan(volume).all((1, 2))
+        rows = np.arange(48)[20:40:2] if "--slices" in more else np.arange(48)
+        assert nan[(rows >= 31) & (rows < 35)].all() and not nan[(rows < 28) | (rows >= 38)].any()
+        assert (np.isnan(volume).any((1, 2)) == nan).all()
+        assert "detector rows 28-37" in done.stderr and ("[nan-slices]" in done.stderr or "float16" in more)
+    qb("fdk", "s.h5", *place, "-o", "v.npy", cwd=tmp_path)
+    volume = np.load(tmp_path / "v.npy")
+    assert volume[12, 24:40, 24:40].mean() == pytest.approx(0.02, rel=0.01)

@@ -139,7 +139,7 @@ FUNCTION void continue_row(GLOBAL int *bits, int first, int end, LOCAL_POINTER f
     GLOBAL float *line = (GLOBAL float *)bits;
     ellipse one, other;
     const int columns = end - first;
-    one.level = one.slope = one.curve = 0.0f;
+    one.level = one.slope = one.quadratic = 0.0f;
     other = one;
     for (int c = item; c < COLUMNS; c += ITEMS)
         if (c < first || c >= end) line[c] = 0.0f;

@@ -46,6 +46,7 @@ typedef struct qb__fdk {
     /* Of the cut in hand (fdk_read.c): */
     qb__cut cut;
     qb__reach *reach;       /* [nz] of slices that were asked for, else NAN */
+    bool *lost;             /* [slices] qb__fdk_find_lost() */
     qb__fdk_window *window; /* [slabs] of both parts of one that is folded; ... */
     qb__fdk_window *half;   /* [slabs][2] ... of each */
     qb__fdk_window *all;    /* [rows of ranks][slabs] those of each row; NULL without ranks, ... */
@@ -116,6 +117,8 @@ void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut);
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need);
 /* Room for the windows of all ranks. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env);
+/* Which slices see only detector rows that no view has measured, into fdk->lost; NULL where there are none. Behind the matrices. */
+qb_status qb__fdk_find_lost(qb__fdk *fdk);
 
 /* ---- fdk_check.c ---- */
 

@@ -86,7 +86,7 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
     }
     double radius = covered_radius(geometry, weights);
     if (!(radius > 0) || weights->gaps > 1)
-        return qb__fail(QB_BAD_INPUT, "%s; --allow-limited reconstructs what there is", text);
+        return qb__fail(QB_BAD_INPUT, "%s; check --angles, or --allow-limited reconstructs what there is", text);
     return qb__fail(QB_BAD_INPUT,
                     "%s; --allow-limited reconstructs what there is; an object within %.4g mm of the axis is "
                     "complete (--size, --voxel)",

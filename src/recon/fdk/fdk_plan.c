@@ -260,6 +260,8 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_weights(fdk, env, json));
     QB__TRY(decide_matrices(fdk));
     QB__TRY(decide_kernel(fdk, json));
+    QB__TRY(qb__fdk_find_lost(fdk));
+    decision->lost = fdk->lost;
     decide_pairs(fdk, env, decision);
     qb__fdk_report_rows(fdk, env);
     describe_angles(fdk, json);
@@ -285,6 +287,7 @@ void qb__fdk_release(void *plan) {
     qb__free(fdk->half);
     qb__free(fdk->came);
     qb__free(fdk->reach);
+    qb__free(fdk->lost);
     qb__free(fdk->all);
     qb__free(fdk->run);
     qb__free(fdk->runs);

@@ -5,12 +5,12 @@
 #include "device/device.h"
 #include "job/pipeline.h"
 
-/* Makes the slots of a ring between host and device: page-locked, or, where no more memory can be
- * locked, plain, which is said once: transfers are slower and results the same. */
+/* Makes the slots of a ring between host and device in page-locked memory. If no more memory can be locked, it takes plain memory and
+ * warns once: transfers are slower, results the same. */
 typedef struct qb__locked_ring {
     qb__device *device;
     const qb_env *env;
-    void *plain[3]; /* those that are not page-locked, of the most that a ring has */
+    void *plain[3]; /* slots that are not page-locked */
     bool told;
 } qb__locked_ring;
 

@@ -6,24 +6,24 @@
 #include "prep/turn_check.h"
 #include "quickbeam/recon.h"
 
-/* What is to be told of rows that do not end in air (reconstruction_truncation.c). */
+/* What a method wants to be checked of rows that do not end in air (reconstruction_truncation.c). */
 typedef struct qb__truncation_check {
-    qb__truncation ends; /* that should */
-    char remedy[256];    /* "--pad ellipse ..."; empty: the method, or the user, has seen to it */
-    char columns[64];    /* the same of columns: "--size ..."; empty: nobody looks */
+    qb__truncation ends; /* ends of rows that should see air */
+    char remedy[256];    /* what to do, such as "--pad ellipse ..."; empty: rows are not checked */
+    char columns[64];    /* what to do about columns, such as "--size ..."; empty: not checked */
     qb__turn_asked turn; /* where views are said to be; zeroed: nobody looks */
-    const char *opaque;  /* weights that rays through much matter lose, as --weights calls them; NULL: none */
+    const char *opaque;  /* name of the weights that vanish for opaque rays, as in --weights; NULL = none */
 } qb__truncation_check;
 
-/* Of a method that filters: rows that are continued as an object ends are seen to. */
+/* For a method that filters: the remedy is --pad, unless the pad already continues the object. */
 void qb__truncation_check_pad(const char *filter, qb_pad pad, qb__truncation_check *asked);
-/* Of an axis to one side, where the views cover `covered` degrees: instead of that, a full turn. */
+/* For an axis to one side with views over `covered` degrees: the remedy is a full turn. */
 void qb__truncation_check_turn(double covered, qb__truncation_check *asked);
-/* Of a method that finds a volume whose projections are the data: one that reaches farther than the detector sees has a place for
- * what is cut off. `radius` as qb__truncation_within has it. */
+/* For an iterative method: the remedy is a larger volume, which has voxels for what is cut off. `radius` as in
+ * qb__truncation_within. */
 qb_status qb__truncation_check_size(const qb_geometry *geometry, const qb_grid *grid, double radius,
                                     qb__truncation_check *asked);
-/* The same of columns, of a cone beam. */
+/* For an iterative method on a cone beam: the remedy for columns is a taller volume. */
 void qb__truncation_check_height(const qb_geometry *geometry, const qb_grid *grid, qb__truncation_check *asked);
 
 #endif

@@ -9,18 +9,17 @@
 #include "prep/rolled_rows.h"
 #include "recon/reconstruction.h"
 
-/* Raw numbers on their way to the engine (fbp_read.c); only that file writes them. */
+/* State of the stage that reads raw numbers for the engine; written by fbp_read.c only. */
 typedef struct qb__fbp_reader {
-    qb__cut cut;       /* the one that is streamed */
-    size_t cache_rows; /* rows read ahead at once because their storage is costly to read twice */
-    char *cache;       /* rows cache_first .. of all views, as read */
+    qb__cut cut;       /* the current cut */
+    size_t cache_rows; /* rows that are read ahead, if their storage is costly to read twice */
+    char *cache;       /* rows cache_first .. cache_end - 1 of all views, as stored */
     size_t cache_first, cache_end;
-    bool left; /* the engine takes the numbers where they are */
+    bool left; /* the engine reads the numbers in place */
 } qb__fbp_reader;
 
-/* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of them and
- * needs just their detector rows. Decided by fbp_plan.c, for any engine, and only read
- * afterwards, but for the axis that fbp_axis.c finds. */
+/* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of slices and needs only their detector
+ * rows. fbp_plan.c fills the struct for any engine; afterwards only the axis changes, when fbp_axis.c finds it. */
 typedef struct qb__fbp {
     qb_scan *scan;
     const qb_scan_info *info;
@@ -35,30 +34,30 @@ typedef struct qb__fbp {
     bool sweep;             /* --center A:B:STEP: one slice, many axes */
     double sweep_step;
     size_t sweep_count;
-    float *weights;   /* [view] angular weights, with the scale of the output */
-    float *largest;   /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
-    qb__half_fan fan; /* of a full turn about an axis to one side */
-    size_t width;     /* columns of a filtered row: the detector's and those added */
+    float *weights;   /* [view] angular weights, times the scale of the output */
+    float *largest;   /* [lanes] upper bound of the filtered values of a slice; NULL = unknown */
+    qb__half_fan fan; /* for a full turn with the axis to one side */
+    size_t width;     /* columns of a filtered row: those of the detector and the added ones */
     qb__bp_parallel_problem problem;
-    const qb__bp_parallel_variant *variant; /* of the CPU: single slices are always its work */
+    const qb__bp_parallel_variant *variant; /* CPU kernel; single slices are always made on the CPU */
     qb__filter *filter;
 
     /* the axis */
-    double center;        /* its column, in the detector's middle row; NAN until it is found */
-    bool found;           /* by a finder */
+    double center;        /* column of the axis in the detector's middle row; NAN until it is found */
+    bool found;           /* the axis was found by a finder */
     double *ax, *ay, *h0; /* [view] */
-    float *share;         /* [columns] what a column counts for; NULL = 1 */
-    qb__turn turn;        /* the views, of a full turn with gaps about an axis to one side: then ... */
-    float *view_share;    /* ... [view][columns] instead, and share is 1; else NULL */
+    float *share;         /* [columns] weight of a column; NULL = 1 */
+    qb__turn turn;        /* the views of a full turn with gaps and the axis to one side */
+    float *view_share;    /* [view][columns] weights for such a turn, with share NULL; else NULL */
 
     /* a detector that is not level (fbp_roll.c) */
-    qb__roll roll; /* maps = 0: it is */
+    qb__roll roll; /* maps = 0: the detector is level */
     qb__rolled_rows rolled;
     qb__resampler *resampler;
     double zero;       /* the (level) row of z = 0 */
-    double *axis;      /* [view] of a geometry file: the axis' own column; NULL = center */
-    double *angles;    /* [view] of a geometry file; in `said` */
-    qb_scan_info said; /* the scan's, with what the file says */
+    double *axis;      /* [view] column of the axis from a geometry file; NULL = center */
+    double *angles;    /* [view] angles from a geometry file; `said` refers to them */
+    qb_scan_info said; /* the scan's info, changed as the geometry file says */
 
     qb__mask mask;
     qb__fbp_reader reader;
@@ -75,8 +74,8 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan);
-void qb__fbp_delegate_reading(qb__fbp *fbp, bool left); /* to the engine, which has opened */
-/* fbp_plan.c, which with fbp_grid.c and fbp_roll.c alone writes the struct: the CPU's kernel, the axis found. */
+void qb__fbp_delegate_reading(qb__fbp *fbp, bool left); /* left: the opened engine reads in place */
+/* fbp_plan.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
 void qb__fbp_take_axis(qb__fbp *fbp, double column);
 /* fbp_axis.c */
@@ -92,21 +91,21 @@ size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk); /* detector row of i
 size_t qb__fbp_raw_row(const qb__fbp *fbp);                 /* bytes */
 /* Columns from one filtered row to the next: a multiple of 64 bytes. */
 size_t qb__fbp_row_stride(const qb__fbp *fbp);
-/* The slice of a chunk of `slices` at which one of `parts` shares begins. */
+/* First slice of part `part`, when a chunk of `slices` is divided into `parts`. */
 size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part);
-/* Rows that are read for `slices` at most, and those read for the ones from row first_row on. */
+/* Most rows that are read for `slices` slices; and the rows that are read for the slices from row first_row on. */
 size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices);
 void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end);
-/* Where row s of a view lies among a chunk's raw numbers (of a level detector). */
+/* Offset of row s of a view in a chunk's raw numbers, for a level detector. */
 size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_t view, size_t s);
 
 /* ---- a detector that is not level (fbp_roll.c) ---- */
 
-/* Take --geometry or --tilt: angles, the axis, pixels, how rows lie. */
+/* Take angles, axis, pixels and detector roll from --geometry or --tilt. */
 qb_status qb__fbp_decide_roll(qb__fbp *fbp, const qb_env *env);
-/* Not for an axis to one side that wanders. */
+/* Refuse an axis to one side whose column changes from view to view. */
 qb_status qb__fbp_check_steady(const qb__fbp *fbp);
-/* Slices that are partly beyond the turned detector are told, how rows are made goes into the plan. */
+/* Warn of slices that lie partly beyond the rolled detector, and describe the resampling in the plan. */
 void qb__fbp_report_roll(const qb__fbp *fbp, const qb_env *env, cJSON *json);
 void qb__fbp_release_roll(qb__fbp *fbp);
 
@@ -114,26 +113,26 @@ void qb__fbp_release_roll(qb__fbp *fbp);
 
 /* Set h0 and shares for an axis at `center`. */
 qb_status qb__fbp_aim(qb__fbp *fbp, double center);
-/* [columns] shares of a view; NULL = 1. */
+/* [columns] weights of a view; NULL = 1. */
 const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view);
-/* "" where rows are as they were measured. */
+/* Describe the weights of a full turn with the axis to one side; "" if there are none. */
 void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
 
 /* ---- single slices on the CPU (fbp_slice.c) ---- */
 
-/* One slice from one detector row into image[ny][nx], axis as aimed. */
+/* Reconstruct one slice from one detector row into image[ny][nx], with the axis of qb__fbp_aim. */
 qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image);
-/* Bytes it takes besides the image. */
+/* Bytes that it needs besides the image. */
 size_t qb__fbp_slice_bytes(const qb__fbp *fbp);
-/* The range of integers, where no option says it: from the middle slice. */
+/* The range of integers from the middle slice, if no option gives it. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
-/* What the search for the axis and for the range hold before the first chunk. */
+/* Bytes that the searches for the axis and for the range need before the first chunk. */
 qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env, size_t *bytes);
 
-/* What is asked of the planner, for the CPU; a device adds itself. */
+/* The question to the planner, for the CPU; a device adds itself. */
 qb__question qb__fbp_question(const qb__fbp *fbp);
 
 extern const qb__engine qb__fbp_cpu, qb__fbp_device,
-    qb__fbp_cpu_single; /* the last: slices one by one, in the least room */
+    qb__fbp_cpu_single; /* cpu_single: slices one by one, with the least memory */
 
 #endif

@@ -4,21 +4,20 @@
 
 #include "recon/fbp/fbp.h"
 
-/* What the CPU does with slices, a chunk's or a single one: filter view by view, back-project tile by
- * tile. */
+/* Filtering view by view and back-projection tile by tile on the CPU, for a chunk or a single slice. */
 
 unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices);
-/* Bytes of scratch a thread needs; of packed sinograms. */
+/* Bytes of scratch of a thread; bytes of packed sinograms. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices);
 size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices);
 
-/* What a worker has. */
+/* State of a worker thread. */
 typedef struct qb__fbp_worker {
     const qb__prepare *prepare;
     char *scratch;
     qb__prep_counts *counts;
 } qb__fbp_worker;
-/* One view of `slices` slices, the first of them from detector row first_row. */
+/* Filter one view for `slices` slices, the first from detector row first_row. */
 void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices, size_t first_row,
                          const char *raw, void *packed);
 size_t qb__fbp_tiles(const qb__fbp *fbp);

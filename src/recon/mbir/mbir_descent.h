@@ -10,45 +10,45 @@
 typedef struct qb__mbir_descent {
     qb__mbir *m;
     int threads;
-    /* The engine's: room for so many slices on the volume's voxels or a level's; who computes, and with what. */
+    /* Set by the engine: makes a stack for that many slices, on the voxels of the volume or of a coarser level. */
     qb_status (*stack)(struct qb__mbir_descent *descent, qb__system_matrix *matrix, const qb__icd_settings *settings,
                        size_t slices, qb__icd_stack **stack);
-    const char *engine, *kernel;
-    qb__room (*memory)(void *state, const qb__cut *cut); /* the engine's, ... */
-    qb__room cap;                                        /* ... and what it may come to */
+    const char *engine, *kernel;                         /* names for the report */
+    qb__room (*memory)(void *state, const qb__cut *cut); /* memory that a cut needs; set by the engine */
+    qb__room cap;                                        /* limits that the memory must keep */
     /* while running */
     const qb__running *run;
-    qb_env env;                     /* of several slabs, how far one is says nothing of the whole */
-    qb__icd_settings settings;      /* with sigma_x and sigma_y, weights as the slab in hand needs them */
-    qb__mbir_masked masked;         /* of it */
-    qb__mbir_truncation truncation; /* likewise */
+    qb_env env;                     /* the caller's; without progress if there are several slabs */
+    qb__icd_settings settings;      /* sigma_x and sigma_y are set; the weighting fits the current slab */
+    qb__mbir_masked masked;         /* of the current slab */
+    qb__mbir_truncation truncation; /* of the current slab */
     bool warned, warned_far,
-        warned_truncation; /* that lines are negative, far from the others, of rays beside the volume: once is enough */
-    float *some;           /* a slab's part of a file's weights */
-    float *slice;          /* of an image, to be compared with the reference */
+        warned_truncation; /* each warning is given once: negative lines, outliers, rays outside the volume */
+    float *some;           /* the current slab's part of the weights file */
+    float *slice;          /* one slice of the image, for the comparison with the reference */
     qb__icd_trace *trace;
-    qb__mbir_coarse coarse; /* what came before a slab's own descent, ... */
-    bool coarsely;          /* ... where anything did */
-    cJSON *slabs;           /* what each came to */
-    size_t unfinished;      /* so many of them whose cost would fall by a hundredth or more, ... */
-    double rest;            /* ... at most by this share */
+    qb__mbir_coarse coarse; /* result of the descents on coarser voxels */
+    bool coarsely;          /* there were descents on coarser voxels */
+    cJSON *slabs;           /* report of each slab */
+    size_t unfinished;      /* slabs whose cost is forecast to fall by 1 % or more */
+    double rest;            /* largest forecast fall, as a share of the cost */
 } qb__mbir_descent;
 
-/* The plan's; weights that it can do without are counted once a slab has lines that were not measured. */
+/* The settings of the plan. If a slab has unmeasured lines, weights are needed even where the plan has none. */
 static inline qb__icd_settings qb__mbir_settings(const qb__mbir_descent *d) {
     qb__icd_settings settings = d->m->settings;
     if (d->settings.weighting == QB__WEIGH_MEASURED) settings.weighting = QB__WEIGH_MEASURED;
     return settings;
 }
 
-size_t qb__mbir_voxels(const qb__mbir *m); /* that may change, of a slice */
-/* Of the host, when the stack takes `stack`. */
+size_t qb__mbir_voxels(const qb__mbir *m); /* voxels of a slice that may change */
+/* Host bytes of a descent whose stack takes `stack` bytes. */
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack);
 
-/* ---- what it came to (mbir_descent_report.c) ---- */
+/* ---- the report (mbir_descent_report.c) ---- */
 
-const char *qb__mbir_units(const qb__mbir *m); /* of voxels */
-/* A slab whose slice 0 is `first` of the volume has come to its end: into what qb__mbir_descent_finish() reports. */
+const char *qb__mbir_units(const qb__mbir *m); /* units of voxel values */
+/* Record a finished slab, whose first slice is slice `first` of the volume, for qb__mbir_descent_finish(). */
 qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of);
 
 /* ---- rows of an engine's table ---- */

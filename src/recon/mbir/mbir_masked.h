@@ -4,31 +4,30 @@
 
 #include "recon/mbir/mbir.h"
 
-/* Lines that were not measured: preparation leaves NaN where a number is none, or its pixel's flat is dead. They weigh nothing.
- * Only the start's filtered back-projection needs numbers there: within a row its gaps are filled, and the views that have
- * any count for those that have none. */
+/* Line integrals that were not measured. Preparation leaves NaN there; their weight is 0. Only the filtered back-projection at the
+ * start needs numbers: gaps within a row are filled, and other views stand in for views without any value. */
 typedef struct qb__mbir_masked {
-    uint64_t values;      /* of a slab */
-    size_t views;         /* of which no slice has any value */
-    float *more;          /* [slice] as qb__icd_given's; NULL where all was measured */
-    char told[320];       /* as qb__icd_given's: where the measured ones lie */
-    double limit;         /* what lies beyond it is far from all others, ... */
-    uint64_t far, counts; /* ... so many, of which these weigh something, ... */
-    char where[96];       /* ... the first of them (of those, if there are any) */
-    double negative;      /* share of these, ... */
-    double mean, size;    /* ... their mean, and that of |y| */
+    uint64_t values;      /* unmeasured line integrals of the slab */
+    size_t views;         /* views without any value in the slab */
+    float *more;          /* [slice] as qb__icd_given.more; NULL if all was measured */
+    char told[320];       /* as qb__icd_given.told: the range of the measured values */
+    double limit;         /* larger values count as outliers */
+    uint64_t far, counts; /* outliers, and those with a weight above 0 */
+    char where[96];       /* place of the first outlier, preferably one with a weight */
+    double negative;      /* share of the measured values that are negative */
+    double mean, size;    /* mean of y and of |y| over the measured values */
 } qb__mbir_masked;
 
-/* Of `slices` from detector row `row` on; given weights become 0 there. QB_BAD_INPUT for a slice of which nothing was
- * measured. Release it also after a failure. */
+/* Find unmeasured lines in `slices` slices from detector row `row` on, and set their weights to 0. QB_BAD_INPUT if a slice has no
+ * measured value. Release the result also after a failure. */
 qb_status qb__mbir_masked_find(const qb__mbir *m, size_t row, size_t slices, const float *lines, float *weights,
                                qb__pool *pool, qb__mbir_masked *masked);
 void qb__mbir_masked_report(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked,
                             const qb_env *env);
-/* Of data that are negative by and large positivity makes zeros, without a word. Whether it warned. */
+/* Warn if the data are mostly negative: positivity would set the image to zero. Returns whether it warned. */
 bool qb__mbir_masked_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked,
                           const qb_env *env);
-/* Of values far from all others: they count in the image. Whether it warned. */
+/* Warn of outliers that count in the image. Returns whether it warned. */
 bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked, const qb_env *env);
 void qb__mbir_masked_note(const qb__mbir_masked *masked, cJSON *slab);
 void qb__mbir_masked_release(qb__mbir_masked *masked);

@@ -13,6 +13,7 @@ extern "C" {
 
 /* X(name, bytes, text) */
 #define QB_DTYPE_LIST(X)                                                                                               \
+    X(F32, 4, "float32")                                                                                               \
     X(U8, 1, "uint8")                                                                                                  \
     X(I8, 1, "int8")                                                                                                   \
     X(U16, 2, "uint16")                                                                                                \
@@ -20,7 +21,6 @@ extern "C" {
     X(U32, 4, "uint32")                                                                                                \
     X(I32, 4, "int32")                                                                                                 \
     X(F16, 2, "float16")                                                                                               \
-    X(F32, 4, "float32")                                                                                               \
     X(F64, 8, "float64")
 
 typedef enum qb_dtype {

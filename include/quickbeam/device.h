@@ -35,7 +35,7 @@ QB_API qb_status qb_library_path_set(qb_library library, const char *path);
 /* Find the best parameters of the device kernels by measuring them, and how fast the CPU's are of a cone beam. */
 typedef struct qb_tune_options {
     size_t struct_size; /* see qb_params_init */
-    char *kernel;       /* only variants whose id contains this; NULL = all */
+    const char *kernel; /* only variants whose id contains this; NULL = all */
     double seconds;     /* time to spend */
     qb_numbers size;    /* NX,NY,NZ: NZ slices at a time */
     int views;

@@ -54,7 +54,7 @@ typedef struct qb_env {
      * (__atomic_store_n of gcc and clang). The call ends with QB_CANCELLED within a chunk's time. Leave it set until
      * the call has returned. */
     const volatile sig_atomic_t *cancel;
-    /* The processes that share this work (ranks.h); NULL = none. Read where struct_size says that it is there. */
+    /* The processes that share this work (ranks.h); NULL = none. */
     struct qb_ranks *ranks;
 } qb_env;
 

@@ -78,7 +78,7 @@ typedef struct qb_grid_options {
     qb_numbers size;    /* NX[,NY[,NZ]]; a lone number is NX and NY */
     double voxel;       /* mm, along all axes; 0 = unset */
     qb_numbers offset;  /* X[,Y[,Z]] mm: where the middle lies */
-    char *like;         /* a volume file whose grid it is, instead of all that; NULL = unset */
+    const char *like;   /* a volume file whose grid it is, instead of all that; NULL = unset */
     qb_numbers voxels;  /* mm along X,Y,Z, or one number for all, in place of voxel; no numbers = unset */
 } qb_grid_options;
 QB_API extern const qb_param qb_grid_params[];
@@ -119,13 +119,13 @@ QB_API qb_status qb_geometry_can_save(const char *path);
 
 /* A geometry from the command line: a file, or a circle and its faults. */
 typedef struct qb_geometry_options {
-    size_t struct_size; /* see qb_params_init */
-    char *geometry;     /* a file; NULL = circular, from what follows */
-    double sod, sdd;    /* mm */
-    char *offset;       /* U,V in mm, or with px: the detector's centre off the principal ray */
-    double radius;      /* mm, of a bent detector; 0 = flat */
-    qb_numbers tilt;    /* degrees: in-plane, out-of-plane, slant */
-    qb_numbers jitter;  /* mm: amplitude U,V, periods per turn, phase in degrees */
+    size_t struct_size;   /* see qb_params_init */
+    const char *geometry; /* a file; NULL = circular, from what follows */
+    double sod, sdd;      /* mm */
+    const char *offset;   /* U,V in mm, or with px: the detector's centre off the principal ray */
+    double radius;        /* mm, of a bent detector; 0 = flat */
+    qb_numbers tilt;      /* degrees: in-plane, out-of-plane, slant */
+    qb_numbers jitter;    /* mm: amplitude U,V, periods per turn, phase in degrees */
 } qb_geometry_options;
 QB_API extern const qb_param qb_geometry_params[];
 

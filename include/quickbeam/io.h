@@ -109,23 +109,23 @@ typedef qb_status (*qb_slab_fn)(void *user, const qb_slab *slab);
 
 /* Where results go and as what. */
 typedef struct qb_output_options {
-    size_t struct_size; /* see qb_params_init */
-    char *output;       /* -o */
-    qb_dtype dtype;     /* float32, float16, uint16 or uint8 */
-    qb_numbers range;   /* LO,HI for integer types */
-    char *preview;      /* PNG of the three slices through the middle, labelled; the middle one of few */
+    size_t struct_size;  /* see qb_params_init */
+    const char *output;  /* -o */
+    qb_dtype dtype;      /* float32, float16, uint16 or uint8 */
+    qb_numbers range;    /* LO,HI for integer types */
+    const char *preview; /* PNG of the three slices through the middle, labelled; the middle one of few */
     /* Instead of a file: an array of the result's shape, whose type is the output's. The struct and
      * its data must outlive the job. Slabs appear as they are finished; what a job that failed has
      * written stays. Set it by hand after qb_params_init. */
     const qb_tensor *array;
     /* HDF5: over how many files, "1" to "64"; "auto": from 8 GB on as many as threads that write, else one. */
-    char *parts;
+    const char *parts;
     /* Called with each slab as soon as it is finished, each image once, in order: to show it, to send
      * it on. From a thread of the job's, which writes when it returns; it may call the library, also to
      * run another job. NULL = nobody; likewise by hand. */
     qb_slab_fn slab;
     void *slab_user;
-    char *window; /* of pictures (preview, the sheet of a sweep): "LO,HI", the values that are black and white;
+    const char *window; /* of pictures (preview, the sheet of a sweep): "LO,HI", the values that are black and white;
                           NULL or "auto": all but the least and the greatest 0.5 % of what they show */
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };

@@ -11,16 +11,16 @@ extern "C" {
 /* How a value between two pixel centres is read. Auto is what the kernel that is named does, else
  * linear. */
 typedef enum qb_interp {
+    QB_INTERP_AUTO,
     QB_INTERP_LINEAR,
     QB_INTERP_NEAREST,
-    QB_INTERP_OVERSAMPLE, /* on devices only */
-    QB_INTERP_AUTO
+    QB_INTERP_OVERSAMPLE /* on devices only */
 } qb_interp;
 QB_API const char *qb_interp_name(qb_interp interp); /* "linear" */
 
 /* The bound on the relative L2 error of back-projection against double precision, on white noise: 5e-5,
  * 1e-3, 6e-3. A larger class admits what a smaller one does. */
-typedef enum qb_accuracy { QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL, QB_ACCURACY_FAST } qb_accuracy;
+typedef enum qb_accuracy { QB_ACCURACY_HIGH = -1, QB_ACCURACY_NORMAL = 0, QB_ACCURACY_FAST = 1 } qb_accuracy;
 QB_API const char *qb_accuracy_name(qb_accuracy accuracy); /* "high" */
 
 #ifdef __cplusplus

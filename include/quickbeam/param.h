@@ -14,15 +14,15 @@ extern "C" {
 /* An option is declared once, as a row of a table; the flag, its help, its range check, the key in a
  * configuration file and the line in the provenance all come from that row. */
 typedef enum qb_param_type {
-    QB_PARAM_FLAG,    /* bool; --name and --no-name */
+    QB_PARAM_FLAG,    /* bool, true where the flag differs from its default; --name and --no-name */
     QB_PARAM_INT,     /* int */
     QB_PARAM_BYTES,   /* size_t; 512M, 8G, 1.5GiB */
     QB_PARAM_DOUBLE,  /* double */
-    QB_PARAM_TEXT,    /* char *, owned, NULL when unset */
+    QB_PARAM_TEXT,    /* const char *, NULL when unset */
     QB_PARAM_CHOICE,  /* an enum: `min` + the index into `choices` */
     QB_PARAM_DTYPE,   /* qb_dtype, that called like one of `choices` */
     QB_PARAM_NUMBERS, /* qb_numbers, comma-separated */
-    QB_PARAM_LIST,    /* char *, as QB_PARAM_TEXT: one item a line; given again, a flag adds one */
+    QB_PARAM_LIST,    /* const char *, as QB_PARAM_TEXT: one item a line; given again, a flag adds one */
 } qb_param_type;
 
 typedef struct qb_numbers {
@@ -36,25 +36,32 @@ typedef struct qb_param {
     size_t offset;       /* of the field in the options struct */
     const char *meta;    /* what stands for the value in the help: "COLUMN|auto" */
     const char *initial; /* the default, as text; NULL = unset, 0 or false */
-    const char *choices; /* QB_PARAM_CHOICE: "zero|edge|mirror"; of a number, the word that may stand for it: "auto",
-                             which is NAN, or min - 1 of a whole number */
+    const char *choices; /* QB_PARAM_CHOICE: "edge|zero|mirror"; of a number, the word that may stand for it: "auto",
+                             which is NAN, or 0 of a whole number */
     double min, max;     /* checked when min < max, for every number of the value */
     const char *help;    /* one sentence with the unit */
     char letter;         /* short flag, 0 = none */
 } qb_param;
 
-/* A table ends with a row whose name is NULL; its offset is the size of the struct, its min that of the
- * struct as it first was. `last` is the last field of that. */
-#define QB_PARAMS_END(type, last)                                                                                      \
-    { .offset = sizeof(type), .min = (double)(offsetof(type, last) + sizeof(((type *)0)->last)) }
+/* A table ends with a row whose name is NULL; its offset is the size of the struct, its min that of the struct as it first
+ * was in the library of this soname: up to 1.0, as it is now. */
+#define QB_PARAMS_END(type)                                                                                            \
+    { .offset = sizeof(type), .min = (double)sizeof(type) }
 
-/* Every struct of options begins with `size_t struct_size`, the bytes it has where the caller was compiled:
- * later versions of the library append fields, and know by it which ones a caller has; the others are
- * at their defaults. qb_params_init sets it; 0, in a struct that was only zeroed, stands for the
- * fields of the first version. NULL for a struct of options is all defaults, wherever one is taken.
- * A text that is NULL is at its default, too. QB_BAD_ARGUMENT for a value that qb_param_set would refuse (a number that is
- * none or out of range, an enum beyond its last), and for a size that no such struct had, QB_UNSUPPORTED for fields that are set and that
- * this library, being older than the caller, does not know. */
+/* The rule of all structs of options: 0 is the default. A struct that was only zeroed does what NULL does: 0 of an
+ * enum, false, a NULL text, an empty list and the number 0 all stand for the default, whatever it is. In a field whose
+ * default is another number, the number 0 itself is written as QB_ZERO, the negative zero (a whole number: as -1):
+ *
+ *     qb_fbp_options options = {.center = "511.5", .checkpoint = QB_ZERO};  // no notes for --resume
+ *
+ * Every struct begins with `size_t struct_size`, the bytes it has where the caller was compiled; qb_params_init sets it.
+ * Later versions of the library append fields, and know by it which ones a caller has; the others are at their defaults.
+ * 0 stands for the fields of the first version with the library's soname.
+ *
+ * QB_BAD_ARGUMENT for a value that qb_param_set would refuse (a number that is none or out of range, an enum beyond its
+ * last), and for a size that no such struct had. QB_UNSUPPORTED for fields that are set and that this library, being
+ * older than the caller, does not know. */
+#define QB_ZERO (-0.0)
 
 /* Bytes of the table's struct as this library knows it. */
 QB_API size_t qb_params_size(const qb_param *table);
@@ -74,8 +81,8 @@ QB_API const qb_param *qb_param_find(const qb_param *table, const char *name);
 /* Set one field from text. QB_BAD_ARGUMENT with the flag, the value and what is allowed, or where the
  * caller's struct ends before that field. For a flag, NULL or "true" sets it and "false" clears it. */
 QB_API qb_status qb_param_set(const qb_param *row, void *options, const char *value);
-/* The field's present value as text, as qb_param_set would take it, into text[size]; false when
- * unset. */
+/* The field's present value as text, as qb_param_set would take it, into text[size]; the default for a field at 0. False
+ * for a text that is NULL, and where there is no default. */
 QB_API bool qb_param_get(const qb_param *row, const void *options, char *text, size_t size);
 
 #ifdef __cplusplus

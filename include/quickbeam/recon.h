@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* What continues a row beyond the detector; TAPER and ELLIPSE guess a truncated object. */
-typedef enum qb_pad { QB_PAD_ZERO, QB_PAD_EDGE, QB_PAD_MIRROR, QB_PAD_TAPER, QB_PAD_ELLIPSE } qb_pad;
+typedef enum qb_pad { QB_PAD_EDGE, QB_PAD_ZERO, QB_PAD_MIRROR, QB_PAD_TAPER, QB_PAD_ELLIPSE } qb_pad;
 /* Onto a flat, upright detector before views are filtered? Auto: where it is bent or not level. */
 typedef enum qb_resample { QB_RESAMPLE_AUTO, QB_RESAMPLE_ALWAYS, QB_RESAMPLE_NEVER } qb_resample;
 
@@ -27,8 +27,8 @@ typedef enum qb_monitor { QB_MONITOR_USE, QB_MONITOR_IGNORE } qb_monitor;
 
 typedef struct qb_prep_options {
     size_t struct_size;        /* see qb_params_init */
-    char *air;                 /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
-    double transmission_floor; /* smaller transmissions are raised to this before -log */
+    const char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
+    double transmission_floor; /* smaller transmissions are raised to this before -log; 0 = 1e-6 */
     qb_rings rings;            /* not for the finders of the axis, which take theirs out themselves */
     qb_numbers hardening;      /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
     qb_monitor monitor;        /* qb_scan_info.intensity */
@@ -42,61 +42,61 @@ QB_API qb_status qb_scan_check(qb_scan *scan, const qb_env *env);
 
 /* What becomes of voxels that not all views see: their values are incomplete. */
 typedef enum qb_outside { QB_OUTSIDE_KEEP, QB_OUTSIDE_ZERO, QB_OUTSIDE_NAN } qb_outside;
-/* What a view counts for. */
+/* What a view counts for: half of the steps to both neighbours, except for EVEN. The rules differ in what a gap counts for. */
 typedef enum qb_angle_weights {
-    QB_WEIGHTS_CAPPED, /* half of the steps to both neighbours, but no more than twice the median: gaps are left out, values lack them */
-    QB_WEIGHTS_SPACING, /* half of the steps to both neighbours, also of gaps */
-    QB_WEIGHTS_EVEN,    /* all the same */
-    QB_WEIGHTS_AUTO     /* the default: half of the steps; a wide gap is shared by more views beside it than two */
+    QB_WEIGHTS_AUTO,    /* a wide gap is shared by more views beside it than two */
+    QB_WEIGHTS_CAPPED,  /* at most twice the median: gaps are left out, values lack them */
+    QB_WEIGHTS_SPACING, /* all of a gap goes to the two views at its borders */
+    QB_WEIGHTS_EVEN     /* every view counts the same */
 } qb_angle_weights;
 
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
-    char *center;       /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP; NULL: stated where
+    const char *center; /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP; NULL: stated where
                             qb_scan_info.center_holds, else auto */
-    char *slices;       /* A:B[:S] */
-    char *filter;       /* NAME[:CUTOFF] or a file */
+    const char *slices; /* A:B[:S] */
+    const char *filter; /* NAME[:CUTOFF] or a file */
     qb_pad pad;
     qb_interp interp;
     qb_accuracy accuracy;
-    char *kernel;       /* a variant id; NULL = the planner chooses */
+    const char *kernel; /* a variant id; NULL = the planner chooses */
     qb_numbers size;    /* NX,NY[,NZ]; default: columns, columns, rows */
     double voxel;       /* mm, of x and y; default: the pixel size */
     qb_numbers offset;  /* X,Y[,Z] mm; slices lie where detector rows do */
-    char *like;         /* the grid of this volume file instead of the three; NULL = unset */
+    const char *like;   /* the grid of this volume file instead of the three; NULL = unset */
     double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    char *search;       /* A:B, columns between which the axis is looked for; NULL = all */
+    const char *search; /* A:B, columns between which the axis is looked for; NULL = all */
     qb_outside outside; /* voxels that not all views see */
     bool circle;        /* nothing beyond the circle that all views see */
     qb_angle_weights angle_weights;
-    double tilt;       /* degrees by which the detector is turned in its plane about its middle, right-handed
+    double tilt;          /* degrees by which the detector is turned in its plane about its middle, right-handed
                             about the rays: rows are resampled between its own, on the CPU */
-    char *geometry;    /* a file that says where rays and detector are, in place of angles and center */
-    bool resume;       /* go on with what a run of the same job kept of the output before it was killed or failed */
-    double checkpoint; /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
+    const char *geometry; /* a file that says where rays and detector are, in place of angles and center */
+    bool resume;          /* go on with what a run of the same job kept of the output before it was killed or failed */
+    double checkpoint;    /* seconds between two notes of what is done for `resume`; 0 = 300, QB_ZERO = none */
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
 /* Cone-beam reconstruction after Feldkamp, Davis and Kress. */
 typedef struct qb_fdk_options {
     size_t struct_size; /* see qb_params_init */
-    char *filter;       /* NAME[:CUTOFF] or a file */
+    const char *filter; /* NAME[:CUTOFF] or a file */
     qb_pad pad;
     qb_accuracy accuracy;
-    char *kernel;       /* a variant id; NULL = the planner chooses */
+    const char *kernel; /* a variant id; NULL = the planner chooses */
     qb_numbers size;    /* NX,NY,NZ; default: columns, columns, rows */
     double voxel;       /* mm; default: pixel / magnification */
     qb_numbers offset;  /* X,Y,Z mm */
-    char *like;         /* the grid of this volume file instead of the three; NULL = unset */
-    char *slices;       /* A:B[:S] of that grid; NULL = all */
+    const char *like;   /* the grid of this volume file instead of the three; NULL = unset */
+    const char *slices; /* A:B[:S] of that grid; NULL = all */
     bool allow_limited; /* reconstruct although angles are missing; else QB_BAD_INPUT with how many */
     double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     qb_resample resample;
     bool force;         /* reconstruct although the source's path is no circle; else QB_BAD_INPUT */
     qb_outside outside; /* voxels that not all views see */
     bool circle;        /* nothing beyond the circle that all views see */
-    char *grid;         /* of ranks (quickbeam/ranks.h): ROWSxCOLUMNS, or auto */
+    const char *grid;   /* of ranks (quickbeam/ranks.h): ROWSxCOLUMNS, or auto */
     bool resume;        /* go on with what a run of the same job kept of the output before it was killed or failed */
     double checkpoint;  /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
     qb_angle_weights angle_weights;
@@ -106,28 +106,28 @@ QB_API extern const qb_param qb_fdk_params[];
 
 /* Forward projection of a volume file. Zero, no numbers or NULL: the default named. */
 typedef struct qb_project_options {
-    size_t struct_size;   /* see qb_params_init */
-    char *dataset;        /* HDF5 path of the volume; default /exchange/data, or the only array */
-    double voxel;         /* mm; default: the file's */
-    qb_numbers offset;    /* X,Y,Z mm: where its middle lies; default: the file's, else 0 */
-    double hu;            /* the volume is in Hounsfield units: attenuation of water in 1/mm */
-    int views;            /* default: N of FROM:TO:N, else pi/2 times the columns */
-    char *angles;         /* degrees, as in qb_scan_options; default 0:180 parallel, 0:360 cone */
-    qb_numbers detector;  /* COLUMNS[,ROWS]; default: as many as the volume has along x or y, and z */
-    double pixel_size;    /* mm; default: a voxel as it appears on the detector */
-    double center_offset; /* pixels: the axis falls on column (columns - 1) / 2 + center_offset */
-    char *kernel;         /* a variant id; NULL = the planner chooses */
-    char *geometry_out;   /* file to write, of a kind that qb_geometry_save knows */
-    qb_numbers voxels;    /* mm along X,Y,Z, or one number for all, in place of voxel */
-    qb_numbers pixels;    /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
+    size_t struct_size;       /* see qb_params_init */
+    const char *dataset;      /* HDF5 path of the volume; default /exchange/data, or the only array */
+    double voxel;             /* mm; default: the file's */
+    qb_numbers offset;        /* X,Y,Z mm: where its middle lies; default: the file's, else 0 */
+    double hu;                /* the volume is in Hounsfield units: attenuation of water in 1/mm */
+    int views;                /* default: N of FROM:TO:N, else pi/2 times the columns */
+    const char *angles;       /* degrees, as in qb_scan_options; default 0:180 parallel, 0:360 cone */
+    qb_numbers detector;      /* COLUMNS[,ROWS]; default: as many as the volume has along x or y, and z */
+    double pixel_size;        /* mm; default: a voxel as it appears on the detector */
+    double center_offset;     /* pixels: the axis falls on column (columns - 1) / 2 + center_offset */
+    const char *kernel;       /* a variant id; NULL = the planner chooses */
+    const char *geometry_out; /* file to write, of a kind that qb_geometry_save knows */
+    qb_numbers voxels;        /* mm along X,Y,Z, or one number for all, in place of voxel */
+    qb_numbers pixels;        /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
 } qb_project_options;
 QB_API extern const qb_param qb_project_params[];
 
 /* A scan as line integrals in a file of another kind. */
 typedef struct qb_convert_options {
     size_t struct_size; /* see qb_params_init */
-    char *output;       /* of a name that qb_writer_create knows */
-    char *
+    const char *output; /* of a name that qb_writer_create knows */
+    const char *
         center; /* the axis' column, `stated` or `middle`, for files that state it; NULL: stated where the scan does (of one
                            that qb_scan_info.center_holds says so of, for .h5), else middle (.h5: none) */
 } qb_convert_options;
@@ -146,22 +146,22 @@ QB_API qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *prep, c
  * least from the measured ones, by SIRT or CGLS, where stopping early regularises; or by TV, which also keeps the total
  * variation small. Zero, no numbers or NULL: the default named. */
 typedef struct qb_iterative_options {
-    size_t struct_size; /* see qb_params_init */
-    int iterations;     /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
-    double tolerance;   /* stop once |x' - x| / |x'| is less; 0 = never */
-    bool nonneg;        /* no value below zero */
-    char *center;       /* as qb_fbp_options', without A:B:STEP; for a parallel beam */
-    qb_numbers size;    /* NX,NY,NZ; default: columns, columns, rows */
-    double voxel;       /* mm; default: pixel / magnification */
-    qb_numbers offset;  /* X,Y,Z mm */
-    char *like;         /* the grid of this volume file instead of the three; NULL = unset */
-    double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    char *kernel;       /* a projection variant's id; NULL = the planner chooses */
-    double relaxation;  /* SIRT: how much of each update is taken, 0 < relaxation < 2 */
-    qb_numbers voxels;  /* mm along X,Y,Z, or one number for all, in place of voxel */
-    char *lambda;       /* TV: weight of the variation in mm, or "auto" (default): from the noise */
-    char *weights;      /* TV: unweighted, transmission (default) or transmission_root */
-    double gap;         /* TV: stop once the primal-dual gap is this part of the objective; 0 = never */
+    size_t struct_size;  /* see qb_params_init */
+    int iterations;      /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
+    double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
+    bool nonneg;         /* no value below zero */
+    const char *center;  /* as qb_fbp_options', without A:B:STEP; for a parallel beam */
+    qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
+    double voxel;        /* mm; default: pixel / magnification */
+    qb_numbers offset;   /* X,Y,Z mm */
+    const char *like;    /* the grid of this volume file instead of the three; NULL = unset */
+    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    const char *kernel;  /* a projection variant's id; NULL = the planner chooses */
+    double relaxation;   /* SIRT: how much of each update is taken, below 2; 0 = 1 */
+    qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
+    const char *lambda;  /* TV: weight of the variation in mm, or "auto" (default): from the noise */
+    const char *weights; /* TV: unweighted, transmission (default) or transmission_root */
+    double gap; /* TV: stop once the primal-dual gap is this part of the objective; 0 = 1e-3, QB_ZERO = never */
 } qb_iterative_options;
 QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[], qb_tv_params[];
 
@@ -175,42 +175,41 @@ typedef enum qb_mbir_matrix { QB_MATRIX_AUTO, QB_MATRIX_FLY, QB_MATRIX_BYTES, QB
 typedef struct qb_mbir_options {
     size_t struct_size; /* see qb_params_init */
     double sharpness;   /* sigma_x is 0.2 * 2^sharpness of a typical attenuation, when not given */
-    double snr_db;      /* sigma_y is this far below the data's rms, when not given; NAN (auto) = by the data's noise */
-    double sigma_x;     /* 1/mm; 0 = from sharpness */
-    double sigma_y;     /* 0 = from snr_db */
-    double p, q, t;     /* 1 <= p <= q <= 2 */
+    double snr_db; /* sigma_y is this far below the data's rms, when not given; 0 or NAN (auto) = by the data's noise */
+    double sigma_x;        /* 1/mm; 0 = from sharpness */
+    double sigma_y;        /* 0 = from snr_db */
+    double p, q, t;        /* 1 <= p <= q <= 2; 0 = 1.2, 2, 1 */
     qb_numbers neighbours; /* nearest, diagonal, interslice: b, rescaled to 4 + 4 + 2 of them = 1 */
-    char *weights; /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
-    bool positivity; /* no attenuation below zero */
-    char *start;     /* fbp, prox, a constant in 1/mm, or a volume's file */
-    int equits;      /* at most; an equit is as many updates as there are voxels */
-    double stop;     /* once an equit changes voxels by less than this % of their mean; 0 = never */
-    bool zero_skip;  /* leave out voxels that are zero among zeros, in two turns of three */
+    const char
+        *weights; /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
+    bool no_positivity; /* attenuation may fall below zero */
+    const char *start;  /* fbp, prox, a constant in 1/mm, or a volume's file */
+    int equits;         /* at most; an equit is as many updates as there are voxels; 0 = 40 */
+    double stop;        /* once an equit changes voxels by less than this % of their mean; 0 = 0.2, QB_ZERO = never */
+    bool no_zero_skip;  /* update voxels that are zero among zeros in every turn; else in one of three */
     qb_mbir_matrix matrix;
-    char *center;       /* as qb_fbp_options', without A:B:STEP */
-    char *slices;       /* A:B; NULL = all */
-    qb_numbers size;    /* NX,NY; default: columns, columns */
-    double voxel;       /* mm, of x and y; default: the pixel size */
-    double roi;         /* mm: voxels farther from the middle stay zero; default: half the longer side */
-    double hu;          /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    int seed;           /* of the order of voxels */
-    char *kernel;       /* a variant id; NULL = the planner chooses */
-    bool resume;        /* go on from OUT.checkpoint, where a run of the same job was killed */
-    double checkpoint;  /* seconds between two of them; 0 = none */
-    char *matrix_cache; /* a folder where a kept matrix is looked for and left; NULL = none */
+    const char *center;       /* as qb_fbp_options', without A:B:STEP */
+    const char *slices;       /* A:B; NULL = all */
+    qb_numbers size;          /* NX,NY; default: columns, columns */
+    double voxel;             /* mm, of x and y; default: the pixel size */
+    double roi;               /* mm: voxels farther from the middle stay zero; default: half the longer side */
+    double hu;                /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    int seed;                 /* of the order of voxels */
+    const char *kernel;       /* a variant id; NULL = the planner chooses */
+    bool resume;              /* go on from OUT.checkpoint, where a run of the same job was killed */
+    double checkpoint;        /* seconds between two of them; 0 = 300, QB_ZERO = none */
+    const char *matrix_cache; /* a folder where a kept matrix is looked for and left; NULL = none */
     /* The proximal map of the data term, for methods that alternate between data and a prior of their own (plug and
      * play): argmin 1/2 |y - A x|_W^2 + 1/(2 sigma_p^2) |x - prox|^2, none of it below zero with positivity, in the
      * place of the prior. */
-    char *prox;     /* a volume of the output's shape in 1/mm; NULL = none */
-    double sigma_p; /* 1/mm; 0 = 2 * 2^sharpness of a typical attenuation */
+    const char *prox; /* a volume of the output's shape in 1/mm; NULL = none */
+    double sigma_p;   /* 1/mm; 0 = 2 * 2^sharpness of a typical attenuation */
     /* Instead of files: arrays of the output's shape in 1/mm. Structs and arrays are the caller's and outlive the
      * job; the result's array may be one of them. */
     const qb_tensor *prox_array, *start_array;
-    int coarse; /* levels of coarser voxels to begin with, each of twice the side; 0 = none, -1 = where views are few or cover a part of the half turn */
-    /* A fan beam's: a cone's with a detector that is flat, or bent about the source, of the scan's views, rows and columns, of whose rows the slices that are
-     * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. The caller's; it outlives the job. */
-    const qb_geometry *geometry;
-    char *
+    int coarse; /* levels of coarser voxels to begin with, each of twice the side; 0 = auto: where views are few or cover a
+                   part of the half turn; -1 = none */
+    const char *
         reference; /* a volume of the output's shape, in 1/mm or, with hu, HU: the report tells each turn's rmse to it; NULL = none */
     bool
         deterministic; /* refuse kernels whose last bits are left to chance: icd_supervoxel.global; all others give the same bits each time */
@@ -241,13 +240,16 @@ QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const 
 QB_API qb_status qb_tv_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                             const qb_iterative_options *options, const qb_output_options *output, const char *command,
                             const qb_env *env, qb_job **job);
-/* Model-based reconstruction of a parallel beam or a fan (options->geometry). With a prior between slices the whole stack is held,
- * with line integrals, errors and weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on
- * their own pass in slabs. What is NaN or infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing.
- * QB_BAD_INPUT for a slice of which nothing was measured, and for weights that are negative, no numbers or all zero. The
- * report tells equits, change and cost, and of slabs how much was not measured. */
-QB_API qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep, const qb_mbir_options *options,
-                              const qb_output_options *output, const char *command, const qb_env *env, qb_job **job);
+/* Model-based reconstruction of a parallel beam (geometry NULL) or a fan: a cone's geometry with a detector that is flat, or
+ * bent about the source, of the scan's views, rows and columns, of whose rows the slices that are asked for stay in their
+ * planes; it must outlive the job. With a prior between slices the whole stack is held, with line integrals, errors and
+ * weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on their own pass in slabs. What is NaN or
+ * infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing. QB_BAD_INPUT for a slice of which
+ * nothing was measured, and for weights that are negative, no numbers or all zero. The report tells equits, change and
+ * cost, and of slabs how much was not measured. */
+QB_API qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                              const qb_mbir_options *options, const qb_output_options *output, const char *command,
+                              const qb_env *env, qb_job **job);
 /* Line integrals of a volume, by qb_projector, from disk to disk. geometry->geometry is `parallel`, a
  * file (then views, angles, detector and distances are its), or NULL for a circle. QB_BAD_INPUT for a
  * volume whose voxels' size is not known where mm are needed, and as qb_projector_create. */
@@ -272,9 +274,9 @@ QB_API void qb_job_destroy(qb_job *job); /* NULL-safe; does nothing while the jo
 /* The rotation axis. */
 typedef struct qb_center_options {
     size_t struct_size; /* see qb_params_init */
-    char *method;       /* auto, registration, overlap, sharpness, mass */
-    char *search;       /* A:B, columns; NULL = the whole detector */
-    char *rows;         /* A:B[:S] rows to look at; NULL = five, spread */
+    const char *method; /* auto, registration, overlap, sharpness, mass */
+    const char *search; /* A:B, columns; NULL = the whole detector */
+    const char *rows;   /* A:B[:S] rows to look at; NULL = five, spread */
     double tilt;        /* degrees by which the detector is known to be turned, as in qb_fbp_options */
 } qb_center_options;
 QB_API extern const qb_param qb_center_params[];

@@ -26,24 +26,24 @@ typedef enum qb_angle_unit { QB_ANGLE_AUTO, QB_ANGLE_DEGREES, QB_ANGLE_RADIANS }
 
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {
-    size_t struct_size; /* see qb_params_init */
-    char *dataset;      /* HDF5 path of the projections (or of the NXtomo entry) */
-    qb_image as;        /* what one image of the file is */
+    size_t struct_size;  /* see qb_params_init */
+    const char *dataset; /* HDF5 path of the projections (or of the NXtomo entry) */
+    qb_image as;         /* what one image of the file is */
     qb_quantity quantity;
-    char *angles;      /* degrees: FROM:TO[:N] (TO exclusive) or FILE[:COLUMN][:A:B:S]; NULL = from the scan */
-    char *flats;       /* files, folders or patterns of flat fields, one a line; FILE.h5:/PATH; NULL = from the scan */
-    char *darks;       /* file, folder or pattern of dark fields; NULL = from the scan; "none": the dark is 0 */
-    double pixel_size; /* mm; 0 = from the scan */
-    char *views;       /* A:B[:S]: only these views; NULL = all */
-    char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
-    qb_angle_unit angle_unit; /* of `angles`, and of the scan's own, whatever it says */
-    char *exclude;            /* stored views that are left out, "141:227,300"; NULL = none */
-    char *exclude_flats;      /* flat fields to leave out, as exclude */
-    char *exclude_darks;      /* dark fields to leave out, as exclude */
-    bool keep_all_views;      /* views that cannot be right are named, but not left out */
-    bool keep_all_fields;     /* the same of flats and darks; their means are plain ones */
-    qb_numbers pixels;        /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
-    bool read_unsigned;       /* integers are unsigned, also where the file says that they are signed */
+    const char *angles; /* degrees: FROM:TO[:N] (TO exclusive) or FILE[:COLUMN][:A:B:S]; NULL = from the scan */
+    const char *flats;  /* files, folders or patterns of flat fields, one a line; FILE.h5:/PATH; NULL = from the scan */
+    const char *darks;  /* file, folder or pattern of dark fields; NULL = from the scan; "none": the dark is 0 */
+    double pixel_size;  /* mm; 0 = from the scan */
+    const char *views;  /* A:B[:S]: only these views; NULL = all */
+    const char *shape;  /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
+    qb_angle_unit angle_unit;  /* of `angles`, and of the scan's own, whatever it says */
+    const char *exclude;       /* stored views that are left out, "141:227,300"; NULL = none */
+    const char *exclude_flats; /* flat fields to leave out, as exclude */
+    const char *exclude_darks; /* dark fields to leave out, as exclude */
+    bool keep_all_views;       /* views that cannot be right are named, but not left out */
+    bool keep_all_fields;      /* the same of flats and darks; their means are plain ones */
+    qb_numbers pixels;         /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
+    bool read_unsigned;        /* integers are unsigned, also where the file says that they are signed */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 

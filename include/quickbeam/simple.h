@@ -31,11 +31,28 @@ QB_API qb_status qb_fbp(const qb_tensor *projections, const double *angles, doub
 QB_API qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry, const qb_tensor *volume,
                         const qb_fdk_options *options, const qb_env *env);
 
-/* Model-based reconstruction of line integrals [view][row][column] into volume [z][y][x], float32 or float16, as qb_fbp
- * otherwise; with options->prox_array one call is the proximal map of the data, for plug and play: both arrays of the
- * options may be the volume's. With options->geometry the rays are that fan's: angles may be NULL, pixel_size counts for nothing. */
-QB_API qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
-                         const qb_mbir_options *options, const qb_env *env);
+/* Least squares by SIRT or CGLS, with total variation by TV, and model-based reconstruction: of line integrals
+ * [view][row][column] into volume [z][y][x], float32 or float16. The rays are a parallel beam's (angles, pixel_size and
+ * options->center, as in qb_fbp) or those of `geometry` (a fan's for qb_mbir), which makes up for angles and pixel_size:
+ * give either angles or geometry, and NULL for the other. With options->prox_array one call of qb_mbir is the proximal map
+ * of the data, for plug and play: both arrays of the options may be the volume's. */
+QB_API qb_status qb_sirt(const qb_tensor *projections, const double *angles, double pixel_size,
+                         const qb_geometry *geometry, const qb_tensor *volume, const qb_iterative_options *options,
+                         const qb_env *env);
+QB_API qb_status qb_cgls(const qb_tensor *projections, const double *angles, double pixel_size,
+                         const qb_geometry *geometry, const qb_tensor *volume, const qb_iterative_options *options,
+                         const qb_env *env);
+QB_API qb_status qb_tv(const qb_tensor *projections, const double *angles, double pixel_size,
+                       const qb_geometry *geometry, const qb_tensor *volume, const qb_iterative_options *options,
+                       const qb_env *env);
+QB_API qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size,
+                         const qb_geometry *geometry, const qb_tensor *volume, const qb_mbir_options *options,
+                         const qb_env *env);
+
+/* The rotation axis of line integrals [view][row][column] of a parallel beam: result->column, and what each finder says.
+ * result->struct_size is the caller's to set. QB_BAD_INPUT where no finder has a clue; *result is filled then, too. */
+QB_API qb_status qb_center(const qb_tensor *projections, const double *angles, const qb_center_options *options,
+                           const qb_env *env, qb_center_result *result);
 
 /* Line integrals of volume [z][y][x] in 1/mm along the rays of `geometry`, into projections
  * [view][row][column], float32 or float16. grid says where the voxels are; NULL: as large as pixels

@@ -13,20 +13,20 @@ extern "C" {
  * of zero, no numbers or NULL take the default named; `output` has none. What a geometry file says
  * (all of it: views, angles, distances, faults; for JSON the detector too) must not be said again. */
 typedef struct qb_simulate_options {
-    size_t struct_size; /* see qb_params_init */
-    char *geometry;     /* parallel, cone, or a file that qb_geometry_load reads; NULL = parallel */
+    size_t struct_size;   /* see qb_params_init */
+    const char *geometry; /* parallel, cone, or a file that qb_geometry_load reads; NULL = parallel */
     /* NX[,NY[,NZ]] voxels of the box the phantom fills and of `truth`, one number = a cube;
      * default: detector columns, columns, rows. A voxel is pixel_size / magnification. */
     qb_numbers size;
     int views;           /* default: N of FROM:TO:N, else pi/2 times the columns */
     qb_numbers detector; /* COLUMNS[,ROWS], one number = a square; default: size's, else 256,256 */
-    char *angles;        /* as in qb_scan_options; default 0:180 parallel, 0:360 cone */
+    const char *angles;  /* as in qb_scan_options; default 0:180 parallel, 0:360 cone */
     double sod, sdd;     /* mm, cone only, both needed */
-    char *offset;        /* these three: cone only, as in qb_geometry_options */
+    const char *offset;  /* these three: cone only, as in qb_geometry_options */
     double radius;
     qb_numbers tilt, jitter;
     double pixel_size;  /* mm, of the detector; default: its columns see 256 mm at the axis */
-    double attenuation; /* 1/mm of value 1.0 */
+    double attenuation; /* 1/mm of value 1.0; 0 = 0.02 */
     /* Per pixel in the flats: uint16 counts with 20 flats and 10 darks; 0 = noiseless transmission,
      * float32. One count is one photon while the flats fit into 16 bits, else as many photons as it
      * takes (said in the log and in the provenance). */
@@ -34,9 +34,9 @@ typedef struct qb_simulate_options {
     double rings;         /* relative spread of the faulty columns' gain (one in ten); 0 = none */
     double center_offset; /* pixels: the axis falls on column (columns - 1) / 2 + center_offset */
     int seed;
-    char *truth;        /* volume file to write: 1/mm, each voxel the mean over 3x3x3 points */
-    char *geometry_out; /* file to write, of a kind that qb_geometry_save knows */
-    char *output;
+    const char *truth;        /* volume file to write: 1/mm, each voxel the mean over 3x3x3 points */
+    const char *geometry_out; /* file to write, of a kind that qb_geometry_save knows */
+    const char *output;
     double voxel;      /* mm, of the box and of `truth`; 0 = pixel_size / magnification */
     qb_numbers pixels; /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
 } qb_simulate_options;

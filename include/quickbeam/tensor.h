@@ -42,6 +42,10 @@ typedef struct qb_tensor {
                            a call begins comes before it; when it returns, its result is there. Not cudaStreamPerThread: QB_UNSUPPORTED */
 } qb_tensor;
 
+/* A dense float32 array [n0][n1][n2] in the host's memory: projections [view][row][column], a volume [z][y][x]. Only a call
+ * that says so writes into it. */
+QB_API qb_tensor qb_tensor_f32(const float *data, size_t n0, size_t n1, size_t n2);
+
 /* From a DLTensor (dl_tensor of a DLManagedTensor, at which a "dltensor" capsule of Python points).
  * stream as above; what owns the memory must keep it. One element that is repeated (all its strides are 0) gets four
  * dimensions. QB_UNSUPPORTED for another device than those three, vectors of lanes, more than 4 dimensions, two

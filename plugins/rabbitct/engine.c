@@ -9,14 +9,12 @@
 
 /* What the environment asks for, since neither benchmark hands options on; the runners say no more than no. */
 static bool wanted_accuracy(qb_accuracy *accuracy) {
-    static const char *const names[] = {
-        [QB_ACCURACY_HIGH] = "high", [QB_ACCURACY_NORMAL] = "normal", [QB_ACCURACY_FAST] = "fast"};
     const char *wanted = getenv("RABBITCT_ACCURACY");
     *accuracy = QB_ACCURACY_NORMAL;
     if (!wanted || !*wanted) return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(wanted, names[i]) != 0) continue;
-        *accuracy = (qb_accuracy)i;
+    for (int class = QB_ACCURACY_HIGH; class <= QB_ACCURACY_FAST; class ++) {
+        if (strcmp(wanted, qb_accuracy_name((qb_accuracy) class)) != 0) continue;
+        *accuracy = (qb_accuracy) class;
         return true;
     }
     fprintf(stderr, "quickbeam: RABBITCT_ACCURACY=%s is none of high, normal and fast\n", wanted);

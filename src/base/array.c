@@ -22,12 +22,12 @@ static bool is_known(qb_dtype dtype) { return (unsigned)dtype < sizeof dtypes / 
 
 size_t qb_dtype_size(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].bytes : 0; }
 const char *qb_dtype_name(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].name : "unknown"; }
-bool qb_dtype_is_float(qb_dtype dtype) { return is_known(dtype) && dtype >= QB_F16; }
+bool qb_dtype_is_float(qb_dtype dtype) { return is_known(dtype) && (dtype == QB_F32 || dtype >= QB_F16); }
 
 float qb__dtype_top(qb_dtype dtype) {
     static const float tops[] = {
         [QB_U8] = 255, [QB_I8] = 127, [QB_U16] = 65535, [QB_I16] = 32767, [QB_U32] = 4294967296, [QB_I32] = 2147483648};
-    return is_known(dtype) && dtype < QB_F16 ? tops[dtype] : INFINITY;
+    return is_known(dtype) && !qb_dtype_is_float(dtype) ? tops[dtype] : INFINITY;
 }
 
 bool qb_dtype_parse(const char *text, qb_dtype *dtype) {

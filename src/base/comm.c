@@ -24,9 +24,9 @@ bool qb__comm_warned(qb__comm *comm) { return comm && comm->calls->warned(comm);
 
 /* ---- environments ---- */
 
-static bool has_ranks(const qb_env *env) { return env && env->struct_size > offsetof(qb_env, ranks); }
+enum { FIRST_ENV = sizeof(qb_env) }; /* the first version's bytes */
 
-qb__comm *qb__comm_of(const qb_env *env) { return has_ranks(env) ? env->ranks : NULL; }
+qb__comm *qb__comm_of(const qb_env *env) { return env ? env->ranks : NULL; }
 
 qb_status qb__env_check(const qb_env *env) {
     enum { MOST_BYTES = 1 << 16 }; /* no struct comes near */
@@ -34,15 +34,15 @@ qb_status qb__env_check(const qb_env *env) {
     if (env && env->threads > QB__THREADS_MOST)
         return qb__fail(QB_BAD_ARGUMENT, "%d threads: at most %d, or 0 for one per CPU", env->threads,
                         QB__THREADS_MOST);
-    if (size == 0 || (size >= offsetof(qb_env, ranks) && size <= MOST_BYTES)) return QB_OK;
+    if (size == 0 || (size >= FIRST_ENV && size <= MOST_BYTES)) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT,
                     "a qb_env of %zu bytes, its first version had %zu: set its struct_size to sizeof(qb_env), or to 0",
-                    size, offsetof(qb_env, ranks));
+                    size, (size_t)FIRST_ENV);
 }
 
 qb_env qb__env_whole(const qb_env *env) {
     qb_env all = {0};
-    if (env) memcpy(&all, env, has_ranks(env) ? sizeof all : offsetof(qb_env, ranks));
+    if (env) all = *env;
     all.struct_size = sizeof all;
     return all;
 }

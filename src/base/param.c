@@ -79,7 +79,7 @@ static int parse_choice(const char *choices, const char *value) {
     return -1;
 }
 
-/* A number that may be left to a word: NAN, or for whole numbers one below the least. */
+/* A number that may be left to a word: NAN, or 0 for whole numbers. */
 static bool is_word(const qb_param *row, const char *value) {
     return row->choices && (row->type == QB_PARAM_DOUBLE || row->type == QB_PARAM_INT) &&
            strcmp(row->choices, value) == 0;
@@ -117,12 +117,32 @@ static qb_status set_text(const qb_param *row, void *options, const char *value)
     return QB_OK;
 }
 
+static bool is_on_by_default(const qb_param *row) { return row->initial && strcmp(row->initial, "true") == 0; }
+
 static qb_status set_flag(const qb_param *row, void *options, const char *value) {
     bool on = !value || strcmp(value, "true") == 0;
     if (!on && strcmp(value, "false") != 0) return refuse(row, value, "is neither true nor false");
-    *(bool *)field(row, options) = on;
+    *(bool *)field(row, options) = on != is_on_by_default(row);
     return QB_OK;
 }
+
+/* Has the option a default that a field of 0 stands for, instead of the number 0? */
+static bool zero_is_default(const qb_param *row) {
+    if (row->type == QB_PARAM_INT) return row->initial && strcmp(row->initial, "0") != 0;
+    return row->type == QB_PARAM_DOUBLE && row->initial &&
+           (is_word(row, row->initial) || qb__strtod(row->initial, NULL) != 0);
+}
+
+/* What a field holds for a number. */
+static double stored(const qb_param *row, double number) {
+    return number == 0 && zero_is_default(row) ? QB_ZERO : number;
+}
+
+/* A whole number and its field: 0 is -1 where a field of 0 is the default. */
+static int stored_whole(const qb_param *row, long whole) {
+    return whole == 0 && zero_is_default(row) ? -1 : (int)whole;
+}
+static int whole_of(const qb_param *row, int held) { return held == -1 && zero_is_default(row) ? 0 : held; }
 
 static qb_status set_choice(const qb_param *row, void *options, const char *value) {
     int index = parse_choice(row->choices, value);
@@ -150,14 +170,14 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
     case QB_PARAM_INT: {
         char *stop;
         if (is_word(row, value)) {
-            *(int *)field(row, options) = (int)row->min - 1;
+            *(int *)field(row, options) = 0;
             return QB_OK;
         }
         errno = 0;
         long whole = strtol(value, &stop, 10);
         if (errno || *stop || whole < INT_MIN || whole > INT_MAX) return refuse(row, value, "is not a whole number");
         if ((status = in_range(row, value, (double)whole)) != QB_OK) return status;
-        *(int *)field(row, options) = (int)whole;
+        *(int *)field(row, options) = stored_whole(row, whole);
         return QB_OK;
     }
     case QB_PARAM_BYTES:
@@ -170,7 +190,7 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
         }
         if (!parse_double(value, &end, &number) || *end) return refuse(row, value, "is not a number");
         if ((status = in_range(row, value, number)) != QB_OK) return status;
-        *(double *)field(row, options) = number;
+        *(double *)field(row, options) = stored(row, number);
         return QB_OK;
     case QB_PARAM_TEXT:
     case QB_PARAM_LIST: return set_text(row, options, value);
@@ -183,6 +203,7 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
 
 /* %g when that reads back the same, else all digits. */
 static void print_double(double number, char *text, size_t size) {
+    number += 0.0; /* no sign of QB_ZERO's */
     qb__print(text, size, "%g", number);
     if (qb__strtod(text, NULL) != number) qb__print(text, size, "%.17g", number);
 }
@@ -197,20 +218,37 @@ static const char *choice_at(const qb_param *row, int number) {
     return at && number >= (int)row->min ? at : "";
 }
 
+/* A field at 0, which stands for the default. */
+static bool is_unset(const qb_param *row, const void *options) {
+    const void *at = (const char *)options + row->offset;
+    switch (row->type) {
+    case QB_PARAM_TEXT:
+    case QB_PARAM_LIST: return !*(const char *const *)at;
+    case QB_PARAM_NUMBERS: return ((const qb_numbers *)at)->count == 0;
+    case QB_PARAM_DOUBLE: return *(const double *)at == 0 && !signbit(*(const double *)at);
+    case QB_PARAM_INT: return *(const int *)at == 0;
+    case QB_PARAM_BYTES: return *(const size_t *)at == 0;
+    case QB_PARAM_CHOICE: return *(const int *)at == 0 && row->min > 0; /* else 0 is one of the choices */
+    case QB_PARAM_DTYPE:
+    case QB_PARAM_FLAG: break;
+    }
+    return false;
+}
+
 bool qb_param_get(const qb_param *row, const void *options, char *text, size_t size) {
     if (!row || !options || !text || size == 0) return false;
     const void *at = (const char *)options + row->offset;
     size_t has = *(const size_t *)options;
     text[0] = 0;
     if (has && row->offset + field_size(row) > has) return false;
+    if (row->initial && !is_text(row) && is_unset(row, options)) return snprintf(text, size, "%s", row->initial) >= 0;
     switch (row->type) {
-    case QB_PARAM_FLAG: snprintf(text, size, "%s", *(const unsigned char *)at ? "true" : "false"); break;
-    case QB_PARAM_INT:
-        if (row->choices && *(const int *)at < (int)row->min)
-            snprintf(text, size, "%s", row->choices);
-        else
-            snprintf(text, size, "%d", *(const int *)at);
+    case QB_PARAM_FLAG: {
+        const bool on = *(const unsigned char *)at != is_on_by_default(row);
+        snprintf(text, size, "%s", on ? "true" : "false");
         break;
+    }
+    case QB_PARAM_INT: snprintf(text, size, "%d", whole_of(row, *(const int *)at)); break;
     case QB_PARAM_BYTES: snprintf(text, size, "%zu", *(const size_t *)at); break;
     case QB_PARAM_DOUBLE:
         if (row->choices && isnan(*(const double *)at))
@@ -344,8 +382,8 @@ static qb_status check_field(const qb_param *row, const void *options) {
                     : qb__fail(QB_BAD_ARGUMENT, "--%s: %d stands for none of %s", row->name, value, row->choices);
     }
     case QB_PARAM_INT:
-        numbers[0] = *(const int *)at;
-        if (row->choices && *(const int *)at == (int)row->min - 1) return QB_OK;
+        if (row->choices && *(const int *)at == 0) return QB_OK;
+        numbers[0] = whole_of(row, *(const int *)at);
         break;
     case QB_PARAM_DOUBLE:
         numbers[0] = *(const double *)at;
@@ -379,7 +417,7 @@ qb_status qb__params_view(const qb_param *table, const void *from, void *to) {
     if (from) memcpy(to, from, has < known ? has : known);
     *(size_t *)to = known;
     for (const qb_param *row = table; row->name && status == QB_OK; row++)
-        if (!reaches(row, has) || (is_text(row) && !*(char **)field(row, to))) status = set_default(row, to);
+        if (!reaches(row, has) || is_unset(row, to)) status = set_default(row, to);
     for (const qb_param *row = table; row->name && status == QB_OK; row++) status = check_field(row, to);
     if (status != QB_OK) memset(to, 0, known);
     return status;

@@ -5,17 +5,18 @@
 
 const char *qb_accuracy_name(qb_accuracy accuracy) {
     static const char *const names[] = {"high", "normal", "fast"};
-    return (unsigned)accuracy < sizeof names / sizeof *names ? names[accuracy] : "unknown";
+    const unsigned index = (unsigned)accuracy - (unsigned)QB_ACCURACY_HIGH;
+    return index < sizeof names / sizeof *names ? names[index] : "unknown";
 }
 
 const char *qb_interp_name(qb_interp interp) {
-    static const char *const names[] = {"linear", "nearest", "oversample", "auto"};
+    static const char *const names[] = {"auto", "linear", "nearest", "oversample"};
     return (unsigned)interp < sizeof names / sizeof *names ? names[interp] : "unknown";
 }
 
 double qb__accuracy_bound(qb_accuracy accuracy) {
     static const double bounds[] = {5e-5, 1e-3, 6e-3};
-    return bounds[accuracy];
+    return bounds[accuracy - QB_ACCURACY_HIGH];
 }
 
 unsigned qb__variant_padded(const qb__variant *variant, size_t slices) {

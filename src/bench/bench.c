@@ -27,9 +27,9 @@ const qb_param qb_tool_bench_params[] = {
     {"views", QB_PARAM_INT, offsetof(qb_tool_bench_options, views), "N", "1024", NULL, 1, 100000, "projections", 0},
     {"detector", QB_PARAM_NUMBERS, offsetof(qb_tool_bench_options, detector), "COLUMNS[,ROWS]", NULL, NULL, 2, 65536,
      "detector pixels; default: NX columns, NZ rows", 0},
-    {"accuracy", QB_PARAM_CHOICE, offsetof(qb_tool_bench_options, accuracy), NULL, "high", "high|normal|fast", 0, 0,
-     "bound on the error", 0},
-    {"interp", QB_PARAM_CHOICE, offsetof(qb_tool_bench_options, interp), NULL, "auto", "linear|nearest|oversample|auto",
+    {"accuracy", QB_PARAM_CHOICE, offsetof(qb_tool_bench_options, accuracy), NULL, "high", "high|normal|fast",
+     QB_ACCURACY_HIGH, 0, "bound on the error", 0},
+    {"interp", QB_PARAM_CHOICE, offsetof(qb_tool_bench_options, interp), NULL, "auto", "auto|linear|nearest|oversample",
      0, 0, "interpolation between columns; auto is that of --kernel, else linear", 0},
     {"kernel", QB_PARAM_TEXT, offsetof(qb_tool_bench_options, kernel), "ID", NULL, NULL, 0, 0,
      "the kernel to time; default: the planner's choice", 0},
@@ -46,7 +46,7 @@ const qb_param qb_tool_bench_params[] = {
      "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
     {"cases", QB_PARAM_INT, offsetof(qb_tool_bench_options, cases), "N", "0", NULL, 0, 100000,
      "mbir: so many bags, of seeds 1 to N, as many at once as --size has slices, instead of a foam", 0},
-    QB_PARAMS_END(qb_tool_bench_options, cases),
+    QB_PARAMS_END(qb_tool_bench_options),
 };
 
 typedef qb_status (*run_bench)(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);

@@ -30,12 +30,12 @@ const qb_param qb_tune_params[] = {
      "voxels of the problem: NZ slices at a time", 0},
     {"views", QB_PARAM_INT, offsetof(qb_tune_options, views), "N", "1024", NULL, 1, 100000,
      "projections of the problem", 0},
-    QB_PARAMS_END(qb_tune_options, geometry),
+    QB_PARAMS_END(qb_tune_options),
 };
 
 typedef qb__variant variant;
 
-enum { INTERPS = QB_INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST + 1 };
+enum { INTERPS = QB_INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST - QB_ACCURACY_HIGH + 1 };
 
 typedef struct tuner {
     qb__tune_place place;
@@ -44,7 +44,7 @@ typedef struct tuner {
     size_t wanted;
     cJSON *list;
     /* What the planner took before, in each mode that a wanted kernel may serve; else NULL. */
-    const variant *planned[INTERPS][CLASSES];
+    const variant *planned[INTERPS][CLASSES]; /* by the class above QB_ACCURACY_HIGH */
 } tuner;
 
 static const variant *candidate(const tuner *t, size_t i) {
@@ -98,6 +98,10 @@ static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy ac
     return choice.variant;
 }
 
+static const variant *planned(const tuner *t, qb_interp interp, qb_accuracy accuracy) {
+    return t->planned[interp][accuracy - QB_ACCURACY_HIGH];
+}
+
 static void note_planned(tuner *t) {
     bool measured;
     const variant *row;
@@ -106,7 +110,7 @@ static void note_planned(tuner *t) {
         if (!is_wanted(t, row) || (device && !(row->apis & (unsigned)device->api))) continue;
         const qb_interp interp = row->interp;
         for (qb_accuracy a = row->accuracy; a <= QB_ACCURACY_FAST; a++)
-            if (!t->planned[interp][a]) t->planned[interp][a] = choice_of(t, interp, a, &measured);
+            if (!planned(t, interp, a)) t->planned[interp][a - QB_ACCURACY_HIGH] = choice_of(t, interp, a, &measured);
     }
 }
 
@@ -134,7 +138,7 @@ static qb_status measure_others(tuner *t) {
 /* What the search did not reach, and what is chosen now. */
 static qb_status measure_chosen(tuner *t, qb_interp interp, qb_accuracy accuracy) {
     bool measured;
-    const variant *row = t->planned[interp][accuracy];
+    const variant *row = planned(t, interp, accuracy);
     if (!row) return QB_OK;
     qb_status status = measure_once(t, row);
     row = choice_of(t, interp, accuracy, &measured);
@@ -148,7 +152,7 @@ static qb_status measure_until_settled(tuner *t) {
     do {
         before = cJSON_GetArraySize(t->list);
         for (int m = 0; m < INTERPS * CLASSES; m++) {
-            qb_status status = measure_chosen(t, m / CLASSES, m % CLASSES);
+            qb_status status = measure_chosen(t, m / CLASSES, QB_ACCURACY_HIGH + m % CLASSES);
             if (status != QB_OK) return status;
         }
     } while (cJSON_GetArraySize(t->list) > before);

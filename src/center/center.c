@@ -35,7 +35,7 @@ const qb_param qb_center_params[] = {
     ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
     {"tilt", QB_PARAM_DOUBLE, offsetof(qb_center_options, tilt), "DEGREES", NULL, NULL, -45, 45,
      "by how much the detector is known to be turned in its plane: the axis is looked for between its rows", 0},
-    QB_PARAMS_END(qb_center_options, tilt),
+    QB_PARAMS_END(qb_center_options),
 };
 
 static const double DEGREES = 57.295779513082321;

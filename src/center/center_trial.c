@@ -93,8 +93,11 @@ static qb_status choose_kernel(qb__center_trial *t) {
                                            .ax = t->ax,
                                            .ay = t->ay,
                                            .h0 = t->angles};
-    const qb__question question = {
-        .operation = QB__BP_PARALLEL, .problem = &t->problem, .slices = 1, .accuracy = QB_ACCURACY_NORMAL};
+    const qb__question question = {.operation = QB__BP_PARALLEL,
+                                   .problem = &t->problem,
+                                   .slices = 1,
+                                   .interp = QB_INTERP_LINEAR,
+                                   .accuracy = QB_ACCURACY_NORMAL};
     qb__choice choice;
     QB__TRY(qb__choose(&question, &choice));
     t->variant = (const qb__bp_parallel_variant *)choice.variant;

@@ -28,7 +28,7 @@ const qb_param qb_geometry_params[] = {
      "the detector's in-plane, out-of-plane and slant angles in degrees", 0},
     {"jitter", QB_PARAM_NUMBERS, FIELD(jitter), "U,V,N,PHASE", NULL, NULL, -1e6, 1e6,
      "sinusoidal shift of the detector: amplitudes in mm, periods a turn, phase in degrees", 0},
-    QB_PARAMS_END(qb_geometry_options, jitter),
+    QB_PARAMS_END(qb_geometry_options),
 };
 #undef FIELD
 

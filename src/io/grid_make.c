@@ -18,7 +18,7 @@ const qb_param qb_grid_params[] = {
      "where the middle of the volume lies, in mm", 0},
     {"like", QB_PARAM_TEXT, FIELD(like), "FILE", NULL, NULL, 0, 0, "the same grid as this volume: size, voxel, offset",
      0},
-    QB_PARAMS_END(qb_grid_options, like),
+    QB_PARAMS_END(qb_grid_options),
 };
 #undef FIELD
 

@@ -106,7 +106,7 @@ const qb_param qb_scan_params[] = {
      .offset = SCAN(read_unsigned),
      .help = "the integers of the scan and its fields are unsigned, though the file says that they are signed: counts "
              "above 32767 that were stored as int16"},
-    QB_PARAMS_END(qb_scan_options, keep_all_fields),
+    QB_PARAMS_END(qb_scan_options),
 };
 
 const qb_param qb_output_params[] = {
@@ -147,7 +147,7 @@ const qb_param qb_output_params[] = {
      .initial = "auto",
      .help = "HDF5: one volume over N files beside it (OUT.h5.parts), which are written at once; auto: one file below "
              "8 GB"},
-    QB_PARAMS_END(qb_output_options, parts),
+    QB_PARAMS_END(qb_output_options),
 };
 
 const char *qb_quantity_name(qb_quantity quantity) {

@@ -118,3 +118,8 @@ bool qb__tensors_meet(const qb__tensor *a, const qb__tensor *b) {
     uintptr_t x = (uintptr_t)a->given.data, y = (uintptr_t)b->given.data;
     return x - a_before < y + b_behind && y - b_before < x + a_behind;
 }
+
+qb_tensor qb_tensor_f32(const float *data, size_t n0, size_t n1, size_t n2) {
+    return (qb_tensor){
+        .data = (void *)data, .dtype = QB_F32, .ndim = 3, .shape = {(int64_t)n0, (int64_t)n1, (int64_t)n2}};
+}

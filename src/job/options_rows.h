@@ -22,13 +22,13 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
     QB__ROW(type, filter, QB_PARAM_TEXT,                                                                               \
             "ramp|shepp-logan|cosine|hann|hamming|blackman|parzen|butterworth|none|NAME:CUTOFF|FILE", "ramp", NULL, 0, \
             0, "what rows are filtered by; with its cut-off as a fraction of Nyquist, or a file"),                     \
-        QB__ROW(type, pad, QB_PARAM_CHOICE, NULL, "edge", "zero|edge|mirror|taper|ellipse", 0, 0,                      \
+        QB__ROW(type, pad, QB_PARAM_CHOICE, NULL, "edge", "edge|zero|mirror|taper|ellipse", 0, 0,                      \
                 "what continues a row beyond the detector; for an object wider than it, taper "                        \
                 "(fades over half the width) or ellipse (as an ellipse of the row's own "                              \
                 "curvature would)")
 
 #define QB__KERNEL_ROWS(type)                                                                                          \
-    QB__ROW(type, accuracy, QB_PARAM_CHOICE, NULL, "normal", "high|normal|fast", 0, 0,                                 \
+    QB__ROW(type, accuracy, QB_PARAM_CHOICE, NULL, "normal", "high|normal|fast", QB_ACCURACY_HIGH, 0,                  \
             "bound on the error of back-projection: 5e-5, 1e-3 or 6e-3 of the signal"),                                \
         QB__ROW(type, kernel, QB_PARAM_TEXT, "ID", NULL, NULL, 0, 0,                                                   \
                 "the back-projection kernel to use, whatever the planner thinks (qb devices "                          \
@@ -60,7 +60,7 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
 /* Of qb_angle_weights. */
 #define QB__ANGLE_WEIGHTS_ROW(type)                                                                                    \
     {                                                                                                                  \
-        "angle-weights", QB_PARAM_CHOICE, offsetof(type, angle_weights), NULL, "auto", "capped|spacing|even|auto", 0,  \
+        "angle-weights", QB_PARAM_CHOICE, offsetof(type, angle_weights), NULL, "auto", "auto|capped|spacing|even", 0,  \
             0,                                                                                                         \
             "what a view counts for: half of the steps to its neighbours, where views are missing shared "             \
             "by those beside the gap (auto); all of a gap to the two views at its borders (spacing); at "              \

@@ -20,7 +20,7 @@ const qb_param qb_tool_cluster_params[] = {
     ROW("nodes", nodes, QB_PARAM_INT, "N", 1, 1000000, "with --cluster: machines that it has; default: 1"),
     ROW("gpus-per-node", gpus_per_node, QB_PARAM_INT, "G", 1, 1024,
         "with --cluster: GPUs, or processes, of each; default: 1"),
-    QB_PARAMS_END(qb_tool_cluster_options, gpus_per_node),
+    QB_PARAMS_END(qb_tool_cluster_options),
 };
 
 static size_t or_one(int number) { return number > 0 ? (size_t)number : 1; }

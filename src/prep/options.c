@@ -19,5 +19,5 @@ const qb_param qb_prep_params[] = {
      "deviations of "
      "the counts; 8 is a good start",
      0},
-    QB_PARAMS_END(qb_prep_options, transmission_floor),
+    QB_PARAMS_END(qb_prep_options),
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One call from array to array: a scan, a plan and a run of each. */
+/* One call from array to array: a scan, a plan and a run. */
 #include "quickbeam/simple.h"
 
 #include "base/params.h"
@@ -27,15 +27,23 @@ static qb_status run(qb_status status, qb_job *job, const qb_env *env) {
 
 /* ---- projections to a volume ---- */
 
+/* Where the rays are. */
+typedef struct rays {
+    const double *angles; /* of a parallel beam, ... */
+    double pixel_size;
+    const qb_geometry *geometry; /* ... or this */
+} rays;
+
 typedef union any_options {
     qb_fbp_options fbp;
     qb_fdk_options fdk;
+    qb_iterative_options iterative;
     qb_mbir_options mbir;
 } any_options;
 
 typedef struct method {
     const qb_param *params;
-    bool parallel; /* angles say where the rays are, else a geometry; slices are detector rows */
+    bool rows; /* slices are detector rows */
     qb_status (*plan)(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
                       const qb_output_options *output, const qb_env *env, qb_job **job);
 } method;
@@ -49,28 +57,33 @@ static bool is_given(const method *m, const any_options *options, const char *na
 /* The array's, where the options do not say. */
 static void take_size(const method *m, qb_numbers size, any_options *options) {
     qb_numbers *asked = (qb_numbers *)((char *)options + qb_param_find(m->params, "size")->offset);
-    if (m->parallel || is_given(m, options, "slices")) size.count = 2;
+    if (m->rows || is_given(m, options, "slices")) size.count = 2;
     if (!asked->count && !is_given(m, options, "like")) *asked = size;
 }
 
-static qb_status reconstruct(const method *m, const qb_tensor *projections, const double *angles, double pixel_size,
-                             const qb_geometry *geometry, const qb_tensor *volume, const void *given,
-                             const qb_env *env) {
-    const qb_scan_options about = {.pixel_size = pixel_size};
+static qb_status check_rays(const rays *r) {
+    if (!r->angles && !r->geometry) return qb__fail(QB_BAD_ARGUMENT, "there are no angles");
+    if (!r->angles || !r->geometry) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "angles besides a geometry, which states them: give one of the two");
+}
+
+static qb_status reconstruct(const method *m, const qb_tensor *projections, rays from, const qb_tensor *volume,
+                             const void *given, const qb_env *env) {
+    const qb_scan_options about = {.pixel_size = from.pixel_size};
     const qb_output_options output = {.array = volume};
     any_options options;
     qb_numbers size = {0};
     qb_scan *scan = NULL;
     qb_job *job = NULL;
-    qb_status status = look(projections, volume, QB__MISSING_ROW, &size);
-    if (status == QB_OK) status = qb__params_view(m->params, given, &options);
-    if (status != QB_OK) return status;
+    qb_status status;
+    QB__TRY(look(projections, volume, QB__MISSING_ROW, &size));
+    QB__TRY(qb__params_view(m->params, given, &options));
+    QB__TRY(check_rays(&from));
     take_size(m, size, &options);
-    const bool fan = m->params == qb_mbir_params && options.mbir.geometry;
-    if (m->parallel && !fan && !angles) return qb__fail(QB_BAD_ARGUMENT, "there are no angles");
-    status = qb_scan_from_tensor(projections, angles, NULL, NULL, &about, env, &scan);
-    if (status == QB_OK) status = m->plan(scan, geometry, &options, &output, env, &job);
+    QB__TRY(qb_scan_from_tensor(projections, from.angles, NULL, NULL, &about, env, &scan));
+    status = m->plan(scan, from.geometry, &options, &output, env, &job);
     status = run(status, job, env);
+out:
     qb_scan_close(scan);
     return status;
 }
@@ -81,33 +94,52 @@ static qb_status plan_fbp(qb_scan *scan, const qb_geometry *geometry, const any_
     return qb_fbp_plan(scan, NULL, &options->fbp, output, "qb_fbp", env, job);
 }
 
-static qb_status plan_mbir(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
-                           const qb_output_options *output, const qb_env *env, qb_job **job) {
-    (void)geometry;
-    return qb_mbir_plan(scan, NULL, &options->mbir, output, "qb_mbir", env, job);
-}
-
-static qb_status plan_fdk(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
-                          const qb_output_options *output, const qb_env *env, qb_job **job) {
-    return qb_fdk_plan(scan, geometry, NULL, &options->fdk, output, "qb_fdk", env, job);
-}
-
 qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
                  const qb_fbp_options *options, const qb_env *env) {
     static const method fbp = {qb_fbp_params, true, plan_fbp};
-    return reconstruct(&fbp, projections, angles, pixel_size, NULL, volume, options, env);
+    return reconstruct(&fbp, projections, (rays){angles, pixel_size, NULL}, volume, options, env);
 }
 
-qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
-                  const qb_mbir_options *options, const qb_env *env) {
-    static const method mbir = {qb_mbir_params, true, plan_mbir};
-    return reconstruct(&mbir, projections, angles, pixel_size, NULL, volume, options, env);
-}
+#define PLAN(name, member)                                                                                             \
+    static qb_status plan_##name(qb_scan *scan, const qb_geometry *geometry, const any_options *options,               \
+                                 const qb_output_options *output, const qb_env *env, qb_job **job) {                   \
+        return qb_##name##_plan(scan, geometry, NULL, &options->member, output, "qb_" #name, env, job);                \
+    }
+
+PLAN(fdk, fdk)
 
 qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry, const qb_tensor *volume,
                  const qb_fdk_options *options, const qb_env *env) {
     static const method fdk = {qb_fdk_params, false, plan_fdk};
-    return reconstruct(&fdk, projections, NULL, 0, geometry, volume, options, env);
+    if (!geometry) return qb__fail(QB_BAD_ARGUMENT, "there is no geometry");
+    return reconstruct(&fdk, projections, (rays){NULL, 0, geometry}, volume, options, env);
+}
+
+#define METHOD(name, member, type, rows)                                                                               \
+    PLAN(name, member)                                                                                                 \
+    qb_status qb_##name(const qb_tensor *projections, const double *angles, double pixel_size,                         \
+                        const qb_geometry *geometry, const qb_tensor *volume, const type *options,                     \
+                        const qb_env *env) {                                                                           \
+        static const method row = {qb_##name##_params, rows, plan_##name};                                             \
+        return reconstruct(&row, projections, (rays){angles, pixel_size, geometry}, volume, options, env);             \
+    }
+
+METHOD(sirt, iterative, qb_iterative_options, false)
+METHOD(cgls, iterative, qb_iterative_options, false)
+METHOD(tv, iterative, qb_iterative_options, false)
+METHOD(mbir, mbir, qb_mbir_options, true)
+
+/* ---- the axis ---- */
+
+qb_status qb_center(const qb_tensor *projections, const double *angles, const qb_center_options *options,
+                    const qb_env *env, qb_center_result *result) {
+    QB__NEED(result);
+    QB__NEED(angles);
+    qb_scan *scan = NULL;
+    qb_status status = qb_scan_from_tensor(projections, angles, NULL, NULL, NULL, env, &scan);
+    if (status == QB_OK) status = qb_center_find(scan, NULL, options, env, result);
+    qb_scan_close(scan);
+    return status;
 }
 
 /* ---- and back ---- */

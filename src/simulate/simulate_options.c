@@ -54,5 +54,5 @@ const qb_param qb_simulate_params[] = {
         'o'),
     ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
         "voxel of the box in mm; default: a detector pixel as it appears at the axis", 0),
-    QB_PARAMS_END(qb_simulate_options, voxel),
+    QB_PARAMS_END(qb_simulate_options),
 };

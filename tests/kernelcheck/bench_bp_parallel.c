@@ -150,7 +150,7 @@ static const qb__bp_parallel_variant *scalar_of(qb_interp interp) {
 
 /* Of a problem small enough for it; kept, since every variant is compared to it. */
 double bp_parallel_scalar_speed(qb_interp interp) {
-    static double known[3];
+    static double known[QB_INTERP_OVERSAMPLE + 1];
     const qb__bp_parallel_variant *scalar = scalar_of(interp);
     if (known[interp] == 0 && scalar) {
         bench b = bench_new(scalar, 256, 1);

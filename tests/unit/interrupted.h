@@ -116,9 +116,7 @@ static qb_status fbp(qb_scan *scan, const qb_geometry *geometry, const qb_prep_o
 
 static qb_status mbir(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const void *options,
                       const qb_output_options *output, const qb_env *env, qb_job **job) {
-    qb_mbir_options own = *(const qb_mbir_options *)options;
-    own.geometry = geometry;
-    return qb_mbir_plan(scan, prep, &own, output, "mbir", env, job);
+    return qb_mbir_plan(scan, geometry, prep, options, output, "mbir", env, job);
 }
 
 /* The n-th look stops it. How many there were. */

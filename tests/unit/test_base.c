@@ -254,7 +254,7 @@ static const qb_param table[] = {
     {"real", QB_PARAM_DOUBLE, offsetof(sample, real), NULL, "0.1", NULL, 0, 1, "", 0},
     {"text", QB_PARAM_TEXT, offsetof(sample, text), NULL, "hello", NULL, 0, 0, "", 0},
     {"list", QB_PARAM_NUMBERS, offsetof(sample, list), NULL, NULL, NULL, 0, 0, "", 0},
-    QB_PARAMS_END(sample, list),
+    QB_PARAMS_END(sample),
 };
 
 static qb_status set(sample *s, const char *name, const char *value) {
@@ -323,7 +323,7 @@ static const qb_param table_2[] = {
     {"text", QB_PARAM_TEXT, offsetof(options_2, text), NULL, "hello", NULL, 0, 0, "", 0},
     {"more", QB_PARAM_DOUBLE, offsetof(options_2, more), NULL, "0.5", NULL, 0, 0, "", 0},
     {"word", QB_PARAM_TEXT, offsetof(options_2, word), NULL, "new", NULL, 0, 0, "", 0},
-    QB_PARAMS_END(options_2, text),
+    {.offset = sizeof(options_2), .min = (double)sizeof(options_1)},
 };
 
 /* A program compiled with the first struct, and a library that has the second: nothing behind the

@@ -17,8 +17,11 @@ static const qb__bp_parallel_problem parallel = {
     .views = VIEWS, .columns = SIZE, .nx = SIZE, .ny = SIZE, .ax = ax, .ay = ay, .h0 = h0};
 
 static qb__question ask(void) {
-    return (qb__question){
-        .operation = QB__BP_PARALLEL, .problem = &parallel, .slices = 64, .accuracy = QB_ACCURACY_FAST};
+    return (qb__question){.operation = QB__BP_PARALLEL,
+                          .problem = &parallel,
+                          .slices = 64,
+                          .interp = QB_INTERP_LINEAR,
+                          .accuracy = QB_ACCURACY_FAST};
 }
 
 /* Every row is found by its name alone, says what it is, and can be taken or refused. */

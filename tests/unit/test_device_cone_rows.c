@@ -234,7 +234,7 @@ static void check_trial(const trial *t) {
             }
         }
     }
-    static const char *const pads[] = {"zero", "edge", "mirror", "taper", "ellipse"};
+    static const char *const pads[] = {"edge", "zero", "mirror", "taper", "ellipse"};
     static const char *const kinds[] = {"full", "Parker", "Wang"};
     printf("  %zu x %zu -> %zu x %zu%s%s, %s, %s, rows %zu:%zu from %zu:%zu: %.1e, largest %.1e\n", t->columns, t->rows,
            columns, s.plan.geometry->rows, t->resampled ? ", read anew" : "", t->radius > 0 ? ", bent" : "",

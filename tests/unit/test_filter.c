@@ -82,7 +82,7 @@ static void ramp_is_the_direct_convolution(void **state) {
 static void padding_continues_the_row(void **state) {
     (void)state;
     enum { N = 200 };
-    for (int pad = QB_PAD_ZERO; pad <= QB_PAD_MIRROR; pad++) {
+    for (int pad = QB_PAD_EDGE; pad <= QB_PAD_MIRROR; pad++) {
         float row[N], copy[N];
         fill(row, N, 77);
         for (int i = 0; i < N; i++) row[i] += 2; /* an object wider than the detector */

@@ -68,7 +68,7 @@ static qb_status plan_mbir(run *r) {
     qb_status status = qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
     for (int i = 0; i < 5 && status == QB_OK; i++)
         status = qb_params_set(qb_mbir_params, &r->mbir, set[i][0], set[i][1]);
-    if (status == QB_OK) status = qb_mbir_plan(r->scan, &r->prep, &r->mbir, &r->output, "mbir", r->env, &r->job);
+    if (status == QB_OK) status = qb_mbir_plan(r->scan, NULL, &r->prep, &r->mbir, &r->output, "mbir", r->env, &r->job);
     return status;
 }
 

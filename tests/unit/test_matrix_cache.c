@@ -46,7 +46,7 @@ static void run(const char *kind, float image[COLUMNS * COLUMNS]) {
     assert_ok(qb_params_set(qb_mbir_params, &options, "matrix", kind));
     assert_ok(qb_params_set(qb_mbir_params, &options, "matrix-cache", in_folder("kept")));
     assert_ok(qb_scan_open(in_folder("s.npy"), &about, &env, &scan));
-    assert_ok(qb_mbir_plan(scan, NULL, &options, &output, NULL, &env, &job));
+    assert_ok(qb_mbir_plan(scan, NULL, NULL, &options, &output, NULL, &env, &job));
     assert_ok(qb_job_run(job, &env, NULL));
     qb_job_destroy(job);
     qb_scan_close(scan);

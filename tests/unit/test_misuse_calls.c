@@ -101,7 +101,7 @@ static void arrays(void **state) {
 
 static void names(void **state) {
     (void)state;
-    for (int i = -1; i < 100; i += 100) {
+    for (int i = -2; i < 100; i += 100) {
         assert_string_equal(qb_interp_name((qb_interp)i), "unknown");
         assert_string_equal(qb_accuracy_name((qb_accuracy)i), "unknown");
         assert_string_equal(qb_problem_name((qb_problem)i), "unknown");
@@ -301,8 +301,8 @@ static void jobs(void **state) {
     no(qb_sirt_plan(NULL, &good, NULL, NULL, &out, NULL, NULL, &job));
     no(qb_sirt_plan(scan, &good, NULL, NULL, &out, NULL, NULL, NULL));
     no(qb_cgls_plan(NULL, &good, NULL, NULL, &out, NULL, NULL, &job));
-    no(qb_mbir_plan(NULL, NULL, NULL, &out, NULL, NULL, &job));
-    no(qb_mbir_plan(scan, NULL, NULL, &out, NULL, NULL, NULL));
+    no(qb_mbir_plan(NULL, NULL, NULL, NULL, &out, NULL, NULL, &job));
+    no(qb_mbir_plan(scan, NULL, NULL, NULL, &out, NULL, NULL, NULL));
     no(qb_project_plan(NULL, NULL, NULL, &out, NULL, NULL, &job));
     no(qb_project_array_plan(NULL, NULL, &good, NULL, &out, NULL, NULL, &job));
     no(qb_project_array_plan(&volume, NULL, NULL, NULL, &out, NULL, NULL, &job));
@@ -310,8 +310,14 @@ static void jobs(void **state) {
     no(qb_center_find(scan, NULL, NULL, &env, &(qb_center_result){0}));
     no(qb_fbp(&lines, angles, NAN, &volume, NULL, NULL));
     no(qb_fbp(&lines, angles, 1, NULL, NULL, NULL));
-    no(qb_mbir(&lines, NULL, 1, &volume, NULL, NULL));
-    no(qb_mbir(&lines, angles, 1, NULL, NULL, NULL));
+    no(qb_mbir(&lines, NULL, 1, NULL, &volume, NULL, NULL));
+    no(qb_mbir(&lines, angles, 1, NULL, NULL, NULL, NULL));
+    no(qb_sirt(&lines, NULL, 1, NULL, &volume, NULL, NULL));
+    no(qb_cgls(&lines, angles, 1, &good, &volume, NULL, NULL));
+    no(qb_tv(NULL, angles, 1, NULL, &volume, NULL, NULL));
+    no(qb_center(&lines, NULL, NULL, NULL, &(qb_center_result){0}));
+    no(qb_center(&lines, angles, NULL, NULL, NULL));
+    no(qb_center(NULL, angles, NULL, NULL, &(qb_center_result){0}));
     no(qb_simulate("disc", NULL, NULL));
     no(qb_convert(NULL, NULL, &(qb_convert_options){0}, NULL, NULL));
     no(qb_convert(scan, NULL, NULL, NULL, NULL));

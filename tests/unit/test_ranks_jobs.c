@@ -98,7 +98,7 @@ static qb_status plan_mbir(qb_scan *scan, const qb_prep_options *prep, const qb_
     QB__TRY(qb_params_set(qb_mbir_params, &mbir, "neighbours", neighbours ? neighbours : "1,1,0"));
     QB__TRY(qb_params_set(qb_mbir_params, &mbir, "equits", "1"));
     QB__TRY(qb_params_set(qb_mbir_params, &mbir, "start", start));
-    status = qb_mbir_plan(scan, prep, &mbir, output, "test", env, job);
+    status = qb_mbir_plan(scan, NULL, prep, &mbir, output, "test", env, job);
 out:
     qb_params_clear(qb_mbir_params, &mbir);
     return status;

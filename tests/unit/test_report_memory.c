@@ -43,7 +43,7 @@ static qb_status descend(int nth, int *parts) {
     for (int i = 0; i < 5; i++) assert_ok(qb_params_set(qb_mbir_params, &options, set[i][0], set[i][1]));
     assert_ok(qb_params_set(qb_output_params, &output, "output", path_of("out.npy")));
     assert_ok(qb_scan_from_tensor(&from, angles, NULL, NULL, &about, NULL, &scan));
-    assert_ok(qb_mbir_plan(scan, &prep, &options, &output, "mbir", &env, &job));
+    assert_ok(qb_mbir_plan(scan, NULL, &prep, &options, &output, "mbir", &env, &job));
     atomic_store(&left, nth);
     const qb_status status = qb_job_run(job, &env, &report);
     if (status == QB_OK) *parts = parts_of(report);

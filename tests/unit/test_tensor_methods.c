@@ -49,22 +49,22 @@ static void a_proximal_map_in_one_call(void **state) {
     assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "30"));
     options.prox_array = options.start_array = &to;
     assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "0.5"));
-    assert_ok(qb_mbir(&from, angles, 0.5, &other, &options, NULL));
+    assert_ok(qb_mbir(&from, angles, 0.5, NULL, &other, &options, NULL));
     assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "1e-6"));
-    assert_ok(qb_mbir(&from, angles, 0.5, &middle, &options, NULL)); /* near */
+    assert_ok(qb_mbir(&from, angles, 0.5, NULL, &middle, &options, NULL)); /* near */
     assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "0.5"));
-    assert_ok(qb_mbir(&from, angles, 0.5, &to, &options, NULL));
+    assert_ok(qb_mbir(&from, angles, 0.5, NULL, &to, &options, NULL));
     assert_memory_equal(x, far, COUNT * sizeof *x);
     const int inside = 2 * COLUMNS * COLUMNS + 24 * COLUMNS + 27;
     assert_close(half[inside], 0.05, 1e-4);
     assert_close(far[inside], 0.15, 0.01);
     other.shape[2]--;
     options.prox_array = &other;
-    assert_status(qb_mbir(&from, angles, 0.5, &to, &options, NULL), QB_BAD_INPUT);
+    assert_status(qb_mbir(&from, angles, 0.5, NULL, &to, &options, NULL), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), "--prox array of"));
     x[inside] = NAN;
     options.prox_array = &to;
-    assert_status(qb_mbir(&from, angles, 0.5, &middle, &options, NULL), QB_BAD_INPUT);
+    assert_status(qb_mbir(&from, angles, 0.5, NULL, &middle, &options, NULL), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), "voxel 2, 24, 27"));
     qb_params_clear(qb_mbir_params, &options);
     free(x);
@@ -86,16 +86,16 @@ static void coarser_voxels_in_one_call(void **state) {
     assert_ok(qb_params_set(qb_mbir_params, &options, "center", "22.75"));
     assert_ok(qb_params_set(qb_mbir_params, &options, "stop", "0.01"));
     assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "200"));
-    options.zero_skip = false; /* zeros among zeros would stay what they began as */
-    assert_ok(qb_mbir(&from, angles, 0.5, &one, &options, NULL));
+    options.no_zero_skip = true; /* zeros among zeros would stay what they began as */
+    assert_ok(qb_mbir(&from, angles, 0.5, NULL, &one, &options, NULL));
     options.coarse = 2;
-    assert_ok(qb_mbir(&from, angles, 0.5, &two, &options, NULL));
+    assert_ok(qb_mbir(&from, angles, 0.5, NULL, &two, &options, NULL));
     double square = 0;
     for (int i = 0; i < COUNT; i++) square += pow((double)begun[i] - (double)plain[i], 2);
     assert_true(square > 0);
     assert_close(sqrt(square / COUNT), 0, 1e-4); /* of up to 0.25/mm */
     options.coarse = 3;
-    assert_status(qb_mbir(&from, angles, 0.5, &two, &options, NULL), QB_BAD_ARGUMENT);
+    assert_status(qb_mbir(&from, angles, 0.5, NULL, &two, &options, NULL), QB_BAD_ARGUMENT);
     assert_non_null(strstr(qb_detail(), "--coarse 3"));
     qb_params_clear(qb_mbir_params, &options);
     free(plain);
@@ -118,13 +118,13 @@ static void a_fan_in_one_call(void **state) {
     assert_ok(qb_geometry_cone(TURN, around, 1, N, 1, 1, 100, 160, 0, 0, &fan));
     assert_ok(qb_project(&from, NULL, &fan, &rays, NULL, NULL));
     assert_ok(qb_params_init(qb_mbir_params, &options));
-    assert_status(qb_mbir(&rays, NULL, 0, &to, &options, NULL), QB_BAD_ARGUMENT); /* a parallel beam's are missing */
-    options.geometry = &fan;
-    assert_ok(qb_mbir(&rays, NULL, 0, &to, &options, NULL));
+    assert_status(qb_mbir(&rays, NULL, 0, NULL, &to, &options, NULL),
+                  QB_BAD_ARGUMENT); /* a parallel beam's are missing */
+    assert_ok(qb_mbir(&rays, NULL, 0, &fan, &to, &options, NULL));
     assert_close(x[20 * N + 30], 0.02, 0.001);
     assert_close(x[20 * N + 14], 0, 0.001);
     fan.views--;
-    assert_status(qb_mbir(&rays, NULL, 0, &to, &options, NULL), QB_BAD_INPUT);
+    assert_status(qb_mbir(&rays, NULL, 0, &fan, &to, &options, NULL), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), "59 views"));
     fan.views++;
     qb_params_clear(qb_mbir_params, &options);

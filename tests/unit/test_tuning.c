@@ -128,7 +128,7 @@ static void test_table_25(void **state) {
         const char *family = strchr(choice.variant->id, '.') + 1;
         if (strncmp(family, advice[i].kernel, strlen(advice[i].kernel)) != 0)
             fail_msg("%s, %zu slices, %s: %s and not %s", advice[i].name, advice[i].slices,
-                     advice[i].interp ? "nearest" : "linear", choice.variant->id, advice[i].kernel);
+                     qb_interp_name(advice[i].interp), choice.variant->id, advice[i].kernel);
     }
 }
 

@@ -24,12 +24,11 @@ qb_status cmd_mbir(cli *c) {
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
     status = make_geometry(c, qb_scan_describe(scan), &geometry);
-    c->options.mbir.geometry = geometry.views ? &geometry : NULL;
     if (status == QB_OK)
-        status = qb_mbir_plan(scan, &c->options.prep, &c->options.mbir, &c->options.output, c->command, &c->env, &job);
+        status = qb_mbir_plan(scan, geometry.views ? &geometry : NULL, &c->options.prep, &c->options.mbir,
+                              &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job);
     qb_job_destroy(job);
-    c->options.mbir.geometry = NULL;
     qb_geometry_destroy(&geometry);
     qb_scan_close(scan);
     return status;

@@ -12,7 +12,7 @@ const qb_param info_params[] = {
      "pixels of the geometry's detector where neither scan nor file says", 0},
     {"preview", QB_PARAM_TEXT, offsetof(info_options, preview), "FILE.svg", NULL, NULL, 0, 0,
      "draw the geometry: source path, detector, field of view, volume", 0},
-    QB_PARAMS_END(info_options, preview),
+    QB_PARAMS_END(info_options),
 };
 
 bool wants_geometry(const cli *c) {

@@ -100,7 +100,7 @@ const qb_param run_params[] = {
         "no progress, no remarks, no table of times; only warnings, errors and what a verb is asked for", 'q'),
     ROW(verbose, "verbose", QB_PARAM_FLAG, NULL, "more remarks", 'v'),
     ROW(help, "help", QB_PARAM_FLAG, NULL, "this page", 'h'),
-    QB_PARAMS_END(run_options, help),
+    QB_PARAMS_END(run_options),
 };
 
 const qb_param compare_params[] = {
@@ -112,7 +112,7 @@ const qb_param compare_params[] = {
      "exit with 1 when the rmse is larger; 0: unless A and B are the same", 0},
     {"any-quantity", QB_PARAM_FLAG, offsetof(compare_options, any_quantity), NULL, NULL, NULL, 0, 0,
      "the numbers alone, also of files that state different quantities", 0},
-    QB_PARAMS_END(compare_options, any_quantity),
+    QB_PARAMS_END(compare_options),
 };
 
 const char *list_verbs(int ability, char *text, size_t size) {

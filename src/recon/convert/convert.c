@@ -28,7 +28,7 @@ const qb_param qb_convert_params[] = {
      "the rotation axis, for BASE.sinoparams and .h5, which state it; default: as the scan states it, else the middle "
      "(.h5: none)",
      0},
-    QB_PARAMS_END(qb_convert_options, center),
+    QB_PARAMS_END(qb_convert_options),
 };
 
 typedef struct conversion {

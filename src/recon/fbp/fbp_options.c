@@ -15,7 +15,7 @@ const qb_param qb_fbp_params[] = {
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,
         "only these slices of the volume: detector rows, unless NZ or --like say otherwise"),
     QB__FILTER_ROWS(qb_fbp_options),
-    ROW(interp, QB_PARAM_CHOICE, NULL, "auto", "linear|nearest|oversample|auto", 0, 0,
+    ROW(interp, QB_PARAM_CHOICE, NULL, "auto", "auto|linear|nearest|oversample", 0, 0,
         "interpolation between detector columns; auto is that of --kernel, else linear; oversample "
         "on "
         "devices only (--device)"),
@@ -35,5 +35,5 @@ const qb_param qb_fbp_params[] = {
      "per view",
      'g'},
     QB__KEEP_ROWS(qb_fbp_options),
-    QB_PARAMS_END(qb_fbp_options, geometry),
+    QB_PARAMS_END(qb_fbp_options),
 };

@@ -26,5 +26,5 @@ const qb_param qb_fdk_params[] = {
         "of processes that mpirun started: R rows that each make a part of the slices, C columns that each have a part "
         "of the views; auto: all rows"),
     QB__KEEP_ROWS(qb_fdk_options),
-    QB_PARAMS_END(qb_fdk_options, circle),
+    QB_PARAMS_END(qb_fdk_options),
 };

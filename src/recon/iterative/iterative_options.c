@@ -31,11 +31,11 @@
 const qb_param qb_sirt_params[] = {
     COMMON("100"),
     ROW(relaxation, QB_PARAM_DOUBLE, "X", "1", NULL, 1e-6, 1.999, "how much of each update is taken: between 0 and 2"),
-    QB_PARAMS_END(qb_iterative_options, relaxation),
+    QB_PARAMS_END(qb_iterative_options),
 };
 const qb_param qb_cgls_params[] = {
     COMMON("20"),
-    QB_PARAMS_END(qb_iterative_options, relaxation),
+    QB_PARAMS_END(qb_iterative_options),
 };
 const qb_param qb_tv_params[] = {
     COMMON("300"),
@@ -45,7 +45,7 @@ const qb_param qb_tv_params[] = {
         "what a ray counts for: its transmission is in proportion to the photons that came through"),
     ROW(gap, QB_PARAM_DOUBLE, "X", "1e-3", NULL, 0, 1,
         "stop once the primal-dual gap is this part of the objective; 0: never"),
-    QB_PARAMS_END(qb_iterative_options, relaxation),
+    QB_PARAMS_END(qb_iterative_options),
 };
 
 qb_status qb__iterative_regularisation(const qb_iterative_options *o, double *lambda, double *weigh_by) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* qb mbir: its row, and who can compute it. */
-#include "base/params.h"
 #include "base/status.h"
 #include "io/scan.h"
 #include "recon/mbir/mbir.h"
@@ -25,19 +24,17 @@ static const qb__method method = {
     .named = qb__mbir_named,
 };
 
-qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep, const qb_mbir_options *options,
-                       const qb_output_options *output, const char *command, const qb_env *env, qb_job **job) {
+qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                       const qb_mbir_options *options, const qb_output_options *output, const char *command,
+                       const qb_env *env, qb_job **job) {
     QB__NEED(scan);
     QB__NEED(job);
-    qb_mbir_options seen; /* of whatever size */
-    qb_status status = qb__params_view(qb_mbir_params, options, &seen);
-    if (status != QB_OK) return status;
-    seen.geometry = qb__scan_views_of(scan, seen.geometry);
+    geometry = qb__scan_views_of(scan, geometry);
     const qb__request request = {.scan = scan,
-                                 .more = seen.geometry,
-                                 .read = seen.geometry ? seen.geometry->read_from : NULL,
+                                 .more = geometry,
+                                 .read = geometry ? geometry->read_from : NULL,
                                  .prep = prep,
-                                 .options = &seen,
+                                 .options = options,
                                  .output = output,
                                  .command = command};
     return qb__reconstruction_plan(&method, &request, env, job);

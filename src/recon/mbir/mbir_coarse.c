@@ -67,8 +67,8 @@ out:
 
 qb_status qb__mbir_coarse_decide(qb__mbir *m) {
     const size_t side = qb__smaller(m->grid.n[0], m->grid.n[1]);
-    const bool asked = m->options->coarse >= 0;
-    size_t levels = asked ? (size_t)m->options->coarse : 0;
+    const bool asked = m->options->coarse != 0;
+    size_t levels = m->options->coarse > 0 ? (size_t)m->options->coarse : 0;
     qb_status status = asked ? QB_OK : levels_by_itself(m, side, &levels);
     if (!levels || status != QB_OK) return status;
     if (m->proximal)

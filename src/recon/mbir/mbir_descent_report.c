@@ -13,7 +13,7 @@
 static const double worth_telling = 0.01; /* of the cost */
 
 const char *qb__mbir_units(const qb__mbir *m) {
-    return qb__volume_units(m->options->hu, m->options->geometry || m->info->pixel_size > 0);
+    return qb__volume_units(m->options->hu, m->rays || m->info->pixel_size > 0);
 }
 
 /* ---- a slab ---- */

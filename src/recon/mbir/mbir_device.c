@@ -29,7 +29,7 @@ static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, 
                           qb__icd_taps(&matrix->footprints),
                           settings->prior.interslice > 0 && m->grid.n[2] > 1,
                           m->proximal,
-                          m->options->geometry != NULL,
+                          m->rays != NULL,
                           m->options->deterministic};
 }
 

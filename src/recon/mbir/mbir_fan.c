@@ -24,7 +24,7 @@ static const double degrees = 57.29577951308232;
 
 /* Of fans one above the other those in the plane of the source, which are like all others. */
 static qb_geometry in_a_plane(const qb__mbir *m) {
-    qb_geometry g = *m->options->geometry;
+    qb_geometry g = *m->rays;
     g.apart = false;
     return g;
 }
@@ -81,7 +81,7 @@ qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json) {
     qb_grid *grid = &m->grid;
     const size_t row1 = m->first_row + grid->n[2];
     qb__fan_plane plane;
-    qb_status status = qb__fan_plane_create(m->options->geometry, m->first_row, row1, reach_of(m), &plane);
+    qb_status status = qb__fan_plane_create(m->rays, m->first_row, row1, reach_of(m), &plane);
     if (status != QB_OK) goto out;
     m->geometry = plane.flat;
     plane.flat = (qb_geometry){0};
@@ -233,7 +233,7 @@ static size_t scratch_bytes(const projecting *p) {
 
 size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices) {
     const qb_grid grid = qb__mbir_grid_of(m, m->levels);
-    return m->options->geometry && m->filter ? slices * grid.n[0] * grid.n[1] * sizeof(float) : 0;
+    return m->rays && m->filter ? slices * grid.n[0] * grid.n[1] * sizeof(float) : 0;
 }
 
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,

@@ -195,7 +195,7 @@ void qb__mbir_masked_report(const qb__mbir *m, size_t row, size_t slices, const 
 
 bool qb__mbir_masked_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked,
                           const qb_env *env) {
-    if (!m->options->positivity || !(masked->mean < -masked->size / 2))
+    if (m->options->no_positivity || !(masked->mean < -masked->size / 2))
         return false; /* noise beside an object is around zero */
     qb__warn(env,
              "slices %zu to %zu: %.3g %% of the line integrals are negative, their mean is %.3g: check their sign, "

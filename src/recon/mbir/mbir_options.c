@@ -27,14 +27,14 @@ const qb_param qb_mbir_params[] = {
     ROW(weights, QB_PARAM_TEXT, "RULE|FILE", "unweighted", NULL, 0, 0,
         "what a ray counts for: unweighted, transmission (exp(-y)), transmission_root (exp(-y/2)), "
         "emission (1/(|y|+0.1)), or a file of the scan's shape; what was not measured (NaN, dead pixels) for nothing"),
-    ROW(positivity, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0, "no attenuation below zero"),
+    NAMED("positivity", no_positivity, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0, "no attenuation below zero"),
     ROW(start, QB_PARAM_TEXT, "fbp|prox|VALUE|FILE", "fbp", NULL, 0, 0,
         "begin with filtered back-projection, the image of --prox, VALUE in 1/mm everywhere, or a volume in 1/mm"),
     ROW(equits, QB_PARAM_INT, "N", "40", NULL, 1, 100000,
         "after about so many at the latest; an equit is as many updates as there are voxels"),
     ROW(stop, QB_PARAM_DOUBLE, "PERCENT", "0.2", NULL, 0, 100,
         "stop once voxels change by less than this share of their mean, and the cost is forecast to fall by less than this share of it; 0: never"),
-    NAMED("zero-skip", zero_skip, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0,
+    NAMED("zero-skip", no_zero_skip, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0,
         "leave out voxels that are zero among zeros, in two turns of three"),
     ROW(matrix, QB_PARAM_CHOICE, NULL, "auto", "auto|fly|bytes|floats", 0, 0,
         "the system matrix: computed as it goes, or kept in 8 bits or 32 an entry; auto: floats where that is "
@@ -69,6 +69,6 @@ const qb_param qb_mbir_params[] = {
         "tell after each turn how far the image is from this volume (1/mm, or HU with --hu; of the output's shape): rmse in the report's convergence"),
     ROW(deterministic, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0,
         "the same bits each time: refuses icd_supervoxel.global, which leaves its last ones to chance; all other kernels do so anyhow"),
-    QB_PARAMS_END(qb_mbir_options, checkpoint),
+    QB_PARAMS_END(qb_mbir_options),
 };
 /* clang-format on */

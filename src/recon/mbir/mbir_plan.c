@@ -21,7 +21,7 @@
 
 static qb_status check_scan(const qb__mbir *m) {
     const qb_scan_info *info = m->info;
-    if (m->options->geometry) return QB_OK;
+    if (m->rays) return QB_OK;
     if (info->beam == QB_BEAM_CONE)
         return qb__fail(
             QB_BAD_INPUT,
@@ -35,7 +35,7 @@ static qb_status check_scan(const qb__mbir *m) {
 /* ---- the axis ---- */
 
 static qb_status decide_center(qb__mbir *m, const qb_env *env) {
-    if (m->options->geometry) return QB_OK; /* nothing to find */
+    if (m->rays) return QB_OK; /* nothing to find */
     qb__center_report(m->options->center, m->info, env);
     if (!m->looked) return qb__center_asked(m->options->center, m->info, &m->center);
     m->center = m->found;
@@ -95,9 +95,9 @@ size_t qb__mbir_all(const qb__mbir *m) { return m->settings.halo ? m->halo.talle
 
 static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__decision *decision) {
     const qb_mbir_options *options = m->options;
-    const bool known = options->geometry || m->info->pixel_size > 0;
+    const bool known = m->rays || m->info->pixel_size > 0;
     qb_grid *grid = &m->grid;
-    qb_status status = options->geometry ? qb__mbir_fan_grid(m, env) : parallel_grid(m, env);
+    qb_status status = m->rays ? qb__mbir_fan_grid(m, env) : parallel_grid(m, env);
     if (status != QB_OK) return status;
     const double thick = grid->voxel[2];
     if (options->size.count > 2)
@@ -112,7 +112,7 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
                         options->slices);
     m->settings.radius =
         options->roi > 0 ? options->roi / grid->voxel[0] : (double)qb__larger(grid->n[0], grid->n[1]) / 2;
-    if (options->geometry) status = qb__mbir_fan_rows(m, env, json);
+    if (m->rays) status = qb__mbir_fan_rows(m, env, json);
     if (status == QB_OK) status = share_slices(m, qb__comm_of(env), decision);
     if (status != QB_OK) return status;
     decision->hu = options->hu;
@@ -219,7 +219,7 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, cJSON *json) {
     qb__angle_report report;
     qb_status status = QB_OK;
     char *stop;
-    const bool fan = m->options->geometry != NULL;
+    const bool fan = m->rays != NULL;
     if (!fan) {
         QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
         QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
@@ -231,9 +231,9 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, cJSON *json) {
     if (strcmp(text, "fbp") == 0) return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
     m->constant = qb__strtod(text, &stop);
     m->start_is_number = stop > text && !*stop;
-    if (m->start_is_number && (!isfinite(m->constant) || (m->constant < 0 && m->options->positivity)))
+    if (m->start_is_number && (!isfinite(m->constant) || (m->constant < 0 && !m->options->no_positivity)))
         status = qb__fail(QB_BAD_ARGUMENT, "--start %s is not a number in 1/mm%s", text,
-                          m->options->positivity ? ", from 0 up" : "");
+                          m->options->no_positivity ? "" : ", from 0 up");
 out:
     return status;
 }
@@ -257,7 +257,7 @@ static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
         return qb__fail(QB_BAD_ARGUMENT, "--roi %g mm holds no voxel of %g mm", m->options->roi, m->grid.voxel[0]);
     QB__TRY(qb__choose(&question, &choice));
     m->variant = (const qb__icd_variant *)choice.variant;
-    if (!m->options->geometry)
+    if (!m->rays)
         QB__TRY(qb_geometry_parallel(m->info->views, m->info->angles, m->info->rows, m->info->columns, m->pixel, center,
                                      &m->geometry));
     QB__TRY(qb__system_matrix_create(&m->geometry, &m->grid, m->settings.radius, m->variant, &m->matrix));
@@ -271,13 +271,14 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     qb__mbir *m = plan;
     qb_status status;
     m->scan = task->scan;
+    m->rays = task->more;
     m->info = task->info;
     m->options = task->options;
     m->prep = task->prep;
     m->output = task->output->array ? NULL : task->output->output;
     m->keep.lock = -1;
-    m->settings = (qb__icd_settings){.positive = m->options->positivity,
-                                     .skip = m->options->zero_skip,
+    m->settings = (qb__icd_settings){.positive = !m->options->no_positivity,
+                                     .skip = !m->options->no_zero_skip,
                                      .equits = m->options->equits,
                                      .stop = m->options->stop / 100,
                                      .seed = (uint64_t)m->options->seed};
@@ -294,7 +295,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
         QB__TRY(qb__truncation_check_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
                                           &decision->ends));
     decision->ends.turn =
-        (qb__turn_asked){.radians = m->options->geometry ? NULL : m->info->angles, .geometry = m->options->geometry};
+        (qb__turn_asked){.radians = m->rays ? NULL : m->info->angles, .geometry = m->rays};
     if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
         decision->ends.opaque = m->options->weights;
     m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
@@ -308,7 +309,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(qb__mbir_coarse_decide(m));
     if (isnan(m->center)) decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
     decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
-    if (!isnan(m->center) && !m->options->geometry) cJSON_AddNumberToObject(json, "column", m->center);
+    if (!isnan(m->center) && !m->rays) cJSON_AddNumberToObject(json, "column", m->center);
 out:
     return status;
 }

@@ -27,5 +27,5 @@ const qb_param qb_project_params[] = {
         "the projection kernel to use, whatever the planner thinks (qb devices lists them)"),
     ROW(geometry_out, "geometry-out", QB_PARAM_TEXT, "FILE", 0, 0,
         "write the geometry too: .json, .xml (RTK's), .txt or .csv (matrices)"),
-    QB_PARAMS_END(qb_project_options, geometry_out),
+    QB_PARAMS_END(qb_project_options),
 };

@@ -133,7 +133,7 @@ static void any_strides_and_types_are_written(void **state) {
         to.strides[0] = LINE, to.strides[1] = ROWS * LINE, to.strides[2] = 2;
         qb_fbp_options options = fbp_options();
         qb_output_options output = {.array = &to};
-        if (types[k].dtype <= QB_U16) output.range = (qb_numbers){2, {0, 0.3}};
+        if (!qb_dtype_is_float(types[k].dtype)) output.range = (qb_numbers){2, {0, 0.3}};
         qb_scan_options about = {.pixel_size = 0.5};
         qb_scan *scan;
         qb_job *job;

@@ -28,7 +28,7 @@ size_t qb__alu_bins(const qb__bp_parallel_problem *problem, const qb__alu *alu) 
 size_t qb__alu_element_bytes(const qb__alu *alu) { return (alu->half ? 2u : 4u) * (alu->difference ? 2u : 1u); }
 
 double qb__alu_local_bytes(const qb__bp_parallel_problem *problem, const qb__alu *alu) {
-    const size_t coordinate = alu->interp ? 8 : 4;
+    const size_t coordinate = alu->interp != QB_INTERP_LINEAR ? 8 : 4;
     double bytes = (double)qb__alu_bins(problem, alu) * alu->views * alu->slices * (double)qb__alu_element_bytes(alu);
     if (alu->cache == 2) bytes += 256.0 * (double)(8 + 3 * coordinate);
     if (alu->cache == 3) bytes += (double)alu->views * (alu->area + 1) * (double)coordinate;
@@ -62,7 +62,7 @@ qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *proble
     const struct {
         const char *name;
         int value;
-    } all[] = {{"INTERP", alu->interp},
+    } all[] = {{"INTERP", QB__INTERP_CODE(alu->interp)},
                {"SLICES", alu->slices},
                {"HALF", alu->half},
                {"WIDTH", alu->width},

@@ -8,14 +8,14 @@
 /* Lane instructions of one pixel and view: its place in the cache. */
 static double coordinate_cost(const qb__alu *alu) {
     static const double linear[] = {10.0, 6.0, 7.0}; /* by ROUND */
-    if (alu->interp) return 4.6;
+    if (alu->interp != QB_INTERP_LINEAR) return 4.6;
     return linear[alu->round] - (alu->difference ? 2.0 : 0.0) + (alu->half == 2 ? 2.0 : 0.0);
 }
 
 /* And of each slice there: interpolation, sum, and what half precision converts. */
 static double slice_cost(const qb__alu *alu) {
     static const double linear[] = {3.0, 7.0, 2.7}, nearest[] = {1.0, 2.6, 1.65}; /* by HALF */
-    if (alu->interp) return nearest[alu->half];
+    if (alu->interp != QB_INTERP_LINEAR) return nearest[alu->half];
     return alu->difference ? 2.0 : linear[alu->half];
 }
 
@@ -60,15 +60,15 @@ void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const
     const double s = alu->slices, area = (double)alu->area * alu->area;
     const double samples = (double)qb__alu_bins(problem, alu);
     const double element = (double)qb__alu_element_bytes(alu);
-    const double reads = alu->interp || alu->difference ? 1.0 : 2.0;
+    const double reads = alu->interp != QB_INTERP_LINEAR || alu->difference ? 1.0 : 2.0;
     /* Oversampled neighbours lie four apart and meet in banks. */
     const double conflicts = !over ? 1.0 : width == 1 ? 1.6 : 2.0;
     /* Per view and area: filling the cache; per view and thread: the first coordinate. */
     const double fill = samples * (over ? 25.0 : 6.0) / area;
-    const double per_thread = (alu->interp ? 10.0 : 4.0) / alu->pixels;
+    const double per_thread = (alu->interp != QB_INTERP_LINEAR ? 10.0 : 4.0) / alu->pixels;
     *cost = (qb__kernel_cost){
-        .local_bytes =
-            reads * element * conflicts + samples * element / area + (alu->interp ? 1.0 : 0.5) / alu->pixels / s,
+        .local_bytes = reads * element * conflicts + samples * element / area +
+                       (alu->interp != QB_INTERP_LINEAR ? 1.0 : 0.5) / alu->pixels / s,
         .arithmetic =
             (coordinate_cost(alu) + reads * s / width * (over ? 1.3 : 1.0) + per_thread + fill) / s + slice_cost(alu),
         .l2_bytes = samples / (over ? QB__OVERSAMPLE : 1) * (alu->half ? 2.0 : 4.0) / area,

@@ -6,7 +6,7 @@
  * parameters stand in the order of qb__alu. */
 
 static qb__alu alu_of(const int *values) {
-    return (qb__alu){.interp = values[0],
+    return (qb__alu){.interp = QB__INTERP_OF(values[0]),
                      .slices = values[1],
                      .half = values[2],
                      .width = values[3],
@@ -74,7 +74,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 #define ROW(name, kind, class, how, ...)                                                                               \
     {                                                                                                                  \
         HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class, how, 1, 32768, unusable, cost,         \
-             P("INTERP", kind), __VA_ARGS__),                                                                          \
+             P("INTERP", QB__INTERP_CODE(kind)), __VA_ARGS__),                                                         \
             LAYOUT_CALLS                                                                                               \
     }
 #define LINEAR(suffix, class, how, ...) ROW("bp_parallel_linear." suffix, QB_INTERP_LINEAR, class, how, __VA_ARGS__)

@@ -46,7 +46,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     qb__macros macros = {.count = 0};
     for (int i = 0; i <= VIEWS; i++) qb__macros_add(&macros, names[i], values[i]);
     qb_status status =
-        qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], false, (qb_interp)values[INTERP],
+        qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], false, QB__INTERP_OF(values[INTERP]),
                         "bp_parallel_direct.cl", "bp_parallel_direct", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
@@ -73,8 +73,9 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 #define ROW(name, kind)                                                                                                \
     {                                                                                                                  \
         HEAD(QB__BP_PARALLEL, name, kind, QB__API_OPENCL, QB_ACCURACY_HIGH,                                            \
-             "Algorithm 1 for processors (6.10): rows read from memory", 1, 32768, unusable, cost, P("INTERP", kind),  \
-             P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8), P("VIEWS", 16, 1, 4, 64)),                                \
+             "Algorithm 1 for processors (6.10): rows read from memory", 1, 32768, unusable, cost,                     \
+             P("INTERP", QB__INTERP_CODE(kind)), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),                       \
+             P("VIEWS", 16, 1, 4, 64)),                                                                                \
             LAYOUT_CALLS                                                                                               \
     }
 

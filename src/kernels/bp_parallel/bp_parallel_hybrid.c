@@ -14,7 +14,7 @@ enum { INTERP, SLICES, DIFFERENCE, AREA, PIXELS, VIEWS, CACHE, BLOCKS, TEXTURE_S
 enum { COUNTERS = 2 + 4096 };
 
 static qb__alu alu_of(const int *values) {
-    return (qb__alu){.interp = values[INTERP],
+    return (qb__alu){.interp = QB__INTERP_OF(values[INTERP]),
                      .slices = values[SLICES],
                      .difference = values[DIFFERENCE],
                      .area = values[AREA],
@@ -105,9 +105,10 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 #define ROW(name, kind, class, difference, share)                                                                      \
     {                                                                                                                  \
         HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class,                                        \
-             "Hybrid: texture engine and arithmetic (7.1)", 1, 2048, unusable, cost, P("INTERP", kind),                \
-             P("SLICES", 2, 1), difference, P("AREA", 64, 32), P("PIXELS", 16, 8, 4), P("VIEWS", 16, 8),               \
-             P("CACHE", 2, 1), P("BLOCKS", 4, 1, 2, 3), share, P("BALANCE", 1, 0)),                                    \
+             "Hybrid: texture engine and arithmetic (7.1)", 1, 2048, unusable, cost,                                   \
+             P("INTERP", QB__INTERP_CODE(kind)), P("SLICES", 2, 1), difference, P("AREA", 64, 32),                     \
+             P("PIXELS", 16, 8, 4), P("VIEWS", 16, 8), P("CACHE", 2, 1), P("BLOCKS", 4, 1, 2, 3), share,               \
+             P("BALANCE", 1, 0)),                                                                                      \
             LAYOUT_CALLS                                                                                               \
     }
 

@@ -10,6 +10,10 @@
  * [group][view][column][slice of the group] as float or half; the views' lines in fixed point; the
  * plan that holds them. */
 
+/* The kernels' macro INTERP, also a parameter in tuning files: 0 linear, 1 nearest, 2 oversample. */
+#define QB__INTERP_CODE(interp) ((int)(interp) - (int)QB_INTERP_LINEAR)
+#define QB__INTERP_OF(code) ((qb_interp)((int)QB_INTERP_LINEAR + (code)))
+
 enum {
     QB__LINES_PADDING = 256 /* the table of views is filled up with zeros to a multiple */
 };

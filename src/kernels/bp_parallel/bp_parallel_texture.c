@@ -159,7 +159,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     qb__macros macros = {.count = 0};
     for (int i = 0; i <= BLOCKS; i++) qb__macros_add(&macros, names[i], values[i]);
     qb_status status =
-        qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], values[HALF], (qb_interp)values[INTERP],
+        qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], values[HALF], QB__INTERP_OF(values[INTERP]),
                         "bp_parallel_texture.cl", "bp_parallel_texture", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
@@ -211,7 +211,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 #define ROW(name, kind, class, how, ...)                                                                               \
     {                                                                                                                  \
         HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class, how, 1, 2048, unusable, cost,          \
-             P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)),                                                 \
+             P("INTERP", QB__INTERP_CODE(kind)), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)),                                \
             LAYOUT_CALLS                                                                                               \
     }
 

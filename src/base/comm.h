@@ -37,9 +37,10 @@ typedef struct qb__comm_calls {
     /* Those of one colour are ranks of a comm of their own, in the order that they have here: rank, count and own of
      * *part are set. On all ranks. */
     bool (*split)(qb__comm *comm, int colour, qb__comm *part);
-    void (*warn)(qb__comm *comm);                /* tell all others that this one has failed; does not wait */
-    bool (*warned)(qb__comm *comm);              /* whether another has; any thread, costs nothing */
-    void (*close)(qb__comm *comm, int warnings); /* so many came from others; frees what is the carrier's */
+    void (*warn)(qb__comm *comm);   /* tell all others that this one has failed; does not wait */
+    bool (*warned)(qb__comm *comm); /* whether another has; any thread, costs nothing */
+    void (*close)(qb__comm *comm,
+                  int warnings); /* warnings: number of warnings from other ranks; frees the state of the carrier */
 } qb__comm_calls;
 
 /* What a rank says of itself. */
@@ -60,23 +61,23 @@ struct qb_ranks {
     void *own; /* the carrier's */
     int rank, count;
     int here, sharing; /* ranks on this machine; those of them that may run on the same CPUs */
-    int at;            /* which of those on this machine, from 0 */
+    int at;            /* index among the ranks of this machine, from 0 */
     char host[64];
     char trouble[256]; /* why a call returned false */
-    /* of comm.c */
+    /* fields of comm.c */
     qb__vote *votes;             /* [count] */
-    qb_status over;              /* what all agreed to have failed with, ... */
-    char words[1024];            /* ... in these words */
-    int warnings;                /* that others sent */
+    qb_status over;              /* status of the failure that all ranks agreed on */
+    char words[1024];            /* its message */
+    int warnings;                /* number of warnings sent by others */
     qb__comm *whole;             /* what it is a part of; NULL: it is that */
-    _Atomic bool told;           /* of a part: another one of its ranks has failed, `words` says how */
+    _Atomic bool told;           /* of a part of the ranks: another of them has failed; `words` says how */
     struct qb__comm_grid *grids; /* of qb__comm_arrange */
 };
 
 /* Once rank, count and calls are set: what comm.c needs. Released by qb_ranks_close. */
 qb_status qb__comm_begin(qb__comm *comm);
 
-/* Of one process, whatever is asked for. */
+/* For one process. */
 enum { QB__THREADS_MOST = 4096 };
 
 /* Those of the caller's environment; NULL = none. */
@@ -89,7 +90,7 @@ bool qb__comm_warned(qb__comm *comm);
 qb_env qb__env_whole(const qb_env *env);
 /* QB_BAD_ARGUMENT for a struct_size that no version had. */
 qb_status qb__env_check(const qb_env *env);
-/* The same without the others, for what one rank does while they wait: it may have their threads, too. */
+/* An env without the other ranks, for work that one rank does while they wait; it may use their threads. */
 qb_env qb__comm_single_rank(const qb_env *env);
 
 /* QB_OK when all are; else the failure of the lowest rank that failed by itself, its words as detail. */
@@ -100,7 +101,7 @@ qb_status qb__comm_bcast(qb__comm *comm, qb_status mine, int from, void *data, s
 qb_status qb__comm_gather(qb__comm *comm, qb_status mine, const void *data, size_t bytes, void *all);
 /* Numbers summed over ranks, in the order of ranks. */
 qb_status qb__comm_sum(qb__comm *comm, qb_status mine, uint64_t *numbers, size_t count);
-/* To each rank what is for it, and from each what it has for this one, any sizes; both say the same of them. */
+/* All-to-all exchange of parts of any size; sender and receiver must give the same size. */
 qb_status qb__comm_exchange(qb__comm *comm, qb_status mine, const qb__comm_part *out, const qb__comm_part *in);
 /* More of the same transfer: without an agreement, as nothing can have failed that is this transfer's. */
 qb_status qb__comm_go_on(qb__comm *comm, const qb__comm_part *out, const qb__comm_part *in);

@@ -12,7 +12,7 @@
  * contents apart, not against forgery. */
 bool qb__hash_known(void);
 uint64_t qb__hash(const void *data, size_t bytes, uint64_t seed); /* 0 when it is not known */
-/* Of a whole file, read from its beginning in pieces. */
+/* Hash of a whole file, read in pieces from its beginning. */
 qb_status qb__hash_file(const char *path, uint64_t *hash);
 
 #endif

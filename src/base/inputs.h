@@ -38,7 +38,7 @@ void qb__inputs_release(qb__inputs *inputs);
 /* What readers call for each file, with what stat said of it. Nothing happens unless somebody
  * collects. */
 void qb__input_seen(const char *path, const struct stat *about);
-/* The same for a file of measured speeds: nothing may overwrite it, but a job stays the same when it changes. */
+/* As above for the tuning file: nothing may overwrite it, but a change of it does not make another job. */
 void qb__input_advice(const char *path, const struct stat *about);
 /* All its bytes, where a reader has them at hand: they are hashed. */
 void qb__input_read(const char *path, const void *data, size_t bytes);
@@ -56,7 +56,7 @@ char *qb__absolute(const char *path);
 /* QB_BAD_ARGUMENT, with both names, when a file written as `path` would take the place of one of
  * these; QB_NO_MEMORY when the list is not whole. */
 qb_status qb__inputs_protect(const qb__inputs *inputs, const char *path);
-/* The same for each of env->writes; env may be NULL. */
+/* As above for each of env->writes; env may be NULL. */
 qb_status qb__inputs_protect_all(const qb__inputs *inputs, const qb_env *env);
 
 #endif

@@ -12,7 +12,7 @@
  * are built by dozens of calls of which nobody looks at the results; none of them may quietly lack
  * a part. */
 cJSON *qb__json_kept(cJSON *item); /* the item itself; NULL is remembered */
-bool qb__json_added(bool added);   /* the same of what was to be added */
+bool qb__json_added(bool added);   /* records a failure to add an item */
 /* Nothing where there is no text to add. */
 cJSON *qb__json_add_text(cJSON *to, const char *name, const char *text);
 char *qb__json_print(const cJSON *json); /* cJSON_free it; NULL: no memory, then or before */

@@ -13,7 +13,7 @@ __attribute__((format(printf, 3, 4))) void qb__log(const qb_env *env, qb_log_lev
 #define qb__warn(env, ...) qb__log(env, QB_LOG_WARNING, __VA_ARGS__)
 
 void qb__progress(const qb_env *env, const char *what, uint64_t done, uint64_t total);
-/* QB_BAD_ARGUMENT within a callback: what starts threads would wait for ever for their words to be told. */
+/* QB_BAD_ARGUMENT within a callback: a call that starts threads would wait for ever for their messages. */
 qb_status qb__check_callback(void);
 bool qb__cancelled(const qb_env *env);
 /* QB_CANCELLED with its detail once the caller has asked to stop, else QB_OK. */

@@ -48,7 +48,7 @@ size_t qb__available_from(const char **from);
  * used lately count in memory.current and give way, so they are room: without them a scan just
  * written or read would be taken for memory in use. */
 size_t qb__cgroup_room(const char *folder);
-/* The same for all groups that `list`, which is like /proc/self/cgroup, names below `mount`. */
+/* As above for all groups that `list`, in the form of /proc/self/cgroup, names below `mount`. */
 size_t qb__cgroups_room(const char *list, const char *mount);
 
 /* Bytes this process may hold: env's max_ram, or 3/4 of what is free now. */

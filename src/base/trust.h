@@ -4,9 +4,8 @@
 
 #include <sys/stat.h>
 
-/* Files that the library keeps for itself (compiled kernels, a system matrix, the state of a descent) are read again without
- * a look at every number: only what nobody but this user could have written is taken. Why that is not so, with the remedy;
- * NULL = it is. */
+/* Files that the library keeps (compiled kernels, system matrix, state of a descent) are read without checking every number. They are used
+ * only if no other user could have written them. Returns why a file is not trusted, with the remedy; NULL = trusted. */
 const char *qb__distrust(const struct stat *about);
 
 #endif

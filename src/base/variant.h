@@ -34,12 +34,12 @@ typedef struct qb__kernel_parameter {
 /* How a kernel's work is cut into groups that load, wait and compute in turns, for what a
  * multiprocessor can have under way at once. All zero: it never waits. */
 typedef struct qb__kernel_groups {
-    double count;           /* of a launch */
-    double items;           /* of a group */
-    double local_bytes;     /* of a group */
-    double registers;       /* that the compiler takes for an item when it may ... */
-    double registers_least; /* ... and below which sums leave registers */
-    double sums;            /* of an item */
+    double count;           /* work groups of a launch */
+    double items;           /* items of a group */
+    double local_bytes;     /* shared memory of a group */
+    double registers;       /* registers of an item, if the compiler is not limited */
+    double registers_least; /* registers below which sums are spilled */
+    double sums;            /* sums of an item */
     int blocks;             /* groups that a multiprocessor is asked to hold, 0 for no wish */
     double round;           /* updates of a group between two waits */
     double wait;            /* clocks of one: barriers, trips to memory */
@@ -50,10 +50,10 @@ typedef struct qb__kernel_cost {
     double texels;       /* texture fetches (of any width up to 8 bytes; 16 bytes count four) */
     double local_bytes;  /* shared memory */
     double arithmetic;   /* fp32 lane instructions: FMA, add, convert, integer */
-    double tensor_flops; /* of matrix products, dense */
+    double tensor_flops; /* operations of dense matrix products */
     double l2_bytes, memory_bytes;
     double texture_apart; /* share of the texture engine's time in which other units rest */
-    double launches;      /* of a pass */
+    double launches;      /* launches of a pass */
     qb__kernel_groups groups;
 } qb__kernel_cost;
 
@@ -68,8 +68,8 @@ typedef struct qb__variant {
     unsigned apis;        /* devices': QB__API_... or-ed; 0 = the CPU's */
     double speed;         /* the CPU's: giga-updates/s of one core, the planner's listed rate */
     const char *method;   /* devices': "Algorithm 6: shared-memory cache" */
-    unsigned step;        /* slices of a pass are padded to a multiple of this (0: one by one) ... */
-    unsigned most;        /* ... up to this; 0 = no limit */
+    unsigned step;        /* slices of a pass are padded to a multiple of this; 0: one by one */
+    unsigned most;        /* most slices of a pass; 0 = no limit */
     bool named_only;      /* runs only where --kernel names it: kernels of papers, for study */
     qb__kernel_parameter parameters[QB__PARAMETERS_MAX]; /* devices'; ended by name NULL */
 

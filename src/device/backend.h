@@ -26,8 +26,8 @@ struct qb__device {
     const qb__backend *backend;
     qb__device_info info;
     int opened;        /* how many times; the slot stays in the list, guarded by device_list.c */
-    atomic_int lost;   /* set once, by the first error that the device does not survive ... */
-    atomic_int losing; /* ... which one thread writes down */
+    atomic_int lost;   /* set once, by the first error that loses the device */
+    atomic_int losing; /* set by the thread that records that error */
     char lost_to[256];
     pthread_mutex_t lock;  /* all of the parts below, and whatever the api keeps */
     char compiler[64];     /* identity for the cache's key */
@@ -111,7 +111,7 @@ typedef struct qb__binary {
 
 struct qb__backend {
     qb__device_api api;
-    const char *name; /* in front of the colon of a spec */
+    const char *name; /* name before the colon of a device spec */
     /* Once: the devices into *list (qb__alloc, *count of them, info, number and id filled), and in
      * `missing` why there are none or what keeps them from compiling. */
     void (*find)(qb__device **list, size_t *count, char *missing, size_t missing_size);

@@ -13,7 +13,7 @@ qb_status qb__cufft_missing(const qb__device *device);
 /* QB_NO_MEMORY when its work space does not fit. */
 qb_status qb__cufft_create(qb__device *device, size_t length, size_t batch, qb__cufft **cufft);
 void qb__cufft_destroy(qb__cufft *cufft);       /* NULL-safe */
-size_t qb__cufft_bytes(const qb__cufft *cufft); /* of its work space */
+size_t qb__cufft_bytes(const qb__cufft *cufft); /* bytes of its work space */
 /* All of the batch, [batch][length] complex numbers from the memory's beginning, without a scale;
  * asynchronous. */
 qb_status qb__cufft_forward(qb__cufft *cufft, qb__queue *queue, qb__memory *memory);

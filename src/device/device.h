@@ -36,7 +36,7 @@ typedef struct qb__device_info {
     size_t l2_bytes;
     size_t group_size; /* most work items of a group */
     size_t image_width, image_height, image_layers;
-    double clock_hz;            /* of the multiprocessors */
+    double clock_hz;            /* clock of the multiprocessors */
     unsigned char identity[16]; /* CUDA: which chip of all it is; zeros: not known */
 } qb__device_info;
 
@@ -162,9 +162,9 @@ typedef enum qb__arg_kind { QB__ARG_MEMORY, QB__ARG_TEXTURE, QB__ARG_VALUE, QB__
 typedef struct qb__arg {
     qb__arg_kind kind;
     const void *value; /* the qb__memory, the qb__texture, or where the value stands */
-    size_t size;       /* of the value; of dynamic local memory (the last argument of such a kernel) */
+    size_t size;       /* bytes of the value, or of dynamic local memory (last argument) */
 } qb__arg;
-/* qb__arg rows by hand: */
+/* Macros for rows of qb__arg: */
 #define QB__MEMORY(m) ((qb__arg){QB__ARG_MEMORY, (m), 0})
 #define QB__TEXTURE(t) ((qb__arg){QB__ARG_TEXTURE, (t), 0})
 #define QB__VALUE(v) ((qb__arg){QB__ARG_VALUE, &(v), sizeof(v)})

@@ -24,9 +24,8 @@ typedef struct qb__bp_parallel_problem {
     size_t views, columns;
     size_t nx, ny;              /* pixels of a slice */
     const double *ax, *ay, *h0; /* [views] */
-    /* [slices of the pass, as given to pack() and run()] at least the largest |value| of each
-     * slice's rows over all views, or NULL when nobody has looked: variants that compute in half
-     * precision need it and are not applicable without. */
+    /* [slices of the pass, as given to pack() and run()] upper bound of |value| over all rows of a slice; NULL if not known.
+     * Variants in half precision need it. */
     const float *largest;
 } qb__bp_parallel_problem;
 

@@ -25,23 +25,23 @@ typedef struct qb__cone_weights {
     double step, gap, gap_from; /* radians: usual step, largest gap, the source angle before it */
     size_t gaps;                /* ranges of angles that were not measured */
     double guessed;             /* share of the rays, 0..1, that neither a view nor its opposite measured */
-    double lacking;             /* of a value at the axis so much is lost, 0..1: weights that do not sum to the whole */
-    bool open;                  /* limited angle: no view stands in for what is missing */
-    size_t repeated;            /* views at the angle of an earlier one */
-    size_t before, after;       /* offset detector: so many columns must be added to the filtered rows, left and
+    double lacking;  /* share that a value at the axis is too low by, 0..1, because weights do not sum to the whole */
+    bool open;       /* limited angle: no view stands in for what is missing */
+    size_t repeated; /* views at the angle of an earlier one */
+    size_t before, after; /* offset detector: so many columns must be added to the filtered rows, left and
                              right: beside the detector's short side their values are not zero */
-    bool offset;                /* the detector sees much more on one side of the axis */
-    bool sided;    /* a full turn, perhaps with gaps, of such a detector: the long side's field is covered */
-    bool vertical; /* fan angles do not change along a column of the detector */
-    qb__turn turn; /* the views on the circle */
+    bool offset;          /* the detector sees much more on one side of the axis */
+    bool sided;           /* a full turn, perhaps with gaps, of such a detector: the long side's field is covered */
+    bool vertical;        /* fan angles do not change along a column of the detector */
+    qb__turn turn;        /* the views on the circle */
 } qb__cone_weights;
 
 /* `field`: radius in mm of what will be reconstructed, to judge the coverage; 0 = all that is seen.
  * QB_UNSUPPORTED for a parallel beam, QB_BAD_INPUT when the detector does not see the axis (with
  * the view and by how much), QB_NO_MEMORY. Missing angle is for the caller to refuse or report. */
 qb_status qb__cone_weights_create(const qb_geometry *geometry, double field, qb__cone_weights *weights);
-/* The same by another rule for what views count for, and for views that were resampled: `geometry` is the upright detector's, `measured`
- * the real one's, which says how far to the sides anything was seen. */
+/* As qb__cone_weights_create, with another rule for the weights of views, and for resampled views: `geometry` is that of the virtual
+ * detector, `measured` that of the real one, which says how far to the sides anything was measured. */
 qb_status qb__cone_weights_virtual(const qb_geometry *geometry, const qb_geometry *measured, double field,
                                    qb_angle_weights rule, qb__cone_weights *weights);
 void qb__cone_weights_destroy(qb__cone_weights *weights); /* NULL-safe */

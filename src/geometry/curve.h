@@ -12,7 +12,7 @@
 typedef struct qb__curve {
     double radius, touch; /* mm; a column */
     double pitch;         /* mm along the arc */
-    double x, depth, row; /* of the source: mm, mm in front of the plane, the row it is level with */
+    double x, depth, row; /* position of the source: mm along columns, mm in front of the plane, and its row */
 } qb__curve;
 
 /* What is needed to go from the plane to the cylinder in one view. */
@@ -21,9 +21,9 @@ qb__curve qb__curve_of_view(const qb_geometry *geometry, size_t view);
 /* Column and row of the touching plane -> of the cylinder, along the ray; NAN where it misses. */
 void qb__curve_pixel(const qb__curve *curve, double *column, double *row);
 
-/* Where a pixel is, flat or bent, in mm. */
+/* The position of a pixel of a flat or curved detector, in mm. */
 void qb__pixel_position(const qb_geometry *geometry, size_t view, double column, double row, double place[3]);
-/* The same, and which way its ray goes, of any length: from the source, or of a parallel beam. */
+/* The position of a pixel and the direction of its ray, of any length. */
 void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3],
                    double along[3]);
 

@@ -12,7 +12,7 @@ typedef struct qb__fan {
     double along[3], along_step[3];
 } qb__fan;
 
-/* Of a bent detector too. */
+/* Also for a curved detector. */
 qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view, size_t column);
 
 /* The axis (0, 1, 2 = x, y, z) along which the ray to a row passes the most voxels; the lower one

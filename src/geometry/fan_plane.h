@@ -8,7 +8,7 @@
  * row appears at the axis. */
 typedef struct qb__fan_plane {
     qb_geometry flat; /* all views without z: of one row, on the plane z = 0, as bent as it is; owned */
-    double z, step;   /* of the first row's slice, where its rays pass the axis; from slice to slice, mm */
+    double z, step;   /* z of the first row's slice, where its rays pass the axis; distance between slices; mm */
 } qb__fan_plane;
 
 /* Rows row0 <= row < row1 of a cone beam, or of fans one above the other, within `radius` mm of the axis. QB_UNSUPPORTED, with what to do, for a

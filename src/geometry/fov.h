@@ -6,25 +6,23 @@
 
 #include "quickbeam/geometry.h"
 
-/* What all views see: a circle about the axis and, of a cone, a range of z that depends on the distance
- * from the axis, the same in all directions. */
+/* The field of view of all views: a circle about the axis and, for a cone, a range of z that depends on the distance from the axis. */
 enum { QB__FOV_RADII = 65 };
 typedef struct qb__fov {
     double radius;                                  /* mm */
     double low[QB__FOV_RADII], high[QB__FOV_RADII]; /* z at radius i / (RADII - 1); low > high = nothing */
 } qb__fov;
 
-/* A parallel beam's: every z. */
+/* Field of view of a parallel beam: every z. */
 void qb__fov_circle(double radius, qb__fov *fov);
-/* From each view's rows, to `radius` mm from the axis; of a detector that is turned in its plane also from its columns. `either`: a full turn with
- * the detector to one side, where one of two opposite rays is enough. */
+/* Field of view of a cone, to `radius` mm from the axis, from the rows of each view, and from its columns if the detector is rolled.
+ * `either`: a full turn with the detector to one side, where one of two opposite rays is enough. */
 void qb__fov_cone(const qb_geometry *geometry, double radius, bool either, qb__fov *fov);
 
-/* Voxels of the slice iz that are not seen become `value`: image[ny][nx]. Without `along`, z does not
- * matter. */
+/* Set voxels of slice iz outside the field of view to `value`: image[ny][nx]. Without `along`, z does not matter. */
 void qb__fov_mask(const qb__fov *fov, const qb_grid *grid, size_t iz, bool along, float value, float *image);
-/* The share of a grid's voxels, 0..1, that is not seen; from a part of them where there are many. `round`: only
- * those within the ellipse that touches the slices' sides count, not the corners that any square has. */
+/* Share of the voxels outside the field of view, 0..1; estimated if there are many. `round`: only voxels within the ellipse that touches
+ * the sides of the slice count, not the corners. */
 double qb__fov_outside(const qb__fov *fov, const qb_grid *grid, bool round);
 
 #endif

@@ -9,15 +9,15 @@ qb_status qb__grid_check(const qb_grid *grid);
 
 /* Three lengths from the one that options had first and the numbers that may say each; none where neither does. One that is none is left as it is. */
 qb_numbers qb__voxels(double one, const qb_numbers *each);
-/* --pixel-size likewise: mm along columns and rows, pixel[2]; 0 where neither says any. QB_BAD_ARGUMENT for three numbers, or a 0 in two. */
+/* Read --pixel-size: mm along columns and rows, pixel[2]; 0 if not given. QB_BAD_ARGUMENT for three numbers, or a 0 among two. */
 qb_status qb__pixels(double one, const qb_numbers *each, double *pixel);
 
 /* How far from the axis the circle that fits into a grid's slices reaches, in mm: what views have
  * to cover. */
 double qb__grid_field(const qb_grid *grid);
 
-/* That a full turn with the detector to one side sees farther than a grid about the axis reaches, and which --size takes it
- * all in; false where it does not. Of a cone. */
+/* Whether a full turn of a cone with the detector to one side sees farther than the grid; writes a text that names the --size that
+ * takes all of it. */
 bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *text, size_t size);
 
 /* Tell where the usual volume lies that a detector above or below the source's plane looks at, unless that is asked for. */

@@ -19,7 +19,7 @@
  * the wide side. The halves near the axis keep the noise there that of two measurements. */
 typedef struct qb__half_fan {
     bool used;
-    bool off_center;               /* the axis lies to one side, whether or not the turn is full */
+    bool off_center;               /* the axis lies to one side, whether the turn is full or not */
     double covered;                /* degrees of the turn that views cover, if they were given; else 0 */
     size_t columns, before, after; /* measured; added left and right of them */
 } qb__half_fan;
@@ -32,20 +32,20 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full, doubl
  * far off the middle that one side is wider than the other by 5 % of the columns and by more than
  * two of them. */
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last);
-/* The same of views in radians: used only where they cover a full turn, as what one side cuts off is seen nowhere else, but for gaps of 30 degrees, and of 60 where the narrow side is
- * less than a third of the wide one. For
- * an axis that is yet to be found (NAN) rows end where they were measured. QB_NO_MEMORY, QB_BAD_INPUT as qb__turns_fully. */
+/* As above, from views in radians. Used only for a full turn; gaps of 30 degrees are allowed, and of 60 if the narrow side is less
+ * than a third of the wide one. For an axis that is not found yet (NAN) rows end where they were measured. QB_NO_MEMORY,
+ * QB_BAD_INPUT as qb__turns_fully. */
 qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t columns, double first, double last,
                                 qb__half_fan *fan);
 /* Columns of the rows that go on, and so pixels of a slice as wide as what was seen. */
 size_t qb__half_fan_width(const qb__half_fan *fan);
 /* "full turn", or how much of it. */
 void qb__half_fan_turn(const qb__half_fan *fan, char *text, size_t size);
-/* That slices are as wide as that; text for a remark, of an axis at `center`. */
+/* Write a note on the width of the slices for an axis at `center`. */
 void qb__half_fan_report(const qb__half_fan *fan, double center, char *text, size_t size);
 /* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */
 void qb__half_fan_shares(size_t columns, double center, float *share);
-/* The same for a view of a turn with gaps: what a gap lacks near the axis is taken from the opposite rays. */
+/* Weights for a view of a turn with gaps: opposite rays make up for a gap near the axis. */
 void qb__half_fan_view_shares(const qb__turn *turn, size_t view, size_t columns, double center, float *share);
 
 #endif

@@ -18,12 +18,12 @@ void qb__parallel_set_rows(qb_geometry *geometry, double pixel_v);
 
 /* What the angles of a parallel-beam scan amount to; angles here are in degrees modulo 180. */
 typedef struct qb__angle_report {
-    double coverage; /* of 180, the unmeasured ranges left out */
-    double gap;      /* the widest gap, or, where there is none, the largest step between neighbouring directions ... */
-    double gap_from, gap_to; /* ... which is here; gap_to may pass 180 */
-    double missing;          /* of that gap what is more than the usual step; else 0 */
+    double coverage;         /* measured degrees of 180 */
+    double gap;              /* width of the widest gap, or of the largest step if there is no gap */
+    double gap_from, gap_to; /* where it begins and ends; gap_to may exceed 180 */
+    double missing;          /* width of the gap without a usual step; 0 if there is no gap */
     size_t repeated;         /* views that share their direction with an earlier one */
-    double capped;           /* of the half turn what the cap or open gaps took from weights, 0..1 */
+    double capped;           /* share of the half turn that the cap or open gaps removed from the weights, 0..1 */
     bool open;               /* a gap is too wide for the views at its sides to stand in (turn.h) */
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* some range of angles was not measured */
@@ -40,7 +40,7 @@ typedef struct qb__angle_report {
  * without views, QB_BAD_INPUT for an angle that is not finite, QB_NO_MEMORY. */
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights, qb__angle_report *report);
 
-/* The same with another rule for what a view counts for; the report says what a cap at twice the median took away. */
+/* As above, with another rule for the weights; the report says what a cap at twice the median removed. */
 qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians, double *weights,
                                qb__angle_report *report);
 

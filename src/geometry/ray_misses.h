@@ -6,8 +6,8 @@
 
 #include "quickbeam/geometry.h"
 
-/* Does the ray through a pixel pass beside a volume, by more than a voxel? No voxel can then account for what it met.
- * `radius`: of voxels only those so near to the middle of their slice count, mm; INFINITY: all. `flat`: whatever its z. */
+/* Whether the ray through a pixel misses the volume by more than a voxel. Only voxels within `radius` mm of the middle of their slice
+ * count; INFINITY: all. `flat`: z does not matter. */
 bool qb__ray_misses(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid,
                     double radius, bool flat);
 

@@ -6,17 +6,17 @@
 
 #include "quickbeam/geometry.h"
 
-/* Which ends of a detector's rows, that of column 0 and that of the last one, must see past the object for it to be measured as
- * a whole. */
+/* Ends of detector rows that must see past the object, so that all of it is measured. */
 typedef struct qb__truncation {
-    bool count
-        [2]; /* of a full turn with the axis to one side the near end does not: what it cuts off is seen half a turn later */
-    double reach; /* mm from the axis to where those that count see, at most */
+    /* [0] column 0, [1] last column. In a full turn with the axis to one side the near end does not count: what it
+     * cuts off is measured half a turn later. */
+    bool count[2];
+    double reach; /* largest distance from the axis, in mm, that the counting ends see */
 } qb__truncation;
 
-/* Parallel beams and cones; none counts where rows are turned by more than 20 degrees towards the axis. QB_NO_MEMORY. */
+/* For parallel beams and cones. No end counts if rows are turned by more than 20 degrees towards the axis. QB_NO_MEMORY. */
 qb_status qb__truncation_of(const qb_geometry *geometry, qb__truncation *ends);
-/* A slice reaches so much farther that what is cut off has a place in it. `radius` in mm: of voxels only those within; INFINITY: all. */
+/* Whether slices reach far enough beyond the field of view to hold what is cut off. Only voxels within `radius` mm count; INFINITY: all. */
 bool qb__truncation_within(const qb__truncation *ends, const qb_grid *grid, double radius);
 
 #endif

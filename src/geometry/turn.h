@@ -8,13 +8,13 @@
 
 #include "quickbeam/recon.h"
 
-/* Radians: of wider ranges, measured from neither side, a scan is of limited angle (25 degrees). */
+/* A gap wider than this, with no opposite rays, makes a scan one of limited angle (25 degrees in radians). */
 #define QB__TURN_LIMITED 0.43633231299858239
 
 /* A range of angles without a view. An arc of measured angles follows it, up to the next gap. */
 typedef struct qb__turn_gap {
     double from, width; /* radians: from the last view before it to the first one after it */
-    double usual;       /* of the width so much is an ordinary step: half of the steps on both sides */
+    double usual;       /* part of the width that is an ordinary step: half of the steps on both sides */
     size_t before;      /* the direction before it */
     bool open;          /* too wide for the views at its sides to stand in: nothing does */
     double arc, ramp;   /* radians: how long the arc is; how far from its ends it is fully trusted; 0 = nowhere */
@@ -76,7 +76,7 @@ const qb__turn_gap *qb__turn_widest(const qb__turn *turn);
 /* Radians of a gap that were not measured. */
 double qb__turn_missing(const qb__turn_gap *gap);
 bool qb__turn_is_open(const qb__turn *turn); /* it has a gap that is left open */
-/* Of one gap the widest range whose opposites are missing, too: all of it where parallel rays are the same after half a turn. */
+/* Widest range of a gap whose opposite rays are missing, too. In a half turn of parallel rays that is the whole gap. */
 double qb__turn_gap_hole(const qb__turn *turn, size_t gap);
 /* The largest range of angles that are missing, and whose opposites are missing, too; and all of these together. */
 void qb__turn_hole(const qb__turn *turn, double opposite, double *largest, double *from, double *all);

@@ -15,15 +15,14 @@ typedef struct qb__virtual_detector {
     qb_geometry geometry; /* the upright one; owned */
     double (*map)[9];     /* [views] upright (column, row, 1) -> (column w, row w, w) of the real plane */
     qb__curve *curve;     /* [views] when the real one is bent, else NULL */
-    size_t different;     /* views after the first of which the map differs */
+    size_t different;     /* number of views whose map differs from that of the first view */
 } qb__virtual_detector;
 
-/* By how many rows a detector row departs from a level line across the detector's width, at most.
- */
+/* Largest deviation of a detector row from a level line across the detector, in rows. */
 double qb__virtual_detector_drift(const qb_geometry *geometry);
 
-/* Whether a cone-beam detector had better be resampled before its rows are filtered: it is bent, or
- * a row departs by more than a pixel from a level line. */
+/* Whether a cone-beam detector should be resampled before filtering: it is curved, or a row deviates by more than a pixel from a level
+ * line. */
 bool qb__virtual_detector_wanted(const qb_geometry *geometry);
 
 /* `real` must outlive it. QB_UNSUPPORTED with the view for a detector that lies flat, a bent one

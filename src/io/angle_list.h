@@ -7,8 +7,8 @@
 /* The numbers of a file of angles, as they stand there. */
 typedef struct qb__angle_list {
     const char *path;
-    size_t column; /* from 1; 0: the only one, or the one whose header names an angle */
-    double unit;   /* radians of one number; 0: nobody says. One that is given before is kept. */
+    size_t column; /* column of a table, from 1; 0: the only one, or the one whose header names an angle */
+    double unit;   /* radians of one number; 0: not stated. A unit that is set beforehand is kept. */
     double *values;
     size_t count;
     bool row;       /* they stand in one row */
@@ -17,10 +17,10 @@ typedef struct qb__angle_list {
     size_t doubt_line;
 } qb__angle_list;
 
-/* Of a text, which is changed: one number a line, a column of a table, or one row of numbers. Lines before the first
- * number are headers, those that begin with # are remarks; both may name the unit. */
+/* Parse a text, which is changed: one number a line, a column of a table, or one row of numbers. Lines before the first number are
+ * headers, lines that begin with # are remarks; both may name the unit. */
 qb_status qb__angle_list_text(qb__angle_list *list, char *text);
-/* Of an NPY file: a list, a row, or a column of a table. */
+/* Read an NPY file: a list, a row, or a column of a table. */
 qb_status qb__angle_list_npy(qb__angle_list *list);
 
 #endif

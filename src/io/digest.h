@@ -13,11 +13,11 @@
  * order and however often: the sum over images and rows, row0 <= row < row1, of the hash of a row's numbers
  * as they are in memory, seeded with image * rows + row. */
 typedef struct qb__digest {
-    size_t rows, row0, row1, bytes; /* of an image; bytes of a row */
+    size_t rows, row0, row1, bytes; /* rows of an image, range of rows, bytes of a row */
     _Atomic uint64_t *seen;         /* a bit for each image and row; NULL: nothing is gathered */
     _Atomic uint64_t sum;
     _Atomic size_t left; /* rows of images that were not read yet */
-    /* Among those of one scan, of which each job has its own: */
+    /* A scan has a list of digests, one for each job that reads it: */
     struct qb__digest *next;
     int adding; /* calls that add to it just now */
     bool leaves;
@@ -31,12 +31,12 @@ qb_status qb__digest_begin(qb__digest *digest, size_t images, size_t rows, size_
 /* Images image0 <= image < image1 are another's: they add nothing, and nothing of them is left. Before anything is read. */
 void qb__digest_except(qb__digest *digest, size_t image0, size_t image1);
 void qb__digest_release(qb__digest *digest);
-size_t qb__digest_bytes(size_t images, size_t rows); /* that it holds */
+size_t qb__digest_bytes(size_t images, size_t rows); /* bytes of a digest */
 /* What was just read, [image][row] without gaps, on at most so many threads. Any number of callers at once. */
 void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
                     size_t threads);
-/* Of those that joined a list, which begins as NULL, all gather what is added. Who leaves gets nothing more when the call
- * returns; not having joined is no mistake. From any thread. */
+/* Every attached digest gathers what is added to the list, which begins as NULL. Detaching a digest that is not attached does nothing.
+ * Any thread may call. */
 void qb__digest_attach(qb__digest **list, qb__digest *digest);
 void qb__digest_detach(qb__digest **list, qb__digest *digest);
 void qb__digests_add(qb__digest **list, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,

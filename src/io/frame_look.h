@@ -11,7 +11,7 @@
 /* What some hundred numbers of a frame say of it. A frame is a view, a flat or a dark. */
 typedef struct qb__frame {
     bool looked;               /* else nothing is known of it */
-    float least, most;         /* of the numbers that are finite and below the type's maximum; NaN: there are none */
+    float least, most;         /* range of the finite numbers below the type's maximum; NaN = none */
     float low, median, bright; /* their 5 %, 50 % and 95 % levels */
     float lost, top;           /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
 } qb__frame;

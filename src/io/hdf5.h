@@ -38,7 +38,7 @@ qb_status qb__h5_refuse_type(hid_t type, const char *label);
 /* Does the path, from a file or a group on, lead to an object, through any links? 1 = yes, 0 = nothing is there, -1 =
  * a link is, but leads nowhere, or it cannot be told. Takes time with the path's length, not with its square. */
 int qb__h5_look(hid_t place, const char *path);
-bool qb__h5_exists(hid_t place, const char *path); /* ... is it 1? */
+bool qb__h5_exists(hid_t place, const char *path); /* whether qb__h5_look gives 1 */
 /* A dataset's shape; false when the path is no dataset of 1 to 3 dimensions. Missing leading
  * dimensions are 1. */
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]);
@@ -93,7 +93,7 @@ typedef struct qb__h5_map {
 } qb__h5_map;
 enum {
     QB__H5_LEVELS = 64,    /* real files have a dozen */
-    QB__H5_LINKS = 200000, /* the walk ends after these: nobody would wait for more */
+    QB__H5_LINKS = 200000, /* the walk ends after this many links */
 };
 /* Takes time with the number of links. */
 qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map);

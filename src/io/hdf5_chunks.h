@@ -9,9 +9,9 @@
  * is stored. Known are chunks as they are, deflate (gzip), and byte shuffling before it. */
 typedef struct qb__h5_chunks {
     bool deflate, shuffle;
-    int deflate_at, shuffle_at; /* in the list of filters, which a chunk may leave out one by one */
-    size_t bytes;               /* of a chunk, unpacked */
-    qb__h5_reader *reader;      /* who hands over what is stored; NULL: the library in this process */
+    int deflate_at, shuffle_at; /* index in the list of filters; a chunk may skip single filters */
+    size_t bytes;               /* bytes of an unpacked chunk */
+    qb__h5_reader *reader;      /* process that reads stored chunks; NULL: the library in this process */
 } qb__h5_chunks;
 
 /* Can we unpack all of it? With the lock. `plist` as H5Dget_create_plist gives it, `size` of a number; the

@@ -10,7 +10,7 @@
  * reads, and its death is only an error. Any number of threads may use one reader; it answers one at a time. */
 typedef struct qb__h5_reader qb__h5_reader;
 
-/* Of a dataset, at its path in `file`. *reader is NULL where no program is named. Nothing is started yet. */
+/* Make a reader of a dataset at its path in `file`. *reader is NULL if no program is named. The process is not started yet. */
 qb_status qb__h5_reader_create(const char *file, const char *dataset, qb__h5_reader **reader);
 void qb__h5_reader_close(qb__h5_reader *reader); /* NULL-safe */
 /* `row` bytes are in a row; image i of the region goes to out + i * image. */

@@ -8,7 +8,7 @@
 /* One thing that a run is going to write. */
 typedef struct qb__output {
     const char *path;     /* as given; NULL = nothing */
-    size_t images, first; /* of a scan or a volume, as in qb_stack; images 0 = a plain file */
+    size_t images, first; /* images of a scan or a volume, as in qb_stack; 0 = a plain file */
     bool projections;
     size_t parts; /* as in qb_stack */
 } qb__output;

@@ -34,7 +34,7 @@ qb_status qb__publication_folder(qb__publication *publication, const char *folde
  * is touched; nothing is where that fails. */
 void qb__publication_resume(qb__publication *publication, qb_status (*look)(void *self, const char *folder),
                             void *self);
-bool qb__publication_takes_up(const qb__publication *publication); /* that was said; NULL-safe */
+bool qb__publication_takes_up(const qb__publication *publication); /* whether it resumes a kept output; NULL-safe */
 bool qb__publication_taken_up(const qb__publication *publication); /* and there was one; NULL-safe */
 /* Give all their names; what was written to files is on the disk already (fsync), folders are
  * flushed here. Destroys the publication, also on failure: then nothing has changed. */
@@ -46,8 +46,8 @@ void qb__publication_abort(qb__publication *publication);
  * `leftovers`, other hidden folders that nobody owns any more are removed, and named to env, but for those in which
  * something is done. */
 void qb__recover(const char *folder, bool leftovers, const qb_env *env);
-/* The same with leftovers, also done ones of names that begin so (qb__staging_prefix); or, to take one of these up, but for
- * them. `tell`: of those that stay. */
+/* As above with leftovers, also those with finished parts whose names begin with this prefix (qb__staging_prefix); when resuming, these
+ * are kept. `tell`: name those that stay. */
 void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env);
 
 /* QB_NO_SPACE, naming both numbers, when `folder`, where `path` is to be put, has less room than `bytes`, even once what killed
@@ -58,7 +58,7 @@ const qb_env *qb__publication_env(const qb__publication *publication); /* NULL-s
 
 /* A whole file, as a set of its own. */
 qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes);
-/* Its content into a file that is there for nobody yet, flushed to the disk. `path` is for words. */
+/* Write the content into a file without a final name, flushed to the disk. `path` is for messages. */
 qb_status qb__write_fresh(const char *fresh, const char *path, const void *data, size_t bytes);
 
 #endif

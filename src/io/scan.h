@@ -28,7 +28,7 @@ struct qb_scan {
     qb__scan_parts parts;
     char *path;
     bool sinogram;      /* an image of the source is a detector row over all views */
-    size_t first, step; /* of the views in the source that the scan has, ... */
+    size_t first, step; /* first view of the source, and step, of the views that the scan has */
     size_t *view;       /* [views] stored view of each view; NULL: they are evenly spaced, first and step say which */
     size_t stored;      /* views in the source */
     double *angles;     /* [views] */
@@ -46,7 +46,7 @@ struct qb_scan {
     double worst;                    /* largest share of a view's numbers that is saturated, among those looked at */
     size_t worst_view;               /* the stored view in which most samples were saturated */
     char refused[400];               /* why no method may use it; "": they may */
-    qb__digest *digests;             /* of the jobs that read it */
+    qb__digest *digests;             /* digests of the jobs that read it */
     qb__scan_door *door;             /* NULL: rows are handed out as they are stored */
     qb__inputs inputs;               /* every file of it: data, fields, angles, notes beside them */
 };
@@ -79,7 +79,7 @@ qb_status qb__scan_usable(const qb_scan *scan);
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* The array that the numbers are in, where that is in a device's memory; else NULL. */
 struct qb__tensor_device *qb__scan_on_device(qb_scan *scan);
-/* Of that: the element of column 0, and how many elements views, rows and columns are apart. */
+/* In that array: index of the element of column 0, and strides of views, rows and columns in elements. */
 ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]);
 /* QB_BAD_INPUT with the reason why a scan has no angles. */
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
@@ -98,7 +98,7 @@ __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb
 void qb__scan_add_findings(const qb_scan *scan, cJSON *report);
 /* No method may use this scan; why. */
 __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
-/* The same of unsigned counts, of `what`, that were stored as signed ones. */
+/* As above, for unsigned counts of `what` that were stored as signed numbers. */
 void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);

@@ -25,9 +25,9 @@ struct qb__source {
     qb_dtype dtype;
     size_t shape[3];   /* images, rows, columns */
     size_t chunk[3];   /* storage comes in pieces like this, costly to read twice; 1,1,1: none */
-    size_t cache;      /* bytes that reading holds besides what it is asked for, ... */
-    size_t cache_each; /* ... and as much again for each thread that unpacks */
-    size_t threads;    /* that one read() may use; at first as many as the CPUs, 16 at most */
+    size_t cache;      /* bytes that reading holds besides its result */
+    size_t cache_each; /* further bytes for each thread that unpacks */
+    size_t threads;    /* threads that one read() may use; at first the number of CPUs, at most 16 */
     /* Bytes a second that read() computes of what is stored nowhere, measured once; NULL: it is stored. */
     double (*computes)(qb__source *source);
     double voxel[3];      /* mm along x, y, z; 0 = unknown */
@@ -35,10 +35,10 @@ struct qb__source {
     bool turned;          /* the file says that its axes are not x, y, z */
     double scale[2];      /* integers of ours: the values that 0 and the largest stand for; equal = none */
     char quantity[24];    /* as the file states it; "" when it does not */
-    char units[24];       /* likewise, "1/mm" */
+    char units[24];       /* units as the file states them, such as "1/mm"; "" */
     qb_beam beam;         /* as the file states it */
     char trouble[160];    /* one sentence on what is odd about it; "" */
-    char files[340];      /* of many files how many, the first and the last; "" */
+    char files[340];      /* for several files: their number, the first and the last; "" */
     unsigned char *holes; /* [images] 1 for an image that lies nowhere, and must not be read; owned, NULL: none */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);
@@ -63,7 +63,7 @@ typedef struct qb__plain {
     const char *format;
     qb_dtype dtype;
     size_t shape[3];
-    uint64_t offset;    /* of the first value in the file */
+    uint64_t offset;    /* offset of the first value in the file */
     bool swap;          /* the file's byte order is not ours */
     bool fortran;       /* the first index runs fastest */
     const char *longer; /* what to do where the file is longer than that, which is refused then; NULL: it may be */
@@ -82,7 +82,7 @@ qb_status qb__file_size(const char *path, uint64_t *bytes);
 /* The whole of a small text file, with a 0 behind it. QB_BAD_INPUT when it is above `limit` bytes.
  */
 qb_status qb__read_text(const char *path, size_t limit, char **text);
-/* The same of a file that may hold zeros, and how many bytes it has. */
+/* As above, for a file that may hold zero bytes; also returns its size. */
 qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *length);
 
 /* QB_BAD_INPUT when one of images first, first + step, ... (count) of the list `index` (NULL: all) is a hole. */
@@ -119,7 +119,7 @@ qb_quantity qb__quantity_named(const char *name);
 /* A list of sentences that grows. */
 typedef struct qb__notes {
     char **text;
-    qb_problem *kind; /* of each */
+    qb_problem *kind; /* kind of each problem */
     size_t count, room;
     bool lost; /* some, for want of memory */
 } qb__notes;

@@ -31,25 +31,25 @@ typedef struct qb__staging {
 
 /* Make one for a name; `target` is as qb__target_of gave it, `label` that of files that join a folder, NULL = quickbeam. Release it also after a failure. */
 qb_status qb__staging_make(qb__staging_kind kind, const char *target, const char *label, qb__staging *staging);
-/* The one that a run which is over left for the same name with something `done`, locked, as it is; none: lock < 0.
- * QB_BAD_ARGUMENT when that run lives. Release it also after a failure. */
+/* Lock the staging folder that an ended run left for the same name with finished parts. lock < 0: there is none. QB_BAD_ARGUMENT if that
+ * run lives. Release it also after a failure. */
 qb_status qb__staging_resume(qb__staging_kind kind, const char *target, const char *label, qb__staging *staging);
-/* Whether there is something `done` in it, of something new. */
+/* Whether the folder has finished parts of a new output. */
 bool qb__staging_kept(const char *folder);
-/* Another run cannot go on with it from now on. `fresh` is FOLDER/new. */
+/* From now on another run cannot resume it. `fresh` is FOLDER/new. */
 void qb__staging_forget(const char *fresh);
-/* What begins the names of hidden folders for that name; QB_NO_MEMORY. qb__free it. */
+/* Prefix of the names of staging folders for that name; release with qb__free. QB_NO_MEMORY. */
 qb_status qb__staging_prefix(qb__staging_kind kind, const char *target, const char *label, char **prefix);
 /* The names in it, from the hidden folder's and the target's, for one of a kind that is set. */
 qb_status qb__staging_names(const char *folder, const char *target, qb__staging *staging);
 void qb__staging_release(qb__staging *staging);
-/* Whether a name is one that qb__staging_make gives; and with that prefix. */
+/* Whether a name is that of a staging folder; and whether it has that prefix. */
 bool qb__staging_named(const char *name);
 bool qb__staging_for(const char *name, const char *prefix);
-/* Take over a folder whose owner has died: its lock, or -1 when somebody lives. */
+/* Take over a folder whose process has ended: returns its lock, or -1 if the process lives. */
 int qb__staging_claim(const char *folder);
-/* The same for several processes of one job, each with a lock of its own on the same file: `job` is what they all say, and
- * nobody else. *first: this one found it left by another job, or by none. -1 when anybody else lives there. */
+/* Claim a folder for several processes of one job, each with its own lock on the same file; `job` is unique to the job. *first: this
+ * process is the first of the job. -1 if a process of another job has it. */
 int qb__staging_share(const char *folder, const char *job, bool *first);
 /* Remove the folder and all in it, the lock last. */
 void qb__staging_remove(const char *folder);

@@ -6,16 +6,16 @@
 
 #include "quickbeam/status.h"
 
-/* The hidden folders in which unfinished outputs lie (staging.h): what qb_abandon() removes when the process must end
- * before whoever writes them comes back. Any thread. */
+/* List of the staging folders of unfinished outputs (staging.h). qb_abandon() removes them when the process must end before their writers
+ * return. Any thread. */
 bool qb__staging_list_add(const char *name);  /* a copy is kept; false = no memory */
-void qb__staging_list_drop(const char *name); /* as often as it was added; NULL-safe */
+void qb__staging_list_drop(const char *name); /* call it as often as qb__staging_list_add; NULL-safe */
 
-/* Around renames of which all or none must happen. QB_CANCELLED when it is too late for the first. */
+/* Call these before and after renames of which all or none must happen. QB_CANCELLED if the process is already ending. */
 qb_status qb__staging_list_publish(void);
 void qb__staging_list_published(void);
 
-/* Waits, not for ever, until no more renames are under way, lets none begin any more, and has all removed. */
+/* Waits for renames under way, with a time limit, lets no more begin, and removes all folders. */
 void qb__staging_list_abandon(void (*remove)(const char *name));
 
 #endif

@@ -12,7 +12,7 @@
 qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing missing, qb__source **source);
 /* Where a source's numbers are: NULL = not in a device's memory. */
 qb__tensor_device *qb__tensor_device_of(qb__source *source);
-qb__tensor_device *qb__tensor_device_written(qb_writer *writer); /* likewise of a writer's */
+qb__tensor_device *qb__tensor_device_written(qb_writer *writer); /* the array in device memory that a writer fills */
 /* A writer into `given`, of the stack's shape and dtype. What was written stays there, also after
  * qb_writer_abort. Images written from NULL are in their place already. */
 qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_writer **writer);

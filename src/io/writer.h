@@ -29,7 +29,7 @@ qb_status qb__writer_sync(const qb_writer *writer);
 qb_status qb__writer_staging(const qb_writer *writer, char **folder);
 /* Whether what such a stack becomes at `path` can be gone on with; else why not. */
 const char *qb__writer_for_good(const char *path, const qb_stack *stack);
-/* Whether who reads the file of that name can know where the axis of a parallel beam is. */
+/* Whether the format of that name can state the axis of a parallel beam. */
 bool qb__writer_keeps_axis(const char *path);
 /* Of what was taken up those images are there; else QB_BAD_INPUT. They count as written from now on. */
 qb_status qb__writer_has(const qb_writer *writer, const unsigned char *images);
@@ -51,7 +51,7 @@ qb_status qb__preview_write(qb__publication *set, const char *path, const float 
 
 /* Everything about the stack and its provenance as one JSON object; release with qb__free. */
 qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text);
-/* That object into what becomes PATH.json together with the data. */
+/* Write that object into PATH.json, which appears together with the data. */
 qb_status qb__write_sidecar(qb_writer *writer, const char *provenance);
 
 #endif

@@ -11,12 +11,12 @@
 typedef struct qb__writer_location {
     char fresh[4096]; /* the file that will get the name, or the folder of files */
     uint64_t data_offset;
-    size_t files;                   /* in that folder; 0 = it is a file */
-    uint64_t offset[QB_PARTS_MOST]; /* of the images in each, where there are few */
+    size_t files;                   /* files in that folder; 0 = `fresh` is a file */
+    uint64_t offset[QB_PARTS_MOST]; /* offset of the images in each file, if there are few */
 } qb__writer_location;
 
-/* What a format does to be written. The rest is the same for all: the hidden folder (publication.h),
- * the free space, images by pwrite to data_offset, fsync, the name. Each may be NULL. */
+/* What a format does when it is written. Common to all formats are: the staging folder (publication.h), free space, images by pwrite to
+ * data_offset, fsync, the name. Each entry may be NULL. */
 typedef struct qb__writer_kind {
     /* Whether the path stands for files in a folder, which begin() sees to; else there is one, empty
      * and open as writer->fd. */
@@ -38,8 +38,8 @@ typedef struct qb__writer_kind {
      * that takes. */
     bool (*has)(const qb_writer *writer, const unsigned char *images);
     bool resumes;                    /* an output of one file, or of a series, can be gone on with */
-    bool keeps_fields, keeps_angles; /* of projections; others are left out of the file */
-    bool keeps_axis;                 /* of a parallel beam's projections */
+    bool keeps_fields, keeps_angles; /* whether the format holds flats and darks, and angles, of projections */
+    bool keeps_axis;                 /* whether the format holds the axis of a parallel beam */
     bool parts;                      /* can spread images over qb_stack.parts files */
 } qb__writer_kind;
 
@@ -48,16 +48,16 @@ struct qb_writer {
     qb_stack stack; /* text and angles are copies; flats and darks are gone after begin() */
     char *path;
     qb__publication *set; /* what gives the names; NULL: the caller sees to it */
-    bool own_set;         /* of this file alone */
+    bool own_set;         /* the file set has this file only */
     bool taken_up;        /* a run that is over has begun it */
     const char *part;     /* what is written until then; the set's */
     int fd;
     uint64_t data_offset;
     size_t image_bytes;
-    size_t threads;              /* that one write may use, where there are several files */
+    size_t threads;              /* threads that one write may use for several files */
     unsigned char *written;      /* a bit for each image */
     double *angles;              /* behind stack.angles */
-    qb__writer_location *joined; /* not the one who made it; NULL: it is */
+    qb__writer_location *joined; /* set if another rank created the output; NULL: this one did */
     void *own;
 };
 

@@ -11,7 +11,7 @@ typedef struct qb__held {
     int threads;
     const qb_scan_info *scan; /* NULL = none is prepared */
     size_t prepared;          /* bytes of the fields of its preparation */
-    size_t observers;         /* bytes of those who look at the output */
+    size_t observers;         /* bytes of the observers of the output */
     size_t more;              /* bytes of the method's own */
 } qb__held;
 /* All of it, with what the process holds now. */

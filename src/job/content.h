@@ -6,7 +6,7 @@
 #include "io/digest.h"
 #include "quickbeam/scan.h"
 
-/* What a job read, told by its numbers: `content` of its provenance. Without xxhash nothing is. */
+/* Hashes of the numbers that a job read: `content` of its provenance. Empty without xxhash. */
 
 /* To qb_job's content: numbers that the running job holds and uses, as they are in memory. */
 void qb__content_add(cJSON *content, const char *name, const void *values, size_t bytes);

@@ -8,7 +8,7 @@
 /* --window: which values are black and which white in a job's pictures. */
 typedef struct qb__grey_levels {
     double low, high;
-    bool asked; /* by the user; else chosen by what is shown */
+    bool asked; /* given by the user; otherwise chosen from the image */
 } qb__grey_levels;
 
 /* What the options ask for; QB_BAD_ARGUMENT for neither LO,HI nor auto. NULL = auto. */

@@ -18,9 +18,9 @@ struct qb_job {
     cJSON *warnings; /* [text] all that its caller was warned of, each once */
     qb_env heard;    /* the caller's, with an ear for that */
     const qb_env *caller;
-    cJSON *content;      /* of what was read, besides the scan's (job/content.h); made by run */
+    cJSON *content;      /* hashes of what was read, without those of the scan (job/content.h); made by run */
     const qb_scan *scan; /* not owned, may be NULL */
-    qb__digest digest;   /* of its numbers; made by run */
+    qb__digest digest;   /* digest of the projections; made by run */
     atomic_bool running;
     qb__inputs inputs; /* the files it is made from; `also` are its scan's and its geometry's */
 };
@@ -28,7 +28,7 @@ struct qb_job {
 /* The caller's env for what a job does now; its warnings are kept, and passed on. It lasts as long as
  * the job, or until this is called again. */
 const qb_env *qb__job_listen(qb_job *job, const qb_env *env);
-/* Of a machine's threads and memory a rank takes its share, where the caller names none. */
+/* If the caller sets no limits, a rank takes its share of the machine's threads and memory. */
 void qb__job_share(qb_env *env);
 /* Keep a warning that the caller has heard already. */
 void qb__job_warned(qb_job *job, const char *text);

@@ -23,8 +23,8 @@ typedef struct qb__observer {
     /* Images first .. end - 1 as they are written, before they are: from one thread at a time. What it
      * returns but QB_OK ends the job. */
     qb_status (*slab)(void *own, size_t first, size_t end, const void *data);
-    /* Of several ranks each has seen its own `count` images from `first` on: what rank 0, which publishes, has to see
-     * of the others', by qb__comm_collect with this status. NULL: nothing. */
+    /* Collect what the ranks have seen on rank 0, which publishes, by qb__comm_collect with this status. Each rank has seen its own
+     * `count` images from `first` on. NULL: nothing to collect. */
     qb_status (*gather)(void *own, qb__comm *comm, size_t first, size_t count, qb_status status);
     /* All is written: what it leaves is of the output's set, what it tells goes into the report. */
     qb_status (*publish)(void *own, qb__publication *set, cJSON *report);
@@ -37,7 +37,7 @@ enum { QB__OBSERVERS_MAX = 4 };
 
 /* Those of one job; zeroed, or as open left them. */
 typedef struct qb__observers {
-    void *own[QB__OBSERVERS_MAX]; /* of each row; NULL = does not look */
+    void *own[QB__OBSERVERS_MAX]; /* state of each observer; NULL = not active */
 } qb__observers;
 
 /* Whether anybody wants to look: then images have to pass the host. */

@@ -5,17 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { QB__STAGES_MAX = 8 }; /* of a pipeline */
+enum { QB__STAGES_MAX = 8 }; /* stages of a pipeline, at most */
 
 /* A stage of a pipeline (pipeline.h) in numbers: where it is, and how fast. */
 typedef struct qb__progress_rate {
     bool blocking;
     size_t chunks, gather, slots;
-    size_t finished; /* chunks, ... */
-    double part;     /* ... and of the one in hand, 0..1 */
-    double seconds;  /* that a chunk takes: of a blocking stage by itself, of others in one thread; ... */
-    size_t first;    /* ... where this is not 0, the first so many, and those after them ... */
-    double later;    /* ... so many times as long */
+    size_t finished; /* finished chunks */
+    double part;     /* finished part of the current chunk, 0..1 */
+    double seconds;  /* seconds of a chunk; for a stage on the pool, seconds of one thread */
+    size_t first;    /* if not 0: `seconds` holds for this many first chunks */
+    double later;    /* factor for the chunks after the first ones */
     bool in_place;
     size_t scatter;
 } qb__progress_rate;

@@ -15,10 +15,10 @@
 typedef struct qb__keep {
     bool resume;  /* go on with what there is */
     double every; /* seconds between two notes; 0 = none */
-    /* What must be the same for another run to go on, as JSON; asked once it is wanted. cJSON_free it. */
+    /* What must be the same for another run to resume, as JSON. Called once, when needed. Release with cJSON_free. */
     qb_status (*tell)(void *self, char **job);
     void *self;
-    const char *path; /* for words */
+    const char *path; /* for messages */
     size_t images;
     /* while it is open */
     const qb_env *env;

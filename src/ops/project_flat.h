@@ -12,7 +12,7 @@
 /* How the rays of one view lie: in the slice, and at which height each row is, in slices. */
 typedef struct qb__flat_rays {
     qb__flat_view view;
-    double height, height_step; /* of row 0; from row to row */
+    double height, height_step; /* height of row 0; step from row to row */
 } qb__flat_rays;
 
 /* *rays[views] for the caller to release, or NULL where rays change their height, slices are many, a detector is curved, or

@@ -7,8 +7,8 @@
 
 /* Images of floats: dense in the host's memory, or an array in that of the device that projects, which is used where it is. */
 typedef struct qb__images {
-    const float *from;        /* what is read ... */
-    float *to;                /* ... and written; the same place where both are */
+    const float *from;        /* input */
+    float *to;                /* output; may be the same as the input */
     qb__tensor_device *array; /* NULL = the host's */
 } qb__images;
 

@@ -20,7 +20,7 @@ typedef struct qb__system_matrix {
     uint32_t *slot;  /* [(ny + 2) (nx + 2)] where a pixel's column is kept */
     uint16_t *first; /* [slot][stride] */
     float *scale;    /* [slot] of the bytes */
-    uint8_t *bytes;  /* [slot][taps][stride], or ... */
+    uint8_t *bytes;  /* [slot][taps][stride], entries in 8 bits; NULL with `floats` */
     float *floats;
     const char *cache;    /* the caller's: a folder where kept columns are looked for and left; NULL = none */
     bool cached;          /* these came from there */

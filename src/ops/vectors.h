@@ -28,7 +28,7 @@ typedef struct qb__vector_op {
 
 struct qb__vector_job {
     const qb__vector_op *op;
-    qb__vector_kind kind;         /* of all its vectors */
+    qb__vector_kind kind;         /* kind of all its vectors */
     size_t count;                 /* elements in each */
     void *v[QB__VECTOR_OPERANDS]; /* those that the operation reads and writes, in its own order; NULL: none */
     double s[QB__VECTOR_SCALARS]; /* floats on a device */
@@ -38,7 +38,7 @@ struct qb__vector_job {
 
 /* Where vectors live that are not in memory. */
 typedef struct qb__vectors_elsewhere {
-    qb_status (*make)(void *self, qb__vector_kind kind, void **vector); /* of zeros */
+    qb_status (*make)(void *self, qb__vector_kind kind, void **vector); /* a vector of zeros */
     void (*drop)(void *self, void *vector);                             /* NULL-safe */
     void (*run)(void *self, const qb__vector_job *job, double *sums);   /* sums[] += what it sums */
     void (*copy)(void *self, const void *from, void *to);
@@ -65,7 +65,7 @@ qb_status qb__vector_make(const qb__vectors *v, qb__vector_kind kind, size_t cou
 void qb__vector_drop(const qb__vectors *v, void *vector);                                           /* NULL-safe */
 /* A failure on a device shows here, and nothing is computed after it. */
 qb_status qb__vectors_status(const qb__vectors *v);
-/* Any operation. sums[QB__VECTOR_SUMS] are set; NULL: nobody asks. */
+/* Run an operation. Sets sums[QB__VECTOR_SUMS] unless it is NULL. */
 void qb__vector_run(const qb__vectors *v, qb__vector_job job, double *sums);
 
 /* ---- the common ones ---- */

@@ -20,7 +20,7 @@ typedef struct qb__device_vectors {
         qb__kernel *kernel;
     } kernels[24];
     qb__memory *partial;
-    float *sums; /* of the groups, on the host */
+    float *sums; /* partial sums of the work groups, on the host */
     size_t groups;
     struct {
         qb__memory *memory;

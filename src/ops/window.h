@@ -13,7 +13,7 @@ typedef struct qb__window {
     bool ramp;                 /* false: the window alone */
     bool open;                 /* goes on beyond the cut-off */
     double cutoff;             /* as a fraction of Nyquist */
-    double *table;             /* of a file: count values, evenly from 0 to the cut-off */
+    double *table;             /* values from a file, evenly spaced from 0 to the cut-off */
     size_t count;
 } qb__window;
 

@@ -17,7 +17,7 @@ typedef struct qb_tool_cluster_options {
 QB_API extern const qb_param qb_tool_cluster_params[];
 
 typedef struct qb_tool_cluster_problem {
-    size_t columns, rows, views, n[3]; /* of the projections; of the volume: x, y, z */
+    size_t columns, rows, views, n[3]; /* size of the projections; size of the volume in x, y, z */
 } qb_tool_cluster_problem;
 
 /* What a cone-beam reconstruction of this size would take on a cluster that need not be there, by the model of

@@ -9,8 +9,8 @@
  * {"device": ..., "start_seconds": ..., ...}, else what such devices took where we had one. */
 typedef struct qb__device_costs {
     double start;    /* s from nothing to a device that can be given work */
-    double compile;  /* s of a program that the cache does not have, ... */
-    double load;     /* ... and of one that it has */
+    double compile;  /* seconds to compile a program */
+    double load;     /* seconds to load a program from the cache */
     double up, down; /* bytes a second to and from page-locked memory */
     double lock;     /* bytes of host memory that are page-locked in a second */
     bool measured;   /* start and compile are */

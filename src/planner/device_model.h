@@ -26,8 +26,8 @@ typedef struct qb__device_model {
     bool known;             /* the chip is in the table; else a cautious guess */
     bool asks;              /* a launch can ask for groups on a multiprocessor (CUDA) */
     double clock, multiprocessors;
-    /* Of a multiprocessor: registers, items, groups, shared memory, that and its level-1 cache.
-     * 0 registers: groups are no matter (processors). */
+    /* Of a multiprocessor: registers, items, groups, shared memory, shared memory plus level-1 cache. registers = 0: a processor, where
+     * groups do not matter. */
     double registers, items, groups, shared_bytes, near_bytes;
 } qb__device_model;
 

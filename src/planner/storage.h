@@ -16,7 +16,7 @@ typedef struct qb__storage {
     double read[QB__STORAGE_STEPS];  /* one file by all threads */
 } qb__storage;
 
-/* That of the folder in which `path` is, or will be; false when it was never measured. */
+/* The rate of the folder of `path`; false if it was never measured. */
 bool qb__storage_find(const char *path, qb__storage *storage);
 /* The same; where it was never measured, what is listed of such a file system. Returns which it is: "measured",
  * "listed of files in memory" or "listed". */

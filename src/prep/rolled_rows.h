@@ -6,7 +6,7 @@
 #include "ops/resample.h"
 #include "prep/prepare.h"
 
-/* Line integrals of a level detector's rows, between those of a turned one (geometry/roll.h). */
+/* Line integrals of the level detector's rows, resampled from those of a rolled one (geometry/roll.h). */
 typedef struct qb__rolled_rows {
     const qb__roll *roll;
     const qb__resampler *resampler;

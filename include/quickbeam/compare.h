@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct qb_comparison {
     size_t struct_size;        /* sizeof(qb_comparison), or 0: that of the first version. New fields come at the end */
-    double rmse, max_abs;      /* of a - b, in the data's unit */
+    double rmse, max_abs;      /* rms and largest absolute value of a - b, in the data's unit */
     double rel_l2;             /* |a - b| / |b|; 0 when equal */
     double psnr_db;            /* 10 log10(range(b)^2 / mse); INFINITY when equal */
     double ssim;               /* mean structural similarity over the images; window 7x7, or the image's

@@ -33,17 +33,17 @@ typedef struct qb_quadratic {
     const float *y;       /* [rows] */
     const float *weights; /* [rows] from 0 up; NULL = 1 */
     const float *toward;  /* [columns]; NULL = 0 */
-    double pull;          /* from 0 up */
+    double pull;          /* pull toward the given values, >= 0 */
     bool positive;        /* no x below zero */
     int passes;           /* over all columns, at most; 0 = 100 */
     double stop;          /* once a pass changes x by less than this share of it, sums of magnitudes; 0 = never */
-    uint64_t seed;        /* of the order of columns, drawn anew each pass */
+    uint64_t seed;        /* seed of the order of columns, which is drawn anew each pass */
 } qb_quadratic;
 
 /* What came of it. */
 typedef struct qb_descent {
     int passes;
-    double cost, change; /* in the end; of the last pass, as a share */
+    double cost, change; /* final cost; change in the last pass, as a share */
 } qb_descent;
 
 /* x[columns] is where it begins and what comes out; after a failure it is what it was. A column that no

@@ -38,8 +38,8 @@ typedef struct qb_env {
      * CPU, and says which; a device that is named and cannot be had is QB_NO_DEVICE, one named for
      * work that only the CPU does QB_BAD_ARGUMENT. */
     const char *device;
-    size_t max_vram; /* bytes to hold on each device; 0 = 9/10 of what is free there; told through
-                      * log when it limits nothing: more than there is, or no device in use */
+    size_t max_vram; /* bytes to hold on each device; 0 = 9/10 of what is free there. A note through log says
+                      * when it limits nothing: more than there is, or no device in use */
     void (*log)(void *user, qb_log_level level, const char *text);
     /* `what` names the stage; behind a semicolon, if there is one, is how far it has come in its own terms. done and total count its units. Jobs count thousandths of the time that all of it
      * will take, so that elapsed * (total - done) / done is left; done may fall when something turns out slower. */

@@ -23,8 +23,8 @@ QB_API const char *qb_beam_name(qb_beam beam); /* "unknown", "parallel", "cone" 
 typedef struct qb_view {
     double source[3];   /* cone: its place; parallel: the unit vector along which rays travel */
     double detector[3]; /* the centre of pixel (column 0, row 0) */
-    double u[3];        /* from one column to the next */
-    double v[3];        /* from one row to the next */
+    double u[3];        /* step from one column to the next */
+    double v[3];        /* step from one row to the next */
 } qb_view;
 
 typedef struct qb_geometry {
@@ -153,17 +153,17 @@ typedef enum qb_redundancy {
 typedef struct qb_geometry_info {
     size_t struct_size; /* sizeof(qb_geometry_info), or 0: that of the first version. New fields come at the end */
     double sod, sdd, magnification;     /* means; sod = 0 and magnification 1 for a parallel beam */
-    double pixel_u, pixel_v;            /* on the detector */
-    double offset_u, offset_v;          /* of the detector's centre, mean */
-    bool circular;                      /* within a thousandth of a pixel of an ideal circular scan ... */
-    double circular_error;              /* ... from which it differs by this many pixels at most */
-    double nearest, farthest;           /* of the source's distances from the axis */
+    double pixel_u, pixel_v;            /* pixel size on the detector */
+    double offset_u, offset_v;          /* mean offset of the detector's centre */
+    bool circular;                      /* within a thousandth of a pixel of an ideal circular scan */
+    double circular_error;              /* largest deviation from an ideal circular scan, in pixels */
+    double nearest, farthest;           /* least and largest distance of the source from the axis */
     double z_range;                     /* how far the source moves along z */
-    double field_radius;                /* of the cylinder about z that is seen from all around */
-    double field_height;                /* of what is seen of the axis in every view ... */
-    double field_height_rim;            /* ... and at field_radius */
+    double field_radius;                /* radius of the cylinder about z that all views see */
+    double field_height;                /* height of the field of view on the axis */
+    double field_height_rim;            /* height of the field of view at field_radius */
     double field_z;                     /* the middle of field_height */
-    double coverage;                    /* of 360 (180 parallel) */
+    double coverage;                    /* measured degrees of 360 (parallel: 180) */
     double step, gap, gap_from, gap_to; /* median step; the largest gap and where it is */
     double needed, missing;             /* 180 + fan for a short scan; what of it was not measured */
     size_t repeated;                    /* views at the place of an earlier one */

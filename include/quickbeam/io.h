@@ -59,7 +59,8 @@ typedef struct qb_stack {
     size_t parts;
     double
         axis; /* projections of a parallel beam: by how many columns the axis lies behind the middle one; NAN: not known */
-    bool axis_stated; /* HDF5 too: who reads it goes by the axis (an attribute of the images, rotation_axis_column) */
+    bool
+        axis_stated; /* HDF5: the file states the axis (attribute rotation_axis_column of the images), and readers use it */
 } qb_stack;
 
 /* A file being written under a temporary name; nothing that looks finished exists before commit. */
@@ -97,7 +98,7 @@ QB_API qb_status qb_file_write(const char *path, const char *text);
 
 /* Part of a result, as it is written: images first .. first + count - 1 of shape[0]. */
 typedef struct qb_slab {
-    size_t struct_size; /* of the library that calls: fields are added at the end */
+    size_t struct_size; /* size of the struct in the calling library: fields are added at the end */
     const void *data;   /* [count][shape[1]][shape[2]] of dtype, in host memory, until the call returns */
     qb_dtype dtype;
     size_t first, count, shape[3];
@@ -120,13 +121,13 @@ typedef struct qb_output_options {
     const qb_tensor *array;
     /* HDF5: over how many files, "1" to "64"; "auto": from 8 GB on as many as threads that write, else one. */
     const char *parts;
-    /* Called with each slab as soon as it is finished, each image once, in order: to show it, to send
-     * it on. From a thread of the job's, which writes when it returns; it may call the library, also to
-     * run another job. NULL = nobody; likewise by hand. */
+    /* Called with each slab as soon as it is finished, each image once, in order. It runs on a thread of the job, which writes the slab
+     * when the call returns. It may call the library, also to run another job. NULL = not called. */
     qb_slab_fn slab;
     void *slab_user;
-    const char *window; /* of pictures (preview, the sheet of a sweep): "LO,HI", the values that are black and white;
-                          NULL or "auto": all but the least and the greatest 0.5 % of what they show */
+    const char
+        *window; /* grey levels of pictures (preview, contact sheet): "LO,HI", the values that are black and white;
+                          NULL or "auto": from the 0.5 to the 99.5 percentile */
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };
 QB_API extern const qb_param qb_output_params[];

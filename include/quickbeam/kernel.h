@@ -14,7 +14,7 @@ typedef enum qb_interp {
     QB_INTERP_AUTO,
     QB_INTERP_LINEAR,
     QB_INTERP_NEAREST,
-    QB_INTERP_OVERSAMPLE /* on devices only */
+    QB_INTERP_OVERSAMPLE /* available on devices only */
 } qb_interp;
 QB_API const char *qb_interp_name(qb_interp interp); /* "linear" */
 

@@ -33,7 +33,7 @@ typedef struct qb_numbers {
 typedef struct qb_param {
     const char *name; /* "filter": --filter, config key, provenance key */
     qb_param_type type;
-    size_t offset;       /* of the field in the options struct */
+    size_t offset;       /* offset of the field in the options struct */
     const char *meta;    /* what stands for the value in the help: "COLUMN|auto" */
     const char *initial; /* the default, as text; NULL = unset, 0 or false */
     const char *choices; /* QB_PARAM_CHOICE: "edge|zero|mirror"; of a number, the word that may stand for it: "auto",

@@ -36,12 +36,12 @@ typedef struct qb_scan_options {
     double pixel_size;  /* mm; 0 = from the scan */
     const char *views;  /* A:B[:S]: only these views; NULL = all */
     const char *shape;  /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
-    qb_angle_unit angle_unit;  /* of `angles`, and of the scan's own, whatever it says */
+    qb_angle_unit angle_unit;  /* unit of `angles`, or of the scan's own angles, whatever the file states */
     const char *exclude;       /* stored views that are left out, "141:227,300"; NULL = none */
     const char *exclude_flats; /* flat fields to leave out, as exclude */
     const char *exclude_darks; /* dark fields to leave out, as exclude */
     bool keep_all_views;       /* views that cannot be right are named, but not left out */
-    bool keep_all_fields;      /* the same of flats and darks; their means are plain ones */
+    bool keep_all_fields;      /* keep all flats and darks; their means are plain means */
     qb_numbers pixels;         /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
     bool read_unsigned;        /* integers are unsigned, also where the file says that they are signed */
 } qb_scan_options;
@@ -68,15 +68,15 @@ typedef struct qb_scan_info {
     size_t cache_bytes;           /* what reading holds besides what it is asked for */
     size_t chunk_rows;            /* storage comes in pieces of so many rows that are costly to read
                                   twice (compressed chunks); 1 when any rows can be had alone */
-    size_t problems;              /* of qb_scan_problem */
-    size_t stored;                /* views in the file: the scan has stored view first_view ... */
-    size_t first_view, view_step; /* ... and every view_step-th from there on (--views) */
+    size_t problems;              /* number of problems, for qb_scan_problem */
+    size_t stored;                /* views in the file */
+    size_t first_view, view_step; /* the scan has every view_step-th stored view from first_view on (--views) */
     const char *geometry_from;    /* the file that says where source and detector of a cone beam are; NULL: none does */
     size_t first_slice; /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
     bool
-        center_holds; /* reconstructions go by `center` unless they are told otherwise: it was written to that end, as in
-                                  scans of sv-mbirct and by qb convert. A motor's estimate, as in NXtomo, is gone by where asked for */
-    const char *files;          /* of many files: "90 files, p_000.tif to p_089.tif"; else "" */
+        center_holds; /* reconstructions use `center` by default: it was written for that, as in scans of sv-mbirct and by qb
+                                  convert. A motor's estimate, as in NXtomo, is used on request only */
+    const char *files;          /* for several files: "90 files, p_000.tif to p_089.tif"; else "" */
     const char *no_angles;      /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
     const size_t *stored_views; /* [views]: the stored view that each is, where some between were left out; NULL: as
                                    first_view and view_step say */
@@ -89,8 +89,8 @@ typedef struct qb_scan_info {
     const char *intensity_from; /* where they are from */
     double pixel_v;             /* mm: the pitch of the rows; pixel_size unless options->pixels gives another */
     size_t looked_views; /* views of which some rows were looked at for faults; of large compressed scans not all */
-    const char *taller;  /* of a cone beam, after qb_scan_check: where the object goes on above or below the
-                                   detector, "at both ends"; NULL: nowhere, or not known */
+    const char *taller; /* cone beam, after qb_scan_check: where the object goes on above or below the detector, such as
+                                   "at both ends"; NULL: nowhere, or not known */
     double sod,
         sdd; /* mm from the source to the axis and to the detector, as the file states them; 0 where it does not */
 } qb_scan_info;

@@ -37,9 +37,9 @@ typedef struct qb_tensor {
     qb_dtype dtype;
     int64_t shape[4];   /* slowest first */
     int64_t strides[4]; /* in elements, also negative; all 0 = dense, the last index fastest */
-    void *stream;       /* of CUDA memory: the CUstream (or cudaStream_t) on which data is made or
-                           will be used; NULL = the device's default stream. What is queued there when
-                           a call begins comes before it; when it returns, its result is there. Not cudaStreamPerThread: QB_UNSUPPORTED */
+    void *stream; /* CUDA memory: the CUstream (or cudaStream_t) on which data is made or used; NULL = the device's
+                           default stream. A call waits for what is queued there; its result is complete when it
+                           returns. cudaStreamPerThread is QB_UNSUPPORTED */
 } qb_tensor;
 
 /* A dense float32 array [n0][n1][n2] in the host's memory: projections [view][row][column], a volume [z][y][x]. Only a call

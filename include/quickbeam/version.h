@@ -17,7 +17,7 @@ extern "C" {
     (QB_VERSION_MAJOR * 1000000 + QB_VERSION_MINOR * 1000 + QB_VERSION_PATCH >=                                        \
      (major)*1000000 + (minor)*1000 + (patch))
 
-/* Of the library that runs: "0.1.0". */
+/* Version of the running library, such as "0.1.0". */
 QB_API const char *qb_version(void);
 
 /* One line per library built in or missing ("FFT: FFTW 3.3.10 (GPL-2.0-or-later)"), for --version. */

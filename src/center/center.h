@@ -14,7 +14,7 @@ size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env);
 
 /* Seconds that it is forecast to take on so many threads; method as in qb_center_options. */
 double qb__center_seconds(const qb_scan_info *info, const char *method, int threads);
-/* That in updates of a trial slice. */
+/* Cost in updates of a trial slice. */
 double qb__center_work(const qb_scan_info *info, const char *method);
 /* The part of trial slices in it, of so many rows. */
 double qb__center_sharpness_work(size_t rows, size_t views, size_t columns, bool full_turn);
@@ -26,7 +26,7 @@ typedef struct qb__center_rows {
     const double *angles; /* [views] radians, any order */
     double low, high;     /* columns between which the axis is looked for */
     qb__pool *pool;
-    const qb_env *env; /* for cancelling; may be NULL */
+    const qb_env *env; /* checked for cancellation; may be NULL */
 } qb__center_rows;
 
 typedef struct qb__center_answer {
@@ -60,13 +60,13 @@ bool qb__center_names_method(const char *text);
 
 /* The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center);
-/* What --center is where nobody said: stated, where the scan's own axis holds and lies on the detector, else auto. */
+/* The default of --center: "stated" if the scan's own axis is reliable and lies on the detector, else "auto". */
 const char *qb__center_usual(const char *text, const qb_scan_info *info);
-/* That it was taken, or why it was not. */
+/* Note that the stated axis is used, or why not. */
 void qb__center_report(const char *text, const qb_scan_info *info, const qb_env *env);
 /* A column that is given or named, of NULL the usual one; NAN where a finder is named. */
 qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *center);
-/* The axis by a finder, told to the caller and in the report's "center". */
+/* Find the axis; reports it through env and in the report's "center". */
 qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
                           const qb_env *env, cJSON *report, double *center);
 
@@ -114,8 +114,8 @@ typedef struct qb__center_leaning {
     const qb__center_chosen *chosen;
 } qb__center_leaning;
 
-/* From each chosen row's own column (NAN: none), at the tilt that is known: result->tilt in degrees, NAN where they
- * show none, and a warning of a lean that nobody took out. result->column is there already. */
+/* Compute result->tilt in degrees from the column of each chosen row (NAN: none), beyond the known tilt; NAN if rows show none. Warns of a
+ * tilt that was not corrected. result->column must be set. */
 qb_status qb__center_tilt(const qb__center_leaning *leaning, const double *each, double known,
                           qb_center_result *result);
 

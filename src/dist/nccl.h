@@ -5,9 +5,9 @@
 #include "base/comm.h"
 #include "device/device.h"
 
-/* What passes between the memories of CUDA devices, each a rank's own, without a way through the hosts: NCCL, opened at
- * run time (QB_LIBNCCL). Beside a comm: that says who is there and how all fare, and carries the numbers where NCCL cannot.
- * Calls come from one thread at a time, in the same order on all ranks. */
+/* Transfers between the memories of CUDA devices, one for each rank, by NCCL, which is opened at run time (QB_LIBNCCL). A comm is still
+ * needed: it agrees on failures, and carries the data where NCCL cannot. Calls come from one thread at a time, in the same order on all
+ * ranks. */
 typedef struct qb__nccl qb__nccl;
 
 enum { QB__NCCL_WORDS = 200 };

@@ -15,14 +15,14 @@
 
 /* A simulation with everything decided. */
 typedef struct qb__simulation {
-    const char *name; /* of the phantom; the caller's */
+    const char *name; /* name of the phantom; owned by the caller */
     const qb_simulate_options *options;
     size_t views, rows, columns;
-    double pixel, pixel_v, center; /* mm along columns and rows; the axis' column, ... */
-    double astray;                 /* ... from which views of a file are that many pixels away, at most */
-    bool from_file;                /* the geometry is a file's ... */
-    bool plain;                    /* ... or a circle (or parallel) that has no faults */
-    double *angles;                /* [views] radians */
+    double pixel, pixel_v, center; /* mm along columns and rows; column of the axis */
+    double astray;  /* largest deviation of a view's axis from `center`, in pixels, with a geometry file */
+    bool from_file; /* the geometry is from a file */
+    bool plain;     /* the geometry is an ideal circle or parallel beam */
+    double *angles; /* [views] radians */
     qb_geometry geometry;
     qb_grid grid;
     qb__phantom phantom;
@@ -42,7 +42,7 @@ void qb__simulation_destroy(qb__simulation *simulation);
 qb_status qb__simulate_adopt(qb__simulation *simulation, const qb_simulate_options *options);
 /* Where views, detector and box are. */
 qb_status qb__simulate_place(qb__simulation *simulation, const qb_simulate_options *options, const qb_env *env);
-/* Of a parallel beam, as qb_stack.axis. */
+/* Axis of a parallel beam, as qb_stack.axis. */
 double qb__simulate_axis(const qb__simulation *simulation);
 /* No source may enter the phantom or look away from it. */
 qb_status qb__simulate_check_sources(const qb__simulation *simulation);

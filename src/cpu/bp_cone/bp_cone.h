@@ -50,7 +50,7 @@ typedef struct qb__bp_cone_variant {
     /* image[(row - r0) * row_stride + column], the window's rows alone -> block. Any thread. */
     void (*pack)(const qb__bp_cone_problem *problem, size_t view, qb__bp_cone_window window, const float *image,
                  size_t row_stride, void *block);
-    /* The same by several threads: part 0 <= part < parts of the block. NULL: there is only pack(). */
+    /* As pack(), by several threads: part 0 <= part < parts of the block. NULL: there is only pack(). */
     void (*pack_part)(const qb__bp_cone_problem *problem, size_t view, qb__bp_cone_window window, const float *image,
                       size_t row_stride, void *block, size_t part, size_t parts);
     /* Bytes of 64-byte aligned scratch one running thread needs. */

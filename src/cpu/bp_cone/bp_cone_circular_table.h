@@ -3,7 +3,7 @@
 /* How a column of voxels reads one view. */
 typedef struct entry {
     const float *left; /* the profile of the first held half in the column to the left */
-    float weight[2];   /* of the left and the right column, times 1 / w^2 */
+    float weight[2];   /* weights of the left and the right column, times 1 / w^2 */
     float rest, slope; /* place of voxel i of the chunk among the cells: cell + rest + i slope */
     int32_t cell;
     int16_t first, end; /* vectors of the chunk that meet pixels */
@@ -13,7 +13,7 @@ typedef struct scratch {
     _Alignas(64) float sums[TILE_Y][TILE_X][2][CHUNK];
     entry table[TILE_X][BLOCK];
     unsigned entries[TILE_X];
-    size_t cells; /* of each of the four profiles below */
+    size_t cells; /* cells of each of the four profiles below */
     _Alignas(64) float profiles[];
 } scratch;
 

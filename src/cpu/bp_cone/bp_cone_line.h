@@ -31,8 +31,8 @@ typedef struct cone_view {
 /* The lines of one plane of a tile. */
 typedef struct cone_lines {
     _Alignas(64) float u[CONE_TILE_Y], v[CONE_TILE_Y], w[CONE_TILE_Y];
-    _Alignas(64) double low[CONE_TILE_Y], high[CONE_TILE_Y]; /* voxels that meet the window ... */
-    _Alignas(64) int begin[CONE_TILE_Y], end[CONE_TILE_Y];   /* ... as whole numbers, begin < end */
+    _Alignas(64) double low[CONE_TILE_Y], high[CONE_TILE_Y]; /* voxels that meet the window */
+    _Alignas(64) int begin[CONE_TILE_Y], end[CONE_TILE_Y];   /* the same range in whole voxels, begin < end */
 } cone_lines;
 
 /* Keeps the planes of the window's borders finite where they are parallel to x. */

@@ -33,7 +33,7 @@ typedef struct qb__footprints {
     const double *ax, *ay, *h0;          /* [stride] its middle is ax ix + ay iy + h0 columns */
     const float *half, *flat;            /* [stride] columns from the middle to where it ends, falls */
     const float *rise, *curvature;       /* [stride] 1 / its longer side; 1 / (2 longer shorter) */
-    float area;                          /* of a pixel over a column's width, mm; of a fan: its side */
+    float area;                          /* area of a pixel over a column's width, mm; of a fan: the side of a pixel */
     /* A fan beam, unless NULL: [stride] the middle is (ax ix + ay iy + h0) / (wx ix + wy iy + w0), and half to bend are NULL.
      * Its shadow is that of a parallel beam whose rays run as that through the voxel's middle does and whose columns lie as
      * far apart there: with a and b for what one voxel over and one down move it, a trapezoid a + b wide at the bottom and
@@ -80,7 +80,7 @@ typedef struct qb__icd_group {
     float *error;        /* y - A x */
     const float *weight; /* w; NULL = 1 */
     float *x;
-    const float *curve; /* theta2 = sum A^2 w; a voxel where it is 0 is seen by nobody and stays */
+    const float *curve; /* theta2 = sum A^2 w; a voxel with 0 meets no ray and stays */
     /* x of the slices before and after each lane's, at the same index, and b; NULL = no such prior. `after` alone
      * may be any image that voxels are pulled toward. */
     const float *before, *after;

@@ -60,8 +60,8 @@ typedef struct qb__flat_tile {
 /* As the planner sees it. */
 typedef struct qb__joseph_problem {
     size_t views, rows, columns;
-    size_t planes;               /* that a ray crosses: as many as the longer side has voxels */
-    const qb_geometry *geometry; /* with the grid: what devices need; may be NULL for the CPU */
+    size_t planes;               /* planes that a ray crosses: as many as the longer side has voxels */
+    const qb_geometry *geometry; /* geometry and grid, needed by devices; may be NULL for the CPU */
     const qb_grid *grid;
 } qb__joseph_problem;
 

@@ -18,7 +18,7 @@ enum { PAD = 96, LINE = 144 };
 typedef struct crossing {
     float *line;
     size_t neighbour; /* floats from the one line to the other */
-    float share;      /* of the second */
+    float share;      /* share of the second line */
     double z0, dz;
 } crossing;
 

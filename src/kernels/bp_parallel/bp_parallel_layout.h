@@ -34,9 +34,9 @@ struct qb__bp_parallel_plan {
     qb__pack pack;
     qb__program *program;
     qb__kernel *kernel;
-    qb__memory *lines;    /* of the views, in the form that the kernel wants */
+    qb__memory *lines;    /* lines of the views, in the kernel's form */
     qb__memory *counters; /* hybrid */
-    qb__texture *texture; /* of so many groups of slices */
+    qb__texture *texture; /* texture of the groups of slices */
     size_t texture_groups;
     /* Constants that go with the launches, `chunk` views each: on the host, or as memories. */
     void *host_lines;

@@ -8,14 +8,14 @@
 /* What the tensor kernel is compiled with, what it needs and costs. */
 enum { QB__TENSOR_SPLIT, QB__TENSOR_VIEWS, QB__TENSOR_STAGES, QB__TENSOR_UNROLL }; /* values[] */
 enum {
-    QB__TENSOR_SLICES = 64,     /* that lie together */
+    QB__TENSOR_SLICES = 64,     /* slices that lie together */
     QB__TENSOR_ROW_BYTES = 144, /* one column of them, packed */
-    QB__TENSOR_WARPS = 8,       /* that compute */
+    QB__TENSOR_WARPS = 8,       /* warps that compute */
 };
 
 typedef struct qb__tensor_sizes {
     int bins, rows, planes, views, stages;
-    size_t dynamic_bytes; /* of shared memory */
+    size_t dynamic_bytes; /* bytes of shared memory */
 } qb__tensor_sizes;
 
 /* The stages asked for, or as many as fit and fewer views each; false when two do not fit. */

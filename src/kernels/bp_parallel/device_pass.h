@@ -20,7 +20,7 @@ typedef struct qb__device_pass {
     qb__memory *packed;
     qb__rows_largest *measure; /* NULL: the plan's problem has bounds, or needs none */
     float *largest;            /* what the plan's problem refers to, when measured */
-    qb__rows_faint faint;      /* so far */
+    qb__rows_faint faint;      /* rows that halves would lose, so far */
 } qb__device_pass;
 
 /* Whether the variant cannot do without the largest values; `problem` has none. */

@@ -11,7 +11,7 @@ typedef struct qb__convert qb__convert;
 
 typedef struct qb__convert_what {
     qb__conversion to;           /* QB_U8, QB_U16, QB_F16 */
-    size_t pixels, slices;       /* of a slice; the most at a time */
+    size_t pixels, slices;       /* pixels of a slice; most slices at a time */
     const unsigned char *hidden; /* [pixels] those that are not 0 become `instead`; NULL = none. Copied */
     float instead, shift;        /* shift: taken off every value after that */
 } qb__convert_what;

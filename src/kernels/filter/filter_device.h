@@ -20,7 +20,7 @@ typedef struct qb__device_filter qb__device_filter;
 /* What prepares the rows; arrays are read while creating only. */
 typedef struct qb__device_prep {
     qb_quantity quantity; /* counts, transmission: -ln; air and gain are for them */
-    qb_dtype dtype;       /* of the raw numbers */
+    qb_dtype dtype;       /* type of the raw numbers */
     size_t views;
     const float *weights; /* [views] what filtered rows are multiplied by */
     const float *air;     /* [views] transmission of open beam; NULL = 1 */

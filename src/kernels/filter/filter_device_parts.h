@@ -15,7 +15,7 @@ struct qb__device_filter {
     qb__device *device;
     qb__filter_spectrum spectrum; /* without its arrays */
     size_t views, rows;
-    size_t number_bytes; /* of a raw number */
+    size_t number_bytes; /* bytes of a raw number */
     float floor;
     char method[256];
 
@@ -29,7 +29,7 @@ struct qb__device_filter {
     qb__filter_plan plan;
     qb__program *program; /* filter_rows.cl, or prepare_rows.cl */
     qb__kernel *kernel;
-    size_t items; /* of a group */
+    size_t items; /* items of a group */
     size_t local_bytes;
     size_t group_rows;
     qb__filter_long *passes; /* when rows go through device memory */

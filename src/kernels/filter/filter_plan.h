@@ -19,8 +19,8 @@ typedef struct qb__filter_plan {
     int radix[QB__RADICES_MAX], passes; /* without the last */
     int last;
     size_t items, group_rows; /* work items of a row, rows of a group */
-    size_t groups;            /* that a multiprocessor should hold at once */
-    size_t local_bytes;       /* of a group */
+    size_t groups;            /* groups that a multiprocessor should hold at once */
+    size_t local_bytes;       /* local memory of a group */
 } qb__filter_plan;
 
 /* The radices of `half`: 2, 4, ... times 1, 3, 5 or 15 (ops/fft.c chooses no other length). False

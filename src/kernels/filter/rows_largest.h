@@ -24,8 +24,8 @@ qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue, cons
 /* Rows of which half precision keeps nothing exact: not one value reaches 2^-26 of its slice's
  * largest, so that all become numbers without their leading bit. */
 typedef struct qb__rows_faint {
-    uint64_t rows; /* so many */
-    float largest; /* of a slice that has such rows: the largest of all */
+    uint64_t rows; /* number of such rows */
+    float largest; /* largest value of the slices that have such rows */
 } qb__rows_faint;
 
 /* Waits for the queue; largest[slice] of all views given to run since the last time, and what was

@@ -40,12 +40,12 @@ typedef enum qb__buffers_program {
     QB__BUFFERS_PROGRAMS
 } qb__buffers_program;
 
-/* The same for all slices, in the kernels' types. */
+/* Numbers that all slices share, in the kernels' types. */
 typedef struct qb__buffers_sizes {
     int32_t views, stride, columns, rows, nx, ny, slices; /* rows: numbers of a view, with margins */
     size_t width, buffer, pixels;                         /* columns of a view of a SuperVoxel's buffer; its numbers */
-    /* a way's own: */
-    size_t items, local_bytes, parts; /* of a group that updates; groups of a SuperVoxel */
+    /* set by the variant: */
+    size_t items, local_bytes, parts; /* items and local memory of a group that updates; groups of a SuperVoxel */
 } qb__buffers_sizes;
 
 struct qb__icd_on_device {
@@ -57,8 +57,9 @@ struct qb__icd_on_device {
     qb__buffers_sizes n;
     bool positive, summed; /* summed: host_sums are of what is there */
     uint64_t seed;
-    float area, b[3];     /* b: of neighbours, diagonal ones, an image that voxels are pulled toward, ... */
-    double neighbours[3]; /* ... before weights are scaled */
+    float area,
+        b[3]; /* b: coefficients of neighbours, of diagonal neighbours, and of the image that voxels are pulled toward */
+    double neighbours[3]; /* coefficients before the weights are scaled */
     qb__icd_surrogate surrogate;
     qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *toward, *left, *moved, *stats,
         *sums, *staging;
@@ -89,7 +90,7 @@ static inline size_t qb__buffers_sums(const qb__buffers_sizes *n) {
 
 size_t qb__buffers_width(size_t span);
 qb__buffers_sizes qb__buffers_sizes_of(const qb__icd_ask *ask, size_t side);
-/* Of the device's memory, without what is a way's own. */
+/* Device bytes, without those of the variant. */
 size_t qb__buffers_room(const qb__buffers_sizes *sizes, const qb__icd_ask *ask, const qb__supervoxels_how *how);
 /* Why none of them can have the problem; NULL = some can. */
 const char *qb__buffers_refuses(const qb__device_info *device, const qb__icd_size *size);

@@ -30,16 +30,16 @@ typedef struct qb__icd_edges {
 /* What is asked for; read while creating only. */
 typedef struct qb__icd_ask {
     const qb__icd_problem *problem; /* its fetch is not used */
-    size_t slices;                  /* of this stack */
-    size_t all;                     /* of the whole job: how slices are grouped follows from it */
+    size_t slices;                  /* slices of this stack */
+    size_t all;                     /* slices of the whole job, which determine the groups */
     double pull;                    /* b of an image that each voxel is pulled toward; 0 = none */
     bool joined;                    /* slices know of each other */
-    const qb__icd_edges *edges;     /* with others beside them, which stay; NULL: none */
+    const qb__icd_edges *edges;     /* neighbouring slices of other ranks, which stay; NULL = none */
     bool weighted;
-    uint64_t seed; /* of the order of tiles */
+    uint64_t seed; /* seed of the order of tiles */
 } qb__icd_ask;
 
-/* What a turn did to a group. */
+/* What a sweep did to a group. */
 typedef struct qb__icd_swept {
     double change, size; /* sums of |x' - x| and |x'| */
     double updates;      /* voxels, lanes not counted */
@@ -50,13 +50,13 @@ typedef qb_status (*qb__icd_piece)(void *self, void *data, size_t bytes);
 
 typedef struct qb__icd_device_variant {
     qb__variant head; /* unusable() and cost() take a qb__icd_size */
-    int programs;     /* that are compiled for it */
+    int programs;     /* number of programs that are compiled */
     bool alone;       /* only slices that know nothing of each other */
     bool chance;      /* last bits are left to chance: which group comes first is seen */
 
-    size_t (*turns)(const int *values);                         /* that make an equit; NULL: each is one */
+    size_t (*turns)(const int *values);                         /* sweeps that make an equit; NULL = one */
     size_t (*lanes)(const qb__icd_ask *ask, const int *values); /* slices of a group */
-    /* Of the device's memory. */
+    /* Device bytes. */
     size_t (*bytes)(const qb__icd_ask *ask, const int *values);
     qb_status (*create)(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **stack);
     /* x = A' lines, none below zero where the problem says so; or a value. lines[view][slice][column] are the

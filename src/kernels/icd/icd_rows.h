@@ -22,7 +22,7 @@ void qb__tiles_say(const qb__icd_on_device *stack, char *text, size_t bytes);
 void qb__tiles_destroy(qb__icd_on_device *stack);
 qb_status qb__tiles_cost(qb__icd_on_device *stack, double *cost);
 
-/* Single slices: the ways of a SuperVoxel's buffer (icd_buffers.h) ... */
+/* Single slices: variants with the buffer of a SuperVoxel (icd_buffers.h) */
 size_t qb__buffers_lanes(const qb__icd_ask *ask, const int *values);
 size_t qb__buffers_sweeps(const int *values);
 qb_status qb__buffers_back(qb__icd_on_device *stack, const float *lines);
@@ -35,12 +35,12 @@ qb_status qb__buffers_image(qb__icd_on_device *stack, size_t slice, float scale,
 qb_status qb__buffers_state(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
 void qb__buffers_say(const qb__icd_on_device *stack, char *text, size_t bytes);
 void qb__buffers_destroy(qb__icd_on_device *stack);
-/* ... in local memory, ... */
+/* Buffer in local memory. */
 const char *qb__local_unusable(const qb__device_info *device, const void *of, const int *values);
 void qb__local_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost);
 size_t qb__local_bytes(const qb__icd_ask *ask, const int *values);
 qb_status qb__local_create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **stack);
-/* ... and in global memory. */
+/* Buffer in global memory. */
 const char *qb__global_unusable(const qb__device_info *device, const void *of, const int *values);
 void qb__global_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost);
 size_t qb__global_bytes(const qb__icd_ask *ask, const int *values);

@@ -13,11 +13,11 @@ typedef struct qb__icd_schedule {
     int32_t *corner;        /* [tiles] x | y << 16 of the first voxel */
     size_t batches, places; /* places: of the largest batch */
     int32_t *batch;         /* [batches][places] tiles, -1 = none */
-    /* of a turn: */
+    /* of one sweep: */
     size_t *order; /* [batches] */
 } qb__icd_schedule;
 
-/* Of all tiles with a voxel inside. Release with destroy, also on failure. */
+/* Schedule of all tiles with a voxel inside. Release with destroy, also on failure. */
 qb_status qb__icd_schedule_create(const qb__icd_problem *problem, size_t wide, size_t high, qb__icd_schedule *schedule);
 /* picked[batch][group][places] of a turn. Groups that are neighbours are never at the same tile. first: of the whole
  * job's slices, that of group 0. */

@@ -21,7 +21,7 @@ typedef struct qb__supervoxels {
     uint8_t *colour; /* [count] */
     double *amount;  /* [slice][count] by which each moved when it was last visited */
     bool *visited;   /* [pass][slice][count] in the turn at hand */
-    size_t places;   /* of a batch, at most */
+    size_t places;   /* most places of a batch */
     size_t *fewer;   /* [slice] how many of these it takes */
     double *cost;    /* [slice] after its last turn; before the first, infinite */
     int share,
@@ -43,10 +43,10 @@ typedef struct qb__supervoxels_how {
     int share, least;
 } qb__supervoxels_how;
 
-/* Of a batch, at most; and of them all. */
+/* Most SuperVoxels of a batch; and of all batches. */
 size_t qb__supervoxels_places(const qb__icd_problem *problem, const qb__supervoxels_how *how);
 size_t qb__supervoxels_most(const qb__icd_problem *problem, size_t side);
-/* Of all that have a voxel inside. Release with destroy, also on failure. */
+/* All SuperVoxels with a voxel inside. Release with destroy, also on failure. */
 qb_status qb__supervoxels_create(const qb__icd_problem *problem, const qb__supervoxels_how *how, qb__supervoxels *s);
 /* Numbers of picked, at most. */
 size_t qb__supervoxels_picked(const qb__supervoxels *s);

@@ -5,7 +5,7 @@
 #include "cpu/icd/icd.h"
 #include "device/device.h"
 
-/* What all kernels of a descent are told: qb_surrogate of icd_prior.clh, and qb_beam of icd_footprint.clh. */
+/* Arguments of all kernels of a descent: qb_surrogate of icd_prior.clh, and qb_beam of icd_footprint.clh. */
 typedef struct qb__icd_surrogate {
     float scale, least, per_sigma, log_t, power, pole, p, q, close, offset;
 } qb__icd_surrogate;

@@ -27,7 +27,7 @@ enum {
     K_ALL
 };
 
-/* The same for all slices, in the kernels' types. */
+/* Numbers that all slices share, in the kernels' types. */
 typedef struct qb__tiles_sizes {
     int32_t views, stride, columns, row, nx, ny, groups, slices, tiles, places, chunks;
     size_t lanes, span, voxels, pixels; /* span: COLUMNS */
@@ -44,15 +44,15 @@ struct qb__icd_on_device {
     bool joined, weighted, positive;
     qb__icd_edges edges; /* no swap: it is a stack on its own */
     uint64_t seed;
-    float area, b[3];     /* b: of neighbours, ... */
-    double neighbours[3]; /* ... before weights are scaled */
+    float area, b[3];     /* b: coefficients of neighbours */
+    double neighbours[3]; /* coefficients before the weights are scaled */
     qb__icd_surrogate surrogate;
     qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *share, *partial, *steps, *moved,
         *stats, *sums, *staging;
     int32_t *host_picked;
     float (*host_stats)[4];
     float *host_sums;
-    float *host_edges; /* as of qb__icd_swap, and one with its margin */
+    float *host_edges; /* edges as of qb__icd_swap, and one with its margin */
 };
 
 static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {

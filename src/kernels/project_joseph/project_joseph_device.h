@@ -43,7 +43,7 @@ bool qb__joseph_is_wide(const qb__joseph_problem *problem, size_t slices);
 typedef struct qb__joseph_shape {
     int32_t line, front, used, across, down, edge;
 } qb__joseph_shape;
-/* Of the whole volume, or of all views. */
+/* Bytes for the whole volume, or for all views. */
 void qb__joseph_shape_of(const qb__joseph_problem *problem, bool volume, qb__joseph_shape *shape);
 
 /* QB_UNSUPPORTED, with the reason, where no plan can be made of a problem that unusable() lets pass: of a bent detector it takes
@@ -65,7 +65,7 @@ qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const q
 /* images[view][row][column], float32 at `offset` bytes -> rays, and back. */
 qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
                              size_t views, qb__memory *rays);
-/* The same of views view0 <= v < view1 into rays that hold all from view 0 on. */
+/* As above, for views view0 <= v < view1, into rays that hold all views from 0 on. */
 qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
                                 size_t view0, size_t view1, qb__memory *rays);
 qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t views,
@@ -78,8 +78,7 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
 /* slab = the transpose of the rays, or, with `more`, slab += that. */
 qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
                              size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more);
-/* The same of lines y0 <= y < y1 of the whole volume alone; both are whole numbers of `grain` lines, or the volume's
- * end. Neither does that change a bit. */
+/* As above, for lines y0 <= y < y1 of the volume only; both are multiples of `grain`, or the end of the volume. The bits are the same. */
 qb_status qb__joseph_adjoint_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
                                    size_t view1, qb__memory *slab, size_t y0, size_t y1, bool more);
 size_t qb__joseph_lines_grain(const int *values);
@@ -98,7 +97,7 @@ typedef struct qb__joseph_records {
     float *fans;           /* [view][column][16] of an upright geometry, else NULL */
     float *views;          /* [view][64]; NULL where fans serve both ways */
     int32_t (*runs)[4];    /* columns of one axis: view of its block, first, count, step */
-    size_t *first_run[2];  /* by axis: [block]; of block `blocks` the end */
+    size_t *first_run[2];  /* by axis: [block]; [blocks] is the end */
     int32_t *axes;         /* [view]: bits of the axes that rays of the view may have */
     size_t blocks;         /* of QB__JOSEPH_VIEWS views */
     size_t reach, cap;     /* rows beside the nearest that touch a voxel; columns that touch a tile, at most */

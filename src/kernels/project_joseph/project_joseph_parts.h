@@ -23,7 +23,7 @@ struct qb__joseph_plan {
     bool wide;           /* the forward kernel counts floats of a slab in 64 bits */
     qb__joseph_most most;
     qb__joseph_records records; /* on the host: first_run, blocks, axes */
-    int copy[3], copies;        /* of the block's rays, where the adjoint gathers */
+    int copy[3], copies;        /* copies of the block's rays, where the adjoint gathers */
     qb__program *layout, *forward, *scale, *back;
     qb__kernel *pack, *unpack, *columns_kernel, *images, *turn;
     qb__kernel *forward_kernel, *scale_kernel, *back_kernel;

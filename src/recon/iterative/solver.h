@@ -19,7 +19,7 @@ typedef struct qb__linear {
     /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part becomes
      * that over all. NULL: they are all. */
     qb__linear_number *total;
-    /* A number that all who share them have but for rounding, made the same, as they stop by it. NULL: it is. */
+    /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL: single rank. */
     qb__linear_number *same;
     bool holes; /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
@@ -34,7 +34,7 @@ typedef struct qb__solve_options {
     double gap;        /* TV: stop when the primal-dual gap is this part of the objective; 0 = never */
 } qb__solve_options;
 
-/* Of one iteration. */
+/* Cost of one iteration. */
 typedef struct qb__solve_trace {
     double residual; /* |A x - b| / |b| before it */
     double change;   /* |x' - x| / |x'| */
@@ -56,7 +56,7 @@ typedef struct qb__solver {
     const char *name;
     /* Vectors it holds besides x and b: of unknowns, of equations. */
     size_t unknowns, equations;
-    size_t equations_nonneg; /* so many more with options->nonneg */
+    size_t equations_nonneg; /* additional vectors with options->nonneg */
     double passes_before,
         passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,

@@ -4,19 +4,17 @@
 
 #include "recon/mbir/icd_stack.h"
 
-/* A few slices, one after another, each by all threads: PSV-ICD (Algorithm 2 of Wang et al., PPoPP 2017). The first turn
- * goes through all SuperVoxels; each one after it through the fifth that moved most when they were last visited, and
- * then through a fifth drawn at random.
+/* A few slices, one after another, each by all threads: PSV-ICD (Algorithm 2 of Wang et al., PPoPP 2017). The first sweep visits all
+ * SuperVoxels. Each later one visits the fifth that changed most at their last visit, and then a random fifth.
  *
- * SuperVoxels are taken by the colours of a checkerboard of four, so that no two that are neighbours move together, and
- * of a colour so many at a time, in the order drawn, as qb__icd_slicewise_at_once() says: all of these start from one error sinogram, and
- * what they did to it is added in their order. That is a number of the slice's, not of the machine's: bits do not depend
- * on threads, nor on how they meet, and nothing is locked. Made in icd_bands.c, filled in icd_bands_start.c, turned in
- * icd_bands_sweep.c. */
+ * SuperVoxels have the four colours of a checkerboard, so that neighbours are never updated together. A batch has at most
+ * qb__icd_slicewise_at_once() SuperVoxels of one colour, in random order. All of them start from the same error sinogram, and their
+ * changes are added in order. The size of a batch depends on the slice only, so results do not depend on threads, and nothing is
+ * locked. Created in icd_bands.c, filled in icd_bands_start.c, swept in icd_bands_sweep.c. */
 enum { QB__ICD_AT_ONCE = 16 }; /* SuperVoxels of a batch, at most */
 
 typedef struct qb__icd_supervoxel {
-    size_t first, count; /* of its pixels */
+    size_t first, count; /* range of its pixels */
     double x, y;         /* its middle, in voxels */
     int colour;
 } qb__icd_supervoxel;
@@ -51,7 +49,7 @@ typedef struct qb__icd_slicewise {
     qb__icd_bands bands;
     qb__pool *pool;
     size_t slices, row, pixel_count, count, batch; /* count: of SuperVoxels */
-    float *shapes;                                 /* of bands: ax, ay, rise, bend */
+    float *shapes;                                 /* shapes of bands: ax, ay, rise, curvature */
     uint8_t *inside;
     uint32_t *pixels; /* inside, SuperVoxel by SuperVoxel */
     qb__icd_supervoxel *supervoxel;
@@ -64,9 +62,9 @@ typedef struct qb__icd_slicewise {
     size_t *order;          /* [count] */
     qb__icd_ranked *ranked; /* [count] */
     double *cost;           /* [views + count] */
-    /* of the pass in hand */
+    /* of the current pass */
     qb__icd_single *now;
-    const size_t *list; /* of the batch */
+    const size_t *list; /* SuperVoxels of the batch */
     size_t listed;
     qb__icd_pass pass;
     qb__icd_band_moved moved;

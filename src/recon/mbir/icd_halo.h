@@ -11,7 +11,7 @@
 typedef struct qb__icd_halo {
     qb__icd_edges edges;
     qb__comm *comm;
-    size_t slices, tallest; /* of the whole job; of the rank that has most */
+    size_t slices, tallest; /* slices of the whole job; of the largest rank */
     qb__comm_part *parts;   /* [2 * ranks] */
     double *numbers;        /* [ranks][QB__HALO_NUMBERS] */
 } qb__icd_halo;

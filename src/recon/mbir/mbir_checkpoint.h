@@ -16,12 +16,12 @@ typedef struct qb__checkpoint {
     bool resume, all; /* take up what is there; keep what is finished, too */
     bool asked;       /* checkpoints are wanted, of all ranks alike */
     const qb_env *env;
-    const char *job;          /* of ranks: what all of them say, and no other job does; NULL: alone */
+    const char *job;          /* name that all ranks of the job share; NULL = single process */
     const qb__icd_halo *halo; /* slabs of ranks that turn together; NULL: each by itself */
     int lock;                 /* < 0: nothing is ours in there */
     double saved;             /* when it was last written, or the run began */
-    size_t slabs;             /* that were taken up whole */
-    double equits;            /* of the slab that was taken up half done */
+    size_t slabs;             /* number of resumed slabs that were finished */
+    double equits;            /* equits of the resumed slab that was not finished */
 } qb__checkpoint;
 
 /* Beside `output`, without a file of which (NULL) nothing is kept; `job` and `halo` as above, the caller's. QB_BAD_ARGUMENT when another run works there that
@@ -38,7 +38,7 @@ void qb__checkpoint_drop(qb__checkpoint *checkpoint);
 qb_status qb__checkpoint_look(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab, qb__checkpoint_found *found);
 /* Take it up: turns and trace, and into the stack, which was started, or the images. */
 qb_status qb__checkpoint_load(qb__checkpoint *checkpoint, qb__checkpoint_slab *slab);
-/* Once it is time: it descends; it is done. */
+/* Save the state of a slab that descends, if it is time; save a finished slab. */
 void qb__checkpoint_swept(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
 void qb__checkpoint_done(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
 

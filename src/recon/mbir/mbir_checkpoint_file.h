@@ -14,8 +14,8 @@ typedef struct qb__checkpoint_slab {
     qb__icd_trace *trace;        /* room for `most` turns */
     int turns, most;
     const char *stopped;  /* NULL: it has not */
-    qb__icd_stack *stack; /* while it descends, or ... */
-    float *images;        /* ... once it is done: [slices][image] */
+    qb__icd_stack *stack; /* state of a slab that descends; NULL when it is done */
+    float *images;        /* images of a finished slab: [slices][image] */
 } qb__checkpoint_slab;
 
 typedef enum qb__checkpoint_found { QB__FOUND_NOTHING, QB__FOUND_TURNING, QB__FOUND_DONE } qb__checkpoint_found;

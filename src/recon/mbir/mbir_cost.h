@@ -14,9 +14,9 @@ qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t sl
 /* Seconds of a slab on coarser voxels before. */
 double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads);
 
-/* That forecasts count on, of level i of coarser voxels; */
+/* Equits that forecasts assume for level i of coarser voxels. */
 double qb__mbir_level_equits(const qb__mbir *m, size_t i);
-/* of the volume's own: as many as were asked for, or fewer where the change is to end it. */
+/* Equits that forecasts assume for the volume's own voxels: --equits, or fewer if --stop ends the descent. */
 double qb__mbir_equits(const qb__mbir *m);
 
 #endif

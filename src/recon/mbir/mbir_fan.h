@@ -8,17 +8,17 @@
  * (geometry/fan_plane.h). Voxels, weights, prior and descent are those of a parallel beam; shadows are a fan's
  * (cpu/icd/icd.h), and what it begins with is the middle plane's Feldkamp, Davis and Kress. */
 
-/* The scan and the geometry that came with the options belong together; the grid of all its rows. */
+/* Check that the scan fits the geometry of the options, and make the grid of all its rows. */
 qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env);
-/* Once it is known which rows, and how far voxels reach: m->geometry, and where slices lie. */
+/* Set m->geometry and the positions of slices, once the rows and the extent of voxels are known. */
 qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json);
-/* To begin with filtered back-projection: weights, filter. */
+/* Prepare the start by filtered back-projection: weights and filter. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env);
 void qb__mbir_fan_release(qb__mbir *m);
 
-/* Bytes beside a descent that begins so. */
+/* Additional bytes of a descent that begins so. */
 size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
-/* Filtered and back-projected, on the coarsest voxels; *images: qb__free it. */
+/* Make the start image on the coarsest voxels; release *images with qb__free. */
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
                              float **images);
 

@@ -4,15 +4,15 @@
 
 #include "recon/mbir/mbir.h"
 
-/* --reference: how far a descent is from an image after each turn, the root of the mean square over all voxels of a slab,
- * as qb compare has it of outputs; of ranks that turn together, of all. */
+/* --reference: the rms difference from an image after each sweep, over all voxels of a slab (and of all ranks that share the descent), as
+ * qb compare computes it for outputs. */
 
 bool qb__mbir_has_reference(const qb__mbir *m);
-/* In Hounsfield units it needs the water of --hu: QB_BAD_ARGUMENT without. */
+/* A reference in Hounsfield units needs --hu; QB_BAD_ARGUMENT without it. */
 qb_status qb__mbir_reference_units(qb__mbir *m, const qb_array_info *info);
-/* 1/mm from here on. */
+/* Convert the reference to 1/mm. */
 void qb__mbir_reference_convert(qb__mbir *m);
-/* `slices` from `first` of the volume on, in the output's units; `room` for one. All ranks that turn together come here. */
+/* rmse of `slices` slices from `first` on, in the output's units; `room` holds one slice. Collective over ranks that share the descent. */
 qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices,
                                   float *room, double *rmse);
 

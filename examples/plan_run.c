@@ -17,31 +17,18 @@ static qb_status watch(void *user, const qb_slab *slab) {
 }
 
 static qb_status reconstruct(const char *from, const char *to, const qb_env *env) {
-    qb_scan_options scan_options;
-    qb_prep_options prep;
-    qb_fbp_options fbp;
-    qb_output_options output;
-    qb_params_init(qb_scan_params, &scan_options);
-    qb_params_init(qb_prep_params, &prep);
-    qb_params_init(qb_fbp_params, &fbp); /* --center auto, --filter ramp, ... */
-    qb_params_init(qb_output_params, &output);
-    qb_params_set(qb_output_params, &output, "output", to);
-    output.slab = watch;
-
+    const qb_fbp_options fbp = {.filter = "hann"}; /* all else at its default */
+    const qb_output_options output = {.output = to, .slab = watch};
     qb_scan *scan = NULL;
     qb_job *job = NULL;
     const char *report;
-    qb_status status = qb_scan_open(from, &scan_options, env, &scan);
-    if (status == QB_OK) status = qb_fbp_plan(scan, &prep, &fbp, &output, "examples/plan_run", env, &job);
+    qb_status status = qb_scan_open(from, NULL, env, &scan);
+    if (status == QB_OK) status = qb_fbp_plan(scan, NULL, &fbp, &output, "examples/plan_run", env, &job);
     if (status == QB_OK) status = qb_job_run(job, env, &report);
     if (status == QB_OK) printf("%s\n", report);
 
     qb_job_destroy(job);
     qb_scan_close(scan);
-    qb_params_clear(qb_scan_params, &scan_options);
-    qb_params_clear(qb_prep_params, &prep);
-    qb_params_clear(qb_fbp_params, &fbp);
-    qb_params_clear(qb_output_params, &output);
     return status;
 }
 

@@ -22,8 +22,8 @@ static void make_projections(double *angles, float *lines) {
 int main(void) {
     static double angles[VIEWS];
     static float lines[VIEWS * ROWS * COLUMNS], volume[ROWS * COLUMNS * COLUMNS];
-    const qb_tensor from = {.data = lines, .dtype = QB_F32, .ndim = 3, .shape = {VIEWS, ROWS, COLUMNS}};
-    const qb_tensor to = {.data = volume, .dtype = QB_F32, .ndim = 3, .shape = {ROWS, COLUMNS, COLUMNS}};
+    const qb_tensor from = qb_tensor_f32(lines, VIEWS, ROWS, COLUMNS);
+    const qb_tensor to = qb_tensor_f32(volume, ROWS, COLUMNS, COLUMNS);
     make_projections(angles, lines);
     qb_status status = qb_fbp(&from, angles, 0.5, &to, NULL, NULL);
     if (status != QB_OK) {

@@ -66,7 +66,7 @@ typedef struct qb_param {
 /* Bytes of the table's struct as this library knows it. */
 QB_API size_t qb_params_size(const qb_param *table);
 /* Fill options[size] with the table's defaults, as far as it reaches. Text fields are allocated;
- * release with qb_params_clear. Called with two arguments, size is that of *options. QB_BAD_ARGUMENT
+ * release them with qb_params_clear, and assign none by hand: it would free that, too. Called with two arguments, size is that of *options. QB_BAD_ARGUMENT
  * for a size as above. */
 QB_API qb_status qb_params_init(const qb_param *table, void *options, size_t size);
 #define qb_params_init(table, options) (qb_params_init)((table), (options), sizeof *(options))

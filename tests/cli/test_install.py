@@ -57,6 +57,16 @@ def test_one_call(installed, tmp_path):
     assert "0.02 went in" in run(program, env=env)
 
 
+@pytest.mark.parametrize("name, least, most", [("sirt", 0.0195, 0.0205), ("cgls", 0.0195, 0.0205), ("tv", 0.0195, 0.0205),
+                                               ("mbir", 0.0195, 0.0205), ("center", 31.3, 31.7)])
+def test_simple_calls(installed, tmp_path, name, least, most):
+    """Each in fifteen lines at most; the cylinder's attenuation, or its axis, comes out."""
+    program, env = build(installed, tmp_path, name)
+    body = re.search(r"^int main\(void\) \{\n(.*)^\}", (ROOT / "examples" / f"{name}.c").read_text(), re.M | re.S).group(1)
+    assert len(body.splitlines()) <= 15
+    assert least <= float(re.search(r"\d+\.\d+", run(program, env=env)).group()) <= most
+
+
 def test_plan_and_run(installed, tmp_path):
     program, env = build(installed, tmp_path, "plan_run")
     scan, volume = tmp_path / "scan.h5", tmp_path / "volume.h5"

@@ -257,14 +257,13 @@ def test_slices_with_a_prior_between_them(scan, tmp_path, n, how):
 
 
 def test_an_odd_number_of_groups(scan, tmp_path):
-    """One process takes the last of three groups by itself, ranks all even slices and then all odd ones: another order, as another
-    --seed is, and far less of one."""
+    """One process takes the last of three groups by itself, ranks all even slices and then all odd ones: another order, which
+    leads to the same image."""
     volumes = {}
-    for name, n, more in ("alone", 1, ()), ("out", 3, ()), ("seed", 1, ("--seed", 5)):
-        ranks(n, "mbir", scan, "-o", tmp_path / f"{name}.h5", "--center", 19, "--quiet", *more)
+    for name, n in ("alone", 1), ("out", 3):
+        ranks(n, "mbir", scan, "-o", tmp_path / f"{name}.h5", "--center", 19, "--quiet", "--stop", 1e-5)
         volumes[name] = numbers(tmp_path / f"{name}.h5").astype(float)
-    off, seed = (np.linalg.norm(volumes[name] - volumes["alone"]) for name in ("out", "seed"))
-    assert 0 < off < seed / 5
+    assert 0 < np.linalg.norm(volumes["out"] - volumes["alone"]) < 1e-5 * np.linalg.norm(volumes["alone"])
     done = ranks(3, "mbir", scan, "-o", tmp_path / "no.h5", "--center", 19, "--slices", "4:6", code=3)
     assert "fewer slices" in said(done)[0] and "--neighbours 1,0.7071,0" in said(done)[0]
 
@@ -306,7 +305,7 @@ def test_more_ranks_than_slices_and_ranges_of_integers(scan, tmp_path):
 
 def test_what_ranks_cannot_share_is_refused_once(scan, tmp_path):
     out = tmp_path / "out"
-    for code, args, words in [(3, ("info", scan), "only qb fbp, qb fdk, qb sirt, qb cgls, qb mbir and qb bench mpi share"),
+    for code, args, words in [(3, ("info", scan), "which only these verbs can share: fbp, fdk, sirt, cgls, tv, mbir, bench"),
                               (3, ("fbp", scan, "-o", out, "--center", "18:20:1"), "start it once"),
                               (3, ("sirt", scan, "-o", f"{out}.h5", "--center", 19, "--device", "cuda:all"), "give --device cuda"),
                               (2, ("fbp", scan, "-o", f"{out}.h5", "--center", 99), "lies outside"),
@@ -401,7 +400,9 @@ def test_a_rank_that_fails_ends_all_with_one_message(wide, tmp_path, fault, code
         how = ("fdk", scan, "--sod", 100, "--sdd", 150, "--angles", "0:360", "--size", "120,120,64", "--grid", "2x2")
     done = ranks(4 if fault == "grid" else 3, *how, "-o", out, "--threads", 1, code=code, before=before)
     told = [line for line in said(done) if line.startswith("qb")]
-    assert len(told) == 1 and f"rank 2 of {4 if fault == 'grid' else 3}, on " in told[0] and words in told[0], done.stderr
+    assert len(told) == 1 and words in told[0], done.stderr
+    if fault not in ("unreadable", "views"): # what all ranks find when they open the scan is said of none
+        assert f"rank 2 of {4 if fault == 'grid' else 3}, on " in told[0], done.stderr
     assert out.read_bytes() == b"older" and sorted(tmp_path.iterdir()) == listed
 
 

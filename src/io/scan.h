@@ -55,6 +55,8 @@ struct qb_scan {
 void qb__scan_limit(qb_scan *scan, size_t threads);
 /* Bytes a second of a scan that is computed when it is read, tried out the first time that somebody asks; 0: it is stored. */
 double qb__scan_computed(const qb_scan *scan);
+/* As qb_scan_read(), past the door: for who does its corrections by itself. */
+qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 /* The numbers as they are stored, past the door and the digests. The range must be inside the scan and not empty. */
 qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 /* Adds stored numbers to the digests of the jobs that read the scan: [view][row] without gaps. */

@@ -135,6 +135,12 @@ void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, siz
     qb__digests_add(&scan->digests, view0, view1, row0, row1, raw, scan->parts.data.source->threads);
 }
 
+qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    const qb_status status = qb__scan_read_stored(scan, view0, view1, row0, row1, out);
+    if (status == QB_OK) qb__scan_digest(scan, view0, view1, row0, row1, out);
+    return status;
+}
+
 qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     QB__NEED(scan);
     QB__NEED(out);
@@ -145,8 +151,7 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
                         row1, info->views, info->rows);
     if (view0 == view1 || row0 == row1) return QB_OK;
     const qb_status status = scan->door ? scan->door->read(scan->door, view0, view1, row0, row1, out)
-                                        : qb__scan_read_stored(scan, view0, view1, row0, row1, out);
-    if (status == QB_OK && !scan->door) qb__scan_digest(scan, view0, view1, row0, row1, out);
+                                        : qb__scan_read_past(scan, view0, view1, row0, row1, out);
     if (status == QB_OK && scan->blank_stuck) qb__scan_blank_stuck(scan, view1 - view0, row0, row1, out);
     return status;
 }

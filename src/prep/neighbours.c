@@ -101,6 +101,11 @@ int qb__neighbours_changed(const qb__neighbours *d, uint64_t changed[QB__PREP_ST
     return d ? d->steps : 0;
 }
 
+void qb__neighbours_recount(qb__neighbours *d) {
+    for (int s = 0; d && s < d->steps; s++) d->changed[s] = 0;
+    if (d) d->pixels = 0;
+}
+
 const qb__step *qb__neighbours_step(const qb__neighbours *d, int number) { return d->step[number]; }
 
 /* ---- sizes ---- */
@@ -130,6 +135,37 @@ size_t qb__neighbours_bytes(const qb_scan_info *info, const qb_prep_options *opt
     return fields * info->rows * info->columns * sizeof(float) +
            qb__smaller(all, info->chunk_rows > 1 ? MOST_BYTES : READ_BYTES + (rows + 2 * margin) * raw_row(info)) +
            QB__SHARE_MOST * scratch_bytes(info, margin);
+}
+
+/* ---- on devices ---- */
+
+size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options) {
+    const qb__step *only = NULL;
+    for (const qb__step *const *s = qb__steps; *s; s++) {
+        if ((*s)->scope != QB__SCOPE_VIEW || !(*s)->wanted(info, options)) continue;
+        if (only || !(*s)->define || info->quantity == QB_LINE_INTEGRAL) return 0;
+        only = *s;
+    }
+    return only ? only->margin : 0;
+}
+
+qb__near_plan qb__neighbours_plan(const qb__neighbours *d) {
+    qb__near_plan plan = {.dtype = d->info->dtype,
+                          .rows = d->info->rows,
+                          .columns = d->info->columns,
+                          .dark = d->dark,
+                          .gain = d->gain,
+                          .beam = d->beam,
+                          .base = (float)d->noise.base,
+                          .slope = (float)d->noise.slope,
+                          .margin = d->margin};
+    d->step[0]->define(d->options, &plan.step);
+    return plan;
+}
+
+void qb__neighbours_count(qb__neighbours *d, uint64_t changed, uint64_t pixels) {
+    atomic_fetch_add_explicit(&d->changed[0], changed, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->pixels, pixels, memory_order_relaxed);
 }
 
 /* ---- numbers ---- */

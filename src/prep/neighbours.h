@@ -3,6 +3,7 @@
 #define QB_PREP_NEIGHBOURS_H
 
 #include "io/scan.h"
+#include "kernels/filter/near_rows.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 
@@ -20,9 +21,17 @@ qb_status qb__neighbours_add(qb_scan *scan, const qb_prep_options *options, cons
                              qb__neighbours **door);
 /* Takes the door away from the scan. NULL-safe. */
 void qb__neighbours_destroy(qb__neighbours *door);
-/* Pixels that each step has changed so far in the rows that were handed out, in the order of steps.c, and, last, all pixels of
+/* From now on: what was read before was only looked at, and comes again. */
+void qb__neighbours_recount(qb__neighbours *door);
+/* Pixels that each step has changed in the rows that were handed out, in the order of steps.c, and, last, all pixels of
  * these rows; returns how many steps there are. NULL: 0. */
 int qb__neighbours_changed(const qb__neighbours *door, uint64_t changed[QB__PREP_STEPS + 1]);
+/* Rows above and below that a device has to read to correct by itself; 0: no step is wanted, or it is done by the door alone. */
+size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options);
+/* What the device does then. Its fields are the door's. */
+qb__near_plan qb__neighbours_plan(const qb__neighbours *door);
+/* What it has changed, of so many pixels. */
+void qb__neighbours_count(qb__neighbours *door, uint64_t changed, uint64_t pixels);
 const qb__step *qb__neighbours_step(const qb__neighbours *door, int number);
 
 #endif

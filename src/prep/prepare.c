@@ -130,6 +130,8 @@ void qb__prepare_view(const qb__prepare *prepare, size_t view, size_t row0, size
 
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare) { return &prepare->steps; }
 
+qb__neighbours *qb__prepare_neighbours(const qb__prepare *prepare) { return prepare->neighbours; }
+
 size_t qb__prepare_rows_held(const qb__prepare *prepare) { return prepare->fields.rows; }
 
 size_t qb__prepare_first_row(const qb__prepare *prepare) { return prepare->fields.row0; }
@@ -222,6 +224,10 @@ static const char *first_of(const qb__prepare *prepare, const qb__prep_counts *s
                   qb__scan_stored(prepare->scan, qb__pixel_key_view(sum->place)), qb__pixel_key_row(sum->place),
                   qb__pixel_key_column(sum->place));
     return where;
+}
+
+void qb__prepare_recount(qb__prepare *prepare) {
+    if (prepare) qb__neighbours_recount(prepare->neighbours);
 }
 
 /* What the steps that look at neighbours have changed, on all ranks. */

@@ -45,6 +45,8 @@ void qb__prepare_view(const qb__prepare *prepare, size_t view, size_t row0, size
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare);
 size_t qb__prepare_rows_held(const qb__prepare *prepare);
 size_t qb__prepare_first_row(const qb__prepare *prepare);
+/* The door through which its rows come; NULL: no step looks at neighbours. */
+struct qb__neighbours *qb__prepare_neighbours(const qb__prepare *prepare);
 /* The macros of the steps that prepare_rows.clh must be told of. */
 void qb__prep_define(const qb__prep *prep, qb__macros *macros);
 
@@ -52,6 +54,8 @@ void qb__prep_define(const qb__prep *prep, qb__macros *macros);
  * sinograms[row][view][column]. */
 qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1, qb__pool *pool,
                            float *sinograms, qb__prep_counts *counts);
+/* Only what is read from now on is counted. */
+void qb__prepare_recount(qb__prepare *prepare);
 /* What was mended, summed over the threads' counts: into the report, and as warnings. */
 void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
                         const qb_env *env);

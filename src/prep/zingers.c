@@ -119,5 +119,15 @@ static uint64_t near(const qb__near *in, float *out) {
     return all;
 }
 
-const qb__step qb__step_zingers = {
-    .name = "zingers", .scope = QB__SCOPE_VIEW, .wanted = wanted, .near = near, .margin = 1, .changed = "zingers"};
+static void define(const qb_prep_options *options, qb__macros *macros) {
+    const float sigma = (float)options->zingers;
+    qb__macros_add_float(macros, "ZINGERS", sigma * sigma);
+}
+
+const qb__step qb__step_zingers = {.name = "zingers",
+                                   .scope = QB__SCOPE_VIEW,
+                                   .wanted = wanted,
+                                   .near = near,
+                                   .define = define,
+                                   .margin = 1,
+                                   .changed = "zingers"};

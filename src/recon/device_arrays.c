@@ -29,8 +29,8 @@ qb__tensor_device *qb__device_array_on(qb__tensor_device *array, const qb__devic
 }
 
 qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device) {
-    /* Views must be evenly apart; rows that are corrected on their way come through the host. */
-    return scan->view || scan->door ? NULL : qb__device_array_on(qb__scan_on_device(scan), device);
+    return scan->view ? NULL /* else views are not evenly apart */
+                      : qb__device_array_on(qb__scan_on_device(scan), device);
 }
 
 /* float32 slices go where they belong as they are; observers look at what the host sees. */

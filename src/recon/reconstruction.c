@@ -258,6 +258,7 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_count
     qb__prep_counts *counts;
     qb__pipeline_report times;
     qb_status status;
+    qb__prepare_recount(r->prepare);
     status = qb__engines_open(r, env);
     if (r->share.ranks) status = qb__agree(r->comm, status); /* nobody waits for one that has not come so far */
     if (status != QB_OK) goto out;

@@ -169,6 +169,7 @@ static qb_status run(conversion *c, const qb_env *env) {
     QB__TRY(qb__alloc(c->block, pixels * qb_dtype_size(info->dtype), &c->raw));
     QB__TRY(qb__alloc(c->block, pixels * sizeof(float), &c->lines));
     QB__TRY(qb__prepare_create(c->scan, c->prep, &(qb__prepared){.row1 = info->rows, .step = 1}, env, &c->prepare));
+    qb__prepare_recount(c->prepare);
     for (c->first = 0; c->first < info->views; c->first += c->block) {
         const size_t end = qb__smaller(c->first + c->block, info->views);
         QB__TRY(qb__check_cancel(env));

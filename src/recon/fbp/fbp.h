@@ -15,7 +15,9 @@ typedef struct qb__fbp_reader {
     size_t cache_rows; /* rows that are read ahead, if their storage is costly to read twice */
     char *cache;       /* rows cache_first .. cache_end - 1 of all views, as stored */
     size_t cache_first, cache_end;
-    bool left; /* the engine reads the numbers in place */
+    size_t
+        margin; /* rows above and below a chunk that are read with it, for an engine that corrects them; 0: rows are corrected already */
+    bool left;  /* the engine reads the numbers in place */
 } qb__fbp_reader;
 
 /* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of slices and needs only their detector
@@ -24,6 +26,7 @@ typedef struct qb__fbp {
     qb_scan *scan;
     const qb_scan_info *info;
     const qb_prep_options *prep;
+    size_t near; /* rows above and below a chunk that a device may need to correct it by itself */
     const qb_fbp_options *options;
     const qb_output_options *output;
     int threads;
@@ -93,6 +96,10 @@ size_t qb__fbp_raw_row(const qb__fbp *fbp);                 /* bytes */
 size_t qb__fbp_row_stride(const qb__fbp *fbp);
 /* First slice of part `part`, when a chunk of `slices` is divided into `parts`. */
 size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part);
+/* The rows that are read for a chunk: its own and the reader's margin, as far as the detector has them. */
+void qb__fbp_read_window(const qb__fbp *fbp, size_t chunk, size_t *first, size_t *end);
+/* The engine corrects rows by `margin` rows above and below; 0: it does not. Call it after the reader was opened. */
+void qb__fbp_read_margin(qb__fbp *fbp, size_t margin);
 /* Most rows that are read for `slices` slices; and the rows that are read for the slices from row first_row on. */
 size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices);
 void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end);

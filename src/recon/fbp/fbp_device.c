@@ -43,9 +43,13 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     qb__fbp_devices *gpu = self;
     const qb__fbp_slot *raw = out;
     if (gpu->arrays.from) return finish(gpu, qb__fbp_device_take(gpu, chunk, raw->memory[0]), UP);
-    size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first;
+    size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first, end;
     size_t slice_bytes = qb__fbp_up_slice(gpu->fbp);
     qb_status status = QB_OK;
+    if (gpu->part[0].near) {
+        qb__fbp_read_window(gpu->fbp, chunk, &first, &end);
+        return finish(gpu, qb__memory_upload(gpu->part[0].up, raw->memory[0], 0, in, (end - first) * slice_bytes), UP);
+    }
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         size_t n = qb__fbp_share(gpu, slices, p, &first);
         if (n == 0) continue;
@@ -69,11 +73,23 @@ static work work_of(qb__fbp_devices *gpu, size_t chunk, size_t p, const qb__fbp_
     size_t slices = qb__fbp_share(gpu, qb__fbp_chunk_slices(fbp, chunk), p, &first);
     const bool by_slices = fbp->step > 1 || fbp->roll.maps; /* [slice][view][column] */
     return (work){.part = &gpu->part[p],
-                  .raw = {.memory = raw->memory[p],
+                  .raw = {.memory = gpu->part[p].near ? gpu->part[p].corrected : raw->memory[p],
                           .view_stride = columns * (by_slices ? 1 : slices),
                           .slice_stride = columns * (by_slices ? fbp->info->views : 1)},
                   .slices = (unsigned)slices,
                   .row0 = qb__fbp_chunk_row(fbp, chunk) - qb__prepare_first_row(gpu->run->prepare) + first * fbp->step};
+}
+
+/* A chunk's rows, by those above and below that came with it. */
+static qb_status correct(const qb__fbp_devices *gpu, size_t chunk, const qb__fbp_slot *raw) {
+    const qb__fbp *fbp = gpu->fbp;
+    const qb__fbp_part *part = &gpu->part[0];
+    qb__near_block block = {
+        .views = fbp->info->views, .row0 = qb__fbp_chunk_row(fbp, chunk), .slices = qb__fbp_chunk_slices(fbp, chunk)};
+    if (!part->near) return QB_OK;
+    qb__fbp_read_window(fbp, chunk, &block.first, &block.end);
+    qb__neighbours_count(qb__prepare_neighbours(gpu->run->prepare), 0, block.views * block.slices * fbp->info->columns);
+    return qb__near_rows_run(part->near, part->compute, &block, raw->memory[0], part->corrected);
 }
 
 /* Filtering that only measures is under way on all devices before anyone waits for what it finds.
@@ -84,7 +100,7 @@ static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int work
     const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->pick.choice.variant);
     const qb__fbp_slot *slab = out;
     const size_t step = gpu->fbp->step;
-    qb_status status = QB_OK;
+    qb_status status = correct(gpu, chunk, in);
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         work w = work_of(gpu, chunk, p, in);
         if (w.slices) status = qb__device_pass_prepare(&w.part->pass, w.part->compute, &w.raw, w.slices, w.row0, step);
@@ -138,15 +154,16 @@ static qb_status create_slot(void *self, size_t bytes, void **out) {
     size_t first, slices = qb__fbp_share(gpu, gpu->cut.slices, 0, &first);
     qb_status status = qb__alloc(1, sizeof *slot, &slot);
     for (size_t p = 0; status == QB_OK && p < gpu->parts; p++)
-        status = qb__memory_create(gpu->part[p].device, slices * ring->slice_bytes, &slot->memory[p]);
+        status = qb__memory_create(gpu->part[p].device, (slices + ring->more) * ring->slice_bytes, &slot->memory[p]);
     *out = slot;
     return status;
 }
 
-static qb__slot_maker on_devices(qb__fbp_devices *gpu, int number, size_t slice_bytes) {
+static qb__slot_maker on_devices(qb__fbp_devices *gpu, int number, size_t slice_bytes, size_t more) {
     qb__fbp_ring *ring = &gpu->ring[number];
     ring->gpu = gpu;
     ring->slice_bytes = slice_bytes;
+    ring->more = more;
     return (qb__slot_maker){ring, create_slot, destroy_slot};
 }
 
@@ -170,13 +187,13 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                                   .self = gpu,
                                   .blocking = true,
                                   .slots = cut->slots,
-                                  .maker = on_devices(gpu, QB__RING_RAW, up),
+                                  .maker = on_devices(gpu, QB__RING_RAW, up, 2 * gpu->near),
                                   .run = upload_run};
     stages[count++] = (qb__stage){.name = "reconstruct",
                                   .self = gpu,
                                   .blocking = true,
                                   .slots = cut->slots,
-                                  .maker = on_devices(gpu, QB__RING_SLABS, slab),
+                                  .maker = on_devices(gpu, QB__RING_SLABS, slab, 0),
                                   .run = reconstruct_run};
     stages[count++] = (qb__stage){.name = "download",
                                   .self = gpu,

@@ -4,7 +4,9 @@
 
 #include "kernels/bp_parallel/device_pass.h"
 #include "kernels/filter/filter_device.h"
+#include "kernels/filter/near_rows.h"
 #include "planner/device_pick.h"
+#include "prep/neighbours.h"
 #include "recon/device_arrays.h"
 #include "recon/device_down.h"
 #include "recon/fbp/fbp.h"
@@ -19,7 +21,9 @@ typedef struct qb__fbp_part {
     qb__queue *up, *compute, *down;
     qb__bp_parallel_problem problem; /* with the largest values of this part's pass, if measured */
     qb__device_pass pass;
-    qb__convert *convert; /* of slices on their way down; NULL: they come as floats */
+    qb__near_rows *near;   /* corrects rows by their neighbours; NULL: they come corrected */
+    qb__memory *corrected; /* of a chunk */
+    qb__convert *convert;  /* of slices on their way down; NULL: they come as floats */
 } qb__fbp_part;
 
 /* A slot on the devices: the raw numbers, or the slices, of each part. */
@@ -33,6 +37,7 @@ typedef struct qb__fbp_devices qb__fbp_devices;
 typedef struct qb__fbp_ring {
     qb__fbp_devices *gpu;
     size_t slice_bytes; /* on devices */
+    size_t more;        /* slices, beside those of a chunk */
     qb__locked_ring host;
 } qb__fbp_ring;
 enum { QB__RING_READ, QB__RING_RAW, QB__RING_SLABS, QB__RING_DOWN, QB__RINGS };
@@ -43,6 +48,7 @@ struct qb__fbp_devices {
     qb__device_pick pick;
     size_t parts;                    /* devices that share a chunk */
     qb__bp_parallel_problem problem; /* fbp's, its largest values said to be known: see measure */
+    size_t near;                     /* rows above and below a chunk that come with it; 0: the host corrects */
     bool measure;                    /* they are not, the kernel needs them: each pass finds them */
     qb__down way_down;
     qb__fbp_part part[QB__DEVICES_MAX];

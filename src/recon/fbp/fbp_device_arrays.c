@@ -5,15 +5,22 @@
 
 qb__tensor_device *qb__fbp_device_has(const qb__fbp_devices *gpu) {
     if (gpu->parts != 1 || gpu->fbp->roll.maps) return NULL;
+    if (gpu->fbp->scan->door && !gpu->part[0].near) return NULL;
     return qb__projections_on(gpu->fbp->scan, gpu->part[0].device);
 }
 
 qb_status qb__fbp_device_take(const qb__fbp_devices *gpu, size_t chunk, qb__memory *raw) {
     const qb__fbp *fbp = gpu->fbp;
-    const size_t slices = qb__fbp_chunk_slices(fbp, chunk), views = fbp->info->views;
+    size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk), end;
+    const size_t views = fbp->info->views;
     const ptrdiff_t columns = (ptrdiff_t)fbp->info->columns;
     ptrdiff_t stride[3];
-    qb__tensor_block block = {.first = qb__scan_place(fbp->scan, 0, qb__fbp_chunk_row(fbp, chunk), stride)};
+    qb__tensor_block block = {.first = 0};
+    if (gpu->part[0].near) {
+        qb__fbp_read_window(fbp, chunk, &row0, &end);
+        slices = end - row0;
+    }
+    block.first = qb__scan_place(fbp->scan, 0, row0, stride);
     if (fbp->step == 1) /* as the file is read: [view][row][column] */
         block = (qb__tensor_block){block.first,
                                    {views, slices, (size_t)columns},

@@ -68,6 +68,16 @@ out:
     return status;
 }
 
+/* Rows that are read ahead, or of which pixels are blanked, are corrected by the host. */
+static qb_status open_near(const qb__fbp_devices *gpu, qb__fbp_part *part) {
+    const qb__neighbours *door = qb__prepare_neighbours(gpu->run->prepare);
+    if (!gpu->near || !door || gpu->fbp->reader.cache || gpu->fbp->scan->blank_stuck) return QB_OK;
+    const qb__near_plan plan = qb__neighbours_plan(door);
+    qb_status status = qb__near_rows_create(part->device, part->compute, &plan, &part->near);
+    if (status != QB_OK) return status;
+    return qb__memory_create(part->device, gpu->cut.slices * qb__fbp_up_slice(gpu->fbp), &part->corrected);
+}
+
 static qb_status open_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     size_t first, slices = qb__fbp_share(gpu, gpu->cut.slices, 0, &first);
     qb_status status;
@@ -75,6 +85,7 @@ static qb_status open_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     QB__TRY(qb__queue_create(part->device, &part->compute));
     QB__TRY(qb__queue_create(part->device, &part->down));
     QB__TRY(open_pass(gpu, part, (unsigned)slices));
+    QB__TRY(open_near(gpu, part));
     QB__TRY(qb__down_open(&gpu->way_down, part->device, part->down, gpu->run->volume, slices, &part->convert));
 out:
     return status;
@@ -91,6 +102,7 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
         status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
                                           gpu->part[0].down, run);
     qb__fbp_delegate_reading(gpu->plan, gpu->arrays.from != NULL);
+    qb__fbp_read_margin(gpu->plan, gpu->part[0].near ? gpu->near : 0);
     return status;
 }
 
@@ -104,6 +116,8 @@ static void close_part(qb__fbp_part *part) {
     qb__rows_largest_destroy(pass->measure);
     qb__memory_destroy(pass->rows.memory);
     qb__memory_destroy(pass->packed);
+    qb__near_rows_destroy(part->near);
+    qb__memory_destroy(part->corrected);
     qb__convert_destroy(part->convert);
     qb__free(pass->largest);
     *part = (qb__fbp_part){.device = part->device};
@@ -112,6 +126,7 @@ static void close_part(qb__fbp_part *part) {
 void qb__fbp_device_close(void *state) {
     qb__fbp_devices *gpu = state;
     qb__fbp_delegate_reading(gpu->plan, false);
+    qb__fbp_read_margin(gpu->plan, 0);
     qb__device_arrays_detach(&gpu->arrays, gpu->run);
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }
@@ -160,7 +175,10 @@ static qb_status count(qb__fbp_devices *gpu, qb__prep_counts *counts) {
         qb__device_filter_counts found;
         qb_status status = qb__device_filter_found(part->pass.filter, part->compute, &found);
         if (status == QB_OK) status = qb__down_count(part->convert, part->down, gpu->run->volume);
+        uint64_t changed = 0;
+        if (status == QB_OK && part->near) status = qb__near_rows_found(part->near, part->compute, &changed);
         if (status != QB_OK) return status;
+        if (changed) qb__neighbours_count(qb__prepare_neighbours(gpu->run->prepare), changed, 0);
         counts->clamped += found.clamped / rounds;
         counts->not_finite += found.not_finite / rounds;
         counts->dead += found.dead / rounds;

@@ -75,8 +75,11 @@ static size_t slices_of(const qb__fbp_devices *gpu, const qb__cut *cut) {
 
 static size_t device_bytes(const qb__fbp_devices *gpu, const qb__cut *cut) {
     const qb__fbp *fbp = gpu->fbp;
-    const size_t slices = slices_of(gpu, cut);
-    return slices * cut->slots * (qb__fbp_up_slice(fbp) + qb__fbp_slab_slice(fbp)) + filter_bytes(gpu) +
+    const size_t slices = slices_of(gpu, cut), up = qb__fbp_up_slice(fbp);
+    const size_t near = gpu->near ? (slices + 2 * gpu->near * cut->slots) * up +
+                                        qb__near_rows_bytes(fbp->info->rows, fbp->info->columns)
+                                  : 0;
+    return near + slices * cut->slots * (qb__fbp_up_slice(fbp) + qb__fbp_slab_slice(fbp)) + filter_bytes(gpu) +
            kernel_bytes(gpu, slices) + cut->views * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
            measure_bytes(gpu, slices) + qb__down_device(&gpu->way_down, slices);
 }
@@ -168,6 +171,7 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
     offer->named = offer->named || fbp->options->interp == QB_INTERP_OVERSAMPLE;
     gpu->parts = qb__smaller((size_t)gpu->pick.set.count, fbp->grid.n[2]);
     for (size_t p = 0; p < gpu->parts; p++) gpu->part[p].device = gpu->pick.set.device[p];
+    gpu->near = gpu->parts == 1 && fbp->step == 1 && !fbp->roll.maps ? fbp->near : 0;
     offer->space = space_of(gpu, env);
     return QB_OK;
 }

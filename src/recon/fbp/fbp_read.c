@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "recon/fbp/fbp.h"
 
 /* A reading task, after which cancelling is looked at: views, or more of them where they are small, as threads
@@ -39,6 +40,7 @@ size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_
 }
 
 size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices) {
+    if (!fbp->roll.maps && fbp->step == 1) slices += 2 * fbp->near;
     return fbp->roll.maps ? qb__rolled_rows_most(&fbp->rolled, (slices - 1) * fbp->step + 1) : slices;
 }
 
@@ -113,6 +115,14 @@ static size_t read_views(const qb__fbp *fbp) {
 
 void qb__fbp_delegate_reading(qb__fbp *fbp, bool left) { fbp->reader.left = left; }
 
+void qb__fbp_read_margin(qb__fbp *fbp, size_t margin) { fbp->reader.margin = margin; }
+
+void qb__fbp_read_window(const qb__fbp *fbp, size_t chunk, size_t *first, size_t *end) {
+    const size_t row0 = qb__fbp_chunk_row(fbp, chunk), margin = fbp->reader.margin;
+    *first = row0 - qb__smaller(margin, row0);
+    *end = qb__smaller(row0 + qb__fbp_chunk_slices(fbp, chunk) + margin, fbp->info->rows);
+}
+
 static size_t read_tasks(void *self, size_t chunk) {
     (void)chunk;
     const qb__fbp *fbp = self;
@@ -132,6 +142,12 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
         size_t first, end;
         qb__fbp_window(fbp, row0, slices, &first, &end);
         return qb_scan_read(fbp->scan, view0, view1, first, end, raw + view0 * (end - first) * qb__fbp_raw_row(fbp));
+    }
+    if (reader->margin) {
+        size_t first, end;
+        qb__fbp_read_window(fbp, chunk, &first, &end);
+        return qb__scan_read_past(fbp->scan, view0, view1, first, end,
+                                  raw + view0 * (end - first) * qb__fbp_raw_row(fbp));
     }
     if (reader->cache) {
         qb_status status = QB_OK;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/filter/near_rows.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { ITEMS = 128 };
+
+struct qb__near_rows {
+    size_t rows, columns;
+    float base, slope;
+    qb__memory *dark, *gain, *beam; /* of one number where there are none */
+    qb__memory *counts;             /* low and high word */
+    qb__program *program;
+    qb__kernel *kernel;
+};
+
+size_t qb__near_rows_bytes(size_t rows, size_t columns) { return 3 * rows * columns * sizeof(float); }
+
+static qb_status upload(qb__device *device, qb__queue *queue, const float *field, size_t count, qb__memory **memory) {
+    static const float none = 0;
+    const size_t bytes = field ? count * sizeof *field : sizeof none;
+    qb_status status = qb__memory_create(device, bytes, memory);
+    if (status == QB_OK) status = qb__memory_upload(queue, *memory, 0, field ? field : &none, bytes);
+    return status;
+}
+
+static qb_status build(qb__device *device, const qb__near_plan *plan, qb__near_rows *near) {
+    qb__macros macros = {.count = 0};
+    qb__macros_add(&macros, "RAW", plan->dtype);
+    qb__macros_add(&macros, "COLUMNS", (long long)plan->columns);
+    qb__macros_add(&macros, "LOGARITHM", 1);
+    qb__macros_add(&macros, "HAS_DARK", plan->dark != NULL);
+    qb__macros_add(&macros, "HAS_GAIN", plan->gain != NULL);
+    qb__macros_add(&macros, "HAS_AIR", 0);
+    qb__macros_add(&macros, "ALONE", plan->rows == 1);
+    qb__macros_add(&macros, "STEP", 1);
+    const char *list[QB__MACROS_MAX + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < macros.count; i++) list[count++] = macros.text[i];
+    for (size_t i = 0; i < plan->step.count && count < QB__MACROS_MAX; i++) list[count++] = plan->step.text[i];
+    list[count] = NULL;
+    qb_status status = qb__program_build(device, "near_rows.cl", list, &near->program);
+    return status == QB_OK ? qb__kernel_get(near->program, "near_rows", &near->kernel) : status;
+}
+
+qb_status qb__near_rows_create(qb__device *device, qb__queue *queue, const qb__near_plan *plan, qb__near_rows **out) {
+    const size_t pixels = plan->rows * plan->columns;
+    qb__near_rows *near = NULL;
+    qb_status status;
+    *out = NULL;
+    QB__TRY(qb__alloc(1, sizeof *near, &near));
+    *near = (qb__near_rows){.rows = plan->rows, .columns = plan->columns, .base = plan->base, .slope = plan->slope};
+    QB__TRY(build(device, plan, near));
+    QB__TRY(upload(device, queue, plan->dark, pixels, &near->dark));
+    QB__TRY(upload(device, queue, plan->gain, pixels, &near->gain));
+    QB__TRY(upload(device, queue, plan->beam, pixels, &near->beam));
+    QB__TRY(qb__memory_create(device, 2 * sizeof(uint32_t), &near->counts));
+    QB__TRY(qb__memory_fill(queue, near->counts, 0, 0, 2 * sizeof(uint32_t)));
+    QB__TRY(qb__queue_finish(queue));
+out:
+    if (status != QB_OK) {
+        qb__near_rows_destroy(near);
+        return status;
+    }
+    *out = near;
+    return QB_OK;
+}
+
+void qb__near_rows_destroy(qb__near_rows *near) {
+    if (!near) return;
+    qb__memory_destroy(near->dark);
+    qb__memory_destroy(near->gain);
+    qb__memory_destroy(near->beam);
+    qb__memory_destroy(near->counts);
+    qb__program_release(near->program);
+    qb__free(near);
+}
+
+qb_status qb__near_rows_run(const qb__near_rows *near, qb__queue *queue, const qb__near_block *block,
+                            const qb__memory *raw, qb__memory *out) {
+    const uint32_t first = (uint32_t)block->first, end = (uint32_t)block->end, row0 = (uint32_t)block->row0;
+    const uint32_t slices = (uint32_t)block->slices, rows = (uint32_t)near->rows;
+    const float base = near->base, slope = near->slope;
+    const qb__arg args[] = {QB__MEMORY(raw), QB__MEMORY(near->dark),   QB__MEMORY(near->gain), QB__MEMORY(near->beam),
+                            QB__MEMORY(out), QB__MEMORY(near->counts), QB__VALUE(first),       QB__VALUE(end),
+                            QB__VALUE(row0), QB__VALUE(slices),        QB__VALUE(rows),        QB__VALUE(base),
+                            QB__VALUE(slope)};
+    const size_t groups[3] = {block->views * block->slices, 1, 1}, items[3] = {ITEMS, 1, 1};
+    if (groups[0] == 0) return QB_OK;
+    return qb__kernel_launch(near->kernel, queue, groups, items, args, sizeof args / sizeof *args);
+}
+
+qb_status qb__near_rows_found(qb__near_rows *near, qb__queue *queue, uint64_t *changed) {
+    uint32_t words[2];
+    qb_status status = qb__memory_download(queue, near->counts, 0, words, sizeof words);
+    if (status == QB_OK) status = qb__queue_finish(queue);
+    if (status == QB_OK) *changed = words[0] | (uint64_t)words[1] << 32;
+    return status;
+}

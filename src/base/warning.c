@@ -13,74 +13,59 @@ static const struct {
     {"air-for-flats",
      "The scan holds counts but no flat fields. The median of the --air region of each view is used as the open beam. "
      "Differences between pixels stay and become rings. Give --flats FILE where flats were measured."},
-    {"air-level",
-     "The region that --air names is much darker or brighter than the flat fields. An object inside that region makes "
-     "all "
-     "values of the view too small. Look at the views and choose a region that no view covers, or leave --air out."},
+    {"air-level", "The region that --air names is much darker or brighter than the flat fields. An object in it makes "
+                  "all values of the view too small. Choose a region that no view covers, or leave --air out."},
     {"alignment-frames", "Some frames are marked as alignment frames (image_key_control -1). They were taken to check "
                          "for movement and are not "
                          "used as projections. Nothing needs to be done."},
-    {"angle-cap", "A range of angles was not measured, and nothing stands in for it. All values are too low by about "
-                  "the share that is named. --angle-weights auto, the default, bridges up to 25 degrees; capped and "
-                  "even do not. Where more is missing, sirt, tv and mbir do better."},
-    {"angle-gap", "A range of angles was not measured, and no opposite ray makes up for it. The views beside the gap "
-                  "stand in, so mean values are right. Edges along the missing directions are blurred, with streaks. A "
-                  "few degrees do little harm. More views, or sirt, cgls, tv or mbir, do better."},
-    {"angle-line", "A line before the first number of an --angles file begins like a number, such as 1,5 or nan. It "
-                   "was left out as a header, so all later angles may belong to the wrong views. Mend that line, or "
-                   "put # in front of a true header."},
+    {"angle-cap",
+     "A range of angles was not measured, and nothing stands in for it. All values are too low by the share that is "
+     "named. --angle-weights auto bridges up to 25 degrees; beyond that sirt, tv and mbir do better."},
+    {"angle-gap", "A range of angles was not measured, and no opposite ray makes up for it. The views beside it stand "
+                  "in, so mean values are right. Edges along the missing directions are blurred, with streaks. More "
+                  "views, or sirt, cgls, tv or mbir, do better."},
+    {"angle-line",
+     "A line before the first number of an --angles file begins like a number, such as 1,5 or nan. It was left out as "
+     "a header, so later angles may belong to the wrong views. Mend it, or put # in front of a true header."},
     {"angle-span", "The centre of mass and the width of the rows move as they would over half or twice the stated "
                    "range of angles. The image is wrong, mostly doubled or smeared. Check how far the object turned, "
                    "and give --angles FROM:TO. In rare cases a drift of the sample looks alike."},
     {"angle-turns", "The angles cover more than four turns in small steps, or a step is more than a whole turn. Most "
                     "often their unit is wrong: degrees stated as radians, or thousandths of a degree. Look at them "
                     "(qb info SCAN) and give --angle-unit, or choose one turn by --views."},
-    {"angle-unit", "Many angles lie within so few numbers that they could be a turn in radians. Nothing states a unit, "
-                   "so they were taken as "
-                   "degrees. If they are radians, give --angle-unit rad; if they are degrees, --angle-unit deg removes "
-                   "this warning."},
-    {"angles-guessed",
-     "The file has no dataset rotation_angle in the usual place. A dataset whose name means a rotation and that has "
-     "one "
-     "number for each view was used. Check with qb info that these are the angles; else give --angles."},
+    {"angle-unit", "So many angles within so few numbers could be a turn in radians. Nothing states a unit, so they "
+                   "were taken as degrees. Give --angle-unit rad or deg."},
+    {"angles-guessed", "The file has no dataset rotation_angle in the usual place. A dataset with a name for a "
+                       "rotation and one number for each view was used. Check it with qb info, or give --angles."},
     {"angles-misfit", "The centre of mass of each detector row should move as a sine of the angle. It moves otherwise, "
                       "by more than noise, and the image is blurred. The angles may belong to other views, or the "
                       "sample moved. Check --angles, and look at the views."},
     {"angles-unreadable", "The file has a list of angles that cannot be read, so the scan is treated as one without "
                           "angles. The warning says what is "
                           "wrong with it. Give --angles FROM:TO or a file."},
-    {"angles-unusable",
-     "The angles in the file cannot be used: their number differs from that of the views, some are not numbers, or "
-     "they "
-     "cannot be read. Reconstruction needs one angle for each view. Give --angles FROM:TO or a file."},
+    {"angles-unusable", "The angles in the file cannot be used: another number than views, not finite, or unreadable. "
+                        "Give --angles FROM:TO or a file."},
     {"axes-order", "Every view holds the same mass, so the sums of its line integrals are equal. Here the sums over "
-                   "the columns are, and those over the views are not: the axes are in another order, as (x, y, theta) "
-                   "or (column, view). Store [view][row][column]: in numpy transpose(2, 1, 0), or .T of a sinogram."},
+                   "the columns are: the axes are in another order, as (x, y, theta) or (column, view). Store "
+                   "[view][row][column]: in numpy transpose(2, 1, 0), or .T of a sinogram."},
     {"axis-leans", "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
                    "slices far from the "
                    "middle are blurred. Give --tilt with the printed value."},
-    {"axis-outside", "The file states a rotation axis outside the detector. Such a number is usually a default, or has "
-                     "another unit. It is "
-                     "not used, and the axis is searched for. Give --center COLUMN when the axis is known."},
-    {"beam-drift",
-     "The brightness at one edge of the detector changes from view to view. If air is there, the beam was not "
-     "constant, and "
-     "all values are wrong by the logarithm of that change. Give --air with a region that is air in all views."},
-    {"beam-level", "The brightness at one edge of the detector differs from that of the flat fields. If air is there, "
-                   "the flats do not "
-                   "match the scan, and all line integrals are off by a constant. Give --air with a region that is air "
-                   "in all views."},
+    {"axis-outside", "The file states a rotation axis outside the detector, usually a default or another unit. It is "
+                     "not used, and the axis is searched for. Give --center COLUMN when it is known."},
+    {"beam-drift", "The brightness at one edge of the detector changes from view to view. If air is there, the beam "
+                   "was not constant, and all values are wrong. Give --air with a region that is air in all views."},
+    {"beam-level",
+     "The brightness at one edge of the detector differs from that of the flats. If air is there, the flats do not "
+     "match, and all line integrals are off by a constant. Give --air with a region that is air in all views."},
     {"being-written", "Another process is still writing the HDF5 file (SWMR). What was there when it was opened is "
                       "read; later views, angles or flats are missing. Run again when the file is complete."},
     {"beyond-detector",
-     "The detector is turned about the beam, so rows of the reconstructed slices leave it on one side. The missing "
-     "part was "
-     "continued as --pad says, and values of these slices are less exact. Leave the slices out by --slices."},
-    {"beyond-volume", "Rays that meet no voxel measured attenuation. The object is larger than the volume, or the "
-                      "geometry is wrong. The "
-                      "method puts what lies outside into the voxels that there are, mostly at the rim. Give a larger "
-                      "--size (or --voxel), "
-                      "and check the axis or the geometry."},
+     "The detector is turned about the beam, so rows of these slices leave it on one side. The missing part was "
+     "continued as --pad says; values are less exact. Leave the slices out by --slices."},
+    {"beyond-volume",
+     "Rays that meet no voxel measured attenuation: the object is larger than the volume, or the geometry is wrong. "
+     "What lies outside goes into voxels at the rim. Give a larger --size (or --voxel), and check the axis."},
     {"bright-air", "Air is brighter in the views than in the flat fields: beam, exposure or detector changed. All line "
                    "integrals, and the values of the volume, are too small. --air auto measures the open beam in each "
                    "view; --air 99.9% takes the brightest pixels. Or give flats that belong to the scan."},
@@ -90,16 +75,15 @@ static const struct {
     {"broken-links", "The HDF5 file has links to files or objects that are not there. Data behind them cannot be used. "
                      "Put the linked files "
                      "where the file expects them, or give --dataset."},
-    {"center-cone", "The rotation axis was found with methods for parallel rays. For a cone they are exact near the "
-                    "middle row of a full turn; over less than a turn the axis may be off by a pixel or two. Check the "
-                    "result, and use a geometry file where there is one."},
+    {"center-cone",
+     "The axis was found with methods for parallel rays. For a cone they are exact near the middle row of a full turn; "
+     "over less the axis may be off by a pixel or two. Check the result, or use a geometry file."},
     {"center-doubt",
-     "The methods that find the rotation axis disagree, or are not sure. A wrong axis doubles edges and bends small "
-     "details "
-     "into arcs. Reconstruct one slice for a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},
-    {"checkpoint-stopped", "The state of the reconstruction could not be kept, so no more checkpoints are written. The "
-                           "result is not affected. After an interruption --resume goes on from the last checkpoint "
-                           "that was written. Make room on the disk, or write to another folder."},
+     "The methods that find the axis disagree, or are not sure. A wrong axis doubles edges. Reconstruct one slice for "
+     "a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},
+    {"checkpoint-stopped",
+     "The state of the run could not be kept, so no more checkpoints are written. The result is not affected. --resume "
+     "goes on from the last checkpoint. Make room on the disk, or write to another folder."},
     {"collimation", "The RTK geometry says that a collimator covered parts of the detector. quickbeam uses all pixels. "
                     "Pixels behind the "
                     "jaws look like very dense matter. Cut them off, or set them to NaN."},
@@ -112,29 +96,24 @@ static const struct {
     {"darks-twice",
      "Counts lie far below the dark fields. Most likely the dark was subtracted already, and dense parts come out too "
      "dense. --darks none takes the dark as 0. If the flats still hold the dark, subtract it from them, too."},
-    {"dead-flat",
-     "Some pixels have no flat field that is brighter than the dark field. They cannot be divided by it, so they count "
-     "as "
-     "dead. fbp and fdk take their values from the neighbours; methods with weights leave them out. A few do no harm."},
-    {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse, "
-                      "so that the volume is no mirror image; columns (--center) count from the other side. A rotation "
-                      "of 180 degrees under transformations is not undone: compare the volume with the object."},
+    {"dead-flat", "Some pixels have no flat that is brighter than the dark, so they count as dead. fbp and fdk take "
+                  "their values from the neighbours; methods with weights leave them out. A few do no harm."},
+    {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse; "
+                      "columns (--center) count from the other side. A rotation under transformations is not undone: "
+                      "compare the volume with the object."},
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "
                                "taken for the detector's place relative to the principal ray, unless --detector-offset "
                                "or a geometry file is given. --detector-offset 0,0 ignores it."},
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU and takes "
                       "longer. Install what is missing, or give --device cpu to accept it."},
-    {"far-values",
-     "A few line integrals are far from all others, as from hot pixels, gamma hits or faulty pixels. They count in the "
-     "image "
-     "as they are, and make streaks. Set them to NaN, or give weights (--weights FILE) that are 0 there."},
+    {"far-values", "A few line integrals are far from all others, as from hot pixels or gamma hits. They make streaks. "
+                   "Set them to NaN, or give --weights FILE with 0 there."},
     {"few-views",
      "Views lie many degrees apart. Each view leaves streaks, and the object is hidden by them. Use more views, or an "
      "iterative method (sirt, cgls, mbir)."},
-    {"fields-exchanged", "Every flat field is darker than every dark field. That cannot be, so flats are taken as "
-                         "darks and darks as flats. Correct the "
-                         "file or the options --flats and --darks. --keep-all-fields takes them as they are called."},
+    {"fields-exchanged", "Every flat is darker than every dark, so flats are taken as darks and darks as flats. "
+                         "Correct the file or --flats and --darks. --keep-all-fields takes them as they are called."},
     {"fields-unusable",
      "The file has flat or dark fields, but they cannot be used for the reason that is given. For line integrals or "
      "transmissions they are not needed. For counts give --flats and --darks."},
@@ -144,36 +123,30 @@ static const struct {
     {"file-missing", "Some numbers in the names of a series are missing. Angles FROM:TO are spread evenly over the "
                      "files that are there, so those behind the gap belong to other views. Find the files, or give "
                      "--angles as a list with a line for each file."},
-    {"flats-saturated", "Some pixels of the flat fields stand at the largest number of their type: the detector was "
-                        "saturated. The beam is not known there, so these pixels count as not measured. Where they are "
-                        "many, take flats with a shorter exposure, or give --air."},
+    {"flats-saturated",
+     "Some pixels of the flats stand at the largest number of their type: the detector was saturated. They count as "
+     "not measured. Where they are many, take flats with a shorter exposure, or give --air."},
     {"frame-turned", "The 3x4 matrices of the geometry file turn the source about x or y, while here the rotation axis "
                      "is z. The frame was turned; the warning says which axes became x, y and z. Values are not "
                      "affected. Volumes, --offset and --like are in the turned frame."},
-    {"frames-left-out", "Some frames or groups of the file are neither views nor flats nor darks by what the file says "
-                        "of them (alignment images, "
-                        "for example). They were left out. This is harmless unless they are the frames that you want: "
-                        "then give --dataset."},
+    {"frames-left-out", "Some frames or groups of the file are neither views nor flats nor darks (alignment images, "
+                        "for example). They were left out. If they are the frames that you want, give --dataset."},
     {"geometry-units", "The distances give a geometry that no usual scanner has. Most often one of the lengths is in "
                        "another unit, such as "
                        "micrometres or metres. All lengths are in mm: check the distances and the pixel size."},
     {"half-precision",
-     "Some filtered values are so large that half-precision storage on the device cannot hold them together with the "
-     "small "
-     "ones. Often hot pixels or spikes are the cause. Give the option that the message names, or remove the spikes."},
+     "Some filtered values are so large that half precision on the device cannot hold them together with the small "
+     "ones, often because of spikes. Give the option that is named, or remove the spikes."},
     {"hot-pixels",
      "Some detector pixels are brighter than those next to them in most views, and their flats do not show it. Each "
      "leaves a ring. --rings sort takes most of it away. Set such pixels to NaN to have them left out."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than there are frames. "
                   "Frames with an unknown "
                   "key are left out. Check with qb info that the number of views is right."},
-    {"kernel-accuracy", "The kernel that --kernel names is less exact than --accuracy asks for. It is used all the "
-                        "same, because it was named. "
-                        "Leave --kernel out to have the fastest kernel that keeps the accuracy."},
-    {"kernel-cache",
-     "Compiled kernels are not kept on the disk, so each start compiles them again. The reason is that the folder is "
-     "not "
-     "safe: it belongs to another user, or others may write to it. Follow the advice, or set QB_CACHE_DIR."},
+    {"kernel-accuracy", "The kernel of --kernel is less exact than --accuracy asks for. It is used because it was "
+                        "named. Leave --kernel out for the fastest kernel that keeps the accuracy."},
+    {"kernel-cache", "Compiled kernels are not kept, so each start compiles them again: the folder belongs to another "
+                     "user, or others may write to it. Follow the advice, or set QB_CACHE_DIR."},
     {"large-file-tree", "The HDF5 file has very many links or very deep groups, and only a part of them was searched "
                         "for a scan. Give --dataset "
                         "PATH to name the data."},
@@ -195,30 +168,22 @@ static const struct {
     {"monitor-unusable", "An NXtomo states the beam's intensity for each frame (control/data), but some numbers are "
                          "zero, negative or missing, so it is not corrected. If the beam changed, all values drift "
                          "with it. --air scales each view by its open beam instead."},
-    {"nan-slices", "Some values of the volume are NaN although nothing asked for NaN. The scan holds values that no "
-                   "method can use, often "
-                   "very large ones. Look at the other warnings, and at the scan with qb info."},
-    {"narrow-volume", "The detector is to one side of the axis, and the full turn sees a circle that is wider than the "
-                      "detector. The usual "
-                      "volume is only as wide as the detector. Give the printed --size to have all of it."},
-    {"negative-lines", "Many line integrals are negative, and voxels may not be, so they become zero. Most often the "
-                       "sign is wrong, the values "
-                       "are not line integrals, or the flats are darker than the views. Check --quantity, --flats and "
-                       "--air. --no-positivity "
-                       "allows negative voxels."},
-    {"no-angles",
-     "The scan has no angles that can be used: none are stored, their number is not that of the views, or their unit "
-     "is not "
-     "known. The warning says which. Give --angles FROM:TO or a file, or --angle-unit where only the unit is missing."},
-    {"no-darks", "There are no dark fields, so the signal of the detector without beam is taken as 0. If it is not, "
-                 "dense parts of the "
-                 "object come out too transparent. Give --darks FILE where they were measured."},
+    {"nan-slices", "Some values of the volume are NaN. The scan holds values that no method can use, often very large "
+                   "ones. Look at the other warnings, and at the scan with qb info."},
+    {"narrow-volume", "A full turn with the detector to one side of the axis sees a circle wider than the detector. "
+                      "The usual volume is only as wide as the detector. Give the printed --size to have all of it."},
+    {"negative-lines",
+     "Many line integrals are negative, and voxels may not be, so they become zero. Most often the sign, the quantity "
+     "or the flats are wrong. Check --quantity, --flats and --air. --no-positivity allows negative voxels."},
+    {"no-angles", "The scan has no angles that can be used, for the reason that is given. Give --angles FROM:TO or a "
+                  "file, or --angle-unit where only the unit is missing."},
+    {"no-darks", "There are no dark fields, so the dark is taken as 0. If it is not, dense parts come out too "
+                 "transparent. Give --darks FILE where they were measured."},
     {"no-flats", "The values are counts, but there are no flat fields to divide by. Give --flats FILE, or --air with a "
                  "region that is "
                  "air in all views."},
-    {"no-image-key", "The NXtomo file does not say which frames are flats, darks and projections. All frames are taken "
-                     "as projections. If "
-                     "some are flats or darks, the result is wrong: give --views, --flats and --darks."},
+    {"no-image-key", "The NXtomo file does not say which frames are flats, darks and projections: all are taken as "
+                     "projections. If that is wrong, give --views, --flats and --darks."},
     {"no-pixel-size", "The size of a detector pixel is not known, so attenuation is per pixel and not per mm. The "
                       "image looks the same; only "
                       "the scale of its values is missing. Give --pixel-size MM."},
@@ -229,19 +194,16 @@ static const struct {
      "Some values are NaN, infinite or impossible: transmissions above 1000, line integrals beyond 1e12. qb sirt, "
      "cgls, tv and mbir give them no weight. The other verbs interpolate along the row; a row without any value is "
      "taken as air, which makes values too low. Leave bad views out by --exclude LIST."},
-    {"not-projections",
-     "The file says that its values are something else than projections, such as a volume or attenuation. They are "
-     "read as "
-     "projections all the same. Check that it is the right file; --quantity says what the values are."},
+    {"not-projections", "The file says that its values are no projections, but a volume or attenuation, say. They are "
+                        "read as projections. Check that it is the right file; --quantity says what the values are."},
     {"odd-darks", "Some dark fields differ far from the others, as when the beam was on. They are left out of the "
                   "mean. --keep-all-fields keeps "
                   "them; --exclude-darks LIST leaves out others."},
     {"odd-flats", "Some flat fields differ far from the others, as when the shutter was closed or the sample was in "
                   "the beam. They are left out "
                   "of the mean. --keep-all-fields keeps them; --exclude-flats LIST leaves out others."},
-    {"offset-short-scan", "The detector is to one side of the axis, which needs a full turn of views. The scan has "
-                          "less, so only the circle that "
-                          "the smaller side of the detector sees is complete. Values outside are too low."},
+    {"offset-short-scan", "A detector to one side of the axis needs a full turn. The scan has less, so only the circle "
+                          "that the smaller side sees is complete. Values outside are too low."},
     {"old-parts", "A volume in parts was replaced by a volume in one file. The old parts are still in the folder and "
                   "take room. They can "
                   "be removed."},
@@ -251,10 +213,8 @@ static const struct {
     {"one-angle", "All views have the same angle, so they cannot be reconstructed. The angles in the file are probably "
                   "placeholders. Give "
                   "--angles FROM:TO or a file."},
-    {"one-image",
-     "The file holds a single two-dimensional image. Most often that is a sinogram, whose lines are the views of one "
-     "detector "
-     "row; it can also be one projection. Nothing in the file says which. Give --as sinogram or --as projections."},
+    {"one-image", "The file holds a single two-dimensional image: a sinogram of one detector row, or one projection. "
+                  "Nothing in the file says which. Give --as sinogram or --as projections."},
     {"one-process",
      "The benchmark measures the exchange between processes, and there is only one. Start several with mpirun."},
     {"opaque-rays", "The largest line integrals mean that less than one photon in three million passes. Weights that "
@@ -266,9 +226,8 @@ static const struct {
     {"output-format", "The format of the output cannot hold everything that belongs to the scan, such as angles, flats "
                       "and darks. Write .h5, "
                       "or give the missing things by options when the scan is read."},
-    {"outside-field", "Some voxels of the volume are not seen by all views. Their values are incomplete and often too "
-                      "low or streaked. Make "
-                      "the volume smaller (--size, --slices), or mark these voxels with --outside zero or nan."},
+    {"outside-field", "Some voxels are not seen by all views. Their values are incomplete, often too low or streaked. "
+                      "Make the volume smaller (--size, --slices), or mark them with --outside zero or nan."},
     {"pixel-size-differs",
      "--pixel-size is more than 50 times larger or smaller than in the file. It is taken as given, in mm. If it was "
      "meant in m or um, values and sizes are wrong by that factor. Give it in mm, or leave it out."},
@@ -278,26 +237,25 @@ static const struct {
     {"range-clamped", "Some values lie outside the range that integers or float16 of the output can hold. They were "
                       "set to the nearest end of "
                       "the range. Give --range LO,HI, or write float32."},
-    {"repeated-view", "The last view has the angle of the first one, half a turn or a turn later. Both have half the "
-                      "weight, which is right if the scan did turn so far. If the last view was one step earlier, the "
-                      "image is blurred: --angles FROM:TO leaves TO out."},
+    {"repeated-view",
+     "The last view has the angle of the first one, half a turn or a turn later. Both have half the weight. If the "
+     "last view was one step earlier, the image is blurred: --angles FROM:TO leaves TO out."},
     {"row-ends", "Many detector rows do not reach the level of air at their ends. If the object is wider than the "
                  "detector, values are wrong, most at the rim: use the printed option. If air does not read 0, check "
                  "--flats, --quantity and --air."},
     {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. In "
-                  "parallel beam their slices are NaN. In cone beam qb sirt and cgls give these rays no weight; qb fdk "
-                  "takes them as air, so values near them are too low. Leave such slices out by --slices."},
+                  "parallel beam their slices are NaN. In cone beam qb sirt and cgls give them no weight; qb fdk takes "
+                  "them as air, so values are too low. Leave such slices out by --slices."},
     {"rtk-element", "The RTK geometry file has an element that quickbeam does not know. It was not used. If it moves "
                     "the source or the "
                     "detector, the geometry is wrong: check it with qb info -g FILE."},
-    {"sample-motion",
-     "An NXtomo states that the sample was moved (sample/x_translation and its like). Reconstruction takes it as "
-     "standing still, so it is blurred by as many pixels as are said. Choose --views between which it stood still. A "
-     "geometry file with vectors per view can describe the motion: qb fdk, sirt and cgls -g."},
-    {"saturated", "Some counts stand at the largest number of their type, or many at one largest value: the detector "
-                  "was saturated. At the type's maximum they count as not measured: qb sirt, cgls, tv and mbir give "
-                  "them no weight, the others interpolate along the row, and take air at its end. A plateau at a lower "
-                  "value is not mended: take a shorter exposure."},
+    {"sample-motion", "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not "
+                      "corrected, so the image is blurred by as many pixels as are said. Choose --views between moves, "
+                      "or describe the motion by a geometry file: qb fdk, sirt and cgls -g."},
+    {"saturated",
+     "Some counts stand at the largest number of their type, or many at one largest value: the detector was saturated. "
+     "At the type's maximum they count as not measured: iterative methods give them no weight, the others interpolate "
+     "along the row. A plateau at a lower value is not mended: take a shorter exposure."},
     {"scaled-values", "The file states a slope and an offset for its stored numbers (ElementToIntensityFunctionSlope "
                       "of MetaImage, scale_factor and add_offset of HDF5). They are applied on reading; the values are "
                       "floats from then on. If they are wrong, remove these entries."},
@@ -306,9 +264,8 @@ static const struct {
      "its end, is the dataset the right one, was the shutter open, is the type of its numbers right?"},
     {"several-scans",
      "The file holds more than one scan, and the named one is read. Give --dataset to read another one."},
-    {"sigma-scale", "The value of a sigma parameter is far from what the data suggest, often because of other units. "
-                    "The image becomes "
-                    "flat, or full of noise. Leave the option out, or give a value within the printed range."},
+    {"sigma-scale", "A sigma is far from what the data suggest, often because of other units. The image becomes flat, "
+                    "or noisy. Leave the option out, or give a value within the printed range."},
     {"simulate-saturated", "Some simulated counts exceed the largest 16-bit number and were clipped. Such a scan has "
                            "wrong values in air. Give "
                            "fewer --photons."},
@@ -324,12 +281,11 @@ static const struct {
     {"source-path", "The source does not move on a circle, and FDK is made for circles. --force computes a result all "
                     "the same, and its "
                     "values are wrong. Use sirt or cgls for such a path."},
-    {"steep-rays", "The rays cross the volume far from the plane in which the source turns, as in laminography. FDK is "
-                   "exact only near "
-                   "that plane: values are blurred along the axis. Use sirt or cgls for better values."},
-    {"stuck-pixels", "Some detector pixels hold the same value in all views, unlike those next to them: they are hot "
-                     "or dead. They count as not measured: qb sirt, cgls, tv and mbir give them no weight, the others "
-                     "interpolate along the row. A pixel whose value changes a little is not found."},
+    {"steep-rays", "Rays cross the volume far from the plane in which the source turns, as in laminography. FDK is "
+                   "exact only near that plane: values are blurred along the axis. Use sirt or cgls."},
+    {"stuck-pixels", "Some detector pixels hold the same value in all views, unlike those next to them. They count as "
+                     "not measured: iterative methods give them no weight, the others interpolate along the row. A "
+                     "pixel whose value changes a little is not found."},
     {"transmission-floor", "Some transmissions were zero, negative or very small, and were raised to "
                            "--transmission-floor before the logarithm. A few do no harm. Many mean that the object is "
                            "too dense for the energy, or that flats and darks belong to another scan."},
@@ -358,26 +314,23 @@ static const struct {
                          "was interrupted or copied "
                          "while it was written. Views or rows without data are wrong."},
     {"views-blank", "Some views are as dark as the dark fields: the shutter was closed. They are left out, and the "
-                    "other views take their weight, so values stay right. A long gap takes away what only these views "
-                    "saw. --keep-all-views keeps them; --exclude LIST leaves out others."},
-    {"views-constant", "Some views hold the same number everywhere, as datasets do where nothing was written. They are "
-                       "left out, and the other views take their weight. Check that the file was written to its end "
-                       "and that all files behind a virtual dataset are there."},
+                    "other views take their weight. A long gap takes away what only these saw. --keep-all-views keeps "
+                    "them; --exclude LIST leaves out others."},
+    {"views-constant",
+     "Some views hold the same number everywhere, as where nothing was written. They are left out, and the other views "
+     "take their weight. Check that the file, and all files behind a virtual dataset, are complete."},
     {"views-not-numbers", "Some views hold nothing but NaN or infinite values. They are left out, and the other views "
-                          "take their weight, so values stay "
-                          "right. A gap of many views in a row takes away what only these saw."},
-    {"views-saturated", "Nearly all of some views stands at the largest number that their type can hold: the detector "
-                        "was saturated, or they were "
-                        "marked as lost. They are left out, and the other views take their weight."},
+                          "take their weight. A long gap takes away what only these saw."},
+    {"views-saturated", "Nearly all of some views stands at the largest number of their type: the detector was "
+                        "saturated. They are left out, and the other views take their weight."},
     {"volume-hounsfield",
-     "The values of the volume look like Hounsfield units, in which air is -1000 and water is 0. Projecting them as "
-     "attenuation gives negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
-    {"zero-pixels", "Some pixels are exactly 0. With counts that is a dead pixel, a masked region or no beam at all. "
-                    "fbp and fdk raise them "
-                    "to the floor before the logarithm, which makes streaks. Mask them with NaN."},
-    {"zingers", "Single pixels are much brighter than their neighbours, as X-rays that hit the camera make them. Only "
-                "a few rows are looked at; the number is estimated for the whole scan. Each leaves a streak or a "
-                "bright point. --zingers 8 replaces them; zingers in flats of two or more frames are left out anyway."},
+     "The values of the volume look like Hounsfield units (air -1000, water 0). Projected as attenuation they give "
+     "negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
+    {"zero-pixels", "Some pixels are exactly 0: with counts a dead pixel, a masked region or no beam. fbp and fdk "
+                    "raise them to the floor before the logarithm, which makes streaks. Mask them with NaN."},
+    {"zingers", "Single pixels are much brighter than their neighbours, as X-rays that hit the camera make them. Their "
+                "number is estimated from a few rows. Each leaves a streak. --zingers 8 replaces them; zingers in "
+                "flats of two or more frames are left out anyway."},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

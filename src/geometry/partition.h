@@ -12,7 +12,8 @@
  * hold and how long they take; the search is the same for all. */
 
 typedef struct qb__room {
-    size_t host, device; /* bytes, of each device */
+    size_t host, device; /* bytes; of each device */
+    size_t scratch;      /* host bytes of each computing thread */
 } qb__room;
 
 /* Slices that a kernel works on together: layers of `thickness` that begin at slice `above` and go

@@ -20,13 +20,14 @@ void qb__describe_subject(cJSON *plan, const qb__subject *s) {
     cJSON_AddStringToObject(plan, "units", s->units);
 }
 
-void qb__describe_options(cJSON *plan, const qb_param *table, const void *options) {
+cJSON *qb__describe_options(cJSON *plan, const qb_param *table, const void *options) {
     cJSON *list = cJSON_GetObjectItem(plan, "options");
     if (!list) list = cJSON_AddObjectToObject(plan, "options");
     char text[512];
     for (const qb_param *row = table; row->name; row++) {
         if (qb_param_get(row, options, text, sizeof text)) cJSON_AddStringToObject(list, row->name, text);
     }
+    return list;
 }
 
 void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory, double seconds) {

@@ -14,8 +14,8 @@ typedef struct qb__subject {
     qb_grid grid;
 } qb__subject;
 void qb__describe_subject(cJSON *plan, const qb__subject *subject);
-/* Every option of a table that is set, under "options". */
-void qb__describe_options(cJSON *plan, const qb_param *table, const void *options);
+/* Every option of a table that is set, under "options", which is returned. */
+cJSON *qb__describe_options(cJSON *plan, const qb_param *table, const void *options);
 /* Memory held, bytes written, seconds of computing. */
 void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory, double seconds);
 

@@ -42,9 +42,10 @@ typedef struct qb__stage {
     /* A blocking stage's thread has done all its chunks, or will do no more of them: `status` says which, and is the
      * detail. What it returns but QB_OK fails the pipeline. NULL = nobody waits for it. */
     qb_status (*barrier)(void *self, qb_status status);
-    double forecast; /* seconds that a chunk is expected to take, in one thread; 0 = not known */
-    size_t first;    /* of the first so many; those after them take ... */
-    double later;    /* ... so many times as long. first 0: all alike */
+    double all_seconds; /* forecast of all its chunks, for the plan alone, where `forecast` is 0; 0 = not known */
+    double forecast;    /* seconds that a chunk is expected to take, in one thread; 0 = not known */
+    size_t first;       /* of the first so many; those after them take ... */
+    double later;       /* ... so many times as long. first 0: all alike */
     double
         reads; /* bytes of the input that the first stage takes in all chunks, the same ones again counted again; 0 = all of
                         them once */

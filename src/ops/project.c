@@ -104,8 +104,8 @@ static bool wants_device(const qb_env *env) { return qb__device_is_asked(env); }
 static qb_status open_device(qb_projector *p, const qb__joseph_problem *problem, const char *kernel,
                              const qb_env *env) {
     qb__slab_cut cut;
-    bool named;
-    qb_status status = qb__project_pick(&p->pick, problem, kernel, env, &named);
+    qb_status status = qb__device_set_open(env, &p->devices);
+    if (status == QB_OK) status = qb__project_pick(&p->devices, problem, kernel, env, &p->pick);
     if (status != QB_OK) return status;
     status = qb__slab_projector_cut(problem, &p->pick, qb__device_pick_cap(&p->pick, env), env, &cut);
     return status == QB_OK ? qb__slab_projector_open(problem, &p->pick, cut.most, env, &p->device) : status;
@@ -176,7 +176,7 @@ void qb_projector_destroy(qb_projector *p) {
     if (!p) return;
     if (p->on_device) {
         qb__slab_projector_close(&p->device);
-        qb__device_pick_close(&p->pick);
+        qb__device_set_close(&p->devices);
     }
     for (int i = 0; p->scratch && i < qb__pool_threads(p->pool); i++) qb__free(p->scratch[i]);
     qb__free(p->scratch);

@@ -26,6 +26,7 @@ struct qb_projector {
     pthread_mutex_t at_work; /* one call at a time */
     unsigned forks;          /* when it was made: in a child its threads are gone */
     bool on_device;          /* computed on a device, through `device` below */
+    qb__device_set devices;
     qb__device_pick pick;
     qb__slab_projector device;
 };

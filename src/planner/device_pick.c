@@ -15,23 +15,15 @@ enum { COMPILER_BYTES = 160 << 20 };
 
 /* ---- which ---- */
 
-qb_status qb__device_pick_open(qb__device_pick *pick, const qb_env *env, bool *named) {
-    *pick = (qb__device_pick){0};
-    *named = qb__device_is_named(env);
-    qb_status status = qb__device_set_open(env, &pick->set);
-    if (status == QB_OK && pick->set.count > 0) pick->device = pick->set.device[0];
-    return status;
-}
-
 static const char one_a_process[] = "it takes one device a process";
 
 const char *qb__device_pick_several(const qb__device_pick *pick) {
-    return pick->set.named && pick->set.count > 1 ? one_a_process : NULL;
+    return pick->set->named && pick->set->count > 1 ? one_a_process : NULL;
 }
 
 /* Several were asked for: how they are had all the same. */
 static qb_status tell_how_several(const qb__device_pick *pick, const qb_env *env) {
-    const int count = pick->set.count, api = (int)strcspn(env->device, ":");
+    const int count = pick->set->count, api = (int)strcspn(env->device, ":");
     return qb__fail(QB_BAD_ARGUMENT,
                     "--device %s: %s, and there are %d: name one (--device %s), or for qb fdk, sirt, cgls and mbir "
                     "start as many processes, "
@@ -46,14 +38,12 @@ static void warn_of_files(const qb_env *env) {
     if (*cache) qb__warn(env, "%s" QB__CODE("kernel-cache"), cache);
 }
 
-qb_status qb__device_pick_admit(const qb__device_pick *pick, const char *kernel, const char *why, const qb_env *env,
-                                bool *named) {
+qb_status qb__device_pick_admit(const qb__device_pick *pick, const char *kernel, const char *why, const qb_env *env) {
     if (!why && kernel && !qb__kernel_of_device(kernel)) why = "--kernel names one that runs on the CPU only";
-    if (why && !pick->set.named) return qb__fail(QB_UNSUPPORTED, "%s", why);
+    if (why && !pick->set->named) return qb__fail(QB_UNSUPPORTED, "%s", why);
     if (why == one_a_process) return tell_how_several(pick, env);
     if (why)
         return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s: leave --device out, or give --device cpu", env->device, why);
-    *named = *named || kernel;
     warn_of_files(env);
     return QB_OK;
 }
@@ -68,20 +58,15 @@ qb_status qb__device_pick_choose(qb__device_pick *pick, const qb__question *ques
     return QB_OK;
 }
 
-void qb__device_pick_close(qb__device_pick *pick) {
-    qb__device_set_close(&pick->set);
-    pick->device = NULL;
-}
-
 /* ---- what it costs ---- */
 
 size_t qb__device_pick_cap(const qb__device_pick *pick, const qb_env *env) {
     size_t least = SIZE_MAX, free_bytes;
     if (env && env->max_vram) return env->max_vram;
-    for (int i = 0; i < pick->set.count; i++)
-        if (qb__device_free_bytes(pick->set.device[i], &free_bytes) == QB_OK && free_bytes / 10 * 9 < least)
+    for (int i = 0; i < pick->set->count; i++)
+        if (qb__device_free_bytes(pick->set->device[i], &free_bytes) == QB_OK && free_bytes / 10 * 9 < least)
             least = free_bytes / 10 * 9;
-    if (least < SIZE_MAX && pick->set.sharing > 1) least /= (size_t)pick->set.sharing;
+    if (least < SIZE_MAX && pick->set->sharing > 1) least /= (size_t)pick->set->sharing;
     return least;
 }
 
@@ -150,11 +135,7 @@ void qb__device_pick_describe(const qb__device_pick *pick, size_t device_bytes, 
 
 /* ---- while it runs ---- */
 
-void qb__device_pick_begin(qb__device_pick *pick, const qb_env *env) {
-    if (!pick->set.env) qb__compile_watch(&pick->set, env);
-}
-
-void qb__device_pick_done(qb__device_pick *pick, cJSON *report) {
-    qb__compile_done(&pick->set, report);
-    if (report) qb__programs_note(pick->device, pick->choice.variant->id);
+void qb__device_pick_done(const qb__device_pick *pick, cJSON *report) {
+    qb__compile_done(pick->set, report);
+    qb__programs_note(pick->device, pick->choice.variant->id);
 }

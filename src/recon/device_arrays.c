@@ -11,16 +11,15 @@
 
 /* ---- which ---- */
 
-qb_status qb__device_pick_near(qb_scan *scan, const qb_env *env, qb__device_pick *pick, bool *named) {
-    const qb__tensor_device *array = qb__scan_on_device(scan);
-    const char *asked = env ? env->device : NULL;
-    if (!array || (asked && strcmp(asked, "auto") != 0)) return qb__device_pick_open(pick, env, named);
+qb_status qb__device_set_near(qb_scan *scan, const qb_env *env, qb__device_set *set) {
+    const qb__tensor_device *array = scan ? qb__scan_on_device(scan) : NULL;
+    if (!array || qb__device_is_named(env)) return qb__device_set_open(env, set);
     char spec[24];
     qb_env there = qb__env_whole(env);
     snprintf(spec, sizeof spec, "cuda:%d", qb__tensor_of(array)->given.device);
     there.device = spec;
-    qb_status status = qb__device_pick_open(pick, &there, named);
-    *named = pick->set.named = false;
+    const qb_status status = qb__device_set_open(&there, set);
+    set->named = false;
     return status;
 }
 

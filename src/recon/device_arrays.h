@@ -11,8 +11,9 @@ typedef struct qb__device_arrays {
     qb__tensor_device *from, *to; /* projections and volume; NULL = not on this device */
 } qb__device_arrays;
 
-/* As qb__device_pick_open; if no device is named, it prefers the one that holds the projections. */
-qb_status qb__device_pick_near(qb_scan *scan, const qb_env *env, qb__device_pick *pick, bool *named);
+/* The devices that env means; if it names none, the one that holds the scan's projections is preferred.
+ * scan: NULL = the input is no scan. */
+qb_status qb__device_set_near(qb_scan *scan, const qb_env *env, qb__device_set *set);
 /* The array, or the scan's projections, if they are on this device; else NULL. */
 qb__tensor_device *qb__device_array_on(qb__tensor_device *array, const qb__device *device);
 qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device);

@@ -25,6 +25,7 @@
 static void destroy(qb_job *job) {
     qb__reconstruction *r = (qb__reconstruction *)job;
     qb__engines_destroy(r);
+    qb__device_set_close(&r->devices);
     if (r->plan) r->method->release(r->plan);
     qb__free(r->plan);
     if (r->options) qb_params_clear(r->method->params, r->options);
@@ -82,7 +83,7 @@ static void begin_subject(const qb__reconstruction *r, qb__subject *subject) {
 
 static qb_status check_dtype(const qb__reconstruction *r) {
     if (qb_dtype_is_float(r->output.dtype)) return QB_OK;
-    if (r->method->only_float) return qb__fail(QB_BAD_ARGUMENT, "line integrals are written as float32 or float16");
+    if (r->decision.of_views) return qb__fail(QB_BAD_ARGUMENT, "line integrals are written as float32 or float16");
     if (r->output.range.count == 0 && !r->method->range)
         return qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
     return QB_OK;
@@ -111,11 +112,13 @@ static void rate_files(qb__reconstruction *r) {
         qb__storage_in_memory(r->task.input) && !r->output.array && qb__storage_in_memory(r->output.output);
 }
 
-/* Unless the method has more to say of them. */
-static void describe_angles(const qb_scan_info *info, cJSON *plan) {
-    char text[96];
-    if (!info || cJSON_GetObjectItem(plan, "angles")) return;
-    if (info->angles)
+static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
+    const qb_scan_info *info = r->task.info;
+    char text[sizeof r->decision.angles];
+    if (!info) return;
+    if (r->decision.angles[0])
+        qb__print(text, sizeof text, "%s", r->decision.angles);
+    else if (info->angles)
         qb__print(text, sizeof text, "%zu views, from %.6g to %.6g degrees", info->views,
                   info->angles[0] * (180 / M_PI), info->angles[info->views - 1] * (180 / M_PI));
     else
@@ -124,22 +127,20 @@ static void describe_angles(const qb_scan_info *info, cJSON *plan) {
 }
 
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
-    const qb__candidate *c = qb__chosen(r);
     const qb__cut *cut = &r->pick.cut;
     cJSON *plan = remarks_of(r);
     qb__describe_subject(plan, &r->decision.subject);
     qb__describe_options(plan, r->method->params, r->options);
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
-    c->engine->describe(c->offer.state, cut, plan);
-    r->method->describe(r->plan, cut, plan);
-    describe_angles(r->task.info, plan);
+    qb__facts_print(&r->pick.facts, cut->need.device, plan);
+    describe_angles(r, plan);
     if (r->task.scan && r->task.scan->findings) qb__scan_add_findings(r->task.scan, plan);
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
     cJSON_AddNumberToObject(plan, "views_per_block", (double)cut->views);
     cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
-    cJSON_AddNumberToObject(plan, "start_seconds", r->pick.start);
+    cJSON_AddNumberToObject(plan, "start_seconds", qb__idle(r) ? 0 : qb__chosen(r)->offer.start);
     qb__describe_cost(plan, &r->volume, r->pick.memory, qb__reconstruction_forecast(r, plan));
     qb__job_add_warnings(&r->job, plan); /* of the text; in provenance they stand beside the plan */
     cJSON_Delete(r->job.plan);
@@ -156,14 +157,26 @@ static void number_images(const qb__reconstruction *r, qb_stack *stack) {
     if (r->task.info && path && qb__mbirct_is_images(path)) stack->first += r->task.info->first_slice;
 }
 
+/* What is held before the first chunk: while the axis is looked for, which is over when the rest begins, and for the range of
+ * integers. */
+static qb_status look_before(qb__reconstruction *r, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    const size_t range = d->range_bytes ? r->held + d->range_bytes : 0,
+                 begin = d->begin_bytes ? qb__resident_bytes() + d->begin_bytes : 0;
+    r->before = qb__larger(range, begin);
+    if (range <= r->cap) return QB_OK;
+    return qb__fail_ram(env, (double)r->cap, (double)range,
+                        "finding the range of the integers, which --range LO,HI saves, needs");
+}
+
 static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     qb__decision *d = &r->decision;
     qb_status status;
     r->job.plan = cJSON_CreateObject();
     QB__TRY(qb__volume_check(&r->output, r->task.input));
-    QB__TRY(check_dtype(r));
     begin_subject(r, &d->subject);
     QB__TRY(r->method->decide(&r->task, r->plan, env, r->job.plan, d));
+    QB__TRY(check_dtype(r));
     number_images(r, &d->stack);
     QB__TRY(qb__ranks_share(r, env));
     r->volume =
@@ -195,7 +208,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__engines_decide(r, env));
     QB__TRY(qb__engines_choose(r, 0, env));
     QB__TRY(qb__ranks_cut(r));
-    if (r->method->before) QB__TRY(r->method->before(r->plan, r->held, r->cap, env, &r->before));
+    QB__TRY(look_before(r, env));
     qb__engines_settle(r);
     status = qb__reconstruction_describe(r);
 out:
@@ -205,6 +218,8 @@ out:
 /* What was decided rested on something that has been found out. */
 static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
     qb__engines_destroy(r);
+    qb__device_set_close(&r->devices);
+    r->looked = false;
     r->method->release(r->plan);
     cJSON_Delete(r->remarks);
     cJSON_Delete(r->job.plan);
@@ -216,11 +231,10 @@ static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
 /* ---- run ---- */
 
 static void release(qb__reconstruction *r) {
-    const qb__candidate *c = qb__chosen(r);
-    if (r->opened && !r->finished && c->engine->finish) c->engine->finish(c->offer.state, NULL, NULL);
+    if (r->method->close) r->method->close(r->plan, r->named);
     qb__engines_close(r);
-    r->opened = r->finished = false;
-    if (r->method->measured) r->method->measured(r->plan);
+    qb__compile_done(&r->devices, NULL); /* of a run that failed */
+    r->opened = r->named = false;
     qb__prepare_destroy(r->prepare);
     qb__pool_destroy(r->pool);
     r->prepare = NULL;
@@ -256,7 +270,6 @@ static qb_status open_output(qb__reconstruction *r, const qb_env *env) {
 static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_counts *sum) {
     const int threads = r->task.threads;
     qb__prep_counts *counts;
-    qb__pipeline_report times;
     qb_status status;
     qb__prepare_recount(r->prepare);
     status = qb__engines_open(r, env);
@@ -265,11 +278,11 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_count
     QB__TRY(qb__keep_skip_done(r, env));
     const qb__candidate *c = qb__chosen(r); /* opening may have chosen another one */
     counts = r->running.counts;
-    QB__TRY(qb__pipeline_run(r->line, r->running.pool, env, &times));
+    QB__TRY(qb__pipeline_run(r->line, r->running.pool, env, &r->times));
     if (c->engine->finish) QB__TRY(c->engine->finish(c->offer.state, r->job.report, &counts[0]));
-    r->finished = true;
+    if (r->pick.facts.pick) qb__device_pick_done(r->pick.facts.pick, r->job.report);
     for (int i = 0; i < threads; i++) qb__prep_counts_add(sum, &counts[i]);
-    qb__report_stages(r->job.report, &times, threads);
+    qb__report_stages(r->job.report, &r->times, threads);
 out:
     return status;
 }
@@ -304,16 +317,15 @@ static void report_arrays(qb__reconstruction *r) {
 }
 
 static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
-    const qb__candidate *c = qb__chosen(r);
     cJSON *report = r->job.report;
-    cJSON_AddStringToObject(report, "kind", r->method->only_float ? "projections" : "volume");
+    cJSON_AddStringToObject(report, "kind", r->decision.of_views ? "projections" : "volume");
     if (r->task.scan) qb__scan_add_findings(r->task.scan, report);
     char *provenance = NULL;
     qb_status status = qb__volume_report(&r->volume, report, env);
     if (status != QB_OK) return status;
     report_arrays(r);
     cJSON_AddStringToObject(report, "output", r->output.output);
-    cJSON_AddStringToObject(report, "kernel", c->engine->kernel(c->offer.state));
+    cJSON_AddStringToObject(report, "kernel", r->pick.facts.kernel->id);
     status = qb__ranks_report(r, status);
     if (r->decision.digest) qb__content_add_images(r->job.content, "volume", r->decision.digest);
     if (status == QB_OK && qb__comm_rank(r->comm) == 0)
@@ -379,7 +391,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     if (r->task.scan) QB__TRY(prepare(r, env));
     r->running.prepare = r->prepare;
-    if (c->engine->pool) r->running.pool = c->engine->pool(c->offer.state);
+    r->running.pool = c->offer.pool;
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
     if (!r->running.pool) r->running.pool = r->pool;
     if (r->method->measure) QB__TRY(r->method->measure(r->plan, &r->running));
@@ -395,14 +407,14 @@ static qb_status run(qb_job *job, const qb_env *env) {
     if (!r->decision.instead) QB__TRY(qb__volume_room(&r->volume, env));
     QB__TRY(begin(r, env));
     if (r->decision.instead) {
-        status = r->method->instead(r->plan, &r->running);
+        status = r->decision.instead->run(r->plan, &r->running);
         goto out;
     }
     QB__TRY(open_output(r, env));
     status = qb__idle(r) ? QB_OK : stream(r, env, &sum);
     QB__TRY(sum_up(r, env, &sum, status));
     status = finish_output(r, env);
-    if (status == QB_OK && r->method->named) r->method->named(r->plan);
+    r->named = status == QB_OK;
 out:
     release(r);
     return qb__agree(r->comm, status);
@@ -429,7 +441,7 @@ static void tell_idle(const qb__reconstruction *r, const qb_env *env) {
 }
 
 static qb_status spare(const qb__reconstruction *r, const qb_env *env) {
-    if (r->decision.instead) return r->method->spare(r->plan, &r->job.inputs, env);
+    if (r->decision.instead) return r->decision.instead->protect_inputs(r->plan, &r->job.inputs, env);
     return qb__volume_protect_inputs(&r->volume, &r->job.inputs, env);
 }
 

@@ -80,17 +80,13 @@ int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks)
     return qb__candidate_stages(c, &r->pick.cut, stages);
 }
 
-size_t qb__candidate_scratch(const qb__candidate *c, const qb__cut *cut) {
-    return c->engine->scratch ? c->engine->scratch(c->offer.state, cut) : 0;
-}
-
 static qb__room need(void *context, const qb__cut *cut) {
     const qb__candidate *c = context;
     qb__stage stages[QB__STAGES_MAX];
     const int count = qb__candidate_stages(c, cut, stages);
     qb__room room = c->engine->memory(c->offer.state, cut);
     room.host += c->r->held + qb__pipeline_bytes(stages, count, qb__candidate_chunks(c, cut)) +
-                 (size_t)c->r->task.threads * qb__candidate_scratch(c, cut);
+                 (size_t)c->r->task.threads * room.scratch;
     return room;
 }
 
@@ -111,15 +107,23 @@ static void slabs(void *context, const qb__cut *cut, const size_t *edge) {
 
 /* ---- the cut for an engine ---- */
 
+qb_status qb__candidate_no_room(const qb__candidate *c, const qb__cut *least, const qb__room *cap, const qb_env *env) {
+    qb__job_facts facts = {0};
+    c->engine->facts(c->offer.state, least, &facts);
+    const size_t bytes = cap ? least->need.device : c->engine->memory(c->offer.state, least).device;
+    return qb__device_no_room(bytes, cap, facts.needs, facts.remedy, env);
+}
+
 static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *env) {
     const qb__cut_space *space = &c->offer.space;
-    if (least->need.device > space->cap.device) return c->engine->no_room(c->offer.state, least, &space->cap, env);
+    if (least->need.device > space->cap.device) return qb__candidate_no_room(c, least, &space->cap, env);
     const qb_status status = qb__too_small(space, least, c->r->job.caller);
-    char text[128] = "", said[512];
-    if (c->engine->instead) c->engine->instead(c->offer.state, least, space->cap.host, text, sizeof text);
-    if (!*text) return status;
+    qb__job_facts facts = {0};
+    char said[512];
+    c->engine->facts(c->offer.state, least, &facts);
+    if (!facts.alternative[0]) return status;
     snprintf(said, sizeof said, "%s", qb_detail());
-    return qb__fail(status, "%s; %s", said, text);
+    return qb__fail(status, "%s; %s", said, facts.alternative);
 }
 
 /* Of a rank only its own slices are cut; in a grid by thicknesses that suit all of them. */
@@ -244,19 +248,28 @@ static void fill_edges(qb__reconstruction *r) {
     r->pick.edge[cut->blocks] = c->offer.space.views;
 }
 
+void qb__engines_find_facts(qb__reconstruction *r) {
+    const qb__candidate *c = qb__chosen(r);
+    const size_t spare = r->pick.facts.spare;
+    r->pick.facts = (qb__job_facts){.spare = spare};
+    c->engine->facts(c->offer.state, &r->pick.cut, &r->pick.facts);
+    if (r->method->facts) r->method->facts(r->plan, &r->pick.cut, &r->pick.facts);
+}
+
 void qb__engines_settle(qb__reconstruction *r) {
     qb__candidate *c = qb__chosen(r);
+    qb__pick *p = &r->pick;
     fill_edges(r);
-    r->pick.memory = r->held;
-    if (qb__idle(r)) return;
-    r->pick.cut.need = need(c, &r->pick.cut);
-    r->pick.cut.seconds = qb__candidate_seconds(c, &r->pick.cut);
-    r->pick.memory = r->pick.cut.need.host;
-    r->pick.start = c->engine->start ? c->engine->start(c->offer.state) : 0;
-    if (r->method->spend)
-        r->pick.memory +=
-            r->method->spend(r->plan, &r->pick.cut, r->cap > r->pick.memory ? r->cap - r->pick.memory : 0);
-    if (r->before > r->pick.memory) r->pick.memory = r->before;
+    p->memory = r->held;
+    if (!qb__idle(r)) {
+        p->cut.need = need(c, &p->cut);
+        p->cut.seconds = qb__candidate_seconds(c, &p->cut);
+        p->memory = p->cut.need.host;
+    }
+    p->facts.spare = r->cap > p->memory ? r->cap - p->memory : 0;
+    qb__engines_find_facts(r);
+    p->memory += p->facts.spent;
+    if (r->before > p->memory) p->memory = r->before;
 }
 
 qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env) {
@@ -275,6 +288,6 @@ qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *en
     r->pick.begin2 = r->pick.end + chunks;
     r->pick.end2 = r->pick.begin2 + chunks;
     qb__engines_settle(r);
-    if (c->engine->tell) c->engine->tell(c->offer.state, env);
+    qb__facts_tell(&r->pick.facts, env);
     return QB_OK;
 }

@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "planner/device_costs.h"
 #include "planner/device_select.h"
+#include "recon/device_arrays.h"
 #include "recon/reconstruction_parts.h"
 
 static void drop(qb__candidate *c) {
@@ -19,9 +21,7 @@ void qb__engines_report_next(const qb_env *env, const char *why) {
 }
 
 /* The whole job, from nothing to the last chunk. */
-static double whole(const qb__candidate *c) {
-    return c->cut.seconds + (c->engine->start ? c->engine->start(c->offer.state) : 0);
-}
+static double whole(const qb__candidate *c) { return c->cut.seconds + c->offer.start; }
 
 /* Before those that take longer. */
 static void insert(qb__reconstruction *r, const qb__candidate *c) {
@@ -34,13 +34,38 @@ static void insert(qb__reconstruction *r, const qb__candidate *c) {
     r->candidate[at].offer.space.context = &r->candidate[at];
 }
 
+/* Opens the devices when the first engine on devices is asked. */
+static qb_status look_for_devices(qb__reconstruction *r, const qb_env *env) {
+    if (r->looked) return QB_OK;
+    const qb_status status = qb__device_set_near(r->task.scan, env, &r->devices);
+    r->looked = status == QB_OK;
+    return status;
+}
+
+/* offer->state stays NULL where the engine takes no part in this job. */
+static qb_status offer_of(qb__reconstruction *r, const qb__engine *engine, const qb_env *env, qb__offer *offer) {
+    qb__task task = r->task;
+    qb_status status = engine->on_device ? look_for_devices(r, env) : QB_OK;
+    if (engine->on_device) task.devices = &r->devices;
+    if (status == QB_OK && (!engine->on_device || r->devices.count > 0))
+        status = engine->decide(&task, r->plan, env, offer);
+    offer->named |= qb__device_is_asked(env);
+    return status;
+}
+
+static qb_status none_for_device(const qb__reconstruction *r, const qb_env *env) {
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--device %s: qb %s does not compute this job on devices: leave --device out, or give --device cpu",
+                    env->device, r->method->verb);
+}
+
 /* What an engine answers: it is among the candidates, or alone when it was named; or it is not, which
  * fails when it was. */
 static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
     qb__candidate c = {.r = r, .engine = engine, .offer.space.cap = {r->cap, SIZE_MAX}};
     bool fits = true;
     const size_t before = qb__resident_bytes();
-    qb_status status = engine->decide(&r->task, r->plan, env, &c.offer);
+    qb_status status = offer_of(r, engine, env, &c.offer);
     const size_t after = qb__resident_bytes();
     if (after > before) r->held += after - before; /* libraries of devices, loaded to look for them */
     if (status == QB_OK && c.offer.state) status = qb__candidate_cut(&c, env, &fits);
@@ -69,10 +94,10 @@ static bool is_cramped(const qb__reconstruction *r, const qb_env *env) {
 /* Not worth looking for: others are done before it has started, or had no room and need less than it. One that the user insists
  * on is. */
 static bool is_late(const qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
-    if (!engine->least || qb__device_is_asked(env) || (r->candidates == 0 && !r->full)) return false;
+    if (!engine->on_device || qb__device_is_asked(env) || (r->candidates == 0 && !r->full)) return false;
     if (is_cramped(r, env)) return true;
     if (r->candidates == 0) return false;
-    const double least = engine->least(env), other = whole(&r->candidate[0]);
+    const double least = qb__device_least_start(env), other = whole(&r->candidate[0]);
     if (!(other < least)) return false;
     qb__log(env, QB_LOG_DEBUG,
             "--device auto: about %.2g s on the CPU; a device is not looked for, "
@@ -83,11 +108,11 @@ static bool is_late(const qb__reconstruction *r, const qb__engine *engine, const
 
 static void tell_order(const qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = r->candidate;
-    if (r->candidates < 2 || c[0].engine->start) return;
+    if (r->candidates < 2 || c[0].engine->on_device) return;
     qb__info(env,
              "--device auto: the CPU computes: it is forecast to take %.2g s, %s %.2g s with what "
              "starting it takes",
-             whole(&c[0]), c[1].engine->place, whole(&c[1]));
+             whole(&c[0]), qb__engine_place(c[1].engine), whole(&c[1]));
 }
 
 /* Those that were asked before others took memory are cut to what is left; those that it is too little
@@ -115,8 +140,10 @@ qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
     const size_t held = r->held;
     qb_status first = QB_OK;
     char why[1024] = "";
+    const bool on_device = qb__device_is_asked(env);
     r->ends = r->full = false;
     for (const qb__engine *const *engine = r->method->engines; *engine && !r->ends; engine++) {
+        if (on_device && !(*engine)->on_device) continue; /* no other may compute where the user named a device */
         if (is_late(r, *engine, env) || ((*engine)->last && r->candidates > 0)) continue;
         qb_status status = ask(r, *engine, env);
         if (status == QB_OK) continue;
@@ -127,6 +154,7 @@ qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
         refused = *engine;
         snprintf(why, sizeof why, "%s", qb_detail());
     }
+    if (on_device && r->candidates == 0) return none_for_device(r, env);
     if (r->held > held) {
         qb_status status = cut_again(r, env);
         if (status == QB_OK && r->candidates == 0) status = ask(r, refused, env); /* needs more now */

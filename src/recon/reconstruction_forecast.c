@@ -16,7 +16,7 @@ static double stage_seconds(const qb__stage *stage, size_t chunks) {
     return stage->forecast * qb__progress_rate_worth(stage->first, stage->later, (double)chunks - 1 + last);
 }
 
-double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, cJSON *list, bool *known) {
+double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, double *each, bool *known) {
     qb__progress_rate rate[QB__STAGES_MAX];
     bool all_known = true;
     for (int i = 0; i < count; i++) {
@@ -33,47 +33,34 @@ double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int th
                                       .in_place = s->in_place,
                                       .scatter = s->scatter};
         if (i > 0 && i + 1 < count) all_known = all_known && s->forecast > 0;
-        if (list && s->forecast > 0) cJSON_AddNumberToObject(list, s->name, wall);
+        if (each) each[i] = s->forecast > 0 ? wall : s->all_seconds;
         if (s->gather) chunks /= s->gather;
     }
     if (known) *known = all_known;
     return qb__progress_rate_left(rate, count, threads);
 }
 
-/* Where an engine forecasts a job as a whole, what it counted of each stage. */
-static cJSON *with_parts(qb__reconstruction *r, const qb__stage *stages, int count, cJSON *list) {
-    const qb__candidate *c = qb__chosen(r);
-    cJSON *all = cJSON_CreateObject();
-    for (int i = 0; i < count; i++) {
-        const cJSON *own = cJSON_GetObjectItem(list, stages[i].name);
-        const double seconds = own               ? own->valuedouble
-                               : c->engine->part ? c->engine->part(c->offer.state, &r->pick.cut, stages[i].name)
-                                                 : 0;
-        if (seconds > 0) cJSON_AddNumberToObject(all, stages[i].name, seconds);
-    }
-    cJSON_Delete(list);
-    return all;
-}
-
 double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     const qb__decision *d = &r->decision;
     cJSON *json = cJSON_AddObjectToObject(plan, "forecast");
-    cJSON *list = cJSON_CreateObject();
     const double axis = d->begin_seconds;
     const size_t sharing = r->share.ranks ? (size_t)qb__comm_count(r->comm) : 1; /* the rows of a pass */
     const double prepare = r->task.info ? qb__prepare_seconds(r->task.info, &r->prep,
                                                               qb__ceil_div(d->row1 - d->row0, sharing), r->task.threads)
                                         : 0;
     qb__stage stages[QB__STAGES_MAX];
+    double each[QB__STAGES_MAX];
     size_t chunks;
     bool known;
     const int count = qb__engines_stages(r, stages, &chunks);
-    const double played = qb__play_stages(stages, count, chunks, r->task.threads, list, &known);
+    const double played = qb__play_stages(stages, count, chunks, r->task.threads, each, &known);
     const double streaming = known ? played * (double)(d->times ? d->times : 1) : fmax(played, r->pick.cut.seconds);
     cJSON_AddNumberToObject(json, "axis", axis);
     cJSON_AddNumberToObject(json, "preparation", prepare);
     cJSON_AddNumberToObject(json, "streaming", streaming);
-    cJSON_AddItemToObject(json, "stages", with_parts(r, stages, count, list));
+    cJSON *list = cJSON_AddObjectToObject(json, "stages");
+    for (int i = 0; i < count; i++)
+        if (each[i] > 0) cJSON_AddNumberToObject(list, stages[i].name, each[i]);
     cJSON_AddNumberToObject(json, "write_bytes_per_second", r->task.write);
     cJSON_AddStringToObject(json, "write_rate", r->task.write_from);
     cJSON_AddStringToObject(json, "rates", qb__rates_known() ? "measured" : "listed");

@@ -111,44 +111,52 @@ static void add_output(cJSON *json, const qb__reconstruction *r) {
 }
 
 /* Where rays and voxels are, as a hash; what users know by its number besides, for a refusal to name it. */
-static void add_layout(cJSON *json, const qb__reconstruction *r) {
-    static const char *const told[] = {"sod_mm",      "sdd_mm",      "pixel_u_mm",        "pixel_v_mm",
-                                       "offset_u_mm", "offset_v_mm", "detector_radius_mm"};
-    const cJSON *geometry = cJSON_GetObjectItem(r->job.plan, "geometry");
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        const cJSON *item = cJSON_GetObjectItem(geometry, told[i]);
-        if (cJSON_IsNumber(item)) cJSON_AddNumberToObject(json, told[i], round(item->valuedouble * 1e6) / 1e6 + 0.0);
+static void add_layout(cJSON *json, const qb__job_facts *facts) {
+    qb_geometry_info info = {.struct_size = sizeof info};
+    if (facts->geometry && qb_geometry_describe(facts->geometry, &info) == QB_OK) {
+        const struct {
+            const char *name;
+            double value;
+        } numbers[] = {{"sod_mm", info.sod},
+                       {"sdd_mm", info.sdd},
+                       {"pixel_u_mm", info.pixel_u},
+                       {"pixel_v_mm", info.pixel_v},
+                       {"offset_u_mm", info.offset_u},
+                       {"offset_v_mm", info.offset_v},
+                       {"detector_radius_mm", facts->geometry->radius}};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            cJSON_AddNumberToObject(json, numbers[i].name, round(numbers[i].value * 1e6) / 1e6 + 0.0);
     }
-    add_hash(json, "rays_and_voxels", r->method->layout(r->plan));
+    add_hash(json, "rays_and_voxels", facts->layout);
 }
 
 /* Where it is computed changes bits, and how columns of ranks share the views; threads, cuts and rows of ranks do not. */
 static qb_status tell_job(void *self, char **text) {
-    static const char *const free_to_change[] = {"resume", "checkpoint", "grid"};
+    static const char *const free_to_change[] = {"resume", "checkpoint", "grid", "cluster", "nodes", "gpus-per-node"};
     qb__reconstruction *r = self;
-    const qb__candidate *c = qb__chosen(r);
-    const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device_name"),
-                *tuned = cJSON_GetObjectItem(r->job.plan, "kernel_parameters");
-    const char *filter_device =
-        cJSON_GetStringValue(cJSON_GetObjectItem(r->job.plan, "filtered_by")); /* a device of any number, or the CPU */
+    qb__engines_find_facts(r);
+    const qb__job_facts *facts = &r->pick.facts;
+    const char *engine = qb__engine_name(qb__chosen(r)->engine), *device = "cpu", *filter = engine;
+    if (facts->pick) device = qb__device_info_of(facts->pick->device)->name;
+    if (facts->filter_device && strcmp(facts->filter_device, "cpu") == 0)
+        filter = "cpu"; /* else by a device of any number */
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "version", qb_version());
     cJSON_AddStringToObject(json, "verb", r->method->verb);
     qb__describe_options(json, r->method->params, r->options);
-    qb__describe_options(json, qb_prep_params, &r->prep);
+    cJSON *options = qb__describe_options(json, qb_prep_params, &r->prep);
     for (size_t i = 0; i < sizeof free_to_change / sizeof *free_to_change; i++)
-        cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
+        cJSON_DeleteItemFromObject(options, free_to_change[i]);
     add_output(json, r);
     const qb_status status = add_input(json, r);
-    add_layout(json, r);
-    cJSON_AddStringToObject(json, "engine", c->engine->name);
-    cJSON_AddStringToObject(json, "device", cJSON_IsString(device) ? device->valuestring : "cpu");
-    cJSON_AddStringToObject(json, "kernel", c->engine->kernel(c->offer.state));
-    if (tuned)
+    add_layout(json, facts);
+    cJSON_AddStringToObject(json, "engine", engine);
+    cJSON_AddStringToObject(json, "device", device);
+    cJSON_AddStringToObject(json, "kernel", facts->kernel->id);
+    if (facts->pick) /* a new tuning file may choose others */
         cJSON_AddItemToObject(json, "kernel_parameters",
-                              cJSON_Duplicate(tuned, true)); /* a new tuning file may choose others */
-    cJSON_AddStringToObject(json, "filtered_by",
-                            filter_device && strcmp(filter_device, "cpu") == 0 ? filter_device : c->engine->name);
+                              qb__parameters_json(facts->kernel, facts->pick->choice.values));
+    cJSON_AddStringToObject(json, "filtered_by", filter);
     cJSON_AddNumberToObject(json, "columns_of_ranks", r->share.ranks ? r->share.ranks->columns : 1);
     if (status == QB_OK) return qb__json_text(json, "a checkpoint's job", text);
     cJSON_Delete(json);

@@ -11,7 +11,7 @@
 static qb_status take_scratch(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     const size_t threads = (size_t)r->task.threads;
-    const size_t bytes = qb__candidate_scratch(c, &r->pick.cut);
+    const size_t bytes = c->engine->memory(c->offer.state, &r->pick.cut).scratch;
     qb_status status;
     QB__TRY(qb__alloc(threads, sizeof *r->running.counts, &r->running.counts));
     QB__TRY(qb__alloc(threads, sizeof *r->running.scratch, &r->running.scratch));
@@ -27,6 +27,7 @@ static qb_status open_cut(qb__reconstruction *r) {
     QB__TRY(take_scratch(r));
     if (r->method->open) QB__TRY(r->method->open(r->plan, &r->pick.cut));
     r->opened = true;
+    if (c->engine->on_device && !r->devices.env) qb__compile_watch(&r->devices, r->running.env);
     QB__TRY(c->engine->open(c->offer.state, &r->pick.cut, &r->running));
     int count = qb__candidate_stages(c, &r->pick.cut, stages);
     QB__TRY(qb__pipeline_create(stages, count, qb__candidate_chunks(c, &r->pick.cut), &r->line));
@@ -39,7 +40,6 @@ void qb__engines_close(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     qb__pipeline_destroy(r->line);
     if (r->opened && c->engine->close) c->engine->close(c->offer.state);
-    if (r->method->close) r->method->close(r->plan);
     for (int i = 0; r->running.scratch && i < r->task.threads; i++) qb__free(r->running.scratch[i]);
     qb__free(r->running.scratch);
     qb__free(r->running.counts);
@@ -59,16 +59,16 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
     if (was.kept)
         qb__warn(env,
                  "%s has no room to keep the data of all slabs (%s): each slab reads its own" QB__CODE("less-memory"),
-                 c->engine->place, why);
+                 qb__engine_place(c->engine), why);
     else if (r->pick.cut.slices < was.slices)
         qb__warn(env, "%s has no room for %zu slices at a time (%s): it goes on with %zu" QB__CODE("less-memory"),
-                 c->engine->place, was.slices, why, r->pick.cut.slices);
+                 qb__engine_place(c->engine), was.slices, why, r->pick.cut.slices);
     else if (r->pick.cut.slots < was.slots)
         qb__warn(env, "%s has no room for two buffers (%s): it goes on with one" QB__CODE("less-memory"),
-                 c->engine->place, why);
+                 qb__engine_place(c->engine), why);
     else
         qb__warn(env, "%s has no room for so many views at a time (%s): it goes on with %zu" QB__CODE("less-memory"),
-                 c->engine->place, why, r->pick.cut.views);
+                 qb__engine_place(c->engine), why, r->pick.cut.views);
     return true;
 }
 
@@ -76,10 +76,10 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
 static qb_status next_engine(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     qb_status status = QB_NO_MEMORY;
-    if (c->engine->no_room) status = c->engine->no_room(c->offer.state, &r->pick.cut, NULL, env);
+    if (c->engine->on_device) status = qb__candidate_no_room(c, &r->pick.cut, NULL, env);
     if (c->offer.named || r->pick.chosen + 1 == r->candidates) return status;
     qb__engines_report_next(env, qb_detail());
-    if (r->opened && c->engine->finish) c->engine->finish(c->offer.state, NULL, NULL);
+    qb__compile_done(&r->devices, NULL);
     r->opened = false;
     return qb__engines_choose(r, r->pick.chosen + 1, env);
 }

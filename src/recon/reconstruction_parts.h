@@ -28,7 +28,7 @@ typedef struct qb__pick {
     size_t *begin2, *end2; /* ... in two runs where slices are folded */
     size_t *todo;          /* chunks of the output that are not there yet, where some are; NULL: all are made */
     size_t memory;         /* forecast of the peak */
-    double start;          /* seconds before the first chunk */
+    qb__job_facts facts;   /* of the chosen engine and the method, in this cut */
 } qb__pick;
 
 /* What of the job is this rank's; written by reconstruction_ranks.c. */
@@ -62,6 +62,8 @@ struct qb__reconstruction {
     qb__candidate candidate[QB__ENGINES_MAX]; /* in the order in which they are tried */
     int candidates;
     qb__pick pick;
+    qb__device_set devices; /* that --device means; opened when the first engine on devices is asked, ... */
+    bool looked;            /* ... once a plan */
     size_t cap, held, before;
     bool ends; /* the last engine asked leaves nothing to ask others */
     bool full; /* the cap has no room for one that was asked */
@@ -74,8 +76,10 @@ struct qb__reconstruction {
     qb__prepare *prepare;
     bool taken; /* the scan's numbers, by the engine where they are */
     qb__pipeline *line;
-    qb__pool *pool;        /* own; the running one may be the engine's */
-    bool opened, finished; /* the engine, in this run */
+    qb__pool *pool; /* own; the running one may be the engine's */
+    bool opened;    /* the engine, in this run */
+    bool named;     /* the output has got its name */
+    qb__pipeline_report times;
 };
 
 static inline bool qb__idle(const qb__reconstruction *r) { return r->comm && r->share.count == 0 && !r->share.ranks; }
@@ -88,14 +92,18 @@ static inline qb__candidate *qb__chosen(qb__reconstruction *r) { return &r->cand
 size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut);
 /* From reading to writing; how many. */
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages);
-size_t qb__candidate_scratch(const qb__candidate *c, const qb__cut *cut); /* bytes of a thread */
 double qb__candidate_seconds(const qb__candidate *c, const qb__cut *cut); /* without starting the engine */
 /* The best cut of its offer, of this rank's slices, into c->cut; *fits false, and a failure, where none fits. */
 qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits);
+/* Not even the least cut has room on its device. cap: what may be used; NULL: that was found by trying, and the detail says what
+ * there was no room for. */
+qb_status qb__candidate_no_room(const qb__candidate *c, const qb__cut *least, const qb__room *cap, const qb_env *env);
 /* Take that candidate, with its cut, and say so. */
 qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env);
-/* What follows from r->pick.cut: edges, forecasts. */
+/* What follows from r->pick.cut: edges, forecasts, facts. */
 void qb__engines_settle(qb__reconstruction *r);
+/* The facts alone, anew: what was found since then. */
+void qb__engines_find_facts(qb__reconstruction *r);
 /* The stages of the chosen engine and its cut; how many chunks the first one makes. */
 int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks);
 
@@ -146,9 +154,9 @@ qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env);
 
 /* ---- what is told (reconstruction_forecast.c, reconstruction.c) ---- */
 
-/* Seconds that a pipeline of so many chunks is forecast to take; its stages into `list`, which may be NULL. *known,
- * which may be NULL, too: every stage but reading and writing has a forecast. */
-double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, cJSON *list, bool *known);
+/* Seconds until all chunks have passed all stages. each[QB__STAGES_MAX]: of all chunks of a stage, had it all threads; 0: not
+ * known; may be NULL. *known, unless that is NULL: those of all stages between the first and the last one. */
+double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, double *each, bool *known);
 /* Seconds from the first look at the scan to the last file's name, but for starting a device: into {"forecast":
  * {axis, preparation, stages: {read: ..., ...}, streaming, rates}}. */
 double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan);

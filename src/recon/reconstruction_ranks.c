@@ -207,8 +207,7 @@ static plan plan_of(qb__reconstruction *r) {
     plan p = {.row0 = r->share.row0, .row1 = r->share.row1, .grain = d->grain};
     memcpy(p.shape, d->stack.shape, sizeof p.shape);
     snprintf(p.host, sizeof p.host, "%s", r->comm->host);
-    if (r->candidates)
-        snprintf(p.kernel, sizeof p.kernel, "%s", qb__chosen(r)->engine->kernel(qb__chosen(r)->offer.state));
+    if (r->candidates) snprintf(p.kernel, sizeof p.kernel, "%s", r->pick.facts.kernel->id);
     return p;
 }
 
@@ -280,37 +279,28 @@ static qb_status add_report(void *context, int from, const void *data, size_t by
     return QB_OK;
 }
 
-static double number_of(const cJSON *object, const char *name) {
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-    return item ? item->valuedouble : 0;
-}
-
 /* What each stage was forecast to take and took, had it been alone with all threads; how much of that was hidden behind
  * others: the iFDK paper's delta (section 4.1.4), of all stages. */
 static void add_terms(qb__reconstruction *r, cJSON *report) {
-    const cJSON *ran = cJSON_GetObjectItem(report, "stages"), *one;
-    const cJSON *forecast = cJSON_GetObjectItem(cJSON_GetObjectItem(r->job.plan, "forecast"), "stages");
-    const double wall = number_of(report, "wall_seconds");
+    const qb__pipeline_report *ran = &r->times;
     qb__stage stages[QB__STAGES_MAX];
+    double forecast[QB__STAGES_MAX], sum = 0;
     size_t chunks;
-    double sum = 0;
-    int i = 0;
-    if (!ran || !(wall > 0)) return;
+    if (ran->stages == 0 || !(ran->wall_seconds > 0)) return;
     const int count = qb__engines_stages(r, stages, &chunks);
+    qb__play_stages(stages, count, chunks, r->task.threads, forecast, NULL);
     cJSON *terms = cJSON_AddArrayToObject(report, "terms");
-    cJSON_ArrayForEach(one, ran) {
-        if (i == count) break;
+    for (int i = 0; i < count && i < ran->stages; i++) {
         const double took =
-            stages[i].blocking ? number_of(one, "busy_seconds") : number_of(one, "cpu_seconds") / r->task.threads;
+            stages[i].blocking ? ran->stage[i].busy_seconds : ran->stage[i].cpu_seconds / r->task.threads;
         cJSON *term = cJSON_CreateObject();
         cJSON_AddStringToObject(term, "name", stages[i].name);
-        cJSON_AddNumberToObject(term, "forecast_seconds", number_of(forecast, stages[i].name));
+        cJSON_AddNumberToObject(term, "forecast_seconds", forecast[i]);
         cJSON_AddNumberToObject(term, "seconds", took);
         cJSON_AddItemToArray(terms, term);
         sum += took;
-        i++;
     }
-    cJSON_AddNumberToObject(report, "overlap", sum / wall);
+    cJSON_AddNumberToObject(report, "overlap", sum / ran->wall_seconds);
 }
 
 qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine) {
@@ -325,9 +315,9 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine) {
     }
     char *text = NULL;
     if (mine == QB_OK && !qb__idle(r)) add_terms(r, report);
-    const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device");
+    const qb__device_pick *pick = r->pick.facts.pick;
     cJSON_AddStringToObject(report, "host", r->comm->host);
-    if (device && !qb__idle(r)) cJSON_AddStringToObject(report, "device", device->valuestring);
+    if (!qb__idle(r)) cJSON_AddStringToObject(report, "device", pick ? qb__device_info_of(pick->device)->spec : "cpu");
     const qb__runs own = qb__mirrored_runs(r->decision.stack.shape[0], r->pick.cut.paired, r->share.first,
                                            r->share.first + r->share.count);
     cJSON_AddNumberToObject(report, "first_slice", (double)own.of[0].first);

@@ -11,8 +11,7 @@ static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
 }
 
 /* Rows that are level, and the axis in them: found, asked for, or a file's. */
-static uint64_t layout(const void *plan) {
-    const qb__fbp *fbp = plan;
+static uint64_t layout(const qb__fbp *fbp) {
     const size_t views = fbp->info->views;
     const double numbers[] = {fbp->pixel, fbp->zero, (double)fbp->first_row, (double)fbp->step, (double)fbp->width};
     uint64_t hash = qb__hash(numbers, sizeof numbers, qb__hash(&fbp->grid, sizeof fbp->grid, 0));
@@ -22,6 +21,16 @@ static uint64_t layout(const void *plan) {
     if (fbp->share) hash = qb__hash(fbp->share, fbp->info->columns * sizeof *fbp->share, hash);
     if (fbp->view_share) hash = qb__hash(fbp->view_share, views * fbp->info->columns * sizeof *fbp->view_share, hash);
     return qb__hash(fbp->roll.map, fbp->roll.maps * sizeof *fbp->roll.map, hash);
+}
+
+static void facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
+    qb__fbp *fbp = plan;
+    facts->layout = layout(fbp);
+    facts->spent = qb__fbp_read_ahead(fbp, cut, facts->spare);
+    qb__fbp_describe_turn(fbp, fbp->redundancy, sizeof fbp->redundancy);
+    if (fbp->redundancy[0]) qb__fact_text(facts, "redundancy", fbp->redundancy);
+    qb__fact_number(facts, NULL, "fft_length", (double)qb__filter_length(fbp->filter));
+    qb__fact_number(facts, NULL, "rows_read_ahead", (double)fbp->reader.cache_rows);
 }
 
 static const qb__engine *const engines[] = {&qb__fbp_cpu, &qb__fbp_cpu_single, &qb__fbp_device, NULL};
@@ -34,15 +43,10 @@ static const qb__method method = {
     .engines = engines,
     .decide = qb__fbp_decide,
     .stages = qb__fbp_stages,
-    .layout = layout,
     .rows = qb__fbp_rows,
-    .describe = qb__fbp_describe,
+    .facts = facts,
     .release = qb__fbp_release,
-    .spend = qb__fbp_spend,
-    .before = qb__fbp_before,
     .begin = qb__fbp_begin,
-    .instead = qb__fbp_sweep,
-    .spare = qb__fbp_sweep_protect_inputs,
     .range = qb__fbp_range,
     .open = qb__fbp_open,
     .close = qb__fbp_close,

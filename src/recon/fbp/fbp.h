@@ -64,19 +64,20 @@ typedef struct qb__fbp {
 
     qb__mask mask;
     qb__fbp_reader reader;
+    char redundancy[320]; /* what the plan says of rays that are measured twice (qb__fbp_describe_turn) */
 } qb__fbp;
 
 /* ---- rows of the method's table ---- */
 
 qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
-void qb__fbp_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__fbp_release(void *plan);
 /* fbp_read.c */
 void qb__fbp_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
 int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
-size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left);
+/* Rows that are read at once for several chunks, as many as `left` bytes hold: sets how many, returns their bytes. */
+size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
-void qb__fbp_close(void *plan);
+void qb__fbp_close(void *plan, bool named);
 void qb__fbp_delegate_reading(qb__fbp *fbp, bool left); /* left: the opened engine reads in place */
 /* fbp_plan.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
@@ -84,8 +85,7 @@ void qb__fbp_take_axis(qb__fbp *fbp, double column);
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_sweep.c */
-qb_status qb__fbp_sweep(void *plan, const qb__running *run);
-qb_status qb__fbp_sweep_protect_inputs(const void *plan, const qb__inputs *inputs, const qb_env *env);
+extern const qb__instead qb__fbp_sweep;
 
 /* ---- where things lie (fbp_read.c) ---- */
 
@@ -133,8 +133,7 @@ qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, 
 size_t qb__fbp_slice_bytes(const qb__fbp *fbp);
 /* The range of integers from the middle slice, if no option gives it. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
-/* Bytes that the searches for the axis and for the range need before the first chunk. */
-qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env, size_t *bytes);
+size_t qb__fbp_range_bytes(const qb__fbp *fbp); /* that it needs; 0: it is not called */
 
 /* The question to the planner, for the CPU; a device adds itself. */
 qb__question qb__fbp_question(const qb__fbp *fbp);

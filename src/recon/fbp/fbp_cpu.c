@@ -135,11 +135,8 @@ static qb_status decide_single(const qb__task *task, void *plan, const qb_env *e
 }
 
 static qb__room memory(void *state, const qb__cut *cut) {
-    (void)state, (void)cut;
-    return (qb__room){0};
+    return (qb__room){.scratch = qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices)};
 }
-
-static size_t scratch(void *state, const qb__cut *cut) { return qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices); }
 
 /* In one thread. */
 static double filter_seconds(const qb__fbp *fbp, size_t slices) {
@@ -159,17 +156,6 @@ static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     const double lanes = qb__fbp_lanes(fbp, slices), usual = fmin(USUAL, variant->most ? variant->most : USUAL);
     const double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * lanes * (double)fbp->info->views;
     return updates / qb__speed(variant) * narrow(variant, lanes) / narrow(variant, usual);
-}
-
-static void tell(void *state, const qb_env *env) {
-    const on_cpu *cpu = state;
-    const qb__fbp *fbp = cpu->fbp;
-    const qb__question question = qb__fbp_question(fbp);
-    qb__report_class(&question, &fbp->variant->head, env);
-    if (cpu->instead_of)
-        qb__warn(env,
-                 "memory is too small for %u slices at a time (%s): %s is slower and takes one" QB__CODE("less-memory"),
-                 cpu->instead_of->step, cpu->instead_of->id, fbp->variant->head.id);
 }
 
 static size_t filter_tasks(void *self, size_t chunk) {
@@ -229,22 +215,16 @@ static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *ru
     return QB_OK;
 }
 
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
-    const qb__fbp *fbp = ((on_cpu *)state)->fbp;
-    cJSON_AddStringToObject(plan, "kernel", fbp->variant->head.id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(fbp->variant->head.accuracy));
-    cJSON_AddStringToObject(plan, "device", "cpu");
-    const qb__question question = qb__fbp_question(fbp);
-    qb__report_why(&question, plan);
+    const on_cpu *cpu = state;
+    facts->kernel = &cpu->fbp->variant->head;
+    facts->question = qb__fbp_question(cpu->fbp);
+    facts->class_matters = true;
+    facts->too_large = cpu->instead_of;
 }
 
-static const char *kernel(void *state) { return ((on_cpu *)state)->fbp->variant->head.id; }
-
 #define ENGINE(...)                                                                                                    \
-    {                                                                                                                  \
-        .name = "cpu", .place = "this computer", .memory = memory, .scratch = scratch, .tell = tell, .stages = stages, \
-        .open = open_cpu, .describe = describe, .kernel = kernel, .destroy = qb__free, __VA_ARGS__                     \
-    }
+    { .memory = memory, .stages = stages, .open = open_cpu, .facts = facts, .destroy = qb__free, __VA_ARGS__ }
 const qb__engine qb__fbp_cpu = ENGINE(.decide = decide);
 const qb__engine qb__fbp_cpu_single = ENGINE(.decide = decide_single, .last = true);

@@ -202,30 +202,21 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                                   .slot_bytes = gpu->arrays.to ? 1 : qb__down_host(&gpu->way_down, cut->slices),
                                   .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, QB__RING_DOWN),
                                   .run = download_run};
+    qb__fbp_device_forecast(gpu, cut, stages + count - 3);
     return count;
 }
 
 /* ---- the row ---- */
 
-static const char *kernel(void *state) { return ((qb__fbp_devices *)state)->pick.choice.variant->id; }
-
 const qb__engine qb__fbp_device = {
-    .name = "device",
-    .place = "the device",
+    .on_device = true,
     .decide = qb__fbp_device_decide,
     .memory = qb__fbp_device_memory,
-    .scratch = qb__fbp_device_scratch,
-    .least = qb__fbp_device_least,
     .seconds = qb__fbp_device_seconds,
-    .start = qb__fbp_device_start,
-    .part = qb__fbp_device_part,
-    .no_room = qb__fbp_device_no_room,
-    .tell = qb__fbp_device_report,
     .stages = stages,
     .open = qb__fbp_device_open,
     .finish = qb__fbp_device_finish,
     .close = qb__fbp_device_close,
-    .describe = qb__fbp_device_describe,
-    .kernel = kernel,
-    .destroy = qb__fbp_device_destroy,
+    .facts = qb__fbp_device_facts,
+    .destroy = qb__free,
 };

@@ -66,17 +66,13 @@ struct qb__fbp_devices {
 qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut);
 double qb__fbp_device_seconds(void *state, const qb__cut *cut);
-double qb__fbp_device_start(void *state);
-double qb__fbp_device_part(void *state, const qb__cut *cut, const char *stage);
-double qb__fbp_device_least(const qb_env *env);
-qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);
-void qb__fbp_device_report(void *state, const qb_env *env);
-void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan);
+void qb__fbp_device_facts(void *state, const qb__cut *cut, qb__job_facts *facts);
+/* Seconds of its stages: upload, and the two behind it. */
+void qb__fbp_device_forecast(const qb__fbp_devices *gpu, const qb__cut *cut, qb__stage *upload);
 /* fbp_device_open.c */
 qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running *run);
 qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *counts);
 void qb__fbp_device_close(void *state);
-void qb__fbp_device_destroy(void *state);
 
 /* fbp_device_arrays.c: projections that are in the memory of the device that computes. Where they are, or NULL:
  * rows that are resampled pass the CPU. */
@@ -93,6 +89,6 @@ size_t qb__fbp_up_slice(const qb__fbp *fbp);
 /* fbp_device_roll.c: the CPU's stage before the upload where rows are resampled; its slots, page-locked, hold
  * float [slice][view][column]. */
 qb__stage qb__fbp_device_roll(qb__fbp_devices *gpu, const qb__cut *cut, qb__slot_maker maker);
-size_t qb__fbp_device_scratch(void *state, const qb__cut *cut); /* of a thread, for it; a row of the engine's table */
+size_t qb__fbp_device_scratch(const qb__fbp_devices *gpu, const qb__cut *cut); /* of a thread, for it */
 
 #endif

@@ -96,7 +96,6 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     qb_status status = QB_OK;
     gpu->run = run;
     gpu->cut = *cut;
-    qb__device_pick_begin(&gpu->pick, run->env);
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) status = open_part(gpu, &gpu->part[p]);
     if (status == QB_OK)
         status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
@@ -129,12 +128,6 @@ void qb__fbp_device_close(void *state) {
     qb__fbp_read_margin(gpu->plan, 0);
     qb__device_arrays_detach(&gpu->arrays, gpu->run);
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
-}
-
-void qb__fbp_device_destroy(void *state) {
-    qb__fbp_devices *gpu = state;
-    qb__device_pick_close(&gpu->pick);
-    qb__free(gpu);
 }
 
 /* What keeps single precision: a class, unless a kernel was named or this device serves the class
@@ -190,8 +183,8 @@ static qb_status count(qb__fbp_devices *gpu, qb__prep_counts *counts) {
 
 qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *counts) {
     qb__fbp_devices *gpu = state;
-    qb_status status = report ? count(gpu, counts) : QB_OK;
-    if (report && status == QB_OK) tell_faint(gpu);
-    qb__device_pick_done(&gpu->pick, status == QB_OK ? report : NULL);
+    (void)report;
+    const qb_status status = count(gpu, counts);
+    if (status == QB_OK) tell_faint(gpu);
     return status;
 }

@@ -87,7 +87,8 @@ static size_t device_bytes(const qb__fbp_devices *gpu, const qb__cut *cut) {
 /* Devices that compute in the host's memory hold theirs of it, too. */
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut) {
     const qb__fbp_devices *gpu = state;
-    qb__room room = {.host = measure_bytes(gpu, cut->slices) + cut->slices * sizeof(float) +
+    qb__room room = {.scratch = qb__fbp_device_scratch(gpu, cut),
+                     .host = measure_bytes(gpu, cut->slices) + cut->slices * sizeof(float) +
                              qb__down_open_bytes(&gpu->way_down),
                      .device = device_bytes(gpu, cut)};
     room.host += qb__device_pick_host_bytes(&gpu->pick, gpu->parts * room.device);
@@ -108,12 +109,6 @@ static size_t most_slices(const qb__fbp_devices *gpu) {
     if (most < step) most = step;
     if (variant->most && most > variant->most) most = variant->most;
     return most < each ? most : each;
-}
-
-qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
-    const qb__fbp_devices *gpu = state;
-    return qb__device_no_room(cap ? least->need.device : device_bytes(gpu, least), cap, "even one slice needs",
-                              "a smaller --size, or --device cpu", env);
 }
 
 /* ---- cuts ---- */
@@ -158,19 +153,17 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
     gpu->fbp = gpu->plan = fbp;
     gpu->way_down = qb__down_of(task->output, &fbp->mask, true);
     offer->converts = gpu->way_down.converts;
-    status = qb__device_pick_near(fbp->scan, env, &gpu->pick, &offer->named);
-    if (!gpu->pick.device) {
-        qb__free(gpu);
-        return status;
-    }
     offer->state = gpu;
-    status = qb__device_pick_admit(&gpu->pick, fbp->options->kernel, not_for_devices(fbp), env, &offer->named);
+    gpu->pick = qb__device_pick_of(task->devices);
+    status = qb__device_pick_admit(&gpu->pick, fbp->options->kernel, not_for_devices(fbp), env);
     if (status == QB_OK) status = choose(gpu);
     if (status != QB_OK) return status;
     /* What only a device can do is not the CPU's to take over. */
-    offer->named = offer->named || fbp->options->interp == QB_INTERP_OVERSAMPLE;
-    gpu->parts = qb__smaller((size_t)gpu->pick.set.count, fbp->grid.n[2]);
-    for (size_t p = 0; p < gpu->parts; p++) gpu->part[p].device = gpu->pick.set.device[p];
+    offer->named = fbp->options->kernel || fbp->options->interp == QB_INTERP_OVERSAMPLE;
+    gpu->parts = qb__smaller((size_t)gpu->pick.set->count, fbp->grid.n[2]);
+    /* Preparing and filtering, packing, back-projecting, converting: a program each. */
+    offer->start = qb__device_pick_start(&gpu->pick, gpu->way_down.converts ? 4 : 3);
+    for (size_t p = 0; p < gpu->parts; p++) gpu->part[p].device = gpu->pick.set->device[p];
     gpu->near = gpu->parts == 1 && fbp->step == 1 && !fbp->roll.maps ? fbp->near : 0;
     offer->space = space_of(gpu, env);
     return QB_OK;
@@ -181,7 +174,7 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
 /* What is known of all slices in one pass, for the passes that chunks and devices cut them into. */
 static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
     const qb__choice *choice = &gpu->pick.choice;
-    const qb__device_info *info = qb__device_info_of(gpu->pick.set.device[0]);
+    const qb__device_info *info = qb__device_info_of(gpu->pick.set->device[0]);
     const size_t all = gpu->fbp->grid.n[2], chunk = cut->slices;
     const size_t slices[] = {all, qb__ceil_div(chunk, gpu->parts), qb__ceil_div(all % chunk, gpu->parts)};
     double seconds[3] = {0};
@@ -218,29 +211,17 @@ double qb__fbp_device_seconds(void *state, const qb__cut *cut) {
            (double)cut->slots * (double)cut->slices * ring / gpu->pick.costs.lock;
 }
 
-double qb__fbp_device_part(void *state, const qb__cut *cut, const char *stage) {
-    const qb__fbp_devices *gpu = state;
-    if (strcmp(stage, "upload") == 0) return bytes_up(gpu) / gpu->pick.costs.up;
-    if (strcmp(stage, "download") == 0) return bytes_down(gpu) / gpu->pick.costs.down;
-    return strcmp(stage, "reconstruct") == 0 ? work_seconds(gpu, cut) : 0;
+void qb__fbp_device_forecast(const qb__fbp_devices *gpu, const qb__cut *cut, qb__stage *upload) {
+    upload[0].all_seconds = bytes_up(gpu) / gpu->pick.costs.up;
+    upload[1].all_seconds = work_seconds(gpu, cut);
+    upload[2].all_seconds = bytes_down(gpu) / gpu->pick.costs.down;
 }
 
-/* Preparing and filtering, packing, back-projecting, converting: a program each. */
-double qb__fbp_device_start(void *state) {
+void qb__fbp_device_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
+    (void)cut;
     const qb__fbp_devices *gpu = state;
-    return qb__device_pick_start(&gpu->pick, gpu->way_down.converts ? 4 : 3);
-}
-
-double qb__fbp_device_least(const qb_env *env) { return qb__device_least_start(env); }
-
-void qb__fbp_device_report(void *state, const qb_env *env) {
-    const qb__fbp_devices *gpu = state;
-    qb__device_pick_report(&gpu->pick, gpu->measure ? ", scaled by each slice's largest filtered value" : "", env);
-    qb__report_class(&gpu->pick.question, gpu->pick.choice.variant, env);
-}
-
-void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan) {
-    const qb__fbp_devices *gpu = state;
-    cJSON_AddNumberToObject(plan, "devices", (double)gpu->parts);
-    qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
+    qb__facts_of_pick(facts, &gpu->pick, "even one slice needs", "a smaller --size, or --device cpu");
+    facts->class_matters = true;
+    if (gpu->measure) snprintf(facts->remark, sizeof facts->remark, ", scaled by each slice's largest filtered value");
+    qb__fact_number(facts, NULL, "devices", (double)gpu->parts);
 }

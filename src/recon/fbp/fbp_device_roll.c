@@ -5,8 +5,8 @@
 
 enum { ROLL_VIEWS = 4 }; /* views a task */
 
-size_t qb__fbp_device_scratch(void *state, const qb__cut *cut) {
-    const qb__fbp *fbp = ((const qb__fbp_devices *)state)->fbp;
+size_t qb__fbp_device_scratch(const qb__fbp_devices *gpu, const qb__cut *cut) {
+    const qb__fbp *fbp = gpu->fbp;
     return fbp->roll.maps ? qb__rolled_rows_scratch(&fbp->rolled, (cut->slices - 1) * fbp->step + 1) : 0;
 }
 

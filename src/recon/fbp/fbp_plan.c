@@ -172,7 +172,7 @@ static void tell_angles(const qb__fbp *fbp, const qb__angle_report *report, cons
         qb__info(env, "angles: %s", report->text);
 }
 
-static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
+static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, qb__decision *decision) {
     size_t views = fbp->info->views;
     double *exact = NULL;
     qb__angle_report report;
@@ -202,7 +202,7 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
     tell_angles(fbp, &report, env);
     tell_few(fbp, &report, env);
-    cJSON_AddStringToObject(json, "angles", report.text);
+    snprintf(decision->angles, sizeof decision->angles, "%s", report.text);
     qb__fbp_describe_turn(fbp, wide, sizeof wide);
     if (wide[0]) qb__info(env, "%s", wide);
 out:
@@ -279,16 +279,6 @@ out:
     return status;
 }
 
-void qb__fbp_describe(const void *plan, const qb__cut *cut, cJSON *json) {
-    (void)cut;
-    const qb__fbp *fbp = plan;
-    char wide[320];
-    qb__fbp_describe_turn(fbp, wide, sizeof wide);
-    if (wide[0]) cJSON_AddStringToObject(json, "redundancy", wide);
-    cJSON_AddNumberToObject(json, "fft_length", (double)qb__filter_length(fbp->filter));
-    cJSON_AddNumberToObject(json, "rows_read_ahead", (double)fbp->reader.cache_rows);
-}
-
 /* Also what was decided for the axis in the middle, before it was found. */
 void qb__fbp_release(void *plan) {
     qb__fbp *fbp = plan;
@@ -339,13 +329,13 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_turn(fbp));
     QB__TRY(qb__fbp_check_steady(fbp));
     QB__TRY(qb__fbp_decide_grid(fbp, env, decision));
-    QB__TRY(decide_weights(fbp, env, json));
+    QB__TRY(decide_weights(fbp, env, decision));
     QB__TRY(qb__kernel_interp(options->kernel, &options->interp, env));
     QB__TRY(decide_problem(fbp));
     QB__TRY(decide_kernel(fbp));
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
     qb__fbp_report_roll(fbp, env, json);
-    decision->instead = fbp->sweep;
+    decision->instead = fbp->sweep ? &qb__fbp_sweep : NULL;
     if (!fbp->roll.maps)
         decision->ends.turn = (qb__turn_asked){.radians = fbp->info->angles, .file = fbp->axis != NULL};
     decision->ends.ends = (qb__truncation){.count = {!fbp->fan.before, !fbp->fan.after}};
@@ -356,7 +346,10 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     decision->times = fbp->sweep_count;
     if (fbp->view_share) decision->more = fbp->info->views * fbp->info->columns * sizeof(float);
     if (fbp->sweep) decision->more += qb__contact_sheet_bytes(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1]);
-    if (isnan(fbp->center)) decision->begin_seconds = qb__center_seconds(fbp->info, options->center, fbp->threads);
+    decision->range_bytes = qb__fbp_range_bytes(fbp);
+    if (!isnan(fbp->center)) goto out;
+    decision->begin_seconds = qb__center_seconds(fbp->info, options->center, fbp->threads);
+    decision->begin_bytes = qb__center_bytes(fbp->info, env);
 out:
     return status;
 }

@@ -58,8 +58,9 @@ void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t 
 /* ---- rows read ahead ---- */
 
 /* Storage pieces of many rows: read as many rows at once as memory allows, in whole chunks. */
-size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left) {
-    qb__fbp *fbp = plan;
+size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left) {
+    fbp->reader.cache_rows = 0;
+    if (cut->count == 0) return 0;
     const qb_scan_info *info = fbp->info;
     size_t rows = (cut->count - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
     size_t per_chunk = cut->slices * fbp->step, fit = left / bytes;
@@ -72,13 +73,16 @@ size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left) {
 qb_status qb__fbp_open(void *plan, const qb__cut *cut) {
     qb__fbp *fbp = plan;
     qb__fbp_reader *reader = &fbp->reader;
+    qb__free(reader->cache);
+    reader->cache = NULL;
     reader->cut = *cut;
     reader->cache_first = reader->cache_end = 0;
     if (!reader->cache_rows) return QB_OK;
     return qb__alloc(reader->cache_rows * fbp->info->views, qb__fbp_raw_row(fbp), &reader->cache);
 }
 
-void qb__fbp_close(void *plan) {
+void qb__fbp_close(void *plan, bool named) {
+    (void)named;
     qb__fbp_reader *reader = &((qb__fbp *)plan)->reader;
     qb__free(reader->cache);
     reader->cache = NULL;

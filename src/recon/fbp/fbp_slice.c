@@ -87,15 +87,7 @@ qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double 
     return status;
 }
 
-qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env, size_t *bytes) {
-    const qb__fbp *fbp = plan;
+size_t qb__fbp_range_bytes(const qb__fbp *fbp) {
     const bool ranges = !qb_dtype_is_float(fbp->output->dtype) && fbp->output->range.count == 0;
-    size_t range = ranges ? held + qb__fbp_slice_bytes(fbp) + pixels(fbp) * sizeof(float) : 0;
-    if (range > cap)
-        return qb__fail_ram(env, (double)cap, (double)range,
-                            "finding the range of the integers, which --range LO,HI saves, needs");
-    size_t finding = 0; /* the axis: over when the rest begins */
-    if (isnan(fbp->center)) finding = qb__resident_bytes() + qb__center_bytes(fbp->info, env);
-    *bytes = qb__larger(range, finding);
-    return QB_OK;
+    return ranges ? qb__fbp_slice_bytes(fbp) + pixels(fbp) * sizeof(float) : 0;
 }

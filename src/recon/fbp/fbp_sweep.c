@@ -37,7 +37,7 @@ static void name_of(const qb__fbp *fbp, const char *folder, double center, char 
     qb__print(path, NAME_ROOM, "%s/center_%0*.*f.tif", folder, 6 + digits, digits, center);
 }
 
-qb_status qb__fbp_sweep_protect_inputs(const void *plan, const qb__inputs *inputs, const qb_env *env) {
+static qb_status protect_inputs(const void *plan, const qb__inputs *inputs, const qb_env *env) {
     const qb__fbp *fbp = plan;
     char path[NAME_ROOM];
     qb_status status = QB_OK;
@@ -123,7 +123,7 @@ static qb_status write_sheet(const qb__fbp *fbp, const qb__running *run, qb__con
     return QB_OK;
 }
 
-qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
+static qb_status sweep(void *plan, const qb__running *run) {
     qb__fbp *fbp = plan;
     const qb_env *env = run->env;
     grey_range range = {0};
@@ -164,3 +164,5 @@ out:
     qb__free(image);
     return status;
 }
+
+const qb__instead qb__fbp_sweep = {sweep, protect_inputs};

@@ -6,11 +6,19 @@
 #include "recon/fdk/fdk.h"
 
 /* Weights, filter and matrices follow from these and the options. */
-static uint64_t layout(const void *plan) {
-    const qb__fdk *fdk = plan;
+static uint64_t layout(const qb__fdk *fdk) {
     const qb_geometry *g = fdk->real;
     const uint64_t hash = qb__hash(&fdk->grid, sizeof fdk->grid, qb__hash(&g->radius, sizeof g->radius, 0));
     return qb__hash(g->view, g->views * sizeof *g->view, hash);
+}
+
+static void facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
+    (void)cut;
+    const qb__fdk *fdk = plan;
+    facts->geometry = fdk->real;
+    facts->layout = layout(fdk);
+    qb__fact_number(facts, NULL, "fft_length", (double)qb__filter_length(fdk->filter));
+    qb__fact_number(facts, NULL, "detector_rows_per_chunk", (double)fdk->window_rows);
 }
 
 static const qb__engine *const engines[] = {&qb__fdk_cpu, &qb__fdk_device, NULL};
@@ -23,10 +31,9 @@ static const qb__method method = {
     .engines = engines,
     .decide = qb__fdk_decide,
     .stages = qb__fdk_stages,
-    .describe = qb__fdk_describe,
+    .facts = facts,
     .release = qb__fdk_release,
     .slabs = qb__fdk_slabs,
-    .layout = layout,
     .rows = qb__fdk_rows,
     .range = qb__fdk_range,
     .open = qb__fdk_open,

@@ -102,7 +102,6 @@ qb_status qb__fdk_kernel_of_cpu(const qb__fdk *fdk);
 /* ---- rows of the method's table ---- */
 
 qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
-void qb__fdk_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__fdk_release(void *plan);
 /* fdk_read.c */
 void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);

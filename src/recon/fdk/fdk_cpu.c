@@ -107,13 +107,11 @@ static double seconds(void *state, const qb__cut *cut) {
 
 static qb__room memory(void *state, const qb__cut *cut) {
     (void)cut;
-    return (qb__room){.host = qb__fdk_filter_bytes(((qb__fdk_on_cpu *)state)->fdk)};
-}
-
-static size_t scratch(void *state, const qb__cut *cut) {
-    (void)cut;
     const qb__fdk *fdk = ((qb__fdk_on_cpu *)state)->fdk;
-    return qb__larger(qb__fdk_filter_scratch(fdk), fdk->variant->scratch_bytes(&fdk->problem));
+    return (qb__room){
+        .host = qb__fdk_filter_bytes(fdk),
+        .scratch = qb__larger(qb__fdk_filter_scratch(fdk), fdk->variant->scratch_bytes(&fdk->problem)),
+    };
 }
 
 /* Blocks of 64 views, or more where there are many threads, down to 8. */
@@ -282,28 +280,19 @@ static void close_cpu(void *state) {
     cpu->parts = NULL;
 }
 
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
-    const qb__bp_cone_variant *variant = ((qb__fdk_on_cpu *)state)->fdk->variant;
-    cJSON_AddStringToObject(plan, "kernel", variant->head.id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->head.accuracy));
-    cJSON_AddStringToObject(plan, "device", "cpu");
+    facts->kernel = &((qb__fdk_on_cpu *)state)->fdk->variant->head;
 }
 
-static const char *kernel(void *state) { return ((qb__fdk_on_cpu *)state)->fdk->variant->head.id; }
-
 const qb__engine qb__fdk_cpu = {
-    .name = "cpu",
-    .place = "this computer",
     .decide = decide,
     .slabs = slabs,
     .memory = memory,
-    .scratch = scratch,
     .seconds = seconds,
     .stages = stages,
     .open = open_cpu,
     .close = close_cpu,
-    .describe = describe,
-    .kernel = kernel,
+    .facts = facts,
     .destroy = qb__free,
 };

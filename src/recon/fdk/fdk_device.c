@@ -272,16 +272,11 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                               .slot_bytes = gpu->arrays.to ? 1 : qb__fdk_gpu_piece(gpu, cut),
                               .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, &gpu->down),
                               .run = download_run};
+    qb__fdk_gpu_forecast(gpu, cut, stages, n);
     return n;
 }
 
 /* ---- life ---- */
-
-static size_t scratch(void *state, const qb__cut *cut) {
-    (void)cut;
-    const qb__fdk_gpu *gpu = state;
-    return gpu->cpu_filter ? qb__fdk_filter_scratch(gpu->fdk) : 0;
-}
 
 static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
     qb__fdk_gpu *gpu = state;
@@ -291,7 +286,6 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     const int *values = gpu->pick.choice.values;
     qb_status status;
     gpu->run = run;
-    qb__device_pick_begin(&gpu->pick, run->env);
     QB__TRY(gpu->cpu_filter ? qb__fdk_filter_open(&gpu->filter, gpu->fdk, run) : qb__fdk_gpu_filter_open(gpu));
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->up));
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->compute));
@@ -317,7 +311,7 @@ static qb_status join_device(void *state) {
 
 static void tell_sums(const qb__fdk_gpu *gpu, cJSON *report) {
     char words[256];
-    if (!gpu->sum || !report) return;
+    if (!gpu->sum) return;
     qb__device_sum_report(gpu->sum, words);
     cJSON_AddStringToObject(report, "sums_by", words);
 }
@@ -340,11 +334,10 @@ static qb_status tell_beyond(const qb__fdk_gpu *gpu, cJSON *report) {
 
 static qb_status finish_device(void *state, cJSON *report, qb__prep_counts *counts) {
     qb__fdk_gpu *gpu = state;
-    qb_status status = report ? qb__down_count(gpu->convert, gpu->out, gpu->run->volume) : QB_OK;
-    if (report && status == QB_OK) status = tell_beyond(gpu, report);
-    if (report && status == QB_OK && gpu->on_device) status = qb__fdk_gpu_filter_count(gpu, counts);
+    qb_status status = qb__down_count(gpu->convert, gpu->out, gpu->run->volume);
+    if (status == QB_OK) status = tell_beyond(gpu, report);
+    if (status == QB_OK && gpu->on_device) status = qb__fdk_gpu_filter_count(gpu, counts);
     tell_sums(gpu, report);
-    qb__device_pick_done(&gpu->pick, status == QB_OK ? report : NULL);
     return status;
 }
 
@@ -370,34 +363,21 @@ static void close_device(void *state) {
 
 static void destroy(void *state) {
     qb__fdk_gpu *gpu = state;
-    qb__device_pick_close(&gpu->pick);
     qb__free(gpu->largest);
     qb__free(gpu);
 }
 
-static double least(const qb_env *env) { return qb__device_least_start(env); }
-
-static const char *kernel(void *state) { return ((qb__fdk_gpu *)state)->pick.choice.variant->id; }
-
 const qb__engine qb__fdk_device = {
-    .name = "device",
-    .place = "the device",
-    .least = least,
+    .on_device = true,
     .decide = qb__fdk_gpu_decide,
     .slabs = qb__fdk_gpu_cut,
     .memory = qb__fdk_gpu_memory,
-    .scratch = scratch,
     .seconds = qb__fdk_gpu_seconds,
-    .start = qb__fdk_gpu_start,
-    .part = qb__fdk_gpu_part,
-    .no_room = qb__fdk_gpu_no_room,
-    .tell = qb__fdk_gpu_report,
     .stages = stages,
     .open = open_device,
     .join = join_device,
     .finish = finish_device,
     .close = close_device,
-    .describe = qb__fdk_gpu_describe,
-    .kernel = kernel,
+    .facts = qb__fdk_gpu_facts,
     .destroy = destroy,
 };

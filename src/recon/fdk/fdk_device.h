@@ -140,10 +140,9 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
 void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge);
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut);
 double qb__fdk_gpu_seconds(void *state, const qb__cut *cut);
-double qb__fdk_gpu_start(void *state);
-double qb__fdk_gpu_part(void *state, const qb__cut *cut, const char *stage);
-qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);
-void qb__fdk_gpu_report(void *state, const qb_env *env);
-void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan);
+void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts);
+/* Before the first chunk; of the engine's stages, each in all its chunks. */
+double qb__fdk_gpu_start(const qb__fdk_gpu *gpu);
+void qb__fdk_gpu_forecast(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages, int count);
 
 #endif

@@ -135,21 +135,16 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     return extra + (cut->slots < 2 ? s.read + s.filter + s.up + s.project + s.down + s.write : streaming(gpu, cut, &s));
 }
 
-double qb__fdk_gpu_part(void *state, const qb__cut *cut, const char *stage) {
-    const spans s = spans_of(state, cut);
-    const struct {
-        const char *name;
-        double seconds;
-    } parts[] = {
-        {"upload", s.up}, {"filter", s.filter}, {"back-project", s.project + sums(state, cut)}, {"download", s.down}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcmp(stage, parts[i].name) == 0) return parts[i].seconds;
-    return 0;
+void qb__fdk_gpu_forecast(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages, int count) {
+    const spans s = spans_of(gpu, cut);
+    stages[gpu->cpu_filter ? 1 : 0].all_seconds = s.up;
+    stages[gpu->cpu_filter ? 0 : 1].all_seconds = s.filter;
+    stages[2].all_seconds = s.project + sums(gpu, cut);
+    stages[count - 1].all_seconds = s.down;
 }
 
 /* Filtering, packing, back-projecting, converting: a program each. */
-double qb__fdk_gpu_start(void *state) {
-    const qb__fdk_gpu *gpu = state;
+double qb__fdk_gpu_start(const qb__fdk_gpu *gpu) {
     const int filter = gpu->cpu_filter ? 0 : qb__fdk_gpu_makes_rows(gpu->fdk) ? 3 : 1;
     return qb__device_pick_start(&gpu->pick, 2 + gpu->way_down.converts + filter);
 }

@@ -67,7 +67,9 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
     const size_t filter = gpu->cpu_filter ? qb__fdk_filter_bytes(gpu->fdk) : qb__fdk_gpu_filter_tables(gpu->fdk);
-    qb__room room = {.host = filter + qb__down_open_bytes(&gpu->way_down), .device = device_bytes(gpu, cut)};
+    qb__room room = {.scratch = gpu->cpu_filter ? qb__fdk_filter_scratch(gpu->fdk) : 0,
+                     .host = filter + qb__down_open_bytes(&gpu->way_down),
+                     .device = device_bytes(gpu, cut)};
     if (qb__fdk_gpu_columns(cut) > 1)
         room.host += qb__device_sum_host(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut));
     room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
@@ -91,12 +93,6 @@ void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge) {
     qb__fdk_keep(gpu->reading, cut);
     gpu->filtered_rows = (double)(gpu->fdk->keep.rows.r1 - gpu->fdk->keep.rows.r0);
     gpu->raw_rows = qb__fdk_rows_read(gpu->fdk->info, &gpu->fdk->keep.raw);
-}
-
-qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
-    const qb__fdk_gpu *gpu = state;
-    return qb__device_no_room(device_bytes(gpu, least), cap, "even one slice needs",
-                              "a smaller --size, or --device cpu", env);
 }
 
 /* ---- the offer ---- */
@@ -191,55 +187,44 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);
     offer->converts = gpu->way_down.converts;
     offer->sums = true;
-    status = qb__device_pick_near(fdk->scan, env, &gpu->pick, &offer->named);
-    if (!gpu->pick.device) {
-        qb__free(gpu);
-        return status;
-    }
     offer->state = gpu;
+    gpu->pick = qb__device_pick_of(task->devices);
     offer->timed = true;
     const char *several = qb__device_pick_several(&gpu->pick);
-    status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env, &offer->named);
+    status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env);
+    offer->named = status == QB_OK && fdk->options->kernel;
     if (status == QB_OK) status = bound_rows(gpu, fdk->prep);
     qb__question question = qb__fdk_question(fdk);
     question.problem = &gpu->problem;
     if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
     offer->space = space_of(gpu, env);
-    return qb__fdk_gpu_who_filters(gpu, plan, offer->space, qb__comm_of(env));
+    status = qb__fdk_gpu_who_filters(gpu, plan, offer->space, qb__comm_of(env));
+    if (status == QB_OK) offer->start = qb__fdk_gpu_start(gpu);
+    return status;
 }
 
 /* ---- what is said ---- */
 
-void qb__fdk_gpu_report(void *state, const qb_env *env) {
+void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     const qb__fdk_gpu *gpu = state;
-    char more[160];
-    snprintf(more, sizeof more, "%s%s", gpu->cpu_filter ? "; the CPU filters beside it: " : "; it filters, too",
-             gpu->cpu_filter ? gpu->cpu_filter : "");
-    qb__device_pick_report(&gpu->pick, more, env);
-    qb__report_class(&gpu->pick.question, gpu->pick.choice.variant, env);
-}
-
-static void describe_filter(const qb__fdk_gpu *gpu, cJSON *plan) {
     const char *why = gpu->cpu_filter  ? gpu->cpu_filter
                       : gpu->there > 0 ? "the CPU beside it is not forecast to be faster by a quarter"
                                        : NULL;
-    if (why) cJSON_AddStringToObject(plan, "filtered_by_why", why);
-    if (!(gpu->there > 0)) return;
-    cJSON *seconds = cJSON_AddObjectToObject(plan, "filtered_by_seconds"); /* that all takes, either way */
-    if (!seconds) return;
-    cJSON_AddNumberToObject(seconds, "device", gpu->there);
-    cJSON_AddNumberToObject(seconds, "cpu", gpu->here);
-}
-
-void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
-    const qb__fdk_gpu *gpu = state;
-    qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
-    cJSON_AddBoolToObject(plan, "folded", cut->paired);  /* slabs have both sides of the mirror */
-    cJSON_AddBoolToObject(plan, "rows_kept", cut->kept); /* on the device, filtered, for all slabs */
+    qb__facts_of_pick(facts, &gpu->pick, "even one slice needs", "a smaller --size, or --device cpu");
+    facts->class_matters = true;
+    facts->filter_device = gpu->cpu_filter ? "cpu" : gpu->pick.question.device->spec;
+    snprintf(facts->remark, sizeof facts->remark, "%s%s",
+             gpu->cpu_filter ? "; the CPU filters beside it: " : "; it filters, too",
+             gpu->cpu_filter ? gpu->cpu_filter : "");
+    qb__fact_truth(facts, "folded", cut->paired);  /* slabs have both sides of the mirror */
+    qb__fact_truth(facts, "rows_kept", cut->kept); /* on the device, filtered, for all slabs */
     if (cut->lead > 1)
-        cJSON_AddNumberToObject(plan, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
-    cJSON_AddNumberToObject(plan, "pieces_per_chunk", (double)cut->pieces);          /* in which a slab comes down */
-    cJSON_AddStringToObject(plan, "filtered_by", gpu->cpu_filter ? "cpu" : gpu->pick.question.device->spec);
-    describe_filter(gpu, plan);
+        qb__fact_number(facts, NULL, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
+    qb__fact_number(facts, NULL, "pieces_per_chunk", (double)cut->pieces);          /* in which a slab comes down */
+    qb__fact_text(facts, "filtered_by", facts->filter_device);
+    if (why) qb__fact_text(facts, "filtered_by_why", why);
+    if (!(gpu->there > 0)) return;
+    qb__fact_number(facts, "filtered_by_seconds", "device", gpu->there); /* that all takes, either way */
+    qb__fact_number(facts, "filtered_by_seconds", "cpu", gpu->here);
 }

@@ -227,18 +227,9 @@ static qb_status describe_geometry(const qb__fdk *fdk, cJSON *plan) {
     return QB_OK;
 }
 
-static void describe_angles(const qb__fdk *fdk, cJSON *plan) {
-    char text[96];
-    snprintf(text, sizeof text, "%zu views over %.2f degrees, %s", fdk->info->views, fdk->weights.span * degrees,
+static void describe_angles(const qb__fdk *fdk, char *text, size_t size) {
+    snprintf(text, size, "%zu views over %.2f degrees, %s", fdk->info->views, fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));
-    cJSON_AddStringToObject(plan, "angles", text);
-}
-
-void qb__fdk_describe(const void *plan, const qb__cut *cut, cJSON *json) {
-    (void)cut;
-    const qb__fdk *fdk = plan;
-    cJSON_AddNumberToObject(json, "fft_length", (double)qb__filter_length(fdk->filter));
-    cJSON_AddNumberToObject(json, "detector_rows_per_chunk", (double)fdk->window_rows);
 }
 
 qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
@@ -264,7 +255,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     decision->lost = fdk->lost;
     decide_pairs(fdk, env, decision);
     qb__fdk_report_rows(fdk, env);
-    describe_angles(fdk, json);
+    describe_angles(fdk, decision->angles, sizeof decision->angles);
     QB__TRY(describe_geometry(fdk, json));
     QB__TRY(qb__truncation_of(fdk->real, &decision->ends.ends));
     decision->ends.turn = (qb__turn_asked){.geometry = fdk->real};

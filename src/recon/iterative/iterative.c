@@ -35,7 +35,7 @@ static qb_status plan(const qb__method *method, qb_scan *scan, const qb_geometry
                                              .engines = engines,                                                       \
                                              .decide = decide_##name,                                                  \
                                              .stages = qb__iterative_stages,                                           \
-                                             .describe = qb__iterative_describe,                                       \
+                                             .facts = qb__iterative_facts,                                             \
                                              .release = qb__iterative_release,                                         \
                                              .begin = qb__iterative_begin,                                             \
                                              .open = qb__iterative_open};                                              \

@@ -42,7 +42,7 @@ size_t qb__iterative_views(const qb__iterative *it, const qb__cut *cut);
 qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan, const qb_env *env,
                                cJSON *json, qb__decision *decision);
 qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
-void qb__iterative_describe(const void *plan, const qb__cut *cut, cJSON *json);
+void qb__iterative_facts(void *plan, const qb__cut *cut, qb__job_facts *facts);
 void qb__iterative_release(void *plan);
 int qb__iterative_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__iterative_open(void *plan, const qb__cut *cut);

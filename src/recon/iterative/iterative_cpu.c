@@ -231,18 +231,12 @@ static void close_cpu(void *state) {
     cpu->block = NULL;
 }
 
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
-    const qb__joseph_variant *variant = ((on_cpu *)state)->run.it->projector->variant;
-    cJSON_AddStringToObject(plan, "kernel", variant->head.id);
-    cJSON_AddStringToObject(plan, "device", "cpu");
+    facts->kernel = &((on_cpu *)state)->run.it->projector->variant->head;
 }
 
-static const char *kernel(void *state) { return ((on_cpu *)state)->run.it->projector->variant->head.id; }
-
 const qb__engine qb__iterative_cpu = {
-    .name = "cpu",
-    .place = "this computer",
     .decide = decide,
     .memory = memory,
     .seconds = seconds,
@@ -250,7 +244,6 @@ const qb__engine qb__iterative_cpu = {
     .open = open_cpu,
     .finish = finish,
     .close = close_cpu,
-    .describe = describe,
-    .kernel = kernel,
+    .facts = facts,
     .destroy = qb__free,
 };

@@ -105,13 +105,6 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
-    const on_device *d = state;
-    return qb__device_no_room(device_bytes(d, least), cap,
-                              d->apart ? "even one slice needs" : "the volume with all projections needs",
-                              "a smaller volume, or --device cpu", env);
-}
-
 /* By parts, where not all has room in `cap` bytes; where the least has none either, the frame finds out. Ranks hand on what
  * lies whole on their devices. */
 static qb_status take_apart(on_device *d, size_t cap, const qb_env *env) {
@@ -150,14 +143,6 @@ static double seconds(void *state, const qb__cut *cut) {
            (it->options->iterations + 1) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors);
 }
 
-static double part(void *state, const qb__cut *cut, const char *stage) {
-    const on_device *d = state;
-    return strcmp(stage, d->run.it->solver->name) == 0 ? seconds(state, cut) - prepare_seconds(d, cut) : 0;
-}
-
-/* Layout, forward, scale, back, vectors. */
-static double start(void *state) { return qb__device_pick_start(&((on_device *)state)->pick, 5); }
-
 /* ---- the offer ---- */
 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
@@ -165,16 +150,15 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     on_device *d;
     qb_status status = qb__alloc(1, sizeof *d, &d);
     if (status != QB_OK) return status;
+    offer->named = it->options->kernel;
+    offer->start = qb__device_pick_start(&d->pick, 5); /* layout, forward, scale, back, vectors */
     d->run.it = it;
     d->threads = task->threads;
     d->problem = qb__project_problem(it->geometry, &it->grid);
-    status = qb__project_pick(&d->pick, &d->problem, it->options->kernel, env, &offer->named);
-    if (!d->pick.device) {
-        qb__free(d);
-        return status;
-    }
     offer->state = d;
+    status = qb__project_pick(task->devices, &d->problem, it->options->kernel, env, &d->pick);
     if (status != QB_OK) return status;
+    offer->named = it->options->kernel;
     const size_t cap = qb__device_pick_cap(&d->pick, env);
     offer->space = qb__iterative_space(&d->run, (qb__room){.device = cap});
     return whole_bytes(d, &(qb__cut){.view1 = it->info->views}) > cap ? take_apart(d, cap, env) : QB_OK;
@@ -314,7 +298,6 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     char why[512];
     d->run.run = run;
     d->views = qb__iterative_views(d->run.it, cut);
-    qb__device_pick_begin(&d->pick, run->env);
     if (d->apart) return qb__iterative_slabs_open(&d->slabs, &d->problem, &d->pick, run->env);
     const qb_status status = open_whole(d, cut);
     if (status != QB_NO_MEMORY) return status;
@@ -324,9 +307,7 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
 }
 
 static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {
-    on_device *d = state;
-    qb__device_pick_done(&d->pick, report);
-    return qb__iterative_report(&d->run, report, counts);
+    return qb__iterative_report(&((on_device *)state)->run, report, counts);
 }
 
 static void close_device(void *state) {
@@ -344,47 +325,29 @@ static void close_device(void *state) {
     qb__iterative_forget(&d->run);
 }
 
-static void tell(void *state, const qb_env *env) {
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
+    (void)cut;
     const on_device *d = state;
     const qb__joseph_most *most = &d->slabs.cut.most;
-    char parts[128] = "";
-    if (d->apart)
-        snprintf(parts, sizeof parts, ", by slabs of %zu slices and blocks of %zu views: it has no room for the whole",
-                 most->slices, most->views);
-    qb__device_pick_report(&d->pick, parts, env);
-}
-
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
-    const on_device *d = state;
-    qb__device_pick_describe(&d->pick, cut->need.device, plan);
+    qb__facts_of_pick(facts, &d->pick, d->apart ? "even one slice needs" : "the volume with all projections needs",
+                      "a smaller volume, or --device cpu");
     if (!d->apart) return;
-    cJSON_AddNumberToObject(plan, "slab_slices", (double)d->slabs.cut.most.slices);
-    cJSON_AddNumberToObject(plan, "block_views", (double)d->slabs.cut.most.views);
-}
-
-static const char *kernel(void *state) { return ((on_device *)state)->pick.choice.variant->id; }
-
-static void destroy(void *state) {
-    qb__device_pick_close(&((on_device *)state)->pick);
-    qb__free(state);
+    snprintf(facts->remark, sizeof facts->remark,
+             ", by slabs of %zu slices and blocks of %zu views: it has no room for the whole", most->slices,
+             most->views);
+    qb__fact_number(facts, NULL, "slab_slices", (double)most->slices);
+    qb__fact_number(facts, NULL, "block_views", (double)most->views);
 }
 
 const qb__engine qb__iterative_device = {
-    .name = "device",
-    .place = "the device",
-    .least = qb__device_least_start,
+    .on_device = true,
     .decide = decide,
     .memory = memory,
     .seconds = seconds,
-    .start = start,
-    .part = part,
-    .no_room = no_room,
-    .tell = tell,
     .stages = stages,
     .open = open_device,
     .finish = finish,
     .close = close_device,
-    .describe = describe,
-    .kernel = kernel,
-    .destroy = destroy,
+    .facts = facts,
+    .destroy = qb__free,
 };

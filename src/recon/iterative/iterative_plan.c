@@ -189,10 +189,9 @@ out:
     return status;
 }
 
-void qb__iterative_describe(const void *plan, const qb__cut *cut, cJSON *json) {
+void qb__iterative_facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
-    const qb__iterative *it = plan;
-    cJSON_AddNumberToObject(json, "line_integrals", (double)qb__iterative_equations(it));
+    qb__fact_number(facts, NULL, "line_integrals", (double)qb__iterative_equations(plan));
 }
 
 void qb__iterative_release(void *plan) {

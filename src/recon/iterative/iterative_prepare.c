@@ -154,7 +154,6 @@ size_t qb__iterative_here_bytes(const qb__iterative *it, const qb__cut *cut) {
 qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts) {
     (void)counts; /* the CPU prepared */
     const qb__solved *solved = &r->solved;
-    if (!report) return QB_OK;
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
     cJSON *residual = cJSON_CreateArray(), *change = cJSON_CreateArray();
     cJSON_AddNumberToObject(json, "iterations", solved->iterations);

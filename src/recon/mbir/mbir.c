@@ -14,14 +14,13 @@ static const qb__method method = {
     .engines = engines,
     .decide = qb__mbir_decide,
     .stages = qb__mbir_stages,
-    .describe = qb__mbir_describe,
+    .facts = qb__mbir_facts,
     .release = qb__mbir_release,
     .begin = qb__mbir_begin,
     .measure = qb__mbir_measure,
-    .measured = qb__mbir_close,
     .rows = qb__mbir_rows,
     .open = qb__mbir_open,
-    .named = qb__mbir_named,
+    .close = qb__mbir_close,
 };
 
 qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,

@@ -109,14 +109,13 @@ size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk);
 
 qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
 qb_status qb__mbir_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
-void qb__mbir_describe(const void *plan, const qb__cut *cut, cJSON *json);
+void qb__mbir_facts(void *plan, const qb__cut *cut, qb__job_facts *facts);
 void qb__mbir_release(void *plan);
 qb_status qb__mbir_measure(void *plan, const qb__running *run);
-void qb__mbir_close(void *plan);
+void qb__mbir_close(void *plan, bool named);
 void qb__mbir_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
 int qb__mbir_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__mbir_open(void *plan, const qb__cut *cut);
-void qb__mbir_named(void *plan);
 
 extern const qb__engine qb__mbir_cpu, qb__mbir_device;
 

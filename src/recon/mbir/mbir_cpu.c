@@ -46,14 +46,16 @@ static double seconds(void *state, const qb__cut *cut) {
     return seconds_by(d, d->m->kind, cut);
 }
 
-static void instead(void *state, const qb__cut *least, size_t host, char *text, size_t size) {
-    qb__mbir_descent fly = *(const qb__mbir_descent *)state;
+/* What the matrix would need where it is not kept: into `facts` if that fits. */
+static void offer_fly(const qb__mbir_descent *d, const qb__cut *least, qb__job_facts *facts) {
+    qb__mbir_descent fly = *d;
     qb__mbir m = *fly.m;
     if (m.kind == QB_MATRIX_FLY) return;
     m.kind = QB_MATRIX_FLY, fly.m = &m;
-    const size_t need = least->need.host - memory(state, least).host + memory(&fly, least).host;
-    if (need > host) return;
-    snprintf(text, size, "--matrix fly computes what it would keep, and needs %.1f MiB", (double)need / 1048576);
+    const size_t need = least->need.host - memory((void *)d, least).host + memory(&fly, least).host;
+    if (need > d->cap.host) return;
+    snprintf(facts->alternative, sizeof facts->alternative,
+             "--matrix fly computes what it would keep, and needs %.1f MiB", (double)need / 1048576);
 }
 
 /* The cut to begin with; what the frame holds beside the engine's share is about lines and images again. */
@@ -113,24 +115,18 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
 
 /* ---- what is said ---- */
 
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     static const char *const kinds[] = {"auto", "fly", "bytes", "floats"};
     const qb__mbir_descent *d = state;
-    cJSON_AddStringToObject(plan, "kernel", d->m->variant->head.id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(d->m->variant->head.accuracy));
-    cJSON_AddStringToObject(plan, "device", "cpu");
-    cJSON_AddStringToObject(plan, "matrix", kinds[d->m->kind]);
-    cJSON_AddStringToObject(plan, "threads_share", d->m->settings.supervoxels ? "supervoxels" : "slices");
-    cJSON *each = cJSON_AddObjectToObject(plan, "matrix_seconds");
+    facts->kernel = &d->m->variant->head;
+    offer_fly(d, cut, facts);
+    qb__fact_text(facts, "matrix", kinds[d->m->kind]);
+    qb__fact_text(facts, "threads_share", d->m->settings.supervoxels ? "supervoxels" : "slices");
     for (int kind = QB_MATRIX_FLY; kind <= QB_MATRIX_FLOATS; kind++)
-        cJSON_AddNumberToObject(each, kinds[kind], seconds_by(d, (qb_mbir_matrix)kind, cut));
+        qb__fact_number(facts, "matrix_seconds", kinds[kind], seconds_by(d, (qb_mbir_matrix)kind, cut));
 }
 
-static const char *kernel(void *state) { return ((qb__mbir_descent *)state)->m->variant->head.id; }
-
 const qb__engine qb__mbir_cpu = {
-    .name = "cpu",
-    .place = "this computer",
     .decide = decide,
     .memory = memory,
     .seconds = seconds,
@@ -138,8 +134,6 @@ const qb__engine qb__mbir_cpu = {
     .open = qb__mbir_descent_open,
     .finish = qb__mbir_descent_finish,
     .close = qb__mbir_descent_close,
-    .describe = describe,
-    .kernel = kernel,
-    .instead = instead,
+    .facts = facts,
     .destroy = qb__free,
 };

@@ -121,8 +121,8 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
     cJSON_AddStringToObject(json, "version", qb_version());
     cJSON_AddStringToObject(json, "engine", d->engine);
     cJSON_AddStringToObject(json, "kernel", d->kernel);
-    qb__describe_options(json, qb_mbir_params, m->options);
-    for (size_t i = 0; i < 3; i++) cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
+    cJSON *options = qb__describe_options(json, qb_mbir_params, m->options);
+    for (size_t i = 0; i < 3; i++) cJSON_DeleteItemFromObject(options, free_to_change[i]);
     cJSON_AddNumberToObject(json, "slices", (double)slab->slices);
     if (m->settings.halo) cJSON_AddNumberToObject(json, "ranks", qb__comm_count(m->halo.comm));
     cJSON_AddNumberToObject(json, "pixel", m->pixel);

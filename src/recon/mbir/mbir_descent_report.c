@@ -83,7 +83,6 @@ static void warn_of_rest(const qb__mbir_descent *d) {
 qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts) {
     (void)counts;
     qb__mbir_descent *d = state;
-    if (!report) return QB_OK;
     warn_of_rest(d);
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
     cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x",

@@ -99,21 +99,10 @@ static double seconds(void *state, const qb__cut *cut) {
            8 * lines / gpu->pick.costs.up + 4 * images / gpu->pick.costs.down + 1e-8 * lines / gpu->descent.threads;
 }
 
-static double part(void *state, const qb__cut *cut, const char *stage) {
-    return strcmp(stage, "mbir") == 0 ? seconds(state, cut) : 0;
-}
-
-static double start(void *state) {
-    on_device *gpu = state;
-    return qb__device_pick_start(&gpu->pick, variant_of(gpu)->programs);
-}
-
-static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
-    const on_device *gpu = state;
-    char what[64];
-    snprintf(what, sizeof what, "%zu slices need", least->slices);
-    return qb__device_no_room(room_of(gpu, least).device, cap, what,
-                              "fewer --slices, --neighbours 1,0.7071,0 for slices on their own, or --device cpu", env);
+static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    const int count = qb__mbir_descent_stages(state, cut, source, stages);
+    stages[1].all_seconds = seconds(state, cut);
+    return count;
 }
 
 /* ---- the offer ---- */
@@ -162,16 +151,14 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
                                       .memory = memory,
                                       .cap.host = offer->space.cap.host};
     gpu->size = size_of(m, &m->matrix, &m->settings);
-    status = qb__device_pick_open(&gpu->pick, env, &offer->named);
-    if (!gpu->pick.device) {
-        qb__free(gpu);
-        return status;
-    }
     offer->state = gpu;
+    gpu->pick = qb__device_pick_of(task->devices);
     const qb__question question = question_of(gpu);
-    QB__TRY(qb__device_pick_admit(&gpu->pick, m->options->kernel, not_for_devices(gpu), env, &offer->named));
+    QB__TRY(qb__device_pick_admit(&gpu->pick, m->options->kernel, not_for_devices(gpu), env));
+    offer->named = m->options->kernel;
     QB__TRY(qb__device_pick_choose(&gpu->pick, &question));
     gpu->descent.kernel = gpu->pick.choice.variant->id;
+    offer->start = qb__device_pick_start(&gpu->pick, variant_of(gpu)->programs);
     offer->space = space_of(gpu, env);
     gpu->descent.cap.device = offer->space.cap.device;
 out:
@@ -180,51 +167,24 @@ out:
 
 /* ---- what is said ---- */
 
-static void tell(void *state, const qb_env *env) { qb__device_pick_report(&((on_device *)state)->pick, "", env); }
-
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
-    qb__device_pick_describe(&((on_device *)state)->pick, cut->need.device, plan);
-    cJSON_AddStringToObject(plan, "matrix", "fly");
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
+    qb__facts_of_pick(facts, &((on_device *)state)->pick, "",
+                      "fewer --slices, --neighbours 1,0.7071,0 for slices on their own, or --device cpu");
+    snprintf(facts->needs, sizeof facts->needs, "%zu slices need", cut->slices);
+    qb__fact_text(facts, "matrix", "fly");
 }
-
-static const char *kernel(void *state) { return ((on_device *)state)->pick.choice.variant->id; }
 
 /* ---- life ---- */
 
-static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
-    on_device *gpu = state;
-    qb__device_pick_begin(&gpu->pick, run->env);
-    return qb__mbir_descent_open(state, cut, run);
-}
-
-static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {
-    on_device *gpu = state;
-    qb__device_pick_done(&gpu->pick, report);
-    return qb__mbir_descent_finish(state, report, counts);
-}
-
-static void destroy(void *state) {
-    on_device *gpu = state;
-    if (gpu) qb__device_pick_close(&gpu->pick);
-    qb__free(gpu);
-}
-
 const qb__engine qb__mbir_device = {
-    .name = "device",
-    .place = "the device",
-    .least = qb__device_least_start,
+    .on_device = true,
     .decide = decide,
     .memory = memory,
     .seconds = seconds,
-    .start = start,
-    .part = part,
-    .no_room = no_room,
-    .tell = tell,
-    .stages = qb__mbir_descent_stages,
-    .open = open_device,
-    .finish = finish,
+    .stages = stages,
+    .open = qb__mbir_descent_open,
+    .finish = qb__mbir_descent_finish,
     .close = qb__mbir_descent_close,
-    .describe = describe,
-    .kernel = kernel,
-    .destroy = destroy,
+    .facts = facts,
+    .destroy = qb__free,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a model-based reconstruction will do: axis, grid, prior, weights, start, kernel. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -213,7 +214,7 @@ static qb_status decide_prior(qb__mbir *m) {
     return QB_OK;
 }
 
-static qb_status decide_start(qb__mbir *m, const qb_env *env, cJSON *json) {
+static qb_status decide_start(qb__mbir *m, const qb_env *env, qb__decision *decision) {
     const char *text = m->options->start;
     const size_t views = m->info->views;
     qb__angle_report report;
@@ -224,7 +225,7 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, cJSON *json) {
         QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
         QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
         if (report.limited) qb__info(env, "angles: %s", report.text);
-        cJSON_AddStringToObject(json, "angles", report.text);
+        snprintf(decision->angles, sizeof decision->angles, "%s", report.text);
     }
     if (m->options->start_array) return QB_OK;
     if (strcmp(text, "fbp") == 0 && fan) return qb__mbir_fan_filter(m, env);
@@ -287,7 +288,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(decide_prior(m));
     QB__TRY(decide_grid(m, env, json, decision));
     QB__TRY(decide_weights(m));
-    QB__TRY(decide_start(m, env, json));
+    QB__TRY(decide_start(m, env, decision));
     QB__TRY(qb__mbir_images_decide(m));
     if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
@@ -313,14 +314,12 @@ out:
     return status;
 }
 
-void qb__mbir_describe(const void *plan, const qb__cut *cut, cJSON *json) {
+void qb__mbir_facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
     const qb__mbir *m = plan;
-    cJSON_AddNumberToObject(json, "entries_per_view", (double)m->matrix.footprints.taps);
-    cJSON_AddNumberToObject(json, "forecast_equits", qb__mbir_equits(m));
+    qb__fact_number(facts, NULL, "entries_per_view", (double)m->matrix.footprints.taps);
+    qb__fact_number(facts, NULL, "forecast_equits", qb__mbir_equits(m));
 }
-
-void qb__mbir_named(void *plan) { qb__checkpoint_drop(&((qb__mbir *)plan)->keep); }
 
 void qb__mbir_release(void *plan) {
     qb__mbir *m = plan;

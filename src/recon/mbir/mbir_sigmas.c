@@ -210,7 +210,9 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     return QB_OK;
 }
 
-void qb__mbir_close(void *plan) {
-    qb_array_destroy(&((qb__mbir *)plan)->weights);
-    qb__mbir_images_release(plan);
+void qb__mbir_close(void *plan, bool named) {
+    qb__mbir *m = plan;
+    qb_array_destroy(&m->weights);
+    qb__mbir_images_release(m);
+    if (named) qb__checkpoint_drop(&m->keep);
 }

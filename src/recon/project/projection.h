@@ -65,12 +65,11 @@ size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut);
 qb_status qb__projection_look(const qb__projection *p, const qb_env *env);
 qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
                                 qb__decision *decision);
-void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__projection_release(void *plan);
 /* projection_read.c */
 int qb__projection_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__projection_open(void *plan, const qb__cut *cut);
-void qb__projection_close(void *plan);
+void qb__projection_close(void *plan, bool named);
 /* Whether the volume's numbers are attenuations in float32 that need no conversion. */
 bool qb__projection_plain(const qb__projection *p);
 void qb__projection_delegate_reading(qb__projection *p, bool left); /* left: the opened engine reads in place */

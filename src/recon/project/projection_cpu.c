@@ -75,6 +75,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     *cpu = (on_cpu){.p = p, .threads = task->threads, .value_bytes = qb__value_written(task->output)};
     offer->state = cpu;
     offer->timed = true;
+    offer->pool = p->projector->pool;
     offer->space = (qb__cut_space){.slices = p->grid.n[2],
                                    .views = p->scan.views,
                                    .layers = {.thickness = p->projector->side[2]},
@@ -115,8 +116,6 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 
 /* ---- life ---- */
 
-static qb__pool *pool(void *state) { return ((on_cpu *)state)->p->projector->pool; }
-
 static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
     on_cpu *cpu = state;
     cpu->env = run->env;
@@ -129,28 +128,18 @@ static void close_cpu(void *state) {
     cpu->sums = NULL;
 }
 
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
-    const on_cpu *cpu = state;
-    const qb__joseph_variant *variant = cpu->p->projector->variant;
-    cJSON_AddStringToObject(plan, "kernel", variant->head.id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->head.accuracy));
-    cJSON_AddStringToObject(plan, "device", "cpu");
-    cJSON_AddNumberToObject(plan, "volume_reads", cut->slabs == 1 ? 1.0 : (double)cut->blocks);
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
+    facts->kernel = &((on_cpu *)state)->p->projector->variant->head;
+    qb__fact_number(facts, NULL, "volume_reads", cut->slabs == 1 ? 1.0 : (double)cut->blocks);
 }
 
-static const char *kernel(void *state) { return ((on_cpu *)state)->p->projector->variant->head.id; }
-
 const qb__engine qb__projection_cpu = {
-    .name = "cpu",
-    .place = "this computer",
     .decide = decide,
     .memory = memory,
     .seconds = seconds,
     .stages = stages,
-    .pool = pool,
     .open = open_cpu,
     .close = close_cpu,
-    .describe = describe,
-    .kernel = kernel,
+    .facts = facts,
     .destroy = qb__free,
 };

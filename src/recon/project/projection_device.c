@@ -47,12 +47,6 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
-    const on_device *d = state;
-    return qb__device_no_room(device_bytes(d, least), cap, "even one slice needs", "a smaller volume, or --device cpu",
-                              env);
-}
-
 /* The volume, where its numbers need no conversion. */
 static qb__tensor_device *volume_there(const on_device *d) {
     return qb__projection_plain(d->p) ? qb__device_array_on(qb__tensor_device_of(d->p->source), d->pick.device) : NULL;
@@ -66,9 +60,7 @@ static double bytes_up(const on_device *d, const qb__cut *cut) {
 static double pixels_of(const on_device *d) { return (double)d->p->scan.views * (double)qb__projection_pixels(d->p); }
 
 /* All that the one stage does. */
-static double part(void *state, const qb__cut *cut, const char *stage) {
-    const on_device *d = state;
-    if (strcmp(stage, "project") != 0) return 0;
+static double project_seconds(const on_device *d, const qb__cut *cut) {
     const double up = volume_there(d) ? 0 : bytes_up(d, cut) / d->pick.costs.up,
                  down = 4 * pixels_of(d) / d->pick.costs.down;
     return d->pick.choice.seconds + up + down + 1e-4 * (double)cut->blocks * (double)cut->slabs;
@@ -79,16 +71,13 @@ static double seconds(void *state, const qb__cut *cut) {
     const on_device *d = state;
     const qb__projection *p = d->p;
     const size_t *piece = p->source->chunk;
-    const double blocks = (double)cut->blocks, pixels = pixels_of(d), compute = part(state, cut, "project");
+    const double blocks = (double)cut->blocks, pixels = pixels_of(d), compute = project_seconds(d, cut);
     const double read = bytes_up(d, cut) / 4 * (double)qb_dtype_size(p->source->dtype) /
                         (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
     const double write = pixels * (double)d->value_bytes / 1e9;
     if (cut->slots < 2) return read + compute + write;
     return read + fmax(compute, write) + write / blocks;
 }
-
-/* Layout, forward, scale, back. */
-static double start(void *state) { return qb__device_pick_start(&((on_device *)state)->pick, 4); }
 
 /* Half as many each time, down to one. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
@@ -103,17 +92,16 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     on_device *d;
     qb_status status = qb__alloc(1, sizeof *d, &d);
     if (status != QB_OK) return status;
+    offer->named = p->options->kernel;
     d->p = d->reading = p;
     d->value_bytes = qb__value_written(task->output);
     d->problem = qb__project_problem(&p->scan.geometry, &p->grid);
-    status = qb__project_pick(&d->pick, &d->problem, p->options->kernel, env, &offer->named);
-    if (!d->pick.device) {
-        qb__free(d);
-        return status;
-    }
     offer->state = d;
+    status = qb__project_pick(task->devices, &d->problem, p->options->kernel, env, &d->pick);
     if (status != QB_OK) return status;
+    offer->named = p->options->kernel;
     offer->timed = true;
+    offer->start = qb__device_pick_start(&d->pick, 4); /* layout, forward, scale, back */
     offer->space = (qb__cut_space){.slices = p->grid.n[2],
                                    .views = p->scan.views,
                                    .layers = {.thickness = 1},
@@ -176,6 +164,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
     on_device *d = state;
     stages[0] = qb__projection_stage(d->p, cut);
     stages[0].self = state;
+    stages[0].all_seconds = project_seconds(d, cut);
     stages[0].run = project_run;
     if (d->arrays.from) *source = qb__token_slots;
     if (d->arrays.to) stages[0].maker = qb__token_slots, stages[0].slot_bytes = 1;
@@ -192,7 +181,6 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     qb_status status;
     d->run = run;
     d->most = most_of(cut);
-    qb__device_pick_begin(&d->pick, run->env);
     QB__TRY(qb__queue_create(device, &d->queue));
     QB__TRY(qb__joseph_plan_create(device, of, d->most, d->pick.choice.values, &d->plan));
     QB__TRY(qb__memory_create(device, slab, &d->slab));
@@ -205,12 +193,6 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     qb__projection_delegate_reading(d->reading, d->arrays.from != NULL);
 out:
     return status;
-}
-
-static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {
-    (void)counts;
-    qb__device_pick_done(&((on_device *)state)->pick, report);
-    return QB_OK;
 }
 
 static void close_device(void *state) {
@@ -228,36 +210,20 @@ static void close_device(void *state) {
     d->slab = d->rays = d->plain = NULL;
 }
 
-static void tell(void *state, const qb_env *env) { qb__device_pick_report(&((on_device *)state)->pick, "", env); }
-
-static void describe(void *state, const qb__cut *cut, cJSON *plan) {
-    qb__device_pick_describe(&((on_device *)state)->pick, cut->need.device, plan);
-    cJSON_AddNumberToObject(plan, "volume_reads", cut->slabs == 1 ? 1.0 : (double)cut->blocks);
-}
-
-static const char *kernel(void *state) { return ((on_device *)state)->pick.choice.variant->id; }
-
-static void destroy(void *state) {
-    qb__device_pick_close(&((on_device *)state)->pick);
-    qb__free(state);
+static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
+    const on_device *d = state;
+    qb__facts_of_pick(facts, &d->pick, "even one slice needs", "a smaller volume, or --device cpu");
+    qb__fact_number(facts, NULL, "volume_reads", cut->slabs == 1 ? 1.0 : (double)cut->blocks);
 }
 
 const qb__engine qb__projection_device = {
-    .name = "device",
-    .place = "the device",
-    .least = qb__device_least_start,
+    .on_device = true,
     .decide = decide,
     .memory = memory,
     .seconds = seconds,
-    .start = start,
-    .part = part,
-    .no_room = no_room,
-    .tell = tell,
     .stages = stages,
     .open = open_device,
-    .finish = finish,
     .close = close_device,
-    .describe = describe,
-    .kernel = kernel,
-    .destroy = destroy,
+    .facts = facts,
+    .destroy = qb__free,
 };

@@ -115,8 +115,6 @@ static void describe_scan(const qb__projection *p, cJSON *plan) {
     cJSON_AddStringToObject(plan, "angles", text);
 }
 
-void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json) { (void)plan, (void)cut, (void)json; }
-
 static void decide_output(qb__projection *p, qb__decision *d) {
     const qb__simulation *s = &p->scan;
     d->source = p->source;

@@ -31,11 +31,14 @@ size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut) {
 
 qb_status qb__projection_open(void *plan, const qb__cut *cut) {
     qb__projection *p = plan;
+    qb__free(p->raw);
+    p->raw = NULL;
     p->cut = *cut;
     return qb__alloc(qb__projection_raw_bytes(p, cut), 1, &p->raw);
 }
 
-void qb__projection_close(void *plan) {
+void qb__projection_close(void *plan, bool named) {
+    (void)named;
     qb__projection *p = plan;
     qb__free(p->raw);
     p->raw = NULL;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_FACTS_H
+#define QB_RECON_FACTS_H
+
+#include "planner/device_pick.h"
+#include "quickbeam/geometry.h"
+
+/* A number, a text or a truth value that the plan shows. */
+typedef struct qb__fact {
+    const char *group, *name; /* group: the object of the plan that it stands in; NULL: the plan itself */
+    const char *text;         /* NULL: a number */
+    double number;
+    bool truth; /* the number is 0 or 1, and shown as false or true */
+} qb__fact;
+
+/* What is known of a planned job. The engine and the method fill it in; the plan prints it, and messages, the job's
+ * fingerprint and reports of ranks read it. Texts must live as long as the engine's state and the method's plan. */
+typedef struct qb__job_facts {
+    /* Of the engine: */
+    const qb__variant *kernel;
+    const qb__device_pick *pick; /* the device, and the kernel's parameters there; NULL: the CPU computes */
+    qb__question question; /* that the kernel was chosen by, for the plan's list of reasons; no problem: no list */
+    bool class_matters;    /* warn if the kernel's accuracy class is below the one that was asked for */
+    const qb__variant *too_large; /* a faster kernel that there is no memory for; NULL: none */
+    const char
+        *filter_device; /* "cpu" or the device's name, where an engine on devices may filter on either; else NULL */
+    char remark[192];   /* follows the kernel's name in the remark on which device computes */
+    /* For the message that even the smallest cut has no room on the device: "even one slice needs", and what helps. */
+    char needs[64];
+    const char *remedy;
+    char alternative[128]; /* an option that would fit into the host's memory; empty: none */
+    /* Of the method: */
+    const qb_geometry *geometry; /* whose lengths users know by number; NULL: none */
+    uint64_t layout; /* hash of where rays and voxels are and of the views' weights; 0: no run resumes another */
+    size_t spare;    /* set by the frame: bytes below the cap that the cut leaves free */
+    size_t spent;    /* bytes of these that the method uses, to read ahead */
+    /* Of both: */
+    qb__fact fact[16];
+    size_t facts;
+} qb__job_facts;
+
+void qb__fact_number(qb__job_facts *facts, const char *group, const char *name, double number);
+void qb__fact_text(qb__job_facts *facts, const char *name, const char *text);
+void qb__fact_truth(qb__job_facts *facts, const char *name, bool truth);
+
+/* An engine on devices: its kernel, the question that chose it, and what it says where there is no room. */
+void qb__facts_of_pick(qb__job_facts *facts, const qb__device_pick *pick, const char *needs, const char *remedy);
+
+/* What the plan says of them; device_bytes: memory that the job takes on each device. */
+void qb__facts_print(const qb__job_facts *facts, size_t device_bytes, cJSON *plan);
+/* Which device computes, what is worth a warning. */
+void qb__facts_tell(const qb__job_facts *facts, const qb_env *env);
+
+#endif

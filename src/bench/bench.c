@@ -45,7 +45,7 @@ const qb_param qb_tool_bench_params[] = {
     {"problem", QB_PARAM_TEXT, offsetof(qb_tool_bench_options, problem), "NAME", NULL, NULL, 0, 0,
      "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
     {"cases", QB_PARAM_INT, offsetof(qb_tool_bench_options, cases), "N", "0", NULL, 0, 100000,
-     "mbir: so many bags, of seeds 1 to N, as many at once as --size has slices, instead of a foam", 0},
+     "mbir: bags of seeds 1 to N instead of a foam", 0},
     QB_PARAMS_END(qb_tool_bench_options),
 };
 

@@ -28,13 +28,12 @@
 
 const qb_param qb_center_params[] = {
     ROW(method, "auto|" QB__CENTER_FINDERS("|"), "auto",
-        "how to look: views half a turn apart, by their edges or, of full turns, by the values "
-        "where "
-        "they overlap; sharpness of trial slices; centre of mass; or all"),
+        "how to look: edges of opposite views, overlap of opposite views of full turns, sharpness of trial slices, "
+        "centre of mass; or all"),
     ROW(search, "A:B", NULL, "columns between which the axis is looked for; default: the whole width"),
     ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
     {"tilt", QB_PARAM_DOUBLE, offsetof(qb_center_options, tilt), "DEGREES", NULL, NULL, -45, 45,
-     "by how much the detector is known to be turned in its plane: the axis is looked for between its rows", 0},
+     "how far the detector is turned in its plane: rows are resampled first", 0},
     QB_PARAMS_END(qb_center_options),
 };
 

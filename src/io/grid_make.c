@@ -13,7 +13,7 @@ const qb_param qb_grid_params[] = {
     {"size", QB_PARAM_NUMBERS, FIELD(size), "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
      "voxels of the volume; default: detector columns, columns, rows", 0},
     {"voxel", QB_PARAM_NUMBERS, FIELD(voxels), "MM|X,Y,Z", NULL, NULL, 0, 1e6,
-     "voxel in mm, one number or one for each axis; default: a detector pixel as it appears at the axis", 0},
+     "voxel in mm, one number or three; default: a detector pixel at the axis", 0},
     {"offset", QB_PARAM_NUMBERS, FIELD(offset), "X,Y,Z", NULL, NULL, -1e9, 1e9,
      "where the middle of the volume lies, in mm", 0},
     {"like", QB_PARAM_TEXT, FIELD(like), "FILE", NULL, NULL, 0, 0, "the same grid as this volume: size, voxel, offset",

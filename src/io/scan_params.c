@@ -34,21 +34,20 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_TEXT,
      .offset = SCAN(angles),
      .meta = "FROM:TO[:N]|FILE[:COLUMN][:A:B[:S]]|FILE.h5:/PATH[:A:B[:S]]",
-     .help = "angles in degrees: N from FROM on, TO not included; or a column (from 1) of a text "
-             "file and its lines A to B (from 0, headers not counted, B not included) in steps of "
-             "S: FILE:2 is a column, FILE:10:101 are lines, FILE:2:0:641:2 both; or a dataset of an HDF5 "
-             "file"},
+     .help = "angles in degrees: N from FROM on, TO not included; or column COLUMN (from 1) and lines A to B - 1 (from "
+             "0, without headers) in steps of S of a text file: FILE:2, FILE:10:101, FILE:2:0:641:2; or a dataset of "
+             "an HDF5 file"},
     {.name = "flats",
      .type = QB_PARAM_LIST,
      .offset = SCAN(flats),
      .meta = "FILE[:/PATH]|FOLDER|PATTERN",
-     .help = "flat fields (open beam); their mean is used. /PATH is a dataset or group of an HDF5 file; given several "
-             "times, the files are joined"},
+     .help =
+         "flat fields (open beam), averaged; /PATH is a dataset or group of an HDF5 file; may be given several times"},
     {.name = "darks",
      .type = QB_PARAM_LIST,
      .offset = SCAN(darks),
      .meta = "FILE[:/PATH]|FOLDER|PATTERN|none",
-     .help = "dark fields (no beam), likewise; none: the dark is 0, also where the scan has some"},
+     .help = "dark fields (no beam), likewise; none: the dark is 0"},
     {.name = "pixel-size",
      .type = QB_PARAM_NUMBERS,
      .offset = SCAN(pixels),
@@ -60,29 +59,24 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_TEXT,
      .offset = SCAN(views),
      .meta = "A:B[:S]",
-     .help = "only views A to B, B not included, in steps of S, and the same of a geometry file "
-             "that has all of the scan's; negative numbers count from the end"},
+     .help = "only views A to B - 1, in steps of S, also of the geometry file; negative numbers count from the end"},
     {.name = "shape",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(shape),
      .meta = "VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]",
-     .help = "what a raw file holds, and how many bytes come before it; DTYPE as in uint16, with "
-             "big behind it for the other byte order"},
+     .help = "what a raw file holds, and the bytes before it; DTYPE such as uint16, or uint16big"},
     {.name = "angle-unit",
      .type = QB_PARAM_CHOICE,
      .offset = SCAN(angle_unit),
      .initial = "auto",
      .choices = "auto|deg|rad",
-     .help = "of --angles, or of the scan's own, whatever that says (auto: as a file's header or "
-             "attribute says, else degrees; a file that could be either, and a unit that is not known, are refused, "
-             "FROM:TO is warned of)"},
+     .help = "unit of --angles or of the scan's own (auto: as the file says, else degrees; a file that could be either "
+             "is refused)"},
     {.name = "exclude",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(exclude),
      .meta = "LIST",
-     .help = "leave out these views: numbers and ranges A:B[:S] with commas between, counted as by --views, B not "
-             "included; "
-             "141:227,300"},
+     .help = "leave out these views: numbers and ranges A:B[:S] as in --views, such as 141:227,300"},
     {.name = "exclude-flats",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(exclude_flats),
@@ -96,16 +90,15 @@ const qb_param qb_scan_params[] = {
     {.name = "keep-all-views",
      .type = QB_PARAM_FLAG,
      .offset = SCAN(keep_all_views),
-     .help = "keep views that have no beam, no numbers or one value everywhere; they are named all the same"},
+     .help = "keep views without beam, without numbers or of one value"},
     {.name = "keep-all-fields",
      .type = QB_PARAM_FLAG,
      .offset = SCAN(keep_all_fields),
-     .help = "take the plain mean of all flat and dark fields, also of those that cannot be right"},
+     .help = "take the plain mean of all flats and darks"},
     {.name = "unsigned",
      .type = QB_PARAM_FLAG,
      .offset = SCAN(read_unsigned),
-     .help = "the integers of the scan and its fields are unsigned, though the file says that they are signed: counts "
-             "above 32767 that were stored as int16"},
+     .help = "the integers are unsigned, though the file says signed: counts above 32767 that were stored as int16"},
     QB_PARAMS_END(qb_scan_options),
 };
 
@@ -126,27 +119,24 @@ const qb_param qb_output_params[] = {
      .type = QB_PARAM_NUMBERS,
      .offset = OUTPUT(range),
      .meta = "LO,HI",
-     .help = "the values that become 0 and the maximum of an integer type; else, of fbp and fdk, those that the middle "
-             "slice has, but for 1 in 10,000 at either end"},
+     .help = "values that become 0 and the maximum of an integer type; default of fbp and fdk: from the middle slice"},
     {.name = "preview",
      .type = QB_PARAM_TEXT,
      .offset = OUTPUT(preview),
      .meta = "FILE.png",
-     .help = "a picture of the three slices through the middle (of fewer than 16 images: of the middle one)"},
+     .help = "a picture of the three slices through the middle (below 16 images: the middle one)"},
     {.name = "window",
      .type = QB_PARAM_TEXT,
      .offset = OUTPUT(window),
      .meta = "LO,HI|auto",
      .initial = "auto",
-     .help = "the values that are black and white in pictures (--preview, the sheet of a sweep; of no effect without); "
-             "auto: 0.5 and 99.5 percentiles"},
+     .help = "values that are black and white in pictures; auto: 0.5 and 99.5 percentiles"},
     {.name = "parts",
      .type = QB_PARAM_TEXT,
      .offset = OUTPUT(parts),
      .meta = "N|auto",
      .initial = "auto",
-     .help = "HDF5: one volume over N files beside it (OUT.h5.parts), which are written at once; auto: one file below "
-             "8 GB"},
+     .help = "HDF5: one volume in N files (OUT.h5.parts), written at once; auto: one file below 8 GB"},
     QB_PARAMS_END(qb_output_options),
 };
 

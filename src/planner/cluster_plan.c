@@ -15,8 +15,8 @@
 
 const qb_param qb_tool_cluster_params[] = {
     ROW("cluster", cluster, QB_PARAM_TEXT, "FILE", 0, 0,
-        "with qb plan: forecast by the iFDK paper's model, for a cluster of these rates (qb bench mpi --json); --grid "
-        "is its grid then, auto: as few rows as have room"),
+        "with qb plan: forecast for a cluster of these rates (qb bench mpi --json); --grid auto: as few rows as have "
+        "room"),
     ROW("nodes", nodes, QB_PARAM_INT, "N", 1, 1000000, "with --cluster: machines that it has; default: 1"),
     ROW("gpus-per-node", gpus_per_node, QB_PARAM_INT, "G", 1, 1024,
         "with --cluster: GPUs, or processes, of each; default: 1"),

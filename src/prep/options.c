@@ -7,17 +7,14 @@ const qb_param qb_prep_params[] = {
     {"transmission-floor", QB_PARAM_DOUBLE, offsetof(qb_prep_options, transmission_floor), "T", "1e-6", NULL, 1e-30, 1,
      "smaller transmissions are raised to this before -log, and counted", 0},
     {"rings", QB_PARAM_CHOICE, offsetof(qb_prep_options, rings), NULL, "keep", "keep|sort|wavelet", 0, 0,
-     "take out what lasts through all views of a pixel and makes rings, by sorting (Vo 2018) or wavelets "
-     "(Muench 2009); finders of the axis take stripes out in any case",
-     0},
+     "take out rings, by sorting (Vo 2018) or wavelets (Muench 2009); finders of the axis do so in any case", 0},
     {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},
     {"monitor", QB_PARAM_CHOICE, offsetof(qb_prep_options, monitor), NULL, "use", "use|ignore", 0, 0,
      "divide each view by the beam's intensity that an NXtomo states (control/data); --air does without it", 0},
     {"zingers", QB_PARAM_DOUBLE, offsetof(qb_prep_options, zingers), "SIGMA|none", "none", "none", 2, 1000,
-     "replace single pixels that are brighter than all but one of their eight neighbours by so many standard "
-     "deviations of "
-     "the counts; 8 is a good start",
+     "replace pixels that are brighter than all but one of their neighbours by so many standard deviations; 8 is a "
+     "good start",
      0},
     QB_PARAMS_END(qb_prep_options),
 };

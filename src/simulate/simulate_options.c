@@ -14,9 +14,7 @@ const qb_param qb_simulate_params[] = {
     ROW(angles, "angles", QB_PARAM_TEXT, "FROM:TO[:N]|FILE", NULL, NULL, 0, 0,
         "degrees, TO exclusive; default: 0:180 parallel, 0:360 cone", 0),
     ROW(size, "size", QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
-        "voxels of the box that the phantom fills, and of --truth; default: columns, columns, "
-        "rows; of a turned detector, what it is across and along the axis",
-        0),
+        "voxels of the box that the phantom fills, and of --truth; default: columns, columns, rows", 0),
     ROW(pixels, "pixel-size", QB_PARAM_NUMBERS, "U[,V]", NULL, NULL, 0, 1e6,
         "of the detector, in mm, along its rows and, where that is another, its columns; default: such that its "
         "columns see 256 mm at the axis",

@@ -6,10 +6,9 @@
 
 const qb_param qb_fbp_params[] = {
     ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN|A:B:STEP", NULL, NULL, 0, 0,
-        "rotation axis: a column (pixel centres at integers), a way to find it (auto, "
-        "registration, overlap, sharpness, mass), middle, what the file has stated, or a sweep of one slice, on the "
-        "CPU; "
-        "default: as stated by BASE.sinoparams, NAME.sim and files of qb convert, else auto"),
+        "rotation axis: a column (pixel centres at integers), a finder (auto, registration, overlap, sharpness, mass), "
+        "middle, the file's (stated), or a sweep of one slice; default: as BASE.sinoparams, NAME.sim and files of qb "
+        "convert state it, else auto"),
     ROW(search, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0,
         "columns between which the axis is looked for; default: the whole width"),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,
@@ -29,7 +28,7 @@ const qb_param qb_fbp_params[] = {
     QB__OUTSIDE_ROWS(qb_fbp_options),
     QB__ANGLE_WEIGHTS_ROW(qb_fbp_options),
     ROW(tilt, QB_PARAM_DOUBLE, "DEGREES", NULL, NULL, -45, 45,
-        "by how much the detector is turned in its plane (qb center measures it): rows are resampled, on the CPU"),
+        "how far the detector is turned in its plane (qb center measures it); rows are resampled"),
     {"geometry", QB_PARAM_TEXT, offsetof(qb_fbp_options, geometry), "FILE", NULL, NULL, 0, 0,
      "where rays and detector are, instead of angles, --center and --tilt: quickbeam JSON, RTK XML, a 3x4 matrix "
      "per view",

@@ -19,12 +19,11 @@ const qb_param qb_fdk_params[] = {
     QB__HU_ROW(qb_fdk_options),
     QB__OUTSIDE_ROWS(qb_fdk_options),
     ROW(resample, QB_PARAM_CHOICE, NULL, "auto", "auto|always|never", 0, 0,
-        "views onto a flat, upright detector before they are filtered; auto: where it is bent, or its "
-        "rows are not level by more than a pixel"),
+        "resample views onto a flat, upright detector; auto: where it is curved, or its rows are not level by more "
+        "than a pixel"),
     QB__ANGLE_WEIGHTS_ROW(qb_fdk_options),
     ROW(grid, QB_PARAM_TEXT, "RxC", "auto", NULL, 0, 0,
-        "of processes that mpirun started: R rows that each make a part of the slices, C columns that each have a part "
-        "of the views; auto: all rows"),
+        "processes of mpirun: R rows share the slices, C columns the views; auto: all rows"),
     QB__KEEP_ROWS(qb_fdk_options),
     QB_PARAMS_END(qb_fdk_options),
 };

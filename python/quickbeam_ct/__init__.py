@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""quickbeam in Python: CT reconstruction of arrays, by the C library libquickbeam.
+
+Projections are [view][row][column] (or [view][column] of one row), volumes [z][y][x] (or [y][x]). Angles are in radians,
+lengths in mm, values in 1/mm. NumPy arrays give NumPy arrays, CuPy's give CuPy's, PyTorch's give PyTorch's."""
+from ._calls import Center, cgls, center, fbp, fdk, mbir, options, project, sirt, tv
+from ._geometry import Geometry
+from ._library import Error, Interrupted, QuickbeamWarning, version
+
+__version__ = "0.2.0"
+__all__ = ["Center", "Error", "Geometry", "Interrupted", "QuickbeamWarning", "center", "cgls", "fbp", "fdk", "mbir", "options",
+           "project", "sirt", "tv", "version"]

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""The C library: where it is, its structs and calls, and what a call says on its way."""
+import ctypes
+import logging
+import os
+import pathlib
+import threading
+import warnings
+from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+
+SONAME = "libquickbeam.so.0.2"
+logger = logging.getLogger("quickbeam")
+
+
+class Error(Exception):
+    """A call that failed; `status` is its number, the words are the library's: cause, number, remedy."""
+
+    def __init__(self, words, status=0):
+        super().__init__(words)
+        self.status = status
+
+
+class Interrupted(Error):
+    """A call that was stopped."""
+
+
+class BadArgument(Error, ValueError):
+    pass
+
+
+class NoMemory(Error, MemoryError):
+    pass
+
+
+class NotFound(Error, FileNotFoundError):
+    pass
+
+
+class QuickbeamWarning(UserWarning):
+    """What the library warns of; the code in brackets at its end is explained by `qb help CODE`."""
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("memory", c_int), ("device", c_int), ("ndim", c_int), ("dtype", c_int),
+                ("shape", c_int64 * 4), ("strides", c_int64 * 4), ("stream", c_void_p)]
+
+
+class Param(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("type", c_int), ("offset", c_size_t), ("meta", c_char_p), ("initial", c_char_p),
+                ("choices", c_char_p), ("min", c_double), ("max", c_double), ("help", c_char_p), ("letter", ctypes.c_char)]
+
+
+class View(ctypes.Structure):
+    _fields_ = [("source", c_double * 3), ("detector", c_double * 3), ("u", c_double * 3), ("v", c_double * 3)]
+
+
+class GeometryStruct(ctypes.Structure):
+    _fields_ = [("beam", c_int), ("views", c_size_t), ("rows", c_size_t), ("columns", c_size_t), ("view", POINTER(View)),
+                ("radius", c_double), ("apart", c_bool), ("read_from", c_void_p)]
+
+
+class CenterMethod(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("column", c_double), ("confidence", c_double)]
+
+
+class CenterResult(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("column", c_double), ("confidence", c_double), ("count", c_int),
+                ("method", CenterMethod * 8), ("warning", ctypes.c_char * 256), ("tilt", c_double)]
+
+
+LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_uint64, c_uint64)
+
+
+class Env(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("threads", c_int), ("max_ram", c_size_t), ("device", c_char_p),
+                ("max_vram", c_size_t), ("log", LOG), ("progress", PROGRESS), ("user", c_void_p), ("reads", c_void_p),
+                ("writes", c_void_p), ("cancel", POINTER(c_int)), ("ranks", c_void_p)]
+
+
+def _open():
+    """The library that QUICKBEAM_LIBRARY names, that beside this file, or the one that is installed."""
+    beside = pathlib.Path(__file__).with_name(SONAME)
+    name = os.environ.get("QUICKBEAM_LIBRARY") or (str(beside) if beside.exists() else SONAME)
+    try:
+        library = ctypes.CDLL(name)
+    except OSError as error:
+        raise ImportError(f"{error}: set QUICKBEAM_LIBRARY to the path of {SONAME}") from None
+    library.qb_version.restype = c_char_p
+    found = library.qb_version().decode()
+    if not found.startswith("0.2."):
+        raise ImportError(f"{name} is quickbeam {found}, and this package needs 0.2")
+    return library
+
+
+lib = _open()
+
+
+def declare(name, *arguments, result=c_int):
+    call = getattr(lib, name)
+    call.argtypes, call.restype = arguments, result
+    return call
+
+
+_ray_arguments = [POINTER(Tensor), POINTER(c_double), c_double, POINTER(GeometryStruct), POINTER(Tensor), c_void_p, POINTER(Env)]
+declare("qb_fbp", POINTER(Tensor), POINTER(c_double), c_double, POINTER(Tensor), c_void_p, POINTER(Env))
+declare("qb_fdk", POINTER(Tensor), POINTER(GeometryStruct), POINTER(Tensor), c_void_p, POINTER(Env))
+for _name in ("qb_sirt", "qb_cgls", "qb_tv", "qb_mbir"):
+    declare(_name, *_ray_arguments)
+declare("qb_center", POINTER(Tensor), POINTER(c_double), c_void_p, POINTER(Env), POINTER(CenterResult))
+declare("qb_project", POINTER(Tensor), c_void_p, POINTER(GeometryStruct), POINTER(Tensor), c_void_p, POINTER(Env))
+declare("qb_geometry_parallel", c_size_t, POINTER(c_double), c_size_t, c_size_t, c_double, c_double, POINTER(GeometryStruct))
+declare("qb_geometry_cone", c_size_t, POINTER(c_double), c_size_t, c_size_t, *[c_double] * 6, POINTER(GeometryStruct))
+declare("qb_geometry_load", c_char_p, c_void_p, POINTER(Env), POINTER(GeometryStruct))
+declare("qb_geometry_save", c_char_p, POINTER(GeometryStruct))
+declare("qb_geometry_destroy", POINTER(GeometryStruct), result=None)
+declare("qb_beam_name", c_int, result=c_char_p)
+declare("qb_dtype_name", c_int, result=c_char_p)
+declare("qb_params_size", POINTER(Param), result=c_size_t)
+declare("qb_params_clear", POINTER(Param), c_void_p, result=None)
+declare("qb_params_set", POINTER(Param), c_void_p, c_char_p, c_char_p)
+declare("qb_tensor_from_dlpack", c_void_p, c_void_p, POINTER(Tensor))
+declare("qb_detail", result=c_char_p)
+declare("qb_status_text", c_int, result=c_char_p)
+
+OK, CANCELLED = 0, 10
+_classes = {"out of memory": NoMemory, "bad argument": BadArgument, "not found": NotFound, "interrupted": Interrupted}
+
+
+def error_of(status, words):
+    text = lib.qb_status_text(status).decode()
+    kind = _classes.get(text, Error)
+    error = kind.__new__(kind)
+    Error.__init__(error, words or text, status)
+    return error
+
+
+def check(status):
+    """Raise what a quick call says, on its own thread."""
+    if status != OK:
+        raise error_of(status, lib.qb_detail().decode(errors="replace"))
+
+
+def version():
+    """Of the library that runs."""
+    return lib.qb_version().decode()
+
+
+class _Talk:
+    """An environment and what is heard through it. Callbacks come from the library's threads."""
+
+    def __init__(self, threads, max_ram, device, max_vram, progress):
+        self.warned, self.failed, self.cancel = [], None, c_int(0)
+        self.env = Env(struct_size=ctypes.sizeof(Env), threads=threads, max_ram=max_ram,
+                       device=device.encode() if device else None, max_vram=max_vram, cancel=ctypes.pointer(self.cancel))
+        self.env.log = LOG(self._log)
+        if progress:
+            self.progress = progress
+            self.env.progress = PROGRESS(self._progress)
+
+    def _log(self, _user, level, text):
+        words = text.decode(errors="replace")
+        if level == 2:
+            self.warned.append(words)
+        logger.log((logging.DEBUG, logging.INFO, logging.WARNING)[level], "%s", words)
+
+    def _progress(self, _user, what, done, total):
+        try:
+            self.progress(what.decode(errors="replace"), done, total)
+        except BaseException as error:  # ends the call, which raises it
+            self.failed = error
+            self.cancel.value = 1
+
+
+def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progress=None, after=()):
+    """A long call: its environment comes behind `arguments`, then `after`. It works in a thread of its own, so that
+    Ctrl-C is heard at once: it stops the call, and KeyboardInterrupt goes on."""
+    talk, outcome = _Talk(threads, max_ram, device, max_vram, progress), {}
+
+    def work():
+        outcome["status"] = call(*arguments, byref(talk.env), *after)
+        outcome["words"] = lib.qb_detail().decode(errors="replace")
+
+    if threading.current_thread() is threading.main_thread():
+        thread = threading.Thread(target=work, name="quickbeam")
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(0.1)
+        except BaseException:
+            talk.cancel.value = 1
+            thread.join()
+            raise
+    else:
+        work()
+    for words in dict.fromkeys(talk.warned):
+        warnings.warn(words, QuickbeamWarning, stacklevel=4)
+    if talk.failed is not None:
+        raise talk.failed
+    if outcome["status"] != OK:
+        raise error_of(outcome["status"], outcome["words"])

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Structs of options, filled by the library's own tables of parameters: their names, ranges and defaults are the command's."""
+import ctypes
+
+from ._library import BadArgument, Param, check, lib
+
+_TYPES = ["flag", "int", "bytes", "double", "text", "choice", "dtype", "numbers", "list"]
+
+
+def table(verb):
+    """The first row of a table."""
+    return (Param * 1).in_dll(lib, f"qb_{verb}_params")
+
+
+def rows(verb):
+    """[{name, type, default, choices, range, help}] of a verb's options."""
+    found, first, i = [], ctypes.cast(table(verb), ctypes.POINTER(Param)), 0
+    while first[i].name:
+        row = first[i]
+        text = {key: value.decode() if value else None for key, value in
+                (("name", row.name), ("default", row.initial), ("choices", row.choices), ("help", row.help))}
+        text["name"] = text["name"].replace("-", "_")
+        found.append({**text, "type": _TYPES[row.type], "range": (row.min, row.max) if row.min < row.max else None})
+        i += 1
+    return found
+
+
+def _words(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_words(v) for v in value)
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+class Options:
+    """A struct that was zeroed, so that all is at its default, and then set by keywords."""
+
+    def __init__(self, verb, given):
+        self.table = table(verb)
+        self.room = (ctypes.c_size_t * (-(-lib.qb_params_size(self.table) // ctypes.sizeof(ctypes.c_size_t))))()
+        self.room[0] = lib.qb_params_size(self.table)
+        names = {row["name"] for row in rows(verb)} if given else ()
+        try:
+            for name, value in given.items():
+                if name not in names:
+                    raise TypeError(f"{verb}() has no option {name}: it has {', '.join(sorted(names))}")
+                if value is None:
+                    continue
+                words = _words(value)
+                if "\0" in words:
+                    raise BadArgument(f"{name}: a text with a zero byte", 6)
+                check(lib.qb_params_set(self.table, self.room, name.replace("_", "-").encode(), words.encode()))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        lib.qb_params_clear(self.table, self.room)
+
+    def __enter__(self):
+        return self.room
+
+    def __exit__(self, *_):
+        self.close()

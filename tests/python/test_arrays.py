@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""Arrays in and out: a cylinder of 0.02/mm comes back at that value, by every call, without copies, and with the command's bits."""
+import ctypes
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import quickbeam_ct as qb
+
+VIEWS, ROWS, N, PIXEL = 60, 3, 64, 0.5
+ANGLES = np.pi * np.arange(VIEWS) / VIEWS
+S = PIXEL * (np.arange(N) - (N - 1) / 2)
+LINES = np.broadcast_to(0.04 * np.sqrt(np.maximum(0, 100 - S**2)), (VIEWS, ROWS, N)).astype(np.float32)
+INSIDE = (slice(None), slice(28, 36), slice(28, 36))
+ROOM = np.zeros(ROWS * N * N + 10, np.float32)
+QUICK = {"sirt": {"iterations": 40}, "cgls": {"iterations": 10}, "tv": {"gap": 1e-2}, "mbir": {}}
+
+
+def test_fbp_gives_the_attenuation():
+    volume = qb.fbp(LINES, ANGLES, PIXEL, center=31.5)
+    assert type(volume) is np.ndarray and volume.dtype == np.float32 and volume.shape == (ROWS, N, N)
+    assert volume[INSIDE] == pytest.approx(0.02, abs=2e-4) and abs(volume[:, 2, 2]).max() < 2e-3
+    assert qb.fbp(LINES[:, 0], list(ANGLES), PIXEL, center=31.5).shape == (N, N)
+    assert qb.fbp(LINES, ANGLES, PIXEL, size=(40, 32), center=31.5).shape == (ROWS, 32, 40)
+
+
+@pytest.mark.parametrize("verb", QUICK)
+def test_solvers_take_angles_or_a_geometry(verb):
+    solve = getattr(qb, verb)
+    volume = solve(LINES, ANGLES, PIXEL, center=31.5, **QUICK[verb])
+    assert volume[INSIDE] == pytest.approx(0.02, abs=5e-4)
+    if verb != "mbir":
+        rays = qb.Geometry.parallel(ANGLES, ROWS, N, PIXEL, 31.5)
+        np.testing.assert_array_equal(solve(LINES, geometry=rays, **QUICK[verb]), volume)
+    with pytest.raises(qb.Error, match="no angles"):
+        solve(LINES)
+
+
+def test_a_cone_there_and_back():
+    rays = qb.Geometry.cone(2 * ANGLES, 24, 48, PIXEL, 100, 150)
+    x, y = np.meshgrid(np.arange(32) - 15.5, np.arange(32) - 15.5)
+    ball = np.broadcast_to(np.where(x**2 + y**2 < 100, 0.02, 0), (16, 32, 32)).astype(np.float32)
+    lines = qb.project(ball, rays)
+    assert lines.shape == rays.shape == (VIEWS, 24, 48)
+    assert lines[:, 12, 24] == pytest.approx(0.02 * 20 * PIXEL * 100 / 150, rel=0.03)
+    volume = qb.fdk(lines, rays, out=np.empty((16, 32, 32), np.float32))
+    assert volume[8, 14:18, 14:18] == pytest.approx(0.02, abs=5e-4)
+    assert "cone" in repr(rays) and rays.beam == "cone"
+
+
+def test_geometries_are_kept_in_files(tmp_path):
+    rays = qb.Geometry.cone(ANGLES, 4, 16, (0.5, 0.25), 100, 150, offset=(1.5, 0))
+    rays.save(tmp_path / "rays.json")
+    again = qb.Geometry.from_file(tmp_path / "rays.json")
+    again.save(tmp_path / "again.json")
+    assert again.shape == rays.shape and (tmp_path / "again.json").read_text() == (tmp_path / "rays.json").read_text()
+    with pytest.raises(FileNotFoundError):
+        qb.Geometry.from_file(tmp_path / "none.json")
+
+
+def test_the_axis_is_found():
+    s = PIXEL * (np.arange(N) - 30.25)
+    x = s - 3 * np.cos(ANGLES)[:, None]
+    lines = np.repeat(0.04 * np.sqrt(np.maximum(0, 64 - x**2))[:, None], 5, 1).astype(np.float32)
+    found = qb.center(lines, ANGLES)
+    assert found.column == pytest.approx(30.25, abs=0.2) and 0 < found.confidence <= 1 and len(found.methods) >= 2
+
+
+def test_the_command_gives_the_same_bits(tmp_path):
+    np.save(tmp_path / "lines.npy", LINES)
+    subprocess.run([os.environ["QB"], "fbp", tmp_path / "lines.npy", "--angles", "0:180", "--pixel-size", str(PIXEL), "--center", "31.5",
+                    "--filter", "hann", "-o", tmp_path / "volume.npy", "-q"], check=True)
+    volume = qb.fbp(LINES, np.deg2rad(180 * np.arange(VIEWS) / VIEWS), PIXEL, center=31.5, filter="hann")
+    np.testing.assert_array_equal(np.load(tmp_path / "volume.npy"), volume)
+
+
+def test_strides_and_types_are_taken_in_place():
+    plain = qb.fbp(LINES, ANGLES, PIXEL, center=31.5)
+    turned = np.ascontiguousarray(LINES.transpose(2, 0, 1)).transpose(1, 2, 0)  # columns slowest
+    assert turned.strides[2] != 4
+    room = np.full((N, N, 2 * ROWS), 7, np.float32)
+    out = room.transpose(2, 0, 1)[::2]
+    assert qb.fbp(turned, ANGLES, PIXEL, center=31.5, out=out) is out
+    np.testing.assert_array_equal(out, plain)
+    assert (room[:, :, 1::2] == 7).all()
+    np.testing.assert_array_equal(qb.fbp(LINES[:, ::-1], ANGLES, PIXEL, center=31.5), plain[::-1])
+    np.testing.assert_allclose(qb.fbp(LINES.astype(np.float64), ANGLES, PIXEL, center=31.5), plain, atol=1e-6)
+    half = qb.fbp(LINES, ANGLES, PIXEL, center=31.5, out=np.empty((ROWS, N, N), np.float16))
+    np.testing.assert_allclose(half, plain, atol=3e-5)
+
+
+def test_arrays_of_other_libraries_pass_by_dlpack():
+    class Other:
+        """Only what DLPack asks for."""
+
+        def __init__(self, array):
+            self.array, self.shape = array, array.shape
+
+        def __dlpack__(self, stream=None):
+            return self.array.__dlpack__()
+
+    out = np.empty((ROWS, N, N), np.float32)
+    qb.fbp(Other(LINES.copy()), ANGLES, PIXEL, center=31.5, out=Other(out))
+    np.testing.assert_array_equal(out, qb.fbp(LINES, ANGLES, PIXEL, center=31.5))
+
+
+def test_torch_gives_torch():
+    torch = pytest.importorskip("torch")
+    volume = qb.fbp(torch.from_numpy(LINES.copy()), torch.from_numpy(ANGLES), PIXEL, center=31.5)
+    assert isinstance(volume, torch.Tensor)
+    np.testing.assert_array_equal(volume.numpy(), qb.fbp(LINES, ANGLES, PIXEL, center=31.5))
+
+
+def test_options_are_the_library_s():
+    names = {row["name"]: row for row in qb.options("fbp")}
+    assert names["pad"]["choices"].split("|")[0] == names["pad"]["default"] == "edge"
+    assert names["checkpoint"]["default"] == "300" and names["filter"]["help"]
+    defaults = {n: r["default"] for n, r in names.items() if r["default"]}
+    np.testing.assert_array_equal(qb.fbp(LINES, ANGLES, PIXEL, **{**defaults, "center": 31.5}),
+                                  qb.fbp(LINES, ANGLES, PIXEL, center=31.5))
+    signed = qb.mbir(LINES - 0.01, ANGLES, PIXEL, center=31.5, positivity=False)
+    assert signed.min() < 0 <= qb.mbir(LINES - 0.01, ANGLES, PIXEL, center=31.5).min()
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: qb.fbp(LINES, ANGLES[:-1], PIXEL), "59 angles for 60 views"),
+    (lambda: qb.fbp(LINES, ANGLES, PIXEL, pad="none"), "edge|zero|mirror"),
+    (lambda: qb.fbp(LINES, ANGLES, PIXEL, center="31.5\0"), "zero byte"),
+    (lambda: qb.fbp(LINES.tolist(), ANGLES, PIXEL), "give an array"),
+    (lambda: qb.fbp(LINES.astype(">f4"), ANGLES, PIXEL), "byte order"),
+    (lambda: qb.fbp(LINES.astype(complex), ANGLES, PIXEL), "float32"),
+    (lambda: qb.fbp(LINES[None, None], ANGLES, PIXEL), "5 dimensions"),
+    (lambda: qb.fbp(ROOM[:LINES.size].reshape(LINES.shape), ANGLES, PIXEL, out=ROOM[-ROWS * N * N:].reshape(ROWS, N, N)), "overlaps"),
+    (lambda: qb.fbp(LINES, ANGLES, PIXEL, out=np.broadcast_to(ROOM[0], (ROWS, N, N))), "out is read-only"),
+    (lambda: qb.fbp(LINES, ANGLES, PIXEL, out=np.empty((ROWS, N, N), np.int32)), "int32"),
+    (lambda: qb.fbp(LINES, ANGLES, PIXEL, device="cuda:99"), ""),
+    (lambda: qb.fdk(LINES, qb.Geometry.cone(ANGLES, ROWS, N + 1, PIXEL, 100, 150)), "65"),
+    (lambda: qb.fbp(np.full_like(LINES, np.nan), ANGLES, PIXEL), ""),
+])
+def test_bad_input_is_an_exception_with_words(call, words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(qb.Error) as caught:
+            call()
+    assert words in str(caught.value) and str(caught.value)
+
+
+def test_an_unknown_keyword_names_the_known_ones():
+    with pytest.raises(TypeError, match="no option centre.*center"):
+        qb.fbp(LINES, ANGLES, PIXEL, centre=31.5)
+
+
+def test_warnings_log_and_progress_are_heard(caplog):
+    cut = LINES[..., 16:48].copy()  # wider than the detector
+    seen = []
+    with caplog.at_level(logging.INFO, "quickbeam"), pytest.warns(qb.QuickbeamWarning, match=r"\[[a-z-]+\]"):
+        qb.fbp(cut, ANGLES, PIXEL, center=15.5, progress=lambda what, done, total: seen.append((done, total)))
+    assert caplog.records and seen and all(0 <= done <= total for done, total in seen)
+
+
+def test_a_progress_that_raises_ends_the_call():
+    def progress(what, done, total):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        qb.sirt(LINES, ANGLES, PIXEL, center=31.5, iterations=5000, progress=progress)
+
+
+def test_ctrl_c_ends_a_call_within_a_second():
+    script = f"""
+import _thread, sys, threading, time
+import numpy as np, quickbeam_ct as qb
+threading.Timer(1, _thread.interrupt_main).start()
+began = time.time()
+try:
+    qb.sirt(np.ones((180, 32, 256), np.float32), np.arange(180) / 57.3, 1, center=127.5, iterations=100000)
+except KeyboardInterrupt:
+    sys.exit(0 if time.time() - began < 60 else 4)
+sys.exit(3)
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=120).returncode == 0
+
+
+def test_several_threads_at_once():
+    want, got = qb.fbp(LINES, ANGLES, PIXEL, center=31.5), [None] * 4
+
+    def work(i):
+        got[i] = qb.fbp(LINES, ANGLES, PIXEL, center=31.5, threads=1)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    for volume in got:
+        np.testing.assert_array_equal(volume, want)
+
+
+def test_structs_are_as_the_headers_have_them(tmp_path):
+    """Sizes and offsets, by the C compiler."""
+    from quickbeam_ct import _library as l
+    pairs = [(l.Tensor, "qb_tensor"), (l.Env, "qb_env"), (l.GeometryStruct, "qb_geometry"), (l.Param, "qb_param"),
+             (l.CenterResult, "qb_center_result"), (l.View, "qb_view")]
+    lines = []
+    for struct, name in pairs:
+        lines.append(f"_Static_assert(sizeof({name}) == {ctypes.sizeof(struct)}, \"{name}\");")
+        lines += [f"_Static_assert(offsetof({name}, {field[0]}) == {getattr(struct, field[0]).offset}, \"{name}.{field[0]}\");"
+                  for field in struct._fields_]
+    source = tmp_path / "layout.c"
+    source.write_text("#include <quickbeam/quickbeam.h>\n" + "\n".join(lines))
+    include = os.path.join(os.path.dirname(__file__), "..", "..", "include")
+    subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-I", include, source], check=True)
+
+
+def test_import_is_quick():
+    began = time.time()
+    subprocess.run([sys.executable, "-c", "import quickbeam_ct, sys; assert 'numpy' not in sys.modules"], check=True)
+    assert time.time() - began < 10  # of a busy machine; the import itself takes some 30 ms

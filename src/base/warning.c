@@ -30,19 +30,18 @@ static const struct {
     {"angle-span", "The centre of mass and the width of the rows move as they would over half or twice the stated "
                    "range of angles. The image is wrong, mostly doubled or smeared. Check how far the object turned, "
                    "and give --angles FROM:TO. In rare cases a drift of the sample looks alike."},
-    {"angle-turns", "The angles cover more than four turns in small steps, or a step is more than a whole turn. Most "
-                    "often their unit is wrong: degrees stated as radians, or thousandths of a degree. Look at them "
-                    "(qb info SCAN) and give --angle-unit, or choose one turn by --views."},
+    {"angle-turns",
+     "The angles cover more than four turns in small steps, or a step is more than a turn. Most often their unit is "
+     "wrong. Look at them (qb info SCAN) and give --angle-unit, or choose one turn by --views."},
     {"angle-unit", "So many angles within so few numbers could be a turn in radians. Nothing states a unit, so they "
                    "were taken as degrees. Give --angle-unit rad or deg."},
     {"angles-guessed", "The file has no dataset rotation_angle in the usual place. A dataset with a name for a "
                        "rotation and one number for each view was used. Check it with qb info, or give --angles."},
-    {"angles-misfit", "The centre of mass of each detector row should move as a sine of the angle. It moves otherwise, "
-                      "by more than noise, and the image is blurred. The angles may belong to other views, or the "
-                      "sample moved. Check --angles, and look at the views."},
-    {"angles-unreadable", "The file has a list of angles that cannot be read, so the scan is treated as one without "
-                          "angles. The warning says what is "
-                          "wrong with it. Give --angles FROM:TO or a file."},
+    {"angles-misfit",
+     "The centre of mass of each detector row should move as a sine of the angle, and does not: the image is blurred. "
+     "The angles belong to other views, or the sample moved. Check --angles, and look at the views."},
+    {"angles-unreadable", "The file has a list of angles that cannot be read, for the reason that is given. Give "
+                          "--angles FROM:TO or a file."},
     {"angles-unusable", "The angles in the file cannot be used: another number than views, not finite, or unreadable. "
                         "Give --angles FROM:TO or a file."},
     {"axes-order", "Every view holds the same mass, so the sums of its line integrals are equal. Here the sums over "
@@ -66,9 +65,9 @@ static const struct {
     {"beyond-volume",
      "Rays that meet no voxel measured attenuation: the object is larger than the volume, or the geometry is wrong. "
      "What lies outside goes into voxels at the rim. Give a larger --size (or --voxel), and check the axis."},
-    {"bright-air", "Air is brighter in the views than in the flat fields: beam, exposure or detector changed. All line "
-                   "integrals, and the values of the volume, are too small. --air auto measures the open beam in each "
-                   "view; --air 99.9% takes the brightest pixels. Or give flats that belong to the scan."},
+    {"bright-air",
+     "Air is brighter in the views than in the flats: beam, exposure or detector changed. All values of the volume are "
+     "too small. --air auto measures the open beam in each view; --air 99.9% takes the brightest pixels."},
     {"bright-object", "Many rows are brighter than open beam, so their line integrals are negative. No object does "
                       "that. The sign may be wrong, the values may be another quantity, or the flats belong to another "
                       "scan. Check --quantity, --flats and --air."},
@@ -84,9 +83,8 @@ static const struct {
     {"checkpoint-stopped",
      "The state of the run could not be kept, so no more checkpoints are written. The result is not affected. --resume "
      "goes on from the last checkpoint. Make room on the disk, or write to another folder."},
-    {"collimation", "The RTK geometry says that a collimator covered parts of the detector. quickbeam uses all pixels. "
-                    "Pixels behind the "
-                    "jaws look like very dense matter. Cut them off, or set them to NaN."},
+    {"collimation", "The RTK geometry says that a collimator covered parts of the detector, where pixels look like "
+                    "dense matter. quickbeam uses all pixels. Cut them off, or set them to NaN."},
     {"column-ends",
      "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods put "
      "it into the end slices, which become much too bright. Give the printed --size, and do not use its end slices."},
@@ -105,8 +103,7 @@ static const struct {
                                "taken for the detector's place relative to the principal ray, unless --detector-offset "
                                "or a geometry file is given. --detector-offset 0,0 ignores it."},
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
-                      "on the CPU and takes "
-                      "longer. Install what is missing, or give --device cpu to accept it."},
+                      "on the CPU. Install what is missing, or give --device cpu."},
     {"far-values", "A few line integrals are far from all others, as from hot pixels or gamma hits. They make streaks. "
                    "Set them to NaN, or give --weights FILE with 0 there."},
     {"few-views",
@@ -126,23 +123,20 @@ static const struct {
     {"flats-saturated",
      "Some pixels of the flats stand at the largest number of their type: the detector was saturated. They count as "
      "not measured. Where they are many, take flats with a shorter exposure, or give --air."},
-    {"frame-turned", "The 3x4 matrices of the geometry file turn the source about x or y, while here the rotation axis "
-                     "is z. The frame was turned; the warning says which axes became x, y and z. Values are not "
-                     "affected. Volumes, --offset and --like are in the turned frame."},
+    {"frame-turned",
+     "The 3x4 matrices of the geometry file turn the source about x or y, while here the axis is z. The frame was "
+     "turned as the warning says. Values are not affected; volumes, --offset and --like are in the turned frame."},
     {"frames-left-out", "Some frames or groups of the file are neither views nor flats nor darks (alignment images, "
                         "for example). They were left out. If they are the frames that you want, give --dataset."},
-    {"geometry-units", "The distances give a geometry that no usual scanner has. Most often one of the lengths is in "
-                       "another unit, such as "
-                       "micrometres or metres. All lengths are in mm: check the distances and the pixel size."},
+    {"geometry-units", "The distances give a geometry that no usual scanner has. Most often a length is in another "
+                       "unit than mm. Check the distances and the pixel size."},
     {"half-precision",
      "Some filtered values are so large that half precision on the device cannot hold them together with the small "
      "ones, often because of spikes. Give the option that is named, or remove the spikes."},
-    {"hot-pixels",
-     "Some detector pixels are brighter than those next to them in most views, and their flats do not show it. Each "
-     "leaves a ring. --rings sort takes most of it away. Set such pixels to NaN to have them left out."},
-    {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than there are frames. "
-                  "Frames with an unknown "
-                  "key are left out. Check with qb info that the number of views is right."},
+    {"hot-pixels", "Some detector pixels are brighter than those next to them in most views, and their flats do not "
+                   "show it. Each leaves a ring. --rings sort takes most of it away; NaN leaves them out."},
+    {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than frames. Frames with an "
+                  "unknown key are left out. Check the number of views with qb info."},
     {"kernel-accuracy", "The kernel of --kernel is less exact than --accuracy asks for. It is used because it was "
                         "named. Leave --kernel out for the fastest kernel that keeps the accuracy."},
     {"kernel-cache", "Compiled kernels are not kept, so each start compiles them again: the folder belongs to another "
@@ -150,9 +144,8 @@ static const struct {
     {"large-file-tree", "The HDF5 file has very many links or very deep groups, and only a part of them was searched "
                         "for a scan. Give --dataset "
                         "PATH to name the data."},
-    {"less-memory", "There was less memory than planned. The job goes on with smaller pieces, with the same result but "
-                    "slower. Free memory, "
-                    "or give --max-ram or --max-vram to plan with less from the start."},
+    {"less-memory", "There was less memory than planned. The job goes on with smaller pieces, more slowly, to the same "
+                    "result. Free memory, or give --max-ram or --max-vram."},
     {"limited-angle", "Some of the angles that are needed were not measured. Edges along these directions are blurred; "
                       "values are too low if more than 25 degrees are missing. One step too few does no visible harm. "
                       "Else check the angles, or use sirt, tv or mbir."},
@@ -199,17 +192,15 @@ static const struct {
     {"odd-darks", "Some dark fields differ far from the others, as when the beam was on. They are left out of the "
                   "mean. --keep-all-fields keeps "
                   "them; --exclude-darks LIST leaves out others."},
-    {"odd-flats", "Some flat fields differ far from the others, as when the shutter was closed or the sample was in "
-                  "the beam. They are left out "
-                  "of the mean. --keep-all-fields keeps them; --exclude-flats LIST leaves out others."},
+    {"odd-flats", "Some flats differ far from the others, as when the shutter was closed. They are left out of the "
+                  "mean. --keep-all-fields keeps them; --exclude-flats LIST leaves out others."},
     {"offset-short-scan", "A detector to one side of the axis needs a full turn. The scan has less, so only the circle "
                           "that the smaller side sees is complete. Values outside are too low."},
     {"old-parts", "A volume in parts was replaced by a volume in one file. The old parts are still in the folder and "
                   "take room. They can "
                   "be removed."},
-    {"older-json", "The .json beside an NPY or raw file says what its numbers are, but the data are newer by at least "
-                   "a minute. If they are of another scan, the .json is wrong: remove it, or write both anew. If they "
-                   "were only copied, touch the .json."},
+    {"older-json", "The .json beside an NPY or raw file is older than the data by at least a minute. If the data are "
+                   "of another scan, it is wrong: remove it. If they were only copied, touch it."},
     {"one-angle", "All views have the same angle, so they cannot be reconstructed. The angles in the file are probably "
                   "placeholders. Give "
                   "--angles FROM:TO or a file."},
@@ -217,15 +208,14 @@ static const struct {
                   "Nothing in the file says which. Give --as sinogram or --as projections."},
     {"one-process",
      "The benchmark measures the exchange between processes, and there is only one. Start several with mpirun."},
-    {"opaque-rays", "The largest line integrals mean that less than one photon in three million passes. Weights that "
-                    "follow the transmission are next to zero there. Most often the line integrals are scaled. Scale "
-                    "them to -ln of the transmission, or give --weights unweighted."},
+    {"opaque-rays", "The largest line integrals mean that less than one photon in three million passes; weights that "
+                    "follow the transmission are next to zero. Most often they are scaled. Scale them to -ln of the "
+                    "transmission, or give --weights unweighted."},
     {"other-quantity",
      "The values and the shape of the rows (bright in air, dark inside) belong to another quantity than was stated. "
      "All values of the volume are then wrong. Check --quantity (counts, transmission or line_integral)."},
-    {"output-format", "The format of the output cannot hold everything that belongs to the scan, such as angles, flats "
-                      "and darks. Write .h5, "
-                      "or give the missing things by options when the scan is read."},
+    {"output-format", "The format of the output cannot hold angles, flats or darks of the scan. Write .h5, or give "
+                      "them by options when the scan is read."},
     {"outside-field", "Some voxels are not seen by all views. Their values are incomplete, often too low or streaked. "
                       "Make the volume smaller (--size, --slices), or mark them with --outside zero or nan."},
     {"pixel-size-differs",
@@ -246,9 +236,8 @@ static const struct {
     {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. In "
                   "parallel beam their slices are NaN. In cone beam qb sirt and cgls give them no weight; qb fdk takes "
                   "them as air, so values are too low. Leave such slices out by --slices."},
-    {"rtk-element", "The RTK geometry file has an element that quickbeam does not know. It was not used. If it moves "
-                    "the source or the "
-                    "detector, the geometry is wrong: check it with qb info -g FILE."},
+    {"rtk-element", "The RTK geometry file has an element that is not known and was not used. If it moves the source "
+                    "or the detector, the geometry is wrong: check it with qb info -g FILE."},
     {"sample-motion", "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not "
                       "corrected, so the image is blurred by as many pixels as are said. Choose --views between moves, "
                       "or describe the motion by a geometry file: qb fdk, sirt and cgls -g."},
@@ -307,12 +296,11 @@ static const struct {
     {"uneven-angles", "The steps between the angles differ. That is right for golden-ratio or bad-view scans, and each "
                       "view is weighted by "
                       "its spacing. If the scan was even, check the angles."},
-    {"unmapped-images", "The data are a virtual HDF5 dataset, and no file was mapped to some of its images, as when a "
-                        "scan was stopped early. Other programs read them as zeros. They are not read here: leave them "
-                        "out with --views, or map the files."},
-    {"unwritten-chunks", "Parts of the HDF5 data were never written, so they read as a fill value, mostly 0. The scan "
-                         "was interrupted or copied "
-                         "while it was written. Views or rows without data are wrong."},
+    {"unmapped-images",
+     "The data are a virtual HDF5 dataset, and no file was mapped to some of its images. Other programs read them as "
+     "zeros. Here they are not read: leave them out with --views, or map the files."},
+    {"unwritten-chunks", "Parts of the HDF5 data were never written, so they read as a fill value, mostly 0: the scan "
+                         "was interrupted, or copied while it was written. Views or rows without data are wrong."},
     {"views-blank", "Some views are as dark as the dark fields: the shutter was closed. They are left out, and the "
                     "other views take their weight. A long gap takes away what only these saw. --keep-all-views keeps "
                     "them; --exclude LIST leaves out others."},

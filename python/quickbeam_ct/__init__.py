@@ -6,7 +6,8 @@ lengths in mm, values in 1/mm. NumPy arrays give NumPy arrays, CuPy's give CuPy'
 from ._calls import Center, cgls, center, fbp, fdk, mbir, options, project, sirt, tv
 from ._geometry import Geometry
 from ._library import Error, Interrupted, QuickbeamWarning, version
+from ._operator import Operator, operator
 
 __version__ = "0.2.0"
-__all__ = ["Center", "Error", "Geometry", "Interrupted", "QuickbeamWarning", "center", "cgls", "fbp", "fdk", "mbir", "options",
-           "project", "sirt", "tv", "version"]
+__all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "QuickbeamWarning", "center", "cgls", "fbp", "fdk", "mbir",
+           "operator", "options", "project", "sirt", "tv", "version"]

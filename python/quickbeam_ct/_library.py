@@ -59,6 +59,10 @@ class GeometryStruct(ctypes.Structure):
                 ("radius", c_double), ("apart", c_bool), ("read_from", c_void_p)]
 
 
+class GridStruct(ctypes.Structure):
+    _fields_ = [("n", c_size_t * 3), ("voxel", c_double * 3), ("offset", c_double * 3)]
+
+
 class CenterMethod(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("column", c_double), ("confidence", c_double)]
 

@@ -205,7 +205,7 @@ def test_structs_are_as_the_headers_have_them(tmp_path):
     """Sizes and offsets, by the C compiler."""
     from quickbeam_ct import _library as l
     pairs = [(l.Tensor, "qb_tensor"), (l.Env, "qb_env"), (l.GeometryStruct, "qb_geometry"), (l.Param, "qb_param"),
-             (l.CenterResult, "qb_center_result"), (l.View, "qb_view")]
+             (l.CenterResult, "qb_center_result"), (l.GridStruct, "qb_grid"), (l.View, "qb_view")]
     lines = []
     for struct, name in pairs:
         lines.append(f"_Static_assert(sizeof({name}) == {ctypes.sizeof(struct)}, \"{name}\");")

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Projection and its exact transpose as an operator, for methods of one's own."""
+import ctypes
+
+from ._arrays import new_like, shape_of, tensor_of
+from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib, run
+
+_POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
+declare("qb_projector_create", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), ctypes.c_char_p, ctypes.POINTER(Env),
+        ctypes.POINTER(_POINTER))
+declare("qb_projector_destroy", _POINTER, result=None)
+declare("qb_projector_kernel", _POINTER, result=ctypes.c_char_p)
+declare("qb_projector_forward_tensor", _POINTER, ctypes.POINTER(Tensor), _SIZE, _SIZE, ctypes.POINTER(Env), ctypes.POINTER(Tensor))
+declare("qb_projector_adjoint_tensor", _POINTER, ctypes.POINTER(Tensor), _SIZE, _SIZE, ctypes.c_bool, ctypes.POINTER(Env),
+        ctypes.POINTER(Tensor))
+declare("qb_grid_default", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), result=None)
+
+
+class _Handle:
+    """The library's projector; operators of its views and its transpose share it."""
+
+    def __init__(self, geometry, grid, kernel, env):
+        self.pointer = _POINTER()
+        run(lib.qb_projector_create, ctypes.byref(geometry._struct), ctypes.byref(grid), kernel.encode() if kernel else None,
+            after=(ctypes.byref(self.pointer),), **env)
+
+    def __del__(self):
+        if lib and self.pointer:
+            lib.qb_projector_destroy(self.pointer)
+
+
+class Operator:
+    """A: a volume [z][y][x] in 1/mm to line integrals [view][row][column], by Joseph's method; A.T is its exact transpose.
+
+    `A @ x` and `A.T @ y` take float32 arrays of NumPy, CuPy or PyTorch, and give the same; more dimensions in front are
+    a batch. `A[10:20]` has those views alone."""
+
+    def __init__(self, handle, volume_shape, lines_shape, first, end, transposed=False):
+        self._handle, self._volume, self._lines = handle, volume_shape, lines_shape
+        self._first, self._end, self._transposed = first, end, transposed
+
+    @property
+    def domain(self):
+        """Shape of what it is applied to."""
+        return (self._end - self._first, *self._lines[1:]) if self._transposed else self._volume
+
+    @property
+    def range(self):
+        """Shape of what comes out."""
+        return self.T.domain
+
+    @property
+    def T(self):
+        return Operator(self._handle, self._volume, self._lines, self._first, self._end, not self._transposed)
+
+    @property
+    def kernel(self):
+        return lib.qb_projector_kernel(self._handle.pointer).decode()
+
+    def __getitem__(self, views):
+        first, end, step = views.indices(self._end - self._first) if isinstance(views, slice) else (0, 0, 0)
+        if step != 1 or end <= first:
+            raise BadArgument(f"views {views}: give a slice of neighbours, as A[10:20]; A has {self._end - self._first} views", 6)
+        return Operator(self._handle, self._volume, self._lines, self._first + first, self._first + end, self._transposed)
+
+    def apply(self, x, out=None, accumulate=False):
+        """A x into `out` (None: a new array); with `accumulate`, of A.T alone, out += A.T x."""
+        shape = shape_of(x)
+        if shape[-3:] != self.domain:
+            raise BadArgument(f"an array of shape {shape} for an operator on {self.domain}", 6)
+        if out is None:
+            out = new_like(x, (*shape[:-3], *self.range))
+        if shape_of(out) != (*shape[:-3], *self.range):
+            raise BadArgument(f"out has the shape {shape_of(out)} and should have {(*shape[:-3], *self.range)}", 6)
+        if accumulate and not self._transposed:
+            raise BadArgument("accumulate is for the transpose, A.T", 6)
+        if len(shape) > 3:
+            for i in range(shape[0]):
+                self.apply(x[i], out[i], accumulate)
+            return out
+        source, kept = tensor_of(x, "x")
+        target, kept_too = tensor_of(out, "out", writes=True)
+        views = (self._first, self._end)
+        if self._transposed:
+            run(lib.qb_projector_adjoint_tensor, self._handle.pointer, ctypes.byref(source), *views, accumulate,
+                after=(ctypes.byref(target),))
+        else:
+            run(lib.qb_projector_forward_tensor, self._handle.pointer, ctypes.byref(source), *views,
+                after=(ctypes.byref(target),))
+        del kept, kept_too
+        return out
+
+    def __matmul__(self, x):
+        return self.apply(x)
+
+    __call__ = apply
+
+    def scipy(self):
+        """A scipy.sparse.linalg.LinearOperator on flat vectors."""
+        import numpy
+        from scipy.sparse.linalg import LinearOperator
+
+        def flat(operator):
+            def apply(x):
+                return operator.apply(numpy.ascontiguousarray(x, numpy.float32).reshape(operator.domain)).reshape(-1)
+            return apply
+
+        size = [int(numpy.prod(shape)) for shape in (self.range, self.domain)]
+        return LinearOperator(size, matvec=flat(self), rmatvec=flat(self.T), dtype=numpy.float32)
+
+    def __repr__(self):
+        return f"<Operator: {self.domain} to {self.range}, {self.kernel}>"
+
+
+def operator(geometry, shape=None, voxel=None, offset=None, *, kernel=None, **env):
+    """The projection along a Geometry of a volume of `shape` [z][y][x] with voxels of `voxel` mm (one number or x, y, z),
+    its middle at `offset` (x, y, z) mm. None: as qb.project has it. Also threads, device, max_vram."""
+    grid = GridStruct()
+    lib.qb_grid_default(ctypes.byref(geometry._struct), ctypes.byref(grid))
+    if shape is not None:
+        grid.n[:] = [int(n) for n in reversed(shape)]
+    if voxel is not None:
+        grid.voxel[:] = [float(v) for v in (voxel if isinstance(voxel, (list, tuple)) else [voxel] * 3)]
+    if offset is not None:
+        grid.offset[:] = [float(v) for v in offset]
+    handle = _Handle(geometry, grid, kernel, env)
+    return Operator(handle, tuple(reversed(grid.n[:])), geometry.shape, 0, geometry.shape[0])

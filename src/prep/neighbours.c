@@ -69,7 +69,7 @@ static qb_status create(qb_scan *scan, const qb_prep_options *options, qb__neigh
     d->options = options;
     scan->door = &d->door;
     QB__TRY(make_fields(d));
-    QB__TRY(qb__number_noise_of(scan, &d->noise));
+    QB__TRY(qb__number_noise_of(scan, &(qb__number_fields){d->dark, d->gain, d->beam}, &d->noise));
 out:
     return status;
 }

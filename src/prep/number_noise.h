@@ -10,7 +10,12 @@ typedef struct qb__number_noise {
     double base, slope;
 } qb__number_noise;
 
-/* From a few rows of a few pairs of views, the same ones for every job of the scan. */
-qb_status qb__number_noise_of(qb_scan *scan, qb__number_noise *noise);
+/* [row][column] of the detector: dark, 1 / (flat - dark), and flat - dark. NULL: 0, 1 and 1. */
+typedef struct qb__number_fields {
+    const float *dark, *gain, *beam;
+} qb__number_fields;
+
+/* From a few rows of a few views, the same ones for every job of the scan. Structure as fine as a pixel counts as noise. */
+qb_status qb__number_noise_of(qb_scan *scan, const qb__number_fields *fields, qb__number_noise *noise);
 
 #endif

@@ -18,26 +18,27 @@ def middles(many, count):
     return [(2 * i + 1) * count // (2 * many) for i in range(many)]
 
 
-def noise_of(numbers):
-    """base, slope: the variance of a number n is base + slope n. By double differences, over columns and over two views."""
+def noise_of(numbers, dark, beam):
+    """base, slope: the variance of a number n is base + slope n. By second differences of transmissions along a row."""
     views, rows, columns = numbers.shape
-    pairs, few = min(12, views - 1), min(4, rows)
-    level, square = [], []
-    for v in middles(pairs, views - 1):
-        for r in middles(few, rows):
-            a, b = numbers[v, r].astype(float), numbers[v + 1, r].astype(float)
-            level.append((a[:-1] + a[1:] + b[:-1] + b[1:]) / 4)
-            square.append((np.diff(b) - np.diff(a)) ** 2)
+    level, square = [np.empty(0)], [np.empty(0)]
+    for v in middles(min(24, views), views):
+        for r in middles(min(4, rows), rows):
+            t = (numbers[v, r] - dark[r]) / beam[r]
+            level.append(numbers[v, r, 1:-1].astype(float))
+            square.append((np.diff(t, 2) * beam[r, 1:-1]) ** 2)
     level, square = np.concatenate(level), np.concatenate(square)
     assert len(level) < 2 ** 15, "the oracle looks at every column"
+    rounding = 1 / 12 if numbers.dtype.kind in "iu" else 0
+    if len(level) < 64:
+        return rounding, 0
     order = np.argsort(level, kind="stable")
     level, square = level[order], square[order]
 
     def variance(part):
-        return np.sort(square[part])[len(square[part]) // 2] / (4 * 0.4549), level[part].mean()
+        return np.sort(square[part])[len(square[part]) // 2] / (6 * 0.4549), level[part].mean()
     quarter = len(level) // 4
     (every, mean), (dark, low), (bright, high) = (variance(p) for p in (slice(None), slice(quarter), slice(len(level) - quarter, None)))
-    rounding = 1 / 12 if numbers.dtype.kind in "iu" else 0
     if not high > 1.5 * low:
         return rounding, every / mean
     slope = max(0, (bright - dark) / (high - low))
@@ -49,7 +50,7 @@ def corrected(numbers, sigma, flat=None, dark=None):
     columns = numbers.shape[2]
     dark = np.zeros(numbers.shape[1:]) if dark is None else dark.astype(float)
     beam = np.ones(numbers.shape[1:]) if flat is None else flat - dark
-    base, slope = noise_of(numbers)
+    base, slope = noise_of(numbers, dark, beam)
     t = (numbers - dark) / beam
     light = np.maximum(t, 0)
     rows = 0 if numbers.shape[1] == 1 else 1

@@ -21,8 +21,9 @@ typedef struct shape {
 static size_t below(size_t n) { return (size_t)(qb__random_unit(&chance) * (double)n); }
 
 static void store(qb_dtype dtype, double value, void *to, size_t at) {
-    static const double tops[] = {255, 127, 65535, 32767, 4294967295.0, 2147483647};
-    const double number = dtype > QB_I32 ? value : fmin(rint(value), tops[dtype]);
+    static const double tops[] = {[QB_U8] = 255,    [QB_I8] = 127,           [QB_U16] = 65535,
+                                  [QB_I16] = 32767, [QB_U32] = 4294967295.0, [QB_I32] = 2147483647};
+    const double number = qb_dtype_is_float(dtype) ? value : fmin(rint(value), tops[dtype]);
     switch (dtype) {
     case QB_U8: ((uint8_t *)to)[at] = (uint8_t)number; break;
     case QB_I8: ((int8_t *)to)[at] = (int8_t)number; break;
@@ -37,7 +38,7 @@ static void store(qb_dtype dtype, double value, void *to, size_t at) {
 
 /* A rough beam with noise of a twentieth, and one pixel in 50 that is hit. */
 static void fill(const shape *s, void *numbers, void *flat, void *dark) {
-    const double most = s->dtype < QB_U16 ? 60 : 3000;
+    const double most = qb_dtype_size(s->dtype) == 1 ? 60 : 3000;
     for (size_t i = 0; i < s->rows * s->columns; i++) {
         store(s->dtype, most * (0.8 + 0.4 * qb__random_unit(&chance)), flat, i);
         store(s->dtype, 3 * qb__random_unit(&chance), dark, i);

@@ -13,10 +13,14 @@ enum { PREPARE_ITEMS = 256 };
 
 /* ---- macros ---- */
 
-static void define_prep(qb__macros *m, const qb__device_filter *filter, const qb__device_prep *prep) {
+void qb__define_raw(qb__macros *m, qb_dtype dtype) {
     static const int raw[] = {[QB_U8] = 0,  [QB_I8] = 1,  [QB_U16] = 2, [QB_I16] = 3, [QB_U32] = 4,
                               [QB_I32] = 5, [QB_F16] = 6, [QB_F32] = 7, [QB_F64] = 8}; /* prepare_rows.clh */
-    qb__macros_add(m, "RAW", raw[prep->dtype]);
+    qb__macros_add(m, "RAW", raw[dtype]);
+}
+
+static void define_prep(qb__macros *m, const qb__device_filter *filter, const qb__device_prep *prep) {
+    qb__define_raw(m, prep->dtype);
     qb__macros_add(m, "COLUMNS", (long long)filter->spectrum.columns);
     if (filter->share) {
         qb__macros_add(m, "HAS_SHARE", 1);

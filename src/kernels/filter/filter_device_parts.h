@@ -5,11 +5,16 @@
 #include "device/device.h"
 #include "kernels/filter/filter_plan.h"
 #include "kernels/filter/filter_spectrum.h"
+#include "kernels/macros.h"
+#include "quickbeam/array.h"
 
 typedef struct qb__device_filter qb__device_filter; /* filter_device.h */
 typedef struct qb__filter_long qb__filter_long;     /* filter_long.c */
 
 enum { QB__FILTER_FOUND_WORDS = 8 }; /* counts: clamped, not finite, dead, saturated, 64 bits each */
+
+/* RAW of prepare_rows.clh: the type of the numbers that a kernel reads. */
+void qb__define_raw(qb__macros *macros, qb_dtype dtype);
 
 struct qb__device_filter {
     qb__device *device;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "kernels/filter/filter_device_parts.h"
 
 enum { ITEMS = 128 };
 
@@ -27,7 +28,7 @@ static qb_status upload(qb__device *device, qb__queue *queue, const float *field
 
 static qb_status build(qb__device *device, const qb__near_plan *plan, qb__near_rows *near) {
     qb__macros macros = {.count = 0};
-    qb__macros_add(&macros, "RAW", plan->dtype);
+    qb__define_raw(&macros, plan->dtype);
     qb__macros_add(&macros, "COLUMNS", (long long)plan->columns);
     qb__macros_add(&macros, "LOGARITHM", 1);
     qb__macros_add(&macros, "HAS_DARK", plan->dark != NULL);

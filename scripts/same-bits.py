@@ -80,6 +80,7 @@ RUNS = {
     "project cap": ["project", "@volume.h5", "--sod", "100", "--sdd", "180", "--views", "40", "--max-ram", "30M"],
     "project float16": ["project", "@volume.h5", "--sod", "100", "--sdd", "180", "--views", "40", "--dtype", "float16"],
     "fdk uint8 auto": ["fdk", "@cone.h5", *CIRCLE, "--dtype", "uint8"],
+    "fdk cap of devices": ["fdk", "@cone.h5", *CIRCLE, "--dtype", "float16", "--max-ram", "200M", "--max-vram", "12M"],
     "fdk float16 cap": ["fdk", "@cone.h5", *CIRCLE, "--dtype", "float16", "--max-ram", "30M"],
     "sirt": ["sirt", "@few.h5", "--center", "23.5", "--iterations", "4"],
     "sirt one thread": ["sirt", "@few.h5", "--center", "23.5", "--iterations", "4", "--threads", "1"],
@@ -97,10 +98,10 @@ RUNS = {
 }
 MASKS = {"fbp": ["scalar", "avx2", "avx512"], "fbp one slice": ["scalar", "avx2", "avx512"], "fdk": ["scalar", "avx2", "avx512"],
          "fdk jitter": ["scalar", "avx2", "avx512"], "project cone": ["scalar", "avx2", "avx512"]}
-DEVICE = ["fbp", "fbp high", "fbp nearest", "fbp one slice", "fbp uint8", "fbp float16", "fbp lines", "fdk", "fdk cap", "fdk uint16",
-          "fdk float16 cap", "project cone", "sirt cone", "cgls", "mbir"]
+DEVICE = ["fbp", "fbp high", "fbp nearest", "fbp one slice", "fbp uint8", "fbp float16", "fbp lines", "fdk", "fdk cap of devices", "fdk uint16",
+          "project cone", "sirt cone", "cgls", "mbir"]
 RANKS = ["fbp", "fbp cap", "fdk", "fdk cap", "fdk uint16", "sirt cone", "cgls", "tv", "mbir alone"]
-RESUMED = {"fbp resumed": "fbp one thread", "fdk resumed": "fdk cap", "fdk uint16 resumed": "fdk uint16", "sirt resumed": "sirt cone",
+RESUMED = {"fbp resumed": "fbp one thread", "fdk resumed": "fdk cap", "fdk uint16 resumed": "fdk uint16",
            "mbir resumed": "mbir alone"}
 # What qb plan says of these must not change, but for what the clock or the free memory says.
 PLANNED = ["fbp", "fbp uint8", "fdk", "fdk high", "fdk uint16", "fdk slices", "fdk jitter", "sirt", "cgls", "tv", "mbir", "mbir fan",

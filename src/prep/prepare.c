@@ -243,8 +243,8 @@ static void report_neighbours(const qb__prepare *prepare, cJSON *entry, const qb
     }
 }
 
-void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
-                        const qb_env *env) {
+const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
+                                const qb_env *env) {
     qb__prep_counts sum = {0};
     char where[96];
     for (int i = 0; i < threads; i++) qb__prep_counts_add(&sum, &counts[i]);
@@ -269,4 +269,5 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
         qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f%s: they %s" QB__CODE("saturated"),
                  (unsigned long long)sum.saturated, (unsigned long long)sum.values,
                  100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, prepare->worst, done);
+    return entry;
 }

@@ -56,9 +56,9 @@ qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row
                            float *sinograms, qb__prep_counts *counts);
 /* Only what is read from now on is counted. */
 void qb__prepare_recount(qb__prepare *prepare);
-/* What was mended, summed over the threads' counts: into the report, and as warnings. */
-void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
-                        const qb_env *env);
+/* What was mended, summed over the threads' counts: into the report, and as warnings. Returns the report's entry. */
+const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
+                                const qb_env *env);
 /* A volume of nothing but mended values is no result: QB_BAD_INPUT when that is all there was. */
 qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int threads);
 void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more);

@@ -68,7 +68,6 @@ typedef struct qb__method {
     void (*facts)(void *plan, const qb__cut *cut, qb__job_facts *facts);
     /* The detector rows that `count` slices from `first` on need. NULL: ranks cannot share the slices. */
     void (*rows)(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
-    void (*slabs)(void *plan, const qb__cut *cut, const size_t *edge); /* as qb__cut_space's */
     /* Before preparation: what is looked for in the scan. *anew: what was found changes what was
      * decided; release() and decide() are called again then. */
     qb_status (*begin)(void *plan, const qb_env *env, cJSON *report, bool *anew);

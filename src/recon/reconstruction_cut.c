@@ -101,7 +101,6 @@ static double seconds(void *context, const qb__cut *cut) { return qb__candidate_
 
 static void slabs(void *context, const qb__cut *cut, const size_t *edge) {
     const qb__candidate *c = context;
-    if (c->r->method->slabs) c->r->method->slabs(c->r->plan, cut, edge);
     if (c->engine->slabs) c->engine->slabs(c->offer.state, cut, edge);
 }
 
@@ -127,7 +126,8 @@ static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *e
 }
 
 /* Of a rank only its own slices are cut; in a grid by thicknesses that suit all of them. */
-static void take_share(qb__reconstruction *r, qb__cut_space *space) {
+static void take_share(const qb__candidate *c, qb__cut_space *space) {
+    qb__reconstruction *r = c->r;
     if (!r->comm || space->shared) return;
     space->shared = true;
     size_t tallest = r->share.count;
@@ -141,9 +141,9 @@ static void take_share(qb__reconstruction *r, qb__cut_space *space) {
         if (space->views == 0) space->view0 = all - 1, space->views = 1; /* the room of one, for none */
         space->views *= turns;                                           /* as many of each range */
     }
-    if (r->method->slabs)
+    if (c->engine->slabs)
         space->layers = qb__layers_from(&space->layers, r->share.first, r->share.count);
-    else /* a method that is not told of slabs takes them to be equal, from its first slice on */
+    else /* an engine that does not ask where slabs begin takes them to be equal, from its first slice on */
         space->layers = (qb__layers){.thickness = space->layers.thickness};
     space->first = r->share.first;
     space->slices = r->share.count;
@@ -188,7 +188,7 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
     qb__cut_space *space = &c->offer.space;
     const qb_status shared = check_columns(c->r, space);
     if (shared != QB_OK) return shared;
-    take_share(c->r, space);
+    take_share(c, space);
     *fits = true;
     c->cut = (qb__cut){0};
     if (qb__idle(c->r)) return QB_OK;

@@ -213,7 +213,7 @@ def test_processors_compute_in_memory(opencl, scan, tmp_path):
 def test_no_page_locked_memory(opencl, scan, tmp_path):
     want, _, _ = run(scan, tmp_path / "a.h5", Shim(tmp_path), "--device", opencl)
     got, said, _ = run(scan, tmp_path / "b.h5", Shim(tmp_path, host_fails=1), "--device", opencl)
-    assert np.array_equal(got, want) and said.count("[slow-transfers]") == 2
+    assert np.array_equal(got, want) and said.count("[slow-transfers]") == 1  # the same words are shown once
 
 
 def test_rows_read_ahead(opencl, tmp_path):

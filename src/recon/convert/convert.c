@@ -189,14 +189,14 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON *root = qb__provenance_begin(c->command ? c->command : "");
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
-    qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
+    const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
     qb__scan_add_findings(c->scan, root);
     cJSON *told = cJSON_CreateObject();
     qb__scan_add_findings(c->scan, told);
     cJSON_AddStringToObject(told, "output", c->options->output);
     cJSON_AddNumberToObject(told, "views", (double)c->info->views);
     if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);
-    cJSON_AddItemToObject(told, "preparation", cJSON_Duplicate(cJSON_GetObjectItem(root, "preparation"), true));
+    cJSON_AddItemToObject(told, "preparation", cJSON_Duplicate(prepared, true));
     char *text = NULL;
     qb_status status = qb__json_text(told, "the report", &c->report);
     if (status != QB_OK) cJSON_Delete(root);

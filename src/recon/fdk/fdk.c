@@ -33,7 +33,6 @@ static const qb__method method = {
     .stages = qb__fdk_stages,
     .facts = facts,
     .release = qb__fdk_release,
-    .slabs = qb__fdk_slabs,
     .rows = qb__fdk_rows,
     .range = qb__fdk_range,
     .open = qb__fdk_open,

@@ -105,10 +105,11 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
 void qb__fdk_release(void *plan);
 /* fdk_read.c */
 void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
-void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge);
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__fdk_open(void *plan, const qb__cut *cut);
 qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double *high);
+/* Windows of detector rows of a cut's slabs. Every engine calls it first when slabs are cut anew. */
+void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge);
 void qb__fdk_delegate_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
 /* Of the cut that slabs were told of last: rows are kept. */
 void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut);

@@ -43,9 +43,9 @@ static void slab_of_all(qb__fdk_on_cpu *cpu, const qb__cut *cut, size_t slab) {
 
 /* A variant's layout may depend on where the rows lie, not only on how many they are. */
 static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
-    (void)edge;
     qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
+    qb__fdk_slabs(cpu->plan, cut, edge);
     cpu->view_bytes = cpu->sent_bytes = 64;
     cpu->rows = cpu->raw_rows = cpu->slices = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
@@ -128,12 +128,13 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     (void)env;
-    const qb__fdk *fdk = plan;
+    qb__fdk *fdk = plan;
     qb__fdk_on_cpu *cpu;
     qb_status status = qb__fdk_kernel_of_cpu(fdk);
     if (status == QB_OK) status = qb__alloc(1, sizeof *cpu, &cpu);
     if (status != QB_OK) return status;
-    *cpu = (qb__fdk_on_cpu){.fdk = fdk, .threads = task->threads, .read = task->read, .write = task->write};
+    *cpu =
+        (qb__fdk_on_cpu){.fdk = fdk, .plan = fdk, .threads = task->threads, .read = task->read, .write = task->write};
     cpu->value_bytes = qb__value_written(task->output);
     offer->state = cpu;
     offer->timed = true;

@@ -8,6 +8,7 @@
  * gathers all blocks of views). */
 typedef struct qb__fdk_on_cpu {
     const qb__fdk *fdk;
+    qb__fdk *plan; /* the same, for the windows of the cut in hand */
     int threads;
     size_t value_bytes; /* of a voxel in the file */
     double read, write; /* bytes a second of the files */

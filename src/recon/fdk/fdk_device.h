@@ -132,7 +132,7 @@ qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, c
 /* How many slabs of a cut are made while the rows of all are read, rounded. */
 size_t qb__fdk_gpu_lead(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Sets gpu->beside, on all ranks alike. `space`: of the job that is offered. */
-qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, void *plan, qb__cut_space space, qb__comm *comm);
+qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, qb__cut_space space, qb__comm *comm);
 
 /* ---- rows of the engine's table (fdk_device_plan.c and, of seconds, fdk_device_forecast.c) ---- */
 

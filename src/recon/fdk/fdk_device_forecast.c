@@ -151,19 +151,10 @@ double qb__fdk_gpu_start(const qb__fdk_gpu *gpu) {
 
 /* ---- who filters ---- */
 
-typedef struct least {
-    qb__fdk_gpu *gpu;
-    void *plan;
-} least;
-
-static void least_slabs(void *context, const qb__cut *cut, const size_t *edge) {
-    const least *l = context;
-    qb__fdk_slabs(l->plan, cut, edge);
-    qb__fdk_gpu_cut(l->gpu, cut, edge);
-}
+static void least_slabs(void *context, const qb__cut *cut, const size_t *edge) { qb__fdk_gpu_cut(context, cut, edge); }
 
 static qb__room least_need(void *context, const qb__cut *cut) {
-    return (qb__room){.device = qb__fdk_gpu_memory(((const least *)context)->gpu, cut).device};
+    return (qb__room){.device = qb__fdk_gpu_memory(context, cut).device};
 }
 
 /* Back-projecting all at once while rows are filtered; those that the CPU filters go up. What is raw is not counted: it
@@ -175,14 +166,13 @@ static double whole_seconds(const qb__fdk_gpu *gpu, const qb__cut *whole) {
 
 /* The CPU beside it, where that is forecast to be faster by far. Who filters shows in the last bits, so that only what the problem and the
  * machine are counts, and not --threads, files, memory or the cut. A device that is the processor itself has no other beside it. */
-static void compare(least *l) {
+static void compare(qb__fdk_gpu *gpu) {
     static const double by_far = 1.25;
-    qb__fdk_gpu *gpu = l->gpu;
     const size_t nz = gpu->fdk->grid.n[2], edge[2] = {0, nz};
     const qb__cut whole = {
         .thickness = nz, .lead = 1, .slices = nz, .slabs = 1, .count = nz, .view1 = gpu->fdk->problem.views};
     if (qb__device_info_of(gpu->pick.device)->is_cpu) return;
-    least_slabs(l, &whole, edge);
+    qb__fdk_gpu_cut(gpu, &whole, edge);
     gpu->there = whole_seconds(gpu, &whole);
     gpu->cpu_filter = "it is forecast to be faster";
     gpu->here = whole_seconds(gpu, &whole);
@@ -190,21 +180,20 @@ static void compare(least *l) {
 }
 
 /* The device, if it can and has room for that in any cut: which cut is then taken changes no bit. */
-static qb_status decide_filter(qb__fdk_gpu *gpu, void *plan, qb__cut_space space) {
-    least context = {gpu, plan};
+static qb_status decide_filter(qb__fdk_gpu *gpu, qb__cut_space space) {
     qb__cut cut;
     bool fits;
     gpu->cpu_filter = qb__fdk_gpu_unfit(gpu->fdk, qb__device_info_of(gpu->pick.device));
     if (gpu->cpu_filter) return QB_OK;
     space.cap.host = SIZE_MAX;
-    space.context = &context;
+    space.context = gpu;
     space.need = least_need;
     space.slabs = least_slabs;
     qb_status status = qb__cut_search(&space, &cut, &fits);
     if (status == QB_OK && !fits)
         gpu->cpu_filter = "the device has no room for it";
     else if (status == QB_OK)
-        compare(&context);
+        compare(gpu);
     return status;
 }
 
@@ -216,6 +205,6 @@ static qb_status filter_alike(qb__fdk_gpu *gpu, qb__comm *comm, qb_status status
     return status;
 }
 
-qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, void *plan, qb__cut_space space, qb__comm *comm) {
-    return filter_alike(gpu, comm, decide_filter(gpu, plan, space));
+qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, qb__cut_space space, qb__comm *comm) {
+    return filter_alike(gpu, comm, decide_filter(gpu, space));
 }

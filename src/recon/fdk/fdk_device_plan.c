@@ -77,8 +77,8 @@ qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
 }
 
 void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge) {
-    (void)edge;
     qb__fdk_gpu *gpu = state;
+    qb__fdk_slabs(gpu->reading, cut, edge);
     gpu->rows = gpu->raw_rows = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
         const qb__fdk_window *w = cut->paired ? gpu->fdk->half + 2 * slab : &gpu->fdk->window[slab];
@@ -199,7 +199,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
     offer->space = space_of(gpu, env);
-    status = qb__fdk_gpu_who_filters(gpu, plan, offer->space, qb__comm_of(env));
+    status = qb__fdk_gpu_who_filters(gpu, offer->space, qb__comm_of(env));
     if (status == QB_OK) offer->start = qb__fdk_gpu_start(gpu);
     return status;
 }

@@ -141,8 +141,7 @@ static void measure_halves(qb__fdk *fdk, const qb__fdk_window half[2], size_t *r
     fdk->raw_rows = qb__larger(fdk->raw_rows, *raw_rows);
 }
 
-void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
-    qb__fdk *fdk = plan;
+void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge) {
     const qb__cut_grid *grid = column_of(fdk, cut);
     if (grid) slabs_of_all(fdk, cut);
     fdk->window_rows = fdk->raw_rows = fdk->read_rows = 1;

@@ -25,6 +25,9 @@ typedef enum qb_rings { QB_RINGS_KEEP, QB_RINGS_SORT, QB_RINGS_WAVELET } qb_ring
 /* What becomes of the beam's intensity as the scan's monitor states it: views of counts are divided by it, or not. */
 typedef enum qb_monitor { QB_MONITOR_USE, QB_MONITOR_IGNORE } qb_monitor;
 
+/* The filter of phase retrieval: of the frequency squared, or of the pixels' own Laplacian, which keeps more detail. */
+typedef enum qb_paganin_kernel { QB_PAGANIN_PLAIN, QB_PAGANIN_GENERALISED } qb_paganin_kernel;
+
 typedef struct qb_prep_options {
     size_t struct_size;        /* see qb_params_init */
     const char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
@@ -33,6 +36,10 @@ typedef struct qb_prep_options {
     qb_numbers hardening;      /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
     qb_monitor monitor;        /* qb_scan_info.intensity */
     double zingers; /* standard deviations beyond which a single bright pixel is replaced; 0 or NAN = none is */
+    char *paganin;  /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = none */
+    qb_paganin_kernel paganin_kernel;
+    double energy;   /* keV of the beam; 0 = as the scan states it */
+    double distance; /* mm from the object to the detector; 0 = as the scan or the geometry states it */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 

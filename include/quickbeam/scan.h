@@ -93,6 +93,8 @@ typedef struct qb_scan_info {
                                    "at both ends"; NULL: nowhere, or not known */
     double sod,
         sdd; /* mm from the source to the axis and to the detector, as the file states them; 0 where it does not */
+    double energy;   /* keV of the beam as the file states it; 0 where it does not */
+    double distance; /* mm from the object to the detector as the file states it; 0 where it does not */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

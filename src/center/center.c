@@ -18,6 +18,7 @@
 #include "base/warning.h"
 #include "geometry/half_fan.h"
 #include "io/scan.h"
+#include "prep/phase.h"
 #include "prep/prepare.h"
 #include "prep/line_ends.h"
 #include "prep/turn_check.h"
@@ -202,6 +203,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     double each[QB__CENTER_ROWS];
     for (size_t i = 0; i < QB__CENTER_ROWS; i++) each[i] = NAN;
     float *sinograms = NULL;
+    qb__phase *phase = NULL;
     qb__pool *pool = NULL;
     qb__roll roll = {.columns = info->columns};
     qb_status status;
@@ -218,6 +220,8 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     QB__TRY(qb__center_check_room(&c.at, info, env));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
     QB__TRY(qb__alloc(c.at.rows * info->views, info->columns * sizeof(float), &sinograms));
+    QB__TRY(qb__phase_create(scan, NULL, &steps, env, &phase));
+    scan = qb__phase_scan(phase, scan);
     QB__TRY(qb__center_load(scan, &steps, env, pool, &roll, &c.at, sinograms));
     qb__center_rows rows = {.sinograms = sinograms,
                             .rows = c.at.rows,
@@ -235,6 +239,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     QB__TRY(qb__center_tilt(&lean, each, options.tilt, result));
 out:
     qb__roll_clear(&roll);
+    qb__phase_destroy(phase);
     qb__free(sinograms);
     qb__pool_destroy(pool);
     return status;

@@ -124,6 +124,9 @@ qb_status qb__bliss_fields(hid_t file, const char *name, const qb__h5_map *map, 
 bool qb__h5_default(hid_t file, char *path, size_t size);
 /* Angles from a dataset, `frames` of them or so many as are projections. */
 qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts);
+/* Energy of the beam and distance from object to detector, by the first of these paths, ended by NULL, with a known unit. */
+void qb__h5_beam(hid_t file, const char *name, const char *const *energies, const char *const *distances,
+                 qb__scan_parts *parts);
 /* Pixels, distances, axis and mirrored images of an NXtomo entry, of whose frames those that are known are then read mirrored; the latter alone. */
 qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, const char *group,
                               qb__scan_parts *parts);

@@ -50,6 +50,17 @@ static void read_distances(hid_t file, const char *name, const char *detector, c
     parts->sdd = before + behind;
 }
 
+static void read_beam(hid_t file, const char *name, const char *detector, const char *entry, qb__scan_parts *parts) {
+    static const char *const energies[] = {"beam/incident_energy", "instrument/beam/incident_energy",
+                                           "sample/beam/incident_energy", "instrument/monochromator/energy"};
+    char path[4][400], to_detector[2][400];
+    for (int i = 0; i < 4; i++) snprintf(path[i], sizeof path[i], "%s/%s", entry, energies[i]);
+    snprintf(to_detector[0], sizeof to_detector[0], "%s/distance", detector);
+    snprintf(to_detector[1], sizeof to_detector[1], "%s/instrument/detector/distance", entry);
+    qb__h5_beam(file, name, (const char *const[]){path[0], path[1], path[2], path[3], NULL},
+                (const char *const[]){to_detector[0], to_detector[1], NULL}, parts);
+}
+
 static qb_status mirror_all(qb__scan_parts *parts, bool columns, bool rows) {
     qb__frames *const all[] = {&parts->data, &parts->flats, &parts->darks};
     qb_status status = QB_OK;
@@ -115,6 +126,7 @@ qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, c
     bool flipped[2];
     read_pixels(file, name, group, entry, parts);
     read_distances(file, name, group, entry, parts);
+    read_beam(file, name, group, entry, parts);
     const qb_status status = read_flips(file, name, group, parts, flipped);
     if (status == QB_OK) read_axis(file, name, group, flipped[0], parts);
     return status;

@@ -135,6 +135,11 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
                                          "/measurement/instrument/detector/pixel_size_x", NULL};
     static const char *const high[] = {"/measurement/instrument/detector/actual_pixel_size_y",
                                        "/measurement/instrument/detector/pixel_size_y", NULL};
+    static const char *const energies[] = {"/measurement/instrument/monochromator/energy",
+                                           "/measurement/instrument/beam/incident_energy", NULL};
+    static const char *const distances[] = {"/measurement/instrument/detector/distance",
+                                            "/measurement/instrument/detector_motor_stack/setup/camera_distance",
+                                            "/measurement/instrument/camera_motor_stack/setup/camera_distance", NULL};
     char path[600], units[32];
     snprintf(path, sizeof path, "%s/data", group);
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
@@ -152,6 +157,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
     if (status != QB_OK) return status;
     qb__h5_pixels(file, name, pixels, high, parts);
+    qb__h5_beam(file, name, energies, distances, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);
     parts->center_holds = true;
     snprintf(path, sizeof path, "%s/theta", group);

@@ -276,6 +276,7 @@ static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
         if (stated > 0.0 && fabs(stated - info->pixel_size) > 1e-5 * info->pixel_size) info->pixel_v = stated;
     }
     info->sod = parts->sod, info->sdd = parts->sdd;
+    info->energy = parts->energy, info->distance = parts->distance;
     if (!info->beam && diverges(info)) info->beam = QB_BEAM_CONE;
     info->center = parts->center;
     info->center_holds = parts->center_holds && isfinite(parts->center);

@@ -48,7 +48,9 @@ struct qb_scan {
     char refused[400];               /* why no method may use it; "": they may */
     qb__digest *digests;             /* digests of the jobs that read it */
     qb__scan_door *door;             /* NULL: rows are handed out as they are stored */
-    qb__inputs inputs;               /* every file of it: data, fields, angles, notes beside them */
+    qb__scan_door
+        *filtered;     /* of a job's own scan, behind `door`: float32, whatever is stored (prep/phase.h); NULL: none */
+    qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
 
 /* No more threads than that read it, where it is stored. */
@@ -61,6 +63,8 @@ qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t r
 qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 /* Adds stored numbers to the digests of the jobs that read the scan: [view][row] without gaps. */
 void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw);
+/* The type of the stored numbers; that of the scan's rows is info.dtype. */
+static inline qb_dtype qb__scan_dtype(const qb_scan *scan) { return scan->parts.data.source->dtype; }
 /* The view in the source that a view of the scan is. */
 static inline size_t qb__scan_stored(const qb_scan *scan, size_t view) {
     return scan->view ? scan->view[view] : scan->first + view * scan->step;

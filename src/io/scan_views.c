@@ -150,8 +150,9 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
         return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path, view0, view1, row0,
                         row1, info->views, info->rows);
     if (view0 == view1 || row0 == row1) return QB_OK;
-    const qb_status status = scan->door ? scan->door->read(scan->door, view0, view1, row0, row1, out)
-                                        : qb__scan_read_past(scan, view0, view1, row0, row1, out);
+    qb__scan_door *door = scan->filtered ? scan->filtered : scan->door;
+    const qb_status status = door ? door->read(door, view0, view1, row0, row1, out)
+                                  : qb__scan_read_past(scan, view0, view1, row0, row1, out);
     if (status == QB_OK && scan->blank_stuck) qb__scan_blank_stuck(scan, view1 - view0, row0, row1, out);
     return status;
 }

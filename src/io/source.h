@@ -140,6 +140,7 @@ typedef struct qb__scan_parts {
     size_t angle_count;
     char angles_from[160];
     double pixel_size, pixel_v; /* mm; pixel_v 0: the same */
+    double energy, distance;    /* keV; mm from the object to the detector; 0: not stated */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
     char pixel_from[160];
     double center;

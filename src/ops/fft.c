@@ -15,9 +15,12 @@ struct qb__fft {
 /* FFTW's planner is the one part of it that threads may not share. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-static void plan(qb__fft *fft, int n, float *a, float *b) {
+static void plan(qb__fft *fft, int rows, int n, float *a, float *b) {
     unsigned flags = FFTW_ESTIMATE | FFTW_DESTROY_INPUT;
-    if (fft->kind == QB__FFT_REAL) {
+    if (rows) {
+        fft->forward = fftwf_plan_dft_r2c_2d(rows, n, a, (fftwf_complex *)b, flags);
+        fft->backward = fftwf_plan_dft_c2r_2d(rows, n, (fftwf_complex *)a, b, flags);
+    } else if (fft->kind == QB__FFT_REAL) {
         fft->forward = fftwf_plan_dft_r2c_1d(n, a, (fftwf_complex *)b, flags);
         fft->backward = fftwf_plan_dft_c2r_1d(n, (fftwf_complex *)a, b, flags);
     } else {
@@ -26,19 +29,21 @@ static void plan(qb__fft *fft, int n, float *a, float *b) {
     }
 }
 
-qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **out) {
+/* rows 0: of one dimension. */
+static qb_status create(qb__fft_kind kind, size_t rows, size_t length, qb__fft **out) {
+    const size_t lines = rows ? rows : 1;
     *out = NULL;
-    if (length == 0 || length > INT_MAX / 4)
+    if (length == 0 || length > INT_MAX / 4 / lines)
         return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu values", length);
     qb__fft *fft = NULL;
     float *a = NULL, *b = NULL; /* an estimate only looks at how they are aligned */
     qb_status status;
     QB__TRY(qb__alloc(1, sizeof *fft, &fft));
     fft->kind = kind;
-    QB__TRY(qb__alloc(2 * length + 2, sizeof *a, &a));
-    QB__TRY(qb__alloc(2 * length + 2, sizeof *b, &b));
+    QB__TRY(qb__alloc(lines, (2 * length + 2) * sizeof *a, &a));
+    QB__TRY(qb__alloc(lines, (2 * length + 2) * sizeof *b, &b));
     pthread_mutex_lock(&planner);
-    plan(fft, (int)length, a, b);
+    plan(fft, (int)rows, (int)length, a, b);
     pthread_mutex_unlock(&planner);
     if (!fft->forward || !fft->backward)
         status = qb__fail(QB_NO_MEMORY, "planning a Fourier transform of %zu values", length);
@@ -51,6 +56,14 @@ out:
     }
     *out = fft;
     return QB_OK;
+}
+
+qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **fft) { return create(kind, 0, length, fft); }
+
+qb_status qb__fft_create_plane(size_t rows, size_t length, qb__fft **fft) {
+    *fft = NULL;
+    if (rows == 0 || rows > INT_MAX / 4) return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu rows", rows);
+    return create(QB__FFT_REAL, rows, length, fft);
 }
 
 void qb__fft_destroy(qb__fft *fft) {

@@ -18,6 +18,8 @@ typedef enum qb__fft_kind {
 
 /* Complex values are pairs of floats. Any thread may call these, also at once. */
 qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **fft);
+/* Two dimensions, rows x length floats <-> rows x (length/2 + 1) complex; used as the others. */
+qb_status qb__fft_create_plane(size_t rows, size_t length, qb__fft **fft);
 void qb__fft_destroy(qb__fft *fft); /* NULL-safe */
 
 /* exp(-2 pi i jk/n) and exp(+2 pi i jk/n), neither scaled. in and out are 64-byte aligned and do

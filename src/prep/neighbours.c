@@ -27,6 +27,7 @@ struct qb__neighbours {
     qb__scan_door door; /* first */
     qb__scan_door *before;
     qb_scan *scan;
+    qb_scan_info stored; /* the scan's, with the type of what is stored */
     const qb_scan_info *info;
     const qb_prep_options *options;
     const qb__step *step[QB__PREP_STEPS];
@@ -65,7 +66,9 @@ static qb_status create(qb_scan *scan, const qb_prep_options *options, qb__neigh
     d->door.read = door_read;
     d->before = scan->door;
     d->scan = scan;
-    d->info = &scan->info;
+    d->stored = scan->info;
+    d->stored.dtype = qb__scan_dtype(scan);
+    d->info = &d->stored;
     d->options = options;
     scan->door = &d->door;
     QB__TRY(make_fields(d));

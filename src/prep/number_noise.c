@@ -63,7 +63,7 @@ static qb_status read_lines(qb_scan *scan, const qb__number_fields *fields, samp
             const size_t row = (2 * r + 1) * info->rows / (2 * rows);
             const qb_status status = qb__scan_read_stored(scan, view, view + 1, row, row + 1, s->raw);
             if (status != QB_OK) return status;
-            qb_convert_to_float(s->raw, info->dtype, info->columns, s->line);
+            qb_convert_to_float(s->raw, qb__scan_dtype(scan), info->columns, s->line);
             add_line(s, fields, row, info->columns);
         }
     }
@@ -102,11 +102,11 @@ qb_status qb__number_noise_of(qb_scan *scan, const qb__number_fields *fields, qb
     if (info->columns < 3) return QB_OK;
     QB__TRY(qb__alloc(SAMPLES, sizeof *s.of, &s.of));
     QB__TRY(qb__alloc(SAMPLES, sizeof *scratch, &scratch));
-    QB__TRY(qb__alloc(info->columns, qb_dtype_size(info->dtype), &s.raw));
+    QB__TRY(qb__alloc(info->columns, qb_dtype_size(qb__scan_dtype(scan)), &s.raw));
     QB__TRY(qb__alloc(info->columns, sizeof(float), &s.line));
     QB__TRY(read_lines(scan, fields, &s));
     if (s.count >= LEAST) *noise = fit(s.of, s.count, scratch);
-    if (!qb_dtype_is_float(info->dtype)) noise->base += 1.0 / 12; /* of rounding */
+    if (!qb_dtype_is_float(qb__scan_dtype(scan))) noise->base += 1.0 / 12; /* of rounding */
 out:
     qb__free(s.of);
     qb__free(scratch);

@@ -28,8 +28,8 @@ qb__tensor_device *qb__device_array_on(qb__tensor_device *array, const qb__devic
 }
 
 qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device) {
-    return scan->view ? NULL /* else views are not evenly apart */
-                      : qb__device_array_on(qb__scan_on_device(scan), device);
+    return scan->view || scan->filtered ? NULL /* else views are not evenly apart, or rows are not those of the array */
+                                        : qb__device_array_on(qb__scan_on_device(scan), device);
 }
 
 /* float32 slices go where they belong as they are; observers look at what the host sees. */

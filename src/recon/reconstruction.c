@@ -30,6 +30,7 @@ static void destroy(qb_job *job) {
     qb__free(r->plan);
     if (r->options) qb_params_clear(r->method->params, r->options);
     qb__free(r->options);
+    qb__phase_destroy(r->phase);
     qb_params_clear(qb_prep_params, &r->prep);
     qb_params_clear(qb_output_params, &r->output);
     cJSON_Delete(r->remarks);
@@ -49,17 +50,24 @@ static qb_status copy_text(const char *text, char **copy) {
     return *copy || !text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a name");
 }
 
+/* A scan comes with a geometry, or NULL, where its method takes one. */
+static qb_status open_phase(qb__reconstruction *r, const qb__request *from, const qb_env *env) {
+    const qb_status status = qb_params_copy(qb_prep_params, from->prep, &r->prep);
+    return status == QB_OK ? qb__phase_create(from->scan, from->more, &r->prep, env, &r->phase) : status;
+}
+
 static qb_status copy_request(qb__reconstruction *r, const qb__request *from, const qb_env *env) {
     qb_status status;
-    const qb_scan_info *info = from->scan ? qb_scan_describe(from->scan) : NULL;
+    if (from->scan) QB__TRY(open_phase(r, from, env));
+    qb_scan *scan = qb__phase_scan(r->phase, from->scan);
+    const qb_scan_info *info = scan ? qb_scan_describe(scan) : NULL;
     QB__TRY(copy_text(from->command, &r->command));
     QB__TRY(copy_text(from->input ? from->input : info->path, &r->input));
     QB__TRY(qb__alloc(1, r->method->options_bytes, &r->options));
     QB__TRY(qb__alloc(1, r->method->plan_bytes, &r->plan));
     QB__TRY(qb_params_copy(r->method->params, from->options, r->options));
-    if (from->scan) QB__TRY(qb_params_copy(qb_prep_params, from->prep, &r->prep));
     QB__TRY(qb__output_take(from->output, &r->output));
-    r->task = (qb__task){.scan = from->scan,
+    r->task = (qb__task){.scan = scan,
                          .info = info,
                          .input = r->input,
                          .more = from->more,
@@ -132,6 +140,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     qb__describe_subject(plan, &r->decision.subject);
     qb__describe_options(plan, r->method->params, r->options);
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
+    if (r->phase) cJSON_AddStringToObject(plan, "phase_retrieval", qb__phase_text(r->phase));
     qb__facts_print(&r->pick.facts, cut->need.device, plan);
     describe_angles(r, plan);
     if (r->task.scan && r->task.scan->findings) qb__scan_add_findings(r->task.scan, plan);
@@ -202,7 +211,8 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     r->held = qb__held_bytes(
         &(qb__held){.threads = r->task.threads,
                     .scan = r->task.info,
-                    .prepared = r->task.info ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0) : 0,
+                    .prepared = (r->task.info ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0) : 0) +
+                                qb__phase_bytes(r->phase),
                     .observers = qb__observers_bytes(&r->output, d->stack.shape),
                     .more = d->more});
     QB__TRY(qb__engines_decide(r, env));
@@ -337,7 +347,7 @@ static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
 
 static qb_status begin_digest(qb_scan *scan, qb__digest *digest, const qb__share *share) {
     const qb_scan_info *info = &scan->info;
-    const size_t row = info->columns * qb_dtype_size(info->dtype);
+    const size_t row = info->columns * qb_dtype_size(qb__scan_dtype(scan));
     const qb_status status = qb__digest_begin(digest, info->views, info->rows, row, share->own0, share->own1);
     qb__digest_except(digest, 0, share->view0);
     qb__digest_except(digest, share->view0 + share->views, info->views);

@@ -64,7 +64,7 @@ static void add_hash(cJSON *json, const char *name, uint64_t hash) {
 /* A few of its numbers: one file holds several arrays, and --shape says where one begins. */
 static qb_status add_sample(cJSON *json, qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
-    const size_t bytes = info->columns * qb_dtype_size(info->dtype), row = info->rows / 2;
+    const size_t bytes = info->columns * qb_dtype_size(qb__scan_dtype(scan)), row = info->rows / 2;
     uint64_t hash = 0;
     char *line;
     qb_status status = qb__alloc(bytes, 1, &line);

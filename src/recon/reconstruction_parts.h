@@ -4,6 +4,7 @@
 
 #include "base/comm.h"
 #include "prep/line_ends.h"
+#include "prep/phase.h"
 #include "recon/method.h"
 
 /* Of the files reconstruction_*.c alone. */
@@ -52,6 +53,7 @@ struct qb__reconstruction {
     void *plan; /* the method's */
     char *command, *input;
     qb_prep_options prep;
+    qb__phase *phase; /* NULL: none is retrieved */
     void *options;
     qb_output_options output;
     qb__task task;

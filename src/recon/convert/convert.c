@@ -17,6 +17,7 @@
 #include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
+#include "prep/phase.h"
 #include "prep/prepare.h"
 #include "quickbeam/recon.h"
 
@@ -39,6 +40,7 @@ typedef struct conversion {
     const char *command;
     qb__pool *pool;
     qb__prepare *prepare;
+    qb__phase *phase;        /* NULL: none is retrieved */
     qb__prep_counts *counts; /* [thread] */
     qb__publication *set;
     qb_writer *writer;
@@ -124,7 +126,7 @@ static qb_status cut(conversion *c, const qb_env *env) {
                  each = pixels * (sizeof(float) + qb_dtype_size(c->info->dtype));
     const qb__held held = {.threads = qb__pool_threads(c->pool),
                            .scan = c->info,
-                           .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows)};
+                           .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows) + qb__phase_bytes(c->phase)};
     const size_t held_bytes = qb__held_bytes(&held), cap = qb__memory_cap(env);
     if (held_bytes > cap || each > cap - held_bytes)
         return qb__fail_ram(env, (double)cap, (double)held_bytes + (double)each, "even one view at a time needs");
@@ -190,6 +192,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
     const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
+    if (c->phase) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
     qb__scan_add_findings(c->scan, root);
     cJSON *told = cJSON_CreateObject();
     qb__scan_add_findings(c->scan, told);
@@ -212,6 +215,7 @@ static void release(conversion *c) {
     qb_writer_abort(c->writer);
     qb__publication_abort(c->set);
     qb__prepare_destroy(c->prepare);
+    qb__phase_destroy(c->phase);
     qb__free(c->counts);
     qb__free(c->raw);
     qb__free(c->lines);
@@ -243,6 +247,9 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(qb__params_view(qb_convert_params, given, &options));
     QB__TRY(qb__check_callback());
     QB__TRY(check(&c, env));
+    QB__TRY(qb__phase_create(scan, NULL, &prep, env, &c.phase));
+    c.scan = qb__phase_scan(c.phase, scan);
+    c.info = qb_scan_describe(c.scan);
     QB__TRY(qb__pool_create(env ? env->threads : 0, &c.pool));
     QB__TRY(cut(&c, env));
     QB__TRY(create(&c, env));

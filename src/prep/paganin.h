@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_PAGANIN_H
+#define QB_PREP_PAGANIN_H
+
+#include "quickbeam/recon.h"
+#include "quickbeam/scan.h"
+
+/* The low-pass filter of single-distance phase retrieval (Paganin et al., J. Microsc. 206 (2002) 33), in the object's scale:
+ *   1 / (1 + (L f)^2),   L^2 = pi lambda D delta/beta,   f in cycles
+ * Its kernel falls as exp(-2 pi r / L). Lengths in mm, energy in keV; 0: not known. */
+typedef struct qb__paganin {
+    double length;            /* L; of scans without a pixel size in pixels */
+    double columns, rows;     /* L in pixels along a row and along a column */
+    double delta_beta, alpha; /* alpha = 1 / (4 pi^2 delta/beta), as TomoPy has it */
+    double energy, distance;  /* D: of a cone beam the effective distance */
+    double magnification;
+    bool
+        generalised; /* (L f)^2 becomes the discrete Laplacian of the pixels (Paganin et al., J. Microsc. 280 (2020) 30) */
+    bool pixels;     /* no pixel size is known */
+} qb__paganin;
+
+/* Whether `options` ask for it; a mistake where they give an energy or a distance alone. */
+qb_status qb__paganin_wanted(const qb_prep_options *options, bool *wanted);
+/* The filter for a scan. geometry NULL: parallel beams, or what the scan states. What makes no sense is refused. */
+qb_status qb__paganin_of(const qb_scan_info *info, const qb_geometry *geometry, const qb_prep_options *options,
+                         qb__paganin *filter);
+/* One sentence with all numbers and the formula. */
+void qb__paganin_text(const qb__paganin *filter, char *text, size_t size);
+
+#endif

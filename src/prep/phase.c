@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading through the filter of phase_filter.h. Rows that are asked for, and the whole blocks and margins that they lie in, are read
+ * for a few views at a time. Numbers become transmissions, pixels without a value take those beside them, which keeps what is lost
+ * from spreading; behind the filter they are lost again. */
+#include "prep/phase.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/status.h"
+#include "prep/fields.h"
+#include "prep/phase_filter.h"
+#include "prep/prep.h"
+#include "quickbeam/io.h"
+
+enum { READ_BYTES = 32 << 20, SCRATCH_BYTES = 512 << 20 };
+
+struct qb__phase {
+    qb__scan_door door; /* first */
+    qb_scan scan;       /* the job's */
+    qb__phase_filter *filter;
+    float *gain; /* [row][column] 1 / (flat - dark), 0 where the flat is dead; NULL: 1 */
+    float top;   /* of the stored type, where numbers are counts: saturated */
+    char text[400];
+};
+
+/* ---- life ---- */
+
+static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+
+static qb_status make_gain(qb__phase *p) {
+    const qb_scan *scan = &p->scan;
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    uint64_t dead;
+    if (scan->info.quantity != QB_COUNTS || !scan->flat) return QB_OK;
+    const qb_status status = qb__alloc(pixels, sizeof *p->gain, &p->gain);
+    if (status == QB_OK) qb__prep_gain(scan->flat, scan->dark, pixels, p->gain, &dead);
+    return status;
+}
+
+qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const qb_env *env,
+                           qb__phase **phase) {
+    qb__paganin how;
+    qb__phase *p = NULL;
+    bool wanted;
+    *phase = NULL;
+    qb_status status = qb__paganin_wanted(prep, &wanted);
+    if (status != QB_OK || !wanted) return status;
+    const qb_scan_info *info = &scan->info;
+    QB__TRY(qb__paganin_of(info, geometry, prep, &how));
+    QB__TRY(qb__alloc(1, sizeof *p, &p));
+    p->scan = *scan;
+    p->scan.digests = NULL;
+    p->scan.filtered = &p->door;
+    p->scan.info.dtype = QB_F32;
+    p->door.read = door_read;
+    p->top = info->quantity == QB_COUNTS ? qb__dtype_top(info->dtype) : INFINITY;
+    QB__TRY(make_gain(p));
+    QB__TRY(qb__phase_filter_create(&how, info->rows, info->columns, &p->filter));
+    qb__paganin_text(&how, p->text, sizeof p->text);
+    qb__info(env, "phase retrieval on the CPU: %s", p->text);
+out:
+    if (status != QB_OK) {
+        qb__phase_destroy(p);
+        return status;
+    }
+    *phase = p;
+    return QB_OK;
+}
+
+void qb__phase_destroy(qb__phase *p) {
+    if (!p) return;
+    qb__phase_filter_destroy(p->filter);
+    qb__free(p->gain);
+    qb__free(p);
+}
+
+qb_scan *qb__phase_scan(qb__phase *p, qb_scan *scan) { return p ? &p->scan : scan; }
+
+const char *qb__phase_text(const qb__phase *p) { return p ? p->text : NULL; }
+
+/* ---- sizes ---- */
+
+static size_t raw_row(const qb__phase *p) { return p->scan.info.columns * qb_dtype_size(qb__scan_dtype(&p->scan)); }
+
+/* Of a thread: the two blocks of the filter, and a row. */
+static size_t scratch_floats(const qb__phase *p) {
+    return qb__phase_scratch(qb__phase_filter_blocks(p->filter)) + qb__round_up(p->scan.info.columns, 16);
+}
+
+static size_t threads_of(const qb__phase *p) {
+    const size_t most = SCRATCH_BYTES / (scratch_floats(p) * sizeof(float));
+    return qb__smaller(qb__smaller(p->scan.parts.data.source->threads, QB__SHARE_MOST), qb__larger(1, most));
+}
+
+size_t qb__phase_bytes(const qb__phase *p) {
+    if (!p) return 0;
+    const qb_scan_info *info = &p->scan.info;
+    const size_t gain = p->gain ? info->rows * info->columns * sizeof(float) : 0;
+    return gain + threads_of(p) * scratch_floats(p) * sizeof(float) + READ_BYTES + info->rows * raw_row(p);
+}
+
+/* ---- a block of a view ---- */
+
+/* What was read: [view][row0 <= row < row1], and where rows first <= row < end of it go. */
+typedef struct piece {
+    qb__phase *p;
+    const char *raw;
+    size_t row0, row1, first, end, block0, blocks; /* blocks from block0 on */
+    float *out;                                    /* [view][first <= row < end] */
+    float **scratch;
+} piece;
+
+/* Numbers of a row of the detector, NaN where a pixel has no value. */
+static void numbers_of(const piece *w, size_t view, size_t row, float *out) {
+    const qb__phase *p = w->p;
+    const size_t columns = p->scan.info.columns, at = row * columns;
+    const char *raw = w->raw + (view * (w->row1 - w->row0) + row - w->row0) * raw_row(p);
+    const unsigned char *stuck = p->scan.blank_stuck ? p->scan.stuck + at : NULL;
+    qb_convert_to_float(raw, qb__scan_dtype(&p->scan), columns, out);
+    for (size_t c = 0; c < columns; c++) out[c] = out[c] < p->top ? out[c] : NAN;
+    for (size_t c = 0; stuck && c < columns; c++)
+        if (stuck[c]) out[c] = NAN;
+}
+
+/* Numbers -> transmissions; what no beam makes is lost. */
+static void transmissions(const qb__phase *p, size_t row, float *line) {
+    const size_t columns = p->scan.info.columns, at = row * columns;
+    const float *dark = p->scan.dark ? p->scan.dark + at : NULL, *gain = p->gain ? p->gain + at : NULL;
+    const float most = gain || p->scan.info.quantity == QB_TRANSMISSION ? 1000 : 1e30f;
+    if (p->scan.info.quantity != QB_COUNTS) dark = NULL;
+    for (size_t c = 0; dark && c < columns; c++) line[c] -= dark[c];
+    for (size_t c = 0; gain && c < columns; c++) line[c] = gain[c] > 0 ? line[c] * gain[c] : NAN;
+    for (size_t c = 0; c < columns; c++) line[c] = fabsf(line[c]) < most ? line[c] : NAN;
+}
+
+/* Columns first < c < end without a value, between two that have one or at an end of the row. */
+static void bridge(float *line, size_t columns, ptrdiff_t first, size_t end) {
+    const float left = first >= 0 ? line[first] : line[end], right = end < columns ? line[end] : left;
+    const float step = (right - left) / (float)((ptrdiff_t)end - first);
+    for (ptrdiff_t c = first + 1; c < (ptrdiff_t)end; c++) line[c] = left + step * (float)(c - first);
+}
+
+/* False: the row has no value at all. */
+static bool fill_row(float *line, size_t columns) {
+    ptrdiff_t last = -1; /* column with a value */
+    bool any = false;
+    for (size_t c = 0; c < columns; c++) {
+        if (isnan(line[c])) continue;
+        if ((ptrdiff_t)c > last + 1) bridge(line, columns, last, c);
+        last = (ptrdiff_t)c;
+        any = true;
+    }
+    if (any && (size_t)last + 1 < columns) bridge(line, columns, last, columns);
+    return any;
+}
+
+static void extend_row(float *line, const qb__phase_blocks *b, size_t columns) {
+    float *end = line + b->left + columns;
+    const float first = line[b->left], last = end[-1];
+    for (size_t c = 0; c < b->left; c++) line[c] = first;
+    for (size_t c = 0; c < b->stride - columns - b->left; c++) end[c] = last;
+}
+
+/* The rows that a block looks at; beyond the detector its first and its last row go on. */
+static void load(const piece *w, size_t view, size_t block, float *cells) {
+    const qb__phase *p = w->p;
+    const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
+    const size_t columns = p->scan.info.columns;
+    const ptrdiff_t from = (ptrdiff_t)(block * b->rows) - (ptrdiff_t)b->margin, rows = (ptrdiff_t)p->scan.info.rows;
+    const ptrdiff_t low = from > 0 ? from : 0,
+                    high = from + (ptrdiff_t)b->height < rows ? from + (ptrdiff_t)b->height : rows;
+    const float *good = NULL; /* the last row with a value */
+    for (ptrdiff_t r = low; r < high; r++) {
+        float *line = cells + (size_t)(r - from) * b->stride;
+        numbers_of(w, view, (size_t)r, line + b->left);
+        transmissions(p, (size_t)r, line + b->left);
+        const bool any = fill_row(line + b->left, columns);
+        if (any) extend_row(line, b, columns);
+        if (any && !good) /* rows above it have none */
+            for (float *l = line - b->stride; l >= cells + (size_t)(low - from) * b->stride; l -= b->stride)
+                memcpy(l, line, b->stride * sizeof *l);
+        if (any)
+            good = line;
+        else if (good)
+            memcpy(line, good, b->stride * sizeof *line);
+    }
+    if (!good) {
+        memset(cells, 0, b->height * b->stride * sizeof *cells);
+        return;
+    }
+    for (ptrdiff_t r = from; r < low; r++)
+        memcpy(cells + (size_t)(r - from) * b->stride, cells + (size_t)(low - from) * b->stride,
+               b->stride * sizeof *cells);
+    for (ptrdiff_t r = high; r < from + (ptrdiff_t)b->height; r++)
+        memcpy(cells + (size_t)(r - from) * b->stride, cells + (size_t)(high - 1 - from) * b->stride,
+               b->stride * sizeof *cells);
+}
+
+/* Transmissions become numbers again, to which fields are applied as to those that are stored. */
+static void hand_out(const piece *w, size_t view, size_t row, const float *line, float *numbers, float *out) {
+    const qb__phase *p = w->p;
+    const size_t columns = p->scan.info.columns, at = row * columns;
+    const bool counts = p->scan.info.quantity == QB_COUNTS;
+    const float *dark = p->scan.dark && counts ? p->scan.dark + at : NULL, *flat = p->gain ? p->scan.flat + at : NULL;
+    numbers_of(w, view, row, numbers);
+    for (size_t c = 0; c < columns; c++) {
+        const float below = dark ? dark[c] : 0, number = flat ? line[c] * (flat[c] - below) + below : line[c] + below;
+        const bool dead = flat && !(p->gain[at + c] > 0); /* its flat says so: it keeps its number */
+        out[c] = isnan(numbers[c]) || dead ? numbers[c] : number;
+    }
+}
+
+static qb_status filter_block(void *context, size_t task, size_t worker) {
+    const piece *w = context;
+    const qb__phase_blocks *b = qb__phase_filter_blocks(w->p->filter);
+    const size_t view = task / w->blocks, block = w->block0 + task % w->blocks, columns = w->p->scan.info.columns;
+    const size_t first = qb__larger(w->first, block * b->rows), end = qb__smaller(w->end, (block + 1) * b->rows);
+    float *cells = w->scratch[worker], *more = cells + qb__round_up(b->height * b->stride, 16);
+    load(w, view, block, cells);
+    qb__phase_filter_run(w->p->filter, cells, more);
+    for (size_t r = first; r < end; r++)
+        hand_out(w, view, r, cells + (r + b->margin - block * b->rows) * b->stride + b->left, more,
+                 w->out + (view * (w->end - w->first) + r - w->first) * columns);
+    return QB_OK;
+}
+
+/* ---- reading ---- */
+
+static qb_status make_scratch(const qb__phase *p, size_t threads, float ***scratch) {
+    qb_status status = qb__alloc(threads, sizeof **scratch, scratch);
+    for (size_t i = 0; i < threads && status == QB_OK; i++)
+        status = qb__alloc(scratch_floats(p), sizeof(float), &(*scratch)[i]);
+    return status;
+}
+
+/* Stored numbers; those that zingers are taken out of come by their door, which keeps the digests, too. */
+static qb_status read_views(const piece *w, size_t view0, size_t view1, char *raw) {
+    qb_scan *scan = &w->p->scan;
+    const size_t bytes = raw_row(w->p), rows = w->row1 - w->row0;
+    if (scan->door) return scan->door->read(scan->door, view0, view1, w->row0, w->row1, raw);
+    const qb_status status = qb__scan_read_stored(scan, view0, view1, w->row0, w->row1, raw);
+    for (size_t v = view0; v < view1 && status == QB_OK; v++)
+        qb__scan_digest(scan, v, v + 1, w->first, w->end, raw + ((v - view0) * rows + w->first - w->row0) * bytes);
+    return status;
+}
+
+/* Views at a time: whole pieces of storage, as far as they are not too large. */
+static size_t views_at_once(const qb__phase *p, size_t view_bytes, size_t views) {
+    const qb__source *source = p->scan.parts.data.source;
+    const size_t stored = qb__larger(1, qb__ceil_div(source->chunk[p->scan.sinogram ? 1 : 0], p->scan.step));
+    const size_t fit = qb__larger(1, READ_BYTES / view_bytes);
+    return qb__smaller(views, fit > stored ? fit / stored * stored : fit);
+}
+
+static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    qb__phase *p = (qb__phase *)door;
+    const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
+    const size_t threads = threads_of(p), columns = p->scan.info.columns, last = qb__ceil_div(row1, b->rows);
+    piece w = {.p = p, .first = row0, .end = row1, .block0 = row0 / b->rows};
+    w.blocks = last - w.block0;
+    w.row0 = w.block0 * b->rows > b->margin ? w.block0 * b->rows - b->margin : 0;
+    w.row1 = qb__smaller(p->scan.info.rows, last * b->rows + b->margin);
+    const size_t view_bytes = (w.row1 - w.row0) * raw_row(p), each = views_at_once(p, view_bytes, view1 - view0);
+    char *raw;
+    qb_status status;
+    QB__TRY(qb__alloc(each, view_bytes, &raw));
+    QB__TRY(make_scratch(p, threads, &w.scratch));
+    for (size_t view = view0; view < view1; view += each) {
+        const size_t views = qb__smaller(each, view1 - view);
+        w.raw = raw;
+        w.out = (float *)out + (view - view0) * (row1 - row0) * columns;
+        QB__TRY(read_views(&w, view, view + views, raw));
+        QB__TRY(qb__share(threads, views * w.blocks, filter_block, &w));
+    }
+out:
+    for (size_t i = 0; w.scratch && i < threads; i++) qb__free(w.scratch[i]);
+    qb__free(w.scratch);
+    qb__free(raw);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_PHASE_H
+#define QB_PREP_PHASE_H
+
+#include "io/scan.h"
+#include "prep/paganin.h"
+
+/* Phase retrieval for one job: a scan of its own, which reads the given one through the filter of --paganin and hands out float32
+ * counts or transmissions. It has the given scan's fields, angles and views; whoever reads it knows nothing of the filter. Zingers
+ * are replaced before. */
+typedef struct qb__phase qb__phase;
+
+/* *phase is NULL where `prep` does not ask for it. geometry NULL: as qb__paganin_of has it. Tells env what it does. The given scan
+ * must outlive it. */
+qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const qb_env *env,
+                           qb__phase **phase);
+void qb__phase_destroy(qb__phase *phase);                 /* NULL-safe */
+qb_scan *qb__phase_scan(qb__phase *phase, qb_scan *scan); /* the job's; `scan` where phase is NULL */
+const char *qb__phase_text(const qb__phase *phase);       /* what is done, for the plan; NULL where phase is */
+size_t qb__phase_bytes(const qb__phase *phase);           /* held while reading; 0 where phase is NULL */
+
+#endif

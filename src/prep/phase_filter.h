@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_PHASE_FILTER_H
+#define QB_PREP_PHASE_FILTER_H
+
+#include "prep/paganin.h"
+#include "quickbeam/status.h"
+
+/* The filter of paganin.h on a block of rows of one view. Views are cut into blocks at the same rows whatever is asked for: block i
+ * hands out rows i * rows to (i + 1) * rows and looks at `margin` rows more on both sides, beyond which less than 1e-4 of the
+ * kernel lies. So a pixel always comes of the same numbers, and has the same bits. */
+typedef struct qb__phase_filter qb__phase_filter;
+
+typedef struct qb__phase_blocks {
+    size_t rows, margin;   /* handed out, and looked at on both sides */
+    size_t height, stride; /* rows and columns of the Fourier transform */
+    size_t left;           /* columns before the detector's first */
+} qb__phase_blocks;
+
+qb__phase_blocks qb__phase_blocks_of(const qb__paganin *filter, size_t rows, size_t columns);
+/* Floats that a thread needs: qb__phase_filter_run's two blocks. */
+size_t qb__phase_scratch(const qb__phase_blocks *blocks);
+
+qb_status qb__phase_filter_create(const qb__paganin *how, size_t rows, size_t columns, qb__phase_filter **filter);
+void qb__phase_filter_destroy(qb__phase_filter *filter); /* NULL-safe */
+const qb__phase_blocks *qb__phase_filter_blocks(const qb__phase_filter *filter);
+/* cells[height][stride] are filtered in place; scratch: as many and height * 2 more. Both are 64-byte aligned. */
+void qb__phase_filter_run(const qb__phase_filter *filter, float *cells, float *scratch);
+
+#endif

@@ -63,6 +63,8 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     p->top = info->quantity == QB_COUNTS ? qb__dtype_top(info->dtype) : INFINITY;
     QB__TRY(make_gain(p));
     QB__TRY(qb__phase_filter_create(&how, info->rows, info->columns, &p->filter));
+    p->scan.info.chunk_rows =
+        qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows); /* filtered at a time */
     qb__paganin_text(&how, p->text, sizeof p->text);
     qb__info(env, "phase retrieval on the CPU: %s", p->text);
 out:

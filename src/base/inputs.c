@@ -118,7 +118,7 @@ static bool whole(const qb__inputs *inputs) {
 
 qb_status qb__inputs_protect(const qb__inputs *inputs, const char *path) {
     struct stat about;
-    if (!whole(inputs)) return qb__fail(QB_NO_MEMORY, "no memory for the names of what is read");
+    if (!whole(inputs)) return qb__fail(QB_NO_MEMORY, "no memory for the names of input files");
     if (stat(path, &about) != 0) return QB_OK; /* what is not there is nobody's input */
     const qb__input key = {.device = about.st_dev, .inode = about.st_ino}, *found = find(inputs, &key);
     if (!found) return QB_OK;

@@ -200,9 +200,8 @@ static qb_status run(size_t bench, const char *file, const qb_tool_bench_options
     qb_tool_bench_options all = *options;
     const bool cone = options->geometry == QB_BEAM_CONE;
     if (qb__comm_of(env) && strcmp(name, "mpi") != 0)
-        return qb__fail(QB_UNSUPPORTED,
-                        "qb bench %s is no work for %d processes: start it once, without mpirun; mpi is", name,
-                        qb__comm_count(qb__comm_of(env)));
+        return qb__fail(QB_UNSUPPORTED, "qb bench %s cannot run as %d processes: start it once, without mpirun; mpi is",
+                        name, qb__comm_count(qb__comm_of(env)));
     const way *side = cone ? &benches[bench].cone : &benches[bench].parallel;
     qb_status able = check_device(side, name, cone, env);
     if (able == QB_OK) able = check_options(bench, options);

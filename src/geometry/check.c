@@ -40,17 +40,17 @@ static qb_status check_curve(const qb_geometry *geometry, const qb_view *view) {
     if (radius == 0) return QB_OK;
     const double skew = qb__dot(view->u, view->v) / (qb__norm(view->u) * qb__norm(view->v));
     if (fabs(skew) > 1e-6)
-        return qb__fail(QB_UNSUPPORTED, "rows and columns of the bent detector are %.4g degrees off a right angle",
+        return qb__fail(QB_UNSUPPORTED, "rows and columns of the curved detector are %.4g degrees off a right angle",
                         asin(skew) * 180 / M_PI);
     if (arc < 2 * M_PI * radius) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm has no room for %zu columns of %g mm", radius,
+    return qb__fail(QB_BAD_INPUT, "a curved detector of radius %g mm has no room for %zu columns of %g mm", radius,
                     geometry->columns, qb__norm(view->u));
 }
 
 qb_status qb__geometry_check_views(const qb_geometry *geometry) {
     qb_status status = check_shape(geometry->views, geometry->rows, geometry->columns);
     if (status == QB_OK && !(geometry->radius >= 0 && isfinite(geometry->radius)))
-        status = qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm", geometry->radius);
+        status = qb__fail(QB_BAD_INPUT, "a curved detector of radius %g mm", geometry->radius);
     if (status == QB_OK && (!geometry->view || geometry->beam < QB_BEAM_PARALLEL || geometry->beam > QB_BEAM_CONE))
         status = qb__fail(QB_BAD_ARGUMENT, "a geometry %s",
                           geometry->view ? "of a beam that there is not" : "without views");

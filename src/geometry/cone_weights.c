@@ -228,8 +228,8 @@ static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weigh
         /* Twice the detector is what an offset takes; a fan of nearly 180 degrees takes any number. */
         if (!(low >= -most && high <= most))
             return qb__fail(QB_BAD_INPUT,
-                            "view %zu: to cover a fan of %.4g degrees to both sides, rows would go on "
-                            "from column %.4g to %.4g beside the detector's %zu",
+                            "view %zu: to cover a fan of %.4g degrees to both sides, rows would reach from column %.4g "
+                            "to %.4g, while the detector has %zu",
                             i, wide * 180 / pi, low, high + (double)geometry->columns - 1, geometry->columns);
     }
     weights->before = (size_t)ceil(-low - 1e-6);

@@ -120,9 +120,8 @@ static qb_status check_curve(const qb_geometry *g) {
         if (even && fabs(curve.x) <= lateral * curve.pitch && fabs(curve.depth - g->radius) <= deep * g->radius)
             continue;
         return qb__fail(QB_UNSUPPORTED,
-                        "view %zu: a detector bent to a radius of %g mm, %.6g mm from the source: qb mbir takes flat "
-                        "ones and those bent about "
-                        "the source; use qb fdk, sirt or cgls",
+                        "view %zu: a curved detector of radius %g mm, %.6g mm from the source: qb mbir takes flat ones "
+                        "and those curved about the source; use qb fdk, sirt or cgls",
                         v, g->radius, curve.depth);
     }
     return QB_OK;

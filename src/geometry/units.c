@@ -34,8 +34,8 @@ qb_status qb__geometry_check_units(const qb_geometry *geometry) {
     double arc = geometry->views ? (double)geometry->columns * qb__norm(geometry->view[0].u) : 0;
     if (geometry->radius > 0 && (geometry->radius > 1e9 || arc > 180 * degree * geometry->radius))
         return qb__fail(QB_BAD_INPUT,
-                        "a detector bent to a radius of %.6g mm, %.6g mm wide along its arc: the radius "
-                        "must be at least %.6g and at most 1e9; a flat detector has none",
+                        "a curved detector of radius %.6g mm, %.6g mm wide along its arc: the radius must be at least "
+                        "%.6g and at most 1e9; a flat detector has none",
                         geometry->radius, arc, arc / (180 * degree));
     for (size_t i = 0; i < geometry->views; i++) {
         const qb_view *view = &geometry->view[i];

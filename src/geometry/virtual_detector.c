@@ -118,7 +118,7 @@ static qb_status number_pixels(const qb_geometry *real, const stand *stands, pix
         first[a] = ceil(low[a] + part[a] - 1e-6) - part[a];
         double n = floor(high[a] - first[a] + 1e-6) + 1;
         if (!(n <= (double)most[a]))
-            return qb__fail(QB_UNSUPPORTED, "an upright detector would need %.0f %s", n, a ? "rows" : "columns");
+            return qb__fail(QB_UNSUPPORTED, "a virtual flat detector would need %.0f %s", n, a ? "rows" : "columns");
         count[a] = n > 1 ? (size_t)n : 1;
     }
     virtual_detector->columns = count[0];

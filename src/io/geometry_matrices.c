@@ -111,7 +111,7 @@ out:
 
 qb_status qb__geometry_to_matrices(const qb_geometry *geometry, qb__text *text) {
     if (geometry->radius > 0)
-        return qb__fail(QB_UNSUPPORTED, "matrices cannot say that the detector is bent (%g mm)", geometry->radius);
+        return qb__fail(QB_UNSUPPORTED, "matrices cannot state that the detector is curved (%g mm)", geometry->radius);
     qb__text_add(text, "# ");
     qb__geometry_add_note(geometry, text);
     qb__text_add(text, "\n# a 3x4 matrix a line takes x, y, z (mm), 1 to column w, row w, w\n");

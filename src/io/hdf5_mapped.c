@@ -69,7 +69,7 @@ static qb_status open_file(mapping *m, const char *name) {
     if (strcmp(name, ".") == 0)
         snprintf(path, sizeof path, "%s", m->file);
     else if (!qb__h5_find_file(m->file, name, "HDF5_VDS_PREFIX", path))
-        return qb__fail(QB_BAD_INPUT, "%s: images of it are in %s, which is missing: that belongs beside the file",
+        return qb__fail(QB_BAD_INPUT, "%s: some of its images are in %s, which is missing: put that file beside it",
                         m->label, name);
     if (m->source >= 0 && strcmp(path, m->path) == 0) return QB_OK;
     if (m->source >= 0) H5Fclose(m->source);

@@ -190,15 +190,15 @@ static qb_status resume_part(const qb_writer *writer, qb__h5_parts *parts, size_
     const bool good = parts->fd[part] >= 0;
     qb__free(path);
     if (good) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s of what is kept is no whole part of such a volume: remove %.*s to start anew",
-                    name, (int)(strrchr(parts->fresh, '/') - parts->fresh), parts->fresh);
+    return qb__fail(QB_BAD_INPUT, "%s is not a complete part of the kept volume: remove %.*s to start anew", name,
+                    (int)(strrchr(parts->fresh, '/') - parts->fresh), parts->fresh);
 }
 
 qb_status qb__h5_parts_resume(qb_writer *writer, qb__h5_parts *parts) {
     char *folder = NULL;
     qb_status status = prepare(writer, parts, &folder);
     if (status == QB_OK && !parts->staged)
-        status = qb__fail(QB_BAD_INPUT, "%s is on another disk than what is kept of it", folder);
+        status = qb__fail(QB_BAD_INPUT, "%s is on another disk than its kept parts", folder);
     for (size_t i = 0; status == QB_OK && i < parts->count; i++) status = resume_part(writer, parts, i);
     qb__free(folder);
     return status;

@@ -60,7 +60,8 @@ static qb_status find_first(mbirct *m) {
     for (m->digits = DIGITS_MOST; m->digits > 0; m->digits--)
         if (name_slice(m, 0, m->digits, name) && access(name, F_OK) == 0) return QB_OK;
     if (!name_slice(m, 0, DIGITS_MOST, name)) return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", m->stem);
-    return qb__fail(QB_NOT_FOUND, "%s is not there, nor with fewer digits: the data lie beside %s", name, m->base.path);
+    return qb__fail(QB_NOT_FOUND, "%s is not there, also with fewer digits: the data belong beside %s", name,
+                    m->base.path);
 }
 
 static qb_status check_files(const mbirct *m, const size_t lines) {

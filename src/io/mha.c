@@ -176,7 +176,7 @@ static qb_status parse(header *h, char *text, size_t bytes) {
     if (h->refused) return qb__fail(QB_UNSUPPORTED, "%s: %s", h->path, h->refused);
     if (!h->shaped)
         return qb__fail(QB_BAD_INPUT, "%s: NDims %zu and DimSize do not give up to three numbers", h->path, h->dims);
-    if (!h->typed) return qb__fail(QB_UNSUPPORTED, "%s: its ElementType is none of ours", h->path);
+    if (!h->typed) return qb__fail(QB_UNSUPPORTED, "%s: its ElementType is not supported", h->path);
     return QB_OK;
 }
 

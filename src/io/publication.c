@@ -154,7 +154,7 @@ static bool keep(const qb__publication *p) {
     char *name = qb__join(folder, "set");
     if (name) unlink(name);
     qb__free(name);
-    qb__info(p->env, "%s keeps what is done: the same command with --resume goes on from there", folder);
+    qb__info(p->env, "%s keeps the finished part: the same command with --resume goes on from there", folder);
     return true;
 }
 

@@ -123,7 +123,8 @@ qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[
     qb_status status = qb__pread_all(set->fd, set->path, matrix, MATRIX, at);
     for (int i = 0; i < 12 && status == QB_OK; i++)
         if (!isfinite(matrix[i]))
-            status = qb__fail(QB_BAD_INPUT, "%s: the matrix of view %zu has a number that is none", set->path, view);
+            status =
+                qb__fail(QB_BAD_INPUT, "%s: the matrix of view %zu has a number that is not finite", set->path, view);
     if (status == QB_OK && image)
         status = qb__pread_all(set->fd, set->path, image, set->columns * set->rows * sizeof *image, at + MATRIX);
     for (size_t i = 0; status == QB_OK && image && i < set->columns * set->rows; i++)

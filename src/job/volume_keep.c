@@ -92,7 +92,8 @@ qb_status qb__keep_note(qb__keep *k) {
     const qb_status status = qb__writer_sync(k->writer);
     if (status != QB_OK) return status;
     if (note(k) != QB_OK) {
-        qb__warn(k->env, "no more checkpoints, this one is not written: %s" QB__CODE("checkpoint-stopped"),
+        qb__warn(k->env,
+                 "this checkpoint could not be written, and there will be no more: %s" QB__CODE("checkpoint-stopped"),
                  qb_detail());
         k->every = 0;
     }

@@ -67,7 +67,7 @@ def test_what_is_measured_feeds_the_model(plan, tmp_path):
     assert found["terms"]["write"] == pytest.approx(48 * 48 * 32 * 4 / rates["write_bytes_per_second"])
     check_terms(found)
     other = launched(2, "bench", "io", code=3)
-    assert "qb bench io is no work for 2 processes" in other.stderr
+    assert "qb bench io cannot run as 2 processes" in other.stderr
 
 
 @pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))

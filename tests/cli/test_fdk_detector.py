@@ -92,7 +92,7 @@ def test_bent_detector(tmp_path, radius, offset, tilt, columns):
     options = ["--size", "200,200,10", "--voxel", "0.5", "--detector-offset=%g,0" % offset, "--tilt", f"{tilt},0,0"]
     p = circle.project(OBJECT, ANGLES)
     v, said = fdk(tmp_path, circle, p, ANGLES, *options, "--detector-radius", radius)
-    assert "bent" in said and ("Wang" in said) == (offset != 0)
+    assert "curved" in said and ("Wang" in said) == (offset != 0)
     assert good(v, 0.5, 5) and good(v, 0.5, 4)
     if not offset and not tilt:
         flat, _ = fdk(tmp_path, circle, p, ANGLES, *options)

@@ -237,6 +237,6 @@ def test_a_bent_detector(tmp_path):
     assert drawing(tmp_path / "b.svg")
     assert g["detector_radius_mm"] == 500 and g["problems"] == []
     said = qb("info", *bent).stdout
-    assert "bent to a radius of 500 mm" in said and "qb fdk resamples" in said
+    assert "curved, radius 500 mm" in said and "qb fdk resamples" in said
     far = qb_json("info", *bent, "--size", "8,8,8", "--offset", "0,0,300")
     assert any("no view sees" in p for p in far["problems"])

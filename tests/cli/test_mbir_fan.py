@@ -250,7 +250,7 @@ def test_refusals(fan, tmp_path):
     out.unlink()
     fails(3, *base, *CIRCLE, "--size", 490, "--roi", 200, "--coarse", 3, says=["--coarse 3", "source"])
     fails(2, *base, *CIRCLE, "--center", "40", says=["--center 40", "--detector-offset"])
-    fails(3, *base, *CIRCLE, "--detector-radius", 400, says=["bent", "400", "about the source", "qb fdk, sirt or cgls"])
+    fails(3, *base, *CIRCLE, "--detector-radius", 400, says=["curved", "400", "about the source", "qb fdk, sirt or cgls"])
     np.save(tmp_path / "dead.npy", np.full((60, 1, 96), np.nan, np.float32))
     none = fails(3, "mbir", tmp_path / "dead.npy", "--quantity", "line_integral", "--angles", "0:360", "--pixel-size", 1.4, "-o", out, *CIRCLE, "--sigma-x", 0.002,
                  "--sigma-y", 0.02, says=["dead.npy", "none of its 60 views can be used"])

@@ -177,7 +177,7 @@ def test_a_bent_detector_of_fine_pixels(opencl, tmp_path):
     leans = ("project", tmp_path / "v.npy", "--sod", 30, "--sdd", 90, "--detector-radius", 90, "--pixel-size", 0.3, "--detector", "7,17", "--views", 2,
              "--voxel", 0.5, "--tilt", "3,0,0", "-o", tmp_path / "l.npy")
     for verb in ((), ("plan",)):  # known before any work
-        fails(3, *verb, *args, "--device", opencl, says=["a bent detector whose pixels are many to a voxel", "--device cpu"])
+        fails(3, *verb, *args, "--device", opencl, says=["a curved detector with many pixels to a voxel", "--device cpu"])
         for kernel in ((), ("--kernel", "project_joseph.alu")):
-            fails(3, *verb, *leans, "--device", opencl, *kernel, says=["project_joseph.alu", "a bent detector that leans", "--device cpu"])
+            fails(3, *verb, *leans, "--device", opencl, *kernel, says=["project_joseph.alu", "a curved detector that leans", "--device cpu"])
     qb(*args, "--device", "auto")

@@ -249,7 +249,7 @@ def test_only_what_it_made_is_removed(scan, tmp_path):
 
 
 def test_what_others_could_write_is_not_taken_up(scan, kept):
-    for path, mode, words in (kept, 0o664, "is not taken up"), (kept.parent, 0o777, "cannot keep checkpoints"):
+    for path, mode, words in (kept, 0o664, "cannot be resumed"), (kept.parent, 0o777, "cannot keep checkpoints"):
         before = path.stat().st_mode
         path.chmod(mode)
         refused(3 if path == kept else 2, scan, kept, says=[words, "chmod go-w"])

@@ -94,7 +94,7 @@ def test_parts_go_on(scan, want, tmp_path):
     fails(2, *job[:-1], 2, "--resume", says=["parts was 3 and is 2"])
     part = kept / "parts" / "01.h5"
     whole = part.read_bytes()
-    no_part = f"01.h5 of what is kept is no whole part of such a volume: remove {kept} "
+    no_part = f"01.h5 is not a complete part of the kept volume: remove {kept} "
     part.write_bytes(whole[:-3000])
     fails(3, *job, "--resume", says=[no_part])
     part.unlink()

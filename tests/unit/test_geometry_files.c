@@ -247,7 +247,7 @@ static void saved_files_come_back(void **state) {
     skewed.radius = 180;
     snprintf(path, sizeof path, "%s/bent.json", folder);
     assert_int_equal(qb_geometry_save(path, &skewed), QB_UNSUPPORTED);
-    assert_non_null(strstr(qb_detail(), "view 3: rows and columns of the bent detector"));
+    assert_non_null(strstr(qb_detail(), "view 3: rows and columns of the curved detector"));
     qb_geometry *all[] = {&skewed, &straight, &json, &bent, &csv, &xml};
     for (int i = 0; i < 6; i++) qb_geometry_destroy(all[i]);
 }

@@ -115,7 +115,7 @@ static void print_detector(const cJSON *r) {
     double u = rounded(r, "pixel_u_mm"), v = rounded(r, "pixel_v_mm");
     printf("  detector    %.0f columns x %.0f rows of %.6g x %.6g mm: %.6g x %.6g mm, ", n, m, u, v, n * u, m * v);
     if (radius > 0)
-        printf("bent to a radius of %.6g mm\n", radius);
+        printf("curved, radius %.6g mm\n", radius);
     else
         printf("flat\n");
     printf("  its centre  %.6g, %.6g mm off the principal ray\n", rounded(r, "offset_u_mm"), rounded(r, "offset_v_mm"));
@@ -126,7 +126,7 @@ static void print_detector(const cJSON *r) {
                rounded(r, "circular_error_px"));
     if (cJSON_IsTrue(cJSON_GetObjectItem(r, "resampled")))
         printf("  rows        %s, %.4g pixels off a level line: qb fdk resamples the views\n",
-               radius > 0 ? "bent" : "turned", rounded(r, "row_drift_px"));
+               radius > 0 ? "curved" : "turned", rounded(r, "row_drift_px"));
 }
 
 static void print_angles(const cJSON *r, bool cone) {

@@ -303,8 +303,8 @@ qb_status qb__joseph_records_make(const qb_geometry *g, const qb_grid *grid, con
         if (!gathers) plan_window(&m, cap, tile);
     }
     if (gathers && g->radius > 0)
-        status = qb__fail(QB_UNSUPPORTED, "a bent detector whose pixels are many to a voxel, as near as its source may "
-                                          "be, is projected by the CPU: --device cpu");
+        status = qb__fail(QB_UNSUPPORTED,
+                          "a curved detector with many pixels to a voxel is projected by the CPU: --device cpu");
     else if (gathers)
         status = make_views(&m, g);
 out:

@@ -13,7 +13,8 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     if ((size_t)(32 * values[COLUMNS] * values[VIEWS]) > device->group_size || device->group_size < ITEMS)
         return "needs larger groups";
     const bool vertical = qb__joseph_is_vertical(p->geometry, p->grid);
-    if (!vertical && p->geometry->radius > 0) return "a bent detector that leans is projected by the CPU: --device cpu";
+    if (!vertical && p->geometry->radius > 0)
+        return "a curved detector that leans is projected by the CPU: --device cpu";
     static const int small[PARAMETERS] = {1, 1, 4, 1, 16, 2, 4, 1, 2}; /* by parameter */
     for (int i = 0; device->is_cpu && i < PARAMETERS; i++)
         if (values[i] > small[i]) return "more than a processor's compiler does in seconds";

@@ -82,7 +82,7 @@ void qb__fbp_report_roll(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     if (fbp->options->geometry)
         snprintf(text, sizeof text, "resampled to a level detector, as %.100s says", fbp->options->geometry);
     else
-        snprintf(text, sizeof text, "resampled to a level detector, from one turned by %.6g degrees",
+        snprintf(text, sizeof text, "resampled to a level detector, from one rolled by %.6g degrees",
                  fbp->options->tilt);
     cJSON_AddStringToObject(json, "rows_resampled", text);
     qb__info(env, "rows are %s", text);

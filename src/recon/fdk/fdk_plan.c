@@ -85,8 +85,7 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     qb_resample wish = fdk->options->resample;
     if (real->radius > 0 && wish == QB_RESAMPLE_NEVER)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "a detector bent to a radius of %g mm must be resampled: leave --resample "
-                        "never out",
+                        "a curved detector of radius %g mm must be resampled: leave --resample never out",
                         real->radius);
     const double turn = qb__panel_of(real).turn;
     if (wish == QB_RESAMPLE_NEVER && turn > MOST)
@@ -103,10 +102,8 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     fdk->geometry = &fdk->virtual_detector.geometry;
     double shape[] = {(double)fdk->geometry->rows, (double)fdk->geometry->columns};
     cJSON_AddItemToObject(plan, "upright_rows_columns", cJSON_CreateDoubleArray(shape, 2));
-    qb__info(env,
-             "views are resampled to a flat, upright detector of %zu x %zu pixels (rows drift by "
-             "%.3g pixels%s)",
-             fdk->geometry->columns, fdk->geometry->rows, drift, real->radius > 0 ? ", bent" : "");
+    qb__info(env, "views are resampled to a virtual flat detector of %zu x %zu pixels (rows drift by %.3g pixels%s)",
+             fdk->geometry->columns, fdk->geometry->rows, drift, real->radius > 0 ? ", curved" : "");
 out:
     return status;
 }

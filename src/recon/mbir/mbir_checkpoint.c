@@ -136,7 +136,7 @@ void qb__checkpoint_drop(qb__checkpoint *c) {
 
 void qb__checkpoint_close(qb__checkpoint *c) {
     if (c->lock >= 0) {
-        qb__info(c->env, "%s keeps what is done: the same command with --resume goes on from there", c->folder);
+        qb__info(c->env, "%s keeps the finished part: the same command with --resume goes on from there", c->folder);
         close(c->lock);
     }
     qb__free(c->folder);

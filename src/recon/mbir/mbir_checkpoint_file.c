@@ -96,7 +96,7 @@ static qb_status open_file(const char *path, const qb__checkpoint_slab *slab, st
     *s = (stream){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .path = path};
     if (s->fd < 0) return qb__fail_errno(errno, "opening", path);
     if (fstat(s->fd, &about) != 0 || !S_ISREG(about.st_mode)) return damaged(path, "is no file");
-    if (qb__distrust(&about)) return qb__fail(QB_BAD_INPUT, "%s is not taken up: %s", path, qb__distrust(&about));
+    if (qb__distrust(&about)) return qb__fail(QB_BAD_INPUT, "%s cannot be resumed: %s", path, qb__distrust(&about));
     s->bytes = (uint64_t)about.st_size;
     if (s->bytes < sizeof *h) return damaged(path, "ends too early");
     qb_status status = get(s, h, sizeof *h);

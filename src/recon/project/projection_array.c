@@ -40,7 +40,7 @@ static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
     const size_t n[3] = {shape[2], shape[1], shape[0]};
     const char *twice = said_twice(o, grid);
     const qb_numbers voxels = qb__voxels(o->voxel, &o->voxels);
-    if (twice) return qb__fail(QB_BAD_ARGUMENT, "--%s besides what is given in memory, which states it", twice);
+    if (twice) return qb__fail(QB_BAD_ARGUMENT, "--%s cannot be given with arrays, which state it", twice);
     p->in_mm = true;
     qb_grid_default(&p->scan.geometry, &p->grid);
     if (grid) p->grid = *grid;

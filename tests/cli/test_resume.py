@@ -67,10 +67,10 @@ def test_killed_at_any_moment(scan, tmp_path, neighbours):
 def test_ranks_that_are_killed(scan, tmp_path):
     """Each has kept its own slices: as many ranks take them up, or one process. While they live, nobody else does."""
     whole, out, kept = tmp_path / "whole.npy", tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
-    job = [*map(str, ["mbir", scan, *JOB, "--equits", 50, "--neighbours", SLABS])]
+    job = [*map(str, ["mbir", scan, *instead(JOB, "--equits", 50), "--neighbours", SLABS])]
     launch = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n"]
     note = ["sh", "-c", f'echo $$ > "{tmp_path}/pid-$OMPI_COMM_WORLD_RANK"; exec "$@"', "sh"]
-    qb(*job, "-o", whole, "--checkpoint", 0)
+    qb(*instead(job, "--checkpoint", 0), "-o", whole)
     for _ in range(5):
         run = subprocess.Popen([*launch, "3", *note, QB, *job, "-o", out], env=RANKS_ENV, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, preexec_fn=gently)
@@ -91,7 +91,7 @@ def test_ranks_that_are_killed(scan, tmp_path):
     assert sorted(left) == ["slab_000000", "slab_000016", "slab_000032"]
 
     def by(n, *more):
-        return subprocess.run([*launch, str(n), QB, *job, "-o", out, "--resume", "--checkpoint", "0", *more], env=RANKS_ENV, capture_output=True,
+        return subprocess.run([*launch, str(n), QB, *instead(job, "--checkpoint", "0"), "-o", out, "--resume", *more], env=RANKS_ENV, capture_output=True,
                               text=True, timeout=PATIENCE)
     refused = by(3, "--sharpness", "1")
     assert refused.returncode == 2 and "belongs to another job: sharpness was 0 and is 1" in refused.stderr
@@ -114,13 +114,13 @@ def test_ranks_that_turn_together(scan, tmp_path):
     """Of slices with a prior between them all ranks take up the same turn: the latest that all have, whether a file has its name
     already or waits for it; where one has nothing they begin anew. As many ranks, or it is refused."""
     whole, out, kept = tmp_path / "whole.npy", tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
-    job = [*map(str, ["mbir", scan, *JOB, "--equits", 50, "--neighbours", STACK])]
+    job = [*map(str, ["mbir", scan, *instead(JOB, "--equits", 50), "--neighbours", STACK])]
     launch = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n"]
     note = ["sh", "-c", f'echo $$ > "{tmp_path}/pid-$OMPI_COMM_WORLD_RANK"; exec "$@"', "sh"]
     names = ["slab_000000", "slab_000012", "slab_000023"]
 
     def by(n, *more):
-        return subprocess.run([*launch, str(n), QB, *job, "-o", out, "--checkpoint", "0", "--json", *more], env=RANKS_ENV, capture_output=True,
+        return subprocess.run([*launch, str(n), QB, *instead(job, "--checkpoint", "0"), "-o", out, "--json", *more], env=RANKS_ENV, capture_output=True,
                               text=True, timeout=PATIENCE)
     assert by(3).returncode == 0
     out.rename(whole)

@@ -218,6 +218,9 @@ static const struct {
                       "them by options when the scan is read."},
     {"outside-field", "Some voxels are not seen by all views. Their values are incomplete, often too low or streaked. "
                       "Make the volume smaller (--size, --slices), or mark them with --outside zero or nan."},
+    {"phase-beam", "--energy or --distance differs by more than 1 % from what the scan states. The given number is "
+                   "taken. Phase retrieval blurs too much or too little if it is wrong, for example in eV or in m. "
+                   "Leave it out to take the scan's."},
     {"pixel-size-differs",
      "--pixel-size is more than 50 times larger or smaller than in the file. It is taken as given, in mm. If it was "
      "meant in m or um, values and sizes are wrong by that factor. Give it in mm, or leave it out."},

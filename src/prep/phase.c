@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "prep/fields.h"
 #include "prep/phase_filter.h"
 #include "prep/prep.h"
@@ -44,6 +45,12 @@ static qb_status make_gain(qb__phase *p) {
     return status;
 }
 
+static void compare(const char *option, double given, double stated, const char *unit, const qb_env *env) {
+    if (given > 0 && stated > 0 && fabs(given / stated - 1) > 0.01)
+        qb__warn(env, "--%s %g %s is taken, but the scan states %g %s" QB__CODE("phase-beam"), option, given, unit,
+                 stated, unit);
+}
+
 qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const qb_env *env,
                            qb__phase **phase) {
     qb__paganin how;
@@ -66,7 +73,9 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     p->scan.info.chunk_rows =
         qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows); /* filtered at a time */
     qb__paganin_text(&how, p->text, sizeof p->text);
-    qb__info(env, "phase retrieval on the CPU: %s", p->text);
+    qb__info(env, "phase retrieval, on the CPU: %s", p->text);
+    compare("energy", prep->energy, info->energy, "keV", env);
+    compare("distance", prep->distance, how.magnification > 1 ? 0 : info->distance, "mm", env);
 out:
     if (status != QB_OK) {
         qb__phase_destroy(p);

@@ -196,6 +196,11 @@ def test_a_cone_beam(tmp_path):
     got, want = np.load(tmp_path / "got.npy"), np.load(tmp_path / "want-v.npy")
     assert np.linalg.norm(got - want) < 2e-3 * np.linalg.norm(want)
     assert "66.6667 mm (effective distance, magnification 1.5)" in report
+    how = ["fdk", tmp_path / "seen.npy", *how, "--paganin", 500, "--energy", 20, "-o", tmp_path / "v.npy"]
+    for cut in (["--max-ram", smallest_cap(*how)], ["--threads", 1], ["--slices", "10:14"]):
+        qb(*how, *cut)
+        v = np.load(tmp_path / "v.npy")
+        assert (v == (got[10:14] if "--slices" in cut else got)).all(), cut
 
 
 # ---- the same bits, however it is cut ----
@@ -287,6 +292,32 @@ def test_the_scan_states_energy_and_distance(tmp_path):
             f[f"measurement/instrument/{path}"].attrs["units"] = units
     got = converted(tmp_path, [scan], "--paganin", RATIO, "--pixel-size", PIXEL)
     assert (got == converted(tmp_path, [scan], *BEAM)).all()
+    told = qb_json("info", scan)
+    assert (told["energy_kev"], told["object_to_detector_mm"]) == (pytest.approx(ENERGY), pytest.approx(DISTANCE))
+    how = ["--paganin", RATIO, "--pixel-size", PIXEL, "-o", tmp_path / "v.npy"]
+    assert "[phase-beam]" not in qb("convert", scan, *how, "--energy", ENERGY).stderr
+    for given in (["--energy", 1.5 * ENERGY], ["--distance", 1.5 * DISTANCE]):
+        assert "is taken, but the scan states" in qb("convert", scan, *how, *given).stderr
+
+
+def test_an_nxtomo_states_them_too(tmp_path):
+    p, angles = disc(64, 3, 30)
+    with h5py.File(tmp_path / "s.nx", "w") as f:
+        f.attrs["default"] = "entry"
+        entry = f.create_group("entry")
+        entry.attrs["NX_class"], entry["definition"] = "NXentry", "NXtomo"
+        for path, value, units in (("beam/incident_energy", ENERGY, "keV"), ("instrument/detector/distance", DISTANCE / 1000, "m"),
+                                   ("instrument/detector/x_pixel_size", PIXEL, "mm"), ("instrument/detector/y_pixel_size", PIXEL, "mm")):
+            entry[path] = value
+            entry[path].attrs["units"] = units
+        t = np.exp(-p)
+        entry["instrument/detector/data"] = np.rint(np.concatenate([t * 30000, np.full((3, 3, 64), 30000)])).astype(np.uint16)
+        entry["instrument/detector/image_key"] = np.repeat([0, 1], [30, 3])
+        entry["sample/rotation_angle"] = np.append(angles, [0, 0, 0])
+        entry["sample/rotation_angle"].attrs["units"] = "degree"
+    got = converted(tmp_path, [tmp_path / "s.nx"], "--paganin", RATIO)
+    assert np.abs(np.exp(-got) - filtered(np.rint(t * 30000) / 30000, PIXELS)).max() < 2e-4
+    assert (got == converted(tmp_path, [tmp_path / "s.nx"], *BEAM[:-2])).all()
 
 
 # ---- what makes no sense ----

@@ -95,6 +95,8 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
         cJSON_AddNumberToObject(root, "magnification", at->sdd / at->sod);
         if (at->ideal) cJSON_AddItemToObject(root, "detector_offset_mm", cJSON_CreateDoubleArray(at->offset, 2));
     }
+    if (info->energy > 0) cJSON_AddNumberToObject(root, "energy_kev", info->energy);
+    if (info->distance > 0) cJSON_AddNumberToObject(root, "object_to_detector_mm", info->distance);
     cJSON_AddNumberToObject(root, "flats", (double)info->flats);
     cJSON_AddNumberToObject(root, "darks", (double)info->darks);
     if (info->angles) {
@@ -137,7 +139,11 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     if (*info->files) printf("  files       %s\n", info->files);
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam) printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
-    if (info->beam == QB_BEAM_CONE || info->sod > 0) print_placing(info, at);
+    if (info->energy > 0) printf("  energy      %.6g keV\n", info->energy);
+    if (info->beam == QB_BEAM_CONE || info->sod > 0)
+        print_placing(info, at);
+    else if (info->distance > 0)
+        printf("  detector    %.6g mm behind the object\n", info->distance);
     printf("  fields      %zu flats, %zu darks\n", info->flats, info->darks);
     if (info->angles) {
         double low, high;

@@ -12,7 +12,7 @@ const qb_param qb_prep_params[] = {
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},
     {"paganin", QB_PARAM_TEXT, offsetof(qb_prep_options, paganin), "DELTA_BETA|LENGTH|alpha:A|none", NULL, NULL, 0, 0,
      "phase retrieval (Paganin 2002) of one distance: filter transmissions by 1/(1 + (L f)^2) with "
-     "L^2 = pi lambda D delta/beta, or with the length L itself (25um, 4px), or by TomoPy's alpha",
+     "L^2 = pi lambda D delta/beta, or with the length L itself (25um, 4px), or alpha = 1/(4 pi^2 delta/beta)",
      0},
     {"paganin-kernel", QB_PARAM_CHOICE, offsetof(qb_prep_options, paganin_kernel), NULL, "plain", "plain|generalised",
      0, 0, "the filter: of f^2, or of the pixels' own Laplacian (Paganin 2020), which keeps more detail", 0},

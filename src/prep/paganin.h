@@ -11,7 +11,7 @@
 typedef struct qb__paganin {
     double length;            /* L; of scans without a pixel size in pixels */
     double columns, rows;     /* L in pixels along a row and along a column */
-    double delta_beta, alpha; /* alpha = 1 / (4 pi^2 delta/beta), as TomoPy has it */
+    double delta_beta, alpha; /* alpha = 1 / (4 pi^2 delta/beta), as TomoPy had it */
     double energy, distance;  /* D: of a cone beam the effective distance */
     double magnification;
     bool

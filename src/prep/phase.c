@@ -110,6 +110,11 @@ static size_t threads_of(const qb__phase *p) {
     return qb__smaller(qb__smaller(p->scan.parts.data.source->threads, QB__SHARE_MOST), qb__larger(1, most));
 }
 
+/* A number takes a core of 2023 about 10 ns. */
+double qb__phase_seconds(const qb__phase *p, double numbers, int threads) {
+    return p ? 10e-9 * numbers / fmin(threads, (double)threads_of(p)) : 0;
+}
+
 size_t qb__phase_bytes(const qb__phase *p) {
     if (!p) return 0;
     const qb_scan_info *info = &p->scan.info;

@@ -17,6 +17,8 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
 void qb__phase_destroy(qb__phase *phase);                 /* NULL-safe */
 qb_scan *qb__phase_scan(qb__phase *phase, qb_scan *scan); /* the job's; `scan` where phase is NULL */
 const char *qb__phase_text(const qb__phase *phase);       /* what is done, for the plan; NULL where phase is */
-size_t qb__phase_bytes(const qb__phase *phase);           /* held while reading; 0 where phase is NULL */
+/* What filtering so many numbers adds to the time of reading on so many threads; 0 where phase is NULL. */
+double qb__phase_seconds(const qb__phase *phase, double numbers, int threads);
+size_t qb__phase_bytes(const qb__phase *phase); /* held while reading; 0 where phase is NULL */
 
 #endif

@@ -25,12 +25,13 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
     const qb__decision *d = &r->decision;
     if (!info) return 0;
     const double computed = r->task.scan ? qb__scan_computed(r->task.scan) : 0;
-    const double bytes =
-        (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns * (double)qb_dtype_size(info->dtype);
+    const double number = (double)qb_dtype_size(info->dtype);
+    const double bytes = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns * number;
     const double share = d->of_views || d->instead ? 1
                          : r->share.ranks          ? 1.0 / r->comm->count
                                                    : (double)cut->count / (double)d->stack.shape[0];
-    return (reads > 0 ? reads : share * bytes) / (computed > 0 ? computed : r->task.read);
+    const double all = reads > 0 ? reads : share * bytes;
+    return all / (computed > 0 ? computed : r->task.read) + qb__phase_seconds(r->phase, all / number, r->task.threads);
 }
 
 /* What is kept of the scan comes with the first slab, and a thicker one takes longer than those after it. */

@@ -135,6 +135,13 @@ def test_the_plan_says_all(tmp_path):
     assert "1/(1 + (L f)^2)" in said
 
 
+def test_the_plan_counts_its_time(tmp_path):
+    t = noisy(64, 64, 200)
+    seconds = [qb_json("plan", "fbp", *save(tmp_path, t), *how, "-o", tmp_path / "v.npy", "--center", 31.5)["forecast"]["stages"]["read"]
+               for how in ([], ["--paganin", "6px"])]
+    assert seconds[1] - seconds[0] > 1e-9 * t.size / 16
+
+
 def test_a_tiny_filter_changes_next_to_nothing(tmp_path):
     """A smooth object, a length of one pixel: as without, to a thousandth."""
     x = np.arange(128) - 63.5

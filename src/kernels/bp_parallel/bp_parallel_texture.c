@@ -25,7 +25,7 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     if (device->group_size < THREADS) return "needs groups of 256 items";
     if (values[TOGETHER] > 1 && values[REDUCE] && !device->subgroups)
         return "needs shuffles between the items of a subgroup";
-    if (values[INTERP] == QB_INTERP_LINEAR && values[CONSTANTS] != SHARED_CONSTANTS &&
+    if (QB__INTERP_OF(values[INTERP]) == QB_INTERP_LINEAR && values[CONSTANTS] != SHARED_CONSTANTS &&
         !qb__layout_float_coordinates(problem))
         return "coordinates beyond single precision: CONSTANTS=2 holds them";
     /* They would be kept in memory; NVRTC 13.0 then makes wrong code for 9.0 (nearest,
@@ -45,7 +45,7 @@ static size_t chunk_of(size_t views, const int *values) {
  * through the texture unit too; constant memory's first cache holds half of a launch's lines, and
  * four views at once, each its own line, thrash it. Shared memory has a place of its own. */
 static double constants_cost(const int *values) {
-    const bool nearest = values[INTERP] == QB_INTERP_NEAREST;
+    const bool nearest = QB__INTERP_OF(values[INTERP]) == QB_INTERP_NEAREST;
     if (values[CONSTANTS] == GLOBAL_CONSTANTS) return nearest ? 0.42 : 0.27;
     if (values[CONSTANTS] == SHARED_CONSTANTS) return 0.0;
     return (nearest ? 1.2 : 0.9) * (values[TOGETHER] > 1 ? 2.2 : 1.0);
@@ -56,7 +56,7 @@ static double constants_cost(const int *values) {
  * costs, so does the rest. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const qb__bp_parallel_problem *problem = of;
-    const bool nearest = values[INTERP] == QB_INTERP_NEAREST, whole = !values[HALF];
+    const bool nearest = QB__INTERP_OF(values[INTERP]) == QB_INTERP_NEAREST, whole = !values[HALF];
     const double s = values[SLICES], pixels = values[PIXELS], views = (double)problem->views;
     const bool wide = s == 4 && whole, eight_bytes = s == (whole ? 2 : 4);
     double fetch = wide ? (nearest ? 2.0 : 4.0) : 1.0;
@@ -83,7 +83,7 @@ typedef struct float_line {
 } float_line;
 
 static size_t line_bytes(const int *values) {
-    return values[INTERP] == QB_INTERP_LINEAR ? sizeof(float_line) : sizeof(qb__fixed_line);
+    return QB__INTERP_OF(values[INTERP]) == QB_INTERP_LINEAR ? sizeof(float_line) : sizeof(qb__fixed_line);
 }
 
 /* As constants() keeps them. */

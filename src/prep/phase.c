@@ -220,16 +220,16 @@ static void load(const piece *w, size_t view, size_t block, float *cells) {
 }
 
 /* Transmissions become numbers again, to which fields are applied as to those that are stored. */
-static void hand_out(const piece *w, size_t view, size_t row, const float *line, float *numbers, float *out) {
+static void hand_out(const piece *w, size_t view, size_t row, const float *line, float *given, float *out) {
     const qb__phase *p = w->p;
     const size_t columns = p->scan.info.columns, at = row * columns;
     const bool counts = p->scan.info.quantity == QB_COUNTS;
     const float *dark = p->scan.dark && counts ? p->scan.dark + at : NULL, *flat = p->gain ? p->scan.flat + at : NULL;
-    numbers_of(w, view, row, numbers);
+    numbers_of(w, view, row, given);
+    transmissions(p, row, given);
     for (size_t c = 0; c < columns; c++) {
         const float below = dark ? dark[c] : 0, number = flat ? line[c] * (flat[c] - below) + below : line[c] + below;
-        const bool dead = flat && !(p->gain[at + c] > 0); /* its flat says so: it keeps its number */
-        out[c] = isnan(numbers[c]) || dead ? numbers[c] : number;
+        out[c] = isnan(given[c]) ? NAN : number;
     }
 }
 

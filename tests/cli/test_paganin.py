@@ -110,6 +110,13 @@ def test_blocks_join_without_a_seam(tmp_path):
     assert np.abs(got - filtered(t, 3)).max() < 1e-4
 
 
+def test_a_long_kernel_ends_in_the_margin(tmp_path):
+    t = noisy(900, 40, 2)
+    t[:, 384:] *= 0.5
+    got = np.exp(-converted(tmp_path, save(tmp_path, t), "--paganin", "30px"))
+    assert np.abs(got - filtered(t, 30)).max() < 1e-4
+
+
 @pytest.mark.parametrize("how", [BEAM, ["--paganin", f"alpha:{1 / (4 * math.pi ** 2 * RATIO)!r}", *BEAM[2:]],
                                  ["--paganin", f"{1000 * length_of()!r}um", "--pixel-size", PIXEL],
                                  ["--paganin", f"{length_of()!r}mm", "--pixel-size", PIXEL], ["--paganin", f"{PIXELS!r}px"]])
@@ -268,9 +275,24 @@ def test_lost_pixels_do_not_spread(tmp_path):
     t[2, 10, 40:43] = np.nan
     t[3, 5, :] = np.nan
     t[4, 8, 7] = np.inf
-    got = np.exp(-converted(tmp_path, save(tmp_path, t), "--paganin", "6px"))
+    t[5, 9, 11] = 5000
+    t[5, 10, 11] = -np.inf
+    report = qb_json("convert", *save(tmp_path, t), "--paganin", "6px", "-o", tmp_path / "p.npy")
+    assert report["preparation"]["not_finite"] == 3 + 80 + 3
+    got = np.exp(-np.load(tmp_path / "p.npy").astype(float))
     assert np.abs(np.delete(got, 3, axis=0) - 0.5).max() < 1e-4
     assert np.abs(np.delete(got[3], 5, axis=0) - 0.5).max() < 1e-4
+
+
+def test_saturated_and_dead_pixels(tmp_path):
+    """Of counts: full pixels and those with a dead flat are lost, and no others."""
+    scan = counts_of(tmp_path / "s.h5", 0.5 * np.ones((6, 20, 80)), np.arange(6) * 30.0)
+    with h5py.File(scan, "r+") as f:
+        f["exchange/data"][2, 10, 40:43] = 65535
+        f["exchange/data_white"][:, 4, 9] = f["exchange/data_dark"][0, 4, 9]
+    report = qb_json("convert", scan, "--paganin", "6px", "-o", tmp_path / "p.npy")["preparation"]
+    assert (report["not_finite"], report["dead"]) == (3, 6)
+    assert np.abs(np.exp(-np.load(tmp_path / "p.npy").astype(float)) - 0.5).max() < 1e-4
 
 
 def test_zingers_go_before(tmp_path):

@@ -18,9 +18,6 @@ typedef enum qb_pad { QB_PAD_EDGE, QB_PAD_ZERO, QB_PAD_MIRROR, QB_PAD_TAPER, QB_
 /* Onto a flat, upright detector before views are filtered? Auto: where it is bent or not level. */
 typedef enum qb_resample { QB_RESAMPLE_AUTO, QB_RESAMPLE_ALWAYS, QB_RESAMPLE_NEVER } qb_resample;
 
-/* Stripes along the views that leave rings: nothing is done, after Vo 2018, after Muench 2009. */
-typedef enum qb_rings { QB_RINGS_KEEP, QB_RINGS_SORT, QB_RINGS_WAVELET } qb_rings;
-
 /* How counts become line integrals. */
 /* What becomes of the beam's intensity as the scan's monitor states it: views of counts are divided by it, or not. */
 typedef enum qb_monitor { QB_MONITOR_USE, QB_MONITOR_IGNORE } qb_monitor;
@@ -32,11 +29,12 @@ typedef struct qb_prep_options {
     size_t struct_size;        /* see qb_params_init */
     const char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
     double transmission_floor; /* smaller transmissions are raised to this before -log; 0 = 1e-6 */
-    qb_rings rings;            /* not for the finders of the axis, which take theirs out themselves */
-    qb_numbers hardening;      /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
-    qb_monitor monitor;        /* qb_scan_info.intensity */
-    double zingers; /* standard deviations beyond which a single bright pixel is replaced; 0 or NAN = none is */
-    char *paganin;  /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = none */
+    const char *
+        rings; /* METHOD[:snr=S,large=N,small=N]; NULL = keep; not for the finders of the axis, which take theirs out themselves */
+    qb_numbers hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
+    qb_monitor monitor;   /* qb_scan_info.intensity */
+    double zingers;       /* standard deviations beyond which a single bright pixel is replaced; 0 or NAN = none is */
+    char *paganin;        /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = none */
     qb_paganin_kernel paganin_kernel;
     double energy;   /* keV of the beam; 0 = as the scan states it */
     double distance; /* mm from the object to the detector; 0 = as the scan or the geometry states it */

@@ -134,7 +134,7 @@ static const struct {
      "Some filtered values are so large that half precision on the device cannot hold them together with the small "
      "ones, often because of spikes. Give the option that is named, or remove the spikes."},
     {"hot-pixels", "Some detector pixels are brighter than those next to them in most views, and their flats do not "
-                   "show it. Each leaves a ring. --rings sort takes most of it away; NaN leaves them out."},
+                   "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than frames. Frames with an "
                   "unknown key are left out. Check the number of views with qb info."},
     {"kernel-accuracy", "The kernel of --kernel is less exact than --accuracy asks for. It is used because it was "

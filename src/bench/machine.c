@@ -231,13 +231,13 @@ static qb_status try_axis(machine *m) {
     return status;
 }
 
-static qb_status try_rings(machine *m, qb_rings method, const char *rate) {
+static qb_status try_rings(machine *m, const char *method, const char *rate) {
     qb_prep_options options;
     qb__prepare *prepare = NULL;
     qb_scan *scan = NULL;
     m->views = VIEWS, m->rows = ROWS, m->columns = COLUMNS;
     qb_status status = qb_params_init(qb_prep_params, &options);
-    options.rings = method;
+    if (status == QB_OK) status = qb_params_set(qb_prep_params, &options, "rings", method);
     if (status == QB_OK) status = open_scan(m, &scan);
     if (status == QB_OK) {
         const double from = qb__now_process();
@@ -274,8 +274,8 @@ static qb_status measure(machine *m) {
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) QB__TRY(try_job(m, &trials[i]));
     QB__TRY(qb__machine_icd(m->rates, &m->env));
     QB__TRY(try_axis(m));
-    QB__TRY(try_rings(m, QB_RINGS_SORT, QB__RATE_SORT));
-    QB__TRY(try_rings(m, QB_RINGS_WAVELET, QB__RATE_WAVELET));
+    QB__TRY(try_rings(m, "sort", QB__RATE_SORT));
+    QB__TRY(try_rings(m, "wavelet", QB__RATE_WAVELET));
 out:
     qb__free(m->count);
     qb__free(m->flat);

@@ -60,7 +60,7 @@ static void warn_hot(const qb__levels_found *f, const qb_env *env) {
         qb__warn(
             env,
             "%zu pixels of the rows looked at are brighter than their neighbours in most views, the first in row %u, "
-            "column %u: they leave rings; give --rings sort" QB__CODE("hot-pixels"),
+            "column %u: they leave rings; give --rings all" QB__CODE("hot-pixels"),
             f->hot, f->hot_row, f->hot_column);
 }
 

@@ -60,7 +60,7 @@ void qb__facts_print(const qb__job_facts *facts, size_t device_bytes, cJSON *pla
     print_facts(facts, plan);
 }
 
-void qb__facts_tell(const qb__job_facts *facts, const qb_env *env) {
+void qb__facts_report(const qb__job_facts *facts, const qb_env *env) {
     if (facts->pick) qb__device_pick_report(facts->pick, facts->remark, env);
     if (facts->class_matters) qb__report_class(&facts->question, facts->kernel, env);
     if (facts->too_large)

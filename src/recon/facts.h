@@ -49,6 +49,6 @@ void qb__facts_of_pick(qb__job_facts *facts, const qb__device_pick *pick, const 
 /* What the plan says of them; device_bytes: memory that the job takes on each device. */
 void qb__facts_print(const qb__job_facts *facts, size_t device_bytes, cJSON *plan);
 /* Which device computes, what is worth a warning. */
-void qb__facts_tell(const qb__job_facts *facts, const qb_env *env);
+void qb__facts_report(const qb__job_facts *facts, const qb_env *env);
 
 #endif

@@ -289,6 +289,6 @@ qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *en
     r->pick.begin2 = r->pick.end + chunks;
     r->pick.end2 = r->pick.begin2 + chunks;
     qb__engines_settle(r);
-    qb__facts_tell(&r->pick.facts, env);
+    qb__facts_report(&r->pick.facts, env);
     return QB_OK;
 }

@@ -76,7 +76,102 @@ def test_memory_and_threads_do_not_change_a_bit_and_the_file_says_what_was_done(
     assert (part[0] == whole[1]).all()
 
 
+def difference(volume, truth):
+    return np.sqrt(energy(volume - truth) / energy(truth))
+
+
+def lines_reconstructed(folder, lines, *options):
+    """A slice of one row's line integrals [view, column] over half a turn, the axis in the middle."""
+    views, columns = lines.shape
+    write_scan(folder / "lines.h5", lines[:, None].astype(np.float32), np.arange(views) * 180 / views, pixel=1.0,
+               quantity="line_integral")
+    qb("fbp", "lines.h5", "-o", "lines_v.h5", "--center", (columns - 1) / 2, "--quiet", *options, cwd=folder)
+    return read_h5(folder / "lines_v.h5")
+
+
+@pytest.fixture(scope="module")
+def foam(tmp_path_factory):
+    """Line integrals of a foam, without noise and faults."""
+    folder = tmp_path_factory.mktemp("foam")
+    qb("simulate", "foam", "-o", "foam.h5", "--detector", "256,1", "--views", 400, "--seed", 5, cwd=folder)
+    with h5py.File(folder / "foam.h5") as f:
+        return -np.log(f["/exchange/data"][:, 0].astype(float))
+
+
+@pytest.mark.parametrize("kind,method,part", [
+    ("narrow", "sort", 0.5), ("narrow", "wavelet", 0.5), ("narrow", "all", 0.5), ("dead", "dead", 0.1), ("dead", "all", 0.1),
+    ("partial", "dead", 0.5), ("drifting", "all", 0.5)])
+def test_stripes_on_a_foam(tmp_path, foam, kind, method, part):
+    """Each fault is put into line integrals of a known foam; so large a part of what it does is left at most."""
+    random = np.random.default_rng(1)
+    views, columns = foam.shape
+    faulty = foam.copy()
+    if kind == "narrow":
+        faulty[:, random.choice(columns, 25, False)] += random.normal(0, 0.03, 25)
+    elif kind == "dead":
+        faulty[:, 77] = 2
+        faulty[:, 140] += random.normal(0, 1, views)
+        faulty[:, 201] = random.uniform(0, 4, views)
+    elif kind == "partial":
+        faulty[100:200, 70] += 0.3
+        faulty[250:, 150] -= 0.2
+    else:
+        faulty[:, [50, 120, 200]] += np.linspace(0, 0.2, views)[:, None]
+    truth, before = (lines_reconstructed(tmp_path, lines) for lines in (foam, faulty))
+    after = lines_reconstructed(tmp_path, faulty, "--rings", method)
+    print(f"{kind}: {difference(before, truth):.4f} before, {difference(after, truth):.4f} after --rings {method}")
+    assert difference(after, truth) < part * difference(before, truth)
+
+
+@pytest.mark.parametrize("method", ["sort", "wavelet", "dead", "all"])
+def test_an_object_without_stripes_stays(tmp_path, foam, method):
+    """A foam; concentric shells, whose edges are stripes of the object itself, without noise and with it."""
+    truth = lines_reconstructed(tmp_path, foam)
+    assert difference(lines_reconstructed(tmp_path, foam, "--rings", method), truth) < 1e-3
+    columns = 256
+    at = np.arange(columns)[:, None] - (columns - 1) / 2 + (np.arange(8) + 0.5) / 8 - 0.5
+    chords = sum(density * 2 * np.sqrt(np.maximum(radius ** 2 - at ** 2, 0)).mean(1) for radius, density in [
+        (100, .01), (90, -.01), (80, .02), (76, -.02), (60, .015), (58, -.015), (40, .01), (30, .01), (12, .02)])
+    shells = np.repeat(chords[None], 300, 0)
+    for noise in (0, np.random.default_rng(1).normal(0, 0.01, shells.shape)):
+        truth = lines_reconstructed(tmp_path, shells + noise)
+        changed = difference(lines_reconstructed(tmp_path, shells + noise, "--rings", method), truth)
+        print(f"{method}: {changed:.5f} of the shells changes")
+        assert changed < 0.01
+
+
+def test_weak_stripes_in_all_columns(tmp_path):
+    """Where the object is smooth they are found."""
+    random = np.random.default_rng(2)
+    columns, views = 256, 300
+    x, angle = np.arange(columns) - (columns - 1) / 2, np.pi * np.arange(views)[:, None] / views
+    lines = sum(density * 2 * np.sqrt(np.maximum(radius ** 2 - (x - far * np.cos(angle - turn)) ** 2, 0))
+                for radius, density, far, turn in [(110, .001, 5, 0), (40, .001, 50, 1), (25, -.0005, 60, 3)])
+    lines += random.normal(0, 0.003, lines.shape)
+    faulty = lines + random.normal(0, 0.01, columns)
+    truth, before = (lines_reconstructed(tmp_path, p) for p in (lines, faulty))
+    for method in ("sort", "wavelet", "all"):
+        after = lines_reconstructed(tmp_path, faulty, "--rings", method)
+        print(f"{difference(before, truth):.4f} before, {difference(after, truth):.4f} after --rings {method}")
+        assert difference(after, truth) < 0.5 * difference(before, truth)
+
+
+def test_unusable_columns_give_the_same_bits_and_are_counted(tmp_path, foam):
+    faulty = foam.copy()
+    faulty[:, 77] += np.random.default_rng(3).normal(0, 1, len(foam))
+    report = qb_json("fbp", write_scan(tmp_path / "s.h5", np.repeat(np.exp(-faulty[:, None]), 3, 1).astype(np.float32),
+                                       np.arange(400) * 180 / 400, pixel=1.0, quantity="transmission"),
+                     "-o", "v.h5", "--center", "127.5", "--rings", "all:snr=4", cwd=tmp_path)
+    assert report["preparation"]["rings"].endswith("3 of 768 pixels are unusable")
+    assert report["preparation"]["dead"] == 3 * 400
+    want = read_h5(tmp_path / "v.h5")
+    for options in (["--threads", "1"], ["--max-ram", "60M"]):
+        assert (reconstruct(tmp_path, FBP[:3], "s.h5", "--rings", "all:snr=4", *options) == want).all(), options
+
+
 def test_a_method_that_is_not_there(tmp_path):
     qb("simulate", *PARALLEL, "-o", "s.h5", cwd=tmp_path)
-    done = qb("fbp", "s.h5", "-o", "v.h5", "--rings", "magic", cwd=tmp_path, code=2)
-    assert "--rings" in done.stderr and "sort" in done.stderr
+    for text, says in (("magic", "sort"), ("all:snr", "snr="), ("all:small=20", "odd"), ("all:large=5", "9 to 1001"),
+                       ("sort:snr=0", "1 to 100"), ("sortx", "sort")):
+        done = qb("fbp", "s.h5", "-o", "v.h5", "--rings", text, cwd=tmp_path, code=2)
+        assert "--rings" in done.stderr and says in done.stderr, done.stderr

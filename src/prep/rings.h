@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_RINGS_H
+#define QB_PREP_RINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickbeam/status.h"
+
+/* What --rings can remove. A method is a set of these. */
+enum {
+    QB__RINGS_DEAD = 1,   /* columns without a usable answer are interpolated */
+    QB__RINGS_NARROW = 2, /* stripes one column wide */
+    QB__RINGS_SORT = 4,   /* dense weak stripes, by sorted columns */
+    QB__RINGS_WAVELET = 8 /* dense weak stripes, by wavelets */
+};
+
+enum { QB__RINGS_BLOCKS = 16 }; /* of views */
+
+typedef struct qb__rings_how {
+    const char *name; /* of the method */
+    unsigned parts;
+    double snr;          /* how far a column must stand out */
+    size_t large, small; /* windows in columns */
+} qb__rings_how;
+
+/* METHOD or METHOD:snr=S,large=N,small=N. QB_BAD_ARGUMENT says what is wrong. NULL is keep. */
+qb_status qb__rings_parse(const char *text, qb__rings_how *how);
+
+/* The sinogram of one detector row after averaging neighbouring views, and what was found in it. */
+typedef struct qb__rings_row {
+    size_t columns, views, blocks;
+    float *lines;   /* [views][columns] line integrals */
+    float *change;  /* [columns] mean difference between a view of the scan and the next one */
+    double *means;  /* [blocks][columns] means of consecutive views */
+    double *work;   /* qb__rings_work() numbers */
+    double *spare;  /* [blocks][columns] */
+    float *ranks;   /* qb__rings_ranks_floats() numbers */
+    double *stripe; /* [columns] found so far: to be subtracted from line integrals */
+    bool *lost;     /* [columns] has no usable value */
+} qb__rings_row;
+size_t qb__rings_work(size_t columns);
+
+/* Sets lost[] where a column does not change with the views, or changes much more than both its sides. */
+void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
+/* Sets lost[] where a column is a stripe in some views and not in others. */
+void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row);
+/* Adds stripes that are one column wide to stripe[]. */
+void qb__rings_spikes(qb__rings_row *row);
+/* Interpolates the lost columns of lines[]. */
+void qb__rings_bridge(qb__rings_row *row);
+/* Adds dense weak stripes to stripe[], as far as they are alike in all views; lines[] are used up. */
+void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row);
+size_t qb__rings_ranks_floats(size_t views, size_t columns);
+
+/* Room for rows of a scan; one for each thread. */
+qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row);
+void qb__rings_row_destroy(qb__rings_row *row);
+/* Finds the stripes and lost columns of a sinogram [views][columns]. */
+void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns without a usable answer, after the idea of Vo, Atwood, Drakopoulos (Opt. Express 26 (2018) 28396, algorithm 6):
+ * what they record does not change with the views, or fluctuates. Their measure is the mean difference between successive
+ * views. It is compared with the medians of the columns on both sides, so that the edge of an object that turns about its
+ * own axis is not taken for a fault. */
+#include <math.h>
+
+#include "base/sort.h"
+#include "prep/rings.h"
+
+enum { COMPARED = 9 }; /* columns on each side */
+
+/* The median of columns first, first + step, ... that exist. */
+static double median_beside(const float *from, size_t columns, size_t first, size_t step, bool leftwards) {
+    double picked[COMPARED];
+    size_t count = 0;
+    for (size_t at = first; at < columns && count < COMPARED; at = leftwards ? at - step : at + step)
+        picked[count++] = (double)from[at]; /* left of column 0 `at` wraps to a large number */
+    return qb__median(picked, count);
+}
+
+void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row) {
+    const size_t n = row->columns, step = (how->large / 2 + COMPARED - 1) / COMPARED;
+    for (size_t c = 2; c + 2 < n; c++) {
+        const double left = median_beside(row->change, n, c - 1, step, true),
+                     right = median_beside(row->change, n, c + 1, step, false);
+        const double own = (double)row->change[c];
+        row->lost[c] = own > how->snr * fmax(left, right) || own * how->snr < fmin(left, right);
+    }
+}
+
+void qb__rings_bridge(qb__rings_row *row) {
+    const size_t columns = row->columns;
+    for (size_t c = 0; c < columns; c++) {
+        const size_t first = c;
+        while (c < columns && row->lost[c]) c++;
+        if (c == first || (first == 0 && c == columns)) continue;
+        for (size_t v = 0; v < row->views; v++) {
+            float *line = row->lines + v * columns;
+            const float left = line[first ? first - 1 : c], right = line[c < columns ? c : first - 1];
+            for (size_t k = first; k < c; k++)
+                line[k] = left + (right - left) * (float)(k - first + 1) / (float)(c - first + 1);
+        }
+    }
+}

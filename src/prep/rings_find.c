@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The order in which the stripes of one sinogram are looked for. Stripes stand along the views, so neighbouring views are
+ * averaged first: what follows costs the same for any number of views. */
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "prep/rings.h"
+
+enum { VIEWS = 256, LOST_PART = 4 };
+
+static size_t together(size_t views) { return (views + VIEWS - 1) / VIEWS; }
+
+qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row) {
+    const size_t kept = (views + together(views) - 1) / together(views);
+    qb_status status;
+    *row =
+        (qb__rings_row){.columns = columns, .views = kept, .blocks = kept < QB__RINGS_BLOCKS ? kept : QB__RINGS_BLOCKS};
+    QB__TRY(qb__alloc(kept * columns, sizeof *row->lines, &row->lines));
+    QB__TRY(qb__alloc(columns, sizeof *row->change, &row->change));
+    QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->means, &row->means));
+    QB__TRY(qb__alloc(qb__rings_work(columns), sizeof *row->work, &row->work));
+    QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->spare, &row->spare));
+    QB__TRY(qb__alloc(qb__rings_ranks_floats(kept, columns), sizeof *row->ranks, &row->ranks));
+    QB__TRY(qb__alloc(columns, sizeof *row->stripe, &row->stripe));
+    QB__TRY(qb__alloc(columns, sizeof *row->lost, &row->lost));
+out:
+    return status;
+}
+
+void qb__rings_row_destroy(qb__rings_row *row) {
+    qb__free(row->lines);
+    qb__free(row->change);
+    qb__free(row->means);
+    qb__free(row->work);
+    qb__free(row->spare);
+    qb__free(row->ranks);
+    qb__free(row->stripe);
+    qb__free(row->lost);
+    *row = (qb__rings_row){0};
+}
+
+static void average(const float *sinogram, size_t views, qb__rings_row *row) {
+    const size_t n = row->columns, group = together(views);
+    memset(row->change, 0, n * sizeof *row->change);
+    for (size_t v = 0; v < views; v++) {
+        const float *in = sinogram + v * n;
+        float *out = row->lines + v / group * n;
+        if (v % group == 0)
+            memcpy(out, in, n * sizeof *out);
+        else
+            for (size_t c = 0; c < n; c++) out[c] += in[c];
+        for (size_t c = 0; v > 0 && c < n; c++) row->change[c] += fabsf(in[c] - in[c - n]);
+    }
+    for (size_t t = 0; group > 1 && t < row->views; t++) {
+        const size_t left = views - t * group;
+        const float scale = 1 / (float)(left < group ? left : group);
+        for (size_t c = 0; c < n; c++) row->lines[t * n + c] *= scale;
+    }
+}
+
+static void block_means(qb__rings_row *row) {
+    const size_t n = row->columns, blocks = row->blocks;
+    memset(row->means, 0, blocks * n * sizeof *row->means);
+    for (size_t b = 0; b < blocks; b++) {
+        double *mean = row->means + b * n;
+        const size_t first = b * row->views / blocks, end = (b + 1) * row->views / blocks;
+        for (size_t v = first; v < end; v++)
+            for (size_t c = 0; c < n; c++) mean[c] += (double)row->lines[v * n + c];
+        for (size_t c = 0; c < n; c++) mean[c] /= (double)(end - first);
+    }
+}
+
+/* Where so many columns seem lost, the measure does not fit this row: none is. */
+static bool lost_any(qb__rings_row *row) {
+    size_t count = 0;
+    for (size_t c = 0; c < row->columns; c++) count += row->lost[c];
+    if (count <= row->columns / LOST_PART) return count > 0;
+    memset(row->lost, 0, row->columns * sizeof *row->lost);
+    return false;
+}
+
+static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
+    qb__rings_dead(how, row);
+    if (lost_any(row)) {
+        qb__rings_bridge(row);
+        block_means(row);
+    }
+    qb__rings_partial(how, row);
+    if (lost_any(row)) {
+        qb__rings_bridge(row);
+        block_means(row);
+    }
+}
+
+void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row) {
+    memset(row->stripe, 0, row->columns * sizeof *row->stripe);
+    memset(row->lost, 0, row->columns * sizeof *row->lost);
+    average(sinogram, views, row);
+    block_means(row);
+    if (how->parts & QB__RINGS_DEAD) find_lost(how, row);
+    if (how->parts & QB__RINGS_NARROW) qb__rings_spikes(row);
+    if (how->parts & (QB__RINGS_SORT | QB__RINGS_WAVELET)) qb__rings_dense(how, row);
+}

@@ -17,6 +17,7 @@
 #include "base/warning.h"
 #include "prep/fields.h"
 #include "prep/phase_filter.h"
+#include "prep/phase_rows.h"
 #include "prep/prep.h"
 #include "quickbeam/io.h"
 
@@ -133,48 +134,22 @@ typedef struct piece {
     float **scratch;
 } piece;
 
-/* Numbers of a row of the detector, NaN where a pixel has no value. */
-static void numbers_of(const piece *w, size_t view, size_t row, float *out) {
-    const qb__phase *p = w->p;
-    const size_t columns = p->scan.info.columns, at = row * columns;
-    const char *raw = w->raw + (view * (w->row1 - w->row0) + row - w->row0) * raw_row(p);
-    const unsigned char *stuck = p->scan.blank_stuck ? p->scan.stuck + at : NULL;
-    qb_convert_to_float(raw, qb__scan_dtype(&p->scan), columns, out);
-    for (size_t c = 0; c < columns; c++) out[c] = out[c] < p->top ? out[c] : NAN;
-    for (size_t c = 0; stuck && c < columns; c++)
-        if (stuck[c]) out[c] = NAN;
+static const char *raw_of(const piece *w, size_t view, size_t row) {
+    return w->raw + (view * (w->row1 - w->row0) + row - w->row0) * raw_row(w->p);
 }
 
-/* Numbers -> transmissions; what no beam makes is lost. */
-static void transmissions(const qb__phase *p, size_t row, float *line) {
-    const size_t columns = p->scan.info.columns, at = row * columns;
-    const float *dark = p->scan.dark ? p->scan.dark + at : NULL, *gain = p->gain ? p->gain + at : NULL;
-    const float most = gain || p->scan.info.quantity == QB_TRANSMISSION ? 1000 : 1e30f;
-    if (p->scan.info.quantity != QB_COUNTS) dark = NULL;
-    for (size_t c = 0; dark && c < columns; c++) line[c] -= dark[c];
-    for (size_t c = 0; gain && c < columns; c++) line[c] = gain[c] > 0 ? line[c] * gain[c] : NAN;
-    for (size_t c = 0; c < columns; c++) line[c] = fabsf(line[c]) < most ? line[c] : NAN;
-}
-
-/* Columns first < c < end without a value, between two that have one or at an end of the row. */
-static void bridge(float *line, size_t columns, ptrdiff_t first, size_t end) {
-    const float left = first >= 0 ? line[first] : line[end], right = end < columns ? line[end] : left;
-    const float step = (right - left) / (float)((ptrdiff_t)end - first);
-    for (ptrdiff_t c = first + 1; c < (ptrdiff_t)end; c++) line[c] = left + step * (float)(c - first);
-}
-
-/* False: the row has no value at all. */
-static bool fill_row(float *line, size_t columns) {
-    ptrdiff_t last = -1; /* column with a value */
-    bool any = false;
-    for (size_t c = 0; c < columns; c++) {
-        if (isnan(line[c])) continue;
-        if ((ptrdiff_t)c > last + 1) bridge(line, columns, last, c);
-        last = (ptrdiff_t)c;
-        any = true;
-    }
-    if (any && (size_t)last + 1 < columns) bridge(line, columns, last, columns);
-    return any;
+static qb__phase_row row_of(const qb__phase *p, size_t row) {
+    const qb_scan *scan = &p->scan;
+    const size_t at = row * scan->info.columns;
+    const bool bounded = p->gain || scan->info.quantity == QB_TRANSMISSION;
+    return (qb__phase_row){.dtype = qb__scan_dtype(scan),
+                           .columns = scan->info.columns,
+                           .stuck = scan->blank_stuck ? scan->stuck + at : NULL,
+                           .dark = scan->dark && scan->info.quantity == QB_COUNTS ? scan->dark + at : NULL,
+                           .gain = p->gain ? p->gain + at : NULL,
+                           .flat = p->gain ? scan->flat + at : NULL,
+                           .top = p->top,
+                           .most = bounded ? 1000 : 1e30f}; /* that no beam makes */
 }
 
 static void extend_row(float *line, const qb__phase_blocks *b, size_t columns) {
@@ -195,13 +170,12 @@ static void load(const piece *w, size_t view, size_t block, float *cells) {
     const float *good = NULL; /* the last row with a value */
     for (ptrdiff_t r = low; r < high; r++) {
         float *line = cells + (size_t)(r - from) * b->stride;
-        numbers_of(w, view, (size_t)r, line + b->left);
-        transmissions(p, (size_t)r, line + b->left);
-        const bool any = fill_row(line + b->left, columns);
+        const qb__phase_row row = row_of(p, (size_t)r);
+        const bool lost = qb__phase_transmissions(&row, raw_of(w, view, (size_t)r), line + b->left) > 0;
+        const bool any = !lost || qb__phase_fill(line + b->left, columns);
         if (any) extend_row(line, b, columns);
-        if (any && !good) /* rows above it have none */
-            for (float *l = line - b->stride; l >= cells + (size_t)(low - from) * b->stride; l -= b->stride)
-                memcpy(l, line, b->stride * sizeof *l);
+        for (ptrdiff_t k = low; any && !good && k < r; k++) /* rows above it have none */
+            memcpy(cells + (size_t)(k - from) * b->stride, line, b->stride * sizeof *line);
         if (any)
             good = line;
         else if (good)
@@ -219,20 +193,6 @@ static void load(const piece *w, size_t view, size_t block, float *cells) {
                b->stride * sizeof *cells);
 }
 
-/* Transmissions become numbers again, to which fields are applied as to those that are stored. */
-static void hand_out(const piece *w, size_t view, size_t row, const float *line, float *given, float *out) {
-    const qb__phase *p = w->p;
-    const size_t columns = p->scan.info.columns, at = row * columns;
-    const bool counts = p->scan.info.quantity == QB_COUNTS;
-    const float *dark = p->scan.dark && counts ? p->scan.dark + at : NULL, *flat = p->gain ? p->scan.flat + at : NULL;
-    numbers_of(w, view, row, given);
-    transmissions(p, row, given);
-    for (size_t c = 0; c < columns; c++) {
-        const float below = dark ? dark[c] : 0, number = flat ? line[c] * (flat[c] - below) + below : line[c] + below;
-        out[c] = isnan(given[c]) ? NAN : number;
-    }
-}
-
 static qb_status filter_block(void *context, size_t task, size_t worker) {
     const piece *w = context;
     const qb__phase_blocks *b = qb__phase_filter_blocks(w->p->filter);
@@ -241,9 +201,11 @@ static qb_status filter_block(void *context, size_t task, size_t worker) {
     float *cells = w->scratch[worker], *more = cells + qb__round_up(b->height * b->stride, 16);
     load(w, view, block, cells);
     qb__phase_filter_run(w->p->filter, cells, more);
-    for (size_t r = first; r < end; r++)
-        hand_out(w, view, r, cells + (r + b->margin - block * b->rows) * b->stride + b->left, more,
-                 w->out + (view * (w->end - w->first) + r - w->first) * columns);
+    for (size_t r = first; r < end; r++) {
+        const qb__phase_row row = row_of(w->p, r);
+        qb__phase_numbers(&row, raw_of(w, view, r), cells + (r + b->margin - block * b->rows) * b->stride + b->left,
+                          more, w->out + (view * (w->end - w->first) + r - w->first) * columns);
+    }
     return QB_OK;
 }
 

@@ -35,9 +35,10 @@ typedef struct qb__decision {
     size_t times;         /* that `instead` does what a volume's stages do; 0 = 1 */
     double begin_seconds; /* that begin() is forecast to take: looking for the axis; ... */
     size_t begin_bytes;   /* ... that it needs; 0: nothing is looked for */
-    size_t range_bytes;   /* that range() needs besides what is held all the time; 0: it is not called */
-    size_t more;          /* bytes held from beginning to end */
-    qb__source *source;   /* the input, a volume, where it is no scan; only looked at */
+    /* What range() needs besides what is held all the time, with the kernel that was chosen; NULL: it is not called. */
+    size_t (*range_bytes)(const void *plan);
+    size_t more;               /* bytes held from beginning to end */
+    qb__source *source;        /* the input, a volume, where it is no scan; only looked at */
     qb__truncation_check ends; /* rows that should end in air; zeroed: nobody looks */
     qb__digest *digest;        /* the method's, that its reading adds to: told as `volume`; NULL: none */
     char angles[448];          /* the plan's text on the views' angles; empty: the scan's first and last */

@@ -170,7 +170,7 @@ static void number_images(const qb__reconstruction *r, qb_stack *stack) {
  * integers. */
 static qb_status look_before(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
-    const size_t range = d->range_bytes ? r->held + d->range_bytes : 0,
+    const size_t range = d->range_bytes ? r->held + d->range_bytes(r->plan) : 0,
                  begin = d->begin_bytes ? qb__resident_bytes() + d->begin_bytes : 0;
     r->before = qb__larger(range, begin);
     if (range <= r->cap) return QB_OK;

@@ -133,7 +133,7 @@ qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, 
 size_t qb__fbp_slice_bytes(const qb__fbp *fbp);
 /* The range of integers from the middle slice, if no option gives it. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
-size_t qb__fbp_range_bytes(const qb__fbp *fbp); /* that it needs; 0: it is not called */
+size_t qb__fbp_range_bytes(const void *plan); /* that it needs */
 
 /* The question to the planner, for the CPU; a device adds itself. */
 qb__question qb__fbp_question(const qb__fbp *fbp);

@@ -346,7 +346,8 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     decision->times = fbp->sweep_count;
     if (fbp->view_share) decision->more = fbp->info->views * fbp->info->columns * sizeof(float);
     if (fbp->sweep) decision->more += qb__contact_sheet_bytes(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1]);
-    decision->range_bytes = qb__fbp_range_bytes(fbp);
+    if (!qb_dtype_is_float(fbp->output->dtype) && fbp->output->range.count == 0)
+        decision->range_bytes = qb__fbp_range_bytes;
     if (!isnan(fbp->center)) goto out;
     decision->begin_seconds = qb__center_seconds(fbp->info, options->center, fbp->threads);
     decision->begin_bytes = qb__center_bytes(fbp->info, env);

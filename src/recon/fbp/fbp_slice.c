@@ -87,7 +87,7 @@ qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double 
     return status;
 }
 
-size_t qb__fbp_range_bytes(const qb__fbp *fbp) {
-    const bool ranges = !qb_dtype_is_float(fbp->output->dtype) && fbp->output->range.count == 0;
-    return ranges ? qb__fbp_slice_bytes(fbp) + pixels(fbp) * sizeof(float) : 0;
+size_t qb__fbp_range_bytes(const void *plan) {
+    const qb__fbp *fbp = plan;
+    return qb__fbp_slice_bytes(fbp) + pixels(fbp) * sizeof(float);
 }

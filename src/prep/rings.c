@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "planner/rates.h"
 #include "prep/fields.h"
 #include "prep/prepare.h"
@@ -103,12 +104,15 @@ static qb_status read_block(const qb__pass *pass, const rings *r, size_t row, qb
     return status;
 }
 
-/* Rows in half of what the process may take, but no more than a few for each thread. */
+/* Rows in half of what the process may take, but no more than a few for each thread, or, where phases are retrieved, than are filtered
+ * together. */
 static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) {
     const qb_env *env = pass->env;
     double row = (double)r->views * (double)r->columns * 2 * sizeof(float);
     double space = (double)qb__memory_cap(env) - (double)qb__resident_bytes();
-    double rows = fmin(fmax(1, 0.5 * space / row), (double)ROWS_LEAST * threads);
+    double few =
+        fmax((double)ROWS_LEAST * threads, pass->scan->filtered ? (double)qb_scan_describe(pass->scan)->chunk_rows : 0);
+    double rows = fmin(fmax(1, 0.5 * space / row), few);
     return qb__smaller((size_t)rows, pass->fields->rows);
 }
 

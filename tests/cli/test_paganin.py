@@ -247,6 +247,17 @@ def test_bits_do_not_depend_on_the_cut(tmp_path, big, name):
         assert (np.load(tmp_path / "v.npy") == want[first:end:step[0] if step else 1]).all()
 
 
+def test_rings_are_found_behind_the_filter(tmp_path, big):
+    """In blocks of any number of rows they are the same."""
+    folder, how, _ = big
+    how = ["fbp", folder / "plain.h5", "-o", tmp_path / "v.npy", *how, "--rings", "sort"]
+    how += ["--kernel", qb_json(*how)["kernel"]]
+    want = np.load(tmp_path / "v.npy")
+    for cut in (["--max-ram", smallest_cap(*how)], ["--threads", 1]):
+        qb(*how, *cut)
+        assert (np.load(tmp_path / "v.npy") == want).all(), cut
+
+
 @pytest.mark.skipif(NO_RANKS is not None, reason=NO_RANKS or "")
 def test_ranks(tmp_path, big):
     import subprocess

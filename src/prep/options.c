@@ -6,9 +6,10 @@ const qb_param qb_prep_params[] = {
      "scale each view by its open beam: columns and rows that no object ever covers, or find them", 0},
     {"transmission-floor", QB_PARAM_DOUBLE, offsetof(qb_prep_options, transmission_floor), "T", "1e-6", NULL, 1e-30, 1,
      "smaller transmissions are raised to this before -log, and counted", 0},
-    {"rings", QB_PARAM_TEXT, offsetof(qb_prep_options, rings), "keep|sort|wavelet|dead|all[:snr=S,large=N,small=N]",
-     "keep", NULL, 0, 0,
-     "take out rings: dense weak ones by sorting (Vo 2018) or wavelets (Muench 2009), dead columns, or all; "
+    {"rings", QB_PARAM_TEXT, offsetof(qb_prep_options, rings),
+     "keep|sort|wavelet|large|dead|all[:snr=S,large=N,small=N]", "keep", NULL, 0, 0,
+     "take out rings: dense weak ones by sorting (Vo 2018) or wavelets (Muench 2009), large ones, dead columns, or "
+     "all; "
      "snr (3), windows of large (61) and small (15) columns. Finders of the axis do so in any case",
      0},
     {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,

@@ -9,10 +9,11 @@
 
 /* What --rings can remove. A method is a set of these. */
 enum {
-    QB__RINGS_DEAD = 1,   /* columns without a usable answer are interpolated */
-    QB__RINGS_NARROW = 2, /* stripes one column wide */
-    QB__RINGS_SORT = 4,   /* dense weak stripes, by sorted columns */
-    QB__RINGS_WAVELET = 8 /* dense weak stripes, by wavelets */
+    QB__RINGS_DEAD = 1,    /* columns without a usable answer are interpolated */
+    QB__RINGS_LARGE = 2,   /* stripes several columns wide */
+    QB__RINGS_NARROW = 4,  /* stripes one column wide */
+    QB__RINGS_SORT = 8,    /* dense weak stripes, by sorted columns */
+    QB__RINGS_WAVELET = 16 /* dense weak stripes, by wavelets */
 };
 
 enum { QB__RINGS_BLOCKS = 16 }; /* of views */
@@ -45,6 +46,10 @@ size_t qb__rings_work(size_t columns);
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
 /* Sets lost[] where a column is a stripe in some views and not in others. */
 void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row);
+/* mean[column]: that of all views less the stripes so far. */
+void qb__rings_mean(const qb__rings_row *row, double *mean);
+/* Adds stripes several columns wide, up to half the window `large`, to stripe[]. */
+void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row);
 /* Adds stripes that are one column wide to stripe[]. */
 void qb__rings_spikes(qb__rings_row *row);
 /* Interpolates the lost columns of lines[]. */

@@ -7,14 +7,15 @@
 #include "base/status.h"
 #include "prep/rings.h"
 
-#define METHODS "keep, sort, wavelet, dead or all"
+#define METHODS "keep, sort, wavelet, large, dead or all"
 
 static const qb__rings_how methods[] = {
     {"keep", 0, 3, 61, 15},
     {"sort", QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15},
     {"wavelet", QB__RINGS_NARROW | QB__RINGS_WAVELET, 3, 61, 15},
+    {"large", QB__RINGS_NARROW | QB__RINGS_LARGE, 3, 61, 15},
     {"dead", QB__RINGS_DEAD, 3, 61, 15},
-    {"all", QB__RINGS_DEAD | QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15},
+    {"all", QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15},
 };
 
 /* KEY=NUMBER at `from`, up to a comma or the end. */

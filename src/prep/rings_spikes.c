@@ -80,8 +80,7 @@ static void limits(const qb__rings_row *row, double *curvatures, double *sums, d
     for (size_t c = 0; c < n; c++) limit[c] = ERRORS * fmax(sums[c], fmax(sums[near(c, -1, n)], sums[near(c, 1, n)]));
 }
 
-/* The mean of all blocks less the stripes so far. */
-static void mean_of(const qb__rings_row *row, double *mean) {
+void qb__rings_mean(const qb__rings_row *row, double *mean) {
     const size_t n = row->columns;
     for (size_t c = 0; c < n; c++) {
         double sum = 0;
@@ -113,7 +112,7 @@ void qb__rings_spikes(qb__rings_row *row) {
     double *curvatures = row->work, *found = curvatures + n, *limit = found + n, *mean = limit + n, *before = mean + n;
     if (row->blocks < 4 || n < 8) return;
     limits(row, curvatures, found, limit);
-    mean_of(row, mean);
+    qb__rings_mean(row, mean);
     memcpy(before, row->stripe, n * sizeof *before);
     for (int i = 0; i < SWEEPS && sweep(row, limit, mean, curvatures, found, before); i++) continue;
 }
@@ -121,10 +120,11 @@ void qb__rings_spikes(qb__rings_row *row) {
 /* ---- stripes in some views only ---- */
 
 /* deviation[c]: root mean square over the blocks of how much a spike's height at c differs from its median. */
-static void deviations(const qb__rings_row *row, double *curvatures, double *heights, double *deviation) {
+static void deviations(const qb__rings_row *row, double *line, double *curvatures, double *heights, double *deviation) {
     const size_t n = row->columns, blocks = row->blocks;
     for (size_t b = 0; b < blocks; b++) {
-        curve(row->means + b * n, n, curvatures);
+        for (size_t c = 0; c < n; c++) line[c] = row->means[b * n + c] - row->stripe[c];
+        curve(line, n, curvatures);
         for (size_t c = 0; c < n; c++) heights[b * n + c] = spike(curvatures, n, c);
     }
     for (size_t c = 0; c < n; c++) {
@@ -140,7 +140,7 @@ void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     double *curvatures = row->work, *deviation = curvatures + n, *sorted = deviation + n;
     if (row->blocks < 4 || n < 16) return;
-    deviations(row, curvatures, row->spare, deviation);
+    deviations(row, sorted, curvatures, row->spare, deviation);
     memcpy(sorted, deviation, n * sizeof *sorted);
     qb__sort(sorted, n);
     const double most = 2 * how->snr * sorted[(size_t)(0.95 * (double)(n - 1))];

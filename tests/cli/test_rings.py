@@ -100,7 +100,7 @@ def foam(tmp_path_factory):
 
 @pytest.mark.parametrize("kind,method,part", [
     ("narrow", "sort", 0.5), ("narrow", "wavelet", 0.5), ("narrow", "all", 0.5), ("dead", "dead", 0.1), ("dead", "all", 0.1),
-    ("partial", "dead", 0.5), ("drifting", "all", 0.5)])
+    ("partial", "dead", 0.5), ("drifting", "all", 0.6), ("wide", "large", 0.1), ("wide", "all", 0.1)])
 def test_stripes_on_a_foam(tmp_path, foam, kind, method, part):
     """Each fault is put into line integrals of a known foam; so large a part of what it does is left at most."""
     random = np.random.default_rng(1)
@@ -115,6 +115,9 @@ def test_stripes_on_a_foam(tmp_path, foam, kind, method, part):
     elif kind == "partial":
         faulty[100:200, 70] += 0.3
         faulty[250:, 150] -= 0.2
+    elif kind == "wide":
+        for first, width, height in ((40, 3, 0.1), (75, 12, -0.08), (180, 10, 0.25)):
+            faulty[:, first:first + width] += height
     else:
         faulty[:, [50, 120, 200]] += np.linspace(0, 0.2, views)[:, None]
     truth, before = (lines_reconstructed(tmp_path, lines) for lines in (foam, faulty))
@@ -123,7 +126,7 @@ def test_stripes_on_a_foam(tmp_path, foam, kind, method, part):
     assert difference(after, truth) < part * difference(before, truth)
 
 
-@pytest.mark.parametrize("method", ["sort", "wavelet", "dead", "all"])
+@pytest.mark.parametrize("method", ["sort", "wavelet", "large", "dead", "all"])
 def test_an_object_without_stripes_stays(tmp_path, foam, method):
     """A foam; concentric shells, whose edges are stripes of the object itself, without noise and with it."""
     truth = lines_reconstructed(tmp_path, foam)

@@ -120,7 +120,8 @@ size_t qb__phase_bytes(const qb__phase *p) {
     if (!p) return 0;
     const qb_scan_info *info = &p->scan.info;
     const size_t gain = p->gain ? info->rows * info->columns * sizeof(float) : 0;
-    return gain + threads_of(p) * scratch_floats(p) * sizeof(float) + READ_BYTES + info->rows * raw_row(p);
+    const size_t view = info->rows * raw_row(p), read = qb__smaller(info->views * view, qb__larger(READ_BYTES, view));
+    return gain + threads_of(p) * scratch_floats(p) * sizeof(float) + read;
 }
 
 /* ---- a block of a view ---- */

@@ -77,6 +77,7 @@ SIZES = {  # views, rows, columns, how it is stored, options
     "tall": (120, 64, 512, {"chunks": (25, 32, 512), "compression": "gzip"}, ["--size", "256"]),
     "many": (300, 80, 200, {"chunks": (1, 1, 200)}, []),  # chunks, more than HDF5 may know the places of
     "long": (1000, 40, 640, {}, ["--dtype", "uint16"]),
+    "phase": (120, 300, 256, {"chunks": (1, 300, 256)}, ["--paganin", "20px"]),  # what is filtered is gone when the rest is there
 }
 
 
@@ -118,7 +119,7 @@ def test_cap_and_forecast(scans, tmp_path, name, room):
     words = f"{name}, {room}: cap {cap / MIB:.1f}, forecast {forecast / MIB:.1f}, peak {peak / MIB:.1f} MiB"
     print(words)
     assert forecast <= cap and peak <= cap, words
-    assert abs(forecast - peak) < max(0.15 * peak, 1.5 * MIB), words
+    assert abs(forecast - peak) < max((0.3 if name == "phase" else 0.15) * peak, 1.5 * MIB), words
 
 
 CONE = ["--sod", 200, "--sdd", 300]

@@ -56,6 +56,7 @@ typedef struct beam {
     double pixel[2];      /* mm in the object, along a row and a column; 0: not known */
     double distance;      /* from the object to the detector; 0: not known */
     double magnification; /* 1 for parallel beams */
+    bool unknown;         /* a cone whose distances nobody states */
 } beam;
 
 /* From the axis, and from the source to the detector's plane. */
@@ -68,7 +69,7 @@ static void distances(const qb_view *view, double *sod, double *sdd) {
 }
 
 static beam beam_of(const qb_scan_info *info, const qb_geometry *geometry) {
-    beam b = {{info->pixel_size, info->pixel_v}, info->distance, 1};
+    beam b = {{info->pixel_size, info->pixel_v}, info->distance, 1, false};
     double sod = info->sod, sdd = info->sdd;
     if (geometry && geometry->views) {
         const qb_view *view = &geometry->view[geometry->views / 2];
@@ -77,7 +78,8 @@ static beam beam_of(const qb_scan_info *info, const qb_geometry *geometry) {
         distances(view, &sod, &sdd);
     } else if (info->beam != QB_BEAM_CONE)
         return b;
-    if (!(sod > 0) || !(sdd > sod)) return b;
+    b.unknown = !(sod > 0) || !(sdd > sod);
+    if (b.unknown) return b;
     b.magnification = sdd / sod;
     b.distance = sdd - sod;
     for (int i = 0; i < 2; i++) b.pixel[i] /= b.magnification;
@@ -147,6 +149,11 @@ qb_status qb__paganin_of(const qb_scan_info *info, const qb_geometry *geometry, 
         return qb__fail(QB_BAD_INPUT, "%s: --paganin works on counts or transmissions, not on line integrals (%s)",
                         info->path, info->quantity_from);
     QB__TRY(parse(options->paganin, &of, &value));
+    if (b.unknown && of != PIXELS)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s: --paganin of a cone beam needs the distances of source and detector, which are not known "
+                        "here: give a length in pixels, as 4px",
+                        info->path);
     QB__TRY(check_distance(options, &b));
     const bool ratio = of == RATIO || of == ALPHA;
     const double distance = b.magnification > 1 || !(options->distance > 0) ? b.distance : options->distance;

@@ -11,7 +11,7 @@ FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4
           "prep": 7, "job": 7, "center": 8, "simulate": 8, "recon": 9, "bench": 10}
 root = pathlib.Path(__file__).resolve().parent.parent
 GUESTS = {"plugins": {"bench/rabbitct_engine.h"},
-          "tools": {"bench/bench_options.h", "io/hdf5_guard.h", "planner/cluster_plan.h"}}  # qb_tool_...: exported, but for qb alone
+          "tools": {"bench/bench_options.h", "io/hdf5/hdf5_guard.h", "planner/cluster_plan.h"}}  # qb_tool_...: exported, but for qb alone
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 bad = 0
 

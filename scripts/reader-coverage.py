@@ -12,9 +12,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 READERS = {
-    "HDF5": "io/hdf5.c io/hdf5_angles.c io/hdf5_chunks.c io/hdf5_exchange.c io/hdf5_nxtomo.c io/hdf5_scan.c io/hdf5_source.c "
-            "io/hdf5_virtual.c io/hdf5_walk.c",
-    "TIFF": "io/tiff_ifd.c io/tiff_page.c io/tiff_read.c",
+    "HDF5": "io/hdf5.c io/hdf5/hdf5_angles.c io/hdf5/hdf5_chunks.c io/hdf5/hdf5_exchange.c io/hdf5/hdf5_nxtomo.c io/hdf5/hdf5_scan.c io/hdf5/hdf5_source.c "
+            "io/hdf5_virtual.c io/hdf5/hdf5_walk.c",
+    "TIFF": "io/tiff_ifd.c io/tiff/tiff_page.c io/tiff/tiff_read.c",
     "MetaImage": "io/mha.c",
     "NPY": "io/npy.c",
     "raw, .json": "io/raw.c io/sidecar.c",

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_ratio.h"
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "cpu/features.h"
 #include "geometry/parallel.h"

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_ratio.h"
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "cpu/features.h"
 #include "planner/choose.h"
 #include "planner/device_select.h"

@@ -2,7 +2,7 @@
 /* qb bench backproject --geometry cone on a device: data there, back-projection alone. */
 #include "base/status.h"
 #include "bench/bench_backproject.h"
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "planner/choose.h"
 
 static void report(const qb__choice *choice, const qb__trial_result *r, const qb__bp_cone_problem *p,

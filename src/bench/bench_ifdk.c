@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "planner/choose.h"
 #include "planner/device_select.h"

@@ -7,7 +7,7 @@
 #include "geometry/phantom.h"
 #include "planner/choose.h"
 #include "planner/device_select.h"
-#include "recon/mbir/icd_bands.h"
+#include "recon/mbir/icd/icd_bands.h"
 #include "recon/mbir/mbir.h"
 
 enum { QB__MBIR_GOLDEN = 40 };                  /* equits of the image to compare with */

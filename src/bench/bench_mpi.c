@@ -16,10 +16,10 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_io.h"
-#include "bench/bench_link.h"
+#include "bench/machine/bench_link.h"
 #include "bench/bench_parts.h"
 #include "geometry/partition.h"
-#include "io/source.h"
+#include "io/plain/source.h"
 #include "io/writer.h"
 #include "job/job.h"
 

@@ -15,7 +15,7 @@
 #include "bench/rabbitct_check.h"
 #include "bench/rabbitct_engine.h"
 #include "cpu/features.h"
-#include "io/rabbitct.h"
+#include "io/plain/rabbitct.h"
 #include "job/budget.h"
 
 enum { GROUP = QB__RABBITCT_GROUP, RATIO_VIEWS = 4, REPEAT_MAX = 64, MOST_HU = 4095 };

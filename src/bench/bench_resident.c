@@ -12,7 +12,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/parallel.h"
 #include "kernels/bp_parallel/device_pass.h"

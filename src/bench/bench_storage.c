@@ -14,7 +14,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_io.h"
-#include "io/source.h"
+#include "io/plain/source.h"
 #include "io/writer.h"
 #include "planner/storage.h"
 #include "planner/tuning.h"

@@ -2,7 +2,7 @@
 #ifndef QB_BENCH_PROJECT_CHECK_H
 #define QB_BENCH_PROJECT_CHECK_H
 
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "quickbeam/geometry.h"
 
 /* The rays of what projection is measured with: a full circle, the source two and the detector three volumes away, which the

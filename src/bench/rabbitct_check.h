@@ -2,7 +2,7 @@
 #ifndef QB_BENCH_RABBITCT_CHECK_H
 #define QB_BENCH_RABBITCT_CHECK_H
 
-#include "io/rabbitct.h"
+#include "io/plain/rabbitct.h"
 #include "quickbeam/param.h"
 
 /* QB_BAD_INPUT, with view and number, when a matrix puts the source into or before the cube of

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "bench/rabbitct_device.h"
 #include "cpu/bp_cone/bp_cone.h"
-#include "io/rabbitct.h"
+#include "io/plain/rabbitct.h"
 #include "planner/choose.h"
 
 enum { GROUP = QB__RABBITCT_GROUP, MOST_PARTS = 64 };

@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "geometry/half_fan.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "prep/phase.h"
 #include "prep/prepare.h"
 #include "prep/line_ends.h"

@@ -3,8 +3,8 @@
 #define QB_IO_FORMATS_H
 
 #include "base/json.h"
-#include "io/paths.h"
-#include "io/source.h"
+#include "io/publish/paths.h"
+#include "io/plain/source.h"
 #include "io/writer_kind.h"
 #include "quickbeam/scan.h"
 

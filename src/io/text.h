@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/json.h"
-#include "io/publication.h"
+#include "io/publish/publication.h"
 
 /* Text that grows; zeroed = empty. Running out of memory is remembered until qb__text_write. */
 typedef struct qb__text {

@@ -2,7 +2,7 @@
 #ifndef QB_IO_WRITER_H
 #define QB_IO_WRITER_H
 
-#include "io/paths.h"
+#include "io/publish/paths.h"
 #include "io/writer_kind.h"
 
 /* As qb_writer_create and qb_writer_commit, but the file gets its name together with the others of

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "io/publication.h"
+#include "io/publish/publication.h"
 #include "quickbeam/io.h"
 
 /* Where images go in what rank 0 of a job has made, for its other ranks (writer_join.c): bytes that can be sent. */

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/label.h"
+#include "io/picture/label.h"
 #include "io/writer.h"
 
 /* Pixels of the picture. */

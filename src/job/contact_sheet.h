@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "io/publication.h"
+#include "io/publish/publication.h"
 #include "job/grey_levels.h"
 
 /* One PNG of many images of a size, side by side, each under its label, y up, in one window: what to look at
@@ -15,7 +15,7 @@ typedef struct qb__contact_sheet qb__contact_sheet;
 size_t qb__contact_sheet_bytes(size_t images, size_t nx, size_t ny);
 /* For images [ny][nx], number 0 .. images - 1. */
 qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, qb__contact_sheet **sheet);
-/* Takes what it shows of an image; label in the letters of io/label.h. */
+/* Takes what it shows of an image; label in the letters of io/picture/label.h. */
 void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float *image, const char *label);
 /* Into a file; `asked` as --window, *window is what it came to. */
 qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, const char *units, const char *path,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 
 static void add_hash(cJSON *to, const char *name, uint64_t hash) {
     char text[20];

@@ -17,7 +17,7 @@ qb_status qb__grey_levels_parse(const char *text, qb__grey_levels *window);
 qb_status qb__grey_levels_choose(const char *text, const float *values, size_t count, qb__grey_levels *window);
 /* {"window": [low, high], "window_from": "auto" or "--window"} */
 void qb__grey_levels_report(const qb__grey_levels *window, cJSON *json);
-/* "black 0.1, white 2 per mm", in the letters that pictures have (io/label.h). */
+/* "black 0.1, white 2 per mm", in the letters that pictures have (io/picture/label.h). */
 void qb__grey_levels_text(const qb__grey_levels *window, const char *units, char *text, size_t size);
 /* 0 black, 1 white; what is no number is black. */
 float qb__grey_levels_shade(const qb__grey_levels *window, float value);

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "job/content.h"
 #include "quickbeam/version.h"
 

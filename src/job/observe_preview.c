@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/label.h"
+#include "io/picture/label.h"
 #include "io/writer.h"
 #include "job/observer.h"
 #include "job/grey_levels.h"

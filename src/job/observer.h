@@ -6,7 +6,7 @@
 
 #include "base/comm.h"
 #include "base/json.h"
-#include "io/publication.h"
+#include "io/publish/publication.h"
 #include "quickbeam/io.h"
 
 /* Who looks at a job's images on their way out; a row in observer.c. None changes them. Functions may

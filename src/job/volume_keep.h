@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 #include "base/comm.h"
-#include "io/journal.h"
+#include "io/publish/journal.h"
 #include "quickbeam/io.h"
 
 /* What of a volume is kept for a run that is to go on where this one was killed or failed: its hidden folder, with a note
- * in it (io/journal.h) of the images that are on the disk, now and then. Nothing is noted, and nothing stays of a run that
+ * in it (io/publish/journal.h) of the images that are on the disk, now and then. Nothing is noted, and nothing stays of a run that
  * fails, before the first time. */
 typedef struct qb__keep {
     bool resume;  /* go on with what there is */

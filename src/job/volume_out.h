@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "geometry/runs.h"
 #include "geometry/fov.h"
-#include "io/publication.h"
+#include "io/publish/publication.h"
 #include "job/observer.h"
 #include "job/pipeline.h"
 #include "job/volume_keep.h"

@@ -14,9 +14,9 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/trust.h"
-#include "io/paths.h"
-#include "io/publication.h"
-#include "io/source.h"
+#include "io/publish/paths.h"
+#include "io/publish/publication.h"
+#include "io/plain/source.h"
 
 enum { NAME_ROOM = 4096 };
 

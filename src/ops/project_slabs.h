@@ -2,7 +2,7 @@
 #ifndef QB_OPS_PROJECT_SLABS_H
 #define QB_OPS_PROJECT_SLABS_H
 
-#include "io/tensor_device.h"
+#include "io/tensor/tensor_device.h"
 #include "ops/project_device.h"
 
 /* Images of floats: dense in the host's memory, or an array in that of the device that projects, which is used where it is. */

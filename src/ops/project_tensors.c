@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/tensor_stack.h"
+#include "io/tensor/tensor_stack.h"
 #include "ops/project.h"
 
 /* An array as images of floats. */

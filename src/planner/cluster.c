@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/source.h"
+#include "io/plain/source.h"
 
 enum { BATCH = 32, MOST_RANKS = 2048, FILE_MOST = 1 << 20 };
 static const double value = sizeof(float);

@@ -11,7 +11,7 @@
 #include "quickbeam/env.h"
 
 /* What a thread of this machine does in a second of its own time while all threads work, as qb_machine_measure
- * (bench/machine.c) found it once and keeps it in the tuning file: {"machine": the processor, "cpus": how many,
+ * (bench/machine/machine.c) found it once and keeps it in the tuning file: {"machine": the processor, "cpus": how many,
  * "rates": {name: number}}. A kernel's rate, its updates, is called like the kernel; the others: */
 #define QB__RATE_FILTER "filter"           /* values of padded rows: prepared, filtered, packed */
 #define QB__RATE_FILTER_CONE "filter_cone" /* values of rows as wide as they were measured, likewise */

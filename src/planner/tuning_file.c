@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/warning.h"
-#include "io/publication.h"
+#include "io/publish/publication.h"
 
 enum { FILE_MAX = 4 << 20, PATH_BYTES = PATH_MAX, NAME_BYTES = PATH_MAX + 40 };
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "prep/row_sample.h"
 #include "prep/prep.h"
 

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/partition.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead) {
     uint64_t none = 0;

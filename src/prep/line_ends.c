@@ -10,8 +10,8 @@
 #include "base/number.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "io/axes_look.h"
-#include "io/scan.h"
+#include "io/scan/axes_look.h"
+#include "io/scan/scan.h"
 #include "prep/spikes.h"
 
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, MOST = 9, NEAR = 8 };

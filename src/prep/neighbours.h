@@ -2,7 +2,7 @@
 #ifndef QB_PREP_NEIGHBOURS_H
 #define QB_PREP_NEIGHBOURS_H
 
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "kernels/filter/near_rows.h"
 #include "prep/prep.h"
 #include "prep/step.h"

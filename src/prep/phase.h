@@ -2,7 +2,7 @@
 #ifndef QB_PREP_PHASE_H
 #define QB_PREP_PHASE_H
 
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "prep/paganin.h"
 
 /* Phase retrieval for one job: a scan of its own, which reads the given one through the filter of --paganin and hands out float32

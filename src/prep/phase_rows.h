@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "io/scan.h"
+#include "io/scan/scan.h"
 
 /* Rows of the detector on their way to the filter and back. What makes a number a transmission: */
 typedef struct qb__phase_row {

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "geometry/partition.h"
 #include "prep/neighbours.h"
 #include "prep/pixel_key.h"

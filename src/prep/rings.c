@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "planner/rates.h"
 #include "prep/fields.h"
 #include "prep/prepare.h"

@@ -11,7 +11,7 @@
 enum { COMPARED = 9 }; /* columns on each side */
 
 /* The median of columns first, first + step, ... that exist. */
-static double median_beside(const float *from, size_t columns, size_t first, size_t step, bool leftwards) {
+static double median_of_neighbours(const float *from, size_t columns, size_t first, size_t step, bool leftwards) {
     double picked[COMPARED];
     size_t count = 0;
     for (size_t at = first; at < columns && count < COMPARED; at = leftwards ? at - step : at + step)
@@ -22,8 +22,8 @@ static double median_beside(const float *from, size_t columns, size_t first, siz
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns, step = (how->large / 2 + COMPARED - 1) / COMPARED;
     for (size_t c = 2; c + 2 < n; c++) {
-        const double left = median_beside(row->change, n, c - 1, step, true),
-                     right = median_beside(row->change, n, c + 1, step, false);
+        const double left = median_of_neighbours(row->change, n, c - 1, step, true),
+                     right = median_of_neighbours(row->change, n, c + 1, step, false);
         const double own = (double)row->change[c];
         row->lost[c] = own > how->snr * fmax(left, right) || own * how->snr < fmin(left, right);
     }

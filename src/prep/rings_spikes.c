@@ -37,10 +37,10 @@ static double height(const double *curvatures, size_t columns, size_t c) {
 }
 
 static double background(const double *curvatures, size_t columns, size_t c) {
-    static const ptrdiff_t beside[] = {-4, -3, -2, 2, 3, 4};
+    static const ptrdiff_t around[] = {-4, -3, -2, 2, 3, 4};
     double v[6];
     for (int i = 0; i < 6; i++) { /* sorted as they come */
-        const double value = curvatures[near(c, beside[i], columns)];
+        const double value = curvatures[near(c, around[i], columns)];
         int k = i;
         for (; k > 0 && v[k - 1] > value; k--) v[k] = v[k - 1];
         v[k] = value;

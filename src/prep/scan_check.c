@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "geometry/half_fan.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "prep/column_ends.h"
 #include "prep/levels_said.h"
 #include "prep/turn_check.h"

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
-#include "io/tensor_stack.h"
+#include "io/scan/scan.h"
+#include "io/tensor/tensor_stack.h"
 
 /* ---- which ---- */
 

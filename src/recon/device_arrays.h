@@ -2,7 +2,7 @@
 #ifndef QB_RECON_DEVICE_ARRAYS_H
 #define QB_RECON_DEVICE_ARRAYS_H
 
-#include "io/tensor_device.h"
+#include "io/tensor/tensor_device.h"
 #include "planner/device_pick.h"
 #include "recon/engine.h"
 

@@ -3,7 +3,7 @@
 #define QB_RECON_METHOD_H
 
 #include "io/digest.h"
-#include "io/source.h"
+#include "io/plain/source.h"
 #include "job/describe.h"
 #include "recon/truncation_check.h"
 #include "recon/engine.h"

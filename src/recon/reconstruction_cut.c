@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "job/budget.h"
 #include "recon/reconstruction_parts.h"
 

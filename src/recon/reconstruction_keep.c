@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "io/writer.h"
 #include "quickbeam/version.h"
 #include "recon/reconstruction_parts.h"

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "planner/device_select.h"
 #include "prep/pixel_key.h"
 #include "recon/reconstruction_parts.h"

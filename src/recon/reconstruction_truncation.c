@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "prep/column_ends.h"
 #include "prep/levels_said.h"
 #include "recon/reconstruction_parts.h"

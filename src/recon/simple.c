@@ -4,7 +4,7 @@
 
 #include "base/params.h"
 #include "base/status.h"
-#include "io/tensor.h"
+#include "io/tensor/tensor.h"
 
 /* The shape of the result, as sizes along x, y and z; an array that is read must not be written. */
 static qb_status look(const qb_tensor *from, const qb_tensor *to, qb__missing missing, qb_numbers *size) {

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "geometry/phantom.h"
-#include "io/rabbitct.h"
+#include "io/plain/rabbitct.h"
 #include "ops/filter.h"
 
 #define PI 3.14159265358979323846

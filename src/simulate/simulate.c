@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/status.h"
-#include "io/mbirct.h"
+#include "io/mbirct/mbirct.h"
 #include "io/writer.h"
 #include "prep/prep.h"
 #include "quickbeam/io.h"

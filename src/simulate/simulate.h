@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "geometry/partition.h"
 #include "geometry/phantom.h"
-#include "io/publication.h"
+#include "io/publish/publication.h"
 #include "quickbeam/io.h"
 #include "quickbeam/simulate.h"
 #include "simulate/detector.h"
@@ -57,7 +57,7 @@ qb__simulate_bytes qb__simulate_needs(const qb__simulation *simulation);
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);
 qb_status qb__simulate_geometry(const qb__simulation *simulation);
-/* Whether the output is a description of the scan (io/simulated.c), not its numbers; write that. */
+/* Whether the output is a description of the scan (io/scan/simulated.c), not its numbers; write that. */
 bool qb__simulate_describes(const qb_simulate_options *options);
 qb_status qb__simulate_describe(const qb__simulation *simulation);
 /* The file is whole: its provenance, its name. *writer becomes NULL once the name is sought. */

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/outputs.h"
+#include "io/publish/outputs.h"
 #include "job/budget.h"
 #include "simulate/simulate.h"
 

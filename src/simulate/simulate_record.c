@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "io/formats.h"
-#include "io/geometry_file.h"
+#include "io/geometry/geometry_file.h"
 #include "io/writer.h"
 #include "job/job.h"
 #include "simulate/simulate.h"

@@ -4,8 +4,8 @@
 #include "child.h"
 
 #include "device/device.h"
-#include "io/scan.h"
-#include "io/tensor_device.h"
+#include "io/scan/scan.h"
+#include "io/tensor/tensor_device.h"
 #include "quickbeam/quickbeam.h"
 
 enum { VIEWS = 24, ROWS = 4, COLUMNS = 32, N = 32, GAP = 5 };

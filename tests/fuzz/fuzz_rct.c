@@ -5,7 +5,7 @@
 
 #include "base/pool.h"
 #include "fuzz.h"
-#include "io/rabbitct.h"
+#include "io/plain/rabbitct.h"
 #include "simulate/rabbitct_synthetic.h"
 
 const char *const fuzz_name = "rct";

@@ -2,7 +2,7 @@
 #ifndef KERNELCHECK_BENCH_DEVICE_H
 #define KERNELCHECK_BENCH_DEVICE_H
 
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "kernelcheck.h"
 
 /* A trial of the row's operation of these sizes, with the parameters that the planner takes. The ceiling is what the

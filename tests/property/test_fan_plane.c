@@ -132,7 +132,7 @@ static void what_is_no_fan_is_refused(void **state) {
     qb__fan_plane_destroy(&plane);
     g.radius = 901;
     assert_int_equal(qb__fan_plane_create(&g, 0, 1, 8, &plane), QB_UNSUPPORTED);
-    assert_non_null(strstr(qb_detail(), "bent"));
+    assert_non_null(strstr(qb_detail(), "curved"));
     qb__fan_plane_destroy(&plane);
     qb_geometry_destroy(&g);
     assert_int_equal(qb_geometry_parallel(VIEWS, angles, 1, 40, 1, 19.5, &g), QB_OK);

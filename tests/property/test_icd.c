@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "dice.h"
-#include "recon/mbir/icd_stack.h"
+#include "recon/mbir/icd/icd_stack.h"
 
 enum { NX = 18, NY = 15, VIEWS = 21, COLUMNS = 27, EQUITS = 60 };
 static const double water = 0.02;

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "dice.h"
-#include "recon/mbir/icd_bands.h"
+#include "recon/mbir/icd/icd_bands.h"
 
 enum { EQUITS = 60 };
 static const double water = 0.02;

@@ -5,7 +5,7 @@
 #include "cpu/features.h"
 #include "dice.h"
 #include "geometry/curve.h"
-#include "recon/mbir/icd_stack.h"
+#include "recon/mbir/icd/icd_stack.h"
 
 enum { NX = 18, NY = 15, VIEWS = 35, COLUMNS = 29, EQUITS = 60 };
 static const double water = 0.02;

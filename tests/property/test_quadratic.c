@@ -5,7 +5,7 @@
 
 #include "dice.h"
 #include "quickbeam/descent.h"
-#include "recon/mbir/icd_stack.h"
+#include "recon/mbir/icd/icd_stack.h"
 
 enum { M = 70, N = 30, EACH = 6 };
 

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/memory.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "kernels/filter/near_rows.h"
 #include "on_devices.h"
 #include "prep/neighbours.h"

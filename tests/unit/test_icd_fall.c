@@ -2,7 +2,7 @@
 /* The forecast of how far a cost still falls, on costs whose end is known. */
 #include <math.h>
 
-#include "recon/mbir/icd_fall.h"
+#include "recon/mbir/icd/icd_fall.h"
 #include "check.h"
 
 static double power(double e) { return 100 + 50 / (1 + e); }

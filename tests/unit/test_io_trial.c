@@ -2,7 +2,7 @@
 /* How the process ends in which the HDF5 library meets a file first, and what becomes of that: qb_tool_hdf5_guard. */
 #include "io_files.h"
 
-#include "io/hdf5_guard.h"
+#include "io/hdf5/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
 /* Instead of a library that fails, a script. */

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "bench/bench_options.h"
-#include "io/hdf5_guard.h"
+#include "io/hdf5/hdf5_guard.h"
 #include "planner/cluster_plan.h"
 #include "quickbeam/compare.h"
 #include "quickbeam/descent.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "prep/neighbours.h"
 #include "quickbeam/io.h"
 

@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "cpu/features.h"
-#include "io/rabbitct.h"
+#include "io/plain/rabbitct.h"
 #include "simulate/rabbitct_synthetic.h"
 
 enum { VIEWS = 60, COLUMNS = 312, ROWS = 240, SIZE = 128 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How blocks of a device's array are cut into the driver's copies of rows, also where nobody has room for such arrays. */
-#include "io/tensor_device.c"
+#include "io/tensor/tensor_device.c"
 
 #include "check.h"
 

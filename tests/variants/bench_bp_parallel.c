@@ -6,7 +6,7 @@
  * those parameters. --search changes one parameter after the other (not those of
  * the set), keeping what is faster. With
  * --part several of these share the work: they compile side by side and time one at a time. */
-#include "bench/trial.h"
+#include "bench/trial/trial.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
 #include "quickbeam/status.h"
 

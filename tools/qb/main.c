@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "io/hdf5_guard.h"
+#include "io/hdf5/hdf5_guard.h"
 
 /* A file that was opened as 0, 1 or 2 would be read and written as the standard streams. */
 static void open_standard_streams(void) {

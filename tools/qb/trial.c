@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
-#include "io/hdf5_guard.h"
+#include "io/hdf5/hdf5_guard.h"
 
 const char trial_word[] = "--try-hdf5";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Projections that are in the device's memory already: no way through the host. */
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "recon/fbp/fbp_device.h"
 
 qb__tensor_device *qb__fbp_device_has(const qb__fbp_devices *gpu) {

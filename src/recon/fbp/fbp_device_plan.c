@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "planner/choose.h"
 #include "planner/tuning.h"
 #include "recon/fbp/fbp_device.h"

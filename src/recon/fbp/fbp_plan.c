@@ -16,7 +16,7 @@
 #include "base/warning.h"
 #include "center/center.h"
 #include "geometry/parallel.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "job/contact_sheet.h"
 #include "job/describe.h"
 #include "planner/choose.h"

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "recon/fbp/fbp.h"
 
 /* A reading task, after which cancelling is looked at: views, or more of them where they are small, as threads

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/outputs.h"
+#include "io/publish/outputs.h"
 #include "io/writer.h"
 #include "job/contact_sheet.h"
 #include "recon/fbp/fbp.h"

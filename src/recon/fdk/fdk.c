@@ -2,7 +2,7 @@
 /* qb fdk: a row of its own, and who can compute it. */
 #include "base/hash.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "recon/fdk/fdk.h"
 
 /* Weights, filter and matrices follow from these and the options. */

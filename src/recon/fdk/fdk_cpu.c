@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "planner/rates.h"
 
 /* ---- what a cut costs ---- */

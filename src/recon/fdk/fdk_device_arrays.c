@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Projections that are in the device's memory already: no way through the host. */
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "recon/fdk/fdk_device.h"
 
 qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu) {

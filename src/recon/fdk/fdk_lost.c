@@ -2,7 +2,7 @@
 /* Slices of which nothing was measured: a gap between detector modules, dead rows. */
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "recon/fdk/fdk.h"
 
 static bool all_lost(const bool *lost_rows, size_t row, size_t end) {

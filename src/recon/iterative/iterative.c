@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The iterative methods: a row for each solver, and the engines that compute them. */
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "recon/iterative/iterative.h"
 
 static const qb__engine *const engines[] = {&qb__iterative_cpu, &qb__iterative_device, NULL};

@@ -12,7 +12,7 @@
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
 #include "geometry/parallel.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "ops/project.h"
 #include "planner/device_select.h"
 #include "recon/iterative/iterative.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qb mbir: its row, and who can compute it. */
 #include "base/status.h"
-#include "io/scan.h"
+#include "io/scan/scan.h"
 #include "recon/mbir/mbir.h"
 
 static const qb__engine *const engines[] = {&qb__mbir_cpu, &qb__mbir_device, NULL};

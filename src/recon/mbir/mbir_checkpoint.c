@@ -18,9 +18,9 @@
 #include "base/status.h"
 #include "base/trust.h"
 #include "base/warning.h"
-#include "io/staging.h"
-#include "io/paths.h"
-#include "io/publication.h"
+#include "io/publish/staging.h"
+#include "io/publish/paths.h"
+#include "io/publish/publication.h"
 
 static const char prefix[] = "slab_", next_one[] = ".next";
 

@@ -5,9 +5,9 @@
 #include "recon/mbir/mbir_checkpoint_file.h"
 
 /* What is kept of a descent beside its output, in the folder OUT.checkpoint, so that a run that was killed goes on
- * where it was. A file a slab, replaced as a whole (io/publication.h): of the slab in hand voxels, errors and what
+ * where it was. A file a slab, replaced as a whole (io/publish/publication.h): of the slab in hand voxels, errors and what
  * its turns came to; of finished ones, where there are several slabs, their images. The file `lock` is locked as long as the
- * process lives that writes there, or one of a job's ranks, each of which keeps its own slabs (io/staging.h). Each file begins with the job that it belongs to, as JSON: another one's is
+ * process lives that writes there, or one of a job's ranks, each of which keeps its own slabs (io/publish/staging.h). Each file begins with the job that it belongs to, as JSON: another one's is
  * refused. Slabs that turn together are kept at the same turn: all have written one file more (slab_N.next) before any gives it
  * the name of the one before, so that there is always a turn that all have, and it is taken up. A checkpoint that cannot be written is given up with a warning: the job goes on. */
 typedef struct qb__checkpoint {

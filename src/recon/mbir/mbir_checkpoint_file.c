@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/trust.h"
-#include "io/paths.h"
+#include "io/publish/paths.h"
 #include "job/job_fingerprint.h"
 
 enum { JOB_MOST = 1 << 20, WORD = 16 };

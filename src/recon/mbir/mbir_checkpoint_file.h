@@ -2,7 +2,7 @@
 #ifndef QB_RECON_MBIR_CHECKPOINT_FILE_H
 #define QB_RECON_MBIR_CHECKPOINT_FILE_H
 
-#include "recon/mbir/icd_stack.h"
+#include "recon/mbir/icd/icd_stack.h"
 
 /* A slab's file, in this machine's byte order: a head, the job's JSON, the trace, and then the stack's pieces or the images.
  * The head's hash is of all behind it. */

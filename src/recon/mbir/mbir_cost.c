@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "planner/rates.h"
-#include "recon/mbir/icd_bands.h"
+#include "recon/mbir/icd/icd_bands.h"
 #include "recon/mbir/mbir_descent.h"
 
 /* How fast updates are beside those of a matrix that is computed as it goes: by what was measured of both, else as

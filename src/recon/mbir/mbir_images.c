@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/paths.h"
-#include "io/tensor_stack.h"
+#include "io/publish/paths.h"
+#include "io/tensor/tensor_stack.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir_reference.h"

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/paths.h"
+#include "io/publish/paths.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir_noise.h"

@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "recon/project/projection.h"
 
-#include "io/geometry_file.h"
+#include "io/geometry/geometry_file.h"
 
 static qb_status write_geometry(void *plan, cJSON *report, qb__publication *set) {
     (void)report;

@@ -3,7 +3,7 @@
 #define QB_RECON_PROJECT_PROJECTION_H
 
 #include "io/digest.h"
-#include "io/source.h"
+#include "io/plain/source.h"
 #include "ops/project.h"
 #include "recon/reconstruction.h"
 #include "simulate/simulate.h"

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/check.h"
-#include "io/tensor.h"
-#include "io/tensor_stack.h"
+#include "io/tensor/tensor.h"
+#include "io/tensor/tensor_stack.h"
 #include "geometry/grid.h"
 #include "recon/project/projection.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/tensor_stack.h"
+#include "io/tensor/tensor_stack.h"
 #include "ops/project_device.h"
 #include "recon/device_arrays.h"
 #include "recon/project/projection.h"

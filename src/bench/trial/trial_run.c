@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* How anything is timed and checked: warmed up, compared with the oracle, repeated, the median. */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "bench/trial/trial_kind.h"
+
+enum { REPEAT_MAX = 64 };
+
+static const qb__trial_kind *kind_of(qb__operation operation, bool on_device) {
+    static const qb__trial_kind *const kinds[] = {&qb__trial_parallel, &qb__trial_cone, &qb__trial_cone_cpu,
+                                                  &qb__trial_joseph};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i]->operation == operation && kinds[i]->on_device == on_device) return kinds[i];
+    return NULL;
+}
+
+bool qb__trial_can(qb__operation operation, bool on_device) { return kind_of(operation, on_device); }
+
+qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb__trial_sizes *sizes,
+                           qb__trial **trial) {
+    const qb__trial_kind *kind = kind_of(operation, device);
+    qb__trial *t;
+    *trial = NULL;
+    if (!kind)
+        return qb__fail(QB_UNSUPPORTED, "there are no trials of %s kernels %s", qb__operation_of(operation)->whose,
+                        device ? "on devices" : "on the CPU");
+    qb_status status = qb__alloc(1, kind->bytes, &t);
+    if (status != QB_OK) return status;
+    t->kind = kind;
+    t->device = device;
+    t->views = sizes->views;
+    if (device) {
+        QB__TRY(qb__queue_create(device, &t->queue));
+        QB__TRY(qb__event_create(device, &t->from));
+        QB__TRY(qb__event_create(device, &t->to));
+    }
+    QB__TRY(kind->make(t, sizes));
+out:
+    if (status == QB_OK)
+        *trial = t;
+    else
+        qb__trial_destroy(t);
+    return status;
+}
+
+void qb__trial_destroy(qb__trial *t) {
+    if (!t) return;
+    t->kind->release(t);
+    qb__memory_destroy(t->rows);
+    qb__memory_destroy(t->out);
+    qb__event_destroy(t->from);
+    qb__event_destroy(t->to);
+    qb__queue_destroy(t->queue);
+    qb__free(t);
+}
+
+static const void *problem_of(const qb__trial *t) { return (const char *)t + t->kind->problem; }
+
+qb__question qb__trial_question(const qb__trial *t) {
+    return (qb__question){.operation = t->kind->operation,
+                          .device = t->device ? qb__device_info_of(t->device) : NULL,
+                          .problem = problem_of(t),
+                          .slices = t->all};
+}
+
+/* ---- one attempt ---- */
+
+static qb_status on_device(qb__trial *t, qb_status (*work)(qb__trial *), double *seconds) {
+    qb_status status;
+    QB__TRY(qb__event_record(t->from, t->queue));
+    QB__TRY(work(t));
+    QB__TRY(qb__event_record(t->to, t->queue));
+    QB__TRY(qb__queue_finish(t->queue));
+    QB__TRY(qb__event_seconds(t->from, t->to, seconds));
+out:
+    return status;
+}
+
+/* A device by its own clock; one thread of the CPU by the time that it was given. */
+static qb_status elapsed(qb__trial *t, qb_status (*work)(qb__trial *), double *seconds) {
+    if (t->queue) return on_device(t, work, seconds);
+    const double from = qb__now_thread();
+    const qb_status status = work(t);
+    *seconds = qb__now_thread() - from;
+    return status;
+}
+
+static qb_status open_attempt(qb__trial *t, qb__trial_result *result) {
+    qb_status status;
+    QB__TRY(t->kind->open(t, result));
+    if (!t->device) return QB_OK;
+    QB__TRY(qb__memory_create(t->device, result->packed_bytes, &t->packed));
+    QB__TRY(qb__memory_fill(t->queue, t->packed, 0, 0xff, result->packed_bytes));
+    QB__TRY(qb__memory_fill(t->queue, t->out, 0, 0xff, qb__memory_bytes(t->out)));
+out:
+    return status;
+}
+
+static void close_attempt(qb__trial *t) {
+    t->kind->close(t);
+    qb__memory_destroy(t->packed);
+    t->packed = NULL;
+}
+
+static double updates_of(const qb__trial *t) {
+    if (t->kind->updates) return t->kind->updates(t);
+    return qb__operation_of(t->kind->operation)->updates(problem_of(t)) * t->slices;
+}
+
+qb_status qb__trial_run(qb__trial *t, const qb__variant *row, const int *values, unsigned slices, int repeat,
+                        qb__trial_result *result) {
+    const qb__trial_kind *kind = t->kind;
+    double seconds[REPEAT_MAX];
+    qb_status status;
+    t->row = row;
+    t->values = values;
+    t->slices = slices < t->all ? slices : t->all;
+    if (row->most && t->slices > row->most) t->slices = row->most;
+    if (repeat > REPEAT_MAX) repeat = REPEAT_MAX;
+    *result = (qb__trial_result){0};
+    QB__TRY(open_attempt(t, result));
+    QB__TRY(elapsed(t, kind->pack, &result->pack_seconds)); /* warms up: compiling, first touch */
+    QB__TRY(elapsed(t, kind->pass, &seconds[0]));
+    QB__TRY(kind->error(t, &result->rel_l2));
+    QB__TRY(elapsed(t, kind->pack, &result->pack_seconds));
+    result->pack_seconds *= (double)t->views / (double)result->block;
+    for (int i = 0; i < repeat; i++) QB__TRY(elapsed(t, kind->pass, &seconds[i]));
+    result->seconds = qb__median(seconds, (size_t)repeat);
+    result->fastest = seconds[0]; /* sorted by now */
+    result->giga_updates = updates_of(t) / result->seconds * 1e-9;
+out:
+    close_attempt(t);
+    return status;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/inputs.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "geometry/units.h"
+#include "io/geometry/angle_list.h"
+#include "io/formats.h"
+#include "io/scan/scan.h"
+#include "io/plain/source.h"
+#include "io/text.h"
+#include "io/geometry/unit_words.h"
+#include "quickbeam/scan.h"
+
+/* A list of angles is a small file; a picture given by mistake is not. */
+enum { TEXT_MOST = 256 << 20, MOST = 1 << 24 };
+static const double degree = 3.14159265358979323846 / 180.0;
+
+static bool number_at(const char *text, char **end, double *number) {
+    *number = qb__strtod(text, end);
+    return *end != text && isfinite(*number);
+}
+
+/* FROM:TO[:N]; false when it is not of this form. */
+static bool parse_span(const char *text, double *from, double *to, size_t *n) {
+    char *end;
+    double number;
+    if (!number_at(text, &end, from) || *end != ':') return false;
+    if (!number_at(end + 1, &end, to)) return false;
+    *n = 0;
+    if (!*end) return true;
+    if (*end != ':' || !number_at(end + 1, &end, &number) || *end) return false;
+    if (number < 1 || number > 1e9 || number != floor(number)) return false;
+    *n = (size_t)number;
+    return true;
+}
+
+/* The longest beginning that names a file; the rest, without its colon, is what to take from it. */
+static char *split_file(const char *text, const char **rest) {
+    char *path = qb__strdup(text);
+    *rest = "";
+    for (size_t n = path ? strlen(path) : 0; n > 0;) {
+        if (access(path, F_OK) == 0) return path;
+        while (n > 0 && text[n - 1] != ':') n--;
+        if (n == 0) break;
+        *rest = text + n;
+        path[--n] = 0;
+    }
+    qb__free(path);
+    return NULL;
+}
+
+/* One field is a column, two or three are lines, four are both. */
+static bool split_choice(const char *rest, size_t *column, const char **lines) {
+    size_t colons = 0;
+    for (const char *c = rest; *c; c++) colons += *c == ':';
+    *lines = colons == 3 ? strchr(rest, ':') + 1 : colons ? rest : NULL;
+    *column = 0;
+    if (!*rest || colons == 1 || colons == 2) return true;
+    char *end;
+    unsigned long long n = strtoull(rest, &end, 10);
+    *column = (size_t)n;
+    if (colons == 3 && end == rest) return true; /* an empty column is the only one */
+    return colons <= 3 && end != rest && n >= 1 && n < 10000 && (*end == 0 || *end == ':') &&
+           isdigit((unsigned char)*rest);
+}
+
+/* More than eight numbers within a little over 2 pi may be either. */
+static bool may_be_either(size_t count, double low, double high) {
+    enum { FEW = 8 };
+    const double TURN = 6.5;
+    return count > FEW && high != low && fabs(high - low) < TURN;
+}
+
+bool qb__angles_doubtful(const char *text, size_t views) {
+    double from, to;
+    size_t n;
+    return parse_span(text, &from, &to, &n) && may_be_either(views, from, to);
+}
+
+/* Numbers without a unit that may be either, and such as contradict theirs. */
+static qb_status check_unit(const qb__angle_list *list, const char *text, bool sure) {
+    double low = list->values[0], high = list->values[0];
+    for (size_t i = 1; i < list->count; i++) {
+        low = fmin(low, list->values[i]);
+        high = fmax(high, list->values[i]);
+    }
+    if (!(list->unit > 0) && may_be_either(list->count, low, high))
+        return qb__fail(QB_BAD_INPUT,
+                        "--angles %s: %zu numbers from %g to %g without a unit: degrees or radians? Give "
+                        "--angle-unit deg or rad, or put :deg or :rad behind",
+                        text, list->count, low, high);
+    if (list->unit == 1 && !sure && qb__angles_like_degrees(list->values, list->count))
+        return qb__fail(
+            QB_BAD_INPUT,
+            "--angles %s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad",
+            text, low, high, (high - low) / (2 * M_PI));
+    return QB_OK;
+}
+
+static qb_status read_hdf5(qb__angle_list *list, const char *rest, const char **lines) {
+    char dataset[512];
+    double unit;
+    size_t n = strcspn(rest, ":");
+    if (n >= sizeof dataset) return qb__fail(QB_BAD_ARGUMENT, "--angles: a dataset of %zu characters", n);
+    memcpy(dataset, rest, n);
+    dataset[n] = 0;
+    *lines = rest[n] ? rest + n + 1 : NULL;
+    qb__inputs files = {0};
+    qb__inputs_begin(&files);
+    qb_status status =
+        qb__hdf5_angles(list->path, dataset, MOST, &list->values, &list->count, list->unit > 0 ? NULL : &unit);
+    qb__inputs_end(&files);
+    if (status == QB_OK) /* not a whole scan */
+        status = qb__inputs_hash(&files, 2 * list->count * sizeof *list->values + (1 << 20));
+    qb__inputs_release(&files);
+    if (status == QB_OK && !(list->unit > 0)) list->unit = unit;
+    if (status == QB_OK && !list->count) status = qb__fail(QB_BAD_INPUT, "%s:%s is empty", list->path, dataset);
+    return status;
+}
+
+/* UTF-16, as Windows' "Unicode text", keeps only what ASCII has: numbers. UTF-8's mark is passed over. */
+static qb_status plain_text(const char *path, char *text, size_t length, char **from) {
+    qb__text whole = {.data = text, .length = length, .room = length + 1};
+    *from = text + (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    qb__text_narrow(&whole);
+    if (strlen(text) == whole.length) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s holds bytes that no text has: angles are read from text, NPY and HDF5", path);
+}
+
+static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const char **lines) {
+    if (!split_choice(rest, &list->column, lines))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--angles %s:%s: %s is not COLUMN, A:B, A:B:S or COLUMN:A:B:S, nor a dataset "
+                        "of HDF5, /PATH",
+                        list->path, rest, rest);
+    char *text, *from;
+    size_t length;
+    qb_status status = qb__read_whole(list->path, TEXT_MOST, &text, &length);
+    if (status == QB_OK && strncmp(text, "\x93NUMPY", 6) == 0) {
+        qb__free(text);
+        return qb__angle_list_npy(list);
+    }
+    if (status == QB_OK && strncmp(text, "\x89HDF", 4) == 0)
+        status = qb__fail(QB_BAD_ARGUMENT, "%s is HDF5: say which dataset, as in %s:/exchange/theta", list->path,
+                          list->path);
+    if (status == QB_OK) status = plain_text(list->path, text, length, &from);
+    if (status == QB_OK) status = qb__angle_list_text(list, from);
+    qb__free(text);
+    return status;
+}
+
+static qb_status wrong_count(const qb__angle_list *list, const char *text, size_t n, size_t views) {
+    const char *more = list->row ? ", as one row" : "";
+    if (n == views + 1 && list->values[0] == (double)views) more = "; the first is their number: FILE:1: leaves it out";
+    return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles (%zu numbers in the file%s) for %zu views", text, n,
+                    list->count, more, views);
+}
+
+static void tell(const qb__angle_list *list, qb__angles_said *said) {
+    if (!said) return;
+    snprintf(said->how, sizeof said->how, "%s", list->how);
+    if (*list->doubt)
+        snprintf(said->doubt, sizeof said->doubt,
+                 "%.80s: line %zu, \"%s\", is no number and was left out" QB__CODE("angle-line"), list->path,
+                 list->doubt_line, list->doubt);
+}
+
+/* Without `radians` only *views, how many they are, is asked for. */
+static qb_status from_file(const char *text, double unit, size_t *views, double *radians, qb__angles_said *said) {
+    const char *rest, *lines = NULL;
+    char *path = split_file(text, &rest);
+    if (!path) return qb__fail(QB_NOT_FOUND, "--angles %s is neither FROM:TO[:N] nor a file", text);
+    qb__angle_list list = {.path = path, .unit = unit};
+    size_t first, end, step;
+    qb_status status;
+    QB__TRY(*rest == '/' ? read_hdf5(&list, rest, &lines) : read_text_or_npy(&list, rest, &lines));
+    QB__TRY(check_unit(&list, text, unit > 0));
+    QB__TRY(qb_range_parse(lines, path, list.count, &first, &end, &step));
+    size_t n = (end - first + step - 1) / step;
+    if (!radians) {
+        *views = n;
+        goto out;
+    }
+    if (n != *views) {
+        status = wrong_count(&list, text, n, *views);
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) radians[i] = list.values[first + i * step] * (list.unit > 0 ? list.unit : degree);
+    tell(&list, said);
+    status = qb__angles_check(radians, n);
+    if (status != QB_OK) status = qb__fail_in(status, "--angles %s", text);
+out:
+    qb__free(list.values);
+    qb__free(path);
+    return status;
+}
+
+static qb_status parse(const char *text, double unit, size_t *views, double *radians, qb__angles_said *said) {
+    double from, to;
+    size_t n;
+    if (!parse_span(text, &from, &to, &n)) return from_file(text, unit, views, radians, said);
+    if (!radians) *views = n;
+    if (n && n != *views) return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles for %zu views", text, n, *views);
+    if (!(unit > 0)) unit = degree;
+    if (fabs(from) * unit > QB__MOST_DEGREES * degree || fabs(to) * unit > QB__MOST_DEGREES * degree)
+        return qb__fail(QB_BAD_ARGUMENT, "--angles %s: angles beyond %g degrees", text, QB__MOST_DEGREES);
+    for (size_t i = 0; radians && i < *views; i++)
+        radians[i] = (from + (to - from) * (double)i / (double)*views) * unit;
+    return QB_OK;
+}
+
+static qb_status read_or_count(const char *text, size_t *views, double *radians, qb__angles_said *said) {
+    static const struct {
+        const char *end;
+        double unit;
+    } ends[] = {{":deg", degree}, {":rad", 1}};
+    size_t n = strlen(text);
+    if (said) *said = (qb__angles_said){0};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t m = strlen(ends[i].end);
+        if (n <= m || strcmp(text + n - m, ends[i].end) != 0) continue;
+        char *rest = qb__strdup(text);
+        if (!rest) return qb__fail(QB_NO_MEMORY, "--angles: no memory for its text");
+        rest[n - m] = 0;
+        qb_status status = parse(rest, ends[i].unit, views, radians, said);
+        qb__free(rest);
+        return status;
+    }
+    return parse(text, 0, views, radians, said);
+}
+
+qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__angles_said *said) {
+    return read_or_count(text, &views, radians, said);
+}
+
+qb_status qb_angles_count(const char *text, size_t *count) {
+    QB__NEED(text);
+    QB__NEED(count);
+    *count = 0;
+    return read_or_count(text, count, NULL, NULL);
+}
+
+qb_status qb_angles_parse(const char *text, size_t views, double *radians) {
+    QB__NEED(text);
+    QB__NEED(radians);
+    return qb__angles_read(text, views, radians, NULL);
+}

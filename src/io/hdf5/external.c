@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/hdf5/external.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/writer.h"
+#include "quickbeam/io.h"
+
+static _Thread_local bool allowed;
+
+bool qb_external_allow(bool allow) {
+    bool before = allowed;
+    allowed = allow;
+    return before;
+}
+
+/* The folder of a path with all links followed; from malloc, NULL with errno set. */
+static char *real_folder(const char *path) {
+    char *folder = qb__folder_of(path);
+    if (!folder) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    char *real = realpath(folder, NULL);
+    qb__free(folder);
+    return real;
+}
+
+static bool lies_in(const char *folder, const char *outer) {
+    size_t n = strlen(outer);
+    return strncmp(folder, outer, n) == 0 && (folder[n] == '/' || folder[n] == 0 || (n && outer[n - 1] == '/'));
+}
+
+qb_status qb__external_check(const char *header, const char *file) {
+    if (allowed) return QB_OK;
+    char *own = real_folder(header), *its = own ? real_folder(file) : NULL;
+    qb_status status = QB_OK;
+    if (!own || !its)
+        status = qb__fail_errno(errno, "opening the folder of", own ? file : header);
+    else if (!lies_in(its, own))
+        status = qb__fail(QB_BAD_INPUT,
+                          "%s takes its data from %s, outside its own folder: with a file from a stranger that may be "
+                          "any file of yours; --allow-external reads it all the same",
+                          header, file);
+    free(own);
+    free(its);
+    return status;
+}

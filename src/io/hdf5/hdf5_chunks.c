@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include "io/hdf5/hdf5_chunks.h"
+
+#include <stdio.h>
+#include <string.h>
+#ifdef QB_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/status.h"
+
+/* Deflate makes what it cannot pack a little longer, never this much. */
+static size_t stored_most(const qb__h5_chunks *chunks) { return chunks->bytes + chunks->bytes / 8 + 4096; }
+
+size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks) {
+    enum { INFLATE = 64 << 10 }; /* zlib's own */
+    return stored_most(chunks) + (chunks->deflate ? chunks->bytes + INFLATE : 0);
+}
+
+bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5_chunks *chunks) {
+    unsigned options = 0;
+    *chunks = (qb__h5_chunks){0};
+    int filters = H5Pget_nfilters(plist);
+    if (!qb__mul(chunk[0], chunk[1], chunk[2], &chunks->bytes) || !qb__mul(chunks->bytes, size, 1, &chunks->bytes) ||
+        chunks->bytes > (size_t)1 << 31)
+        return false;
+    if (filters < 0 || H5Pget_chunk_opts(plist, &options) < 0 || options) return false;
+    for (int i = 0; i < filters; i++) {
+        unsigned flags, value[8] = {0}, config;
+        size_t values = 8;
+        char name[8];
+        H5Z_filter_t filter = H5Pget_filter2(plist, (unsigned)i, &flags, &values, value, sizeof name, name, &config);
+        if (filter == H5Z_FILTER_SHUFFLE && i == 0 && values == 1 && value[0] == size) {
+            chunks->shuffle = true;
+            chunks->shuffle_at = i;
+#ifdef QB_HAVE_ZLIB
+        } else if (filter == H5Z_FILTER_DEFLATE && i == filters - 1) {
+            chunks->deflate = true;
+            chunks->deflate_at = i;
+#endif
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One read(): the chunks that the region touches, layers of images x rows of chunks x columns of chunks. */
+typedef struct sweep {
+    const qb__h5_chunks *chunks;
+    hid_t set;
+    int rank;
+    const qb__source *source;
+    const qb__region *region;
+    char *out;
+    size_t size, layers, downs, acrosses; /* of a number; of chunks */
+    char *memory;                         /* of each worker: a chunk as it is stored, and unpacked */
+} sweep;
+
+static qb_status bad_chunk(const sweep *s, const hsize_t at[3], const char *why) {
+    return qb__fail(QB_BAD_INPUT, "%s: the chunk at image %llu, row %llu, column %llu cannot be read: %s",
+                    s->source->path, (unsigned long long)at[0], (unsigned long long)at[1], (unsigned long long)at[2],
+                    why);
+}
+
+/* What is stored; the lock is held for as long as that takes. */
+static qb_status fetch_locked(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
+    hsize_t stored = 0;
+    const hsize_t *place = at + 3 - s->rank;
+    if (H5Dget_chunk_storage_size(s->set, place, &stored) < 0) return bad_chunk(s, at, "its size is unknown");
+    if (stored == 0 || stored > stored_most(s->chunks)) return bad_chunk(s, at, "its size makes no sense");
+    *bytes = (size_t)stored;
+    if (H5Dread_chunk(s->set, H5P_DEFAULT, place, mask, raw) >= 0) return QB_OK;
+    return qb__h5_fail(QB_BAD_INPUT, s->source->path, "a chunk cannot be read");
+}
+
+/* Another process reads it. */
+static qb_status fetch_told(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
+    const uint64_t place[3] = {at[0], at[1], at[2]};
+    qb_status status = qb__h5_reader_chunk(s->chunks->reader, place, stored_most(s->chunks), raw, bytes, mask);
+    if (status != QB_OK) return qb__fail_in(status, "%s", s->source->path);
+    return *bytes ? QB_OK : bad_chunk(s, at, "its size makes no sense");
+}
+
+static qb_status fetch(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
+    if (s->chunks->reader) return fetch_told(s, at, raw, bytes, mask);
+    qb__h5_enter();
+    qb_status status = qb__h5_judge(fetch_locked(s, at, raw, bytes, mask), s->source->path);
+    qb__h5_leave();
+    return status;
+}
+
+static qb_status unpack(const sweep *s, const hsize_t at[3], char *raw, size_t bytes, bool packed, char *to,
+                        const char **chunk) {
+    *chunk = raw;
+#ifdef QB_HAVE_ZLIB
+    if (packed) {
+        uLongf room = s->chunks->bytes;
+        int failed = uncompress((Bytef *)to, &room, (const Bytef *)raw, bytes);
+        if (failed == Z_MEM_ERROR) return qb__fail(QB_NO_MEMORY, "%s: no memory to unpack a chunk", s->source->path);
+        if (failed != Z_OK) return bad_chunk(s, at, "it is no gzip (deflate) data of a chunk's length");
+        *chunk = to;
+        bytes = room;
+    }
+#else
+    (void)to, (void)packed;
+#endif
+    return bytes == s->chunks->bytes ? QB_OK : bad_chunk(s, at, "it is not as long as a chunk");
+}
+
+/* Numbers first..first + count - 1 of a chunk whose bytes lie as all the lowest, then all the second ones, ... */
+static void gather(const unsigned char *planes, size_t numbers, size_t size, size_t first, size_t count,
+                   unsigned char *out) {
+    const unsigned char *p = planes + first, *q = p + numbers;
+    if (size == 2) {
+        for (size_t i = 0; i < count; i++) out[2 * i] = p[i], out[2 * i + 1] = q[i];
+    } else if (size == 4) {
+        const unsigned char *r = q + numbers, *t = r + numbers;
+        for (size_t i = 0; i < count; i++)
+            out[4 * i] = p[i], out[4 * i + 1] = q[i], out[4 * i + 2] = r[i], out[4 * i + 3] = t[i];
+    } else {
+        for (size_t b = 0; b < size; b++)
+            for (size_t i = 0; i < count; i++) out[size * i + b] = p[b * numbers + i];
+    }
+}
+
+/* The first of the region's images that is at least `image`, and how many there are in all at most. */
+static size_t index_from(const qb__region *region, size_t image) {
+    if (image <= region->first) return 0;
+    return qb__smaller(qb__ceil_div(image - region->first, region->step), region->count);
+}
+
+/* The part of a chunk that lies in the region, to its place. */
+static void place(const sweep *s, const hsize_t at[3], const char *chunk, bool shuffled) {
+    const qb__source *source = s->source;
+    const qb__region *region = s->region;
+    const size_t *shape = source->chunk, columns = source->shape[2], rows = region->row1 - region->row0;
+    const size_t numbers = s->chunks->bytes / s->size, run = qb__smaller(shape[2], columns - at[2]);
+    const size_t row0 = qb__larger(region->row0, at[1]), row1 = qb__smaller(region->row1, at[1] + shape[1]);
+    const size_t end = index_from(region, at[0] + shape[0]);
+    for (size_t i = index_from(region, at[0]); i < end; i++) {
+        const size_t image = region->first + i * region->step - at[0];
+        for (size_t row = row0; row < row1; row++) {
+            const size_t from = (image * shape[1] + row - at[1]) * shape[2];
+            char *to = s->out + ((i * rows + row - region->row0) * columns + at[2]) * s->size;
+            if (shuffled)
+                gather((const unsigned char *)chunk, numbers, s->size, from, run, (unsigned char *)to);
+            else
+                memcpy(to, chunk + from * s->size, run * s->size);
+        }
+    }
+}
+
+/* Images closer than a chunk is thick touch every layer between them, others one each. */
+static size_t layer_of(const sweep *s, size_t n) {
+    const size_t thick = s->source->chunk[0];
+    if (s->region->step <= thick) return s->region->first / thick + n;
+    return (s->region->first + n * s->region->step) / thick;
+}
+
+static qb_status read_chunk(void *context, size_t piece, size_t worker) {
+    const sweep *s = context;
+    const qb__h5_chunks *chunks = s->chunks;
+    const size_t *shape = s->source->chunk;
+    const size_t across = piece % s->acrosses, down = piece / s->acrosses % s->downs;
+    const hsize_t at[3] = {layer_of(s, piece / s->acrosses / s->downs) * shape[0],
+                           (s->region->row0 / shape[1] + down) * shape[1], across * shape[2]};
+    char *raw = s->memory + worker * qb__h5_chunks_memory(chunks), *to = raw + stored_most(chunks);
+    const char *chunk;
+    size_t bytes = 0;
+    uint32_t mask;
+    qb_status status = fetch(s, at, raw, &bytes, &mask);
+    if (status != QB_OK) return status;
+    status = unpack(s, at, raw, bytes, chunks->deflate && !(mask >> chunks->deflate_at & 1), to, &chunk);
+    if (status != QB_OK) return status;
+    place(s, at, chunk, chunks->shuffle && !(mask >> chunks->shuffle_at & 1));
+    return QB_OK;
+}
+
+qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank, const qb__source *source,
+                             const qb__region *region, void *out) {
+    const size_t *shape = source->chunk, last = region->first + (region->count - 1) * region->step;
+    sweep s = {chunks, set, rank, source, region, out, qb_dtype_size(source->dtype), 0, 0, 0, NULL};
+    s.layers = region->step <= shape[0] ? last / shape[0] - region->first / shape[0] + 1 : region->count;
+    s.downs = (region->row1 - 1) / shape[1] - region->row0 / shape[1] + 1;
+    s.acrosses = qb__ceil_div(source->shape[2], shape[2]);
+    const size_t pieces = s.layers * s.downs * s.acrosses;
+    size_t threads = qb__smaller(source->threads, pieces);
+    /* Small chunks: fewer threads than would take longer to start. */
+    threads = qb__smaller(threads, 1 + pieces * chunks->bytes / (QB__PIECE_LEAST / 4));
+    qb_status status = qb__alloc(threads, qb__h5_chunks_memory(chunks), &s.memory);
+    if (status == QB_OK) status = qb__share(threads, pieces, read_chunk, &s);
+    qb__free(s.memory);
+    return status;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

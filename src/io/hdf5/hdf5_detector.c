@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* What an NXtomo entry says of its detector and source: pixels, distances, the axis, images that are mirrored. */
+#ifdef QB_HAVE_HDF5
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/hdf5/hdf5.h"
+
+/* The first number of a dataset; NAN where there is none that can be read. */
+static double number_at(hid_t file, const char *name, const char *path) {
+    double *values, value = NAN;
+    size_t count;
+    if (!qb__h5_exists(file, path) || qb__h5_numbers(file, name, path, 1024, &values, &count) != QB_OK) return NAN;
+    if (count && isfinite(values[0])) value = values[0];
+    qb__free(values);
+    return value;
+}
+
+/* In mm, whatever its sign: upstream distances are negative. 0: none with a known unit. */
+static double length_at(hid_t file, const char *name, const char *path) {
+    char units[32];
+    const double value = fabs(number_at(file, name, path));
+    if (!(value > 0) || !qb__h5_text(file, path, "units", units, sizeof units)) return 0;
+    return value * qb__length_unit(units);
+}
+
+static void read_pixels(hid_t file, const char *name, const char *detector, const char *entry, qb__scan_parts *parts) {
+    char path[2][2][400];
+    for (int v = 0; v < 2; v++) {
+        snprintf(path[v][0], sizeof path[v][0], "%s/%c_pixel_size", detector, v ? 'y' : 'x');
+        snprintf(path[v][1], sizeof path[v][1], "%s/instrument/detector/%c_pixel_size", entry, v ? 'y' : 'x');
+    }
+    qb__h5_pixels(file, name, (const char *const[]){path[0][0], path[0][1], NULL},
+                  (const char *const[]){path[1][0], path[1][1], NULL}, parts);
+}
+
+static void read_distances(hid_t file, const char *name, const char *detector, const char *entry,
+                           qb__scan_parts *parts) {
+    char to_detector[400], to_source[400];
+    snprintf(to_detector, sizeof to_detector, "%s/distance", detector);
+    if (!qb__h5_exists(file, to_detector))
+        snprintf(to_detector, sizeof to_detector, "%s/instrument/detector/distance", entry);
+    snprintf(to_source, sizeof to_source, "%s/instrument/source/distance", entry);
+    const double behind = length_at(file, name, to_detector), before = length_at(file, name, to_source);
+    if (!(before > 0) || !(behind > 0)) return;
+    parts->sod = before;
+    parts->sdd = before + behind;
+}
+
+static void read_beam(hid_t file, const char *name, const char *detector, const char *entry, qb__scan_parts *parts) {
+    static const char *const energies[] = {"beam/incident_energy", "instrument/beam/incident_energy",
+                                           "sample/beam/incident_energy", "instrument/monochromator/energy"};
+    char path[4][400], to_detector[2][400];
+    for (int i = 0; i < 4; i++) snprintf(path[i], sizeof path[i], "%s/%s", entry, energies[i]);
+    snprintf(to_detector[0], sizeof to_detector[0], "%s/distance", detector);
+    snprintf(to_detector[1], sizeof to_detector[1], "%s/instrument/detector/distance", entry);
+    qb__h5_beam(file, name, (const char *const[]){path[0], path[1], path[2], path[3], NULL},
+                (const char *const[]){to_detector[0], to_detector[1], NULL}, parts);
+}
+
+static qb_status mirror_all(qb__scan_parts *parts, bool columns, bool rows) {
+    qb__frames *const all[] = {&parts->data, &parts->flats, &parts->darks};
+    qb_status status = QB_OK;
+    for (int i = 0; i < 3 && status == QB_OK; i++)
+        if (all[i]->source) status = qb__source_mirror(&all[i]->source, columns, rows);
+    return status;
+}
+
+/* Turns of the panel by half a turn, which programs mean differently. */
+static void note_turns(hid_t file, const char *name, const char *detector, qb__notes *notes) {
+    static const char *const axes[] = {"rx", "ry", "rz"};
+    for (int i = 0; i < 3; i++) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/transformations/%s", detector, axes[i]);
+        const double degrees = number_at(file, name, path);
+        if (!isnan(degrees) && fabs(fabs(degrees) - 180) < 1)
+            qb__note(notes,
+                     "%s is 180 degrees: images may be mirrored, which is not undone; mirror them in a copy of the "
+                     "file" QB__CODE("detector-flip"),
+                     path);
+    }
+}
+
+static qb_status read_flips(hid_t file, const char *name, const char *detector, qb__scan_parts *parts,
+                            bool flipped[2]) {
+    for (int i = 0; i < 2; i++) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/%c_flipped", detector, i ? 'y' : 'x');
+        flipped[i] = number_at(file, name, path) > 0;
+    }
+    note_turns(file, name, detector, &parts->notes);
+    if (flipped[0] || flipped[1])
+        qb__note(&parts->notes,
+                 "the file states that its images are mirrored (%s): %s are read in reverse" QB__CODE("detector-flip"),
+                 flipped[0] && flipped[1] ? "x_flipped, y_flipped"
+                 : flipped[0]             ? "x_flipped"
+                                          : "y_flipped",
+                 flipped[0] && flipped[1] ? "columns and rows"
+                 : flipped[0]             ? "columns"
+                                          : "rows");
+    return mirror_all(parts, flipped[0], flipped[1]);
+}
+
+/* A column of the images as they are stored; what a motor says is counted from their middle. */
+static void read_axis(hid_t file, const char *name, const char *detector, bool mirrored, qb__scan_parts *parts) {
+    char stated[400], motor[400];
+    snprintf(stated, sizeof stated, "%s/x_rotation_axis_pixel_position", detector);
+    snprintf(motor, sizeof motor, "%s/estimated_cor_from_motor", detector);
+    const double middle = 0.5 * ((double)parts->data.source->shape[2] - 1);
+    double column = number_at(file, name, stated);
+    if (isnan(column)) column = middle + number_at(file, name, motor);
+    if (isnan(column)) return;
+    parts->center = mirrored ? 2 * middle - column : column;
+}
+
+qb_status qb__nxtomo_mirror(hid_t file, const char *name, const char *group, qb__scan_parts *parts) {
+    bool flipped[2];
+    return read_flips(file, name, group, parts, flipped);
+}
+
+qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, const char *group,
+                              qb__scan_parts *parts) {
+    bool flipped[2];
+    read_pixels(file, name, group, entry, parts);
+    read_distances(file, name, group, entry, parts);
+    read_beam(file, name, group, entry, parts);
+    const qb_status status = read_flips(file, name, group, parts, flipped);
+    if (status == QB_OK) read_axis(file, name, group, flipped[0], parts);
+    return status;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/hdf5/hdf5.h"
+
+/* More views than this no scan has; asking for memory stops here. */
+enum { ANGLES_MOST = 1 << 24 };
+
+/* Radians of one number. Where the file does not say, degrees; said when they look like the other. A unit that is not
+ * known, or that the numbers contradict, must be given by whoever knows. */
+static double angle_factor(hid_t file, const char *path, const double *values, size_t count, qb__scan_parts *parts) {
+    char units[32];
+    const bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
+    const double factor = said ? qb__angle_unit(units) : 0.0;
+    double low = INFINITY, high = -INFINITY;
+    parts->unit_doubt[0] = parts->unit_wrong[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    if (factor == 1.0 && qb__angles_like_degrees(values, count))
+        snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
+                 "%.120s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad",
+                 path, low, high, (high - low) / 6.283185307179586);
+    if (factor > 0.0) return factor;
+    qb__printable(units);
+    if (said)
+        snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
+                 "%.120s is in \"%s\", which is no known angle: give --angle-unit deg or rad", path, units);
+    else if (count > 8 && high - low < 6.5)
+        snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
+                 "%.120s has no units and spans only %g: taken as degrees; if they are radians, "
+                 "give --angle-unit rad" QB__CODE("angle-unit"),
+                 path, high - low);
+    return qb__angle_unit("degrees");
+}
+
+qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts) {
+    double *values;
+    size_t count;
+    qb_status status = qb__h5_numbers(file, name, path, ANGLES_MOST, &values, &count);
+    if (status != QB_OK) return status;
+    parts->angle_unit = angle_factor(file, path, values, count, parts);
+    for (size_t i = 0; i < count; i++) values[i] *= parts->angle_unit;
+    qb__free(parts->angles);
+    parts->angles = values;
+    parts->angle_count = count;
+    snprintf(parts->angles_from, sizeof parts->angles_from, "%s", path);
+    return QB_OK;
+}
+
+void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__scan_parts *parts) {
+    for (; *paths; paths++) {
+        double *value;
+        size_t count;
+        if (!qb__h5_exists(file, *paths)) continue;
+        if (qb__h5_numbers(file, name, *paths, 1024, &value, &count) != QB_OK) {
+            qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("pixel-size-unusable"), *paths, qb_detail());
+            continue;
+        }
+        double size = count ? value[0] : 0.0;
+        qb__free(value);
+        char units[32];
+        bool said = qb__h5_text(file, *paths, "units", units, sizeof units) && *units;
+        double factor = said ? qb__length_unit(units) : 0.0;
+        if (!(size > 0.0) || !isfinite(size)) continue;
+        if (factor > 0.0) {
+            parts->pixel_size = size * factor;
+            snprintf(parts->pixel_from, sizeof parts->pixel_from, "%s", *paths);
+            return;
+        }
+        qb__note(&parts->notes, "%s is %g %s%s%s: it is not used, give --pixel-size" QB__CODE("pixel-size-unusable"),
+                 *paths, size, said ? "\"" : "without units", units, said ? "\", no known length" : "");
+    }
+}
+
+void qb__h5_pixels(hid_t file, const char *name, const char *const *x, const char *const *y, qb__scan_parts *parts) {
+    qb__h5_pixel(file, name, y, parts);
+    parts->pixel_v = parts->pixel_size;
+    parts->pixel_size = 0;
+    qb__h5_pixel(file, name, x, parts);
+}
+
+/* Data of which the views are the last axis, with fields [frame][row][column] or of the same order. */
+static bool is_reversed(const size_t field[3], const size_t data[3]) {
+    return (field[1] == data[1] && field[2] == data[0]) || (field[0] == data[0] && field[1] == data[1]);
+}
+
+/* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
+ * cannot be used would become another volume. */
+static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
+                             bool sinogram, qb__scan_parts *parts, qb__frames *fields) {
+    char path[600];
+    size_t own[3];
+    int rank;
+    snprintf(path, sizeof path, "%s/%s", group, child);
+    int there = given ? 0 : qb__h5_look(file, path);
+    if (there == 0 || (qb__h5_shape(file, path, &rank, own) && rank == 3 && own[0] == 0))
+        return QB_OK; /* 0 frames are none */
+    const size_t *data = parts->data.source->shape, n[3] = {data[0], sinogram ? data[0] : data[1], data[2]};
+    qb__source *source = NULL;
+    qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere", name, path)
+                                 : qb__h5_source(file, name, path, &source);
+    const bool reversed = status == QB_OK && is_reversed(source->shape, data);
+    if (status == QB_OK && (source->shape[1] != n[1] || source->shape[2] != n[2]))
+        status =
+            qb__fail(QB_BAD_INPUT, "%s:%s has frames of %zu x %zu, the data %zu x %zu%s", name, path, source->shape[1],
+                     source->shape[2], n[1], n[2],
+                     source->shape[1] == data[0] && source->shape[2] == data[2]
+                         ? ", or --as sinogram: [row][view][column], which fits"
+                     : reversed ? ", as of axes (x, y, theta): store [view][row][column] (numpy: transpose(2, 1, 0))"
+                                : "");
+    if (status == QB_OK) {
+        *fields = (qb__frames){source, NULL, source->shape[0]};
+        return QB_OK;
+    }
+    qb__source_close(source);
+    if (qb_status_exit_code(status) != 3) return status;
+    snprintf(parts->unusable, sizeof parts->unusable, "%.400s%s%s", qb_detail(), reversed ? "" : ": give --",
+             reversed                          ? ""
+             : strcmp(child, "data_dark") == 0 ? "darks"
+                                               : "flats");
+    return QB_OK;
+}
+
+qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, const qb_scan_options *options,
+                            qb__scan_parts *parts) {
+    static const char *const pixels[] = {"/measurement/instrument/detector/actual_pixel_size_x",
+                                         "/measurement/instrument/detector/pixel_size_x", NULL};
+    static const char *const high[] = {"/measurement/instrument/detector/actual_pixel_size_y",
+                                       "/measurement/instrument/detector/pixel_size_y", NULL};
+    static const char *const energies[] = {"/measurement/instrument/monochromator/energy",
+                                           "/measurement/instrument/beam/incident_energy", NULL};
+    static const char *const distances[] = {"/measurement/instrument/detector/distance",
+                                            "/measurement/instrument/detector_motor_stack/setup/camera_distance",
+                                            "/measurement/instrument/camera_motor_stack/setup/camera_distance", NULL};
+    char path[600], units[32];
+    snprintf(path, sizeof path, "%s/data", group);
+    qb_status status = qb__h5_source(file, name, path, &parts->data.source);
+    if (status != QB_OK) return status;
+    qb__source *data = parts->data.source;
+    parts->format =
+        strncmp(group, "/exchange", 9) == 0 || strncmp(group, "exchange", 8) == 0 ? "DataExchange HDF5" : "HDF5";
+    parts->data.count = data->shape[0];
+    snprintf(parts->quantity, sizeof parts->quantity, "%s", data->quantity);
+    if (!*parts->quantity && qb__h5_text(file, path, "units", units, sizeof units) && strcmp(units, "counts") == 0)
+        snprintf(parts->quantity, sizeof parts->quantity, "counts");
+    const char *flats = options ? options->flats : NULL, *darks = options ? options->darks : NULL;
+    const bool sinogram = options && options->as == QB_IMAGE_SINOGRAM;
+    status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
+    if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
+    if (status != QB_OK) return status;
+    qb__h5_pixels(file, name, pixels, high, parts);
+    qb__h5_beam(file, name, energies, distances, parts);
+    qb__h5_number(file, path, "rotation_axis_column", &parts->center);
+    parts->center_holds = true;
+    snprintf(path, sizeof path, "%s/theta", group);
+    if (!qb__h5_exists(file, path)) return QB_OK; /* whoever needs angles will say so */
+    if (qb__h5_angles(file, name, path, parts) != QB_OK)
+        qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
+    return QB_OK;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

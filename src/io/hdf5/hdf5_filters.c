@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters of HDF5 that are no part of the library: plug-ins, which are looked for in HDF5_PLUGIN_PATH. */
+#ifdef QB_HAVE_HDF5
+#include <stdio.h>
+
+#include "base/status.h"
+#include "io/hdf5/hdf5.h"
+
+/* The HDF Group's list of registered filters. */
+static const struct {
+    H5Z_filter_t id;
+    const char *name;
+} known[] = {
+    {305, "LZO"},   {307, "BZIP2"},       {32000, "LZF"}, {32001, "Blosc"},     {32004, "LZ4"},  {32008, "Bitshuffle"},
+    {32013, "ZFP"}, {32015, "Zstandard"}, {32017, "SZ"},  {32018, "FCIDECOMP"}, {32019, "JPEG"}, {32026, "Blosc2"},
+};
+
+/* The filters that the first chunk goes without, one bit each: a writer without the plug-in leaves an optional one out. */
+static unsigned left_out(hid_t set) {
+    hsize_t at[H5S_MAX_RANK], bytes;
+    haddr_t address;
+    unsigned mask = 0;
+    hid_t space = H5Dget_space(set);
+    if (space < 0 || H5Dget_chunk_info(set, space, 0, at, &mask, &address, &bytes) < 0) mask = 0;
+    if (space >= 0) H5Sclose(space);
+    return mask;
+}
+
+/* `without`: one bit for each filter that may be missing. */
+static qb_status find_missing(hid_t plist, unsigned without, const char *label) {
+    const int count = H5Pget_nfilters(plist);
+    for (int i = 0; i < count; i++) {
+        unsigned flags, config;
+        size_t values = 0;
+        char stored[64] = "";
+        const H5Z_filter_t id =
+            H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof stored, stored, &config);
+        if (id < 0 || H5Zfilter_avail(id) > 0 || without >> i & 1) continue;
+        const char *name = *stored ? stored : "unknown";
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (known[k].id == id) name = known[k].name;
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s is packed by HDF5 filter %d (%s), which is not installed: pip install hdf5plugin, and let "
+                        "HDF5_PLUGIN_PATH be its folder of plugins",
+                        label, (int)id, name);
+    }
+    return QB_OK;
+}
+
+qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label) {
+    if (find_missing(plist, 0, label) == QB_OK) return QB_OK;
+    return find_missing(plist, left_out(set), label);
+}
+
+/* The first chunk may go without a filter, because it did not shrink, and later ones not. */
+qb_status qb__h5_blame_filters(hid_t set, const char *label) {
+    const hid_t plist = H5Dget_create_plist(set);
+    const qb_status status = plist < 0 ? QB_OK : find_missing(plist, 0, label);
+    if (plist >= 0) H5Pclose(plist);
+    return status;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

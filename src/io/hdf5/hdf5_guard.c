@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The HDF5 library crashes, or never ends, on some malformed files, and no call of its tells which. So each file is
+ * first gone through by a process of its own, whose death is only news. That process is a program started anew, not a
+ * fork: whoever calls may have threads, and what they hold would stay held in the copy. */
+#include "io/hdf5/hdf5_guard.h"
+
+#ifdef QB_HAVE_HDF5
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_reader.h"
+#include "quickbeam/io.h"
+
+/* One trial for a file, as long as it stays what it was. */
+typedef struct proof {
+    dev_t device;
+    ino_t inode;
+    off_t bytes;
+    struct timespec changed;
+    uint64_t dataset; /* a hash of its name */
+} proof;
+
+enum { PROOFS = 32 };
+
+/* As HDF5's own state, the process's. */
+static struct {
+    pthread_mutex_t lock;
+    const char *program, *argument;
+    proof proofs[PROOFS];
+    size_t count;
+} guard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void qb_tool_hdf5_guard(const char *program, const char *argument) {
+    pthread_mutex_lock(&guard.lock);
+    guard.program = program;
+    guard.argument = argument;
+    pthread_mutex_unlock(&guard.lock);
+}
+
+static uint64_t hash_of(const char *text) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; text && *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static bool is_proven(const proof *one) {
+    for (size_t i = 0; i < guard.count && i < PROOFS; i++) {
+        const proof *p = &guard.proofs[i];
+        if (p->device == one->device && p->inode == one->inode && p->bytes == one->bytes &&
+            p->dataset == one->dataset && p->changed.tv_sec == one->changed.tv_sec &&
+            p->changed.tv_nsec == one->changed.tv_nsec)
+            return true;
+    }
+    return false;
+}
+
+bool qb__h5_guarded(void) {
+    pthread_mutex_lock(&guard.lock);
+    const bool named = guard.program != NULL;
+    pthread_mutex_unlock(&guard.lock);
+    return named;
+}
+
+qb_status qb__h5_guard_start(const char *path, const char *dataset, const char *task, int other, pid_t *child) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    char *const words[] = {(char *)guard.program, (char *)guard.argument, (char *)path,
+                           (char *)dataset,       (char *)task,           NULL};
+    sigemptyset(&none);
+    sigfillset(&all);
+    int error = posix_spawn_file_actions_init(&actions);
+    if (!error) error = posix_spawnattr_init(&attributes);
+    if (!error && task) error = posix_spawn_file_actions_adddup2(&actions, other, STDIN_FILENO);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, other, STDOUT_FILENO);
+    if (!error) error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
+    if (!error) error = posix_spawnattr_setsigdefault(&attributes, &all);
+    if (!error) error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    if (!error) error = posix_spawn(child, guard.program, &actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (!error) return QB_OK;
+    qb_status status = qb__fail_errno(error, "starting the trial of", path);
+    return status == QB_NOT_FOUND ? QB_IO : status; /* it is not the file that is not there */
+}
+
+/* With its end of a pipe as its output: that closes when it ends, however it does. */
+static qb_status start(const char *path, const char *dataset, pid_t *child, int *output) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return qb__fail_errno(errno, "starting the trial of", path);
+    qb_status status = qb__h5_guard_start(path, dataset, NULL, ends[1], child);
+    close(ends[1]);
+    *output = ends[0];
+    if (status != QB_OK) close(ends[0]);
+    return status;
+}
+
+/* False when it takes too long; it is ended then. */
+static bool wait_for(pid_t child, int output) {
+    struct pollfd end = {.fd = output, .events = POLLIN};
+    double until = qb__now() + QB__H5_SECONDS, left;
+    int ready = 0;
+    while (ready <= 0 && (left = until - qb__now()) > 0) ready = poll(&end, 1, (int)(left * 1000) + 1);
+    if (ready <= 0) kill(child, SIGKILL);
+    return ready > 0;
+}
+
+qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
+    int how = 0;
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue;
+    int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+    if (!in_time)
+        return qb__fail(QB_IO, "%s: the HDF5 library did not come to an end with it in %d s: a disk that hangs?", path,
+                        QB__H5_SECONDS);
+    if (number == SIGXCPU)
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library computes for ever on it", path);
+    if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+        return qb__fail(QB_CANCELLED, "interrupted while %s was tried", path);
+    if (number == SIGKILL) return qb__fail(QB_NO_MEMORY, "%s: the process that tried it was killed", path);
+    if (number)
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library crashes on it (%s)", path, strsignal(number));
+    if (WEXITSTATUS(how) == QB__TRIAL_NO_MEMORY)
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library asks for an absurd amount of memory to open it",
+                        path);
+    if (WEXITSTATUS(how))
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library fails on it (exit code %d)", path,
+                        WEXITSTATUS(how));
+    return QB_OK; /* it ended in order: also where it found errors, which will be found again, with words */
+}
+
+static qb_status try_in_child(const char *path, const char *dataset) {
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return QB_OK; /* said by whoever opens it */
+    const proof one = {about.st_dev, about.st_ino, about.st_size, about.st_mtim, hash_of(dataset)};
+    if (is_proven(&one)) return QB_OK;
+    pid_t child;
+    int output = -1;
+    qb_status status = start(path, dataset, &child, &output);
+    if (status != QB_OK) return status;
+    bool in_time = wait_for(child, output);
+    close(output);
+    status = qb__h5_guard_end(child, path, in_time);
+    if (status == QB_OK) guard.proofs[guard.count++ % PROOFS] = one;
+    return status;
+}
+
+qb_status qb__h5_prove(const char *path, const char *dataset) {
+    qb_status status = QB_OK;
+    pthread_mutex_lock(&guard.lock);
+    if (guard.program) status = try_in_child(path, dataset);
+    pthread_mutex_unlock(&guard.lock);
+    return status;
+}
+
+/* The first and the last image, one row of each, where that unpacks no large chunk. */
+static void read_little(const qb__frames *frames) {
+    qb__source *source = frames->source;
+    void *row;
+    if (!source || !frames->count || source->cache > (size_t)16 << 20) return;
+    if (qb__alloc(qb__source_row_bytes(source), 1, &row) != QB_OK) return;
+    const qb__region ends[] = {{0, 1, 1, 0, 1}, {frames->count - 1, 1, 1, source->shape[1] - 1, source->shape[1]}};
+    for (int i = 0; i < 2; i++) qb__frames_read(frames, &ends[i], row);
+    qb__free(row);
+}
+
+qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
+    QB__NEED(path);
+    const qb_scan_options options = {.dataset = (char *)dataset};
+    qb__scan_parts parts = {0};
+    qb__source *source = NULL;
+    cJSON *object = NULL;
+    double *numbers = NULL, unit;
+    size_t count;
+    const bool before = qb_external_allow(true); /* whoever opens it is asked again */
+    qb_status status = qb__hdf5_scan(path, &options, &parts), more;
+    read_little(&parts.data);
+    read_little(&parts.flats);
+    read_little(&parts.darks);
+    qb__scan_parts_release(&parts);
+    if (status != QB_OK && status != QB_NO_MEMORY) status = qb__hdf5_open(path, dataset, &source);
+    qb__source_close(source);
+    if (dataset && qb__hdf5_angles(path, dataset, 1 << 24, &numbers, &count, &unit) == QB_NO_MEMORY)
+        status = QB_NO_MEMORY;
+    qb__free(numbers);
+    more = qb__hdf5_provenance(path, &object);
+    qb_external_allow(before);
+    cJSON_Delete(object);
+    return more == QB_NO_MEMORY ? more : status;
+}
+#else
+#include "base/status.h"
+
+void qb_tool_hdf5_guard(const char *program, const char *argument) { (void)program, (void)argument; }
+
+qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
+    QB__NEED(path);
+    (void)dataset;
+    return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);
+}
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Datasets that cannot be images: what they are instead, and what to do. */
+#ifdef QB_HAVE_HDF5
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "io/hdf5/hdf5.h"
+
+/* "120 x 1 x 6 x 64", and how many; 0 where it cannot be told. */
+static int dimensions(hid_t file, const char *path, char *text, size_t size) {
+    hsize_t n[H5S_MAX_RANK];
+    hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
+    hid_t space = set < 0 ? -1 : H5Dget_space(set);
+    const int rank = space < 0 ? 0 : H5Sget_simple_extent_dims(space, n, NULL);
+    *text = 0;
+    for (int i = 0; i < rank && strlen(text) + 32 < size; i++)
+        snprintf(text + strlen(text), size - strlen(text), "%s%llu", i ? " x " : "", (unsigned long long)n[i]);
+    if (space >= 0) H5Sclose(space);
+    if (set >= 0) H5Dclose(set);
+    return rank;
+}
+
+qb_status qb__h5_refuse_shape(hid_t file, const char *path, const char *label) {
+    char text[200];
+    const int rank = dimensions(file, path, text, sizeof text);
+    if (rank < 3) return qb__fail(QB_BAD_INPUT, "%s is no array of two or three dimensions", label);
+    return qb__fail(
+        QB_BAD_INPUT,
+        "%s has %d dimensions, %s: store one scan as [view][row][column], in Python data.reshape(views, rows, columns)",
+        label, rank, text);
+}
+
+qb_status qb__h5_refuse_type(hid_t type, const char *label) {
+    static const char *const names[] = {[H5T_STRING] = "text",
+                                        [H5T_BITFIELD] = "bit fields",
+                                        [H5T_COMPOUND] = "compound or complex numbers",
+                                        [H5T_ENUM] = "truth values or names of values (enum)"};
+    const size_t class = type < 0 ? 0 : (size_t)H5Tget_class(type);
+    char what[48] = "something else";
+    if (class == H5T_INTEGER || class == H5T_FLOAT)
+        snprintf(what, sizeof what, "%zu-bit %s", 8 * H5Tget_size(type), class == H5T_FLOAT ? "floats" : "integers");
+    else if (class < sizeof names / sizeof *names && names[class])
+        snprintf(what, sizeof what, "%s", names[class]);
+    return qb__fail(QB_UNSUPPORTED,
+                    "%s holds %s; integers of 8, 16 or 32 bits and floats can be read: store it so, in Python "
+                    "data.astype('float32')",
+                    label, what);
+}
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What an NXtomo entry says of each frame besides its angle: the beam's intensity, and where the sample stood. */
+#ifdef QB_HAVE_HDF5
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/hdf5/hdf5.h"
+
+/* One number a frame; NULL: there are none. What cannot be read is noted. */
+static double *of_frames(hid_t file, const char *name, const char *path, size_t frames, qb__notes *notes) {
+    double *values;
+    size_t count, shape[3];
+    int rank;
+    if (!qb__h5_shape(file, path, &rank, shape) || shape[0] * shape[1] * shape[2] != frames) return NULL;
+    if (qb__h5_numbers(file, name, path, frames, &values, &count) == QB_OK) return values;
+    qb__note(notes, "%s cannot be used: %s", path, qb_detail());
+    return NULL;
+}
+
+static bool are_intensities(const double *values, const qb__frames *frames) {
+    for (size_t i = 0; i < frames->count; i++)
+        if (!(values[frames->index[i]] > 0) || !isfinite(values[frames->index[i]])) return false;
+    return true;
+}
+
+/* The monitor's mean over the flats is what each view's is compared with: flats that differ in nothing else add up so. */
+static void take_intensity(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {
+    const qb__frames *data = &parts->data, *flats = &parts->flats;
+    char path[400];
+    double open = 0;
+    snprintf(path, sizeof path, "%s/control/data", entry);
+    double *values = flats->count ? of_frames(file, name, path, frames, &parts->notes) : NULL;
+    if (!values) return;
+    if (!are_intensities(values, data) || !are_intensities(values, flats)) {
+        qb__note(&parts->notes,
+                 "%s has no positive number for each view and flat: the beam's intensity is not corrected" QB__CODE(
+                     "monitor-unusable"),
+                 path);
+    } else if (qb__alloc(data->count, sizeof *parts->intensity, &parts->intensity) == QB_OK) {
+        for (size_t i = 0; i < flats->count; i++) open += values[flats->index[i]] / (double)flats->count;
+        for (size_t i = 0; i < data->count; i++) parts->intensity[i] = values[data->index[i]] / open;
+        snprintf(parts->intensity_from, sizeof parts->intensity_from, "%.159s", path);
+    }
+    qb__free(values);
+}
+
+/* How far it moved over the views, in pixels where their size is known. */
+static void note_motion(hid_t file, const char *name, const char *entry, char axis, size_t frames,
+                        qb__scan_parts *parts) {
+    const double visible = 0.1; /* pixels */
+    char path[400], units[32];
+    snprintf(path, sizeof path, "%s/sample/%c_translation", entry, axis);
+    double *values = of_frames(file, name, path, frames, &parts->notes), low = INFINITY, high = -INFINITY;
+    if (!values) return;
+    for (size_t i = 0; i < parts->data.count; i++) {
+        low = fmin(low, values[parts->data.index[i]]);
+        high = fmax(high, values[parts->data.index[i]]);
+    }
+    qb__free(values);
+    if (!qb__h5_text(file, path, "units", units, sizeof units)) *units = 0;
+    const double moved = high - low, mm = qb__length_unit(units),
+                 pixels = parts->pixel_size > 0 ? moved * mm / parts->pixel_size : 0;
+    if (!(moved > 0) || (pixels > 0 && pixels < visible)) return;
+    if (pixels > 0)
+        qb__note(&parts->notes,
+                 "%s changes by %.3g pixels over the views; this is not corrected, and blurs the image" QB__CODE(
+                     "sample-motion"),
+                 path, pixels);
+    else
+        qb__note(&parts->notes,
+                 "%s changes by %.6g %s over the views; this is not corrected, and blurs the image" QB__CODE(
+                     "sample-motion"),
+                 path, moved, *units ? units : "(no unit)");
+}
+
+void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {
+    if (!*entry || !parts->data.index || frames < 2) return;
+    take_intensity(file, name, entry, frames, parts);
+    for (const char *axis = "xyz"; *axis; axis++) note_motion(file, name, entry, *axis, frames, parts);
+}
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_chunks.h"
+#include "io/hdf5/hdf5_reader.h"
+
+typedef struct h5_source {
+    qb__source base;
+    hid_t set, type;
+    int rank;
+    bool ours; /* chunks that we unpack */
+    qb__h5_chunks chunks;
+    qb__h5_reader *reader; /* NULL: the library reads in this process */
+} h5_source;
+
+hid_t qb__h5_half_type(void) {
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+    H5Tset_fields(type, 15, 10, 5, 0, 10);
+    H5Tset_size(type, 2);
+    H5Tset_ebias(type, 15);
+    return type;
+}
+
+hid_t qb__h5_type(qb_dtype dtype) {
+    if (dtype == QB_F16) return qb__h5_half_type();
+    const hid_t types[] = {
+        [QB_U8] = H5T_STD_U8LE,   [QB_I8] = H5T_STD_I8LE,   [QB_U16] = H5T_STD_U16LE,  [QB_I16] = H5T_STD_I16LE,
+        [QB_U32] = H5T_STD_U32LE, [QB_I32] = H5T_STD_I32LE, [QB_F32] = H5T_IEEE_F32LE, [QB_F64] = H5T_IEEE_F64LE,
+    };
+    return H5Tcopy(types[dtype]);
+}
+
+static bool dtype_of(hid_t type, qb_dtype *dtype) {
+    H5T_class_t class = H5Tget_class(type);
+    size_t size = H5Tget_size(type);
+    if (class == H5T_FLOAT) {
+        *dtype = size == 2 ? QB_F16 : size == 4 ? QB_F32 : QB_F64;
+        return size == 2 || size == 4 || size == 8;
+    }
+    if (class != H5T_INTEGER) return false;
+    bool sign = H5Tget_sign(type) == H5T_SGN_2;
+    *dtype = size == 1 ? (sign ? QB_I8 : QB_U8) : size == 2 ? (sign ? QB_I16 : QB_U16) : (sign ? QB_I32 : QB_U32);
+    return size == 1 || size == 2 || size == 4;
+}
+
+/* Past the front of a shape of rank 2 comes the single image. */
+static qb_status select_region(const h5_source *h5, const qb__region *region, hid_t space) {
+    hsize_t start[3] = {region->first, region->row0, 0};
+    hsize_t stride[3] = {region->step, 1, 1};
+    hsize_t count[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
+    int skip = 3 - h5->rank;
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip, NULL) < 0)
+        return qb__h5_fail(QB_INTERNAL, h5->base.path, "choosing a region");
+    return QB_OK;
+}
+
+static qb_status read_locked(const h5_source *h5, const qb__region *region, void *out) {
+    hid_t space = H5Dget_space(h5->set);
+    if (space < 0) return qb__h5_fail(QB_BAD_INPUT, h5->base.path, "its shape");
+    const int skip = 3 - h5->rank;
+    const hsize_t shape[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
+    hid_t memory = H5Screate_simple(h5->rank, shape + skip, NULL);
+    qb_status status = select_region(h5, region, space);
+    if (status == QB_OK && H5Dread(h5->set, h5->type, memory, space, H5P_DEFAULT, out) < 0) {
+        char what[96];
+        snprintf(what, sizeof what, "images %zu.., rows %zu..%zu cannot be read", region->first, region->row0,
+                 region->row1 - 1);
+        status = qb__h5_fail(QB_BAD_INPUT, h5->base.path, what);
+        const qb_status blame = qb__h5_blame_filters(h5->set, h5->base.path);
+        if (blame != QB_OK) status = blame;
+    }
+    H5Sclose(memory);
+    H5Sclose(space);
+    return status;
+}
+
+/* HDF5 holds some kilobytes for each chunk that one call touches: a call ends with the chunks that few
+ * of them reach along the slowest axis. How many images of `region` it takes. */
+static size_t images_at_once(const h5_source *h5, const qb__region *region) {
+    enum { CHUNKS = 64 };
+    const size_t *chunk = h5->base.chunk;
+    if (chunk[0] * chunk[1] * chunk[2] == 1) return region->count; /* not in chunks */
+    const size_t across =
+        qb__ceil_div(region->row1 - region->row0, chunk[1]) * qb__ceil_div(h5->base.shape[2], chunk[2]);
+    const size_t deep = across < CHUNKS ? CHUNKS / across * chunk[0] : chunk[0];
+    const size_t images = qb__ceil_div(deep - region->first % chunk[0], region->step);
+    return qb__smaller(images, region->count);
+}
+
+/* Another process reads and sends so many bytes at most, or else one layer of chunks. Their rows are the least that is
+ * asked for, so that no chunk is unpacked twice. */
+enum { SENT = 4 << 20 };
+
+static size_t rows_sent(const h5_source *h5, size_t images) {
+    const size_t chunk = h5->base.chunk[1], bytes = chunk * images * qb__source_row_bytes(&h5->base);
+    return bytes ? qb__larger(SENT / bytes, 1) * chunk : 1;
+}
+
+static size_t images_sent(const h5_source *h5, const qb__region *rest) {
+    const qb__source *source = &h5->base;
+    const size_t image = (rest->row1 - rest->row0) * qb__source_row_bytes(source), thick = source->chunk[0];
+    const size_t many = qb__smaller(images_at_once(h5, rest), qb__larger(SENT / image, 1));
+    const size_t layer = qb__ceil_div(thick - rest->first % thick, rest->step);
+    return qb__smaller(rest->count, many < layer ? layer : many - (many - layer) % qb__larger(thick / rest->step, 1));
+}
+
+static qb_status read_sent(const h5_source *h5, const qb__region *region, char *out) {
+    const size_t row = qb__source_row_bytes(&h5->base), image = (region->row1 - region->row0) * row;
+    qb__region rest = *region;
+    qb_status status = QB_OK;
+    while (rest.count > 0 && status == QB_OK) {
+        qb__region part = rest;
+        part.count = images_sent(h5, &rest);
+        const size_t rows = rows_sent(h5, part.count);
+        for (part.row0 = region->row0; part.row0 < region->row1 && status == QB_OK; part.row0 = part.row1) {
+            part.row1 = qb__smaller(region->row1, part.row0 - part.row0 % h5->base.chunk[1] + rows);
+            status = qb__h5_reader_images(h5->reader, &part, row, image, out + (part.row0 - region->row0) * row);
+        }
+        rest.first += part.count * rest.step;
+        rest.count -= part.count;
+        out += part.count * image;
+    }
+    return status;
+}
+
+static qb_status read_h5(qb__source *source, const qb__region *region, void *out) {
+    const h5_source *h5 = (const h5_source *)source;
+    if (region->count == 0 || region->row1 == region->row0) return QB_OK;
+    if (h5->reader && !h5->ours) return read_sent(h5, region, out);
+    if (h5->ours) return qb__h5_chunks_read(&h5->chunks, h5->set, h5->rank, source, region, out);
+    const size_t image = (region->row1 - region->row0) * source->shape[2] * qb_dtype_size(source->dtype);
+    qb__region rest = *region;
+    qb_status status = QB_OK;
+    while (rest.count > 0 && status == QB_OK) {
+        qb__region part = rest;
+        part.count = images_at_once(h5, &rest);
+        qb__h5_enter();
+        status = qb__h5_judge(read_locked(h5, &part, out), source->path);
+        qb__h5_leave();
+        rest.first += part.count * rest.step;
+        rest.count -= part.count;
+        out = (char *)out + part.count * image;
+    }
+    return status;
+}
+
+static void release_h5(qb__source *source) {
+    h5_source *h5 = (h5_source *)source;
+    qb__h5_reader_close(h5->reader);
+    qb__h5_enter();
+    if (h5->type > 0) H5Tclose(h5->type);
+    if (h5->set > 0) H5Dclose(h5->set);
+    qb__h5_leave();
+}
+
+/* What HDF5 holds to find chunks: of each where it lies, until its cache is full (qb__h5_open). */
+static size_t index_memory(uint64_t chunks) {
+    enum { LEAST = 64 << 10, EACH = 400, MOST = QB__H5_INDEX };
+    return chunks < (MOST - LEAST) / EACH ? LEAST + (size_t)chunks * EACH : MOST;
+}
+
+/* What it holds besides where it is to unpack them itself: its cache of 1 MiB, and a chunk packed and
+ * unpacked. A larger cache was tried: it held up to five times what it was allowed, so whoever needs
+ * chunks again reads more rows at once instead. */
+static size_t chunk_memory(const size_t chunk[3], size_t size) {
+    enum { CACHE = 1 << 20 };
+    return CACHE + 2 * chunk[0] * chunk[1] * chunk[2] * size;
+}
+
+/* Every chunk there? A shape that vastly exceeds what was ever written is an attack or an accident.
+ */
+static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3], const size_t shape[3],
+                              uint64_t *there, uint64_t *missing) {
+    hsize_t written = 0;
+    hid_t space = H5Dget_space(set);
+    herr_t failed = H5Dget_num_chunks(set, space, &written);
+    H5Sclose(space);
+    if (failed < 0) return qb__h5_fail(QB_BAD_INPUT, path, "its chunks");
+    uint64_t wanted = 1;
+    for (int i = 0; i < 3; i++) {
+        if (__builtin_mul_overflow(wanted, (shape[i] + chunk[i] - 1) / chunk[i], &wanted)) wanted = UINT64_MAX;
+    }
+    if (written == 0)
+        return qb__fail(QB_BAD_INPUT, "%s: none of its %llu chunks was ever written", path, (unsigned long long)wanted);
+    *there = written;
+    *missing = wanted > written ? wanted - written : 0;
+    if (*missing / 1000 > written)
+        return qb__fail(QB_BAD_INPUT, "%s: only %llu of its %llu chunks were written", path,
+                        (unsigned long long)written, (unsigned long long)wanted);
+    return QB_OK;
+}
+
+static bool same_bytes(hid_t stored, hid_t ours) {
+    return H5Tequal(stored, ours) > 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+/* The dataset may live in another file, behind an external link. */
+static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const size_t shape[3], haddr_t offset,
+                            qb__source **source) {
+    char file[4096];
+    if (H5Fget_name(set, file, sizeof file) < 0) return qb__h5_fail(QB_INTERNAL, path, "the name of its file");
+    qb__plain layout = {.format = "HDF5", .dtype = dtype, .shape = {shape[0], shape[1], shape[2]}, .offset = offset};
+    qb_status status = qb__plain_open(file, &layout, source);
+    if (status != QB_OK) return qb__fail_in(status, "%s", path);
+    char *name = qb__strdup(path);
+    if (!name) return QB_OK; /* the file's own name will do */
+    qb__free((*source)->path);
+    (*source)->path = name;
+    return QB_OK;
+}
+
+static qb_status open_h5(const h5_source *found, const char *path, qb__source **source) {
+    h5_source *h5;
+    qb_status status = qb__source_create(sizeof *h5, "HDF5", path, &h5);
+    if (status != QB_OK) return status;
+    qb__source named = h5->base;
+    *h5 = *found;
+    h5->base.format = named.format;
+    h5->base.path = named.path;
+    h5->base.threads = found->ours ? named.threads : 1;
+    h5->base.read = read_h5;
+    h5->base.release = release_h5;
+    *source = &h5->base;
+    return QB_OK;
+}
+
+/* Layout and storage of an open dataset; what is not kept in *source is closed. */
+static qb_status open_dataset(const char *label, h5_source *h5, qb__source **source) {
+    hid_t plist = H5Dget_create_plist(h5->set), stored = H5Dget_type(h5->set);
+    H5D_layout_t layout = H5Pget_layout(plist);
+    size_t *shape = h5->base.shape, *chunk = h5->base.chunk;
+    uint64_t there = 0, missing = 0;
+    size_t cache = 0, each = 0;
+    qb_status status = QB_OK;
+    for (int i = 0; i < 3; i++) chunk[i] = 1;
+    QB__TRY(qb__h5_check_external(h5->set));
+    if (stored < 0 || !dtype_of(stored, &h5->base.dtype)) {
+        status = qb__h5_refuse_type(stored, label);
+        goto out;
+    }
+    size_t size = qb_dtype_size(h5->base.dtype), count, bytes;
+    h5->type = qb__h5_type(h5->base.dtype);
+    if (!qb__mul(shape[0], shape[1], shape[2], &count) || !qb__mul(count, size, 1, &bytes)) {
+        status = qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu values are too many", label, shape[0], shape[1], shape[2]);
+        goto out;
+    }
+    haddr_t offset = layout == H5D_CONTIGUOUS ? H5Dget_offset(h5->set) : HADDR_UNDEF;
+    if (offset != HADDR_UNDEF && same_bytes(stored, h5->type)) {
+        status = open_plain(h5->set, label, h5->base.dtype, shape, offset, source);
+        goto out;
+    }
+    if (layout != H5D_CHUNKED && layout != H5D_VIRTUAL && H5Dget_storage_size(h5->set) < bytes) {
+        status = qb__fail(QB_BAD_INPUT, "%s: its %zu bytes were never written", label, bytes);
+        goto out;
+    }
+    if (layout == H5D_VIRTUAL) {
+        char file[4096];
+        if (H5Fget_name(h5->set, file, sizeof file) < 0)
+            status = qb__h5_fail(QB_INTERNAL, label, "the name of its file");
+        if (status == QB_OK) status = qb__h5_check_mapped(plist, label, file, h5->rank, &h5->base);
+        if (status == QB_OK) status = qb__h5_virtual(plist, label, file, &h5->base, source);
+        if (status != QB_OK || *source) goto out;
+    }
+    if (layout == H5D_CHUNKED) {
+        hsize_t n[3];
+        if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;
+        for (int i = 3 - h5->rank; i < 3; i++) chunk[i] = (size_t)n[i - 3 + h5->rank];
+        QB__TRY(qb__h5_check_filters(h5->set, plist, label));
+        QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
+        /* What was never written reads as the fill value, which HDF5 knows. */
+        h5->ours = !missing && same_bytes(stored, h5->type) && qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
+        if (h5->ours) h5->chunks.reader = h5->reader;
+        cache = index_memory(there) + (h5->ours ? 0 : chunk_memory(chunk, size));
+        each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
+    }
+    QB__TRY(open_h5(h5, label, source));
+    if (h5->reader) cache = 0; /* another process holds that */
+    (*source)->cache = cache;
+    (*source)->cache_each = each;
+    if (missing)
+        snprintf((*source)->trouble, sizeof(*source)->trouble,
+                 "%llu chunks of the data were never written: they read as the fill value" QB__CODE("unwritten-chunks"),
+                 (unsigned long long)missing);
+out:
+    if (stored >= 0) H5Tclose(stored);
+    H5Pclose(plist);
+    if (!*source || (*source)->read != read_h5) {
+        if (*source)
+            (*source)->holes = h5->base.holes;
+        else
+            qb__free(h5->base.holes);
+        if (h5->type > 0) H5Tclose(h5->type);
+        if (h5->set > 0) H5Dclose(h5->set);
+        qb__h5_reader_close(h5->reader);
+    }
+    return status;
+}
+
+qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {
+    char label[1024];
+    *source = NULL;
+    snprintf(label, sizeof label, "%s:%s", name, path);
+    h5_source h5 = {0};
+    if (!qb__h5_exists(file, path)) return qb__fail(QB_NOT_FOUND, "%s is not there", label);
+    if (!qb__h5_shape(file, path, &h5.rank, h5.base.shape) || h5.rank < 2)
+        return qb__h5_refuse_shape(file, path, label);
+    if (!h5.base.shape[0] || !h5.base.shape[1] || !h5.base.shape[2])
+        return qb__fail(QB_BAD_INPUT, "%s is empty: %zu x %zu x %zu", label, h5.base.shape[0], h5.base.shape[1],
+                        h5.base.shape[2]);
+    h5.set = H5Dopen2(file, path, H5P_DEFAULT);
+    if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
+    qb_status status = qb__h5_reader_create(name, path, &h5.reader);
+    if (status != QB_OK) {
+        H5Dclose(h5.set);
+        return status;
+    }
+    status = open_dataset(label, &h5, source);
+    if (status != QB_OK) return status;
+    bool stated = H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */
+    if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) && stated) {
+        qb__source_close(*source);
+        *source = NULL;
+        return qb__fail(QB_BAD_INPUT, "%s: its quantity, which says what the numbers are, cannot be read", label);
+    }
+    qb__h5_text(file, path, "units", (*source)->units, sizeof(*source)->units);
+    char beam[16];
+    if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);
+    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",
+                                       "offset_y",     "offset_z",     "scale_low",    "scale_high"};
+    double *const values[] = {(*source)->voxel, (*source)->offset, (*source)->scale}, value;
+    for (int i = 0; i < 8; i++)
+        if (qb__h5_number(file, path, keys[i], &value)) values[i / 3][i % 3] = value;
+    double slope = 1, intercept = 0; /* the CF convention's */
+    qb__h5_number(file, path, "scale_factor", &slope);
+    qb__h5_number(file, path, "add_offset", &intercept);
+    return qb__source_scale(source, slope, intercept);
+}
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/hdf5/external.h"
+#include "io/formats.h"
+#include "io/text.h"
+#include "io/writer.h"
+#include "quickbeam/geometry.h"
+
+/* MetaImage: lines of "Key = value", the last of them ElementDataFile, then the data. */
+enum { HEADER_MOST = 65536, HEADER_ROOM = 16384 };
+
+static const struct {
+    const char *name;
+    qb_dtype dtype;
+} types[] = {
+    {"MET_UCHAR", QB_U8}, {"MET_CHAR", QB_I8}, {"MET_USHORT", QB_U16}, {"MET_SHORT", QB_I16},
+    {"MET_UINT", QB_U32}, {"MET_INT", QB_I32}, {"MET_FLOAT", QB_F32},  {"MET_DOUBLE", QB_F64},
+};
+
+typedef struct header {
+    const char *path;
+    qb__plain layout;
+    double spacing[3], first[3], turn[9], scale[2];
+    char quantity[24], units[24];
+    char file[512];
+    cJSON *provenance; /* of a header that was asked for it */
+    size_t dims, skip;
+    qb_beam beam;
+    double slope, intercept; /* of the values: slope * stored + intercept */
+    bool skip_back, skips, typed, shaped;
+    bool asked, failed;  /* for its provenance; for want of memory */
+    const char *refused; /* why it cannot be read */
+} header;
+
+static bool is_true(const char *value) { return toupper((unsigned char)*value) == 'T'; }
+
+static void set_dims(header *h, const char *value) { h->dims = strtoul(value, NULL, 10); }
+
+/* MetaImage counts x first. */
+static void set_size(header *h, const char *value) {
+    char *end;
+    for (size_t i = 0; i < 3; i++) {
+        h->layout.shape[2 - i] = 1;
+        if (i >= h->dims) continue;
+        h->layout.shape[2 - i] = strtoull(value, &end, 10);
+        if (end == value) return;
+        value = end;
+    }
+    h->shaped = h->dims >= 1 && h->dims <= 3;
+}
+
+static void set_spacing(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->spacing, NULL); }
+
+/* Where the first voxel is. */
+static void set_first(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->first, NULL); }
+
+static void set_turn(header *h, const char *value) { qb__read_numbers(value, 0, 9, h->turn, NULL); }
+
+static void set_scale(header *h, const char *value) { qb__read_numbers(value, 0, 2, h->scale, NULL); }
+
+static void set_type(header *h, const char *value) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(value, types[i].name) != 0) continue;
+        h->layout.dtype = types[i].dtype;
+        h->typed = true;
+    }
+}
+
+static void set_order(header *h, const char *value) { h->layout.swap = is_true(value); }
+
+static void set_packed(header *h, const char *value) {
+    if (is_true(value)) h->refused = "its data are compressed; save it without compression";
+}
+
+static void set_channels(header *h, const char *value) {
+    if (strtoul(value, NULL, 10) != 1) h->refused = "it has more than one value per voxel";
+}
+
+static void set_text(header *h, const char *value) {
+    if (!is_true(value)) h->refused = "its data are text, not binary";
+}
+
+static void set_skip(header *h, const char *value) {
+    h->skips = true;
+    h->skip_back = *value == '-';
+    h->skip = h->skip_back ? 0 : strtoull(value, NULL, 10);
+}
+
+static void set_slope(header *h, const char *value) { qb__read_numbers(value, 0, 1, &h->slope, NULL); }
+
+static void set_intercept(header *h, const char *value) { qb__read_numbers(value, 0, 1, &h->intercept, NULL); }
+
+static void set_quantity(header *h, const char *value) { snprintf(h->quantity, sizeof h->quantity, "%.23s", value); }
+
+static void set_beam(header *h, const char *value) { h->beam = qb__beam_named(value); }
+
+static void set_units(header *h, const char *value) { snprintf(h->units, sizeof h->units, "%.23s", value); }
+
+static void set_provenance(header *h, const char *value) {
+    if (h->asked && !h->provenance) h->failed = qb__json_parse(value, &h->provenance) == QB_NO_MEMORY;
+}
+
+static void set_file(header *h, const char *value) { snprintf(h->file, sizeof h->file, "%.511s", value); }
+
+static const struct {
+    const char *key;
+    void (*set)(header *h, const char *value);
+} keys[] = {
+    {"NDims", set_dims},
+    {"DimSize", set_size},
+    {"ElementSpacing", set_spacing},
+    {"Offset", set_first},
+    {"Origin", set_first},
+    {"Position", set_first},
+    {"TransformMatrix", set_turn},
+    {"Rotation", set_turn},
+    {"Orientation", set_turn},
+    {"ElementType", set_type},
+    {"BinaryDataByteOrderMSB", set_order},
+    {"ElementByteOrderMSB", set_order},
+    {"CompressedData", set_packed},
+    {"ElementNumberOfChannels", set_channels},
+    {"BinaryData", set_text},
+    {"HeaderSize", set_skip},
+    {"ElementToIntensityFunctionSlope", set_slope},
+    {"ElementToIntensityFunctionOffset", set_intercept},
+    {"QuickbeamQuantity", set_quantity},
+    {"QuickbeamUnits", set_units},
+    {"QuickbeamBeam", set_beam},
+    {"QuickbeamScale", set_scale},
+    {"QuickbeamProvenance", set_provenance},
+    {"ElementDataFile", set_file},
+};
+
+static char *trim(char *text) {
+    while (isspace((unsigned char)*text)) text++;
+    size_t n = strlen(text);
+    while (n && isspace((unsigned char)text[n - 1])) text[--n] = 0;
+    return text;
+}
+
+static void set_key(header *h, char *line) {
+    char *equals = strchr(line, '=');
+    if (!equals) return;
+    *equals = 0;
+    const char *key = trim(line), *value = trim(equals + 1);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(key, keys[i].key) == 0) keys[i].set(h, value);
+}
+
+/* Until ElementDataFile; its end is where local data start. */
+static qb_status parse(header *h, char *text, size_t bytes) {
+    size_t at = 0;
+    while (at < bytes && !*h->file) {
+        char *line = text + at;
+        char *end = memchr(line, '\n', bytes - at);
+        if (!end) break;
+        *end = 0;
+        at = (size_t)(end + 1 - text);
+        set_key(h, line);
+    }
+    h->layout.offset = at;
+    if (!*h->file) return qb__fail(QB_BAD_INPUT, "%s: no ElementDataFile in its first %zu bytes", h->path, bytes);
+    if (h->refused) return qb__fail(QB_UNSUPPORTED, "%s: %s", h->path, h->refused);
+    if (!h->shaped)
+        return qb__fail(QB_BAD_INPUT, "%s: NDims %zu and DimSize do not give up to three numbers", h->path, h->dims);
+    if (!h->typed) return qb__fail(QB_UNSUPPORTED, "%s: its ElementType is not supported", h->path);
+    return QB_OK;
+}
+
+static qb_status read_header(header *h) {
+    uint64_t bytes;
+    qb_status status = qb__file_size(h->path, &bytes);
+    if (status != QB_OK) return status;
+    size_t n = bytes < HEADER_MOST ? (size_t)bytes : HEADER_MOST;
+    int fd = open(h->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return qb__fail_errno(errno, "opening", h->path);
+    char *text;
+    status = qb__alloc(n + 1, 1, &text);
+    if (status == QB_OK) status = qb__pread_all(fd, h->path, text, n, 0);
+    if (status == QB_OK) status = parse(h, text, n);
+    qb__free(text);
+    close(fd);
+    return status;
+}
+
+/* HeaderSize -1 means that the data are the end of the file. */
+static qb_status data_offset(header *h, const char *file, bool local) {
+    if (!local) h->layout.offset = h->skip;
+    if (!h->skip_back) return QB_OK;
+    uint64_t have;
+    qb_status status = qb__file_size(file, &have);
+    size_t bytes;
+    const size_t *n = h->layout.shape;
+    if (status != QB_OK) return status;
+    if (!qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, qb_dtype_size(h->layout.dtype), 1, &bytes) ||
+        bytes > have)
+        return qb__fail(QB_BAD_INPUT, "%s is shorter than its DimSize", file);
+    h->layout.offset = have - bytes;
+    return QB_OK;
+}
+
+/* MetaImage says where the first voxel is, we where the middle is. */
+static void place(const header *h, qb__source *source) {
+    const size_t *n = h->layout.shape;
+    for (int i = 0; i < 3; i++) {
+        double d = isfinite(h->spacing[i]) && h->spacing[i] > 0 ? h->spacing[i] : 0;
+        source->voxel[i] = d;
+        if (isfinite(h->first[i])) source->offset[i] = h->first[i] + 0.5 * ((double)n[2 - i] - 1) * (d > 0 ? d : 1);
+    }
+    for (size_t k = 0; k < 9; k++) source->turned = source->turned || !(fabs(h->turn[k] - (k % 4 == 0)) < 1e-6);
+}
+
+qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
+    (void)how;
+    *source = NULL;
+    header h = {.path = path, .layout.format = "MetaImage", .slope = 1, .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    qb_status status = read_header(&h);
+    if (status != QB_OK) return status;
+    bool local = strcasecmp(h.file, "LOCAL") == 0;
+    char file[4096];
+    const char *slash = strrchr(path, '/');
+    if (!local && (strncmp(h.file, "LIST", 4) == 0 || strchr(h.file, '%')))
+        return qb__fail(QB_UNSUPPORTED, "%s: its data are spread over several files", path);
+    int n = slash && h.file[0] != '/' ? (int)(slash + 1 - path) : 0;
+    snprintf(file, sizeof file, "%.*s%s", n, path, h.file);
+    if (!local) status = qb__external_check(path, file);
+    if (status != QB_OK) return status;
+    h.layout.longer = "DimSize, or HeaderSize where a header is to be skipped, does not fit";
+    h.layout.trailer = local || h.skips;
+    status = data_offset(&h, local ? path : file, local);
+    if (status == QB_OK) status = qb__plain_open(local ? path : file, &h.layout, source);
+    if (status != QB_OK) return local ? status : qb__fail_in(status, "%s", path);
+    if (strcmp(h.units, "1/pixel") != 0) place(&h, *source);
+    memcpy((*source)->scale, h.scale, sizeof h.scale);
+    (*source)->beam = h.beam;
+    memcpy((*source)->quantity, h.quantity, sizeof h.quantity);
+    memcpy((*source)->units, h.units, sizeof h.units);
+    return qb__source_scale(source, h.slope, h.intercept);
+}
+
+/* Long ones are in a file of their own. */
+qb_status qb__mha_provenance(const char *path, cJSON **object) {
+    header h = {.path = path, .asked = true};
+    qb_status status = read_header(&h);
+    if (status == QB_OK && h.failed) status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);
+    *object = h.provenance;
+    if (status == QB_OK) return h.provenance ? QB_OK : qb__sidecar_provenance(path, object);
+    cJSON_Delete(h.provenance);
+    *object = NULL;
+    return status;
+}
+
+static const char *type_name(qb_dtype dtype) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i].dtype == dtype) return types[i].name;
+    return NULL;
+}
+
+/* What few volumes have: the numbers that integers stand for, the beam of a scan. */
+static void print_rare(const qb_stack *s, char *text, size_t size) {
+    int n = 0;
+    *text = 0;
+    if (!qb_dtype_is_float(s->dtype) && s->scale_high > s->scale_low)
+        n = qb__print(text, size, "QuickbeamScale = %.9g %.9g\n", s->scale_low, s->scale_high);
+    if (n >= 0 && s->beam) qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
+}
+
+/* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. */
+static size_t print_header(const qb_writer *writer, const char *provenance, char *text, size_t size) {
+    const qb_stack *s = &writer->stack;
+    double d[3], first[3];
+    char rare[160];
+    for (int i = 0; i < 3; i++) {
+        d[i] = s->voxel[i] > 0.0 ? s->voxel[i] : 1.0;
+        first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1.0) * d[i];
+    }
+    print_rare(s, rare, sizeof rare);
+    int n = qb__print(text, size,
+                      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
+                      "CompressedData = False\nTransformMatrix = 1 0 0 0 1 0 0 0 1\n"
+                      "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
+                      "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
+                      "QuickbeamQuantity = %s\nQuickbeamUnits = %s\n%sQuickbeamProvenance = %s",
+                      first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2], s->shape[1], s->shape[0],
+                      type_name(s->dtype), s->quantity, s->voxel[0] > 0.0 ? s->units : "1/pixel", rare, provenance);
+    return n < 0 ? size : (size_t)n;
+}
+
+/* The header has a fixed length, so that the data need not move when the provenance comes. */
+static qb_status put_header(qb_writer *writer, const char *provenance) {
+    static const char last[] = "\nElementDataFile = LOCAL\n";
+    char *text;
+    qb_status status = qb__alloc(HEADER_ROOM + 1, 1, &text);
+    if (status != QB_OK) return status;
+    size_t room = HEADER_ROOM - (sizeof last - 1);
+    size_t n = print_header(writer, provenance, text, HEADER_ROOM);
+    if (n >= room) n = print_header(writer, "see the .json beside this file", text, HEADER_ROOM);
+    memset(text + n, ' ', room - n);
+    memcpy(text + room, last, sizeof last - 1);
+    status = qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
+    qb__free(text);
+    return status;
+}
+
+static qb_status begin_mha(qb_writer *writer) {
+    if (!type_name(writer->stack.dtype))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s: MetaImage has no %s; use .h5, .npy or .tif, or another "
+                        "--dtype",
+                        writer->path, qb_dtype_name(writer->stack.dtype));
+    size_t n = strlen(writer->path);
+    if (strcasecmp(writer->path + n - 4, ".mhd") == 0)
+        return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file", writer->path);
+    writer->data_offset = HEADER_ROOM;
+    return writer->taken_up ? QB_OK : put_header(writer, "");
+}
+
+static qb_status finish_mha(qb_writer *writer, const char *provenance) {
+    char *line = qb__strdup(provenance);
+    if (!line) return qb__fail(QB_NO_MEMORY, "%s: no memory for the provenance", writer->path);
+    for (char *c = line; *c; c++)
+        if (*c == '\n' || *c == '\r') *c = ' ';
+    qb_status status = put_header(writer, line);
+    if (status == QB_OK && strlen(line) > HEADER_ROOM / 2) status = qb__write_sidecar(writer, provenance);
+    qb__free(line);
+    return status;
+}
+
+const qb__writer_kind qb__mha_writer = {.begin = begin_mha, .finish = finish_mha, .resumes = true};

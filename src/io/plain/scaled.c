@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* A source whose stored numbers stand for others: slope * number + offset, as MetaImage and HDF5 files can say. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/plain/source.h"
+#include "quickbeam/io.h"
+
+typedef struct scaled {
+    qb__source base;
+    qb__source *stored;
+    double slope, offset;
+} scaled;
+
+enum { BLOCK = 4 << 20 }; /* bytes of stored numbers at once, or one layer of chunks */
+
+static size_t images_at_once(const qb__source *stored, size_t image) {
+    const size_t many = BLOCK / image, thick = stored->chunk[0];
+    return many > thick ? many - many % thick : thick;
+}
+
+static qb_status read_scaled(qb__source *source, const qb__region *region, void *out) {
+    const scaled *s = (const scaled *)source;
+    const size_t values = (region->row1 - region->row0) * source->shape[2];
+    const size_t image = values * qb_dtype_size(s->stored->dtype);
+    float *to = out;
+    void *raw;
+    if (!region->count || !image) return QB_OK;
+    const size_t most = qb__smaller(images_at_once(s->stored, image), region->count);
+    qb_status status = qb__alloc(most, image, &raw);
+    for (size_t i = 0; i < region->count && status == QB_OK; i += most) {
+        qb__region part = *region;
+        part.first += i * region->step;
+        part.count = qb__smaller(most, region->count - i);
+        status = s->stored->read(s->stored, &part, raw);
+        if (status != QB_OK) break;
+        qb_convert_to_float(raw, s->stored->dtype, part.count * values, to);
+        for (size_t k = 0; k < part.count * values; k++) to[k] = (float)(s->slope * (double)to[k] + s->offset);
+        to += part.count * values;
+    }
+    qb__free(raw);
+    return status;
+}
+
+static void release_scaled(qb__source *source) { qb__source_close(((scaled *)source)->stored); }
+
+qb_status qb__source_scale(qb__source **source, double slope, double offset) {
+    qb__source *stored = *source;
+    scaled *s;
+    if (slope == 1 && offset == 0) return QB_OK;
+    qb_status status = isfinite(slope) && isfinite(offset) && slope != 0
+                           ? qb__source_create(sizeof *s, stored->format, stored->path, &s)
+                           : qb__fail(QB_BAD_INPUT, "%s: its values are said to be %g times the stored ones plus %g",
+                                      stored->path, slope, offset);
+    if (status != QB_OK) {
+        qb__source_close(stored);
+        *source = NULL;
+        return status;
+    }
+    qb__source fresh = s->base;
+    s->base = *stored;
+    s->base.path = fresh.path;
+    s->base.dtype = QB_F32;
+    s->base.cache += images_at_once(stored, stored->shape[1] * qb__source_row_bytes(stored)) * stored->shape[1] *
+                     qb__source_row_bytes(stored);
+    s->base.read = read_scaled;
+    s->base.release = release_scaled;
+    s->stored = stored;
+    stored->holes = NULL; /* they are the new one's */
+    s->slope = slope, s->offset = offset;
+    if (!*s->base.trouble)
+        snprintf(s->base.trouble, sizeof s->base.trouble,
+                 "values are %g times the stored ones plus %g, as the file says" QB__CODE("scaled-values"), slope,
+                 offset);
+    *source = &s->base;
+    return QB_OK;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/publish/outputs.h"
+
+#include <stdio.h>
+
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/tiff/tiff_write.h"
+
+/* The names that one output takes: a series, or a file and what may lie beside it. */
+enum { NAME_ROOM = 4096 };
+
+static bool is_series(const qb__output *output) {
+    return output->images && (qb__is_folder(output->path) || qb__has_number(output->path));
+}
+
+static const char *word_of(const qb__output *output) { return output->projections ? "view_" : "slice_"; }
+
+static qb_status sidecar_name(const char *path, char name[NAME_ROOM]) {
+    if ((size_t)snprintf(name, NAME_ROOM, "%s.json", path) < NAME_ROOM) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", path);
+}
+
+static qb_status two_things(const char *path, const char *other) {
+    return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, that and %s: give another name", path, other);
+}
+
+/* Whether writing `output` would take the place of the file at `path`. */
+static qb_status takes(const qb__output *output, const char *path, bool *taken) {
+    char name[NAME_ROOM];
+    if (is_series(output))
+        return qb__series_holds(output->path, word_of(output), output->first, output->images, path, taken);
+    qb_status status = qb__same_file(output->path, path, taken);
+    if (status != QB_OK || *taken || !output->images) return status;
+    status = sidecar_name(output->path, name);
+    if (status == QB_OK) status = qb__same_file(name, path, taken);
+    for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK && !*taken; i++) {
+        status = qb__part_name(output->path, i, name, sizeof name);
+        if (status == QB_OK) status = qb__same_file(name, path, taken);
+    }
+    return status;
+}
+
+static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs) {
+    char name[NAME_ROOM];
+    if (is_series(output))
+        return qb__series_protect_inputs(output->path, word_of(output), output->first, output->images, inputs);
+    qb_status status = qb__target_check(output->path);
+    if (status == QB_OK) status = qb__inputs_protect(inputs, output->path);
+    if (status != QB_OK || !output->images) return status;
+    status = sidecar_name(output->path, name);
+    if (status == QB_OK) status = qb__target_check(name);
+    if (status == QB_OK) status = qb__inputs_protect(inputs, name);
+    for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK; i++) {
+        status = qb__part_name(output->path, i, name, sizeof name);
+        if (status == QB_OK) status = qb__inputs_protect(inputs, name);
+    }
+    return status;
+}
+
+static qb_status spare_one(const qb__output *output, const char *path, const char *what) {
+    bool taken;
+    qb_status status = takes(output, path, &taken);
+    if (status != QB_OK || !taken) return status;
+    return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite %s, %s: give another name", output->path, path, what);
+}
+
+static qb_status spare_callers(const qb__output *output, const qb_env *env) {
+    qb_status status = QB_OK;
+    if (!env) return QB_OK;
+    for (const char *const *path = env->reads; status == QB_OK && path && *path; path++)
+        status = spare_one(output, *path, "which this run reads");
+    for (const qb_sidecar *file = env->writes; status == QB_OK && file && file->path; file++)
+        status = spare_one(output, file->path, "which this run writes, too");
+    return status;
+}
+
+static qb_status check_callers(const qb__inputs *inputs, const qb_env *env) {
+    qb_status status = QB_OK;
+    for (const qb_sidecar *file = env ? env->writes : NULL; status == QB_OK && file && file->path; file++)
+        status = qb__target_check(file->path);
+    return status == QB_OK ? qb__inputs_protect_all(inputs, env) : status;
+}
+
+static qb_status check_pair(const qb__output *a, const qb__output *b) {
+    bool taken = false;
+    qb_status status = QB_OK;
+    if (is_series(a) && is_series(b)) status = qb__series_meet(a->path, word_of(a), b->path, word_of(b), &taken);
+    if (!is_series(b)) status = takes(a, b->path, &taken);
+    if (status == QB_OK && !taken && !is_series(a)) status = takes(b, a->path, &taken);
+    if (status != QB_OK) return status;
+    return taken ? two_things(a->path, b->path) : QB_OK;
+}
+
+qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs, const qb_env *env) {
+    qb_status status;
+    for (size_t i = 0; i < count; i++) {
+        const qb__output *output = &outputs[i];
+        if (!output->path) continue;
+        QB__TRY(spare_inputs(output, inputs));
+        QB__TRY(spare_callers(output, env));
+        for (size_t k = 0; k < i; k++)
+            if (outputs[k].path) QB__TRY(check_pair(output, &outputs[k]));
+    }
+    status = check_callers(inputs, env);
+out:
+    return status;
+}

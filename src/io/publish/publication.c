@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/publish/publication.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/publish/staging_list.h"
+#include "io/publish/swap.h"
+#include "io/publish/paths.h"
+#include "quickbeam/io.h"
+
+struct qb__publication {
+    const qb_env *env;
+    bool resume_from, taken; /* the first is to be, is one of a run that is over */
+    qb_status (*look)(void *self, const char *folder);
+    void *self;
+    bool published; /* nothing of it is left to go on with */
+    size_t count;
+    qb__member member[QB__FILE_SET_MOST];
+};
+
+qb_status qb__publication_create(const qb_env *env, qb__publication **out) {
+    qb__publication *p;
+    qb_status status = qb__alloc(1, sizeof *p, &p);
+    *out = NULL;
+    if (status != QB_OK) return status;
+    p->env = env;
+    *out = p;
+    return QB_OK;
+}
+
+/* Stages of others say where the first is: what is left of a set must be found from any of them. */
+static qb_status link_to_first(const qb__publication *p, const qb__staging *staging) {
+    char whole[PATH_MAX];
+    char *name = qb__join(staging->folder, "first");
+    qb_status status = QB_OK;
+    if (!name)
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", staging->target);
+    else if (!realpath(p->member[0].staging.folder, whole) || symlink(whole, name) != 0)
+        status = qb__fail_errno(errno, "creating", staging->target);
+    qb__free(name);
+    return status;
+}
+
+/* A folder that is there now was made by a run that may have left something beside it. */
+static qb_status recover_around(const qb__publication *p, qb__staging_kind kind, const char *target,
+                                const char *label) {
+    char *folder = qb__folder_of(target), *prefix = NULL;
+    qb_status status = folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    if (status == QB_OK) status = qb__staging_prefix(QB__STAGING_FILE, target, NULL, &prefix);
+    if (status == QB_OK) qb__recover_for(folder, prefix, false, p->count == 0, p->env);
+    qb__free(prefix);
+    prefix = NULL;
+    if (status == QB_OK && kind == QB__STAGING_MEMBERS) status = qb__staging_prefix(kind, target, label, &prefix);
+    if (prefix) qb__recover_for(target, prefix, false, p->count == 0, p->env);
+    qb__free(prefix);
+    qb__free(folder);
+    return status;
+}
+
+/* What is half exchanged is settled before, as it is whole, and what belonged to it goes while nobody holds it. */
+static qb_status resume_from(qb__publication *p, qb__staging_kind kind, const char *target, const char *label,
+                             qb__staging *staging) {
+    char *folder = kind == QB__STAGING_MEMBERS ? qb__strdup(target) : qb__folder_of(target), *prefix = NULL;
+    qb_status status = folder ? qb__staging_prefix(kind, target, label, &prefix)
+                              : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    if (status == QB_OK) qb__recover_for(folder, prefix, true, false, p->env);
+    qb__free(prefix);
+    qb__free(folder);
+    if (status == QB_OK) status = qb__staging_resume(kind, target, label, staging);
+    p->taken = status == QB_OK && staging->lock >= 0;
+    if (status == QB_OK && !p->taken) qb__staging_release(staging);
+    if (p->taken) status = p->look(p->self, staging->folder);
+    return status;
+}
+
+void qb__publication_resume(qb__publication *p, qb_status (*look)(void *self, const char *folder), void *self) {
+    p->resume_from = true;
+    p->look = look;
+    p->self = self;
+}
+
+const qb_env *qb__publication_env(const qb__publication *p) { return p ? p->env : NULL; }
+bool qb__publication_takes_up(const qb__publication *p) { return p && p->resume_from; }
+bool qb__publication_taken_up(const qb__publication *p) { return p && p->taken; }
+
+static qb_status add(qb__publication *p, qb__staging_kind kind, const char *target, const char *label,
+                     const char **fresh) {
+    if (p->count == QB__FILE_SET_MOST)
+        return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__FILE_SET_MOST);
+    qb__staging *staging = &p->member[p->count].staging;
+    const bool first = p->resume_from && p->count == 0;
+    *staging = (qb__staging){.lock = -1};
+    qb_status status = first ? resume_from(p, kind, target, label, staging) : QB_OK;
+    if (status == QB_OK) status = recover_around(p, kind, target, label);
+    if (status == QB_OK && !(first && p->taken)) status = qb__staging_make(kind, target, label, staging);
+    if (status == QB_OK && p->count > 0) {
+        status = link_to_first(p, staging);
+        if (status != QB_OK) qb__staging_remove(staging->folder);
+    }
+    if (status == QB_OK) {
+        p->count++;
+        *fresh = staging->fresh;
+    } else {
+        qb__staging_release(staging);
+    }
+    return status;
+}
+
+qb_status qb__publication_file(qb__publication *p, const char *path, const char **fresh) {
+    char *target = NULL;
+    qb_status status = qb__target_check(path);
+    if (status == QB_OK) status = qb__target_of(path, &target);
+    if (status == QB_OK) status = add(p, QB__STAGING_FILE, target, NULL, fresh);
+    qb__free(target);
+    return status;
+}
+
+/* NAME/ is NAME, and a link to nowhere stands for the folder that will be there. */
+qb_status qb__publication_folder(qb__publication *p, const char *folder, const char *label, const char **fresh) {
+    char *name = qb__strdup(folder), *target = NULL;
+    if (!name) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", folder);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
+    struct stat about;
+    qb_status status = QB_OK;
+    bool there = stat(name, &about) == 0;
+    if (there && !S_ISDIR(about.st_mode)) status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
+    if (status == QB_OK) status = qb__target_of(name, &target);
+    if (status == QB_OK) status = add(p, there ? QB__STAGING_MEMBERS : QB__STAGING_FOLDER, target, label, fresh);
+    qb__free(target);
+    qb__free(name);
+    return status;
+}
+
+static void destroy(qb__publication *p) {
+    for (size_t i = p->count; i-- > 0;) qb__member_release(&p->member[i]);
+    qb__free(p);
+}
+
+/* Of a set that did not get its names nobody is to finish the exchange. */
+static bool keep(const qb__publication *p) {
+    const char *folder = p->member[0].staging.folder;
+    if (!qb__staging_kept(folder)) return false;
+    char *name = qb__join(folder, "set");
+    if (name) unlink(name);
+    qb__free(name);
+    qb__info(p->env, "%s keeps the finished part: the same command with --resume goes on from there", folder);
+    return true;
+}
+
+/* The first hidden goes last: it knows of the others. */
+void qb__publication_abort(qb__publication *p) {
+    if (!p) return;
+    for (size_t i = p->count; i-- > 0;)
+        if (i > 0 || p->published || !keep(p)) qb__staging_remove(p->member[i].staging.folder);
+    destroy(p);
+}
+
+static qb_status flush_folder(const qb__staging *staging) {
+    int fd = open(staging->fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && syncfs(fd) == 0) {
+        close(fd);
+        return QB_OK;
+    }
+    int error = errno;
+    if (fd >= 0) close(fd);
+    return qb__fail_errno(error, "writing into", staging->target);
+}
+
+/* Two runs that exchange the same names take turns. Where a folder cannot be locked they do not. */
+static int take_turn(const qb__staging *staging) {
+    char *folder = qb__folder_of(staging->folder);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    qb__free(folder);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
+    return fd;
+}
+
+/* What the exchange goes by is on the disk before it begins: the new, and the file `set`. */
+static qb_status flush_staging(const qb__publication *p) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < p->count; i++)
+        status = qb__flush_names(p->member[i].staging.folder, p->member[i].staging.target);
+    return status;
+}
+
+/* All older away, the first before the others; all new in, the first last. What fails is undone. */
+static qb_status exchange(qb__publication *p) {
+    size_t i;
+    qb_status status = QB_OK;
+    for (i = 0; status == QB_OK && i < p->count; i++) status = qb__member_retire(&p->member[i]);
+    for (i = p->count; status == QB_OK && i-- > 0;) status = qb__member_install(&p->member[i]);
+    for (i = 0; status == QB_OK && i < p->count; i++) status = qb__member_flush(&p->member[i]);
+    if (status == QB_OK) return QB_OK;
+    for (i = 0; i < p->count; i++)
+        if (qb__member_begun(&p->member[i])) qb__member_withdraw(&p->member[i]);
+    for (i = p->count; i-- > 0;) qb__member_restore(&p->member[i]);
+    return status;
+}
+
+static qb_status publish_set(qb__publication *p) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < p->count; i++) status = qb__member_list(&p->member[i]);
+    if (status == QB_OK) status = qb__file_set_write(p->member, p->count);
+    if (status == QB_OK) status = flush_staging(p);
+    if (status != QB_OK) return status;
+    int turn = take_turn(&p->member[0].staging);
+    status = exchange(p);
+    if (turn >= 0) close(turn);
+    return status;
+}
+
+/* A second name keeps what is older until the new one's is on the disk. Where it cannot have one (a file system
+ * without, somebody else's file), the new stays under its name even if the disk then fails. */
+static qb_status publish_one(const qb__member *member) {
+    const qb__staging *staging = &member->staging;
+    const bool kept = link(staging->target, staging->old) == 0, none = !kept && errno == ENOENT;
+    if (rename(staging->fresh, staging->target) != 0)
+        return qb__fail_errno(errno, "giving its name to", staging->target);
+    qb_status status = qb__member_flush(member);
+    if (status != QB_OK && none) rename(staging->target, staging->fresh);
+    if (status != QB_OK && kept) rename(staging->old, staging->target);
+    return status;
+}
+
+/* What the caller wants beside the outputs. */
+static qb_status add_sidecars(qb__publication *p) {
+    qb_status status = QB_OK;
+    const char *fresh;
+    for (const qb_sidecar *file = p->env ? p->env->writes : NULL; file && file->path; file++) {
+        if (!file->text) continue;
+        QB__TRY(qb__publication_file(p, file->path, &fresh));
+        QB__TRY(qb__write_fresh(fresh, file->path, file->text, strlen(file->text)));
+    }
+out:
+    return status;
+}
+
+/* Whoever ends the process meanwhile waits until all have their names (staging_list.h). */
+static qb_status publish(qb__publication *p) {
+    bool one = p->count == 1 && p->member[0].staging.kind != QB__STAGING_MEMBERS;
+    return one ? publish_one(&p->member[0]) : publish_set(p);
+}
+
+qb_status qb__publication_commit(qb__publication *p) {
+    qb_status status = add_sidecars(p);
+    for (size_t i = 0; status == QB_OK && i < p->count; i++)
+        if (p->member[i].staging.kind != QB__STAGING_FILE) status = flush_folder(&p->member[i].staging);
+    bool begun = status == QB_OK && p->count && (status = qb__staging_list_publish()) == QB_OK;
+    if (begun) status = publish(p);
+    p->published = begun && status == QB_OK;
+    qb__publication_abort(p); /* what is left of it */
+    if (begun) qb__staging_list_published();
+    return status;
+}
+
+qb_status qb__write_fresh(const char *fresh, const char *path, const void *data, size_t bytes) {
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return qb__fail_errno(errno, "creating", path);
+    qb_status status = qb__pwrite_all(fd, path, data, bytes, 0);
+    if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", path);
+    if (close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", path);
+    return status;
+}
+
+qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes) {
+    qb__publication *p;
+    const char *fresh;
+    qb_status status = qb__publication_create(NULL, &p);
+    if (status != QB_OK) return status;
+    status = qb__publication_file(p, path, &fresh);
+    if (status == QB_OK) status = qb__write_fresh(fresh, path, data, bytes);
+    if (status == QB_OK) return qb__publication_commit(p);
+    qb__publication_abort(p);
+    return status;
+}
+
+qb_status qb_file_write(const char *path, const char *text) {
+    QB__NEED(path);
+    QB__NEED(text);
+    qb_status status = qb__publish_bytes(path, text, strlen(text));
+    return status == QB_NOT_FOUND ? QB_IO : status;
+}

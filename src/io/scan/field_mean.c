@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/scan/field_mean.h"
+
+#include <math.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+
+enum { SAMPLE = 2048, LEAST = 2 /* frames of which one may be left out: of two the brighter one */ };
+static const double far = 8; /* standard deviations: no noise gets there in a billion pixels */
+
+qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, qb_dtype dtype, bool robust) {
+    qb_status status;
+    *m = (qb__field_mean){.pixels = pixels, .frames = frames, .top = qb__dtype_top(dtype)};
+    const bool few = !robust || frames < LEAST;
+    QB__TRY(qb__alloc(pixels, sizeof *m->sum, &m->sum));
+    if (!few || isfinite(m->top)) QB__TRY(qb__alloc(pixels, sizeof *m->high, &m->high));
+    if (!few) QB__TRY(qb__alloc(pixels, sizeof *m->low, &m->low));
+    for (size_t i = 0; i < pixels; i++) {
+        if (m->high) m->high[i] = -INFINITY;
+        if (m->low) m->low[i] = INFINITY;
+    }
+out:
+    return status;
+}
+
+void qb__field_mean_end(qb__field_mean *m) {
+    qb__free(m->sum);
+    qb__free(m->high);
+    qb__free(m->low);
+    *m = (qb__field_mean){0};
+}
+
+void qb__field_mean_add(qb__field_mean *m, size_t first, size_t count, const float *values) {
+    for (size_t i = 0; i < count; i++) m->sum[first + i] += values[i]; /* in double: many large counts stay exact */
+    for (size_t i = 0; m->high && i < count; i++) m->high[first + i] = fmaxf(m->high[first + i], values[i]);
+    for (size_t i = 0; m->low && i < count; i++) m->low[first + i] = fminf(m->low[first + i], values[i]);
+}
+
+/* How many standard deviations the largest of so many values usually lies above the smallest. */
+static double usual_range(size_t frames) {
+    static const double few[] = {0, 0, 1.13, 1.69, 2.06, 2.33, 2.53, 2.70, 2.85, 2.97, 3.08};
+    return frames <= 10 ? few[frames] : 3.08 + 0.6 * log2((double)frames / 10);
+}
+
+typedef struct noise {
+    double sigma, level; /* of a usual pixel */
+} noise;
+
+static noise noise_of(const qb__field_mean *m) {
+    const size_t count = qb__smaller(m->pixels, SAMPLE);
+    double range[SAMPLE], level[SAMPLE];
+    size_t good = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = (2 * i + 1) * m->pixels / (2 * count);
+        if (!isfinite(m->sum[at])) continue;
+        range[good] = (double)m->high[at] - (double)m->low[at];
+        level[good++] = m->sum[at] / (double)m->frames;
+    }
+    if (!good) return (noise){INFINITY, 1};
+    return (noise){qb__median(range, good) / usual_range(m->frames), qb__median(level, good)};
+}
+
+/* Noise of counts grows with the root of their number; two steps of an integer are never far. */
+static double limit_of(const qb__field_mean *m, const noise *n, double rest) {
+    const double brighter = n->level > 0 ? fmax(1, rest / n->level) : 1;
+    return far * n->sigma * sqrt(brighter) + (isfinite(m->top) ? 2 : 1e-5 * fabs(rest));
+}
+
+/* The mean of one pixel; whether a value was left out, and whether its largest one was that. */
+static double mean_at(const qb__field_mean *m, const noise *n, size_t i, bool *out, bool *high_out) {
+    const double sum = m->sum[i], frames = (double)m->frames;
+    *out = *high_out = false;
+    if (!m->low || !isfinite(sum)) return sum / frames;
+    const double above = (sum - (double)m->high[i]) / (frames - 1), below = (sum - (double)m->low[i]) / (frames - 1);
+    *high_out = (double)m->high[i] - above > limit_of(m, n, above);
+    *out = *high_out || below - (double)m->low[i] > limit_of(m, n, below);
+    return *high_out ? above : *out ? below : sum / frames;
+}
+
+void qb__field_mean_take(const qb__field_mean *m, float *mean, qb__field_found *found) {
+    const noise n = m->low ? noise_of(m) : (noise){0, 0};
+    *found = (qb__field_found){.noise = m->low && isfinite(n.sigma) ? n.sigma : 0};
+    for (size_t i = 0; i < m->pixels; i++) {
+        bool out, high_out;
+        mean[i] = (float)mean_at(m, &n, i, &out, &high_out);
+        found->left_out += out;
+        if (!m->high || high_out || !(m->high[i] >= m->top)) continue;
+        found->saturated++;
+        mean[i] = NAN;
+    }
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/scan/frame_look.h"
+
+#include <math.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "quickbeam/io.h"
+
+enum {
+    SAMPLES = 128,
+    ROOM = 256 << 10,
+    LINES_AGAIN = 16,
+    MOST = SAMPLES + 8 * LINES_AGAIN /* of a frame */,
+    TURN = 64 /* frames that a thread takes at a time */
+};
+
+size_t qb__frame_row(const qb__frame_series *series, size_t line) {
+    return (2 * line + 1) * series->rows / (2 * series->lines);
+}
+
+/* Numbers of a row that are looked at, evenly over the columns. */
+static size_t samples_of(const qb__frame_series *series) {
+    return qb__smaller(series->columns, qb__larger(8, SAMPLES / series->lines));
+}
+
+/* ---- one frame ---- */
+
+static void pick(const qb__frame_series *series, const char *row, float *samples) {
+    const size_t count = samples_of(series), size = qb_dtype_size(series->dtype);
+    for (size_t i = 0; i < count; i++)
+        qb_convert_to_float(row + (2 * i + 1) * series->columns / (2 * count) * size, series->dtype, 1, &samples[i]);
+}
+
+static void judge(float *samples, size_t count, float limit, float *scratch, qb__frame *frame) {
+    size_t good = 0, lost = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(samples[i]))
+            lost++;
+        else if (samples[i] < limit)
+            samples[good++] = samples[i];
+    }
+    *frame = (qb__frame){.looked = true,
+                         .least = NAN,
+                         .most = NAN,
+                         .low = NAN,
+                         .median = NAN,
+                         .bright = NAN,
+                         .lost = (float)lost / (float)count,
+                         .top = (float)(count - good - lost) / (float)count};
+    if (!good) return;
+    qb__sort_floats_with(samples, good, scratch);
+    frame->least = samples[0], frame->most = samples[good - 1];
+    frame->low = samples[(good - 1) / 20];
+    frame->median = samples[(good - 1) / 2];
+    frame->bright = samples[(good - 1) - (good - 1) / 20];
+}
+
+/* ---- all ---- */
+
+typedef struct judging {
+    float *samples; /* [frame][line][number] */
+    size_t each, count;
+    float limit;
+    qb__frame *frames;
+    size_t stride;
+} judging;
+
+static qb_status judge_some(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    const judging *j = context;
+    float scratch[MOST];
+    for (size_t i = piece * TURN; i < qb__smaller(j->count, (piece + 1) * TURN); i++)
+        judge(j->samples + i * j->each, j->each, j->limit, scratch, &j->frames[i * j->stride]);
+    return QB_OK;
+}
+
+/* Frames first, first + stride, ... `count` of them: those in one run are read at once. */
+static qb_status read_line(const qb__frame_series *series, size_t first, size_t count, size_t row, char *raw) {
+    const size_t bytes = series->columns * qb_dtype_size(series->dtype);
+    if (series->stride == 1) return series->read(series->self, first, first + count, row, raw);
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < count; i++)
+        status = series->read(series->self, first + i * series->stride, first + i * series->stride + 1, row,
+                              raw + i * bytes);
+    return status;
+}
+
+static qb_status look_at_block(const qb__frame_series *series, size_t first, size_t count, char *raw, float *samples,
+                               qb__frame *frames) {
+    const size_t few = samples_of(series), bytes = series->columns * qb_dtype_size(series->dtype);
+    judging j = {samples, few * series->lines, count, qb__dtype_top(series->dtype), frames + first, series->stride};
+    for (size_t line = 0; line < series->lines; line++) {
+        const qb_status status = read_line(series, first, count, qb__frame_row(series, line), raw);
+        if (status != QB_OK) return status;
+        for (size_t i = 0; i < count; i++) pick(series, raw + i * bytes, samples + (i * series->lines + line) * few);
+    }
+    return qb__share(qb__smaller(qb__share_threads(), 4), qb__ceil_div(count, TURN), judge_some, &j);
+}
+
+qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb__frame *frames) {
+    const size_t bytes = series->columns * qb_dtype_size(series->dtype),
+                 all = qb__ceil_div(series->count, series->stride);
+    const size_t each = bytes + samples_of(series) * series->lines * sizeof(float);
+    const size_t block = qb__smaller(all, qb__larger(1, ROOM / each));
+    char *raw = NULL;
+    float *samples = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(block, bytes, &raw));
+    QB__TRY(qb__alloc(block * samples_of(series) * series->lines, sizeof *samples, &samples));
+    for (size_t done = 0; done < all; done += block) {
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(look_at_block(series, done * series->stride, qb__smaller(block, all - done), raw, samples, frames));
+    }
+out:
+    qb__free(raw);
+    qb__free(samples);
+    return status;
+}
+
+/* The least and the most of all the row's numbers: samples may miss a small object. */
+static void widen(const qb__frame_series *series, const char *row, float limit, float *range) {
+    enum { BLOCK = 512 };
+    float values[BLOCK];
+    const size_t size = qb_dtype_size(series->dtype);
+    for (size_t at = 0; at < series->columns; at += BLOCK) {
+        const size_t count = qb__smaller(BLOCK, series->columns - at);
+        qb_convert_to_float(row + at * size, series->dtype, count, values);
+        for (size_t i = 0; i < count; i++) {
+            if (!isfinite(values[i]) || !(values[i] < limit)) continue;
+            range[0] = fminf(range[0], values[i]);
+            range[1] = fmaxf(range[1], values[i]);
+        }
+    }
+}
+
+qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame) {
+    qb__frame_series one = *series;
+    float scratch[MOST], range[2] = {INFINITY, -INFINITY};
+    float *samples = NULL;
+    char *raw = NULL;
+    qb_status status;
+    one.lines = qb__smaller(series->rows, LINES_AGAIN);
+    const size_t few = samples_of(&one);
+    QB__TRY(qb__alloc(one.columns, qb_dtype_size(one.dtype), &raw));
+    QB__TRY(qb__alloc(few * one.lines, sizeof *samples, &samples));
+    for (size_t line = 0; line < one.lines; line++) {
+        QB__TRY(one.read(one.self, at, at + 1, qb__frame_row(&one, line), raw));
+        pick(&one, raw, samples + line * few);
+        widen(&one, raw, qb__dtype_top(one.dtype), range);
+    }
+    judge(samples, few * one.lines, qb__dtype_top(one.dtype), scratch, frame);
+    if (range[0] <= range[1]) frame->least = range[0], frame->most = range[1];
+out:
+    qb__free(raw);
+    qb__free(samples);
+    return status;
+}

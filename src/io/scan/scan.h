@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_SCAN_H
+#define QB_IO_SCAN_H
+
+#include "base/inputs.h"
+#include "base/json.h"
+#include "io/digest.h"
+#include "io/plain/source.h"
+
+/* What was found wrong with some frames, for programs. */
+typedef struct qb__finding {
+    const char *code, *what, *done; /* " [views-blank]"; "views", "flats" or "darks"; "left out" or "kept" */
+    char which[200];                /* "141-158, 201" */
+    size_t count, of;
+} qb__finding;
+
+enum { QB__FINDINGS = 16 };
+
+/* Corrections that look at neighbouring rows (prep/neighbours.h). While a job has put its own in front of a scan, qb_scan_read()
+ * hands out corrected rows: every reader of rows gets them, whatever method and engine it belongs to. */
+typedef struct qb__scan_door qb__scan_door;
+struct qb__scan_door {
+    qb_status (*read)(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+};
+
+struct qb_scan {
+    qb_scan_info info;
+    qb__scan_parts parts;
+    char *path;
+    bool sinogram;      /* an image of the source is a detector row over all views */
+    size_t first, step; /* first view of the source, and step, of the views that the scan has */
+    size_t *view;       /* [views] stored view of each view; NULL: they are evenly spaced, first and step say which */
+    size_t stored;      /* views in the source */
+    double *angles;     /* [views] */
+    double *intensity;  /* [views] or NULL */
+    float *flat, *dark; /* [row][column] means, or NULL */
+    float dark_noise;   /* standard deviation of a usual pixel of one dark frame; 0: it is not known */
+    char quantity_from[200];
+    char no_angles[360]; /* why there are none that could be used; "" */
+    qb__finding finding[QB__FINDINGS];
+    size_t findings;
+    bool *lost_rows;      /* [row]: no view has measured it; NULL: there is none */
+    unsigned char *stuck; /* [row][column]: 1 for pixels that hold one value in all views; NULL: there is none */
+    bool blank_stuck;     /* they are read as not measured, where no flat field says so */
+    struct qb__chosen_views *chosen; /* geometries of the views that it has, for their jobs */
+    double worst;                    /* largest share of a view's numbers that is saturated, among those looked at */
+    size_t worst_view;               /* the stored view in which most samples were saturated */
+    char refused[400];               /* why no method may use it; "": they may */
+    qb__digest *digests;             /* digests of the jobs that read it */
+    qb__scan_door *door;             /* NULL: rows are handed out as they are stored */
+    qb__scan_door
+        *filtered;     /* of a job's own scan, behind `door`: float32, whatever is stored (prep/phase.h); NULL: none */
+    qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
+};
+
+/* No more threads than that read it, where it is stored. */
+void qb__scan_limit(qb_scan *scan, size_t threads);
+/* Bytes a second of a scan that is computed when it is read, tried out the first time that somebody asks; 0: it is stored. */
+double qb__scan_computed(const qb_scan *scan);
+/* As qb_scan_read(), past the door: for who does its corrections by itself. */
+qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+/* The numbers as they are stored, past the door and the digests. The range must be inside the scan and not empty. */
+qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+/* Adds stored numbers to the digests of the jobs that read the scan: [view][row] without gaps. */
+void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw);
+/* The type of the stored numbers; that of the scan's rows is info.dtype. */
+static inline qb_dtype qb__scan_dtype(const qb_scan *scan) { return scan->parts.data.source->dtype; }
+/* The view in the source that a view of the scan is. */
+static inline size_t qb__scan_stored(const qb_scan *scan, size_t view) {
+    return scan->view ? scan->view[view] : scan->first + view * scan->step;
+}
+/* The views that --views and --exclude leave, with parts that are open. */
+qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options);
+/* QB_BAD_INPUT where images of these views lie nowhere. */
+qb_status qb__scan_check_holes(const qb_scan *scan);
+/* Of its views only those for which keep[view]; one at least. Their angles follow. */
+qb_status qb__scan_keep(qb_scan *scan, const bool *keep);
+/* A caller's geometry with a view for each stored one, of which the scan has fewer: one of the scan's views, the scan's own.
+ * Else the same one, and so where there is no memory. */
+const qb_geometry *qb__scan_views_of(qb_scan *scan, const qb_geometry *given);
+void qb__scan_forget_views(qb_scan *scan);
+/* QB_BAD_INPUT with the reason where no method may use it. */
+qb_status qb__scan_usable(const qb_scan *scan);
+/* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
+qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* The array that the numbers are in, where that is in a device's memory; else NULL. */
+struct qb__tensor_device *qb__scan_on_device(qb_scan *scan);
+/* In that array: index of the element of column 0, and strides of views, rows and columns in elements. */
+ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]);
+/* QB_BAD_INPUT with the reason why a scan has no angles. */
+qb_status qb__scan_lacks_angles(const qb_scan_info *info);
+/* Look at every view and leave out the bad ones, unless `keep`: then they are only named. Once fields are there. */
+qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
+/* Fills in stuck; such pixels count as not measured from then on. */
+qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
+/* Stuck pixels of views that were read, out[views][row1 - row0][column], become NaN, of integers the type's maximum. */
+void qb__scan_blank_stuck(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out);
+/* Fills in lost_rows. */
+qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
+/* One more finding: kept for programs, and its sentence as a note of that kind. */
+__attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind,
+                                                         const char *format, ...);
+/* "findings": [{code, what, which, count, of, done}], and, where not all views were looked at, "looked_views". NULL: none. */
+void qb__scan_add_findings(const qb_scan *scan, cJSON *report);
+/* No method may use this scan; why. */
+__attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
+/* As above, for unsigned counts of `what` that were stored as signed numbers. */
+void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
+/* Flats and darks of the options, else of the parts, as means. */
+qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* --darks none: the dark is 0, and nothing is to be said of it. */
+bool qb__darks_none(const char *darks);
+/* Notes on angles: missing, uneven, repeated ends, and, unless the unit was given or is judged already, doubtful units. */
+void qb__scan_judge_angles(qb_scan *scan, bool unit_given);
+/* What there is to say of a file of angles beside its numbers; "" where there is nothing. */
+typedef struct qb__angles_said {
+    char how[80];    /* "below its header \"angle\"" */
+    char doubt[256]; /* a warning, with its code */
+} qb__angles_said;
+/* qb_angles_parse; `said` may be NULL. */
+qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__angles_said *said);
+/* --angles FROM:TO[:N] of many views within a little over 2 pi, without a unit: degrees are meant, or radians were given. */
+bool qb__angles_doubtful(const char *text, size_t views);
+
+#endif

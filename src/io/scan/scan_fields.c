@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/inputs.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/scan/field_mean.h"
+#include "io/scan/fields_judge.h"
+#include "io/formats.h"
+#include "io/scan/frame_list.h"
+#include "io/scan/scan.h"
+#include "io/scan/signed_counts.h"
+#include "quickbeam/io.h"
+
+bool qb__darks_none(const char *darks) { return darks && strcmp(darks, "none") == 0; }
+
+/* One kind of field: flats or darks. */
+typedef struct kind {
+    const char *option, *path;
+    bool dark;
+    const char *shape;  /* the scan's --shape; NULL = none */
+    bool read_unsigned; /* --unsigned */
+} kind;
+
+/* FILE.h5:/PATH: the path inside, behind the colon that is made an end; NULL where the text is a file's name alone. */
+static char *split_dataset(char *item) {
+    char *at = access(item, F_OK) == 0 ? NULL : strstr(item, ":/");
+    for (; at; at = strstr(at + 1, ":/")) {
+        *at = 0;
+        if (access(item, F_OK) == 0) return at + 1;
+        *at = ':';
+    }
+    return NULL;
+}
+
+/* Of another scan its own fields are meant; of raw data rows, columns and type are the scan's; else all images. */
+static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
+    const qb__format *format;
+    const char *dataset = split_dataset(item);
+    qb_status status = qb__format_to_read(item, &format);
+    if (status != QB_OK) return status;
+    const bool hdf5 = strcmp(format->name, "HDF5") == 0;
+    if (dataset && !hdf5)
+        return qb__fail(QB_BAD_ARGUMENT, "%s is %s, not HDF5: it has no %s", item, format->name, dataset);
+    if (hdf5) return qb__hdf5_fields(item, dataset, k->dark, frames);
+    status = k->shape && format->open == qb__raw_open ? qb__raw_open_like(item, k->shape, &frames->source)
+                                                      : format->open(item, NULL, &frames->source);
+    if (status == QB_OK) frames->count = frames->source->shape[0];
+    return status;
+}
+
+/* All items of the list, joined. */
+static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames) {
+    char *list = qb__strdup(k->path), *rest = NULL;
+    qb__frames *part = NULL;
+    size_t n = 0, most = 1;
+    qb_status status = list ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for its name");
+    for (const char *c = k->path; *c; c++) most += *c == '\n';
+    if (status == QB_OK) status = qb__alloc(most, sizeof *part, &part);
+    for (char *item = status == QB_OK ? strtok_r(list, "\n", &rest) : NULL; item && status == QB_OK;
+         item = strtok_r(NULL, "\n", &rest)) {
+        status = open_item(k, item, &part[n]);
+        if (status != QB_OK) break;
+        if (k->read_unsigned) qb__source_read_unsigned(part[n].source);
+        if (*part[n].source->files) qb__info(env, "--%s %s: %s", k->option, item, part[n].source->files);
+        n++;
+    }
+    if (status == QB_OK && !n) status = qb__fail(QB_BAD_ARGUMENT, "an empty list");
+    if (status == QB_OK) status = qb__frames_join(part, n, frames);
+    for (size_t i = 0; i < n; i++) qb__frames_release(&part[i]);
+    qb__free(part);
+    qb__free(list);
+    return status == QB_OK ? QB_OK : qb__fail_in(status, "--%s", k->option);
+}
+
+/* ---- flats or darks, and which of them are taken ---- */
+
+typedef struct series {
+    kind kind;
+    const char *list; /* --exclude-flats, or of darks */
+    qb__frames given; /* from another file, and what is read of that */
+    qb__inputs files;
+    const qb__frames *all; /* those or the scan's own; NULL: there are none */
+    bool lines;            /* the detector has a single row: each line of an image is a field */
+    bool *bad;             /* [all->count] */
+    qb__frame *frames;
+    size_t *index; /* of what is taken, in the source */
+    size_t taken;
+    qb__field_found found;
+} series;
+
+static void close_series(series *s) {
+    qb__free(s->bad);
+    qb__free(s->frames);
+    qb__free(s->index);
+    qb__inputs_release(&s->files);
+    qb__frames_release(&s->given);
+}
+
+static qb_status check_shape(const qb_scan *scan, series *s) {
+    const qb_scan_info *info = &scan->info;
+    const size_t *n = s->all->source->shape;
+    s->lines = info->rows == 1 && n[1] > 1;
+    if (n[2] != info->columns || (n[1] != info->rows && !s->lines))
+        return qb__fail(QB_BAD_INPUT, "%s: %s are %zu x %zu, views are %zu x %zu", s->all->source->path, s->kind.option,
+                        n[1], n[2], info->rows, info->columns);
+    return QB_OK;
+}
+
+static qb_status open_series(qb_scan *scan, series *s, const qb_env *env) {
+    qb__frames *frames = s->kind.dark ? &scan->parts.darks : &scan->parts.flats;
+    qb_status status = QB_OK;
+    if (s->kind.dark && qb__darks_none(s->kind.path)) return QB_OK;
+    if (s->kind.path) {
+        qb__inputs_begin(&s->files);
+        status = open_given(&s->kind, env, &s->given);
+        qb__inputs_end(&s->files);
+        if (status != QB_OK) return status;
+        frames = &s->given;
+    }
+    if (!frames->source || !frames->count) return QB_OK;
+    s->all = frames;
+    QB__TRY(check_shape(scan, s));
+    QB__TRY(qb__alloc(frames->count, sizeof *s->bad, &s->bad));
+    QB__TRY(qb__alloc(frames->count, sizeof *s->frames, &s->frames));
+    QB__TRY(qb__alloc(frames->count, sizeof *s->index, &s->index));
+    QB__TRY(qb__frame_list_parse(s->list, s->kind.dark ? "--exclude-darks" : "--exclude-flats", frames->count, s->bad));
+out:
+    return status;
+}
+
+/* ---- looking ---- */
+
+static qb_status read_row(void *self, size_t first, size_t end, size_t row, void *out) {
+    const qb__region region = {first, end - first, 1, row, row + 1};
+    return qb__frames_read(self, &region, out);
+}
+
+static qb_status look(const series *s, const qb_env *env) {
+    enum { LINES = 4 };
+    const qb__source *source = s->all->source;
+    const bool packed = source->chunk[0] * source->chunk[1] * source->chunk[2] > 1;
+    const qb__frame_series frames = {.self = (void *)s->all,
+                                     .read = read_row,
+                                     .dtype = source->dtype,
+                                     .count = s->all->count,
+                                     .rows = source->shape[1],
+                                     .columns = source->shape[2],
+                                     .lines = packed ? 1 : qb__smaller(LINES, source->shape[1]),
+                                     .stride = 1};
+    qb_status status = qb__source_check_holes(source, s->all->index, 0, s->all->count, 1);
+    if (status == QB_OK) status = qb__frames_look(&frames, env, s->frames);
+    return status;
+}
+
+static void tell_bad(qb_scan *scan, const series *s, const bool *before, bool keep) {
+    qb__finding finding = {.what = s->kind.option, .of = s->all->count, .done = keep ? "kept" : "left out"};
+    bool *found;
+    if (qb__alloc(s->all->count, sizeof *found, &found) != QB_OK) return; /* which qb_scan_open finds out */
+    for (size_t i = 0; i < s->all->count; i++) found[i] = s->bad[i] && !before[i];
+    finding.count = qb__frame_list_words(found, s->all->count, finding.which, sizeof finding.which);
+    qb__free(found);
+    if (!finding.count) return;
+    finding.code = s->kind.dark ? QB__CODE("odd-darks") : QB__CODE("odd-flats");
+    qb__scan_find(scan, &finding, QB_PROBLEM_FRAMES, "%s %s (%zu of %zu) differ far from the others and are %s%s",
+                  s->kind.option, finding.which, finding.count, finding.of,
+                  keep ? "kept, by --keep-all-fields" : "left out; --keep-all-fields keeps them", finding.code);
+}
+
+static void exchange(qb_scan *scan, series *flats, series *darks, double flat, double dark, bool keep) {
+    const qb__finding finding = {.code = QB__CODE("fields-exchanged"),
+                                 .what = "flats",
+                                 .which = "all",
+                                 .count = flats->all->count,
+                                 .of = flats->all->count,
+                                 .done = keep ? "kept" : "exchanged"};
+    qb__scan_find(
+        scan, &finding, QB_PROBLEM_FRAMES, "flats are darker than darks (%.4g and %.4g) and are %s%s", flat, dark,
+        keep ? "kept, by --keep-all-fields" : "taken as exchanged; --keep-all-fields takes them as they are called",
+        finding.code);
+    if (keep) return;
+    const series was = *flats;
+    *flats = *darks;
+    *darks = was;
+    const kind flat_kind = darks->kind;
+    darks->kind = flats->kind;
+    flats->kind = flat_kind;
+}
+
+static qb_status read_view_row(void *self, size_t first, size_t end, size_t row, void *out) {
+    return qb_scan_read(self, first, end, row, row + 1, out);
+}
+
+/* As flats the darks must be about as bright as a view at most is: else both are something else. */
+static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchanged) {
+    const qb_scan_info *info = &scan->info;
+    const qb__frame_series views = {.self = scan,
+                                    .read = read_view_row,
+                                    .dtype = info->dtype,
+                                    .count = info->views,
+                                    .rows = info->rows,
+                                    .columns = info->columns,
+                                    .lines = 1,
+                                    .stride = 1};
+    qb__frame view;
+    const qb_status status = qb__frame_look_again(&views, info->views / 2, &view);
+    *exchanged = status == QB_OK && (double)view.bright - flat < 2 * (dark - flat);
+    return status;
+}
+
+/* Fields that are negative say nothing of each other: the scan is refused. */
+static bool judge_signs(qb_scan *scan, const qb__field_series *seen, series *const *both) {
+    float least;
+    for (int i = 0; i < 2; i++) {
+        const qb_dtype dtype = seen[i].count ? both[i]->all->source->dtype : QB_F32;
+        if (qb__counts_wrapped(seen[i].frames, seen[i].count, dtype, &least) != QB__WRAPPED_MANY) continue;
+        qb__scan_refuse_wrapped(scan, both[i]->kind.option, dtype, least);
+        return true;
+    }
+    return false;
+}
+
+/* Frames that cannot be what they are called. */
+static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, const qb_env *env) {
+    series *const both[] = {flats, darks};
+    qb__field_series seen[2] = {{0}, {0}};
+    bool *before[2] = {NULL, NULL};
+    qb_status status = QB_OK;
+    for (int i = 0; i < 2; i++) {
+        if (!both[i]->all || both[i]->lines) continue;
+        QB__TRY(look(both[i], env));
+        seen[i] = (qb__field_series){both[i]->frames, both[i]->all->count, both[i]->bad};
+    }
+    if (judge_signs(scan, seen, both)) goto out;
+    double flat, dark;
+    bool exchanged = qb__fields_exchanged(&seen[0], &seen[1], &flat, &dark);
+    if (exchanged) QB__TRY(confirm(scan, flat, dark, &exchanged));
+    if (exchanged) {
+        exchange(scan, flats, darks, flat, dark, keep);
+        for (int i = 0; i < 2; i++) seen[i] = (qb__field_series){both[i]->frames, both[i]->all->count, both[i]->bad};
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!seen[i].count) continue;
+        QB__TRY(qb__alloc(seen[i].count, sizeof *before[i], &before[i]));
+        memcpy(before[i], seen[i].bad, seen[i].count * sizeof *before[i]);
+    }
+    qb__fields_judge(&seen[0], &seen[1]);
+    for (int i = 0; i < 2; i++) {
+        if (!seen[i].count) continue;
+        tell_bad(scan, both[i], before[i], keep);
+        if (keep) memcpy(seen[i].bad, before[i], seen[i].count * sizeof *before[i]);
+    }
+out:
+    qb__free(before[0]);
+    qb__free(before[1]);
+    return status;
+}
+
+/* ---- the mean ---- */
+
+typedef struct adding {
+    const char *raw;
+    qb_dtype dtype;
+    qb__field_mean *mean;
+} adding;
+
+enum { PIECE = 1 << 16 }; /* values: a thread's turn */
+
+static qb_status add_piece(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    enum { RUN = 4096 }; /* values that stay in a core's own memory from converting to adding */
+    const adding *a = context;
+    const size_t end = qb__smaller(a->mean->pixels, (piece + 1) * PIECE);
+    float values[RUN];
+    for (size_t at = piece * PIECE; at < end; at += RUN) {
+        const size_t n = qb__smaller(RUN, end - at);
+        qb_convert_to_float(a->raw + at * qb_dtype_size(a->dtype), a->dtype, n, values);
+        qb__field_mean_add(a->mean, at, n, values);
+    }
+    return QB_OK;
+}
+
+/* Every line of an image is a frame where the detector has a single row. */
+static qb_status mean_of(series *s, bool robust, const qb_env *env, float *mean) {
+    const qb__source *source = s->all->source;
+    const size_t image = source->shape[1] * source->shape[2], parts = s->lines ? source->shape[1] : 1,
+                 pixels = image / parts;
+    const qb__frames taken = {.source = s->all->source, .index = s->index, .count = s->taken};
+    char *raw = NULL;
+    qb__field_mean m = {0};
+    qb_status status;
+    QB__TRY(qb__alloc(image, qb_dtype_size(source->dtype), &raw));
+    QB__TRY(qb__field_mean_begin(&m, pixels, s->taken * parts, source->dtype, robust));
+    for (size_t f = 0; f < s->taken; f++) {
+        const qb__region region = {f, 1, 1, 0, source->shape[1]};
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(qb__frames_read(&taken, &region, raw));
+        for (size_t part = 0; part < parts; part++) {
+            adding a = {raw + part * pixels * qb_dtype_size(source->dtype), source->dtype, &m};
+            QB__TRY(qb__share(source->threads, qb__ceil_div(pixels, PIECE), add_piece, &a));
+        }
+    }
+    qb__field_mean_take(&m, mean, &s->found);
+out:
+    qb__field_mean_end(&m);
+    qb__free(raw);
+    return status;
+}
+
+/* Beyond which a file of such images is mainly something else, as a scan is that was named for its flats. */
+static uint64_t most_bytes(const qb__frames *frames) {
+    return 2 * frames->count * frames->source->shape[1] * qb__source_row_bytes(frames->source) + (1 << 20);
+}
+
+static qb_status load(qb_scan *scan, series *s, bool robust, const qb_env *env, float **mean, size_t *count) {
+    qb_status status;
+    if (!s->all) return QB_OK;
+    for (size_t i = 0; i < s->all->count; i++)
+        if (!s->bad[i]) s->index[s->taken++] = s->all->index ? s->all->index[i] : i;
+    if (!s->taken)
+        return qb__fail(QB_BAD_ARGUMENT, "--exclude-%s %s leaves none of %zu", s->kind.option, s->list, s->all->count);
+    *count = s->taken * (s->lines ? s->all->source->shape[1] : 1);
+    QB__TRY(qb__source_check_holes(s->all->source, s->index, 0, s->taken, 1));
+    QB__TRY(qb__alloc(scan->info.rows * scan->info.columns, sizeof **mean, mean));
+    QB__TRY(mean_of(s, robust, env, *mean));
+    if (s->found.left_out)
+        qb__info(
+            env,
+            "%zu pixels of the %s have one value far from those of the other frames, which is left out of the mean",
+            s->found.left_out, s->kind.option);
+    status = qb__inputs_hash(&s->files, most_bytes(s->all));
+out:
+    return status;
+}
+
+static void tell_saturated(qb_scan *scan, const series *flats) {
+    const size_t pixels = scan->info.rows * scan->info.columns, many = flats->found.saturated;
+    if (many && scan->info.quantity == QB_COUNTS)
+        qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS,
+                    "%zu of %zu flat pixels stand at %.0f, the most that the type holds: they are dead" QB__CODE(
+                        "flats-saturated"),
+                    many, pixels, (double)qb__dtype_top(flats->all->source->dtype));
+}
+
+qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+    series flats = {.kind = {"flats", options->flats, false, options->shape, options->read_unsigned},
+                    .list = options->exclude_flats};
+    series darks = {.kind = {"darks", options->darks, true, options->shape, options->read_unsigned},
+                    .list = options->exclude_darks};
+    const bool keep = options->keep_all_fields;
+    qb_status status;
+    QB__TRY(open_series(scan, &flats, env));
+    QB__TRY(open_series(scan, &darks, env));
+    if (scan->info.quantity == QB_COUNTS) QB__TRY(judge(scan, &flats, &darks, keep, env));
+    QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
+    QB__TRY(load(scan, &darks, !keep, env, &scan->dark, &scan->info.darks));
+    scan->dark_noise = (float)darks.found.noise;
+    tell_saturated(scan, &flats);
+out:
+    close_series(&flats);
+    close_series(&darks);
+    return status;
+}
+
+qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *flat, float *dark) {
+    QB__NEED(scan);
+    QB__NEED(flat);
+    QB__NEED(dark);
+    const qb_scan_info *info = &scan->info;
+    if (row0 > row1 || row1 > info->rows)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: rows %zu:%zu of %zu", info->path, row0, row1, info->rows);
+    size_t n = (row1 - row0) * info->columns, at = row0 * info->columns;
+    if (!scan->flat) return qb__fail(QB_NOT_FOUND, "%s has no flat fields", info->path);
+    memcpy(flat, scan->flat + at, n * sizeof *flat);
+    if (scan->dark)
+        memcpy(dark, scan->dark + at, n * sizeof *dark);
+    else
+        memset(dark, 0, n * sizeof *dark);
+    return QB_OK;
+}

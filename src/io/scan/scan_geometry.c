@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The geometry of a scan, and whether the two belong together. */
+#include <math.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/params.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "geometry/circle.h"
+#include "io/scan/scan.h"
+#include "quickbeam/scan.h"
+
+static const double turn = 2 * M_PI, degrees = 180 / M_PI;
+
+static double wrapped(double radians) { return radians - turn * round(radians / turn); }
+
+/* The angle between neighbours, in whatever order the views were taken. */
+static double step_of(size_t views, const double *radians) {
+    double sum = 0;
+    for (size_t i = 1; i < views; i++) sum += fabs(wrapped(radians[i] - radians[i - 1]));
+    return fmin(sum / (double)(views - 1), turn / (double)views);
+}
+
+/* The largest angle between two ways from the first view, and the view where it is. */
+static double apart(size_t views, const double *a, const double *b, double sense, size_t *where) {
+    double most = 0;
+    *where = 0;
+    for (size_t i = 1; i < views; i++) {
+        double d = fabs(wrapped(a[i] - a[0] - sense * (b[i] - b[0])));
+        if (d > most) most = d, *where = i;
+    }
+    return most;
+}
+
+/* Zero and sense of rotation are conventions, and the file's are right; the steps are not. */
+static qb_status compare_angles(const qb_scan_info *scan, const char *path, const qb_geometry *geometry,
+                                const qb_env *env) {
+    double *radians;
+    size_t views = geometry->views, at, other;
+    if (!scan->angles || views < 2) return QB_OK;
+    qb_status status = qb__alloc(views, sizeof *radians, &radians);
+    if (status != QB_OK) return status;
+    qb__view_angles(geometry, radians);
+    double step = step_of(views, radians);
+    double most = apart(views, scan->angles, radians, 1, &at);
+    double mirrored = apart(views, scan->angles, radians, -1, &other);
+    if (mirrored < most) most = mirrored, at = other;
+    if (most > 0.5 * step)
+        qb__warn(env,
+                 "the angles of %s (%s) and of %s differ by up to %.4g degrees (view %zu; a step is %.4g): %s is "
+                 "used" QB__CODE("two-angles"),
+                 scan->path, scan->angles_from, path, most * degrees, at, step * degrees, path);
+    qb__free(radians);
+    return QB_OK;
+}
+
+/* Of a view for each stored one, those that the scan has. */
+static qb_status choose_views(const qb_scan_info *scan, const char *path, const qb_env *env, qb_geometry *geometry) {
+    if (geometry->views == scan->views) return QB_OK;
+    if (geometry->views != scan->stored)
+        return qb__fail(QB_BAD_INPUT, "%s has %zu views, the projections are %zu%s", path, geometry->views, scan->views,
+                        scan->stored != scan->views ? " (and more in the file)" : "");
+    qb__info(env, "%zu of the %zu views of %s are taken, the same as of the scan", scan->views, geometry->views, path);
+    for (size_t i = 0; i < scan->views; i++)
+        geometry->view[i] =
+            geometry->view[scan->stored_views ? scan->stored_views[i] : scan->first_view + i * scan->view_step];
+    geometry->views = scan->views;
+    return QB_OK;
+}
+
+/* Where the file puts its images, unless the offset is given. */
+static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, char *text, size_t size,
+                        const qb_env *env) {
+    const double u = scan->detector_offset[0], v = scan->detector_offset[1], least = 1e-3 * scan->pixel_size;
+    if (!(fabs(u) > least || fabs(v) > least) || options->offset) return;
+    if (options->geometry) {
+        qb__warn(env,
+                 "%s puts the middle of its images at %g,%g mm, which is not used beside %s" QB__CODE(
+                     "detector-offset-stated"),
+                 scan->path, u, v, options->geometry);
+        return;
+    }
+    qb__print(text, size, "%.17g,%.17gmm", u, v);
+    options->offset = text;
+    qb__warn(env,
+             "%s puts the middle of its images at %g,%g mm: taken as the detector's; --detector-offset gives "
+             "another" QB__CODE("detector-offset-stated"),
+             scan->path, u, v);
+}
+
+/* Those of the file, unless others are given. */
+static void take_distances(const qb_scan_info *scan, qb_geometry_options *options, const qb_env *env) {
+    if (options->geometry || options->sod > 0 || options->sdd > 0 || !(scan->sod > 0)) return;
+    options->sod = scan->sod, options->sdd = scan->sdd;
+    qb__info(env, "the source is %.6g mm from the axis and %.6g mm from the detector, as %s states", scan->sod,
+             scan->sdd, scan->path);
+}
+
+qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options, const qb_detector *detector,
+                           const qb_env *env, qb_geometry *geometry) {
+    QB__NEED(scan);
+    QB__NEED(geometry);
+    qb_geometry_options seen;
+    *geometry = (qb_geometry){0};
+    qb_status status = qb__params_view(qb_geometry_params, options, &seen);
+    if (status != QB_OK) return status;
+    if (!(seen.sod > 0 || seen.sdd > 0) && !seen.geometry)
+        seen.geometry = (char *)scan->geometry_from;
+    else if (scan->geometry_from && !seen.geometry)
+        qb__warn(env, "--sod and --sdd replace the geometry of %s: leave them out to use it" QB__CODE("two-geometries"),
+                 scan->geometry_from);
+    take_distances(scan, &seen, env);
+    char stated[64];
+    take_offset(scan, &seen, stated, sizeof stated, env);
+    options = &seen;
+    const char *path = seen.geometry;
+    if (!path && !scan->angles) return qb__fail_in(qb__scan_lacks_angles(scan), "without --geometry FILE");
+    if (!path) return qb_geometry_make(options, scan->views, scan->angles, detector, env, geometry);
+    status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
+    if (status == QB_OK) status = choose_views(scan, path, env, geometry);
+    if (status == QB_OK) status = compare_angles(scan, path, geometry, env);
+    if (status != QB_OK) qb_geometry_destroy(geometry);
+    return status;
+}

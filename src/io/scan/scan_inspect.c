@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/fork.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/scan/scan.h"
+#include "quickbeam/io.h"
+
+/* What a few views show. The edges, left and right, are open beam in most scans. */
+typedef struct tally {
+    size_t pixels, saturated, zero, odd;
+    size_t odd_view, odd_at;  /* where the first odd one is */
+    double least[2], most[2]; /* beam at either edge */
+} tally;
+
+static double top_of(qb_dtype dtype) {
+    const double tops[] = {
+        [QB_U8] = 255,         [QB_I8] = 127,       [QB_U16] = 65535,    [QB_I16] = 32767,   [QB_U32] = 4294967295,
+        [QB_I32] = 2147483647, [QB_F16] = INFINITY, [QB_F32] = INFINITY, [QB_F64] = INFINITY};
+    return tops[dtype];
+}
+
+/* The mean of an edge, relative to the flat there. */
+static double edge_beam(const qb_scan *scan, const float *view, bool right) {
+    const qb_scan_info *info = &scan->info;
+    size_t width = info->columns / 32 + 1, first = right ? info->columns - width : 0;
+    double beam = 0.0, flat = 0.0;
+    for (size_t r = 0; r < info->rows; r++) {
+        for (size_t c = first; c < first + width; c++) {
+            size_t i = r * info->columns + c;
+            double dark = scan->dark ? scan->dark[i] : 0.0;
+            if (!isfinite(view[i])) continue;
+            beam += view[i] - dark;
+            flat += scan->flat ? scan->flat[i] - dark : 1.0;
+        }
+    }
+    return flat > 0.0 ? beam / flat : 0.0;
+}
+
+/* Nothing that a beam makes. */
+static bool is_odd(const qb_scan *scan, float value, size_t at) {
+    const double size = fabs((double)value);
+    if (!isfinite(value)) return true;
+    if (scan->info.quantity == QB_LINE_INTEGRAL) return size > 1e12;
+    if (scan->info.quantity == QB_TRANSMISSION) return value > 1000;
+    const double dark = scan->dark ? (double)scan->dark[at] : 0, beam = scan->flat ? (double)scan->flat[at] - dark : 0;
+    return beam > 0 && (double)value - dark > 1000 * beam;
+}
+
+static void add_view(const qb_scan *scan, size_t number, const float *view, tally *t) {
+    const qb_scan_info *info = &scan->info;
+    const size_t n = info->rows * info->columns;
+    const double limit = top_of(info->dtype);
+    for (size_t i = 0; i < n; i++) {
+        if (scan->stuck && scan->stuck[i]) continue;
+        if (is_odd(scan, view[i], i)) {
+            if (t->odd++ == 0) t->odd_view = number, t->odd_at = i;
+            continue;
+        }
+        t->zero += view[i] == 0.0f;
+        t->saturated += view[i] >= limit;
+    }
+    t->pixels += n;
+    for (int right = 0; right < 2; right++) {
+        double beam = edge_beam(scan, view, right);
+        t->least[right] = fmin(t->least[right], beam);
+        t->most[right] = fmax(t->most[right], beam);
+    }
+}
+
+static void report_beam(qb_scan *scan, const tally *t) {
+    for (int right = 0; right < 2; right++) {
+        const char *edge = right ? "right" : "left";
+        double least = t->least[right], most = t->most[right];
+        if (least > 0.0 && most > 1.02 * least)
+            qb__note(&scan->parts.notes,
+                     "the beam at the %s edge drifts between %.4g and %.4g: if that is air, give --air" QB__CODE(
+                         "beam-drift"),
+                     edge, least, most);
+        else if (scan->flat && least > 0.0 && (most < 0.95 || least > 1.05))
+            qb__note(
+                &scan->parts.notes,
+                "the beam at the %s edge is %.4g of the flat field: if that is air, give --air" QB__CODE("beam-level"),
+                edge, 0.5 * (least + most));
+    }
+}
+
+static void report(qb_scan *scan, const tally *t, size_t views) {
+    qb__notes *notes = &scan->parts.notes;
+    bool counts = scan->info.quantity == QB_COUNTS;
+    if (t->odd)
+        qb__note_of(notes, QB_PROBLEM_PIXELS,
+                    "%zu of %zu pixels looked at are NaN, infinite or beyond what a beam makes, the first in view %zu, "
+                    "row %zu, column %zu" QB__CODE("not-finite"),
+                    t->odd, t->pixels, qb__scan_stored(scan, t->odd_view), t->odd_at / scan->info.columns,
+                    t->odd_at % scan->info.columns);
+    if (t->saturated)
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are saturated at %.0f" QB__CODE("saturated"),
+                    t->saturated, t->pixels, top_of(scan->info.dtype));
+    if (counts && t->zero)
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?" QB__CODE("zero-pixels"),
+                    t->zero, t->pixels);
+    if (counts && views > 1) report_beam(scan, t);
+}
+
+/* A view at a time, and before that, on opening, means of fields as sums in double. */
+static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
+    const qb_scan_info *info = &scan->info;
+    double pixels = (double)info->rows * (double)info->columns, size = (double)qb_dtype_size(info->dtype);
+    double view = (double)qb__resident_bytes() + pixels * (size + 4);
+    double need = view + (double)info->cache_bytes + (info->flats || info->darks ? pixels * 8 : 0) + (1 << 20);
+    if (!env || !env->max_ram || need <= (double)env->max_ram) return QB_OK;
+    return qb__fail_ram(env, (double)env->max_ram, need, "to look at %s one view at a time needs", info->path);
+}
+
+qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
+    QB__NEED(scan);
+    QB__CALL();
+    enum { LOOKS = 8 };
+    const qb_scan_info *info = &scan->info;
+    size_t n = info->rows * info->columns;
+    size_t looks = info->views < LOOKS ? info->views : LOOKS;
+    tally t = {.least = {INFINITY, INFINITY}};
+    void *raw = NULL;
+    float *view = NULL;
+    qb_status status;
+    QB__TRY(check_memory(scan, env));
+    QB__TRY(qb__alloc(n, qb_dtype_size(info->dtype), &raw));
+    QB__TRY(qb__alloc(n, sizeof *view, &view));
+    for (size_t i = 0; i < looks; i++) {
+        size_t v = looks > 1 ? i * (info->views - 1) / (looks - 1) : 0;
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(qb_scan_read(scan, v, v + 1, 0, info->rows, raw));
+        qb_convert_to_float(raw, info->dtype, n, view);
+        add_view(scan, v, view, &t);
+    }
+    report(scan, &t, looks);
+    scan->info.problems = scan->parts.notes.count;
+out:
+    qb__free(raw);
+    qb__free(view);
+    return status;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of the stored views a scan has, and reading them. */
+#include <string.h>
+
+#include "base/fork.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/scan/frame_list.h"
+#include "io/scan/scan.h"
+
+/* ---- which ---- */
+
+/* Views that lie evenly apart need no list. */
+static void settle(qb_scan *scan) {
+    qb_scan_info *info = &scan->info;
+    const size_t step = info->views > 1 ? scan->view[1] - scan->view[0] : 1;
+    size_t i = 1;
+    while (i < info->views && scan->view[i] == scan->view[i - 1] + step) i++;
+    scan->first = scan->view[0];
+    scan->step = i < info->views ? 1 : step;
+    if (i >= info->views) {
+        qb__free(scan->view);
+        scan->view = NULL;
+    }
+    info->first_view = scan->first, info->view_step = scan->step, info->stored_views = scan->view;
+}
+
+qb_status qb__scan_keep(qb_scan *scan, const bool *keep) {
+    qb_scan_info *info = &scan->info;
+    size_t *view, count = 0;
+    qb_status status = qb__alloc(info->views, sizeof *view, &view);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < info->views; i++) {
+        if (!keep[i]) continue;
+        view[count] = qb__scan_stored(scan, i);
+        if (scan->angles) scan->angles[count] = scan->angles[i];
+        if (scan->intensity) scan->intensity[count] = scan->intensity[i];
+        count++;
+    }
+    qb__free(scan->view);
+    scan->view = view;
+    info->views = count;
+    settle(scan);
+    return QB_OK;
+}
+
+static qb_status exclude(qb_scan *scan, const char *list) {
+    qb_scan_info *info = &scan->info;
+    bool *out, *keep = NULL;
+    size_t left = 0;
+    qb_status status;
+    QB__TRY(qb__alloc(scan->stored, sizeof *out, &out));
+    QB__TRY(qb__alloc(info->views, sizeof *keep, &keep));
+    QB__TRY(qb__frame_list_parse(list, "--exclude", scan->stored, out));
+    for (size_t i = 0; i < info->views; i++) left += keep[i] = !out[qb__scan_stored(scan, i)];
+    if (left == 0)
+        status = qb__fail(QB_BAD_ARGUMENT, "--exclude %s leaves none of %zu views", list, info->views);
+    else
+        status = qb__scan_keep(scan, keep);
+out:
+    qb__free(out);
+    qb__free(keep);
+    return status;
+}
+
+qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options) {
+    qb_scan_info *info = &scan->info;
+    size_t end;
+    const qb_status status = qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step);
+    if (status != QB_OK) return status;
+    info->views = qb__ceil_div(end - scan->first, scan->step);
+    info->first_view = scan->first, info->view_step = scan->step;
+    return options->exclude && *options->exclude ? exclude(scan, options->exclude) : QB_OK;
+}
+
+/* Views from `view` on, before `end`, that lie evenly apart in the source. */
+static size_t even_run(const qb_scan *scan, size_t view, size_t end, size_t *step) {
+    size_t n = 2;
+    *step = scan->step;
+    if (!scan->view) return end - view;
+    if (view + 1 == end) return 1;
+    *step = scan->view[view + 1] - scan->view[view];
+    while (view + n < end && scan->view[view + n] == scan->view[view + n - 1] + *step) n++;
+    return n;
+}
+
+qb_status qb__scan_check_holes(const qb_scan *scan) {
+    const qb__frames *data = &scan->parts.data;
+    qb_status status = QB_OK;
+    if (scan->sinogram) return qb__source_check_holes(data->source, NULL, 0, data->source->shape[0], 1);
+    for (size_t view = 0, n, step; view < scan->info.views && status == QB_OK; view += n) {
+        n = even_run(scan, view, scan->info.views, &step);
+        status = qb__source_check_holes(data->source, data->index, qb__scan_stored(scan, view), n, step);
+    }
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* Row by row: stored [view][column], wanted [view][row][column]. */
+static qb_status read_sinograms(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, char *out) {
+    qb__source *source = scan->parts.data.source;
+    const size_t bytes = qb__source_row_bytes(source), rows = row1 - row0;
+    const size_t first = qb__scan_stored(scan, view0), end = qb__scan_stored(scan, view1 - 1) + 1;
+    char *lines;
+    qb_status status = qb__alloc(end - first, bytes, &lines);
+    for (size_t r = 0; r < rows && status == QB_OK; r++) {
+        const qb__region region = {row0 + r, 1, 1, first, end};
+        status = source->read(source, &region, lines);
+        for (size_t v = view0; v < view1 && status == QB_OK; v++)
+            memcpy(out + ((v - view0) * rows + r) * bytes, lines + (qb__scan_stored(scan, v) - first) * bytes, bytes);
+    }
+    qb__free(lines);
+    return status;
+}
+
+static qb_status read_projections(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, char *out) {
+    const size_t image = (row1 - row0) * qb__source_row_bytes(scan->parts.data.source);
+    qb_status status = QB_OK;
+    for (size_t view = view0, n; view < view1 && status == QB_OK; view += n, out += n * image) {
+        size_t step;
+        n = even_run(scan, view, view1, &step);
+        const qb__region region = {qb__scan_stored(scan, view), n, step, row0, row1};
+        status = qb__frames_read(&scan->parts.data, &region, out);
+    }
+    return status;
+}
+
+qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    return scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
+                          : read_projections(scan, view0, view1, row0, row1, out);
+}
+
+void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw) {
+    qb__digests_add(&scan->digests, view0, view1, row0, row1, raw, scan->parts.data.source->threads);
+}
+
+qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    const qb_status status = qb__scan_read_stored(scan, view0, view1, row0, row1, out);
+    if (status == QB_OK) qb__scan_digest(scan, view0, view1, row0, row1, out);
+    return status;
+}
+
+qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    QB__NEED(scan);
+    QB__NEED(out);
+    QB__CALL();
+    const qb_scan_info *info = &scan->info;
+    if (view0 > view1 || view1 > info->views || row0 > row1 || row1 > info->rows)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path, view0, view1, row0,
+                        row1, info->views, info->rows);
+    if (view0 == view1 || row0 == row1) return QB_OK;
+    qb__scan_door *door = scan->filtered ? scan->filtered : scan->door;
+    const qb_status status = door ? door->read(door, view0, view1, row0, row1, out)
+                                  : qb__scan_read_past(scan, view0, view1, row0, row1, out);
+    if (status == QB_OK && scan->blank_stuck) qb__scan_blank_stuck(scan, view1 - view0, row0, row1, out);
+    return status;
+}

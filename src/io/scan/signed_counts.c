@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/scan/signed_counts.h"
+
+/* Noise about a subtracted dark reaches a little below 0, but no farther than `noise`. */
+static const struct {
+    bool is_signed;
+    qb_dtype as;
+    float noise;
+} types[] = {[QB_I8] = {true, QB_U8, -32}, [QB_I16] = {true, QB_U16, -2048}, [QB_I32] = {true, QB_U32, -1e8f}};
+
+static bool is_signed(qb_dtype dtype) {
+    return (unsigned)dtype < sizeof types / sizeof *types && types[dtype].is_signed;
+}
+
+qb__wrapped qb__counts_wrapped(const qb__frame *frames, size_t count, qb_dtype dtype, float *least) {
+    const double PART = 0.05; /* of the frames: more than a few faulty pixels reach */
+    size_t looked = 0, many = 0;
+    *least = 0;
+    if (!is_signed(dtype)) return QB__WRAPPED_NONE;
+    for (size_t i = 0; i < count; i++) {
+        if (!frames[i].looked) continue;
+        looked++;
+        many += frames[i].low < types[dtype].noise; /* not so of NaN */
+        if (frames[i].least < *least) *least = frames[i].least;
+    }
+    if ((double)many > PART * (double)looked) return QB__WRAPPED_MANY;
+    return *least < types[dtype].noise ? QB__WRAPPED_SOME : QB__WRAPPED_NONE;
+}
+
+bool qb__source_read_unsigned(qb__source *source) {
+    if (!is_signed(source->dtype)) return false;
+    source->dtype = types[source->dtype].as;
+    return true;
+}
+
+const char *qb__unsigned_name(qb_dtype dtype) { return qb_dtype_name(is_signed(dtype) ? types[dtype].as : dtype); }

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Pixels that hold one value in all views while their neighbours change, and stand out from them: hot or dead ones whose value is
+ * not the type's maximum. A few views are read; where pixels are found, some more of them decide. Such pixels were not measured. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/scan/frame_list.h"
+#include "io/scan/scan.h"
+#include "quickbeam/io.h"
+
+enum {
+    VIEWS = 24,
+    PART = 3,           /* of these views every third is looked at first */
+    WIDEST = 16,        /* columns of a fault; ... */
+    WIDEST_END = 2,     /* ... at a row's end, where air may look the same */
+    BLOCK = 512 << 10,  /* bytes that are read at once, at least a row */
+    UNPACKED = 64 << 20 /* bytes that the look may unpack, or this part of the scan */
+};
+
+typedef struct stuck_look {
+    qb_scan *scan;
+    size_t row0, rows;      /* of the block */
+    char *first, *raw;      /* [rows][columns] of the first view and of another one */
+    unsigned char *state;   /* [rows][columns]: 1 while it may be stuck */
+    unsigned char *outside; /* [rows][columns]: views in which it stands out from both neighbours */
+    size_t count;
+} stuck_look;
+
+static size_t view_at(const stuck_look *l, size_t i) { return i * (l->scan->info.views - 1) / (VIEWS - 1); }
+
+static qb_status read_view(stuck_look *l, size_t i, char *out) {
+    return qb_scan_read(l->scan, view_at(l, i), view_at(l, i) + 1, l->row0, l->row0 + l->rows, out);
+}
+
+static void keep_same(stuck_look *l) {
+    const size_t size = qb_dtype_size(l->scan->info.dtype), pixels = l->rows * l->scan->info.columns;
+    for (size_t i = 0; i < pixels; i++)
+        if (l->state[i] && memcmp(l->first + i * size, l->raw + i * size, size) != 0) l->state[i] = 0;
+}
+
+/* The transmission, or what the scan has. */
+static float value_of(const stuck_look *l, const char *raw, size_t pixel) {
+    const qb_scan *scan = l->scan;
+    const size_t at = l->row0 * scan->info.columns + pixel;
+    const bool counts = scan->info.quantity == QB_COUNTS;
+    float value;
+    qb_convert_to_float(raw + pixel * qb_dtype_size(scan->info.dtype), scan->info.dtype, 1, &value);
+    if (!counts) return value;
+    const float dark = scan->dark ? scan->dark[at] : 0;
+    return (value - dark) / (scan->flat ? scan->flat[at] - dark : 1);
+}
+
+/* Known to be dead or saturated already. */
+static bool is_known(const stuck_look *l, size_t pixel) {
+    const qb_scan *scan = l->scan;
+    const size_t at = l->row0 * scan->info.columns + pixel;
+    float value;
+    qb_convert_to_float(l->first + pixel * qb_dtype_size(scan->info.dtype), scan->info.dtype, 1, &value);
+    if (!isfinite(value)) return true;
+    if (scan->info.quantity != QB_COUNTS) return false;
+    return value >= qb__dtype_top(scan->info.dtype) ||
+           (scan->flat && !(scan->flat[at] - (scan->dark ? scan->dark[at] : 0) > 0));
+}
+
+/* Only what can be a fault stays a candidate: narrow runs between columns that change. */
+static size_t choose_in_row(stuck_look *l, size_t row) {
+    const size_t columns = l->scan->info.columns;
+    unsigned char *state = l->state + row * columns;
+    size_t left = 0;
+    for (size_t i = 0, end; i < columns; i = end) {
+        for (end = i + 1; end < columns && (state[end] != 0) == (state[i] != 0); end++) continue;
+        if (!state[i]) continue;
+        const bool at_end = i == 0 || end == columns;
+        for (size_t c = i; c < end; c++) {
+            if (end - i > (at_end ? WIDEST_END : WIDEST) || is_known(l, row * columns + c)) state[c] = 0;
+            left += state[c];
+        }
+    }
+    return left;
+}
+
+/* The nearest column to a side that changes; the number of columns where there is none. */
+static size_t neighbour(const unsigned char *state, size_t columns, size_t column, bool right) {
+    size_t i = column;
+    while (i < columns && state[i]) i = right ? i + 1 : i - 1;
+    return i < columns ? i : columns;
+}
+
+/* At a row's end the value must not be that of air. */
+static bool stands_out(const stuck_look *l, size_t row, size_t column) {
+    const float NEAR = 0.02f;
+    const size_t columns = l->scan->info.columns, at = row * columns;
+    const size_t left = neighbour(l->state + at, columns, column, false),
+                 right = neighbour(l->state + at, columns, column, true);
+    const float own = value_of(l, l->raw, at + column);
+    const float a = value_of(l, l->raw, at + (left < columns ? left : right)),
+                b = value_of(l, l->raw, at + (right < columns ? right : left));
+    const float near = NEAR * fmaxf(fabsf(a), fabsf(b));
+    if (left == columns || right == columns) {
+        if (l->scan->info.quantity == QB_LINE_INTEGRAL || (l->scan->info.quantity == QB_COUNTS && !l->scan->flat))
+            return false;
+        if (fabsf(own - 1) < NEAR) return false;
+    }
+    return own < fminf(a, b) - near || own > fmaxf(a, b) + near;
+}
+
+/* All views that are looked at: a candidate whose value changes after all is none. */
+static qb_status decide(stuck_look *l) {
+    const size_t columns = l->scan->info.columns, pixels = l->rows * columns;
+    memset(l->outside, 0, pixels);
+    for (size_t v = 0; v < VIEWS; v++) {
+        const qb_status status = read_view(l, v, l->raw);
+        if (status != QB_OK) return status;
+        for (size_t i = 0; i < pixels; i++)
+            if (l->state[i] && stands_out(l, i / columns, i % columns)) l->outside[i]++;
+        keep_same(l);
+    }
+    for (size_t i = 0; i < pixels; i++) {
+        if (!l->state[i] || 4 * l->outside[i] < 3 * VIEWS) continue;
+        l->scan->stuck[l->row0 * columns + i] = 1;
+        l->count++;
+    }
+    return QB_OK;
+}
+
+static qb_status look_at_block(stuck_look *l) {
+    const size_t columns = l->scan->info.columns;
+    size_t left = 0;
+    qb_status status;
+    memset(l->state, 1, l->rows * columns);
+    QB__TRY(read_view(l, 0, l->first));
+    for (size_t v = PART; v < VIEWS; v += PART) {
+        QB__TRY(read_view(l, v, l->raw));
+        keep_same(l);
+    }
+    for (size_t row = 0; row < l->rows; row++) left += choose_in_row(l, row);
+    if (left) status = decide(l);
+out:
+    return status;
+}
+
+/* ---- what follows ---- */
+
+/* Numbers that are read can be made such that they count as not measured. */
+static bool can_blank(const qb_scan *scan) {
+    return qb_dtype_is_float(scan->info.dtype) || scan->info.quantity == QB_COUNTS;
+}
+
+static void leave_out(qb_scan *scan) {
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    if (scan->info.quantity == QB_COUNTS && scan->flat) {
+        for (size_t i = 0; i < pixels; i++)
+            if (scan->stuck[i]) scan->flat[i] = NAN;
+        return;
+    }
+    scan->blank_stuck = can_blank(scan);
+}
+
+static qb_status tell(qb_scan *scan, size_t count) {
+    const size_t rows = scan->info.rows, columns = scan->info.columns;
+    const bool left_out = scan->flat || can_blank(scan);
+    qb__finding finding = {.code = QB__CODE("stuck-pixels"),
+                           .what = "pixels",
+                           .count = count,
+                           .of = rows * columns,
+                           .done = left_out ? "not measured" : "kept"};
+    char in_rows[80];
+    bool *list;
+    qb_status status = qb__alloc(rows + columns, sizeof *list, &list);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < rows * columns; i++) list[i % columns] |= scan->stuck[i] != 0;
+    for (size_t i = 0; i < rows * columns; i++) list[columns + i / columns] |= scan->stuck[i] != 0;
+    qb__frame_list_words(list, columns, finding.which, sizeof finding.which);
+    qb__frame_list_words(list + columns, rows, in_rows, sizeof in_rows);
+    qb__free(list);
+    qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS,
+                  "%zu pixels, in columns %s of rows %s, hold one value in all views: they %s%s", count, finding.which,
+                  in_rows, left_out ? "count as not measured" : "leave rings; mend them before", finding.code);
+    return QB_OK;
+}
+
+/* Whether so much need not be unpacked, and there is enough to tell. */
+static bool is_worth(const qb_scan *scan) {
+    const qb_scan_info *info = &scan->info;
+    const qb__source *source = scan->parts.data.source;
+    const double view = (double)info->rows * (double)qb__source_row_bytes(source), all = view * (double)info->views;
+    const size_t chunk = source->chunk[scan->sinogram ? 1 : 0];
+    if (source->computes || *scan->refused || info->views < VIEWS || info->columns < 8) return false;
+    if (qb__scan_on_device((qb_scan *)scan)) return false;
+    return chunk <= 1 || view * (double)chunk * (VIEWS / PART) <= fmax(UNPACKED, all / 20);
+}
+
+static qb_status look(stuck_look *l, size_t room, const qb_env *env) {
+    const size_t rows = l->scan->info.rows;
+    for (; l->row0 < rows; l->row0 += room) {
+        l->rows = qb__smaller(room, rows - l->row0);
+        qb_status status = qb__check_cancel(env);
+        if (status == QB_OK) status = look_at_block(l);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env) {
+    const double MOST = 0.1; /* of the pixels: a detector with more of them is no detector */
+    const qb_scan_info *info = &scan->info;
+    const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
+    const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));
+    stuck_look l = {.scan = scan};
+    qb_status status;
+    if (!is_worth(scan)) return QB_OK;
+    QB__TRY(qb__alloc(all, 1, &scan->stuck));
+    QB__TRY(qb__alloc(room, bytes, &l.first));
+    QB__TRY(qb__alloc(room, bytes, &l.raw));
+    QB__TRY(qb__alloc(room, info->columns, &l.state));
+    QB__TRY(qb__alloc(room, info->columns, &l.outside));
+    QB__TRY(look(&l, room, env));
+    if (l.count && (double)l.count <= MOST * (double)all) {
+        status = tell(scan, l.count);
+        leave_out(scan);
+        goto out;
+    }
+    qb__free(scan->stuck);
+    scan->stuck = NULL;
+out:
+    qb__free(l.first);
+    qb__free(l.raw);
+    qb__free(l.state);
+    qb__free(l.outside);
+    return status;
+}
+
+void qb__scan_blank_stuck(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out) {
+    /* The lowest bytes of each are NaN of a float and the largest number of an integer. */
+    static const uint64_t none[] = {[QB_U8] = 0xff,    [QB_I8] = 0x7f,        [QB_U16] = 0xffff,
+                                    [QB_I16] = 0x7fff, [QB_U32] = 0xffffffff, [QB_I32] = 0x7fffffff,
+                                    [QB_F16] = 0x7e00, [QB_F32] = 0x7fc00000, [QB_F64] = 0x7ff8000000000000};
+    const size_t pixels = (row1 - row0) * scan->info.columns, size = qb_dtype_size(scan->info.dtype);
+    const unsigned char *stuck = scan->stuck + row0 * scan->info.columns;
+    for (size_t i = 0; i < pixels; i++)
+        for (size_t v = 0; stuck[i] && v < views; v++)
+            memcpy((char *)out + (v * pixels + i) * size, &none[scan->info.dtype], size);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_TENSOR_DEVICE_H
+#define QB_IO_TENSOR_DEVICE_H
+
+#include "device/device.h"
+#include "io/plain/source.h"
+#include "io/tensor/tensor.h"
+
+/* qb__tensor_device is a caller's array in the memory of a CUDA device. Its stream is the caller's: what
+ * is queued there when a copy is asked for comes first. QB_NO_DEVICE without the device, QB_BAD_ARGUMENT for an address that is not there. */
+typedef struct qb__tensor_device qb__tensor_device;
+qb_status qb__tensor_device_open(const qb__tensor *tensor, qb__tensor_device **array);
+void qb__tensor_device_close(qb__tensor_device *array); /* NULL-safe */
+const qb__tensor *qb__tensor_of(const qb__tensor_device *array);
+/* Is it in this device's memory? */
+bool qb__tensor_device_is(const qb__tensor_device *array, const qb__device *device);
+/* The queue, of the same device, waits for what the caller has queued up to now. */
+qb_status qb__tensor_device_await(qb__tensor_device *array, qb__queue *queue);
+
+/* count[0] x count[1] x count[2] elements of the array, `stride` elements apart from the one at
+ * `first` on, and the same many in `memory`, `other` elements apart from `offset` bytes on. No stride
+ * in `other` is negative. */
+typedef struct qb__tensor_block {
+    ptrdiff_t first;
+    size_t count[3];
+    ptrdiff_t stride[3], other[3];
+} qb__tensor_block;
+/* Images first <= i < first + count of the array, dense in memory. */
+qb__tensor_block qb__tensor_images(const qb__tensor_device *array, size_t first, size_t count);
+/* Into memory of the same device, and out of it; asynchronous, on the queue. */
+qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
+                                 qb__memory *to, size_t offset);
+qb_status qb__tensor_device_put(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
+                                const qb__memory *from, size_t offset);
+
+/* Through page-locked memory, from and to dense images on the host; any number of threads. */
+qb_status qb__tensor_device_read(qb__tensor_device *array, const qb__region *region, void *out);
+qb_status qb__tensor_device_write(qb__tensor_device *array, size_t first, size_t end, const void *data);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_TENSOR_STACK_H
+#define QB_IO_TENSOR_STACK_H
+
+#include "io/plain/source.h"
+#include "io/tensor/tensor_device.h"
+#include "io/writer.h"
+
+/* Arrays in the place of files: stacks of images to read from, and to write to. */
+
+/* The array as a source of images; borrowed until that is closed. */
+qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing missing, qb__source **source);
+/* Where a source's numbers are: NULL = not in a device's memory. */
+qb__tensor_device *qb__tensor_device_of(qb__source *source);
+qb__tensor_device *qb__tensor_device_written(qb_writer *writer); /* the array in device memory that a writer fills */
+/* A writer into `given`, of the stack's shape and dtype. What was written stays there, also after
+ * qb_writer_abort. Images written from NULL are in their place already. */
+qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_writer **writer);
+/* Can it take that result? The array of it. */
+qb_status qb__tensor_check_result(const qb_tensor *given, const qb_stack *stack, qb__tensor *tensor);
+/* A writer to where the options say: a file, one of `set`, or an array. */
+qb_status qb__output_create(const qb_output_options *options, const qb_stack *stack, qb__publication *set,
+                            qb_writer **writer);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_TIFF
+#include "io/tiff/tiff_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/share.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/text.h"
+
+typedef struct tiff_source {
+    qb__source base;
+    qb__notes files;
+    qb__tiff_image *images;
+    size_t count, room;
+    bool packed; /* not all images lie in one piece */
+} tiff_source;
+
+/* Rows of one image that lies in one piece. */
+static qb_status read_direct(const tiff_source *tiff, const qb__tiff_image *image, int fd, size_t row0, size_t row1,
+                             void *out) {
+    size_t row = qb__source_row_bytes(&tiff->base), bytes = (row1 - row0) * row;
+    const char *name = tiff->files.text[image->file];
+    qb_status status = qb__pread_all(fd, name, out, bytes, image->data + row0 * row);
+    size_t size = qb_dtype_size(tiff->base.dtype);
+    if (status == QB_OK && image->swap) qb__swap_bytes(out, bytes / size, size);
+    return status;
+}
+
+/* The file behind consecutive images stays open from one to the next. */
+typedef struct open_file {
+    uint32_t file;
+    int fd;
+    TIFF *tiff;
+} open_file;
+
+static void close_file(open_file *open) {
+    if (open->fd >= 0) close(open->fd);
+    if (open->tiff) TIFFClose(open->tiff);
+    *open = (open_file){UINT32_MAX, -1, NULL};
+}
+
+static qb_status read_image(const tiff_source *tiff, const qb__tiff_image *image, open_file *file,
+                            const qb__region *region, void *out) {
+    const char *name = tiff->files.text[image->file];
+    qb_status status;
+    if (file->file != image->file) close_file(file);
+    file->file = image->file;
+    if (image->data) {
+        if (file->fd < 0) file->fd = open(name, O_RDONLY | O_CLOEXEC);
+        if (file->fd < 0) return qb__fail_errno(errno, "opening", name);
+        return read_direct(tiff, image, file->fd, region->row0, region->row1, out);
+    }
+    if (!file->tiff) {
+        file->tiff = qb__tiff_handle(name, &status);
+        if (!file->tiff) return status;
+    }
+    if (TIFFCurrentDirOffset(file->tiff) != image->directory && !TIFFSetSubDirectory(file->tiff, image->directory))
+        return qb__fail(QB_BAD_INPUT, "%s: no image at byte %llu", name, (unsigned long long)image->directory);
+    uint32_t width = 0, height = 0;
+    TIFFGetField(file->tiff, TIFFTAG_IMAGEWIDTH, &width);
+    TIFFGetField(file->tiff, TIFFTAG_IMAGELENGTH, &height);
+    if (width != tiff->base.shape[2] || height != tiff->base.shape[1])
+        return qb__fail(QB_BAD_INPUT, "%s has become %u x %u since it was opened", name, height, width);
+    return qb__tiff_decode(file->tiff, name, region->row0, region->row1, out);
+}
+
+/* One read(), cut into pieces of images. */
+typedef struct sweep {
+    const tiff_source *tiff;
+    const qb__region *region;
+    char *out;
+    size_t part, images; /* bytes of one image's rows; images of a piece */
+} sweep;
+
+static qb_status read_piece(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    const sweep *s = context;
+    const qb__region *region = s->region;
+    const size_t first = piece * s->images, end = qb__smaller(first + s->images, region->count);
+    open_file file = {UINT32_MAX, -1, NULL};
+    qb_status status = QB_OK;
+    errno = 0;
+    for (size_t i = first; i < end && status == QB_OK; i++)
+        status = read_image(s->tiff, &s->tiff->images[region->first + i * region->step], &file, region,
+                            s->out + i * s->part);
+    close_file(&file);
+    return qb__tiff_judge(status, s->tiff->base.path);
+}
+
+/* Unpacking takes its time: there smaller pieces pay, too. */
+static qb_status read_tiff(qb__source *source, const qb__region *region, void *out) {
+    const tiff_source *tiff = (tiff_source *)source;
+    sweep s = {tiff, region, out, (region->row1 - region->row0) * qb__source_row_bytes(source), 0};
+    size_t least = tiff->packed ? QB__PIECE_LEAST / 8 : QB__PIECE_LEAST;
+    if (!region->count || !s.part) return QB_OK;
+    s.images = qb__ceil_div(region->count, qb__pieces(source->threads, region->count * s.part, least));
+    return qb__share(source->threads, qb__ceil_div(region->count, s.images), read_piece, &s);
+}
+
+static void release_tiff(qb__source *source) {
+    tiff_source *tiff = (tiff_source *)source;
+    qb__notes_release(&tiff->files);
+    qb__free(tiff->images);
+}
+
+static qb_status add_image(tiff_source *tiff, const qb__tiff_image *image) {
+    if (tiff->count == tiff->room) {
+        qb__tiff_image *wider;
+        size_t room = tiff->room * 2 + tiff->files.count;
+        qb_status status = qb__alloc(room, sizeof *wider, &wider);
+        if (status != QB_OK) return status;
+        if (tiff->count) memcpy(wider, tiff->images, tiff->count * sizeof *wider);
+        qb__free(tiff->images);
+        tiff->images = wider;
+        tiff->room = room;
+    }
+    tiff->images[tiff->count++] = *image;
+    return QB_OK;
+}
+
+static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape *shape) {
+    qb__source *base = &tiff->base;
+    if (tiff->count == 0) {
+        base->dtype = shape->dtype;
+        base->shape[1] = shape->rows;
+        base->shape[2] = shape->columns;
+        base->chunk[1] = shape->piece;
+        return QB_OK;
+    }
+    if (shape->piece > base->chunk[1]) base->chunk[1] = shape->piece;
+    if (shape->rows == base->shape[1] && shape->columns == base->shape[2] && shape->dtype == base->dtype) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s is %zu x %zu %s, the images before it %zu x %zu %s", name, shape->rows,
+                    shape->columns, qb_dtype_name(shape->dtype), base->shape[1], base->shape[2],
+                    qb_dtype_name(base->dtype));
+}
+
+/* "key=value" lines behind the word quickbeam, as our own files have them. */
+static void read_description(TIFF *handle, qb__source *source) {
+    char *text = NULL;
+    if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) || !text) return;
+    if (strncmp(text, "quickbeam", 9) != 0) return;
+    const char *quantity = strstr(text, "\nquantity="), *voxel = strstr(text, "\nvoxel_mm=");
+    const char *beam = strstr(text, "\nbeam="), *units = strstr(text, "\nunits=");
+    char name[16];
+    if (beam && sscanf(beam, "\nbeam=%15s", name) == 1) source->beam = qb__beam_named(name);
+    if (quantity) sscanf(quantity, "\nquantity=%23s", source->quantity);
+    if (units) sscanf(units, "\nunits=%23[^\n]", source->units);
+    const char *offset = strstr(text, "\noffset_mm="), *scale = strstr(text, "\nscale=");
+    if (voxel) qb__read_numbers(voxel + strlen("\nvoxel_mm="), ',', 3, source->voxel, NULL);
+    if (offset) qb__read_numbers(offset + strlen("\noffset_mm="), ',', 3, source->offset, NULL);
+    if (scale) qb__read_numbers(scale + strlen("\nscale="), ',', 2, source->scale, NULL);
+}
+
+/* ImageJ writes stacks beyond 4 GB as one directory and "images=N", the rest following. */
+static qb_status add_imagej(tiff_source *tiff, TIFF *handle, uint64_t file_bytes, qb__tiff_image image,
+                            size_t image_bytes) {
+    char *text = NULL;
+    if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) || !text || !image.data) return QB_OK;
+    const char *images = strstr(text, "\nimages=");
+    if (strncmp(text, "ImageJ=", 7) != 0 || !images) return QB_OK;
+    size_t n = strtoull(images + 8, NULL, 10);
+    if (n < 2 || (file_bytes - image.data) / image_bytes < n) return QB_OK;
+    for (size_t i = 1; i < n; i++) {
+        image.data += image_bytes;
+        qb_status status = add_image(tiff, &image);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+/* Every full-size image of one file; thumbnails are passed over. */
+static qb_status add_file(tiff_source *tiff, uint32_t file) {
+    const char *name = tiff->files.text[file];
+    qb_status status;
+    TIFF *handle = qb__tiff_handle(name, &status);
+    if (!handle) return status;
+    uint64_t bytes = 0;
+    size_t before = tiff->count;
+    qb__tiff_shape shape = {0};
+    qb__tiff_image image = {.file = file};
+    QB__TRY(qb__file_size(name, &bytes));
+    do {
+        uint32_t kind = 0;
+        QB__TRY(qb__tiff_chain(handle, name, bytes));
+        TIFFGetField(handle, TIFFTAG_SUBFILETYPE, &kind);
+        if (kind & FILETYPE_REDUCEDIMAGE) continue;
+        QB__TRY(qb__tiff_look(handle, name, bytes, &shape, &image));
+        QB__TRY(agree(tiff, name, &shape));
+        if (qb__tiff_lost_description()) {
+            status =
+                qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are", name);
+            goto out;
+        }
+        if (tiff->count == 0) read_description(handle, &tiff->base);
+        QB__TRY(add_image(tiff, &image));
+        if (tiff->count - before > bytes / 8) { /* a directory takes more than 8 bytes */
+            status = qb__fail(QB_BAD_INPUT, "%s: its directories go in a circle", name);
+            goto out;
+        }
+        qb__fail(QB_OK, "%s", "");
+    } while (TIFFReadDirectory(handle));
+    if (*qb_detail()) { /* the chain of directories broke off */
+        status = qb__fail_in(QB_BAD_INPUT, "%s: after image %zu", name, tiff->count - before);
+        goto out;
+    }
+    if (tiff->count == before + 1)
+        status = add_imagej(tiff, handle, bytes, image, shape.rows * shape.columns * qb_dtype_size(shape.dtype));
+    else if (tiff->count == before)
+        status = qb__fail(QB_BAD_INPUT, "%s holds no full-size image", name);
+out:
+    TIFFClose(handle);
+    return status;
+}
+
+qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) {
+    (void)how;
+    *source = NULL;
+    tiff_source *tiff;
+    qb_status status = qb__source_create(sizeof *tiff, "TIFF stack", path, &tiff);
+    if (status != QB_OK) return status;
+    tiff->base.read = read_tiff;
+    tiff->base.release = release_tiff;
+    QB__TRY(qb__source_files(&tiff->base, " .tif .tiff .btf ", &tiff->files));
+    errno = 0;
+    for (size_t i = 0; i < tiff->files.count; i++) QB__TRY(add_file(tiff, (uint32_t)i));
+    tiff->base.shape[0] = tiff->count;
+    for (size_t i = 0; i < tiff->count; i++) tiff->packed = tiff->packed || !tiff->images[i].data;
+    if (tiff->packed) tiff->base.cache_each = tiff->base.chunk[1] * qb__source_row_bytes(&tiff->base);
+    if (tiff->count == 1)
+        tiff->base.format = "TIFF image";
+    else if (tiff->files.count == 1)
+        tiff->base.format = "multi-page TIFF";
+    *source = &tiff->base;
+    return QB_OK;
+out:
+    status = qb__tiff_judge(status, path);
+    qb__source_close(&tiff->base);
+    return status;
+}
+
+/* Behind our lines the first image's description is JSON: the stack, the provenance in it. */
+qb_status qb__tiff_provenance(const char *path, cJSON **found) {
+    qb__notes files = {0};
+    qb_status status = qb__list_images(path, " .tif .tiff .btf ", &files);
+    TIFF *handle = status == QB_OK ? qb__tiff_handle(files.text[0], &status) : NULL;
+    cJSON *object = NULL;
+    char *text = NULL;
+    *found = NULL;
+    if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) && text && strncmp(text, "quickbeam", 9) == 0 &&
+        (text = strchr(text, '{')))
+        status = qb__json_parse(text, &object);
+    if (status == QB_BAD_INPUT && handle) status = QB_OK; /* words that only begin like ours */
+    if (object) *found = cJSON_DetachItemFromObject(object, "provenance");
+    cJSON_Delete(object);
+    if (handle) TIFFClose(handle);
+    qb__notes_release(&files);
+    return status;
+}
+#else
+typedef int qb__no_tiff;
+#endif

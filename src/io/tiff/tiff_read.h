@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_TIFF_READ_H
+#define QB_IO_TIFF_READ_H
+
+/* Inside a build with libtiff only. */
+#include <tiffio.h>
+
+#include "io/plain/source.h"
+
+/* Open to read, silent; NULL with the detail set and *status said. */
+TIFF *qb__tiff_handle(const char *path, qb_status *status);
+
+/* Does the file opened last on this thread end before its description, which may say what the numbers are? */
+bool qb__tiff_lost_description(void);
+
+/* What is QB_BAD_INPUT by libtiff's word may be the system's fault by errno, which the caller had set to 0. */
+qb_status qb__tiff_judge(qb_status status, const char *path);
+
+/* One image of a stack: where it is and how it lies there. */
+typedef struct qb__tiff_image {
+    uint32_t file;      /* index into the list of names */
+    bool swap;          /* only for `data` */
+    uint64_t directory; /* offset of its IFD */
+    uint64_t data;      /* offset of its first pixel when all lie in one piece, else 0 */
+} qb__tiff_image;
+
+/* What must agree over a stack. */
+typedef struct qb__tiff_shape {
+    qb_dtype dtype;
+    size_t rows, columns;
+    size_t piece; /* rows of a compressed strip or tile; 1 when uncompressed */
+} qb__tiff_shape;
+
+/* libtiff takes a directory whose end is cut off, or cannot be read, for the last of the file, as the way to
+ * the next one lies there: QB_BAD_INPUT, QB_IO. */
+qb_status qb__tiff_chain(TIFF *tiff, const char *path, uint64_t file_bytes);
+/* Look at the current directory; everything is checked against the file's size. */
+qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__tiff_shape *shape,
+                        qb__tiff_image *image);
+/* Decode rows row0 <= row < row1 of the current directory, dense. */
+qb_status qb__tiff_decode(TIFF *tiff, const char *path, size_t row0, size_t row1, void *out);
+
+#endif

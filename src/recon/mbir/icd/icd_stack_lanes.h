@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_ICD_STACK_LANES_H
+#define QB_RECON_MBIR_ICD_STACK_LANES_H
+
+#include "recon/mbir/icd/icd_stack.h"
+
+/* Sixteen slices a vector: a stack on the CPU. It is made in icd_stack_lanes.c, filled in icd_stack_start.c, and
+ * descends in icd_stack_cpu.c. */
+enum { L = QB__ICD_LANES, MARGIN = 16 };
+
+typedef struct qb__icd_lanes {
+    qb__icd_settings settings;
+    const qb__system_matrix *matrix;
+    const qb__icd_variant *variant;
+    qb__icd_problem problem;
+    qb__pool *pool;
+    size_t slices, groups, row; /* row: floats of a view's lanes */
+    bool joined;                /* slices know of each other */
+    double pull;                /* settings', of these weights */
+    uint8_t *inside;
+    uint32_t *pixels; /* inside, tile by tile */
+    size_t *tile;     /* [tiles + 1] where they begin */
+    size_t count, tiles;
+    qb__icd_group *group;
+    float *block; /* all groups' error, weight, x, curve, what they are pulled toward */
+    char **scratch;
+    /* With others beside: what lane 0 of the first group and the lane of the last slice see, and all lanes beside them. */
+    float *edge[2], *swapped; /* [pixel][16]; [4][count] as of qb__icd_swap */
+    /* of the turn in hand */
+    size_t *order;
+    qb__icd_moved *moved; /* [group] */
+    const bool *still;    /* [group] it has stopped */
+    double *cost;         /* [group][16] */
+    size_t first_group, group_step;
+    bool skip;
+    const qb_env *env;
+} qb__icd_lanes;
+
+/* The group and the lane of a slice. */
+static inline size_t qb__icd_group_of(const qb__icd_lanes *s, size_t slice) {
+    return s->joined ? slice % s->groups : slice / L;
+}
+
+static inline size_t qb__icd_lane_of(const qb__icd_lanes *s, size_t slice) {
+    return s->joined ? slice / s->groups : slice % L;
+}
+
+/* A view's lanes among a group's rows. */
+static inline float *qb__icd_lanes_at(const qb__icd_lanes *s, float *rows, size_t view) {
+    return rows + view * s->row + s->matrix->footprints.taps * L;
+}
+
+/* The outermost slices to and from other ranks, into `edge`; `mine` where there is none. After whatever changed x. */
+qb_status qb__icd_lanes_swap(qb__icd_lanes *s, qb_status mine);
+
+/* Floats of a view's lanes, of a group's image, of all that a group has. */
+static inline size_t qb__icd_row_floats(const qb__system_matrix *m) {
+    return (m->footprints.columns + 2 * m->footprints.taps) * L;
+}
+
+static inline size_t qb__icd_image_floats(const qb__system_matrix *m) {
+    return (m->nx + 2) * (m->ny + 2) * L + 2 * MARGIN;
+}
+
+static inline size_t qb__icd_group_floats(const qb__system_matrix *m, const qb__icd_settings *settings) {
+    const size_t data = m->footprints.views * qb__icd_row_floats(m);
+    return data * (settings->weighting == QB__WEIGH_NONE ? 1 : 2) +
+           (settings->pull > 0 ? 3 : 2) * qb__icd_image_floats(m);
+}
+
+/* As qb__icd_worker's start; `self` is a qb__icd_lanes. */
+qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given);
+void qb__icd_lanes_destroy(void *self);
+extern const qb__icd_worker qb__icd_on_cpu;
+
+#endif

@@ -10,8 +10,7 @@
  *
  * Both take structure of the object for stripes, which can do more harm than the stripes do. A stripe is the same at all
  * ranks, structure is not. So the square of what the sorted columns show is compared with its squared standard error, both as
- * medians over the columns, and all of it is scaled down as far as structure explains it, to nothing where there is no more
- * than that. */
+ * medians over the columns. Where structure explains it nothing is taken off. */
 #include <math.h>
 #include <string.h>
 
@@ -26,8 +25,8 @@ enum {
     LEVELS = 5,   /* of the wavelet transform, at most */
     REACH = 3 << (LEVELS - 1)
 };
-/* The squares that structure alone explains, in squared standard errors. */
-static const double EXPLAINED = 2;
+/* The squares that structure alone explains, in squared standard errors; from twice as many on all is stripes. */
+static const double EXPLAINED = 4;
 /* A column's stripe is at most so many times their median; what is more is an edge that stands still. */
 static const double MOST = 6;
 
@@ -100,7 +99,7 @@ static double trust(const qb__rings_row *row, const float *ranks, double *found,
         errors[c] = fmax(0, square - sum * sum / GROUPS) / (GROUPS * (GROUPS - 1));
     }
     const double shown = qb__median(squares, n), error = qb__median(errors, n);
-    return shown > EXPLAINED * error ? 1 - EXPLAINED * error / shown : 0;
+    return shown > 0 ? fmax(0, fmin(1, shown / (EXPLAINED * error) - 1)) : 0;
 }
 
 /* ---- wavelets ---- */

@@ -87,19 +87,21 @@ static void bridge(qb__rings_row *row) {
     block_means(row);
 }
 
-static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
+/* Weak stripes in all columns go before wide ones are looked for: pairs of them look like a wide one. */
+static void find_stripes(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
     if (parts & QB__RINGS_NARROW) qb__rings_spikes(row);
+    if (parts & (QB__RINGS_SORT | QB__RINGS_WAVELET)) qb__rings_dense(how, row);
     if (!(parts & QB__RINGS_LARGE)) return;
     qb__rings_wide(how, row);
     qb__rings_spikes(row); /* once more, beside the edges */
 }
 
-/* Other stripes are taken off for it, since beside them a column may look wrong. */
+/* Strong stripes are taken off for it, since beside them a column may look wrong. */
 static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     qb__rings_dead(how, row);
     if (lost_any(row)) bridge(row);
-    find_strong(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
+    find_stripes(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
     qb__rings_partial(how, row);
     if (lost_any(row)) bridge(row);
 }
@@ -109,6 +111,5 @@ void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t view
     average(sinogram, views, row);
     block_means(row);
     if (how->parts & QB__RINGS_DEAD) find_lost(how, row);
-    find_strong(how, how->parts, row);
-    if (how->parts & (QB__RINGS_SORT | QB__RINGS_WAVELET)) qb__rings_dense(how, row);
+    find_stripes(how, how->parts, row);
 }

@@ -141,3 +141,14 @@ def test_refusals(few):
         fails(2, "tv", "s.h5", f"--lambda={words}", "-o", "v.npy", says=["--lambda"], cwd=folder)
     fails(2, "tv", "s.h5", "--weights", "photons", "-o", "v.npy", says=["--weights photons", "transmission_root"], cwd=folder)
     fails(2, "tv", "s.h5", "--gap", "2", "-o", "v.npy", says=["gap"], cwd=folder)
+
+
+def test_the_size_of_pixels_changes_only_the_unit(tmp_path):
+    """Pixels of micrometres: values per mm are as many times larger, after few iterations, too."""
+    scan, volumes = tmp_path / "scan.h5", {}
+    qb("simulate", "shepp-logan", "-o", scan, "--views", 40, "--detector", "48,1", "--photons", 5000, "--quiet")
+    for pixel in 1, 0.002:
+        out = tmp_path / f"{pixel}.npy"
+        qb("tv", scan, "-o", out, "--center", 23.5, "--iterations", 20, "--pixel-size", pixel)
+        volumes[pixel] = np.load(out).astype(float) * pixel
+    assert np.linalg.norm(volumes[0.002] - volumes[1]) < 1e-3 * np.linalg.norm(volumes[1])

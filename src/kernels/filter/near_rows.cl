@@ -3,6 +3,14 @@
  * CPU in the same order, so that the bits are the same. A group is a row of a view. */
 #include "prepare_rows.clh"
 
+/* A product is never part of an FMA: the CPU rounds it. */
+#if QB_CUDA
+#define MUL(a, b) __fmul_rn(a, b)
+#else
+#pragma OPENCL FP_CONTRACT OFF
+#define MUL(a, b) ((a) * (b))
+#endif
+
 #ifndef STEP /* 1: a step's own macro switches it on */
 #define ZINGERS 64.0f
 #endif
@@ -64,7 +72,7 @@ FUNCTION float transmission(const pixels *p, int r, int c) {
     t -= p->dark[p->field[r] + (ulong)c];
 #endif
 #if HAS_GAIN
-    t *= p->gain[p->field[r] + (ulong)c];
+    t = MUL(t, p->gain[p->field[r] + (ulong)c]);
 #endif
     return t;
 }
@@ -118,9 +126,10 @@ FUNCTION int corrected(const pixels *p, int c, float base, float slope, float *v
         most = of[i] > most ? of[i] : most;
         least = of[i] < least ? of[i] : least;
     }
-    const float own = light(base + slope * dark), noise = (float)ZINGERS * (gain * (gain * own + slope * u));
-    const float above = transmission(p, 1, c) - u, share = 0.01f * u;
-    if (!(above > (share > u - least ? share : u - least)) || !(above * above > noise)) return 0;
+    const float own = light(base + MUL(slope, dark));
+    const float noise = MUL((float)ZINGERS, MUL(gain, MUL(gain, own) + MUL(slope, u)));
+    const float above = transmission(p, 1, c) - u, share = MUL(0.01f, u);
+    if (!(above > (share > u - least ? share : u - least)) || !(MUL(above, above) > noise)) return 0;
     *value = median(of);
     return 1;
 #else
@@ -152,7 +161,7 @@ KERNEL void near_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float 
         float value;
         *to = p.row[1][c];
         if (!corrected(&p, c, base, slope, &value)) continue;
-        const float scaled = HAS_GAIN ? value * beam[p.field[1] + (ulong)c] : value;
+        const float scaled = HAS_GAIN ? MUL(value, beam[p.field[1] + (ulong)c]) : value;
         put(HAS_DARK ? scaled + dark[p.field[1] + (ulong)c] : scaled, to);
         mine++;
     }

@@ -46,7 +46,7 @@ def test_tilt_makes_rows_level(tmp_path, turn):
     geometry(tmp_path, turn)
     qb("simulate", "spheres", "-g", "g.json", "-o", "s.h5", "--size", f"{N},{N},{ROWS}", cwd=tmp_path)
     done = qb("fbp", "s.h5", "-o", "v.h5", "--center", 47.5, "--filter", "hann", "--tilt", turn, cwd=tmp_path)
-    assert "from one turned by" in done.stderr and "slices lie partly beyond" in done.stderr
+    assert "from one rolled by" in done.stderr and "slices lie partly beyond" in done.stderr
     assert off(read_h5(tmp_path / "v.h5"), truth) < 0.05 # the rims of spheres
     qb("fbp", "s.h5", "-o", "g.h5", "-g", "g.json", "--filter", "hann", cwd=tmp_path)
     assert off(read_h5(tmp_path / "g.h5"), truth) < 0.05

@@ -229,7 +229,7 @@ class Walk:
         if code in (0, "not reached"):
             if state != "new":
                 return "success", f"exit 0, {state}"
-            unkept = "is not written" in said  # what only spares time the next time may be missing, not without a word
+            unkept = "is not written" in said or "could not be written" in said  # what only spares time the next time may be missing, not without a word
             return ("success", "exit 0 though fsync failed") if not code and fault.startswith("fsync") and not unkept else (None, None)
         if code not in (1, 3):
             return "signal", f"exit {code}"

@@ -137,7 +137,7 @@ static qb_projector *projector(const setup *s, const char *kernel, int threads) 
     qb_projector *p = NULL;
     const qb_env env = {.threads = threads, .device = device};
     qb_status status = qb_projector_create(&s->geometry, &s->grid, kernel, &env, &p);
-    if (status != QB_OK && device && strstr(qb_detail(), "a bent detector")) return NULL;
+    if (status != QB_OK && device && strstr(qb_detail(), "a curved detector")) return NULL;
     if (status == QB_BAD_INPUT && strstr(qb_detail(), "no view sees")) return NULL;
     /* A leaning detector may leave a corner behind a source that is that near: no problem, and rightly refused. */
     if (status == QB_BAD_INPUT && strcmp(s->name, "a source next to the volume") == 0 &&

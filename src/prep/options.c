@@ -23,7 +23,7 @@ const qb_param qb_prep_params[] = {
     {"energy", QB_PARAM_DOUBLE, offsetof(qb_prep_options, energy), "KEV", NULL, NULL, 1, 1000,
      "energy of the beam for --paganin, in keV [as the scan states it]", 0},
     {"distance", QB_PARAM_DOUBLE, offsetof(qb_prep_options, distance), "MM", NULL, NULL, 1e-3, 1e6,
-     "from the object to the detector for --paganin, in mm [as the scan or --sod and --sdd state it]", 0},
+     "from the object to the detector for --paganin, in mm [as the scan or the geometry states it]", 0},
     {"monitor", QB_PARAM_CHOICE, offsetof(qb_prep_options, monitor), NULL, "use", "use|ignore", 0, 0,
      "divide each view by the beam's intensity that an NXtomo states (control/data); --air does without it", 0},
     {"zingers", QB_PARAM_DOUBLE, offsetof(qb_prep_options, zingers), "SIGMA|none", "none", "none", 2, 1000,

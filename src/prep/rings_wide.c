@@ -26,8 +26,8 @@ static bool alike(double a, double b) { return a * b > 0 && fmin(fabs(a), fabs(b
 /* The height of the step between columns c - 1 and c; 0 where there is none. */
 static double step_at(const double *curvature, size_t c) {
     const double before = curvature[c - 1], after = -curvature[c], height = 0.5 * (before + after);
-    const double beside = fmax(fabs(curvature[c - 2]), fabs(curvature[c + 1]));
-    return alike(before, after) && beside <= SMOOTH * fabs(height) ? height : 0;
+    const double next = fmax(fabs(curvature[c - 2]), fabs(curvature[c + 1]));
+    return alike(before, after) && next <= SMOOTH * fabs(height) ? height : 0;
 }
 
 /* errors[c]: squared standard error of the height of a step between columns c - 1 and c. */

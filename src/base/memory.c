@@ -62,11 +62,17 @@ static bool must_fail(void) {
     return n == 1;
 }
 
+enum { LARGE = 64 << 20 };
+static atomic_size_t large_bytes; /* of the large blocks that are held */
+
 /* The kernel gives out more than a cgroup may have, and kills whoever fills it: a large block that cannot fit is refused in
- * time. NULL: it can. */
+ * time, also beside others that are held but not filled yet. NULL: it can. */
 static const char *beyond(size_t bytes) {
-    enum { LARGE = 64 << 20 };
-    if (bytes < LARGE || bytes <= qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup")) return NULL;
+    const size_t room = bytes < LARGE ? SIZE_MAX : qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup");
+    if (room == SIZE_MAX) return NULL;
+    const size_t held = atomic_load(&large_bytes), filled = qb__resident_bytes();
+    const size_t waiting = held > filled ? held - filled : 0;
+    if (waiting <= room && bytes <= room - waiting) return NULL;
     return ": the memory limit of the container or batch job (cgroup) leaves less";
 }
 
@@ -99,6 +105,7 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
     }
     block->bytes = bytes;
     block->mapped = mapped;
+    if (bytes >= LARGE) atomic_fetch_add(&large_bytes, bytes);
     *slot = block + 1;
     return QB_OK;
 }
@@ -106,6 +113,7 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
 void qb__free(void *memory) {
     if (!memory) return;
     head *block = (head *)memory - 1;
+    if (block->bytes >= LARGE) atomic_fetch_sub(&large_bytes, block->bytes);
     if (block->mapped) {
         munmap(block, block->bytes);
     } else {

@@ -91,14 +91,13 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     QB__CALL();
     const qb_env quiet = {.struct_size = sizeof quiet, .cancel = env ? env->cancel : NULL};
     const qb_env noting = {.struct_size = sizeof noting, .log = note, .user = scan};
-    qb_prep_options options;
+    const qb_prep_options options = {0}; /* the defaults */
     qb__prepare *prepare = NULL;
     qb__lines_look *lines = NULL;
     double top;
     qb_status status = qb__env_check(env);
     if (status != QB_OK) return status;
     if (qb__scan_on_device(scan) || *scan->refused) return QB_OK;
-    QB__TRY(qb_params_init(qb_prep_params, &options));
     QB__TRY(qb__alloc(1, sizeof *lines, &lines));
     if (scan->info.quantity != QB_COUNTS || scan->info.flats) {
         status =

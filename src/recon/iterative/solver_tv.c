@@ -301,8 +301,8 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
     QB__TRY(make(&s));
     if (!(norm2 > 0)) goto out;
     QB__TRY(prepare(&s));
-    s.balance = 0.05 / a->crossing; /* 1 per mm: x is larger where voxels are smaller */
-    s.sums[0] = 0.01 * norm2;       /* as if so much were noise, to begin with */
+    s.balance = 0.1 / a->crossing; /* 1 per mm: x is larger where voxels are smaller */
+    s.sums[0] = 0.01 * norm2;      /* as if so much were noise, to begin with */
     if (automatic) s.lambda = next_lambda(&s);
     for (int k = 1; !last; k++) {
         QB__TRY(iterate(&s, &done));

@@ -267,6 +267,10 @@ static const struct {
     {"slice-spacing",
      "The parameters state another distance between slices than between channels. quickbeam uses the distance between "
      "channels for both. Lengths along the axis are scaled by the ratio."},
+    {"slices-between-rows",
+     "The slices are as far apart as detector rows, but lie between them. A row then sees the mean "
+     "of two slices, and neighbouring slices can get values that alternate. Use as many slices "
+     "as makes them lie at the rows, or the offset that is given."},
     {"slow-transfers", "Memory that the device can read directly could not be locked, for the reason that is given. "
                        "Transfers are slower; the "
                        "result is the same. Raise the limit of locked memory (ulimit -l)."},

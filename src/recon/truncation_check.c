@@ -40,6 +40,8 @@ void qb__truncation_check_height(const qb_geometry *geometry, const qb_grid *gri
         0.5 * (double)geometry->rows * info.pixel_v / info.sdd * info.sod; /* and up to the far side of the volume */
     if ((double)grid->n[2] * grid->voxel[2] / 2 - fabs(grid->offset[2]) > WITHIN * seen) return;
     const double reach = fmax(TALLER * seen, 1.1 * seen * (1 + radius / info.sod)) + fabs(grid->offset[2]);
-    qb__print(asked->columns, sizeof asked->columns, "--size %zu,%zu,%.0f", grid->n[0], grid->n[1],
-              ceil(2 * reach / grid->voxel[2]));
+    size_t slices = (size_t)ceil(2 * reach / grid->voxel[2]);
+    slices +=
+        (slices + geometry->rows) % 2; /* as even or odd as the rows, so that slices lie at rows, not between them */
+    qb__print(asked->columns, sizeof asked->columns, "--size %zu,%zu,%zu", grid->n[0], grid->n[1], slices);
 }

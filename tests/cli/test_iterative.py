@@ -168,3 +168,19 @@ def test_refusals(measured, tmp_path):
         fails(2, "sirt", scan, *base, "--center", "8.5", *fault, says=[fault[0], "parallel beam"])
         fails(2, "cgls", scan, *base, "--center", "8.5", "-g", "parallel", *fault, says=[fault[0], "parallel beam"])
     assert not out.exists()
+
+
+def test_slices_between_rows_are_warned_of(tmp_path):
+    """Half a row off, slices alternate; what the warning advises does not."""
+    scan, out = tmp_path / "s.h5", tmp_path / "v.npy"
+    qb("simulate", "disc", "-o", scan, "--detector", "48,8", "--pixel-size", 0.1, "--views", 40, "--attenuation", 0.1, "--quiet")
+
+    def middles(*how):
+        said = qb("cgls", scan, "-o", out, "--center", "middle", *how).stderr
+        return np.load(out)[:, 22:26, 22:26].mean((1, 2)), "slices-between-rows" in said
+
+    alternating, warned = middles("--size", "48,48,7")
+    assert warned and np.ptp(alternating) > 0.1
+    for how in ("--size", "48,48,8"), ():
+        values, warned = middles(*how)
+        assert not warned and np.abs(values - 0.1).max() < 0.002

@@ -157,6 +157,31 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
 
 /* ---- all together ---- */
 
+/* Slices as far apart as rows, but half way between them: a row sees the mean of two slices, and what alternates from slice to
+ * slice is not seen at all. */
+static void check_rows(const qb__iterative *it, const qb_env *env) {
+    const qb_grid *grid = &it->grid;
+    const double x = 0.5 * (double)(grid->n[0] - 1), y = 0.5 * (double)(grid->n[1] - 1);
+    const double z = floor(0.5 * (double)grid->n[2]);
+    double at[3], next[3];
+    if (it->info->rows < 2) return;
+    qb__matrix_apply(&it->projector->matrices[0], x, y, z, at);
+    qb__matrix_apply(&it->projector->matrices[0], x, y, z + 1, next);
+    const double row = at[1] / at[2], apart = next[1] / next[2] - row, off = row - floor(row + 0.5);
+    if (!(fabs(fabs(apart) - 1) < 0.02 && fabs(off) > 0.1)) return;
+    const double height = grid->offset[2] - off / apart * grid->voxel[2];
+    if (fabs(fabs(off) - 0.5) < 0.02)
+        qb__warn(env,
+                 "slices lie half way between detector rows and can alternate: give --size %zu,%zu,%zu" QB__CODE(
+                     "slices-between-rows"),
+                 grid->n[0], grid->n[1], grid->n[2] + 1);
+    else
+        qb__warn(env,
+                 "slices lie %.2g of a row from the detector rows and can alternate: give --offset %g,%g,%g" QB__CODE(
+                     "slices-between-rows"),
+                 fabs(off), grid->offset[0], grid->offset[1], fabs(height) < 1e-6 * grid->voxel[2] ? 0 : height);
+}
+
 qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan, const qb_env *env,
                                cJSON *json, qb__decision *decision) {
     qb__iterative *it = plan;
@@ -179,6 +204,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     decision->ends.turn = (qb__turn_asked){.geometry = it->geometry};
     QB__TRY(qb__projector_on_cpu(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
+    check_rows(it, env);
     decision->more = qb__project_fixed_bytes(it->projector);
     cJSON_AddStringToObject(json, "beam", qb_beam_name(it->geometry->beam));
     if (it->geometry == &it->own && !isnan(it->center)) cJSON_AddNumberToObject(json, "column", it->center);

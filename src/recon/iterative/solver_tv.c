@@ -323,6 +323,8 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
     solved->lambda = s.lambda;
     solved->noise = sqrt(s.sums[0] / s.rays);
     solved->strength = s.lambda / (solved->noise * s.pull);
+    qb__info(env, "tv: lambda %.4g mm%s, primal-dual gap %.2g of the objective, stopped (%s) after %d iterations",
+             s.lambda, automatic ? " (auto)" : "", solved->gap, solved->stopped, solved->iterations);
 out:
     drop(&s);
     return status;

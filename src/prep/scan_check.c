@@ -8,6 +8,7 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "geometry/half_fan.h"
@@ -91,13 +92,14 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     QB__CALL();
     const qb_env quiet = {.struct_size = sizeof quiet, .cancel = env ? env->cancel : NULL};
     const qb_env noting = {.struct_size = sizeof noting, .log = note, .user = scan};
-    const qb_prep_options options = {0}; /* the defaults */
+    qb_prep_options options;
     qb__prepare *prepare = NULL;
     qb__lines_look *lines = NULL;
     double top;
     qb_status status = qb__env_check(env);
     if (status != QB_OK) return status;
     if (qb__scan_on_device(scan) || *scan->refused) return QB_OK;
+    QB__TRY(qb__params_view(qb_prep_params, NULL, &options));
     QB__TRY(qb__alloc(1, sizeof *lines, &lines));
     if (scan->info.quantity != QB_COUNTS || scan->info.flats) {
         status =

@@ -125,7 +125,7 @@ static qb_status make_lines(const qb__simulation *s, const qb_array *flats, cons
     const size_t pixels = s->rows * s->columns;
     uint64_t dead = 0;
     qb_status status;
-    l->options = (qb_prep_options){0}; /* the defaults */
+    QB__TRY(qb__params_view(qb_prep_params, NULL, &l->options));
     l->prep = (qb__prep){.quantity = counts ? QB_COUNTS : QB_TRANSMISSION,
                          .dtype = counts ? QB_U16 : QB_F32,
                          .columns = s->columns,

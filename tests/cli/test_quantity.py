@@ -153,7 +153,8 @@ def test_an_object_taller_than_the_volume(tmp_path, verb):
     middle = whole[:, 17:23, 17:23].mean(axis=(1, 2))
     nz, more = len(cut), (len(whole) - len(cut)) // 2
     assert cut[0, 17:23, 17:23].mean() > 1.5 * MU
-    assert middle[more:more + nz].mean() == pytest.approx(MU, rel=0.05) and middle[more:more + nz].max() < 1.25 * MU
+    inner = middle[more + 1:more + nz - 1] # rows at the detector's ends see slices that no other row sees
+    assert inner.mean() == pytest.approx(MU, rel=0.02) and inner.max() < 1.1 * MU and middle[more:more + nz].max() < 1.5 * MU
 
 
 # ---- volumes ----

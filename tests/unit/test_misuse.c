@@ -84,6 +84,7 @@ static void values_out_of_range(void **state) {
     prep.transmission_floor = NAN;
     output.dtype = QB_F32;
     assert_refused(qb_fbp_plan(scan, &prep, NULL, &output, NULL, NULL, &job), "--transmission-floor nan");
+    qb_params_clear(qb_prep_params, &prep);
     qb_scan_close(scan);
     qb_params_clear(qb_output_params, &output);
     qb_params_clear(qb_fbp_params, &good);

@@ -29,8 +29,8 @@ typedef struct bench {
     const qb_env *env;
     qb__comm *comm;
     int count, hosts, repeat;
-    size_t view, part;       /* bytes of a view, of a sub-volume; ... */
-    size_t slices, slice;    /* ... its slices, and bytes of one */
+    size_t view, part;       /* bytes of a view, of a sub-volume */
+    size_t slices, slice;    /* slices of a sub-volume, bytes of one slice */
     char *mine, *all;        /* room for a part each; for the views of all ranks, and parts of all */
     qb__comm_part *out, *in; /* [count] */
     double *each;            /* [count] */

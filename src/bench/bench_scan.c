@@ -216,7 +216,7 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
     }
     if (status != QB_OK) return status;
     cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* of each run, in turn */
-    const double seconds = qb__median(wall, (size_t)repeat);                         /* which sorts them */
+    const double seconds = qb__median(wall, (size_t)repeat);                         /* sorts wall[] */
     const double updates = b->n[0] * b->n[1] * b->n[2] * (double)b->views;
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);

@@ -22,7 +22,7 @@ typedef struct qb__slot_maker {
  * have a thread of their own. Chunks pass every stage in order. */
 typedef struct qb__stage {
     const char *name;
-    void *self; /* whose stage it is: the first argument of its calls */
+    void *self; /* owner of the stage, the first argument of its calls */
     bool blocking;
     size_t slots;  /* buffers in its output ring; 0 for the last stage */
     bool in_place; /* its output is its input, changed, in the slot that it came in: no ring, and no gather. Not the
@@ -44,8 +44,8 @@ typedef struct qb__stage {
     qb_status (*barrier)(void *self, qb_status status);
     double all_seconds; /* forecast of all its chunks, for the plan alone, where `forecast` is 0; 0 = not known */
     double forecast;    /* seconds that a chunk is expected to take, in one thread; 0 = not known */
-    size_t first;       /* of the first so many; those after them take ... */
-    double later;       /* ... so many times as long. first 0: all alike */
+    size_t first;       /* chunks that take the forecast time; 0: all do */
+    double later;       /* time of a chunk after the first ones, relative to the forecast */
     double
         reads; /* bytes of the input that the first stage takes in all chunks, the same ones again counted again; 0 = all of
                         them once */

@@ -361,7 +361,7 @@ qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *en
     cJSON_AddNumberToObject(report, "clamped_values", (double)outside);
     if (!outside) return QB_OK;
     if (dtype == QB_F16 && out->mask && out->mask->used &&
-        isnan(out->mask->value)) { /* which float16 has, as was asked for */
+        isnan(out->mask->value)) { /* float16 has NaN, which --outside nan asks for */
         qb__info(env,
                  "%llu of %.0f values (%.3g %%) are no numbers, as --outside nan says, or lie outside -65504..65504 "
                  "and are clamped in float16",

@@ -30,8 +30,8 @@ typedef struct qb__mask {
 typedef struct qb__volume_out {
     bool in_place;       /* the engine puts images where they belong itself: nothing is left to write */
     qb__comm *comm;      /* those who write the same volume: opening, reporting and committing it wait for all */
-    size_t first, count; /* images that this one of them writes, ... */
-    size_t apart; /* ... or, where these are no run of images, so many chunks on every one of them; 0: they are */
+    size_t first, count; /* run of images that this process writes */
+    size_t apart;        /* 0: a run of images; else the number of separate chunks on each process */
     const qb_output_options *options;
     qb_stack stack;       /* what it says of itself; dtype and scale are set here */
     double hu;            /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */

@@ -27,7 +27,7 @@ typedef struct qb__pick {
     size_t *edge;          /* [slices or views + 2] images of each chunk of the output; ... */
     size_t *begin, *end;   /* ... and of those, behind them, the ones that this rank writes, ... */
     size_t *begin2, *end2; /* ... in two runs where slices are folded */
-    size_t *todo;          /* chunks of the output that are not there yet, where some are; NULL: all are made */
+    size_t *todo;          /* chunks of the output still to make, in a resumed job; NULL: all */
     size_t memory;         /* forecast of the peak */
     qb__job_facts facts;   /* of the chosen engine and the method, in this cut */
 } qb__pick;

@@ -21,8 +21,8 @@ enum {
     LINES = 4,
     LEAST = 3 /* views to compare */,
     SMALL = 4 << 20,
-    UNPACKED = 64 << 20 /* bytes that the look may unpack, ... */,
-    PART = 50 /* ... or such a part of the scan */
+    UNPACKED = 64 << 20 /* bytes that the look may always unpack */,
+    PART = 50 /* it may also unpack one part in PART of the scan */
 };
 
 typedef enum fault { GOOD, LOST, FULL, CONSTANT, BLANK, FAULTS, FADES = 0x80 /* a mark while all are judged */ } fault;

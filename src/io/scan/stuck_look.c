@@ -17,8 +17,8 @@
 enum {
     VIEWS = 24,
     PART = 3,           /* of these views every third is looked at first */
-    WIDEST = 16,        /* columns of a fault; ... */
-    WIDEST_END = 2,     /* ... at a row's end, where air may look the same */
+    WIDEST = 16,        /* columns of a fault inside a row, at most */
+    WIDEST_END = 2,     /* columns of a fault at a row's end, at most: air there may be constant, too */
     BLOCK = 512 << 10,  /* bytes that are read at once, at least a row */
     UNPACKED = 64 << 20 /* bytes that the look may unpack, or this part of the scan */
 };

@@ -87,8 +87,12 @@ def test_every_warning_code_is_explained():
 
 def test_links_lead_somewhere():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "bench" / "notes").glob("*.md")]:
-        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"
+        for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", page.read_text()):
+            target = page.parent / link if link else page
+            assert target.exists(), f"{page.name}: {link}"
+            if anchor:
+                titles = re.findall(r"^#+ (.*)$", target.read_text(), re.M)
+                assert anchor in [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles], f"{page.name}: {link}#{anchor}"
 
 
 def test_the_readme_opens_with_the_two_commands():

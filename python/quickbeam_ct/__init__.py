@@ -4,10 +4,13 @@
 Projections are [view][row][column] (or [view][column] of one row), volumes [z][y][x] (or [y][x]). Angles are in radians,
 lengths in mm, values in 1/mm. NumPy arrays give NumPy arrays, CuPy's give CuPy's, PyTorch's give PyTorch's."""
 from ._calls import Center, cgls, center, fbp, fdk, mbir, options, project, sirt, tv
+from ._files import compare, info, read, simulate, write
 from ._geometry import Geometry
+from ._jobs import Plan, plan
 from ._library import Error, Interrupted, QuickbeamWarning, version
 from ._operator import Operator, operator
+from ._scan import Scan
 
 __version__ = "0.2.0"
-__all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "QuickbeamWarning", "center", "cgls", "fbp", "fdk", "mbir",
-           "operator", "options", "project", "sirt", "tv", "version"]
+__all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "Plan", "QuickbeamWarning", "Scan", "center", "cgls", "compare",
+           "fbp", "fdk", "info", "mbir", "operator", "options", "plan", "project", "read", "simulate", "sirt", "tv", "version", "write"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Arrays of NumPy, CuPy, PyTorch and others as qb_tensor, without a copy."""
 import ctypes
+import math
 import sys
 
 from ._library import BadArgument, Tensor, check, lib
@@ -8,6 +9,7 @@ from ._library import BadArgument, Tensor, check, lib
 _names = ["float32", "uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float64"]
 DTYPES = {name: number for number, name in enumerate(_names)}
 assert all(lib.qb_dtype_name(number).decode() == name for name, number in DTYPES.items())
+DTYPE_SIZES = [4, 1, 1, 2, 2, 4, 4, 2, 8]
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 CPU, CUDA = 1, 2
@@ -68,13 +70,31 @@ def tensor_of(array, what, writes=False):
     raise BadArgument(f"{what} is a {type(array).__name__}: give an array of NumPy, CuPy or PyTorch", 6)
 
 
+def _extent(tensor):
+    """First byte and past the last one; the library takes strides of 0 throughout for dense."""
+    size = DTYPE_SIZES[tensor.dtype]
+    shape, strides = list(tensor.shape[:tensor.ndim]), list(tensor.strides[:tensor.ndim])
+    if not any(strides):
+        return tensor.data, tensor.data + size * math.prod(shape)
+    steps = [(n - 1) * step * size for n, step in zip(shape, strides)]
+    return tensor.data + sum(s for s in steps if s < 0), tensor.data + size + sum(s for s in steps if s > 0)
+
+
+def overlap(a, b):
+    """Do two tensors share memory, by where they begin and end?"""
+    if (a.memory, a.device) != (b.memory, b.device) or not (a.data and b.data):
+        return False
+    (first, end), (other, other_end) = _extent(a), _extent(b)
+    return first < other_end and other < end
+
+
 def shape_of(array):
     return tuple(int(n) for n in array.shape)
 
 
 def new_like(array, shape, dtype="float32"):
-    """An array of what `array` is of, on its device."""
-    library = _library_of(array)
+    """An array of what `array` is of, on its device; None: of NumPy."""
+    library = None if array is None else _library_of(array)
     if library == "torch":
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, dtype), device=array.device)

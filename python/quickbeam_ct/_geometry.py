@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: MIT
 import ctypes
+import json
 import os
+import tempfile
 
 from ._arrays import doubles
-from ._library import GeometryStruct, check, lib
+from ._library import BadArgument, DetectorStruct, GeometryStruct, GridStruct, View, check, declare, lib, text_of
+
+declare("qb_geometry_report", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), ctypes.POINTER(ctypes.c_void_p))
+declare("qb_geometry_picture", ctypes.c_char_p, ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct))
+_FIELDS = ("source", "detector", "u", "v")
 
 
 class Geometry:
-    """Where source and detector of each view are. Make one by Geometry.parallel, Geometry.cone or Geometry.from_file."""
+    """Where source and detector of each view are. Make one by Geometry.parallel, .fan, .cone, .from_vectors,
+    .from_matrices or .from_file."""
 
     def __init__(self):
         self._struct = GeometryStruct()
@@ -31,10 +38,48 @@ class Geometry:
         return self
 
     @classmethod
-    def from_file(cls, path):
-        """A geometry that quickbeam has written (JSON)."""
+    def fan(cls, angles, columns, pixel, sod, sdd, offset=0.0):
+        """A fan beam: a cone whose detector has one row."""
+        return cls.cone(angles, 1, columns, pixel, sod, sdd, (offset, 0.0))
+
+    @classmethod
+    def from_vectors(cls, vectors, rows, columns, beam="cone"):
+        """Any path. vectors: [view][4][3] in mm: the source (parallel: the unit vector along which rays travel), the centre of
+        pixel (column 0, row 0), the step to the next column, the step to the next row."""
+        if beam not in ("cone", "parallel"):
+            raise BadArgument(f"beam {beam!r}: give cone or parallel", 6)
+        if any(len(view) != 4 or any(len(vector) != 3 for vector in view) for view in vectors):
+            raise BadArgument("vectors: give [view][4][3]: source, pixel (0, 0), column step, row step", 6)
+        zeros = [0.0] * len(vectors)
+        self = cls.parallel(zeros, rows, columns) if beam == "parallel" else cls.cone(zeros, rows, columns, 1.0, 1.0, 2.0)
+        for at, view in zip(range(len(vectors)), vectors):
+            for name, vector in zip(_FIELDS, view):
+                getattr(self._struct.view[at], name)[:] = [float(x) for x in vector]
+        self.info  # the library looks at every view
+        return self
+
+    @classmethod
+    def from_matrices(cls, matrices, rows, columns, pixel):
+        """A cone beam by projection matrices [view][3][4] from mm to (column w, row w, w). pixel: mm, one number or (along
+        columns, along rows)."""
+        u, v = pixel if isinstance(pixel, (tuple, list)) else (pixel, pixel)
+        if any(len(matrix) != 3 or any(len(row) != 4 for row in matrix) for matrix in matrices):
+            raise BadArgument("matrices: give [view][3][4]", 6)
+        text = "\n".join(" ".join(repr(float(x)) for row in matrix for x in row) for matrix in matrices)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "matrices.txt")
+            with open(path, "w") as file:
+                file.write(text + "\n")
+            return cls.from_file(path, rows, columns, (u, v))
+
+    @classmethod
+    def from_file(cls, path, rows=0, columns=0, pixel=0.0):
+        """A geometry file: quickbeam's JSON, RTK's XML, or matrices. Detector and pixel (mm) for files that do not state them."""
         self = cls()
-        check(lib.qb_geometry_load(os.fsencode(path), None, None, ctypes.byref(self._struct)))
+        u, v = pixel if isinstance(pixel, (tuple, list)) else (pixel, pixel)
+        detector = DetectorStruct(rows, columns, u, v, 0, 0)
+        check(lib.qb_geometry_load(os.fsencode(path), ctypes.byref(detector) if rows or columns or u else None, None,
+                                   ctypes.byref(self._struct)))
         return self
 
     def save(self, path):
@@ -45,6 +90,30 @@ class Geometry:
     def shape(self):
         """(views, rows, columns)"""
         return self._struct.views, self._struct.rows, self._struct.columns
+
+    @property
+    def info(self):
+        """What it is, as a dict: distances in mm, field of view, coverage in degrees, problems, ..."""
+        text = ctypes.c_void_p()
+        check(lib.qb_geometry_report(ctypes.byref(self._struct), None, ctypes.byref(text)))
+        return json.loads(text_of(text))
+
+    @property
+    def vectors(self):
+        """[view][4][3], as from_vectors takes them, as a NumPy array."""
+        import numpy
+        views = (View * self._struct.views).from_address(ctypes.addressof(self._struct.view.contents))
+        return numpy.frombuffer(views, numpy.float64).reshape(self._struct.views, 4, 3).copy()
+
+    def picture(self, path):
+        """Draw it into an SVG file, from above and from the side."""
+        check(lib.qb_geometry_picture(os.fsencode(path), ctypes.byref(self._struct), None))
+
+    def _repr_html_(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.picture(os.path.join(folder, "geometry.svg"))
+            with open(os.path.join(folder, "geometry.svg")) as file:
+                return file.read()
 
     @property
     def beam(self):

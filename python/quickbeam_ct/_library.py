@@ -4,6 +4,7 @@ import ctypes
 import logging
 import os
 import pathlib
+import sys
 import threading
 import warnings
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
@@ -61,6 +62,55 @@ class GeometryStruct(ctypes.Structure):
 
 class GridStruct(ctypes.Structure):
     _fields_ = [("n", c_size_t * 3), ("voxel", c_double * 3), ("offset", c_double * 3)]
+
+
+class DetectorStruct(ctypes.Structure):
+    _fields_ = [("rows", c_size_t), ("columns", c_size_t), *[(name, c_double) for name in ("pixel_u", "pixel_v", "offset_u", "offset_v")]]
+
+
+class ScanInfo(ctypes.Structure):
+    """qb_scan_info as far as it is used here; later fields follow."""
+    _fields_ = [("path", c_char_p), ("format", c_char_p), ("dtype", c_int), ("views", c_size_t), ("rows", c_size_t),
+                ("columns", c_size_t), ("quantity", c_int), ("stated", c_char_p), ("quantity_from", c_char_p),
+                ("angles", POINTER(c_double)), ("angles_from", c_char_p), ("flats", c_size_t), ("darks", c_size_t),
+                ("pixel_size", c_double), ("pixel_from", c_char_p), ("beam", c_int), ("center", c_double),
+                ("cache_bytes", c_size_t), ("chunk_rows", c_size_t), ("problems", c_size_t), ("stored", c_size_t),
+                ("first_view", c_size_t), ("view_step", c_size_t), ("geometry_from", c_char_p), ("first_slice", c_size_t),
+                ("center_holds", c_bool), ("files", c_char_p), ("no_angles", c_char_p), ("stored_views", POINTER(c_size_t)),
+                ("detector_offset", c_double * 2), ("intensity", POINTER(c_double)), ("intensity_range", c_double * 2),
+                ("intensity_from", c_char_p), ("pixel_v", c_double), ("looked_views", c_size_t), ("taller", c_char_p),
+                ("sod", c_double), ("sdd", c_double), ("energy", c_double), ("distance", c_double)]
+
+
+class Array(ctypes.Structure):
+    _fields_ = [("dtype", c_int), ("shape", c_size_t * 3), ("data", c_void_p)]
+
+
+class ArrayInfo(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("format", c_char_p), ("dtype", c_int), ("shape", c_size_t * 3), ("voxel", c_double * 3),
+                ("offset", c_double * 3), ("scale", c_double * 2), ("quantity", ctypes.c_char * 24), ("units", ctypes.c_char * 24)]
+
+
+class Stack(ctypes.Structure):
+    _fields_ = [("dtype", c_int), ("shape", c_size_t * 3), ("voxel", c_double * 3), ("offset", c_double * 3), ("units", c_char_p),
+                ("quantity", c_char_p), ("scale_low", c_double), ("scale_high", c_double), ("first", c_size_t),
+                ("description", c_char_p), ("beam", c_int), ("angles", POINTER(c_double)), ("flats", POINTER(Array)),
+                ("darks", POINTER(Array)), ("parts", c_size_t), ("axis", c_double), ("axis_stated", c_bool)]
+
+
+class Comparison(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), *[(name, c_double) for name in
+                ("rmse", "max_abs", "rel_l2", "psnr_db", "ssim", "slope", "correlation")]]
+
+
+class Numbers(ctypes.Structure):
+    _fields_ = [("count", c_int), ("value", c_double * 8)]
+
+
+class OutputOptions(ctypes.Structure):
+    """qb_output_options up to its array."""
+    _fields_ = [("struct_size", c_size_t), ("output", c_char_p), ("dtype", c_int), ("range", Numbers), ("preview", c_char_p),
+                ("array", POINTER(Tensor))]
 
 
 class CenterMethod(ctypes.Structure):
@@ -124,6 +174,7 @@ declare("qb_params_size", POINTER(Param), result=c_size_t)
 declare("qb_params_clear", POINTER(Param), c_void_p, result=None)
 declare("qb_params_set", POINTER(Param), c_void_p, c_char_p, c_char_p)
 declare("qb_tensor_from_dlpack", c_void_p, c_void_p, POINTER(Tensor))
+declare("qb_text_free", c_void_p, result=None)
 declare("qb_detail", result=c_char_p)
 declare("qb_status_text", c_int, result=c_char_p)
 
@@ -143,6 +194,13 @@ def check(status):
     """Raise what a quick call says, on its own thread."""
     if status != OK:
         raise error_of(status, lib.qb_detail().decode(errors="replace"))
+
+
+def text_of(pointer):
+    """What a text of the library says; the text is released."""
+    words = ctypes.cast(pointer, c_char_p).value.decode(errors="replace")
+    lib.qb_text_free(pointer)
+    return words
 
 
 def version():
@@ -176,13 +234,21 @@ class _Talk:
             self.cancel.value = 1
 
 
-def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progress=None, after=()):
-    """A long call: its environment comes behind `arguments`, then `after`. It works in a thread of its own, so that
+def _callers():
+    """How far up the caller of this package is, for warnings that name its line."""
+    frame, level, here = sys._getframe(1), 1, os.path.dirname(__file__)
+    while frame.f_back and os.path.dirname(frame.f_code.co_filename) == here:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progress=None, after=(), environment=True):
+    """A long call: its environment, if it has one, comes behind `arguments`, then `after`. It works in a thread of its own, so that
     Ctrl-C is heard at once: it stops the call, and KeyboardInterrupt goes on."""
     talk, outcome = _Talk(threads, max_ram, device, max_vram, progress), {}
 
     def work():
-        outcome["status"] = call(*arguments, byref(talk.env), *after)
+        outcome["status"] = call(*arguments, *((byref(talk.env),) if environment else ()), *after)
         outcome["words"] = lib.qb_detail().decode(errors="replace")
 
     if threading.current_thread() is threading.main_thread():
@@ -198,7 +264,7 @@ def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progres
     else:
         work()
     for words in dict.fromkeys(talk.warned):
-        warnings.warn(words, QuickbeamWarning, stacklevel=4)
+        warnings.warn(words, QuickbeamWarning, stacklevel=_callers())
     if talk.failed is not None:
         raise talk.failed
     if outcome["status"] != OK:

@@ -108,6 +108,11 @@ class Operator:
         size = [int(numpy.prod(shape)) for shape in (self.range, self.domain)]
         return LinearOperator(size, matvec=flat(self), rmatvec=flat(self.T), dtype=numpy.float32)
 
+    def torch(self):
+        """A as a function of PyTorch's tensors with gradients, also under torch.compile: A.torch()(x), A.torch().T(y)."""
+        from ._torch import TorchOperator
+        return TorchOperator(self)
+
     def __repr__(self):
         return f"<Operator: {self.domain} to {self.range}, {self.kernel}>"
 

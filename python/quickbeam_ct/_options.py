@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Structs of options, filled by the library's own tables of parameters: their names, ranges and defaults are the command's."""
 import ctypes
+import functools
+import inspect
+from keyword import iskeyword
 
 from ._library import BadArgument, Param, check, lib
 
@@ -12,17 +15,48 @@ def table(verb):
     return (Param * 1).in_dll(lib, f"qb_{verb}_params")
 
 
-def rows(verb):
-    """[{name, type, default, choices, range, help}] of a verb's options."""
+@functools.cache
+def _rows(verb):
     found, first, i = [], ctypes.cast(table(verb), ctypes.POINTER(Param)), 0
     while first[i].name:
         row = first[i]
         text = {key: value.decode() if value else None for key, value in
                 (("name", row.name), ("default", row.initial), ("choices", row.choices), ("help", row.help))}
-        text["name"] = text["name"].replace("-", "_")
+        text["name"] = text["name"].replace("-", "_") + "_" * iskeyword(text["name"])  # as_, lambda_
         found.append({**text, "type": _TYPES[row.type], "range": (row.min, row.max) if row.min < row.max else None})
         i += 1
     return found
+
+
+def rows(verb):
+    """[{name, type, default, choices, range, help}] of a table's options."""
+    return [dict(row) for row in _rows(verb)]
+
+
+@functools.cache
+def names(verb):
+    return frozenset(row["name"] for row in _rows(verb))
+
+
+def keywords(tables):
+    """The options of some tables as parameters of a signature: None stands for the library's default."""
+    found = {}
+    for table_ in tables:
+        for row in _rows(table_):
+            found.setdefault(row["name"], inspect.Parameter(row["name"], inspect.Parameter.KEYWORD_ONLY, default=None))
+    return found
+
+
+def sign(function, tables):
+    """Show the options of `tables` in the place of the function's **given."""
+    own = inspect.signature(function)
+    kept = {name: p for name, p in own.parameters.items() if p.kind is not inspect.Parameter.VAR_KEYWORD}
+    environment = {name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+                   for name in ("threads", "max_ram", "device", "max_vram", "progress")}
+    both = {**keywords(tables), **environment, **kept}
+    ordered = [*kept.values(), *(p for name, p in both.items() if name not in kept)]
+    function.__signature__ = own.replace(parameters=ordered)
+    return function
 
 
 def _words(value):
@@ -40,17 +74,16 @@ class Options:
         self.table = table(verb)
         self.room = (ctypes.c_size_t * (-(-lib.qb_params_size(self.table) // ctypes.sizeof(ctypes.c_size_t))))()
         self.room[0] = lib.qb_params_size(self.table)
-        names = {row["name"] for row in rows(verb)} if given else ()
         try:
             for name, value in given.items():
-                if name not in names:
-                    raise TypeError(f"{verb}() has no option {name}: it has {', '.join(sorted(names))}")
+                if name not in names(verb):
+                    raise TypeError(f"{verb}() has no option {name}: it has {', '.join(sorted(names(verb)))}")
                 if value is None:
                     continue
                 words = _words(value)
                 if "\0" in words:
                     raise BadArgument(f"{name}: a text with a zero byte", 6)
-                check(lib.qb_params_set(self.table, self.room, name.replace("_", "-").encode(), words.encode()))
+                check(lib.qb_params_set(self.table, self.room, name.rstrip("_").replace("_", "-").encode(), words.encode()))
         except BaseException:
             self.close()
             raise

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Projection as an operator: exact transpose, parts of the views, batches, and the same bits as project."""
+import os
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,45 @@ def test_the_transpose_is_exact(rays):
         assert A.domain == shape and A.range == rays.shape == A.T.domain
         forth, back = inner(A @ x, y), inner(x, A.T @ y)
         assert abs(forth - back) < 1e-6 * np.linalg.norm(A @ x) * np.linalg.norm(y)
+
+
+def any_geometry(random):
+    """Parallel, fan or cone, circular or on any path, with the object in the field or beyond it."""
+    views, rows, columns = random.integers(1, 9), random.integers(1, 7), random.integers(2, 20)
+    angles, pixel = random.uniform(0, 2 * np.pi, views), random.uniform(0.2, 2)
+    kind = random.integers(4)
+    if kind == 0:
+        return qb.Geometry.parallel(angles, rows, columns, pixel, random.uniform(0, columns))
+    sod, beyond = random.uniform(60, 300), random.uniform(0, 200)
+    offset = tuple(random.uniform(-3, 3, 2))
+    if kind == 1:
+        return qb.Geometry.fan(angles, columns, pixel, sod, sod + beyond, offset[0])
+    rays = qb.Geometry.cone(angles, rows, columns, (pixel, random.uniform(0.2, 2)), sod, sod + beyond, offset)
+    if kind == 2:
+        return rays
+    vectors = rays.vectors
+    vectors[:, :2] += random.uniform(-2, 2, (views, 2, 3))
+    vectors[:, 2:] += 0.1 * pixel * random.uniform(-1, 1, (views, 2, 3))
+    return qb.Geometry.from_vectors(vectors, rows, columns)
+
+
+def test_the_transpose_of_200_random_geometries():
+    random = np.random.default_rng(int(os.environ.get("QB_SEED", 11)))
+    worst, beams, tried = 0.0, set(), 0
+    while tried < 200:
+        rays = any_geometry(random)
+        try:
+            A = qb.operator(rays, tuple(random.integers(1, 15, 3)), tuple(random.uniform(0.3, 1.5, 3)), tuple(random.uniform(-3, 3, 3)), threads=1)
+        except qb.Error as error:  # no ray meets the volume, or the source lies in it
+            assert "no view sees" in str(error) or "source" in str(error)
+            continue
+        tried += 1
+        x, y = (random.standard_normal(shape).astype(np.float32) for shape in (A.domain, A.range))
+        lines = A @ x
+        scale = np.linalg.norm(lines.astype(np.float64)) * np.linalg.norm(y.astype(np.float64))
+        worst = max(worst, abs(inner(lines, y) - inner(x, A.T @ y)) / scale if scale else 0.0)
+        beams.add((rays.beam, rays.shape[1] == 1))
+    assert worst < 1e-6 and len(beams) == 4
 
 
 def test_a_ray_through_the_middle_has_the_length_of_the_box():

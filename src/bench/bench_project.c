@@ -8,7 +8,6 @@
 #include "base/random.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "bench/bench_backproject.h"
 #include "bench/bench_parts.h"
 #include "bench/project_check.h"
 #include "cpu/features.h"

@@ -13,7 +13,6 @@
 #include "bench/bench_parts.h"
 #include "bench/rabbitct_check.h"
 #include "bench/rabbitct_engine.h"
-#include "job/budget.h"
 #include "kernels/bp_cone/bp_cone_device.h"
 #include "planner/device_select.h"
 #include "planner/variants.h"

@@ -194,15 +194,6 @@ qb_status qb__cuda_fill(qb__queue *queue, qb__memory *memory, size_t offset, uin
 qb_status qb__cuda_texture_create(qb__texture *texture);
 void qb__cuda_texture_destroy(qb__texture *texture);
 qb_status qb__cuda_texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset);
-qb_status qb__cuda_queue_create(qb__queue *queue);
-void qb__cuda_queue_destroy(qb__queue *queue);
-qb_status qb__cuda_queue_finish(qb__queue *queue);
-qb_status qb__cuda_event_create(qb__event *event);
-void qb__cuda_event_destroy(qb__event *event);
-qb_status qb__cuda_event_record(qb__event *event, qb__queue *queue);
-qb_status qb__cuda_event_wait(qb__event *event);
-qb_status qb__cuda_queue_wait(qb__queue *queue, qb__event *event);
-qb_status qb__cuda_event_seconds(const qb__event *from, const qb__event *to, double *seconds);
 qb_status qb__cuda_build(qb__program *program, const char *text, const char *const *macros, qb__binary *binary);
 qb_status qb__cuda_load(qb__program *program, const qb__binary *binary);
 void qb__cuda_unload(qb__program *program);

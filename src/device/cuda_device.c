@@ -90,51 +90,51 @@ static qb_status free_bytes(qb__device *device, size_t *bytes) {
     return QB_OK;
 }
 
-qb_status qb__cuda_queue_create(qb__queue *queue) {
+static qb_status queue_create(qb__queue *queue) {
     QB__CUDA_CALL(queue->device, "making a stream", qb__cuda.stream_create(&queue->native, QB__CU_STREAM_NON_BLOCKING));
     return QB_OK;
 }
 
-void qb__cuda_queue_destroy(qb__queue *queue) {
+static void queue_destroy(qb__queue *queue) {
     if (qb__cuda_enter(queue->device) != QB_OK) return;
     qb__cuda.stream_finish(queue->native);
     qb__cuda.stream_destroy(queue->native);
     qb__cuda_leave(queue->device);
 }
 
-qb_status qb__cuda_queue_finish(qb__queue *queue) {
+static qb_status queue_finish(qb__queue *queue) {
     QB__CUDA_CALL(queue->device, "finishing a stream", qb__cuda.stream_finish(queue->native));
     return QB_OK;
 }
 
 /* A waiting thread sleeps: the CPU has its own work. */
-qb_status qb__cuda_event_create(qb__event *event) {
+static qb_status event_create(qb__event *event) {
     QB__CUDA_CALL(event->device, "making an event", qb__cuda.event_create(&event->native, QB__CU_EVENT_BLOCKING_SYNC));
     return QB_OK;
 }
 
-void qb__cuda_event_destroy(qb__event *event) {
+static void event_destroy(qb__event *event) {
     if (qb__cuda_enter(event->device) != QB_OK) return;
     qb__cuda.event_destroy(event->native);
     qb__cuda_leave(event->device);
 }
 
-qb_status qb__cuda_event_record(qb__event *event, qb__queue *queue) {
+static qb_status event_record(qb__event *event, qb__queue *queue) {
     QB__CUDA_CALL(queue->device, "recording an event", qb__cuda.event_record(event->native, queue->native));
     return QB_OK;
 }
 
-qb_status qb__cuda_event_wait(qb__event *event) {
+static qb_status event_wait(qb__event *event) {
     QB__CUDA_CALL(event->device, "waiting for an event", qb__cuda.event_wait(event->native));
     return QB_OK;
 }
 
-qb_status qb__cuda_queue_wait(qb__queue *queue, qb__event *event) {
+static qb_status queue_wait(qb__queue *queue, qb__event *event) {
     QB__CUDA_CALL(queue->device, "making a stream wait", qb__cuda.stream_wait(queue->native, event->native, 0));
     return QB_OK;
 }
 
-qb_status qb__cuda_event_seconds(const qb__event *from, const qb__event *to, double *seconds) {
+static qb_status event_seconds(const qb__event *from, const qb__event *to, double *seconds) {
     float ms = 0;
     QB__CUDA_CALL(from->device, "the time between two events", qb__cuda.event_elapsed(&ms, from->native, to->native));
     *seconds = 1e-3 * (double)ms;
@@ -154,21 +154,21 @@ const qb__backend qb__cuda_backend = {
     .memory_destroy = qb__cuda_memory_destroy,
     .host_create = qb__cuda_host_create,
     .host_destroy = qb__cuda_host_destroy,
-    .queue_create = qb__cuda_queue_create,
-    .queue_destroy = qb__cuda_queue_destroy,
-    .queue_finish = qb__cuda_queue_finish,
+    .queue_create = queue_create,
+    .queue_destroy = queue_destroy,
+    .queue_finish = queue_finish,
     .upload = qb__cuda_upload,
     .download = qb__cuda_download,
     .copy = qb__cuda_copy,
     .fill = qb__cuda_fill,
     .memory_check = qb__cuda_memory_check,
     .copy_rows = qb__cuda_copy_rows,
-    .event_create = qb__cuda_event_create,
-    .event_destroy = qb__cuda_event_destroy,
-    .event_record = qb__cuda_event_record,
-    .event_wait = qb__cuda_event_wait,
-    .queue_wait = qb__cuda_queue_wait,
-    .event_seconds = qb__cuda_event_seconds,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .queue_wait = queue_wait,
+    .event_seconds = event_seconds,
     .texture_create = qb__cuda_texture_create,
     .texture_destroy = qb__cuda_texture_destroy,
     .texture_load = qb__cuda_texture_load,

@@ -21,7 +21,7 @@ typedef struct writer {
     int files;
 } writer;
 
-const qb__kernel_source *qb__kernel_source_find(const char *name) {
+static const qb__kernel_source *find_source(const char *name) {
     for (const qb__kernel_source *source = qb__kernel_sources; source->name; source++) {
         if (!strcmp(source->name, name)) return source;
     }
@@ -80,7 +80,7 @@ static qb_status put_file(writer *w, const qb__kernel_source *source) {
         char name[NAME_MAX_BYTES];
         const qb__kernel_source *other = NULL;
         number++;
-        if (include_name(line, next, name)) other = qb__kernel_source_find(name);
+        if (include_name(line, next, name)) other = find_source(name);
         if (other) {
             QB__TRY(put_file(w, other));
             QB__TRY(put_line_number(w, number + 1, source->name));
@@ -96,8 +96,8 @@ out:
 
 qb_status qb__kernel_source_text(const char *name, char **text) {
     writer w = {0};
-    const qb__kernel_source *dialect = qb__kernel_source_find("dialect.h");
-    const qb__kernel_source *source = qb__kernel_source_find(name);
+    const qb__kernel_source *dialect = find_source("dialect.h");
+    const qb__kernel_source *source = find_source(name);
     qb_status status;
     *text = NULL;
     if (!dialect || !source) {

@@ -13,9 +13,6 @@ typedef struct qb__kernel_source {
 
 extern const qb__kernel_source qb__kernel_sources[]; /* ended by name NULL, sorted by name */
 
-/* NULL when there is none of that name. */
-const qb__kernel_source *qb__kernel_source_find(const char *name);
-
 /* The dialect, then the source; each `#include "NAME"` of an embedded file is replaced by its text,
  * once. Release with qb__free. */
 qb_status qb__kernel_source_text(const char *name, char **text);

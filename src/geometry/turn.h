@@ -62,10 +62,6 @@ void qb__turn_destroy(qb__turn *turn); /* NULL-safe */
 /* What views count for, by a rule: weights[views] in radians. `capped`: of the turn what the cap or open gaps take away, 0..1; may be NULL.
  * QB_NO_MEMORY. */
 qb_status qb__turn_weigh(const qb__turn *turn, qb_angle_weights rule, double *weights, double *capped);
-/* Radians that a view stands for, with its part of the gaps. */
-double qb__turn_weight(const qb__turn *turn, size_t view);
-/* 0 in a gap, 1 well within the measured arcs, and smooth. */
-double qb__turn_trust(const qb__turn *turn, double angle);
 /* What share of a ray counts, so that with its opposite it makes 1, where views are missing: by trust, so that what a gap
  * lacks is taken from the opposite rays if these were measured, else shared. The opposite of a ray at angle t lies at t + opposite, radians.
  * `place`: 0 if both sides of the detector are equally wide; else where the ray lies in the overlap that both sides see, -1 at the end of

@@ -7,7 +7,8 @@
 
 static const double pi = 3.14159265358979323846;
 
-double qb__turn_weight(const qb__turn *t, size_t view) {
+/* Radians that a view stands for, with its part of the gaps. */
+static double view_weight(const qb__turn *t, size_t view) {
     const size_t d = t->direction[view];
     double sum = t->weight[d];
     for (size_t i = t->first[d]; i < t->first[d + 1]; i++) sum += t->stand[i].weight;
@@ -34,7 +35,7 @@ static double cap(const qb__turn *t, double *weights, double *sorted) {
 qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weights, double *capped) {
     double *sorted = NULL, taken = 0;
     for (size_t v = 0; v < t->views; v++)
-        weights[v] = rule == QB_WEIGHTS_EVEN ? t->period / (double)t->views : qb__turn_weight(t, v);
+        weights[v] = rule == QB_WEIGHTS_EVEN ? t->period / (double)t->views : view_weight(t, v);
     if (rule == QB_WEIGHTS_CAPPED && !t->even) {
         const qb_status status = qb__alloc(t->directions, sizeof *sorted, &sorted);
         if (status != QB_OK) return status;
@@ -49,7 +50,8 @@ qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weigh
     return QB_OK;
 }
 
-double qb__turn_trust(const qb__turn *t, double angle) {
+/* 0 in a gap, 1 well within the measured arcs, and smooth. */
+static double trust(const qb__turn *t, double angle) {
     if (t->gaps == 0) return 1;
     const double first = t->gap[0].from, at = first + qb__turn_wrap(angle - first, t->period);
     size_t low = 0, high = t->gaps;
@@ -75,7 +77,7 @@ static double share(double more, bool sided, double place) {
 }
 
 static double share_at(const qb__turn *t, double angle, double opposite, bool sided, double place) {
-    return share(qb__turn_trust(t, angle + opposite) - qb__turn_trust(t, angle), sided, place);
+    return share(trust(t, angle + opposite) - trust(t, angle), sided, place);
 }
 
 double qb__turn_share(const qb__turn *t, size_t view, double opposite, bool sided, double place) {

@@ -28,7 +28,7 @@ static bool begins_mha(const unsigned char head[8]) {
     return memcmp(head, "ObjectTy", 8) == 0 || memcmp(head, "NDims = ", 8) == 0;
 }
 
-const qb__format qb__formats[] = {
+static const qb__format formats[] = {
     {
         .name = "HDF5",
         .extensions = " .h5 .hdf5 .hdf .nxs .nx ",
@@ -125,11 +125,11 @@ const qb__format qb__formats[] = {
         .writer = &qb__tensor_writer,
     },
 };
-const size_t qb__format_count = sizeof qb__formats / sizeof qb__formats[0];
+static const size_t format_count = sizeof formats / sizeof formats[0];
 
-size_t qb_format_count(void) { return qb__format_count; }
+size_t qb_format_count(void) { return format_count; }
 
-const char *qb_format_line(size_t index) { return index < qb__format_count ? qb__formats[index].line : ""; }
+const char *qb_format_line(size_t index) { return index < format_count ? formats[index].line : ""; }
 
 /* By the letters after the last dot. */
 static const qb__format *by_name(const char *path) {
@@ -140,14 +140,14 @@ static const qb__format *by_name(const char *path) {
     for (; *dot; dot++) key[n++] = (char)tolower((unsigned char)*dot);
     key[n++] = ' ';
     key[n] = 0;
-    for (size_t i = 0; i < qb__format_count; i++)
-        if (strstr(qb__formats[i].extensions, key)) return &qb__formats[i];
+    for (size_t i = 0; i < format_count; i++)
+        if (strstr(formats[i].extensions, key)) return &formats[i];
     return NULL;
 }
 
 static const qb__format *named(const char *name) {
-    for (size_t i = 0; i < qb__format_count; i++)
-        if (strcmp(qb__formats[i].name, name) == 0) return &qb__formats[i];
+    for (size_t i = 0; i < format_count; i++)
+        if (strcmp(formats[i].name, name) == 0) return &formats[i];
     return NULL;
 }
 
@@ -161,10 +161,9 @@ static const qb__format *by_content(const char *path) {
     for (off_t at = 0; !found && at <= BLOCK_MOST; at = at ? 2 * at : BLOCK) {
         unsigned char head[8] = {0};
         if (pread(fd, head, sizeof head, at) != (ssize_t)sizeof head) break;
-        for (size_t i = 0; i < qb__format_count && !found; i++)
-            if (qb__formats[i].begins && qb__formats[i].begins(head) &&
-                (at == 0 || qb__formats[i].begins == begins_hdf5))
-                found = &qb__formats[i];
+        for (size_t i = 0; i < format_count && !found; i++)
+            if (formats[i].begins && formats[i].begins(head) && (at == 0 || formats[i].begins == begins_hdf5))
+                found = &formats[i];
     }
     close(fd);
     return found;

@@ -25,9 +25,6 @@ typedef struct qb__format {
     qb_status (*provenance)(const char *path, cJSON **object);
 } qb__format;
 
-extern const qb__format qb__formats[];
-extern const size_t qb__format_count;
-
 /* An output that goes nowhere (nothing.c). NULL-safe. */
 bool qb__is_nothing(const char *path);
 /* The format to read `path` with: by its name, else by its first bytes. QB_UNSUPPORTED with the

@@ -170,7 +170,7 @@ double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const ch
     return qb__storage_rate(storage.write, series ? threads : out->stack.parts);
 }
 
-double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {
+static double write_seconds(const qb__volume_out *out, size_t threads) {
     const double bytes =
         (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
     return qb__is_nothing(out->options->output) ? 0 : bytes / qb__volume_write_rate(out, threads, NULL);
@@ -346,7 +346,7 @@ int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t
                               .self = out,
                               .blocking = true,
                               .run = write_run,
-                              .forecast = qb__volume_write_seconds(out, (size_t)out->threads) * share};
+                              .forecast = write_seconds(out, (size_t)out->threads) * share};
     return n;
 }
 

@@ -71,9 +71,8 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input);
 /* Over how many files the images go, into stack.parts: what --parts says, else as many as threads that
  * write where that pays. QB_BAD_ARGUMENT for what is no number of parts, or no HDF5. */
 qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env);
-/* Bytes a second to where it goes, and what writing it takes; `from`, if not NULL: storage.h's word for whence it is known. */
+/* Bytes a second to where it goes; `from`, if not NULL: storage.h's word for whence it is known. */
 double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const char **from);
-double qb__volume_write_seconds(const qb__volume_out *out, size_t threads);
 /* Once it is decided: an array takes what will be written, and that spares what is read
  * (qb__outputs_check). */
 qb_status qb__volume_protect_inputs(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);

@@ -11,7 +11,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "base/trust.h"
 #include "io/publish/paths.h"

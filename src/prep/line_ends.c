@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan/axes_look.h"

@@ -7,12 +7,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/half.h"
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
-#include "prep/fields.h"
 #include "prep/number_noise.h"
 #include "quickbeam/io.h"
 

@@ -15,7 +15,6 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "prep/fields.h"
 #include "prep/phase_filter.h"
 #include "prep/phase_rows.h"
 #include "prep/prep.h"

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "ops/fft.h"
 
@@ -19,7 +18,7 @@ struct qb__phase_filter {
 /* exp(-2 pi m / L) < 5e-5 for the kernel's exponential tail; the little that rings on beyond it is below that from 32 pixels on. */
 static size_t margin_of(double length) { return (size_t)fmax(32, ceil(10 * length / (2 * pi))); }
 
-qb__phase_blocks qb__phase_blocks_of(const qb__paganin *how, size_t rows, size_t columns) {
+static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t columns) {
     enum { MOST = 12 << 20 /* floats */ };
     qb__phase_blocks b = {.left = margin_of(how->columns), .margin = rows > 1 ? margin_of(how->rows) : 0};
     b.stride = qb__fft_length(columns + 2 * b.left);
@@ -51,7 +50,7 @@ qb_status qb__phase_filter_create(const qb__paganin *how, size_t rows, size_t co
     *out = NULL;
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
-    const qb__phase_blocks b = p->blocks = qb__phase_blocks_of(how, rows, columns);
+    const qb__phase_blocks b = p->blocks = blocks_of(how, rows, columns);
     p->scale = (float)(1 / ((double)b.height * (double)b.stride));
     QB__TRY(qb__fft_create_plane(b.height, b.stride, &p->fft));
     QB__TRY(qb__alloc(b.stride / 2 + 1, sizeof *p->column, &p->column));

@@ -16,7 +16,6 @@ typedef struct qb__phase_blocks {
     size_t left;           /* columns before the detector's first */
 } qb__phase_blocks;
 
-qb__phase_blocks qb__phase_blocks_of(const qb__paganin *filter, size_t rows, size_t columns);
 /* Floats that a thread needs: qb__phase_filter_run's two blocks. */
 size_t qb__phase_scratch(const qb__phase_blocks *blocks);
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "prep/rings.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/comm.h"
 #include "base/fork.h"
 #include "base/log.h"

@@ -12,6 +12,15 @@
 #include "base/warning.h"
 #include "geometry/circle.h"
 
+/* How well angles fit, times a factor. */
+typedef struct turn_fit {
+    double factor;        /* that fits best, of 1/2, 1, 2 */
+    double better;        /* how many times better it fits than the stated angles */
+    double moved, misfit; /* columns: rms of how the centre of mass moves, and of what the stated angles leave of it */
+    double noise;         /* columns, of that */
+    size_t rows;          /* that say something */
+} turn_fit;
+
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 12, FACTORS = 3 };
 static const double factors[FACTORS] = {1, 0.5, 2};
 static const double degree = 57.29577951308232;
@@ -157,11 +166,11 @@ static void fit_track(const track *t, double left[FACTORS][2]) {
     }
 }
 
-qb_status qb__turn_fit_lines(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, qb__turn_fit *fit) {
+static qb_status fit_lines(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, turn_fit *fit) {
     const double WORSE = 0.3; /* ln: of what fits better neither may fit worse */
     double gain[FACTORS][2] = {{0}}, misfit[GROUPS], moved[GROUPS], mean;
     placing p;
-    *fit = (qb__turn_fit){.factor = 1, .better = 1};
+    *fit = (turn_fit){.factor = 1, .better = 1};
     const qb_status status = place(asked, views, &p);
     for (size_t g = 0; g < GROUPS && status == QB_OK && p.usable; g++) {
         double left[FACTORS][2];
@@ -208,7 +217,7 @@ static void remedy_of(const qb__turn_asked *asked, const double *radians, size_t
         qb__print(text, size, "check the angles of the geometry");
 }
 
-static qb_status tell(const qb__turn_fit *fit, const qb__turn_asked *asked, size_t views, const qb_env *env,
+static qb_status tell(const turn_fit *fit, const qb__turn_asked *asked, size_t views, const qb_env *env,
                       cJSON *report) {
     char remedy[120];
     placing p;
@@ -239,9 +248,9 @@ static qb_status tell(const qb__turn_fit *fit, const qb__turn_asked *asked, size
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
                          cJSON *report) {
     const double MUCH = 4, OFF = 3, SHARE = 0.7;
-    qb__turn_fit fit;
+    turn_fit fit;
     if (views < FEWEST || !(asked->radians || asked->geometry)) return QB_OK;
-    const qb_status status = qb__turn_fit_lines(lines, asked, views, &fit);
+    const qb_status status = fit_lines(lines, asked, views, &fit);
     if (status != QB_OK || !fit.rows) return status;
     if (fit.factor != 1 && fit.better < MUCH) fit.factor = 1;
     if (fit.factor == 1 && !(fit.misfit > OFF + 5 * fit.noise && fit.misfit > SHARE * fit.moved)) return QB_OK;

@@ -18,18 +18,7 @@ typedef struct qb__turn_asked {
     bool cone; /* without a geometry: rays are not parallel */
 } qb__turn_asked;
 
-/* How well angles fit, times a factor. */
-typedef struct qb__turn_fit {
-    double factor;        /* that fits best, of 1/2, 1, 2 */
-    double better;        /* how many times better it fits than the stated angles */
-    double moved, misfit; /* columns: rms of how the centre of mass moves, and of what the stated angles leave of it */
-    double noise;         /* columns, of that */
-    size_t rows;          /* that say something */
-} qb__turn_fit;
-
-/* lines[QB__SAMPLE_LINES]. QB_NO_MEMORY. */
-qb_status qb__turn_fit_lines(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, qb__turn_fit *fit);
-/* The same, warned of where the stated angles cannot be right; into report, which may be NULL, as "angle_span". */
+/* Of lines[QB__SAMPLE_LINES]: a warning where the stated angles cannot be right; into report, which may be NULL, as "angle_span". */
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
                          cJSON *report);
 

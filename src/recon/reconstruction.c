@@ -13,7 +13,6 @@
 #include "cpu/features.h"
 #include "io/mbirct/mbirct.h"
 #include "io/scan/scan.h"
-#include "io/tensor/tensor.h"
 #include "io/tensor/tensor_stack.h"
 #include "job/budget.h"
 #include "job/content.h"

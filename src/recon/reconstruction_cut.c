@@ -91,14 +91,14 @@ static qb__room need(void *context, const qb__cut *cut) {
     return room;
 }
 
-double qb__candidate_seconds(const qb__candidate *c, const qb__cut *cut) {
+static double candidate_seconds(const qb__candidate *c, const qb__cut *cut) {
     if (c->engine->seconds) return c->engine->seconds(c->offer.state, cut);
     qb__stage stages[QB__STAGES_MAX];
     const int count = qb__candidate_stages(c, cut, stages);
     return qb__play_stages(stages, count, qb__candidate_chunks(c, cut), c->r->task.threads, NULL, NULL);
 }
 
-static double seconds(void *context, const qb__cut *cut) { return qb__candidate_seconds(context, cut); }
+static double seconds(void *context, const qb__cut *cut) { return candidate_seconds(context, cut); }
 
 static void slabs(void *context, const qb__cut *cut, const size_t *edge) {
     const qb__candidate *c = context;
@@ -202,7 +202,7 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
     if (status == QB_OK) status = qb__cut_search(space, &c->cut, fits);
     if (status == QB_OK && space->either) status = try_unpaired(c, fits);
     if (status == QB_OK && !*fits) return no_room(c, &c->cut, env);
-    if (status == QB_OK) c->cut.seconds = qb__candidate_seconds(c, &c->cut);
+    if (status == QB_OK) c->cut.seconds = candidate_seconds(c, &c->cut);
     return status;
 }
 
@@ -264,7 +264,7 @@ void qb__engines_settle(qb__reconstruction *r) {
     p->memory = r->held;
     if (!qb__idle(r)) {
         p->cut.need = need(c, &p->cut);
-        p->cut.seconds = qb__candidate_seconds(c, &p->cut);
+        p->cut.seconds = candidate_seconds(c, &p->cut);
         p->memory = p->cut.need.host;
     }
     p->facts.spare = r->cap > p->memory ? r->cap - p->memory : 0;

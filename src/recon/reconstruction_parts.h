@@ -94,7 +94,6 @@ static inline qb__candidate *qb__chosen(qb__reconstruction *r) { return &r->cand
 size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut);
 /* From reading to writing; how many. */
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages);
-double qb__candidate_seconds(const qb__candidate *c, const qb__cut *cut); /* without starting the engine */
 /* The best cut of its offer, of this rank's slices, into c->cut; *fits false, and a failure, where none fits. */
 qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits);
 /* Not even the least cut has room on its device. cap: what may be used; NULL: that was found by trying, and the detail says what

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "geometry/circle.h"
 #include "geometry/grid.h"

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "bench/machine/machine_parts.h"
-#include "geometry/parallel.h"
 #include "planner/choose.h"
 #include "planner/rates.h"
 #include "recon/mbir/icd/icd_stack.h"

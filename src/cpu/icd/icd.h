@@ -196,9 +196,8 @@ size_t qb__icd_scratch_bytes(const qb__footprints *footprints);
 
 /* The entry of A for a detector column, exactly. */
 double qb__footprint_reference(const qb__footprints *footprints, size_t view, double ix, double iy, double column);
-/* The surrogate's coefficient rho'(d) / d, and rho(d). */
+/* The surrogate's coefficient rho'(d) / d. */
 double qb__icd_surrogate_reference(const qb__icd_prior *prior, double d);
-double qb__icd_rho_reference(const qb__icd_prior *prior, double d);
 
 /* Algorithm 1 in double, one voxel of one slice at a time, in any order; with A as fetched or, where
  * `exact`, by qb__footprint_reference. Data are [view][slice][column], x is [slice][pixel]. */

@@ -50,7 +50,7 @@ static double far(const qb__icd_prior *o, double u) {
     return pow(u, o->p) / o->p * r / (1 + r);
 }
 
-double qb__icd_rho_reference(const qb__icd_prior *o, double d) {
+static double rho_reference(const qb__icd_prior *o, double d) {
     const double u = fabs(d) / o->sigma, least = 1e-3;
     const double bent = qb__icd_surrogate_reference(o, 0) * o->sigma * o->sigma;
     if (u < least) return 0.5 * bent * u * u;
@@ -147,7 +147,7 @@ double qb__icd_reference_cost(const qb__icd_oracle *o) {
     for (size_t i = 0; i < o->slices * image; i++) {
         if (!p->inside[i % image]) continue;
         const int count = neighbours_of(o, i / image, (uint32_t)(i % image), true, near);
-        for (int n = 0; n < count; n++) cost += near[n].b * qb__icd_rho_reference(&p->prior, o->x[i] - near[n].x);
+        for (int n = 0; n < count; n++) cost += near[n].b * rho_reference(&p->prior, o->x[i] - near[n].x);
     }
     return cost;
 }

@@ -75,8 +75,6 @@ enum { QB__H5_NAME = 4096 };        /* bytes of a file's name at most */
 /* Where the library finds a file that `file` names: under the folder that the environment variable `prefix` gives,
  * beside the file, where the program runs. False: nowhere. */
 bool qb__h5_find_file(const char *file, const char *name, const char *prefix, char path[QB__H5_NAME]);
-/* The type our halves have in HDF5; close it. */
-hid_t qb__h5_half_type(void);
 /* In memory or in a file we write; close it. */
 hid_t qb__h5_type(qb_dtype dtype);
 

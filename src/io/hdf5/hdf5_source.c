@@ -18,7 +18,7 @@ typedef struct h5_source {
     qb__h5_reader *reader; /* NULL: the library reads in this process */
 } h5_source;
 
-hid_t qb__h5_half_type(void) {
+static hid_t half_type(void) {
     hid_t type = H5Tcopy(H5T_IEEE_F32LE);
     H5Tset_fields(type, 15, 10, 5, 0, 10);
     H5Tset_size(type, 2);
@@ -27,7 +27,7 @@ hid_t qb__h5_half_type(void) {
 }
 
 hid_t qb__h5_type(qb_dtype dtype) {
-    if (dtype == QB_F16) return qb__h5_half_type();
+    if (dtype == QB_F16) return half_type();
     const hid_t types[] = {
         [QB_U8] = H5T_STD_U8LE,   [QB_I8] = H5T_STD_I8LE,   [QB_U16] = H5T_STD_U16LE,  [QB_I16] = H5T_STD_I16LE,
         [QB_U32] = H5T_STD_U32LE, [QB_I32] = H5T_STD_I32LE, [QB_F32] = H5T_IEEE_F32LE, [QB_F64] = H5T_IEEE_F64LE,

@@ -9,7 +9,6 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
-#include "io/writer.h"
 
 enum { NAME_MOST = QB__H5_NAME, PARTS_MOST = 256 };
 

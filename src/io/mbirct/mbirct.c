@@ -15,7 +15,6 @@
 #include "base/number.h"
 #include "base/share.h"
 #include "base/status.h"
-#include "io/hdf5/external.h"
 #include "io/formats.h"
 #include "io/mbirct/mbirct.h"
 #include "io/plain/source.h"

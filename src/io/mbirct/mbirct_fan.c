@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/circle.h"

@@ -16,7 +16,6 @@
 #include "io/publish/swap.h"
 #include "io/publish/publication.h"
 #include "io/tiff/tiff_write.h"
-#include "io/writer.h"
 
 /* Nothing new in place: everything older comes back. Else the rest of the new gets its names; all
  * that is older is out of the way by then. False when the disk does not take the names: the set stays. */

@@ -19,7 +19,7 @@ enum {
     TURN = 64 /* frames that a thread takes at a time */
 };
 
-size_t qb__frame_row(const qb__frame_series *series, size_t line) {
+static size_t frame_row(const qb__frame_series *series, size_t line) {
     return (2 * line + 1) * series->rows / (2 * series->lines);
 }
 
@@ -95,7 +95,7 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
     const size_t few = samples_of(series), bytes = series->columns * qb_dtype_size(series->dtype);
     judging j = {samples, few * series->lines, count, qb__dtype_top(series->dtype), frames + first, series->stride};
     for (size_t line = 0; line < series->lines; line++) {
-        const qb_status status = read_line(series, first, count, qb__frame_row(series, line), raw);
+        const qb_status status = read_line(series, first, count, frame_row(series, line), raw);
         if (status != QB_OK) return status;
         for (size_t i = 0; i < count; i++) pick(series, raw + i * bytes, samples + (i * series->lines + line) * few);
     }
@@ -149,7 +149,7 @@ qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__fr
     QB__TRY(qb__alloc(one.columns, qb_dtype_size(one.dtype), &raw));
     QB__TRY(qb__alloc(few * one.lines, sizeof *samples, &samples));
     for (size_t line = 0; line < one.lines; line++) {
-        QB__TRY(one.read(one.self, at, at + 1, qb__frame_row(&one, line), raw));
+        QB__TRY(one.read(one.self, at, at + 1, frame_row(&one, line), raw));
         pick(&one, raw, samples + line * few);
         widen(&one, raw, qb__dtype_top(one.dtype), range);
     }

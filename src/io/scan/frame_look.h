@@ -27,8 +27,6 @@ typedef struct qb__frame_series {
     size_t stride; /* look at every such frame */
 } qb__frame_series;
 
-/* Which rows: `lines` of them in the middle of equal parts of the height. */
-size_t qb__frame_row(const qb__frame_series *series, size_t line);
 /* Into frames[count]. It holds about 256 KiB, or a row where that is more. `lines` is 16 at most. */
 qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb__frame *frames);
 /* Only frame `at`, from up to 16 rows; `least` and `most` are of all numbers of these rows. */

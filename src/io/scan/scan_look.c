@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sort.h"

@@ -2,7 +2,6 @@
 #include "kernels/convert/convert_device.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 
 enum {

@@ -52,8 +52,8 @@ static void define_filter(qb__macros *m, const qb__device_filter *filter) {
 
 /* ---- create ---- */
 
-qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes, size_t count,
-                            qb__memory **memory) {
+static qb_status upload(qb__device_filter *filter, qb__queue *queue, const void *bytes, size_t count,
+                        qb__memory **memory) {
     qb_status status;
     QB__TRY(qb__memory_create(filter->device, count, memory));
     filter->bytes += count;
@@ -69,11 +69,11 @@ static qb_status upload_shares(qb__device_filter *filter, qb__queue *queue, cons
     qb_status status = QB_OK;
     size_t all;
     if (!prep->share) return QB_OK;
-    QB__TRY(qb__filter_upload(filter, queue, prep->share, prep->share_rows ? bytes : line, &filter->share));
+    QB__TRY(upload(filter, queue, prep->share, prep->share_rows ? bytes : line, &filter->share));
     if (!prep->view_share) return QB_OK;
     if (!qb__mul(prep->views, line, 1, &all))
         return qb__fail(QB_NO_MEMORY, "shares of %zu views of %zu columns", prep->views, filter->measured);
-    status = qb__filter_upload(filter, queue, prep->view_share, all, &filter->view_share);
+    status = upload(filter, queue, prep->view_share, all, &filter->view_share);
 out:
     return status;
 }
@@ -86,16 +86,16 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue, const 
     qb_status status;
     if (!qb__mul(prep->rows, filter->measured, sizeof(float), &bytes))
         return qb__fail(QB_NO_MEMORY, "fields of %zu rows", prep->rows);
-    QB__TRY(qb__filter_upload(filter, queue, prep->weights, views * sizeof(float), &filter->weights));
+    QB__TRY(upload(filter, queue, prep->weights, views * sizeof(float), &filter->weights));
     QB__TRY(upload_shares(filter, queue, prep, bytes));
-    if (prep->dark) QB__TRY(qb__filter_upload(filter, queue, prep->dark, bytes, &filter->dark));
-    if (logarithm && prep->gain) QB__TRY(qb__filter_upload(filter, queue, prep->gain, bytes, &filter->gain));
+    if (prep->dark) QB__TRY(upload(filter, queue, prep->dark, bytes, &filter->dark));
+    if (logarithm && prep->gain) QB__TRY(upload(filter, queue, prep->gain, bytes, &filter->gain));
     if (logarithm && prep->air) {
         QB__TRY(qb__alloc(views, sizeof *inverse, &inverse));
         for (size_t v = 0; v < views; v++) inverse[v] = 1 / prep->air[v];
-        QB__TRY(qb__filter_upload(filter, queue, inverse, views * sizeof(float), &filter->air));
+        QB__TRY(upload(filter, queue, inverse, views * sizeof(float), &filter->air));
     }
-    QB__TRY(qb__filter_upload(filter, queue, none, sizeof none, &filter->counts));
+    QB__TRY(upload(filter, queue, none, sizeof none, &filter->counts));
 out:
     qb__free(inverse);
     return status;
@@ -118,8 +118,8 @@ static qb_status upload_tables(qb__device_filter *filter, qb__queue *queue, cons
         four[4 * k + 1] = spectrum->low[2 * k];
         four[4 * k + 2] = spectrum->high[2 * k];
     }
-    QB__TRY(qb__filter_upload(filter, queue, roots, half * 2 * sizeof(float), &filter->roots));
-    QB__TRY(qb__filter_upload(filter, queue, four, count * 4 * sizeof(float), &filter->coefficients));
+    QB__TRY(upload(filter, queue, roots, half * 2 * sizeof(float), &filter->roots));
+    QB__TRY(upload(filter, queue, four, count * 4 * sizeof(float), &filter->coefficients));
 out:
     qb__free(roots);
     qb__free(four);

@@ -62,9 +62,6 @@ qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const 
 /* Raw rows to filtered ones in `out` by filter_rows.cl, in local memory. */
 qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw, qb__memory *out,
                            const qb__row_block *block);
-/* Device memory with these bytes in it, counted among the filter's. */
-qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes, size_t count,
-                            qb__memory **memory);
 
 /* Transforms through device memory. `cufft`: by cuFFT, QB_NO_DEVICE where it is missing. */
 qb_status qb__filter_long_create(qb__device_filter *filter, bool cufft, qb__filter_long **passes);

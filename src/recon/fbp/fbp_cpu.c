@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "planner/choose.h"
@@ -15,7 +14,7 @@ enum { FILTER_VIEWS = 4 }; /* views a filtering task */
 
 /* ---- slices ---- */
 
-unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices) {
+static unsigned lanes_for(const qb__fbp *fbp, size_t slices) {
     return (unsigned)qb__round_up(slices, fbp->variant->head.step);
 }
 
@@ -25,12 +24,12 @@ static size_t rows_bytes(const qb__fbp *fbp, size_t slices) { return slices * qb
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
     size_t filter = rows_bytes(fbp, slices) + qb__filter_scratch(fbp->filter);
     if (fbp->roll.maps) filter += qb__rolled_rows_scratch(&fbp->rolled, (slices - 1) * fbp->step + 1);
-    size_t tile = fbp->variant->scratch_bytes(&fbp->problem, qb__fbp_lanes(fbp, slices));
+    size_t tile = fbp->variant->scratch_bytes(&fbp->problem, lanes_for(fbp, slices));
     return qb__larger(filter, tile);
 }
 
 size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices) {
-    return fbp->info->views * fbp->variant->view_bytes(&fbp->problem, qb__fbp_lanes(fbp, slices));
+    return fbp->info->views * fbp->variant->view_bytes(&fbp->problem, lanes_for(fbp, slices));
 }
 
 /* What was measured times its columns' shares, and zeros on both sides of it. */
@@ -61,7 +60,7 @@ static void prepare_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
 
 void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices, size_t first_row,
                          const char *raw, void *packed) {
-    unsigned lanes = qb__fbp_lanes(fbp, slices);
+    unsigned lanes = lanes_for(fbp, slices);
     size_t stride = qb__fbp_row_stride(fbp);
     float *rows = (float *)worker->scratch;
     prepare_view(fbp, worker, view, slices, first_row, raw, rows);
@@ -79,8 +78,8 @@ size_t qb__fbp_tiles(const qb__fbp *fbp) { return tiles_x(fbp) * qb__ceil_div(fb
 void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *packed, float *slab, char *scratch) {
     size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     size_t x0 = number % tiles_x(fbp) * tile, y0 = number / tiles_x(fbp) * tile;
-    fbp->variant->run(&fbp->problem, packed, qb__fbp_lanes(fbp, slices), (unsigned)slices, x0,
-                      qb__smaller(x0 + tile, nx), y0, qb__smaller(y0 + tile, ny), slab, nx * ny, nx, scratch);
+    fbp->variant->run(&fbp->problem, packed, lanes_for(fbp, slices), (unsigned)slices, x0, qb__smaller(x0 + tile, nx),
+                      y0, qb__smaller(y0 + tile, ny), slab, nx * ny, nx, scratch);
 }
 
 /* ---- the engine ---- */
@@ -153,7 +152,7 @@ static double narrow(const qb__variant *variant, double lanes) {
 static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     enum { USUAL = 64 };
     const qb__variant *variant = &fbp->variant->head;
-    const double lanes = qb__fbp_lanes(fbp, slices), usual = fmin(USUAL, variant->most ? variant->most : USUAL);
+    const double lanes = lanes_for(fbp, slices), usual = fmin(USUAL, variant->most ? variant->most : USUAL);
     const double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * lanes * (double)fbp->info->views;
     return updates / qb__speed(variant) * narrow(variant, lanes) / narrow(variant, usual);
 }

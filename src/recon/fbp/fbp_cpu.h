@@ -6,7 +6,6 @@
 
 /* Filtering view by view and back-projection tile by tile on the CPU, for a chunk or a single slice. */
 
-unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices);
 /* Bytes of scratch of a thread; bytes of packed sinograms. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices);
 size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices);

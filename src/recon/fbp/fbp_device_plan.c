@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "planner/choose.h"
-#include "planner/tuning.h"
 #include "recon/fbp/fbp_device.h"
 
 enum {

@@ -30,7 +30,7 @@ static void backproject(void *context, size_t tile, int worker) {
     qb__fbp_tile(s->fbp, 1, tile, s->packed, s->image, s->scratch[worker]);
 }
 
-size_t qb__fbp_slice_bytes(const qb__fbp *fbp) {
+static size_t slice_bytes(const qb__fbp *fbp) {
     return fbp->info->views * qb__fbp_raw_rows(fbp, 1) * qb__fbp_raw_row(fbp) + qb__fbp_packed_bytes(fbp, 1) +
            (size_t)fbp->threads * qb__fbp_scratch(fbp, 1);
 }
@@ -89,5 +89,5 @@ qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double 
 
 size_t qb__fbp_range_bytes(const void *plan) {
     const qb__fbp *fbp = plan;
-    return qb__fbp_slice_bytes(fbp) + pixels(fbp) * sizeof(float);
+    return slice_bytes(fbp) + pixels(fbp) * sizeof(float);
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/comm.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "planner/tuning.h"

@@ -2,7 +2,6 @@
 /* The CPU as an engine of the iterative methods. */
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/project.h"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/project.h"

@@ -103,7 +103,6 @@ void qb__mbir_images_release(qb__mbir *m);
 
 /* Number of slices that determines the groups: of the job, or, with a prior between slices of ranks, of the largest rank. */
 size_t qb__mbir_all(const qb__mbir *m);
-size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk);
 
 /* ---- rows of the method's table ---- */
 

@@ -8,7 +8,6 @@
 
 #include "base/comm.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "job/describe.h"
@@ -29,7 +28,7 @@ void qb__mbir_rows(const void *plan, size_t first, size_t count, size_t *row0, s
     *row1 = *row0 + count;
 }
 
-size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk) {
+static size_t chunk_slices(const qb__mbir *m, size_t chunk) {
     return qb__smaller(m->cut.slices, m->cut.count - chunk * m->cut.slices);
 }
 
@@ -44,7 +43,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     (void)worker, (void)in;
     const qb__mbir *m = self;
     const size_t first = task * READ_VIEWS, row = m->first_row + chunk_first(m, chunk);
-    const size_t slices = qb__mbir_chunk_slices(m, chunk);
+    const size_t slices = chunk_slices(m, chunk);
     return qb_scan_read(m->scan, first, qb__smaller(first + READ_VIEWS, m->info->views), row, row + slices,
                         (char *)out + first * slices * raw_row(m));
 }
@@ -78,7 +77,7 @@ static size_t prepare_tasks(void *self, size_t chunk) {
 static qb_status prepare_run(void *self, size_t chunk, size_t view, int worker, const void *in, void *out) {
     const qb__mbir_descent *d = self;
     const qb__mbir *m = d->m;
-    const size_t slices = qb__mbir_chunk_slices(m, chunk);
+    const size_t slices = chunk_slices(m, chunk);
     qb__prepare_view(d->run->prepare, view, m->first_row + chunk_first(m, chunk), slices,
                      (const char *)in + view * slices * raw_row(m), (float *)out + view * slices * m->info->columns,
                      &d->run->counts[worker]);
@@ -275,7 +274,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     qb__mbir_descent *d = self;
     qb__mbir *m = d->m;
     qb__checkpoint_slab slab = {.first = m->first_row + chunk_first(m, chunk),
-                                .slices = qb__mbir_chunk_slices(m, chunk),
+                                .slices = chunk_slices(m, chunk),
                                 .image = m->grid.n[0] * m->grid.n[1],
                                 .trace = d->trace,
                                 .most = qb__icd_sweeps(m->settings.equits)};

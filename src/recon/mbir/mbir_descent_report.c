@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "job/describe.h"
 #include "recon/mbir/mbir_reference.h"
 
 static const double worth_telling = 0.01; /* of the cost */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "recon/mbir/mbir_sizes.h"
 

@@ -166,8 +166,8 @@ static const struct {
     {"narrow-volume", "A full turn with the detector to one side of the axis sees a circle wider than the detector. "
                       "The usual volume is only as wide as the detector. Give the printed --size to have all of it."},
     {"negative-lines",
-     "Many line integrals are negative, and voxels may not be, so they become zero. Most often the sign, the quantity "
-     "or the flats are wrong. Check --quantity, --flats and --air. --no-positivity allows negative voxels."},
+     "Most of the line integrals are negative, which no object makes. Most often the sign, the quantity or the flats "
+     "are wrong. mbir and --nonneg set negative voxels to 0. Check --quantity, --flats and --air."},
     {"no-angles", "The scan has no angles that can be used, for the reason that is given. Give --angles FROM:TO or a "
                   "file, or --angle-unit where only the unit is missing."},
     {"no-darks", "There are no dark fields, so the dark is taken as 0. If it is not, dense parts come out too "
@@ -184,9 +184,9 @@ static const struct {
                       "the values of the volume "
                       "are attenuation per voxel. Give --voxel MM."},
     {"not-finite",
-     "Some values are NaN, infinite or impossible: transmissions above 1000, line integrals beyond 1e12. qb sirt, "
-     "cgls, tv and mbir give them no weight. The other verbs interpolate along the row; a row without any value is "
-     "taken as air, which makes values too low. Leave bad views out by --exclude LIST."},
+     "Some values are NaN, infinite or impossible: transmissions beyond 1000, line integrals beyond 100 and 100 times "
+     "the usual largest one. qb sirt, cgls, tv and mbir give them no weight. The other verbs interpolate along the "
+     "row; a row without any value is taken as air, which makes values too low. Leave bad views out by --exclude."},
     {"not-projections", "The file says that its values are no projections, but a volume or attenuation, say. They are "
                         "read as projections. Check that it is the right file; --quantity says what the values are."},
     {"odd-darks", "Some dark fields differ far from the others, as when the beam was on. They are left out of the "

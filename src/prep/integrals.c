@@ -25,7 +25,7 @@ static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, s
 static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in, float *out) {
     const size_t at = line->row * prep->columns + column;
     qb__lines_found found = {0, 0};
-    prep->loops->check(in, prep->dark ? prep->dark + at : NULL, count, out, &found);
+    prep->loops->check(in, prep->dark ? prep->dark + at : NULL, prep->most, count, out, &found);
     line->lost += found.bad;
 }
 

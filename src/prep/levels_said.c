@@ -10,14 +10,15 @@
 #include "base/status.h"
 
 /* No object is measured so: bytes that are read as other numbers than they are, or another quantity. */
-static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f) {
+static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f, double most) {
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
     if (!(f->beyond > (lines ? 0.02 : qb_dtype_is_float(info->dtype) ? 0.1 : 0.5))) return QB_OK;
-    return qb__fail(QB_BAD_INPUT,
-                    "%s: %.0f %% of the values looked at cannot be %s (%s), the first in view %u, row %u: check "
-                    "--quantity, the data type and the byte order",
-                    info->path, 100 * f->beyond, lines ? "line integrals" : "transmissions",
-                    lines ? "beyond 1e12" : "above 1000", f->odd_view, f->odd_row);
+    return qb__fail(
+        QB_BAD_INPUT,
+        "%s: %.0f %% of the values looked at cannot be %s (beyond %.4g), the first in view %u, row %u: check "
+        "--quantity, the data type and the byte order",
+        info->path, 100 * f->beyond, lines ? "line integrals" : "transmissions", lines ? most : 1000, f->odd_view,
+        f->odd_row);
 }
 
 /* What was assumed is refused, what was stated is doubted. */
@@ -44,6 +45,15 @@ static void warn_bright(const qb_scan_info *info, const qb__levels_found *f, con
                  "%.0f %% of the rows are brighter than open beam, %.3g times: check the sign, the flats and "
                  "--quantity (%s)" QB__CODE("bright-object"),
                  100 * f->bright, f->level, qb_quantity_name(info->quantity));
+}
+
+static void warn_negative(const qb_scan_info *info, const qb__levels_found *f, const qb_env *env) {
+    if (f->negative > 0 && !(f->bright > 0.25))
+        qb__warn(env,
+                 "%.3g %% of the line integrals are negative, their mean is %.3g: no object does that; check "
+                 "%s" QB__CODE("negative-lines"),
+                 100 * f->negative, f->mean,
+                 info->quantity == QB_LINE_INTEGRAL ? "the sign, or --quantity" : "--flats and --air");
 }
 
 static void warn_spikes(const qb_scan_info *info, const qb__levels_found *f, const qb_env *env) {
@@ -83,8 +93,8 @@ static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
                  100 * f->clipped, f->clip);
 }
 
-qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const char *opaque, double *top,
-                           const qb_env *env) {
+qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,
+                           double *top, const qb_env *env) {
     const double OPAQUE = 15, NOT_A_BEAM = 10;
     double end[QB__SAMPLE_LINES][2];
     qb__levels_found f;
@@ -93,7 +103,7 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     qb__line_levels_judge(lines->levels, (const double(*)[2])end, QB__SAMPLE_GROUPS, QB__SAMPLE_VIEWS, info->quantity,
                           &f);
     *top = f.top;
-    qb_status status = check_beyond(info, &f);
+    qb_status status = check_beyond(info, &f, lines->most);
     if (status == QB_OK && f.bright > 0.8 && f.level > NOT_A_BEAM && info->quantity == QB_TRANSMISSION)
         return qb__fail(
             QB_BAD_INPUT,
@@ -105,6 +115,7 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
         status = doubt(info, "transmissions", "--quantity transmission", env);
     if (status != QB_OK) return status;
     warn_bright(info, &f, env);
+    if (!asked->negative) warn_negative(info, &f, env);
     if (lines->transposed)
         qb__warn(env,
                  "sums over columns are equal and sums over views are not: views and columns look exchanged; store "
@@ -113,10 +124,10 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     warn_hot(&f, env);
     warn_below(&f, env);
     warn_clipped(&f, env);
-    if (opaque && f.top > OPAQUE)
+    if (asked->opaque && f.top > OPAQUE)
         qb__warn(env,
                  "line integrals reach %.3g, where --weights %s leaves next to no weight: scale them to -ln of "
                  "transmission, or give --weights unweighted" QB__CODE("opaque-rays"),
-                 f.top, opaque);
+                 f.top, asked->opaque);
     return QB_OK;
 }

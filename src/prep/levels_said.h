@@ -5,9 +5,13 @@
 #include "prep/line_ends.h"
 #include "quickbeam/env.h"
 
-/* What the levels of a few lines say of the scan's quantity: refused, or warned of. *top: what lines reach. opaque: the weights that
- * large line integrals leave nothing of; NULL: none. */
-qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const char *opaque, double *top,
-                           const qb_env *env);
+typedef struct qb__levels_asked {
+    const char *opaque; /* name of the weights that vanish for opaque rays, as in --weights; NULL: none */
+    bool negative;      /* negative line integrals are wanted */
+} qb__levels_asked;
+
+/* What the levels of a few lines say of the scan's quantity: refused, or warned of. *top: what lines reach. */
+qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,
+                           double *top, const qb_env *env);
 
 #endif

@@ -84,7 +84,8 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
     levels->at = (uint32_t)view;
     levels->beyond = count_beyond(l, raw, &counts);
     if (l->steps.quantity == QB_COUNTS && l->scan->dark)
-        qb__line_levels_below(l->scratch, l->scan->dark + row * l->columns, l->columns, l->scan->dark_noise, levels);
+        qb__line_levels_below(l->scratch, l->scan->dark + row * l->columns, l->line, l->columns, l->scan->dark_noise,
+                              levels);
     l->lines->mass[number] = (qb__line_mass){.view = view, .row = row};
     if (l->steps.quantity == QB_COUNTS)
         qb__line_levels_cut(l->scratch, l->scan->flat ? l->scan->flat + row * l->columns : NULL, l->columns,
@@ -114,6 +115,7 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
     else
         status = begin_without_flats(info, &air, &l.steps);
     l.steps.keep_lost = true;
+    lines->most = (double)l.steps.most;
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.line, &l.line);
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.scratch, &l.scratch);
     if (status == QB_OK) status = qb__alloc(VIEWS * l.columns, sizeof *l.image, &l.image);

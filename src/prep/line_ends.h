@@ -23,6 +23,7 @@ typedef struct qb__lines_look {
     qb__line_end end[QB__SAMPLE_LINES];
     qb__line_levels levels[QB__SAMPLE_LINES];
     qb__line_mass mass[QB__SAMPLE_LINES];
+    double most;     /* larger line integrals count as not measured */
     bool transposed; /* columns look like views, and views like columns */
 } qb__lines_look;
 /* prepare: NULL of counts without flats: they are below an open beam that nobody knows. */

@@ -68,6 +68,11 @@ static void find_spikes(const float *line, size_t columns, bool photons, float *
 
 void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity, float *scratch, qb__line_levels *out) {
     *out = (qb__line_levels){.values = (uint32_t)columns, .whole = true};
+    for (size_t i = 0; i < columns; i++) {
+        if (!isfinite(line[i])) continue;
+        out->sum += (double)line[i], out->size += fabs((double)line[i]);
+        out->negative += line[i] < 0, out->measured++;
+    }
     find_levels(line, columns, scratch, out);
     for (size_t i = 0; i < columns && out->whole; i++) out->whole = !isfinite(line[i]) || line[i] == rintf(line[i]);
     if (out->looked) find_spikes(line, columns, quantity != QB_LINE_INTEGRAL, scratch, out);
@@ -112,11 +117,12 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
     }
 }
 
-void qb__line_levels_below(const float *counts, const float *dark, size_t columns, float noise, qb__line_levels *out) {
+void qb__line_levels_below(const float *counts, const float *dark, const float *line, size_t columns, float noise,
+                           qb__line_levels *out) {
     const float FAR = 8;
     for (size_t i = 0; i < columns; i++) {
         const float margin = fmaxf(0.1f * dark[i], FAR * (noise > 0 ? noise : sqrtf(fmaxf(dark[i], 0))));
-        out->below += margin > 0 && counts[i] < dark[i] - margin; /* not so of NaN */
+        out->below += margin > 0 && !isnan(line[i]) && counts[i] < dark[i] - margin; /* not so of NaN */
     }
 }
 
@@ -146,6 +152,20 @@ static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_fou
         return;
     found->clip = top;
     found->clipped = at_top / values;
+}
+
+/* ---- the sign ---- */
+
+/* Noise in air is around 0. */
+static void find_negative(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
+    double sum = 0, size = 0, negative = 0, measured = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += lines[i].sum, size += lines[i].size;
+        negative += lines[i].negative, measured += lines[i].measured;
+    }
+    if (!(sum < -size / 2)) return;
+    found->negative = negative / measured;
+    found->mean = sum / measured;
 }
 
 /* ---- all of them ---- */
@@ -231,6 +251,7 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
     }
     found->beyond = values > 0 ? beyond / values : 0;
     found->below = values > 0 ? below / values : 0;
+    find_negative(lines, groups * each, found);
     if (quantity == QB_COUNTS) find_clip(lines, groups * each, found);
     if (found->lines == 0) return;
     const double all = (double)found->lines;

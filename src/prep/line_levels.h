@@ -13,6 +13,8 @@
 enum { QB__LEVELS_SPIKES = 4 };
 typedef struct qb__line_levels {
     double low, high, noise;            /* of blocks: the lowest, the highest, and by how much one may be off */
+    double sum, size;                   /* of the values that were measured, and of their sizes */
+    uint32_t measured, negative;        /* how many there are, and how many of them are negative */
     uint32_t values, beyond;            /* all, and those that no beam and no object makes */
     uint32_t spikes;                    /* single bright pixels: zingers or hot columns ... */
     uint32_t column[QB__LEVELS_SPIKES]; /* ... and where the first of them are */
@@ -33,8 +35,10 @@ void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity,
 
 /* The same row's counts as the detector gave them: whether they are cut off. flat: NULL: none. most: the type's maximum. */
 void qb__line_levels_cut(const float *counts, const float *flat, size_t columns, float most, qb__line_levels *out);
-/* How many of these counts are far below the dark, of which a single frame has that much noise (0: it is not known). */
-void qb__line_levels_below(const float *counts, const float *dark, size_t columns, float noise, qb__line_levels *out);
+/* How many of these counts are far below the dark, of which a single frame has that much noise (0: it is not known). line: NaN where
+ * nothing was measured. */
+void qb__line_levels_below(const float *counts, const float *dark, const float *line, size_t columns, float noise,
+                           qb__line_levels *out);
 /* Whether this column stands out in so many of the views of a group that the detector is at fault there. */
 bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, uint32_t column);
 
@@ -46,6 +50,7 @@ typedef struct qb__levels_found {
     bool air;                     /* the ends of these rows are brighter, too */
     double counts;                /* not 0: line integrals look like counts of this size */
     bool transmissions;           /* line integrals look like transmissions */
+    double negative, mean;        /* not 0: most lines are negative; that share of their values, and their mean */
     double top;                   /* the middle of what lines reach */
     double clip, clipped;         /* counts are cut off at that value; the share of all that is; 0: none */
     size_t lines, spiked, spikes; /* rows looked at, those with single bright pixels, which are no columns, and these */

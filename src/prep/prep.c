@@ -17,6 +17,7 @@ void qb__prep_begin(qb__prep *prep, const qb_prep_options *options) {
     size_t values = 0, rows = 0;
     prep->options = options ? options : &defaults;
     prep->top = prep->quantity == QB_COUNTS ? qb__dtype_top(prep->dtype) : INFINITY;
+    if (!(prep->most > 0)) prep->most = QB__MOST_INTEGRAL;
     prep->loops = qb__lines_choose(qb__cpu_features());
     for (const qb__step *const *s = qb__steps; *s; s++) {
         if ((*s)->scope == QB__SCOPE_SCAN || (*s)->scope == QB__SCOPE_VIEW || !(*s)->wanted(&info, prep->options))

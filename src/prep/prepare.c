@@ -81,7 +81,8 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
                                 .dtype = info->dtype,
                                 .columns = info->columns,
                                 .row0 = rows->row0,
-                                .floor = (float)options->transmission_floor};
+                                .floor = (float)options->transmission_floor,
+                                .most = scan->most_integral};
     qb__prep_begin(&prepare->steps, NULL);
     for (size_t i = 0; qb__steps[i]; i++) {
         const qb__step *step = qb__steps[i];

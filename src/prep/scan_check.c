@@ -110,7 +110,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     }
     if (status == QB_OK) status = look(scan, prepare, 0, scan->info.rows, lines);
     if (status != QB_OK) goto out;
-    status = qb__levels_judge(&scan->info, lines, "transmission", &top, &noting);
+    status = qb__levels_judge(&scan->info, lines, &(qb__levels_asked){.opaque = "transmission"}, &top, &noting);
     if (status == QB_BAD_INPUT) {
         note_refusal(scan);
         status = QB_OK;

@@ -3,6 +3,7 @@
 #define QB_RECON_TRUNCATION_CHECK_H
 
 #include "geometry/truncation.h"
+#include "prep/levels_said.h"
 #include "prep/turn_check.h"
 #include "quickbeam/recon.h"
 
@@ -12,7 +13,7 @@ typedef struct qb__truncation_check {
     char remedy[256];    /* what to do, such as "--pad ellipse ..."; empty: rows are not checked */
     char columns[64];    /* what to do about columns, such as "--size ..."; empty: not checked */
     qb__turn_asked turn; /* where views are said to be; zeroed: nobody looks */
-    const char *opaque;  /* name of the weights that vanish for opaque rays, as in --weights; NULL = none */
+    qb__levels_asked levels;
 } qb__truncation_check;
 
 /* For a method that filters: the remedy is --pad, unless the pad already continues the object. */

@@ -221,9 +221,9 @@ def test_numbers_that_overflow(data, tmp_path, device):
     lines[5, 2, 40] = 1e30  # beyond what an object makes: not measured
     np.save(tmp_path / "odd.npy", lines)
     assert "1 of 8640 line integrals" in qb("mbir", *base, "--equits", 1).stderr
-    lines[5, 2, 40] = -1e3
+    lines[5, 2, 40] = -95
     np.save(tmp_path / "odd.npy", lines)
-    fails(3, "mbir", *base, "--weights", "transmission", says=["weight of view 5, slice 1, column 40", "-1000", "NaN"])
+    fails(3, "mbir", *base, "--weights", "transmission", says=["weight of view 5, slice 1, column 40", "-95", "NaN"])
     qb("mbir", *base, "--equits", 1)
 
 
@@ -236,8 +236,8 @@ def test_data_that_are_negative(data, tmp_path):
         return [w for w in qb_json(*base, *more)["warnings"] if "negative" in w]
     text, = warned(-lines)
     share = 100 * (lines > 0).mean()
-    assert f"slices 0 to 3: {share:.3g} % of the line integrals are negative" in text and f"{-lines.mean():.3g}" in text
-    assert all(word in text for word in ("--quantity", "--air", "--no-positivity")) and not np.load(tmp_path / "v.npy").any()
+    assert f"{share:.3g} % of the line integrals are negative" in text and f"{-lines.mean():.3g}" in text
+    assert "--quantity" in text and not np.load(tmp_path / "v.npy").any()
     assert len(warned(-lines, *APART)) == 1
     assert not warned(-lines, "--no-positivity") and np.load(tmp_path / "v.npy").min() < -0.01
     assert not warned(lines) and not warned(np.random.default_rng(3).normal(0, 0.1, lines.shape).astype(np.float32))  # of air alone

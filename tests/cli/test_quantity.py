@@ -33,19 +33,68 @@ def inside(volume):
 
 def run(folder, values, *how, verb="fbp", code=0):
     np.save(folder / "s.npy", values)
-    return qb(verb, "s.npy", *MORE, "-o", "v.npy", *WAYS[verb], *how, cwd=folder, code=code)
+    return qb(verb, "s.npy", *MORE, "-o", "v.npy", *WAYS.get(verb, []), *how, cwd=folder, code=code)
 
 
 # ---- values that no beam and no object makes ----
 
-@pytest.mark.parametrize("verb", WAYS)
-@pytest.mark.parametrize("value", [3.4e38, -2e20])
+@pytest.mark.parametrize("verb", [*WAYS, "tv"])
+@pytest.mark.parametrize("value", [3.4e38, -2e20, 1e5, -1e5])
 def test_one_value_is_an_outlier(tmp_path, lines, verb, value):
     lines = lines.copy()
     lines[40, 2, 30] = value
     done = run(tmp_path, lines, verb=verb)
-    assert "1 values are NaN, infinite or beyond" in done.stderr
+    assert "1 values are NaN, infinite or beyond what a beam makes, the first in view 40, row 2, column 30" in done.stderr
+    assert "the first in view 40, row 2, column 30" in problems(tmp_path)["not-finite"]
     assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1, 5e3])
+def test_outliers_in_any_unit(tmp_path, lines, scale):
+    """A hundred times what the views reach, or beyond what the logarithm of a number can be. Large units are no outliers."""
+    few = scale * lines
+    few[40, 2, 30], few[50, 1, 20] = 200 * max(1, scale), -200 * max(1, scale)
+    assert "2 values are NaN" in run(tmp_path, few, "--quantity", "line_integral").stderr
+    assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(scale * MU, rel=0.01)
+    assert not codes(run(tmp_path, scale * lines, "--quantity", "line_integral"))
+    assert "not-finite" not in problems(tmp_path, "--quantity", "line_integral")
+    wire = np.zeros_like(lines)  # seen by few columns of each view
+    wire[:, :, 40:42] = 5e4
+    assert "not-finite" not in codes(run(tmp_path, wire + np.random.default_rng(1).normal(0, 1, wire.shape).astype("f4"), "--quantity", "line_integral"))
+
+
+@pytest.mark.parametrize("verb", WAYS)
+def test_a_number_far_below_zero(tmp_path, lines, verb):
+    """As floats of counts and of transmissions; a little below 0 is noise."""
+    for scale, how in (1, ["--quantity", "transmission"]), (20000, ["--quantity", "counts", "--air", f"0:8,0:{ROWS}"]):
+        values = (scale * np.exp(-lines)).astype(np.float32)
+        values[40, 2, 30] = -1e38
+        done = run(tmp_path, values, *how, verb=verb)
+        assert "1 values are NaN, infinite or beyond what a beam makes, the first in view 40, row 2, column 30" in done.stderr
+        assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
+    values[40, 2, 30] = -100
+    assert {"transmission-floor"} == codes(run(tmp_path, values, *how, verb=verb)) & {"transmission-floor", "not-finite"}
+
+
+@pytest.mark.parametrize("verb,how", [("fbp", []), ("cgls", []), ("sirt", []), ("tv", ["--nonneg"]), ("mbir", [])])
+def test_the_sign_of_line_integrals(tmp_path, lines, verb, how):
+    """A sign error is said by every method, with the mean; noise in air is none."""
+    said = f"{100 * (lines > 0).mean():.3g} % of the line integrals are negative, their mean is {-lines.mean():.3g}"
+    assert said in run(tmp_path, -lines, *how, verb=verb).stderr
+    assert said in problems(tmp_path)["negative-lines"]
+    air = np.random.default_rng(3).normal(0, 0.1, lines.shape).astype(np.float32)
+    for good in lines, lines + air, air:
+        assert "negative-lines" not in codes(run(tmp_path, good, "--quantity", "line_integral", *how, verb=verb))
+
+
+def test_a_refusal_is_said_once(tmp_path, lines):
+    np.save(tmp_path / "s.npy", np.full_like(lines, np.nan))
+    for verb in [*WAYS, "tv", "convert"]:
+        how = [] if verb == "convert" else ["--center", AXIS, *WAYS.get(verb, [])]
+        said = fails(3, verb, "s.npy", "--angles", "0:180", *how, "-o", "v.npy", cwd=tmp_path, says=["none of its 90 views can be used"])
+        assert said.count("can be used") == 1 and "[scan-unusable]" not in said
+    write_scan(tmp_path / "s.h5", lines, pixel=1, quantity="line_integral")
+    assert fails(3, "fbp", "s.h5", "-o", "v.npy", cwd=tmp_path).count("no angles") == 1
 
 
 @pytest.mark.parametrize("verb", WAYS)
@@ -60,8 +109,9 @@ def test_the_first_of_them_has_a_name(tmp_path, lines, verb):
 
 def test_devices_count_them_alike(tmp_path, lines, opencl):
     counts, values = lines.copy(), {}
-    counts[40, 2, 30], counts[7, 0, 3], counts[9, 1, 5] = 3.4e38, -1e13, 9e11
-    for quantity, data in ("line_integral", counts), ("transmission", np.where(counts > 1e10, 2000, np.exp(-lines))):
+    counts[40, 2, 30], counts[7, 0, 3], counts[9, 1, 5] = 3.4e38, -1e13, 90
+    passed = np.where(abs(counts) > 1e10, np.sign(counts) * 2000, np.exp(-lines))
+    for quantity, data in ("line_integral", counts), ("transmission", passed):
         for device in "cpu", opencl:
             done = run(tmp_path, data.astype(np.float32), "--quantity", quantity, "--device", device, "--accuracy", "high", "--json")
             values[device] = json.loads(done.stdout)["preparation"]["not_finite"]

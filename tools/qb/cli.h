@@ -148,7 +148,7 @@ bool print_page(const char *flag, FILE *out);
 /* terminal.c: logging, progress, interruption */
 void open_terminal(cli *c);
 /* A refusal of an option comes before warnings that have nothing to do with it: from hold_warnings() on they wait. tell_warnings()
- * prints them, unless the status is a wrong use of the command. */
+ * prints them, unless the status is a wrong use of the command or the refusal says the same. */
 void hold_warnings(void);
 void tell_warnings(qb_status status);
 /* The warnings so far, as "warnings" of a result. */

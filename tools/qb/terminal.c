@@ -96,11 +96,22 @@ void hold_warnings(void) {
     if (!held) held = cJSON_CreateArray();
 }
 
+/* The refusal says the same: its sentence holds the warning's, less the code. */
+static bool is_refusal(const char *warning) {
+    char sentence[640];
+    const char *code = strrchr(warning, '[');
+    const size_t length = code && code > warning ? (size_t)(code - 1 - warning) : strlen(warning);
+    if (length == 0 || length >= sizeof sentence) return false;
+    memcpy(sentence, warning, length);
+    sentence[length] = 0;
+    return strstr(complaint(), sentence) != NULL;
+}
+
 void tell_warnings(qb_status status) {
     const cJSON *text;
     const bool spare = qb_status_exit_code(status) == 2;
     cJSON_ArrayForEach(text, held) {
-        if (spare) continue;
+        if (spare || (status != QB_OK && is_refusal(text->valuestring))) continue;
         finish_progress();
         fprintf(stderr, "warning: %s\n", text->valuestring);
     }

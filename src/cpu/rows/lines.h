@@ -11,20 +11,21 @@ typedef struct qb__lines_found {
 
 /* The bits of what has no value, both NaN: lost, or brighter than the detector can tell. */
 enum { QB__LINE_LOST = 0x7fc00000, QB__LINE_FULL = 0x7fc00001 };
-/* No beam is so much brighter than its flat, and no object attenuates so much, whatever its unit: such numbers were not measured.
- * Bits of 1000.0f and of 1e12f. */
-enum { QB__MOST_TRANSMISSION = 0x447a0000, QB__MOST_INTEGRAL = 0x5368d4a5 };
+/* A transmission above 1000 or below -1000 was not measured. Bits of 1000.0f. */
+enum { QB__MOST_TRANSMISSION = 0x447a0000 };
+/* Nor was a line integral beyond this, whatever its unit. A scan may have a lower limit (io/scan/scan.h). */
+#define QB__MOST_INTEGRAL 1e12f
 
 /* The inner loops of preparing a row, for one set of CPU features. All sets give the same bits,
  * which do not depend on the C library either. Both add to *found; count < 2^31. */
 typedef struct qb__lines {
     /* t = (raw - dark) * gain * scale; out = -ln(max(t, floor)), QB__LINE_LOST where gain is 0 or t is not
-     * finite or above 1000, else QB__LINE_FULL where raw >= top. The logarithm's relative error is below 2e-7. dark and gain may be
+     * finite or beyond 1000, else QB__LINE_FULL where raw >= top. The logarithm's relative error is below 2e-7. dark and gain may be
      * NULL (0 and 1). floor: a normal number above 0. top: above 0, may be infinite. */
     void (*integrals)(const float *raw, const float *dark, const float *gain, float scale, float floor, float top,
                       size_t count, float *out, qb__lines_found *found);
-    /* out = raw - dark, NaN where that is not finite or beyond 1e12. dark may be NULL. */
-    void (*check)(const float *raw, const float *dark, size_t count, float *out, qb__lines_found *found);
+    /* out = raw - dark, NaN where that is not finite or its size is above `most`. dark may be NULL. */
+    void (*check)(const float *raw, const float *dark, float most, size_t count, float *out, qb__lines_found *found);
 } qb__lines;
 
 extern const qb__lines qb__lines_scalar, qb__lines_avx2, qb__lines_avx512;

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void lines(const float *restrict ra
         if (dark) t -= dark[i];
         if (gain) t *= gain[i];
         t *= scale;
-        int32_t bits = bits_of(t), wrong = ((bits & INT32_MAX) >= INFINITE) | (bits > QB__MOST_TRANSMISSION);
+        int32_t bits = bits_of(t), wrong = (bits & INT32_MAX) > QB__MOST_TRANSMISSION;
         int32_t full = bits_of(raw[i]) >= highest;
         if (gain) full &= bits_of(gain[i]) != 0, wrong |= bits_of(gain[i]) == 0;
         wrong |= full;
@@ -78,21 +78,23 @@ static void integrals(const float *raw, const float *dark, const float *gain, fl
 }
 
 static inline __attribute__((always_inline)) void checked(const float *restrict raw, const float *restrict dark,
-                                                          size_t count, float *restrict out, qb__lines_found *found) {
+                                                          float most, size_t count, float *restrict out,
+                                                          qb__lines_found *found) {
+    const int32_t highest = bits_of(most);
     int32_t bad = 0;
     for (size_t i = 0; i < count; i++) {
-        int32_t bits = bits_of(dark ? raw[i] - dark[i] : raw[i]), wrong = (bits & INT32_MAX) > QB__MOST_INTEGRAL;
+        int32_t bits = bits_of(dark ? raw[i] - dark[i] : raw[i]), wrong = (bits & INT32_MAX) > highest;
         out[i] = float_of(bits | (-wrong & NOT_A_NUMBER));
         bad += wrong;
     }
     found->bad += (uint64_t)bad;
 }
 
-static void check(const float *raw, const float *dark, size_t count, float *out, qb__lines_found *found) {
+static void check(const float *raw, const float *dark, float most, size_t count, float *out, qb__lines_found *found) {
     if (dark)
-        checked(raw, dark, count, out, found);
+        checked(raw, dark, most, count, out, found);
     else
-        checked(raw, NULL, count, out, found);
+        checked(raw, NULL, most, count, out, found);
 }
 
 const qb__lines QB_LINES = {integrals, check};

@@ -37,6 +37,7 @@ static void pick(const qb__frame_series *series, const char *row, float *samples
 }
 
 static void judge(float *samples, size_t count, float limit, float *scratch, qb__frame *frame) {
+    const float size = frame->size;
     size_t good = 0, lost = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(samples[i]))
@@ -45,6 +46,7 @@ static void judge(float *samples, size_t count, float limit, float *scratch, qb_
             samples[good++] = samples[i];
     }
     *frame = (qb__frame){.looked = true,
+                         .size = size,
                          .least = NAN,
                          .most = NAN,
                          .low = NAN,
@@ -90,6 +92,28 @@ static qb_status read_line(const qb__frame_series *series, size_t first, size_t 
     return status;
 }
 
+/* The least and the most of all the row's numbers: samples may miss a small object. */
+static void widen(const qb__frame_series *series, const char *row, float limit, float *range) {
+    enum { BLOCK = 512 };
+    float values[BLOCK];
+    const size_t size = qb_dtype_size(series->dtype);
+    for (size_t at = 0; at < series->columns; at += BLOCK) {
+        const size_t count = qb__smaller(BLOCK, series->columns - at);
+        qb_convert_to_float(row + at * size, series->dtype, count, values);
+        for (size_t i = 0; i < count; i++) {
+            if (!isfinite(values[i]) || !(values[i] < limit)) continue;
+            range[0] = fminf(range[0], values[i]);
+            range[1] = fmaxf(range[1], values[i]);
+        }
+    }
+}
+
+static void add_size(const qb__frame_series *series, const char *row, qb__frame *frame) {
+    float range[2] = {0, 0};
+    widen(series, row, INFINITY, range);
+    frame->size = fmaxf(frame->size, fmaxf(-range[0], range[1]));
+}
+
 static qb_status look_at_block(const qb__frame_series *series, size_t first, size_t count, char *raw, float *samples,
                                qb__frame *frames) {
     const size_t few = samples_of(series), bytes = series->columns * qb_dtype_size(series->dtype);
@@ -97,7 +121,12 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
     for (size_t line = 0; line < series->lines; line++) {
         const qb_status status = read_line(series, first, count, frame_row(series, line), raw);
         if (status != QB_OK) return status;
-        for (size_t i = 0; i < count; i++) pick(series, raw + i * bytes, samples + (i * series->lines + line) * few);
+        for (size_t i = 0; i < count; i++) {
+            qb__frame *frame = &frames[first + i * series->stride];
+            pick(series, raw + i * bytes, samples + (i * series->lines + line) * few);
+            if (line == 0) frame->size = 0;
+            if (series->sizes) add_size(series, raw + i * bytes, frame);
+        }
     }
     return qb__share(qb__smaller(qb__share_threads(), 4), qb__ceil_div(count, TURN), judge_some, &j);
 }
@@ -120,22 +149,6 @@ out:
     qb__free(raw);
     qb__free(samples);
     return status;
-}
-
-/* The least and the most of all the row's numbers: samples may miss a small object. */
-static void widen(const qb__frame_series *series, const char *row, float limit, float *range) {
-    enum { BLOCK = 512 };
-    float values[BLOCK];
-    const size_t size = qb_dtype_size(series->dtype);
-    for (size_t at = 0; at < series->columns; at += BLOCK) {
-        const size_t count = qb__smaller(BLOCK, series->columns - at);
-        qb_convert_to_float(row + at * size, series->dtype, count, values);
-        for (size_t i = 0; i < count; i++) {
-            if (!isfinite(values[i]) || !(values[i] < limit)) continue;
-            range[0] = fminf(range[0], values[i]);
-            range[1] = fmaxf(range[1], values[i]);
-        }
-    }
 }
 
 qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame) {

@@ -43,11 +43,13 @@ struct qb_scan {
     unsigned char *stuck; /* [row][column]: 1 for pixels that hold one value in all views; NULL: there is none */
     bool blank_stuck;     /* they are read as not measured, where no flat field says so */
     struct qb__chosen_views *chosen; /* geometries of the views that it has, for their jobs */
-    double worst;                    /* largest share of a view's numbers that is saturated, among those looked at */
-    size_t worst_view;               /* the stored view in which most samples were saturated */
-    char refused[400];               /* why no method may use it; "": they may */
-    qb__digest *digests;             /* digests of the jobs that read it */
-    qb__scan_door *door;             /* NULL: rows are handed out as they are stored */
+    float most_integral;             /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
+    size_t odd_view, odd_views; /* the first view in which the look saw numbers that no beam makes, and in how many */
+    double worst;               /* largest share of a view's numbers that is saturated, among those looked at */
+    size_t worst_view;          /* the stored view in which most samples were saturated */
+    char refused[400];          /* why no method may use it; "": they may */
+    qb__digest *digests;        /* digests of the jobs that read it */
+    qb__scan_door *door;        /* NULL: rows are handed out as they are stored */
     qb__scan_door
         *filtered;     /* of a job's own scan, behind `door`: float32, whatever is stored (prep/phase.h); NULL: none */
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */

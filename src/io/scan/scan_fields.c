@@ -341,7 +341,7 @@ out:
 
 static void tell_saturated(qb_scan *scan, const series *flats) {
     const size_t pixels = scan->info.rows * scan->info.columns, many = flats->found.saturated;
-    if (many && scan->info.quantity == QB_COUNTS)
+    if (many && scan->info.quantity == QB_COUNTS && !*scan->refused)
         qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS,
                     "%zu of %zu flat pixels stand at %.0f, the most that the type holds: they are dead" QB__CODE(
                         "flats-saturated"),

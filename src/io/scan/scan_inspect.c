@@ -6,6 +6,7 @@
 #include "base/fork.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/rows/lines.h"
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
@@ -44,10 +45,11 @@ static double edge_beam(const qb_scan *scan, const float *view, bool right) {
 static bool is_odd(const qb_scan *scan, float value, size_t at) {
     const double size = fabs((double)value);
     if (!isfinite(value)) return true;
-    if (scan->info.quantity == QB_LINE_INTEGRAL) return size > 1e12;
-    if (scan->info.quantity == QB_TRANSMISSION) return value > 1000;
+    if (scan->info.quantity == QB_LINE_INTEGRAL)
+        return size > (double)(scan->most_integral > 0 ? scan->most_integral : QB__MOST_INTEGRAL);
+    if (scan->info.quantity == QB_TRANSMISSION) return size > 1000;
     const double dark = scan->dark ? (double)scan->dark[at] : 0, beam = scan->flat ? (double)scan->flat[at] - dark : 0;
-    return beam > 0 && (double)value - dark > 1000 * beam;
+    return beam > 0 && fabs((double)value - dark) > 1000 * beam;
 }
 
 static void add_view(const qb_scan *scan, size_t number, const float *view, tally *t) {
@@ -130,8 +132,8 @@ qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
     QB__TRY(check_memory(scan, env));
     QB__TRY(qb__alloc(n, qb_dtype_size(info->dtype), &raw));
     QB__TRY(qb__alloc(n, sizeof *view, &view));
-    for (size_t i = 0; i < looks; i++) {
-        size_t v = looks > 1 ? i * (info->views - 1) / (looks - 1) : 0;
+    for (size_t i = 0; i < looks + (scan->odd_views > 0); i++) {
+        size_t v = i == looks ? scan->odd_view : looks > 1 ? i * (info->views - 1) / (looks - 1) : 0;
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb_scan_read(scan, v, v + 1, 0, info->rows, raw));
         qb_convert_to_float(raw, info->dtype, n, view);

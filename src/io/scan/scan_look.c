@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "cpu/rows/lines.h"
 #include "io/scan/frame_list.h"
 #include "io/scan/frame_look.h"
 #include "io/scan/signed_counts.h"
@@ -63,7 +64,8 @@ static void choose_reading(const qb_scan *scan, qb__frame_series *series) {
                                  .count = info->views,
                                  .rows = info->rows,
                                  .columns = info->columns,
-                                 .stride = 1};
+                                 .stride = 1,
+                                 .sizes = qb_dtype_is_float(info->dtype)};
     series->lines = qb__smaller(info->rows, all <= SMALL ? 4 * LINES : packed ? 1 : LINES);
     while (packed && unpacked(scan, series->stride) > most && series->stride < info->views / LEAST) series->stride++;
 }
@@ -235,6 +237,34 @@ static void tell_wrapped(const looking *l) {
                  (double)least, qb__unsigned_name(scan->info.dtype), qb_dtype_name(scan->info.dtype));
 }
 
+static double size_of(const looking *l, size_t view) { return (double)l->frames[view].size; }
+
+/* -ln of a float ends at 88. In other units a value is an outlier that is so many times as large as what nearly all views reach. */
+static float most_integral(looking *l) {
+    const double LOGARITHM = 100, TIMES = 100, usual = level_of(l, 0.9, size_of);
+    return usual > 0 ? (float)fmin(fmax(LOGARITHM, TIMES * usual), (double)QB__MOST_INTEGRAL) : QB__MOST_INTEGRAL;
+}
+
+/* Numbers of a larger size are not measured. */
+static double most_number(looking *l) {
+    const double TRANSMISSION = 1000;
+    qb_scan *scan = l->scan;
+    if (scan->info.quantity == QB_LINE_INTEGRAL) return (double)(scan->most_integral = most_integral(l));
+    if (scan->info.quantity == QB_TRANSMISSION) return TRANSMISSION;
+    return scan->flat ? TRANSMISSION * (field_level(l, scan->flat) - l->dark) : INFINITY;
+}
+
+/* The first good view with such numbers, as the scan will count it. */
+static void find_odd_view(looking *l, bool keep) {
+    const double most = most_number(l);
+    for (size_t i = 0, view = 0; i < l->series.count; i++) {
+        if (!keep && l->fault[i] != GOOD) continue;
+        if (l->frames[i].looked && (double)l->frames[i].size > most && l->scan->odd_views++ == 0)
+            l->scan->odd_view = view;
+        view++;
+    }
+}
+
 static size_t bad_views(const looking *l) {
     size_t bad = 0;
     for (size_t i = 0; i < l->series.count; i++) bad += l->fault[i] != GOOD;
@@ -296,6 +326,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         l->scan->worst = (double)l->frames[i].top;
         l->scan->worst_view = qb__scan_stored(l->scan, i);
     }
+    find_odd_view(l, keep);
     tell(l, keep);
     tell_wrapped(l);
     if (!keep) status = drop(l);

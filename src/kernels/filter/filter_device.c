@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/rows/lines.h"
 #include "kernels/filter/filter_device_parts.h"
 #include "kernels/macros.h"
 
@@ -17,6 +18,11 @@ void qb__define_raw(qb__macros *m, qb_dtype dtype) {
     static const int raw[] = {[QB_U8] = 0,  [QB_I8] = 1,  [QB_U16] = 2, [QB_I16] = 3, [QB_U32] = 4,
                               [QB_I32] = 5, [QB_F16] = 6, [QB_F32] = 7, [QB_F64] = 8}; /* prepare_rows.clh */
     qb__macros_add(m, "RAW", raw[dtype]);
+}
+
+static float bound_of(const qb__device_prep *prep) {
+    if (prep->quantity != QB_LINE_INTEGRAL) return prep->floor;
+    return prep->most > 0 ? prep->most : QB__MOST_INTEGRAL;
 }
 
 static void define_prep(qb__macros *m, const qb__device_filter *filter, const qb__device_prep *prep) {
@@ -167,7 +173,7 @@ qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum
                                   .spectrum = *spectrum,
                                   .views = prep->views,
                                   .rows = prep->rows,
-                                  .floor = prep->floor,
+                                  .bound = bound_of(prep),
                                   .measured = prep->share ? prep->columns : spectrum->columns,
                                   .before = prep->share ? prep->before : 0,
                                   .share_rows = prep->share_rows,

@@ -28,6 +28,7 @@ typedef struct qb__device_prep {
     const float *dark;    /* [rows][columns]; NULL = 0 */
     const float *gain;    /* [rows][columns] 1/(flat - dark), 0 where dead; NULL = 1 */
     float floor;          /* transmissions below are raised to it, and counted; > 0 */
+    float most;           /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
     /* Rows that are wider than what was measured, zeros beside it: its `columns` begin at column
      * `before`, each times its share (ops/half_fan.h). NULL: the filter's columns are the raw ones,
      * and the two are not looked at. */

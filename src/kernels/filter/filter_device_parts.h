@@ -21,7 +21,7 @@ struct qb__device_filter {
     qb__filter_spectrum spectrum; /* without its arrays */
     size_t views, rows;
     size_t number_bytes; /* bytes of a raw number */
-    float floor;
+    float bound;         /* the least transmission, or the largest line integral */
     char method[256];
 
     qb__memory *weights, *air, *dark, *gain; /* air, dark, gain: NULL = 1, 0, 1 */

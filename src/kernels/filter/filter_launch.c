@@ -32,7 +32,7 @@ qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const 
                             QB__VALUE(block->view0),
                             QB__VALUE(block->row0),
                             QB__VALUE(block->row_step),
-                            QB__VALUE(filter->floor),
+                            QB__VALUE(filter->bound),
                             QB__VALUE(in_fours),
                             QB__VALUE(times)};
     const size_t groups[3] = {block->rows, 1, 1}, group[3] = {filter->items, 1, 1};
@@ -66,7 +66,7 @@ qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb
                             QB__VALUE(block->view0),
                             QB__VALUE(block->row0),
                             QB__VALUE(block->row_step),
-                            QB__VALUE(filter->floor),
+                            QB__VALUE(filter->bound),
                             QB__VALUE(in_fours),
                             QB__VALUE(in_twos),
                             QB__LOCAL(filter->local_bytes)};

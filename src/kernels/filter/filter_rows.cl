@@ -257,7 +257,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     GLOBAL const float *RESTRICT view_share, GLOBAL const float2 *RESTRICT roots,
     GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out, GLOBAL uint *RESTRICT counts,
     ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first, ulong out_view, ulong out_slice, uint rows,
-    uint slices, uint view0, uint row0, uint row_step, float floor, int in_fours,
+    uint slices, uint view0, uint row0, uint row_step, float bound, int in_fours,
     int in_twos LOCAL_DYNAMIC_ARGUMENT(float4, shared_fours)) {
     LOCAL_DYNAMIC(float4, shared_fours); /* aligned for float4: GROUP_ROWS rooms, then FOUND words */
     LOCAL_POINTER float2 *shared = (LOCAL_POINTER float2 *)shared_fours;
@@ -275,7 +275,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     for (int i = (int)local_id(0); i < FOUND; i += ITEMS * GROUP_ROWS) found[i] = 0;
     BARRIER();
     integrals(raw + ROW_AT(raw_first, v_index, raw_view, slice, raw_slice), dark + field, gain + field,
-              LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f, floor, 1.0f, in_fours, item, line + BEFORE, mine);
+              LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f, bound, 1.0f, in_fours, item, line + BEFORE, mine);
     for (int i = 0; i < FOUND; i++) {
         if (mine[i] && !spare) ATOMIC_ADD(found + i, mine[i]);
     }

@@ -10,7 +10,7 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
                          GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
                          GLOBAL const float *RESTRICT view_share, GLOBAL float *out, GLOBAL uint *RESTRICT counts,
                          ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first, ulong out_view,
-                         ulong out_slice, uint slices, uint view0, uint row0, uint row_step, float floor, int in_fours,
+                         ulong out_slice, uint slices, uint view0, uint row0, uint row_step, float bound, int in_fours,
                          int weighted) {
     LOCAL int found[FOUND];
     int item = (int)local_id(0), mine[FOUND] = {0, 0, 0, 0};
@@ -20,7 +20,7 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
     for (int i = item; i < FOUND; i += ITEMS) found[i] = 0;
     BARRIER_ALL();
     integrals(raw + ROW_AT(raw_first, v, raw_view, s, raw_slice), dark + field, gain + field,
-              LOGARITHM && HAS_AIR ? air[view0 + v] : 1.0f, floor, weighted ? weights[view0 + v] : 1.0f, in_fours, item,
+              LOGARITHM && HAS_AIR ? air[view0 + v] : 1.0f, bound, weighted ? weights[view0 + v] : 1.0f, in_fours, item,
               line + BEFORE, mine);
     for (int i = 0; i < FOUND; i++) {
         if (mine[i]) ATOMIC_ADD(found + i, mine[i]);

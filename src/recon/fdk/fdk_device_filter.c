@@ -92,7 +92,8 @@ void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep) {
                               .rows = qb__prepare_rows_held(gpu->run->prepare),
                               .dark = steps->dark,
                               .gain = steps->gain,
-                              .floor = steps->floor};
+                              .floor = steps->floor,
+                              .most = steps->most};
     qb__prep_define(steps, &prep->steps);
 }
 

@@ -259,7 +259,6 @@ static qb_status look_for_masked(qb__mbir_descent *d, const qb__checkpoint_slab 
                                             d->run->pool, &d->masked);
     if (status != QB_OK) return status;
     qb__mbir_masked_report(m, slab->first, slab->slices, &d->masked, d->run->env);
-    if (!d->warned) d->warned = qb__mbir_masked_warn(m, slab->first, slab->slices, &d->masked, d->run->env);
     if (!d->warned_far) d->warned_far = qb__mbir_far_warn(m, slab->first, slab->slices, &d->masked, d->run->env);
     const float *weights = m->weights_file ? d->some : NULL;
     status = qb__mbir_truncation_find(m, slab->slices, lines, weights, d->masked.limit, d->run->pool, &d->truncation);

@@ -18,14 +18,13 @@ typedef struct qb__mbir_descent {
     qb__room cap;                                        /* limits that the memory must keep */
     /* while running */
     const qb__running *run;
-    qb_env env;                     /* the caller's; without progress if there are several slabs */
-    qb__icd_settings settings;      /* sigma_x and sigma_y are set; the weighting fits the current slab */
-    qb__mbir_masked masked;         /* of the current slab */
-    qb__mbir_truncation truncation; /* of the current slab */
-    bool warned, warned_far,
-        warned_truncation; /* each warning is given once: negative lines, outliers, rays outside the volume */
-    float *some;           /* the current slab's part of the weights file */
-    float *slice;          /* one slice of the image, for the comparison with the reference */
+    qb_env env;                         /* the caller's; without progress if there are several slabs */
+    qb__icd_settings settings;          /* sigma_x and sigma_y are set; the weighting fits the current slab */
+    qb__mbir_masked masked;             /* of the current slab */
+    qb__mbir_truncation truncation;     /* of the current slab */
+    bool warned_far, warned_truncation; /* each warning is given once: outliers, rays outside the volume */
+    float *some;                        /* the current slab's part of the weights file */
+    float *slice;                       /* one slice of the image, for the comparison with the reference */
     qb__icd_trace *trace;
     qb__mbir_coarse coarse; /* result of the descents on coarser voxels */
     bool coarsely;          /* there were descents on coarser voxels */

@@ -24,19 +24,12 @@ typedef struct finding {
 
 /* What was measured of a view. */
 typedef struct seen {
-    double sum, size; /* of y, of |y| */
-    uint64_t count, negative;
     size_t low, high;     /* where the extremes are, of the lines */
     uint64_t far, counts; /* beyond the limit; of these, what weighs something, ... */
     size_t first[2];      /* ... and where the first of each is */
 } seen;
 
 static void see(seen *s, const float *lines, size_t at) {
-    const double y = (double)lines[at];
-    s->sum += y;
-    s->size += fabs(y);
-    s->count++;
-    s->negative += y < 0;
     if (!(lines[s->low] <= lines[at])) s->low = at;
     if (!(lines[s->high] >= lines[at])) s->high = at;
 }
@@ -98,16 +91,10 @@ static void see_all(const finding *f, size_t views, size_t row, qb__mbir_masked 
     seen all = f->seen[0];
     for (size_t view = 1; view < views; view++) {
         const seen *s = &f->seen[view];
-        all.sum += s->sum, all.size += s->size;
-        all.count += s->count, all.negative += s->negative;
         if (!(f->lines[all.low] <= f->lines[s->low])) all.low = s->low;
         if (!(f->lines[all.high] >= f->lines[s->high])) all.high = s->high;
     }
-    const double count = all.count ? (double)all.count : 1;
     const size_t line = f->slices * f->columns;
-    masked->negative = (double)all.negative / count;
-    masked->mean = all.sum / count;
-    masked->size = all.size / count;
     snprintf(masked->told, sizeof masked->told,
              "line integrals lie between %.4g (view %zu, slice %zu, column %zu) and %.4g (view %zu, slice %zu, column "
              "%zu), those of "
@@ -191,18 +178,6 @@ void qb__mbir_masked_report(const qb__mbir *m, size_t row, size_t slices, const 
                  "of %zu views have none",
                  row, row + slices - 1, (unsigned long long)masked->values, all, 100 * (double)masked->values / all,
                  masked->views, m->info->views);
-}
-
-bool qb__mbir_masked_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked,
-                          const qb_env *env) {
-    if (m->options->no_positivity || !(masked->mean < -masked->size / 2))
-        return false; /* noise beside an object is around zero */
-    qb__warn(env,
-             "slices %zu to %zu: %.3g %% of the line integrals are negative, their mean is %.3g: check their sign, "
-             "--quantity and the open beam (--flats, --air), or "
-             "give --no-positivity" QB__CODE("negative-lines"),
-             row, row + slices - 1, 100 * masked->negative, masked->mean);
-    return true;
 }
 
 bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked, const qb_env *env) {

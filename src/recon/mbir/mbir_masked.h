@@ -14,8 +14,6 @@ typedef struct qb__mbir_masked {
     double limit;         /* larger values count as outliers */
     uint64_t far, counts; /* outliers, and those with a weight above 0 */
     char where[96];       /* place of the first outlier, preferably one with a weight */
-    double negative;      /* share of the measured values that are negative */
-    double mean, size;    /* mean of y and of |y| over the measured values */
 } qb__mbir_masked;
 
 /* Find unmeasured lines in `slices` slices from detector row `row` on, and set their weights to 0. QB_BAD_INPUT if a slice has no
@@ -24,9 +22,6 @@ qb_status qb__mbir_masked_find(const qb__mbir *m, size_t row, size_t slices, con
                                qb__pool *pool, qb__mbir_masked *masked);
 void qb__mbir_masked_report(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked,
                             const qb_env *env);
-/* Warn if the data are mostly negative: positivity would set the image to zero. Returns whether it warned. */
-bool qb__mbir_masked_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked,
-                          const qb_env *env);
 /* Warn of outliers that count in the image. Returns whether it warned. */
 bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_masked *masked, const qb_env *env);
 void qb__mbir_masked_note(const qb__mbir_masked *masked, cJSON *slab);

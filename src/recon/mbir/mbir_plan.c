@@ -297,7 +297,8 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
                                           &decision->ends));
     decision->ends.turn = (qb__turn_asked){.radians = m->rays ? NULL : m->info->angles, .geometry = m->rays};
     if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
-        decision->ends.opaque = m->options->weights;
+        decision->ends.levels.opaque = m->options->weights;
+    decision->ends.levels.negative = m->options->no_positivity;
     m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
     if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
         status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out",

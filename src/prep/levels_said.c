@@ -50,7 +50,7 @@ static void warn_bright(const qb_scan_info *info, const qb__levels_found *f, con
 static void warn_negative(const qb_scan_info *info, const qb__levels_found *f, const qb_env *env) {
     if (f->negative > 0 && !(f->bright > 0.25))
         qb__warn(env,
-                 "%.3g %% of the line integrals are negative, their mean is %.3g: no object does that; check "
+                 "%.3g %% of the line integrals looked at are negative, their mean is %.3g: no object does that; check "
                  "%s" QB__CODE("negative-lines"),
                  100 * f->negative, f->mean,
                  info->quantity == QB_LINE_INTEGRAL ? "the sign, or --quantity" : "--flats and --air");

@@ -236,7 +236,7 @@ def test_data_that_are_negative(data, tmp_path):
         return [w for w in qb_json(*base, *more)["warnings"] if "negative" in w]
     text, = warned(-lines)
     share = 100 * (lines > 0).mean()
-    assert f"{share:.3g} % of the line integrals are negative" in text and f"{-lines.mean():.3g}" in text
+    assert float(text.split(" %")[0]) == pytest.approx(share, rel=0.02) and float(text.split("mean is ")[1].split(":")[0]) == pytest.approx(-lines.mean(), rel=0.02)
     assert "--quantity" in text and not np.load(tmp_path / "v.npy").any()
     assert len(warned(-lines, *APART)) == 1
     assert not warned(-lines, "--no-positivity") and np.load(tmp_path / "v.npy").min() < -0.01

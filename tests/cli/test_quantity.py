@@ -79,7 +79,7 @@ def test_a_number_far_below_zero(tmp_path, lines, verb):
 @pytest.mark.parametrize("verb,how", [("fbp", []), ("cgls", []), ("sirt", []), ("tv", ["--nonneg"]), ("mbir", [])])
 def test_the_sign_of_line_integrals(tmp_path, lines, verb, how):
     """A sign error is said by every method, with the mean; noise in air is none."""
-    said = f"{100 * (lines > 0).mean():.3g} % of the line integrals are negative, their mean is {-lines.mean():.3g}"
+    said = f"{100 * (lines > 0).mean():.3g} % of the line integrals looked at are negative, their mean is {-lines.mean():.3g}"
     assert said in run(tmp_path, -lines, *how, verb=verb).stderr
     assert said in problems(tmp_path)["negative-lines"]
     air = np.random.default_rng(3).normal(0, 0.1, lines.shape).astype(np.float32)

@@ -39,6 +39,8 @@ BENCHES = {
     "whole-p1-high": ["resident", *P1, "--accuracy", "high", "--repeat", "1"],
     "whole-p2": ["resident", *P2, "--accuracy", "normal"],
     "project": ["project", "--size", "512", "--views", "512"],
+    "project-one-slice": ["project", "--size", "1024,1024,1", "--views", "360"],
+    "project-one-fan": ["project", "--size", "1024,1024,1", "--views", "360", "--geometry", "cone"],
     "ifdk-ladder": ["ifdk", "--ladder", "--problem", "512-512", "--accuracy", "normal", "--repeat", "1"],
 }
 IFDK = ["ifdk", "--accuracy", "normal", "--repeat", "1"]

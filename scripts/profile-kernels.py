@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Of each operation the entries that compute, without packing.
 KERNELS = {"bp_parallel": "regex:^bp_parallel_(alu|texture|direct|linear_tensor)$",
            "bp_cone": "regex:^bp_cone_(circular|circular_local|matrix|plain|shuffle)$",
-           "project_joseph": "regex:^project_joseph_(forward|back|gather)$",
+           "project_joseph": "regex:^project_joseph_(forward|back|gather|flat_forward|flat_back)$",
            "icd_supervoxel": "regex:^icd_(update|theta)$"}
 PAPERS = re.compile("naive|rtk|bp-tex|tex-tran|bp-l1|l1-tran")
 FIRST = ("bp_cone", "project_joseph", "icd_supervoxel", "bp_parallel_linear.tensor")

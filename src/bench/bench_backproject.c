@@ -200,7 +200,7 @@ static qb_status bench_device(const qb_tool_bench_options *options, qb__device *
     qb__choice choice;
     qb__trial_result result;
     qb_status status;
-    const qb__trial_sizes sizes = {(size_t)options->views, columns, 1, n[0], n[1], n[2]};
+    const qb__trial_sizes sizes = {(size_t)options->views, columns, 1, n[0], n[1], n[2], false};
     QB__TRY(qb__trial_create(QB__BP_PARALLEL, device, &sizes, &trial));
     qb__question question = qb__trial_question(trial);
     question.interp = options->interp;

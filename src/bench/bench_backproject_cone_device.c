@@ -25,7 +25,7 @@ static void report(const qb__choice *choice, const qb__trial_result *r, const qb
 /* A trial of these sizes, and the kernel that the options mean for it; destroy the trial, also after a failure. */
 static qb_status make_trial(const qb_tool_bench_options *options, qb__device *device, const qb__bp_cone_problem *of,
                             qb__trial **trial, qb__choice *choice) {
-    const qb__trial_sizes sizes = {of->views, of->columns, of->rows, of->nx, of->ny, of->nz};
+    const qb__trial_sizes sizes = {of->views, of->columns, of->rows, of->nx, of->ny, of->nz, false};
     qb_status status = qb__trial_create(QB__BP_CONE, device, &sizes, trial);
     if (status != QB_OK) return status;
     qb__question question = qb__trial_question(*trial);

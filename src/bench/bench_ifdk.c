@@ -90,7 +90,7 @@ static qb_status solve_by(bench *b, const char *name, qb__trial *trial, const ch
 }
 
 static qb_status solve(bench *b, const char *name, const qb__bp_cone_problem *p, const qb_env *env) {
-    const qb__trial_sizes sizes = {p->views, p->columns, p->rows, p->nx, p->ny, p->nz};
+    const qb__trial_sizes sizes = {p->views, p->columns, p->rows, p->nx, p->ny, p->nz, false};
     qb__trial *trial = NULL;
     qb_status status = qb__trial_create(QB__BP_CONE, b->device, &sizes, &trial);
     if (status != QB_OK) return passed_over(b, status, add_row(b, name, p));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench project: noise through a cone beam's rays and back, by whoever env names. On a device everything is there. An update is a
+/* qb bench project: noise through a cone beam's rays and back, or of one slice through parallel ones, by whoever env names. On a device everything is there. An update is a
  * voxel and view, as for back-projection. */
 #include <math.h>
 
@@ -25,8 +25,13 @@ static qb__trial_sizes sizes_of(const qb_tool_bench_options *o) {
     const size_t nx = (size_t)n[0], ny = o->size.count > 1 ? (size_t)n[1] : nx,
                  nz = o->size.count > 2 ? (size_t)n[2] : nx;
     const qb_numbers *d = &o->detector;
-    return (qb__trial_sizes){
-        (size_t)o->views, d->count ? (size_t)d->value[0] : nx, d->count > 1 ? (size_t)d->value[1] : nz, nx, ny, nz};
+    return (qb__trial_sizes){.views = (size_t)o->views,
+                             .columns = d->count ? (size_t)d->value[0] : nx,
+                             .rows = d->count > 1 ? (size_t)d->value[1] : nz,
+                             .nx = nx,
+                             .ny = ny,
+                             .nz = nz,
+                             .parallel = nz == 1 && o->geometry == QB_BEAM_PARALLEL};
 }
 
 static void add_part(cJSON *result, const char *name, const qb__trial_sizes *s, double seconds, double rel_l2) {

@@ -6,7 +6,7 @@
 #include "quickbeam/geometry.h"
 
 /* The rays of what projection is measured with: a full circle, the source two and the detector three volumes away, which the
- * detector takes in. */
+ * detector takes in; or half a circle of parallel rays. */
 qb_status qb__project_circle(const qb__trial_sizes *sizes, qb_geometry *geometry);
 /* The relative L2 error of line integrals [view][row][column] of a volume, at some rays all over, from the oracle in double. */
 double qb__project_error(const qb_geometry *geometry, const qb_grid *grid, const float *volume, const float *lines);

@@ -101,8 +101,7 @@ static qb_status check_overlap(const qb_projector *p) {
 
 static bool wants_device(const qb_env *env) { return qb__device_is_asked(env); }
 
-static qb_status open_device(qb_projector *p, const qb__joseph_problem *problem, const char *kernel,
-                             const qb_env *env) {
+static qb_status open_device(qb_projector *p, qb__joseph_problem *problem, const char *kernel, const qb_env *env) {
     qb__slab_cut cut;
     qb_status status = qb__device_set_open(env, &p->devices);
     if (status == QB_OK) status = qb__project_pick(&p->devices, problem, kernel, env, &p->pick);
@@ -126,7 +125,7 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     status = qb__projector_on_cpu(geometry, grid, wants_device(env) && of_cpu ? NULL : kernel, env, &p);
     if (status != QB_OK) return status;
     if (wants_device(env)) {
-        const qb__joseph_problem problem = qb__project_problem(&p->geometry, &p->grid);
+        qb__joseph_problem problem = qb__project_problem(&p->geometry, &p->grid);
         p->on_device = true;
         status = open_device(p, &problem, kernel, env);
     }

@@ -1,111 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/project_flat.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "geometry/fan.h"
 
 enum {
-    MOST_SLICES = 8, /* with more, vectors along z are filled */
-    VIEWS = 16,      /* of a forward task, ... */
-    COLUMNS = 64,    /* ... and columns */
-    PLANES = 32,     /* that a copy is crossed by at a time, and the side of a tile */
-    PITCH = 48       /* of a tile's lines: 32, and what vectors write beyond */
+    VIEWS = 16,   /* of a forward task, ... */
+    COLUMNS = 64, /* ... and columns */
+    PLANES = 32,  /* that a copy is crossed by at a time, and the side of a tile */
+    PITCH = 48    /* of a tile's lines: 32, and what vectors write beyond */
 };
 
-/* ---- whether, and how ---- */
-
-static bool is_level(double step, const qb_grid *grid) { return fabs(step) <= 1e-9 * grid->voxel[2]; }
-
-static bool view_is_flat(const qb_geometry *g, const qb_grid *grid, size_t view) {
-    const qb_view *v = &g->view[view];
-    if (v->v[0] != 0 || v->v[1] != 0 || !is_level(v->u[2], grid)) return false;
-    if (g->beam == QB_BEAM_PARALLEL) return v->source[2] == 0;
-    return g->rows == 1 && is_level(v->detector[2] - v->source[2], grid);
-}
-
-static qb__flat_rays rays_of(const qb_geometry *g, const qb_grid *grid, size_t view) {
-    const qb__fan fan = qb__fan_of(g, grid, view, 0);
-    const qb_view *v = &g->view[view];
-    qb__flat_rays rays = {.height = fan.origin[2], .height_step = fan.origin_step[2]};
-    for (int j = 0; j < 2; j++) {
-        const double step = v->u[j] / grid->voxel[j];
-        rays.view.origin[j] = fan.origin[j], rays.view.along[j] = fan.along[j];
-        *(g->beam == QB_BEAM_CONE ? &rays.view.along_step[j] : &rays.view.origin_step[j]) = step;
-    }
-    return rays;
-}
-
-static double along(const qb__flat_view *v, int axis, size_t column) {
-    return v->along[axis] + (double)column * v->along_step[axis];
-}
-
-/* The main axis, as qb__fan_axis chooses it. */
-static int axis_of(const qb__flat_view *v, size_t column) {
-    const double alike = 1 + 1e-9;
-    return fabs(along(v, 1, column)) > fabs(along(v, 0, column)) * alike;
-}
-
-static double place_of(const qb__flat_view *v, int axis, size_t column, double plane) {
-    const int other = 1 - axis;
-    const double c = (double)column, slope = along(v, other, column) / along(v, axis, column);
-    return v->origin[other] + c * v->origin_step[other] + (plane - v->origin[axis] - c * v->origin_step[axis]) * slope;
-}
-
-/* Columns c <= column < the result have one main axis. */
-static size_t run_end(const qb__flat_view *v, size_t c, size_t end, int *axis) {
-    *axis = axis_of(v, c);
-    if (v->along_step[0] == 0 && v->along_step[1] == 0) return end;
-    while (++c < end && axis_of(v, c) == *axis) {}
-    return c;
-}
-
-/* Neighbouring columns keep their order and some distance in the first and the last plane, and so in all. */
-static bool spacing_is_even(const qb__flat_view *v, const qb_grid *grid, size_t columns) {
-    for (size_t c = 0, end; c < columns; c = end) {
-        int axis;
-        end = run_end(v, c, columns, &axis);
-        for (size_t i = c; i + 1 < end; i++) {
-            const double last = (double)(grid->n[axis] - 1);
-            const double a = place_of(v, axis, i + 1, 0) - place_of(v, axis, i, 0);
-            const double b = place_of(v, axis, i + 1, last) - place_of(v, axis, i, last);
-            if (!(a * b > 0 && fmin(fabs(a), fabs(b)) > 1.0 / 16)) return false;
-            if (v->along_step[0] == 0 && v->along_step[1] == 0) break; /* all alike */
-        }
-    }
-    return true;
-}
-
-qb_status qb__flat_rays_of(const qb_geometry *g, const qb_grid *grid, qb__flat_rays **out) {
-    *out = NULL;
-    if (g->radius > 0 || grid->n[2] > MOST_SLICES) return QB_OK;
-    for (size_t view = 0; view < g->views; view++)
-        if (!view_is_flat(g, grid, view)) return QB_OK;
-    qb__flat_rays *rays;
-    const qb_status status = qb__alloc(g->views, sizeof *rays, &rays);
-    bool flat = status == QB_OK;
-    for (size_t view = 0; flat && view < g->views; view++) {
-        rays[view] = rays_of(g, grid, view);
-        flat = spacing_is_even(&rays[view].view, grid, g->columns);
-    }
-    if (flat)
-        *out = rays;
-    else
-        qb__free(rays);
-    return status;
-}
-
-double qb__flat_length(const qb__flat_rays *rays, const double voxel[3], size_t column) {
-    const double x = along(&rays->view, 0, column), y = along(&rays->view, 1, column);
-    return hypot(x * voxel[0], y * voxel[1]) / fmax(fabs(x), fabs(y));
-}
-
-/* The share that a row has in a slice: linear between slices. */
 static float share_of(const qb__flat_rays *rays, size_t row, size_t slice) {
-    const double off = fabs(rays->height + (double)row * rays->height_step - (double)slice);
-    return off < 1 ? (float)(1 - off) : 0;
+    return (float)qb__flat_share(rays, row, slice);
 }
 
 /* ---- forward ---- */
@@ -149,7 +57,7 @@ static void cross_planes(const qb__flat_work *w, size_t view, size_t c0, size_t 
     const size_t rows = w->geometry->rows, columns = w->geometry->columns;
     for (size_t c = c0, end; c < c1; c = end) {
         int axis;
-        end = run_end(&rays->view, c, c1, &axis);
+        end = qb__flat_run(&rays->view, c, c1, &axis);
         if (k0 >= w->grid->n[axis]) continue;
         const size_t planes = qb__smaller(PLANES, w->grid->n[axis] - k0);
         for (size_t slice = 0; slice < w->grid->n[2]; slice++) {
@@ -209,7 +117,7 @@ static void add_view(const qb__flat_work *w, tile *t, size_t view, qb__flat_colu
     const float *values = w->lines + ((view - w->view0) * w->geometry->rows + row) * w->geometry->columns;
     for (size_t c = seen.c0, end; c < seen.c1; c = end) {
         int axis;
-        end = run_end(&rays->view, c, seen.c1, &axis);
+        end = qb__flat_run(&rays->view, c, seen.c1, &axis);
         turn_to(t, axis);
         const qb__flat_tile part = {t->data[axis], PITCH, t->at[axis], t->n[axis], t->at[1 - axis], t->n[1 - axis]};
         w->variant->flat_adjoint(&part, &rays->view, axis, c, end - c, values + c, share, scratch);

@@ -4,23 +4,11 @@
 
 #include "base/pool.h"
 #include "cpu/project_joseph/project_joseph.h"
+#include "geometry/flat_rays.h"
 #include "geometry/matrix.h"
 
 /* Projection of few slices whose rays each stay at one height: all of a single slice, parallel or fan beam. Sums and values are
  * images here, [view][row][column]. */
-
-/* How the rays of one view lie: in the slice, and at which height each row is, in slices. */
-typedef struct qb__flat_rays {
-    qb__flat_view view;
-    double height, height_step; /* height of row 0; step from row to row */
-} qb__flat_rays;
-
-/* *rays[views] for the caller to release, or NULL where rays change their height, slices are many, a detector is curved, or
- * neighbouring columns lie less than 1 / 16 of a voxel apart. */
-qb_status qb__flat_rays_of(const qb_geometry *geometry, const qb_grid *grid, qb__flat_rays **rays);
-
-/* How long, in mm, the ray of a column is between two neighbouring planes of voxels. */
-double qb__flat_length(const qb__flat_rays *rays, const double voxel[3], size_t column);
 
 /* Floats of a copy of all slices for both main axes. */
 size_t qb__flat_floats(const qb_grid *grid);

@@ -220,7 +220,7 @@ static void scale_view(void *context, size_t task, int worker) {
     float *image = t->images + task * rows * columns, *lines = t->columns + task * rows * columns;
     (void)worker;
     for (size_t c = 0; c < columns; c++) {
-        const float length = (float)qb__flat_length(&p->flat[t->view0 + task], p->grid.voxel, c);
+        const float length = (float)qb__flat_length(&p->flat[t->view0 + task].view, p->grid.voxel, c);
         for (size_t i = c; i < rows * columns; i += columns)
             if (t->forward)
                 image[i] = lines[i] * length;

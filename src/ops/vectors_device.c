@@ -6,16 +6,20 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "kernels/macros.h"
 
-enum { BLOCK = 32768, ITEMS = 256, SUMS = QB__VECTOR_SUMS, MOST_PROGRAMS = 4, MOST_KERNELS = 24 };
+enum { ITEMS = 256, SUMS = QB__VECTOR_SUMS, MOST_PROGRAMS = 4, MOST_KERNELS = 24 };
 
 size_t qb__device_vector_bytes(const qb__joseph_problem *p, qb__vector_kind kind) {
     return kind == QB__UNKNOWNS ? qb__joseph_slab_bytes(p, p->grid->n[2]) : qb__joseph_block_bytes(p, p->views);
 }
 
+/* Elements of a work group: so few of slices that are done one by one that all of a device has work. */
+static size_t block_of(const qb__joseph_problem *p) { return p->flat ? 2048 : 32768; }
+
 static size_t most_groups(const qb__joseph_problem *p) {
     const size_t a = qb__device_vector_bytes(p, QB__UNKNOWNS), b = qb__device_vector_bytes(p, QB__EQUATIONS);
-    return qb__ceil_div(qb__larger(a, b) / sizeof(float), BLOCK);
+    return qb__ceil_div(qb__larger(a, b) / sizeof(float), block_of(p));
 }
 
 size_t qb__device_vectors_bytes(const qb__joseph_problem *p) { return most_groups(p) * SUMS * 2 * sizeof(float); }
@@ -81,7 +85,10 @@ static qb_status find_program(qb__device_vectors *own, const char *source, qb__p
     while (i < MOST_PROGRAMS && own->programs[i].source && strcmp(own->programs[i].source, source) != 0) i++;
     if (i == MOST_PROGRAMS) return qb__fail(QB_INTERNAL, "more than %d sources of vector operations", MOST_PROGRAMS);
     qb_status status = QB_OK;
-    if (!own->programs[i].source) status = qb__program_build(own->device, source, NULL, &own->programs[i].program);
+    qb__macros macros = {.count = 0};
+    qb__macros_add(&macros, "BLOCK", (long long)block_of(&own->problem));
+    if (!own->programs[i].source)
+        status = qb__program_build(own->device, source, macros.list, &own->programs[i].program);
     if (status == QB_OK) own->programs[i].source = source;
     *program = own->programs[i].program;
     return status;
@@ -127,7 +134,7 @@ static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int 
 static qb_status compute(qb__device_vectors *own, const qb__vector_job *job, double *sums) {
     enum { WEIGHTED = 2 }; /* vectors.clh: the second vector is there */
     const uint64_t count = qb__memory_bytes(job->v[0]) / sizeof(float);
-    const size_t groups = qb__ceil_div(count, BLOCK);
+    const size_t groups = qb__ceil_div(count, block_of(&own->problem));
     qb_status status;
     QB__TRY(launch(own, job, job->flags | (job->v[1] ? WEIGHTED : 0), groups, count));
     if (!sums || job->op->sums == 0) goto out;

@@ -14,7 +14,7 @@ static double updates(const void *problem) {
     return (double)p->views * (double)(p->rows * p->columns) * (double)p->planes;
 }
 
-/* Parallel rays to a square. */
+/* Parallel rays through few slices, which all kernels take. */
 typedef struct usual_problem {
     qb__joseph_problem problem;
     qb_geometry geometry;
@@ -27,10 +27,11 @@ static qb_status usual(void **problem) {
     *problem = NULL;
     qb_status status = qb__alloc(1, sizeof *u, &u);
     if (status != QB_OK) return status;
-    u->view = (qb_view){.source = {0, 1, 0}, .detector = {-256, 0, -256}, .u = {1, 0, 0}, .v = {0, 0, 1}};
-    u->geometry = (qb_geometry){QB_BEAM_PARALLEL, 1, 512, 512, &u->view, 0, false, NULL};
-    u->grid = (qb_grid){.n = {512, 512, 512}, .voxel = {1, 1, 1}};
-    u->problem = (qb__joseph_problem){1, 512, 512, 512, &u->geometry, &u->grid};
+    u->view = (qb_view){.source = {0, 1, 0}, .detector = {-256, 0, -4}, .u = {1, 0, 0}, .v = {0, 0, 1}};
+    u->geometry = (qb_geometry){QB_BEAM_PARALLEL, 1, 8, 512, &u->view, 0, false, NULL};
+    u->grid = (qb_grid){.n = {512, 512, 8}, .voxel = {1, 1, 1}};
+    u->problem = (qb__joseph_problem){
+        .views = 1, .rows = 8, .columns = 512, .planes = 512, .geometry = &u->geometry, .grid = &u->grid};
     *problem = u;
     return QB_OK;
 }
@@ -38,15 +39,17 @@ static qb_status usual(void **problem) {
 /* As it is, and with the detector turned in its plane: other programs. */
 static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
     const usual_problem *straight = problem;
-    usual_problem both[2] = {*straight, *straight};
+    usual_problem all[2] = {*straight, *straight};
     qb_status status = QB_OK;
-    both[1].view.u[2] = 0.1, both[1].view.v[0] = -0.1;
+    all[1].view.u[2] = 0.1, all[1].view.v[0] = -0.1;
     for (int i = 0; i < 2 && status == QB_OK; i++) {
+        usual_problem *u = &all[i];
         qb__joseph_plan *made = NULL;
-        both[i].geometry.view = &both[i].view;
-        both[i].problem.geometry = &both[i].geometry;
-        if (row->unusable(qb__device_info_of(device), &both[i].problem, values)) continue;
-        status = qb__joseph_plan_create(device, &both[i].problem, (qb__joseph_most){64, 1}, values, &made);
+        u->geometry.view = &u->view;
+        u->problem.geometry = &u->geometry, u->problem.grid = &u->grid;
+        if (row->unusable(qb__device_info_of(device), &u->problem, values)) continue;
+        qb__joseph_lay_out(&u->problem, values);
+        status = qb__joseph_plan_create(device, &u->problem, (qb__joseph_most){u->grid.n[2], 1}, values, &made);
         qb__joseph_plan_destroy(made);
     }
     return status;

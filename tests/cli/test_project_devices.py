@@ -125,6 +125,25 @@ def test_least_squares_where_less_is_free_than_was_said(opencl, tall, tmp_path):
     assert np.array_equal(read_h5(tmp_path / "parts.h5"), read_h5(tmp_path / "whole.h5"))
 
 
+FAN = ("--geometry", "cone", "--sod", 90, "--sdd", 140, "--pixel-size", 0.8)
+
+
+@pytest.mark.parametrize("slices,beam", [(3, ()), (1, FAN)], ids=["parallel", "fan"])
+def test_few_slices_are_done_one_by_one(opencl, tmp_path, slices, beam):
+    """What the CPU gives, and the kernel for tall volumes, where that is named; and in slabs and blocks of views."""
+    scan = tmp_path / "scan.h5"
+    qb("simulate", "shepp-logan", "-o", scan, "--size", f"48,40,{slices}", "--views", 70, *beam, "--detector", f"60,{slices}", "-q")
+    for verb in ("sirt", "tv"):
+        args, on = (verb, scan, *beam[2:], "--size", "48,40", "--iterations", 4), ("--device", opencl)
+        assert "kernel project_joseph.flat" in qb(*args, *on, "-o", tmp_path / "flat.h5").stderr
+        qb(*args, "-o", tmp_path / "cpu.h5", "--device", "cpu")
+        qb(*args, *on, "-o", tmp_path / "alu.h5", "--kernel", "project_joseph.alu")
+        found = re.search(r"even one slice needs ([\d.]+) ([KM])iB", fails(1, "plan", *args, *on, "-o", tmp_path / "x.h5", "--max-vram", 1000))
+        qb(*args, *on, "-o", tmp_path / "parts.h5", "--max-vram", found[1] + found[2])
+        for other in ("cpu", "alu", "parts"):
+            assert distance(tmp_path / f"{other}.h5", tmp_path / "flat.h5") < 2e-6
+
+
 def test_lost_or_without_room(opencl, scan, volume, tmp_path):
     args = ("cgls", scan, *CIRCLE, "--pixel-size", 0.75, "--iterations", 2, "--device", opencl)
     shim = Shim(tmp_path)
@@ -145,7 +164,8 @@ def test_what_cannot_be_had(opencl, volume, tmp_path):
     fails(2, *args, "--device", "cpu", "--kernel", "project_joseph.alu", says=["devices only"])
     plan = qb_json("plan", *args, "--device", opencl)
     rows = {row["kernel"]: row["verdict"] for row in plan["why"]}
-    assert rows == {"project_joseph.alu": "usable", "project_joseph.texture": "less accurate than asked for"}
+    assert rows == {"project_joseph.alu": "usable", "project_joseph.texture": "less accurate than asked for",
+                    "project_joseph.flat": "needs few slices, and rays that each stay at one height"}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

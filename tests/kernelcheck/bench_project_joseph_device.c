@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Projection and adjoint with everything on the device: N^2 pixels, N views, N^3 voxels; a circular cone beam,
- * and one whose detector is tilted. An update is a voxel and view, as for back-projection. */
+ * and one whose detector is tilted; of kernels that go slice by slice, one slice and one row. An update is a voxel and view, as for back-projection. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "bench/project_check.h"
@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct bench {
     qb_geometry geometry;
@@ -23,11 +24,11 @@ typedef struct bench {
     float *volume;
 } bench;
 
-static qb_status place(bench *b, size_t n, size_t views, bool tilted) {
+static qb_status place(bench *b, size_t n, size_t slices, size_t views, bool tilted) {
     double *angles = malloc(views * sizeof *angles), size = (double)n;
     if (!angles) abort();
     for (size_t i = 0; i < views; i++) angles[i] = 6.283185307179586 * (double)i / (double)views;
-    qb_status status = qb_geometry_cone(views, angles, n, n, 1.5, 1.5, 2 * size, 3 * size, 0, 0, &b->geometry);
+    qb_status status = qb_geometry_cone(views, angles, slices, n, 1.5, 1.5, 2 * size, 3 * size, 0, 0, &b->geometry);
     free(angles);
     for (size_t i = 0; status == QB_OK && tilted && i < views; i++) {
         qb_view *v = &b->geometry.view[i];
@@ -36,15 +37,15 @@ static qb_status place(bench *b, size_t n, size_t views, bool tilted) {
             v->u[j] += 0.03 * v->v[j], v->v[j] -= 0.03 * u;
         }
     }
-    b->grid = (qb_grid){{n, n, n}, {1, 1, 1}, {0, 0, 0}};
+    b->grid = (qb_grid){{n, n, slices}, {1, 1, 1}, {0, 0, 0}};
     b->problem = (qb__joseph_problem){
-        .views = views, .rows = n, .columns = n, .planes = n, .geometry = &b->geometry, .grid = &b->grid};
+        .views = views, .rows = slices, .columns = n, .planes = n, .geometry = &b->geometry, .grid = &b->grid};
     return status;
 }
 
 static qb_status make(bench *b, qb__device *device, const int *values) {
-    const size_t n = b->grid.n[0], voxels = n * n * n;
-    const size_t slab = qb__joseph_slab_bytes(&b->problem, n),
+    const size_t n = b->grid.n[0], slices = b->grid.n[2], voxels = n * n * slices;
+    const size_t slab = qb__joseph_slab_bytes(&b->problem, slices),
                  rays = qb__joseph_block_bytes(&b->problem, b->problem.views);
     rng r = {n};
     qb_status status;
@@ -53,22 +54,22 @@ static qb_status make(bench *b, qb__device *device, const int *values) {
     for (size_t i = 0; i < voxels; i++) b->volume[i] = (float)rng_uniform(&r, -1, 1);
     QB__TRY(qb__queue_create(device, &b->queue));
     for (int i = 0; i < 2; i++) QB__TRY(qb__event_create(device, &b->event[i]));
-    QB__TRY(qb__joseph_plan_create(device, &b->problem, (qb__joseph_most){n, b->problem.views}, values, &b->plan));
+    QB__TRY(qb__joseph_plan_create(device, &b->problem, (qb__joseph_most){slices, b->problem.views}, values, &b->plan));
     QB__TRY(qb__memory_create(device, slab, &b->slab));
     QB__TRY(qb__memory_create(device, rays, &b->rays));
-    QB__TRY(qb__memory_create(device, qb__larger(voxels, b->problem.views * n * n) * sizeof(float), &b->plain));
+    QB__TRY(qb__memory_create(device, qb__larger(voxels, b->problem.views * n * slices) * sizeof(float), &b->plain));
     QB__TRY(qb__memory_fill(b->queue, b->slab, 0, 0, slab));
     QB__TRY(qb__memory_fill(b->queue, b->rays, 0, 0, rays));
     QB__TRY(qb__memory_upload(b->queue, b->plain, 0, b->volume, voxels * sizeof(float)));
-    QB__TRY(qb__joseph_to_lines(b->plan, b->queue, b->plain, 0, n, 0, n, b->slab));
+    QB__TRY(qb__joseph_to_lines(b->plan, b->queue, b->plain, 0, slices, 0, slices, b->slab));
 out:
     return status;
 }
 
 static qb_status once(bench *b, bool back) {
-    const size_t n = b->grid.n[0], views = b->problem.views;
-    return back ? qb__joseph_adjoint(b->plan, b->queue, b->rays, 0, views, b->slab, 0, n, false)
-                : qb__joseph_forward(b->plan, b->queue, b->slab, 0, n, 0, views, b->rays);
+    const size_t slices = b->grid.n[2], views = b->problem.views;
+    return back ? qb__joseph_adjoint(b->plan, b->queue, b->rays, 0, views, b->slab, 0, slices, false)
+                : qb__joseph_forward(b->plan, b->queue, b->slab, 0, slices, 0, views, b->rays);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -93,7 +94,8 @@ out:
 
 /* Of some rays; the adjoint's by <A x, A x> = <x, A'A x>. */
 static qb_status rel_l2(bench *b, bool back, double *error) {
-    const size_t n = b->grid.n[0], voxels = n * n * n, pixels = b->problem.views * n * n;
+    const size_t n = b->grid.n[0], slices = b->grid.n[2], voxels = n * n * slices,
+                 pixels = b->problem.views * n * slices;
     float *lines = malloc(qb__larger(pixels, voxels) * sizeof *lines);
     qb_status status;
     if (!lines) abort();
@@ -104,7 +106,7 @@ static qb_status rel_l2(bench *b, bool back, double *error) {
     if (!back) goto out;
     const double square = qb__project_dot(lines, lines, pixels);
     QB__TRY(once(b, true));
-    QB__TRY(qb__joseph_from_lines(b->plan, b->queue, b->slab, 0, n, 1, b->plain, 0));
+    QB__TRY(qb__joseph_from_lines(b->plan, b->queue, b->slab, 0, slices, 1, b->plain, 0));
     QB__TRY(qb__memory_download(b->queue, b->plain, 0, lines, voxels * sizeof *lines));
     QB__TRY(qb__queue_finish(b->queue));
     *error = fabs(qb__project_dot(lines, b->volume, voxels) - square) / square;
@@ -130,14 +132,16 @@ bool project_joseph_device_bench(const qb__variant *variant, qb__device *device,
     static const char *const names[4] = {"forward, circular", "adjoint, circular", "forward, tilted",
                                          "adjoint, tilted"};
     const qb__device_info *info = qb__device_info_of(device);
-    if (number >= (o->quick ? 2u : 4u)) return false;
-    const size_t n = o->size ? o->size : info->is_cpu ? 64 : 512;
+    const bool flat = strstr(variant->id, ".flat");
+    if (number >= (o->quick || flat ? 2u : 4u)) return false;
+    const size_t n = o->size ? o->size : info->is_cpu ? 64 : flat ? 1024 : 512, slices = flat ? 1 : n;
     const bool back = number % 2;
+    const double updates = (double)(n * n) * (double)(n * slices);
     bench b = {0};
     qb__choice choice;
     double seconds, error;
     qb_status status;
-    QB__TRY(place(&b, n, n, number > 1));
+    QB__TRY(place(&b, n, slices, n, number > 1));
     const char *why = qb__estimate(
         variant, &(qb__question){.operation = QB__PROJECT_JOSEPH, .device = info, .problem = &b.problem, .slices = 1},
         &choice);
@@ -145,17 +149,19 @@ bool project_joseph_device_bench(const qb__variant *variant, qb__device *device,
         status = qb__fail(QB_UNSUPPORTED, "%s", why);
         goto out;
     }
+    qb__joseph_lay_out(&b.problem, choice.values);
     QB__TRY(make(&b, device, choice.values));
     QB__TRY(once(&b, false));
     QB__TRY(rel_l2(&b, back, &error));
     QB__TRY(median(&b, back, o->quick ? 3 : 5, &seconds));
     *m = (measurement){.parameters = parameters_text(variant, choice.values),
-                       .giga_updates_per_second = pow((double)n, 4) / seconds * 1e-9,
+                       .giga_updates_per_second = updates / seconds * 1e-9,
                        .rel_l2 = error,
-                       .ceiling = pow((double)n, 4) / choice.predicted * 1e-9,
+                       .ceiling = updates / choice.predicted * 1e-9,
                        .scalar = NAN,
                        .pack_gigabytes_per_second = NAN};
-    snprintf(m->problem.s, sizeof m->problem.s, "%s, %zu^2 pixels, %zu views, %zu^3 voxels", names[number], n, n, n);
+    snprintf(m->problem.s, sizeof m->problem.s, "%s, %zux%zu pixels, %zu views, %zux%zux%zu voxels", names[number], n,
+             slices, n, n, n, slices);
 out:
     if (status != QB_OK) fprintf(stderr, "%s: %s\n", variant->id, qb_detail());
     bench_free(&b);

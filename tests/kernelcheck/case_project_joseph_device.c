@@ -55,6 +55,38 @@ static qb_status near_scan(trial *t, rng *r, size_t views, const double *angles,
                             rng_uniform(r, -0.2, 0.2) * wide, rng_uniform(r, -0.2, 0.2) * wide, &t->geometry);
 }
 
+/* Few slices and rays that each stay at one height, parallel or of a fan, to many or to few columns; with parallel rays, rows
+ * between slices, beyond them, many to a slice. */
+static void flat_scan(trial *t, rng *r, bool slow) {
+    const size_t most = slow ? 60 : 200;
+    const bool fan = rng_below(r, 2);
+    const size_t views = log_uniform(r, 1, slow ? 40 : 80), columns = log_uniform(r, 1, most);
+    const size_t rows = fan ? 1 : log_uniform(r, 1, 20);
+    const double pixel = exp(rng_uniform(r, log(0.4), log(2.5)));
+    double angles[80];
+    for (size_t i = 0; i < views; i++)
+        angles[i] = rng_below(r, 3) ? rng_uniform(r, -7, 7) : 0.78539816339744831 * (double)rng_below(r, 9);
+    t->grid = (qb_grid){.n = {log_uniform(r, 1, most), log_uniform(r, 1, most), 1 + rng_below(r, 8)}};
+    if (rng_below(r, 2)) t->grid.n[2] = 1;
+    t->grid.voxel[0] = exp(rng_uniform(r, log(0.4), log(1.5)));
+    t->grid.voxel[1] = t->grid.voxel[0] * (rng_below(r, 2) ? 1 : rng_uniform(r, 0.7, 1.4));
+    t->grid.voxel[2] = rng_below(r, 2) ? pixel : exp(rng_uniform(r, log(0.4), log(3)));
+    for (int j = 0; j < 3; j++) t->grid.offset[j] = rng_below(r, 2) ? rng_uniform(r, -3, 3) : 0;
+    const double half = 0.5 * hypot(t->grid.voxel[0] * (double)t->grid.n[0], t->grid.voxel[1] * (double)t->grid.n[1]);
+    const double sod = half + rng_uniform(r, 5, 4 * half + 20);
+    qb_status status = fan ? qb_geometry_cone(views, angles, 1, columns, pixel, pixel, sod,
+                                              sod * rng_uniform(r, 1.1, 3), rng_uniform(r, -20, 20), 0, &t->geometry)
+                           : qb_geometry_parallel(views, angles, rows, columns, pixel,
+                                                  0.5 * (double)(columns - 1) + rng_uniform(r, -5, 5), &t->geometry);
+    if (status != QB_OK) abort();
+    t->problem = (qb__joseph_problem){.views = views,
+                                      .rows = rows,
+                                      .columns = columns,
+                                      .planes = qb__larger(t->grid.n[0], t->grid.n[1]),
+                                      .geometry = &t->geometry,
+                                      .grid = &t->grid};
+}
+
 /* Upright, bent, leaning, with rays along z; far pixels and near ones; all angles, and those where the axis
  * changes. */
 static void random_scan(trial *t, rng *r, bool slow) {
@@ -333,6 +365,7 @@ static void choose_values(trial *t, rng *r, const qb__device_info *info) {
     const size_t combinations = qb__parameter_combinations(t->variant), from = rng_below(r, combinations);
     for (size_t i = 0; i < combinations; i++) {
         qb__parameter_combination(t->variant, (from + i) % combinations, t->values);
+        qb__joseph_lay_out(&t->problem, t->values);
         if (!t->variant->unusable(info, &t->problem, t->values)) return;
     }
 }
@@ -342,7 +375,10 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     rng r = {seed};
     const bool slow = info->is_cpu;
     trial t = {.variant = row, .device = device};
-    random_scan(&t, &r, slow || asked->quick);
+    if (strstr(row->id, ".flat"))
+        flat_scan(&t, &r, slow || asked->quick);
+    else
+        random_scan(&t, &r, slow || asked->quick);
     choose_values(&t, &r, info);
     t.volume = noise(&r, voxels(&t)), t.images = noise(&r, pixels(&t));
     bool ok = true;

@@ -13,6 +13,7 @@ typedef struct qb__trial qb__trial;
 typedef struct qb__trial_sizes {
     size_t views, columns, rows; /* rows: a cone beam's detector; a parallel beam has one a slice */
     size_t nx, ny, nz;
+    bool parallel; /* projection: parallel rays */
 } qb__trial_sizes;
 
 typedef struct qb__trial_result {

@@ -57,6 +57,7 @@ void qb__joseph_trial_part(qb__trial *trial, qb__trial_part part) { ((joseph_tri
 
 static qb_status open_attempt(qb__trial *trial, qb__trial_result *result) {
     joseph_trial *t = (joseph_trial *)trial;
+    qb__joseph_lay_out(&t->problem, trial->values);
     const size_t nz = t->grid.n[2], lines = qb__joseph_slab_bytes(&t->problem, nz);
     qb_status status;
     result->block = t->problem.views;

@@ -190,7 +190,7 @@ static qb_status tune_all(tuner *t, const qb_tune_options *options, qb__device *
     size_t n[3] = {1024, 1024, 64};
     for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
     if (options->size.count == 1) n[1] = n[0];
-    const qb__trial_sizes sizes = {(size_t)options->views, n[0], n[2], n[0], n[1], n[2]};
+    const qb__trial_sizes sizes = {(size_t)options->views, n[0], n[2], n[0], n[1], n[2], false};
     qb_status status;
     QB__TRY(count_wanted(t));
     QB__TRY(qb__trial_create(operation, device, &sizes, &t->place.trial));

@@ -8,6 +8,7 @@
 
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/fan.h"
+#include "geometry/flat_rays.h"
 
 /* Forward projection after Joseph (IEEE Trans. Med. Imaging 1 (1982) 192), and its adjoint: the
  * contract of every CPU variant.
@@ -33,13 +34,7 @@ typedef struct qb__joseph_brick {
 } qb__joseph_brick;
 
 /* Few slices whose rays each stay at one height are done slice by slice, in vectors across columns: a vector of rows would be
- * mostly empty. The contract is the same.
- *
- * The rays of one view as lines in a slice, in voxel indices along x and y: that of column c is the whole line through
- * origin + c origin_step along along + c along_step. */
-typedef struct qb__flat_view {
-    double origin[2], origin_step[2], along[2], along_step[2];
-} qb__flat_view;
+ * mostly empty. The contract is the same. */
 
 /* A slice as rays of one main axis want it: planes at right angles to the axis, one behind another, and in each a line of
  * places along the other axis with QB__FLAT_MARGIN zeros on both sides. */
@@ -63,6 +58,7 @@ typedef struct qb__joseph_problem {
     size_t planes;               /* planes that a ray crosses: as many as the longer side has voxels */
     const qb_geometry *geometry; /* geometry and grid, needed by devices; may be NULL for the CPU */
     const qb_grid *grid;
+    bool flat; /* devices: arrays lie as the kernel that goes slice by slice has them (qb__joseph_lay_out) */
 } qb__joseph_problem;
 
 typedef struct qb__joseph_variant {

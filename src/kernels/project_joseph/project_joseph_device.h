@@ -29,6 +29,9 @@ typedef struct qb__joseph_device_variant {
 
 const qb__joseph_device_variant *qb__joseph_device_variants(size_t *count);
 
+/* Once a row and its values are chosen, before anything below: how slabs and rays lie on the device. */
+void qb__joseph_lay_out(qb__joseph_problem *problem, const int *values);
+
 /* Bytes of a slab and of a block of rays as the kernels keep them; of what a plan holds besides. */
 size_t qb__joseph_slab_bytes(const qb__joseph_problem *problem, size_t slices);
 size_t qb__joseph_block_bytes(const qb__joseph_problem *problem, size_t views);

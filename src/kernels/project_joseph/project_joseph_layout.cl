@@ -27,7 +27,9 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_pack(GLOBAL const float *RESTRICT
             tile[j][i] = value;
         }
         BARRIER();
+#if FRONT
         if (z0 == 0 && (int)local_id(0) < TILE) tile[FRONT - 1][local_id(0)] = before;
+#endif
         BARRIER();
         for (int j = j0; j < TILE; j += ITEMS / TILE) {
             const int x = x0 + j, z = z0 + i;

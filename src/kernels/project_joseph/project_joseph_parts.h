@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "kernels/project_joseph/project_joseph_device.h"
+#include "kernels/project_joseph/project_joseph_flat.h"
 
 /* Of project_joseph_rows.c (which kernels there are), project_joseph_plan.c (what a plan holds) and
  * project_joseph_run.c (launches) alone. */
@@ -13,14 +14,18 @@ enum { TEXTURED, RAYS, COLUMNS, VIEWS, CHUNK, GROUPS, LINES, STEPS, BACK_GROUPS,
 /* Zeros around numbers, and how the work is cut: as project_joseph.clh has it. */
 enum { FRONT = 8, BACK = 12, EDGE = 2, TILE = 32, ITEMS = 256, PLANES = 8 };
 enum { GATHER_X = 8, GATHER_Z = 32 };
+/* Values of TEXTURED: four voxels read and blended, the texture engine, or slice by slice (project_joseph_flat.h). */
+enum { BLENDED, BY_TEXTURE, FLAT };
+enum { FLAT_STEPS = 1 }; /* the other parameter of the latter */
 
 struct qb__joseph_plan {
     qb__device *device;
     int values[QB__PARAMETERS_MAX];
     size_t views, rows, columns, n[3];
     float voxel[3];
-    bool cone, vertical; /* upright: forwards */
-    bool wide;           /* the forward kernel counts floats of a slab in 64 bits */
+    bool cone, vertical;   /* upright: forwards */
+    qb__joseph_flat *flat; /* slice by slice: nothing below but the layouts is there */
+    bool wide;             /* the forward kernel counts floats of a slab in 64 bits */
     qb__joseph_most most;
     qb__joseph_records records; /* on the host: first_run, blocks, axes */
     int copy[3], copies;        /* copies of the block's rays, where the adjoint gathers */
@@ -32,8 +37,13 @@ struct qb__joseph_plan {
     qb__texture *texture[2]; /* planes along x, along y */
 };
 
-/* Floats of a line of voxels, of a column of pixels. */
-static inline size_t qb__joseph_line(size_t slices) { return qb__round_up(FRONT + slices + 2, 8); }
-static inline size_t qb__joseph_stride(size_t rows) { return qb__round_up(FRONT + rows + BACK, 8); }
+/* Floats of a line of voxels, of a column of pixels, and zeros in front of them. */
+static inline size_t qb__joseph_line(bool flat, size_t slices) {
+    return flat ? slices : qb__round_up(FRONT + slices + 2, 8);
+}
+static inline size_t qb__joseph_stride(bool flat, size_t rows) {
+    return flat ? rows : qb__round_up(FRONT + rows + BACK, 8);
+}
+static inline int32_t qb__joseph_front(bool flat) { return flat ? 0 : FRONT; }
 
 #endif

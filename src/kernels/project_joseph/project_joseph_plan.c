@@ -8,31 +8,42 @@
 
 /* ---- sizes ---- */
 
+void qb__joseph_lay_out(qb__joseph_problem *p, const int *values) { p->flat = values[TEXTURED] == FLAT; }
+
 size_t qb__joseph_slab_bytes(const qb__joseph_problem *p, size_t slices) {
-    return (p->grid->n[0] + 2 * EDGE) * (p->grid->n[1] + 2 * EDGE) * qb__joseph_line(slices) * sizeof(float);
+    return (p->grid->n[0] + 2 * EDGE) * (p->grid->n[1] + 2 * EDGE) * qb__joseph_line(p->flat, slices) * sizeof(float);
 }
 
 size_t qb__joseph_lines_at(const qb__joseph_problem *p, size_t y) {
-    return (y + EDGE) * (p->grid->n[0] + 2 * EDGE) * qb__joseph_line(p->grid->n[2]) * sizeof(float);
+    return (y + EDGE) * (p->grid->n[0] + 2 * EDGE) * qb__joseph_line(p->flat, p->grid->n[2]) * sizeof(float);
 }
 
 size_t qb__joseph_block_bytes(const qb__joseph_problem *p, size_t views) {
-    return views * p->columns * qb__joseph_stride(p->rows) * sizeof(float);
+    return views * p->columns * qb__joseph_stride(p->flat, p->rows) * sizeof(float);
 }
 
 void qb__joseph_shape_of(const qb__joseph_problem *p, bool volume, qb__joseph_shape *shape) {
     const size_t *n = p->grid->n;
+    const int32_t front = qb__joseph_front(p->flat);
     if (volume)
-        *shape = (qb__joseph_shape){(int32_t)qb__joseph_line(n[2]), FRONT, (int32_t)n[2], (int32_t)n[0] + 2 * EDGE,
-                                    (int32_t)n[1] + 2 * EDGE,       EDGE};
+        *shape = (qb__joseph_shape){(int32_t)qb__joseph_line(p->flat, n[2]),
+                                    front,
+                                    (int32_t)n[2],
+                                    (int32_t)n[0] + 2 * EDGE,
+                                    (int32_t)n[1] + 2 * EDGE,
+                                    EDGE};
     else
-        *shape = (qb__joseph_shape){
-            (int32_t)qb__joseph_stride(p->rows), FRONT, (int32_t)p->rows, (int32_t)p->columns, (int32_t)p->views, 0};
+        *shape = (qb__joseph_shape){(int32_t)qb__joseph_stride(p->flat, p->rows),
+                                    front,
+                                    (int32_t)p->rows,
+                                    (int32_t)p->columns,
+                                    (int32_t)p->views,
+                                    0};
 }
 
 /* Axis 0's textures have the volume turned. */
 static qb__texture_shape shape_of(const size_t n[3], size_t slices, int axis) {
-    return (qb__texture_shape){.width = qb__joseph_line(slices),
+    return (qb__texture_shape){.width = qb__joseph_line(false, slices),
                                .height = n[1 - axis] + 2 * EDGE,
                                .layers = n[axis] + 2 * EDGE,
                                .channels = 1,
@@ -41,15 +52,16 @@ static qb__texture_shape shape_of(const size_t n[3], size_t slices, int axis) {
 
 size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *p, qb__joseph_most most,
                              const int *values) {
+    if (p->flat) return qb__joseph_flat_bytes(p, most);
     const size_t copies = qb__joseph_is_vertical(p->geometry, p->grid) ? 1 : 3;
     size_t bytes = p->views * p->columns * 16 * sizeof(float) + p->views * 65 * sizeof(float) +
                    p->views * 4 * 4 * sizeof(int32_t) +
                    copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views));
-    for (int axis = 0; values[TEXTURED] && axis < 2; axis++) {
+    for (int axis = 0; values[TEXTURED] == BY_TEXTURE && axis < 2; axis++) {
         const qb__texture_shape shape = shape_of(p->grid->n, most.slices, axis);
         bytes += qb__texture_bytes(device, &shape);
     }
-    return values[TEXTURED] ? bytes + qb__joseph_slab_bytes(p, most.slices) : bytes;
+    return values[TEXTURED] == BY_TEXTURE ? bytes + qb__joseph_slab_bytes(p, most.slices) : bytes;
 }
 
 /* ---- plan ---- */
@@ -79,8 +91,10 @@ out:
 }
 
 static qb_status build_layout(qb__joseph_plan *plan) {
+    qb__macros macros = {.count = 0};
     qb_status status;
-    QB__TRY(qb__program_build(plan->device, "project_joseph_layout.cl", NULL, &plan->layout));
+    qb__macros_add(&macros, "FRONT", qb__joseph_front(plan->flat != NULL));
+    QB__TRY(qb__program_build(plan->device, "project_joseph_layout.cl", macros.list, &plan->layout));
     QB__TRY(qb__kernel_get(plan->layout, "project_joseph_pack", &plan->pack));
     QB__TRY(qb__kernel_get(plan->layout, "project_joseph_unpack", &plan->unpack));
     QB__TRY(qb__kernel_get(plan->layout, "project_joseph_columns", &plan->columns_kernel));
@@ -142,7 +156,7 @@ out:
 
 static qb_status make_textures(qb__joseph_plan *plan, const qb__joseph_problem *p) {
     qb_status status = QB_OK;
-    if (!plan->values[TEXTURED]) return QB_OK;
+    if (plan->values[TEXTURED] != BY_TEXTURE) return QB_OK;
     for (int axis = 0; axis < 2; axis++) {
         const qb__texture_shape shape = shape_of(plan->n, plan->most.slices, axis);
         QB__TRY(qb__texture_create(plan->device, &shape, &plan->texture[axis]));
@@ -167,9 +181,27 @@ static qb_status records_of(const qb__joseph_problem *p, const int *values, qb__
 
 qb_status qb__joseph_plan_possible(const qb__joseph_problem *p, const int *values) {
     qb__joseph_records records;
-    if (!(p->geometry->radius > 0)) return QB_OK;
+    if (!(p->geometry->radius > 0) || values[TEXTURED] == FLAT) return QB_OK;
     qb_status status = records_of(p, values, &records);
     if (status == QB_OK) qb__joseph_records_destroy(&records);
+    return status;
+}
+
+/* All of it but what lays arrays out. */
+static qb_status fill(qb__joseph_plan *plan, const qb__joseph_problem *p, const int *values) {
+    qb_status status;
+    QB__TRY(records_of(p, values, &plan->records));
+    plan->vertical = plan->records.fans != NULL;
+    plan->wide = qb__joseph_is_wide(p, plan->most.slices);
+    count_copies(plan);
+    QB__TRY(upload_records(plan));
+    QB__TRY(build_forward(plan));
+    QB__TRY(build_adjoint(plan));
+    QB__TRY(qb__memory_create(plan->device,
+                              (size_t)plan->copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views)),
+                              &plan->scaled));
+    QB__TRY(make_textures(plan, p));
+out:
     return status;
 }
 
@@ -177,6 +209,7 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
                                  const int *values, qb__joseph_plan **out) {
     qb__joseph_plan *plan;
     *out = NULL;
+    if (p->flat != (values[TEXTURED] == FLAT)) return qb__fail(QB_INTERNAL, "arrays that lie otherwise");
     qb_status status = qb__alloc(1, sizeof *plan, &plan);
     if (status != QB_OK) return status;
     *plan = (qb__joseph_plan){.device = device,
@@ -188,18 +221,9 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
     memcpy(plan->values, values, PARAMETERS * sizeof *values);
     memcpy(plan->n, p->grid->n, sizeof plan->n);
     for (int j = 0; j < 3; j++) plan->voxel[j] = (float)p->grid->voxel[j];
-    QB__TRY(records_of(p, values, &plan->records));
-    plan->vertical = plan->records.fans != NULL;
-    plan->wide = qb__joseph_is_wide(p, most.slices);
-    count_copies(plan);
-    QB__TRY(upload_records(plan));
+    QB__TRY(values[TEXTURED] == FLAT ? qb__joseph_flat_create(device, p, most, values[FLAT_STEPS], &plan->flat)
+                                     : fill(plan, p, values));
     QB__TRY(build_layout(plan));
-    QB__TRY(build_forward(plan));
-    QB__TRY(build_adjoint(plan));
-    QB__TRY(qb__memory_create(device,
-                              (size_t)plan->copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views)),
-                              &plan->scaled));
-    QB__TRY(make_textures(plan, p));
     *out = plan;
 out:
     if (status != QB_OK) qb__joseph_plan_destroy(plan);
@@ -208,6 +232,7 @@ out:
 
 void qb__joseph_plan_destroy(qb__joseph_plan *plan) {
     if (!plan) return;
+    qb__joseph_flat_destroy(plan->flat);
     qb__joseph_records_destroy(&plan->records);
     qb__texture_destroy(plan->texture[0]);
     qb__texture_destroy(plan->texture[1]);

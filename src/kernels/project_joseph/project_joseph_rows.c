@@ -3,13 +3,21 @@
 #include "kernels/project_joseph/project_joseph_parts.h"
 #include "kernels/rows_table.h"
 
+/* Bytes and indices of whatever layout. */
+static const char *too_many(const qb__joseph_problem *p) {
+    const size_t most = INT32_MAX / 64, *n = p->grid->n;
+    return p->views > most || p->columns > most || p->rows > most || n[0] > most || n[1] > most || n[2] > most ||
+                   (n[0] + 2 * EDGE) * (n[1] + 2 * EDGE) > UINT32_MAX / qb__joseph_line(false, 1) ||
+                   p->columns * qb__joseph_stride(false, p->rows) > UINT32_MAX / QB__JOSEPH_VIEWS
+               ? "more pixels or voxels than 32-bit indices hold"
+               : NULL;
+}
+
 static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
     const qb__joseph_problem *p = of;
-    const size_t most = INT32_MAX / 64, *n = p->grid->n;
-    if (p->views > most || p->columns > most || p->rows > most || n[0] > most || n[1] > most || n[2] > most ||
-        (n[0] + 2 * EDGE) * (n[1] + 2 * EDGE) > UINT32_MAX / qb__joseph_line(1) ||
-        p->columns * qb__joseph_stride(p->rows) > UINT32_MAX / QB__JOSEPH_VIEWS)
-        return "more pixels or voxels than 32-bit indices hold";
+    const size_t *n = p->grid->n;
+    const char *why = too_many(p);
+    if (why) return why;
     if ((size_t)(32 * values[COLUMNS] * values[VIEWS]) > device->group_size || device->group_size < ITEMS)
         return "needs larger groups";
     const bool vertical = qb__joseph_is_vertical(p->geometry, p->grid);
@@ -22,7 +30,8 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     if (!device->images) return "needs textures with linear filtering";
     if (!vertical) return "needs the detector's rows along the axis";
     const size_t side = (n[0] > n[1] ? n[0] : n[1]) + 2 * EDGE;
-    if (side > device->image_layers || side > device->image_height || qb__joseph_line(n[2]) > device->image_width)
+    if (side > device->image_layers || side > device->image_height ||
+        qb__joseph_line(false, n[2]) > device->image_width)
         return "more voxels a side than a texture holds";
     return NULL;
 }
@@ -42,6 +51,27 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
                               .launches = 1};
 }
 
+/* Slice by slice; where a line of voxels is a slice long, and a column of rays a row. */
+static const char *unusable_flat(const qb__device_info *device, const void *of, const int *values) {
+    const qb__joseph_problem *p = of;
+    const char *why = too_many(p);
+    qb__flat_shape shape;
+    if (why) return why;
+    if (p->views > 65535 || p->views * p->grid->n[2] > INT32_MAX / 2 || p->views * p->rows > INT32_MAX / 2)
+        return "more views than a launch has groups";
+    return device->group_size < ITEMS ? "needs larger groups"
+                                      : qb__joseph_flat_refuses(p, 8 * (size_t)values[FLAT_STEPS], &shape);
+}
+
+/* Forward, a sample is two loads and some eight instructions; back, two loads from local memory and some twelve. All slices are
+ * done, whatever rows there are. */
+static void cost_flat(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    (void)slices, (void)values;
+    const qb__joseph_problem *p = of;
+    const double each = (double)p->grid->n[2] / (double)p->rows;
+    *cost = (qb__kernel_cost){.arithmetic = 30 * each, .local_bytes = 8 * each, .l2_bytes = 6 * each, .launches = 5};
+}
+
 #define ROW(name, class, how, ...)                                                                                     \
     {                                                                                                                  \
         HEAD(QB__PROJECT_JOSEPH, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, unusable,    \
@@ -55,6 +85,9 @@ static const qb__joseph_device_variant rows[] = {
     ROW("project_joseph.alu", QB_ACCURACY_HIGH, "four voxels read and blended; back, every voxel gathers",
         P("TEXTURED", 0), P("RAYS", 2, 1, 4), P("COLUMNS", 4, 8, 16), P("VIEWS", 4, 1, 2), P("CHUNK", 64, 16, 32),
         P("GROUPS", 3, 2, 4)),
+    {HEAD(QB__PROJECT_JOSEPH, "project_joseph.flat", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
+          "few slices, one by one; back, every voxel gathers", 0, 0, unusable_flat, cost_flat, P("TEXTURED", FLAT),
+          P("STEPS", 4, 2, 1))},
 };
 
 const qb__joseph_device_variant *qb__joseph_device_variants(size_t *count) {

@@ -15,8 +15,8 @@ qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb_
                               size_t before, size_t z0, size_t z1, qb__memory *slab) {
     const uint64_t plain_at = offset / sizeof(float);
     const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
-    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
-    const int32_t carry = z0 > 0 ? (int32_t)(FRONT + before - 1) : 0;
+    const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
+    const int32_t carry = z0 > 0 && !plan->flat ? (int32_t)(FRONT + before - 1) : 0;
     const qb__arg args[] = {QB__MEMORY(plain), QB__VALUE(plain_at), QB__VALUE(nx),    QB__VALUE(ny),
                             QB__VALUE(slices), QB__VALUE(line),     QB__VALUE(carry), QB__MEMORY(slab)};
     return LAUNCH(plan->pack, queue, ITEMS, args, qb__ceil_div(plan->n[0] + 2 * EDGE, TILE), plan->n[1] + 2 * EDGE, 1);
@@ -26,7 +26,7 @@ qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const q
                                 float scale, qb__memory *plain, size_t offset) {
     const uint64_t plain_at = offset / sizeof(float);
     const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
-    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
+    const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(nx),    QB__VALUE(ny),     QB__VALUE(slices),
                             QB__VALUE(line),  QB__VALUE(scale), QB__MEMORY(plain), QB__VALUE(plain_at)};
     return LAUNCH(plan->unpack, queue, ITEMS, args, qb__ceil_div(plan->n[0], TILE), plan->n[1],
@@ -40,10 +40,10 @@ qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__
 
 qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
                                 size_t view0, size_t view1, qb__memory *rays) {
-    const uint64_t rays_at = view0 * plan->columns * qb__joseph_stride(plan->rows);
+    const uint64_t rays_at = view0 * plan->columns * qb__joseph_stride(plan->flat, plan->rows);
     const uint64_t images_at = offset / sizeof(float);
     const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
-    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
     const qb__arg args[] = {QB__MEMORY(images), QB__VALUE(images_at), QB__VALUE(rows),   QB__VALUE(columns),
                             QB__VALUE(stride),  QB__MEMORY(rays),     QB__VALUE(rays_at)};
     return LAUNCH(plan->columns_kernel, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE),
@@ -54,7 +54,7 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
                             qb__memory *images, size_t offset) {
     const uint64_t images_at = offset / sizeof(float);
     const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
-    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
     const qb__arg args[] = {QB__MEMORY(rays),  QB__VALUE(rows),    QB__VALUE(columns),
                             QB__VALUE(stride), QB__MEMORY(images), QB__VALUE(images_at)};
     return LAUNCH(plan->images, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE), qb__ceil_div(plan->rows, TILE),
@@ -65,7 +65,7 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
 
 static qb_status load_textures(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab) {
     const int32_t across = (int32_t)plan->n[0] + 2 * EDGE, down = (int32_t)plan->n[1] + 2 * EDGE;
-    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
+    const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(across), QB__VALUE(down), QB__VALUE(line),
                             QB__MEMORY(plan->turned)};
     qb_status status;
@@ -78,11 +78,13 @@ out:
 
 qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
                              size_t view0, size_t view1, qb__memory *rays) {
+    if (plan->flat) return qb__joseph_flat_forward(plan->flat, queue, slab, z0, z1, view0, view1, rays);
     const int *v = plan->values;
     const int32_t first = (int32_t)view0, views = (int32_t)(view1 - view0), columns = (int32_t)plan->columns;
     const int32_t rows = (int32_t)plan->rows, nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1];
     const int32_t nz = (int32_t)plan->n[2], from = (int32_t)z0, to = (int32_t)z1, more = z0 > 0;
-    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices), stride = (int32_t)qb__joseph_stride(plan->rows);
+    const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices),
+                  stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
     const float vx = plan->voxel[0], vy = plan->voxel[1], vz = plan->voxel[2];
     const bool textured = v[TEXTURED];
     qb__arg args[20];
@@ -126,7 +128,7 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
 static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, uint64_t rays_at, size_t view0,
                        size_t views, uint64_t copy_floats) {
     const int32_t first = (int32_t)view0, rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
-    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
     const float vx = plan->voxel[0], vy = plan->voxel[1], vz = plan->voxel[2];
     const bool gathers = plan->records.views != NULL;
     const qb__arg args[] = {QB__MEMORY(rays),
@@ -159,7 +161,8 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
     const size_t end = axis == 0 ? plan->records.first_run[1][block] : plan->records.first_run[0][block + 1];
     const int32_t first_view = (int32_t)(block * QB__JOSEPH_VIEWS), run0 = (int32_t)first;
     const int32_t runs = (int32_t)(end - first), columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
-    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows),
+                  line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const int32_t step_y = line * (int32_t)(plan->n[0] + 2 * EDGE);
     const size_t y0 = b->y0, tall = qb__joseph_tile_slices(plan->values);
     const size_t line0 = axis == 0 ? y0 / (size_t)plan->values[LINES] : 0, plane0 = axis == 0 ? 0 : y0 / PLANES;
@@ -185,7 +188,8 @@ static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, s
                         qb__memory *slab, const box *b, bool more) {
     const int32_t first = (int32_t)view0, views = (int32_t)count, cone = plan->cone;
     const int32_t columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
-    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows),
+                  line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const int32_t nx = (int32_t)plan->n[0], y0 = (int32_t)b->y0, from = (int32_t)b->z0, to = (int32_t)b->z1;
     const int32_t add = more;
     const qb__arg args[] = {QB__MEMORY(plan->scaled),
@@ -214,7 +218,9 @@ static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, s
 
 static qb_status back(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0, size_t view1,
                       qb__memory *slab, const box *b, bool more) {
-    const uint64_t view_floats = plan->columns * qb__joseph_stride(plan->rows);
+    if (plan->flat)
+        return qb__joseph_flat_adjoint(plan->flat, queue, rays, view0, view1, slab, b->y0, b->y1, b->z0, b->z1, more);
+    const uint64_t view_floats = plan->columns * qb__joseph_stride(plan->flat, plan->rows);
     const uint64_t copy_floats = qb__smaller(QB__JOSEPH_VIEWS, plan->views) * view_floats;
     qb_status status = QB_OK;
     if (view0 % QB__JOSEPH_VIEWS) return qb__fail(QB_INTERNAL, "a block of views from %zu", view0);
@@ -237,10 +243,11 @@ qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__
     return back(plan, queue, rays, view0, view1, slab, &(box){0, plan->n[1], z0, z1}, more);
 }
 
-size_t qb__joseph_tile_slices(const int *values) { return 32 * (size_t)values[STEPS]; }
+size_t qb__joseph_tile_slices(const int *values) { return values[TEXTURED] == FLAT ? 1 : 32 * (size_t)values[STEPS]; }
 
 size_t qb__joseph_lines_grain(const int *values) {
     size_t grain = PLANES;
+    if (values[TEXTURED] == FLAT) return 8 * (size_t)values[FLAT_STEPS];
     while (grain % (size_t)values[LINES]) grain += PLANES;
     return grain;
 }

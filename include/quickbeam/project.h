@@ -55,6 +55,13 @@ QB_API qb_status qb_projector_forward_tensor(qb_projector *projector, const qb_t
 QB_API qb_status qb_projector_adjoint_tensor(qb_projector *projector, const qb_tensor *projections, size_t first,
                                              size_t end, bool accumulate, const qb_env *env, const qb_tensor *volume);
 
+/* How sum(weights * A volume) changes with the vectors of the views first <= view < end, for calibration:
+ * gradient[view - first] holds the derivatives with respect to source, detector, u and v of qb_view, x y z each, per mm (of a
+ * parallel beam's direction: per unit). weights [view][row][column] of those views, both in host memory; computed in double
+ * precision on the CPU, by the derivative of the same sum that A is. QB_UNSUPPORTED for a curved detector; QB_CANCELLED. */
+QB_API qb_status qb_projector_gradient(qb_projector *projector, const float *volume, const float *weights, size_t first,
+                                       size_t end, const qb_env *env, double (*gradient)[4][3]);
+
 /* Which kernel was chosen. */
 QB_API const char *qb_projector_kernel(const qb_projector *projector);
 

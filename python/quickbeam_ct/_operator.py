@@ -13,6 +13,7 @@ declare("qb_projector_kernel", _POINTER, result=ctypes.c_char_p)
 declare("qb_projector_forward_tensor", _POINTER, ctypes.POINTER(Tensor), _SIZE, _SIZE, ctypes.POINTER(Env), ctypes.POINTER(Tensor))
 declare("qb_projector_adjoint_tensor", _POINTER, ctypes.POINTER(Tensor), _SIZE, _SIZE, ctypes.c_bool, ctypes.POINTER(Env),
         ctypes.POINTER(Tensor))
+declare("qb_projector_gradient", _POINTER, _POINTER, _POINTER, _SIZE, _SIZE, ctypes.POINTER(Env), _POINTER)
 declare("qb_grid_default", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), result=None)
 
 
@@ -92,6 +93,22 @@ class Operator:
 
     def __matmul__(self, x):
         return self.apply(x)
+
+    def geometry_gradient(self, x, y):
+        """How sum(y * (A @ x)) changes with Geometry.vectors: float64 [view][4][3] of source, pixel (0, 0), column step
+        and row step, per mm, for calibration. x and y: NumPy arrays. Computed on the CPU, in double precision."""
+        import numpy
+        if self._transposed:
+            raise BadArgument("the transpose has no gradient: give A.geometry_gradient(x, y)", 6)
+        arrays = []
+        for array, shape, name in ((x, self.domain, "x"), (y, self.range, "y")):
+            if shape_of(array) != shape:
+                raise BadArgument(f"{name} of shape {shape_of(array)} for an operator from {self.domain} to {self.range}", 6)
+            arrays.append(numpy.ascontiguousarray(array, numpy.float32))
+        out = numpy.empty((self._end - self._first, 4, 3))
+        run(lib.qb_projector_gradient, self._handle.pointer, *(array.ctypes.data for array in arrays), self._first, self._end,
+            after=(out.ctypes.data,))
+        return out
 
     __call__ = apply
 

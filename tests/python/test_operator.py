@@ -116,3 +116,60 @@ def test_bad_input_is_an_exception_with_words(call, words):
     with pytest.raises(qb.Error) as caught:
         call()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("beam", ["cone", "parallel"])
+def test_the_gradient_of_the_geometry_is_that_of_the_line_integrals(beam):
+    """Against differences of a float64 projection by the definition, one number at a time."""
+    random = np.random.default_rng(int(os.environ.get("QB_SEED", 5)))
+    angles = random.uniform(0, 2 * np.pi, 3)
+    rays = (qb.Geometry.cone(angles, 4, 5, (1.1, 1.3), 60, 90, (0.4, -0.3)) if beam == "cone"
+            else qb.Geometry.parallel(angles, 4, 5, 1.1, 1.8))
+    vectors = rays.vectors + 0.01 * random.standard_normal((3, 4, 3))
+    shape, voxel, offset = (6, 7, 8), (0.9, 1.1, 0.8), (0.3, -0.2, 0.1)
+    x = random.random(shape).astype(np.float32)
+    A = qb.operator(qb.Geometry.from_vectors(vectors, 4, 5, beam), shape, voxel, offset)
+    y = random.standard_normal(A.range).astype(np.float32)
+    np.testing.assert_allclose(joseph(x, vectors, 4, 5, voxel, offset, beam), A @ x, rtol=1e-4, atol=1e-4)
+    gradient, step = A.geometry_gradient(x, y), 1e-6
+    for _ in range(20):
+        at = tuple(random.integers((3, 4, 3)))
+        values = []
+        for sign in (-1, 1):
+            moved = vectors.copy()
+            moved[at] += sign * step
+            values.append((joseph(x, moved, 4, 5, voxel, offset, beam) * y).sum())
+        assert gradient[at] == pytest.approx((values[1] - values[0]) / (2 * step), rel=1e-4, abs=1e-4 * np.abs(gradient).max())
+    np.testing.assert_array_equal(A[1:].geometry_gradient(x, y[1:]), gradient[1:])
+    with pytest.raises(qb.Error, match="shape"):
+        A.geometry_gradient(x, y[1:])
+
+
+def joseph(x, vectors, rows, columns, voxel, offset, beam):
+    """Joseph's method in double precision, ray by ray."""
+    n, voxel, offset = np.array(x.shape[::-1]), np.array(voxel), np.array(offset)
+    box = np.pad(x.astype(float).transpose(2, 1, 0), 2)
+    out = np.zeros((len(vectors), rows, columns))
+    for i, (source, corner, u, v) in enumerate(vectors):
+        for r in range(rows):
+            for c in range(columns):
+                pixel = corner + c * u + r * v
+                point, along = (source, pixel - source) if beam == "cone" else (pixel, source)
+                start, speed = (point - offset) / voxel + (n - 1) / 2, along / voxel
+                main = np.argmax(np.abs(speed))
+                t = (np.arange(n[main]) - start[main]) / speed[main]
+                place = np.clip(start + t[:, None] * speed, -1.5, n + 0.5)  # the padding is 0
+                low = np.floor(place).astype(int)
+                low[:, main] = np.arange(n[main])
+                share = place - low
+                total = 0.0
+                others = [j for j in range(3) if j != main]
+                for db in (0, 1):
+                    for dc in (0, 1):
+                        at = low.copy()
+                        at[:, others[0]] += db
+                        at[:, others[1]] += dc
+                        weight = np.abs(1 - db - share[:, others[0]]) * np.abs(1 - dc - share[:, others[1]])
+                        total += (weight * box[tuple((at + 2).T)]).sum()
+                out[i, r, c] = total * np.linalg.norm(along) / abs(speed[main])
+    return out

@@ -4,10 +4,16 @@
 #define HAVE(name, package) name ": built in\n"
 #define LACK(name, package) name ": missing, install " package " and build again\n"
 
+#ifdef QB_HAVE_FFTW
+#define QB_FFT_SUMMARY "FFT: FFTW " QB_HAVE_FFTW " (GPL-2.0-or-later, which then covers this binary)\n"
+#else
+#define QB_FFT_SUMMARY "FFT: quickbeam's own (MIT)\n"
+#endif
+
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return "FFT: FFTW 3 single precision (GPL-2.0-or-later, which then covers this binary)\n"
+    return QB_FFT_SUMMARY
 #ifdef QB_HAVE_HDF5
         HAVE("HDF5", "libhdf5-dev")
 #else

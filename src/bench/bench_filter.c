@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench filter: filtering rows, the transforms it contains alone, and preparation alone, each in
- * turn so that a drifting clock meets all three. */
+/* qb bench filter: filtering rows, the transforms it contains alone, by each library that computes them, and
+ * preparation alone, each in turn so that a drifting clock meets all. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -17,11 +17,12 @@
 
 /* A task filters 64 rows of one view, as the pipeline has them. Filtered again and again, values
  * shrink until they are denormal and slow: fresh ones are copied in at every eighth task. */
-enum { ROWS = 64, REFRESH = 8, REPEAT_MAX = 64 };
+enum { ROWS = 64, REFRESH = 8, REPEAT_MAX = 64, LIBRARIES_MOST = 4 };
 
 typedef struct bench {
     qb__filter *filter;
-    qb__fft *fft;
+    qb__fft *ffts[LIBRARIES_MOST], *fft; /* of each library; the one that is measured */
+    int libraries;
     qb__prep prep;
     size_t columns, length;
     float *fresh;        /* [ROWS][columns] */
@@ -33,7 +34,7 @@ typedef struct bench {
 } bench;
 
 typedef struct timing {
-    double filter, transforms, prep; /* seconds, medians */
+    double filter, prep, transforms[LIBRARIES_MOST]; /* seconds, medians */
 } timing;
 
 static float *thread_scratch(const bench *b, int worker) {
@@ -97,7 +98,7 @@ out:
 
 static void release(bench *b) {
     qb__filter_destroy(b->filter);
-    qb__fft_destroy(b->fft);
+    for (int i = 0; i < b->libraries; i++) qb__fft_destroy(b->ffts[i]);
     qb__free(b->fresh);
     qb__free(b->rows);
     qb__free(b->lines);
@@ -108,22 +109,24 @@ static void release(bench *b) {
 }
 
 static qb_status measure(bench *b, int threads, size_t tasks, int repeat, const qb_env *env, timing *t) {
-    void (*const runs[])(void *, size_t, int) = {run_filter, run_transforms, run_prep};
-    double seconds[3][REPEAT_MAX];
+    void (*const runs[])(void *, size_t, int) = {run_filter, run_prep, run_transforms};
+    double seconds[2 + LIBRARIES_MOST][REPEAT_MAX];
+    const int count = 2 + b->libraries;
     qb__pool *pool;
     qb_status status = qb__pool_create(threads, &pool);
     if (status != QB_OK) return status;
     for (int i = -1; i < repeat; i++) { /* the first round warms up */
         QB__TRY(qb__check_cancel(env));
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < count; k++) {
+            if (k >= 2) b->fft = b->ffts[k - 2];
             double from = qb__now();
-            qb__pool_for(pool, tasks, runs[k], b);
+            qb__pool_for(pool, tasks, runs[k < 2 ? k : 2], b);
             if (i >= 0) seconds[k][i] = qb__now() - from;
         }
     }
     t->filter = qb__median(seconds[0], (size_t)repeat);
-    t->transforms = qb__median(seconds[1], (size_t)repeat);
-    t->prep = qb__median(seconds[2], (size_t)repeat);
+    t->prep = qb__median(seconds[1], (size_t)repeat);
+    for (int i = 0; i < b->libraries; i++) t->transforms[i] = qb__median(seconds[2 + i], (size_t)repeat);
 out:
     qb__pool_destroy(pool);
     return status;
@@ -134,8 +137,11 @@ static void report(const bench *b, const timing *t, double rows, int threads, cJ
     cJSON_AddNumberToObject(result, "seconds_median", t->filter);
     cJSON_AddNumberToObject(result, "rows_per_second", rows / t->filter);
     cJSON_AddNumberToObject(result, "giga_samples_per_second", rows * (double)b->columns / t->filter * 1e-9);
-    cJSON_AddNumberToObject(result, "bare_transforms_seconds_median", t->transforms);
-    cJSON_AddNumberToObject(result, "share_of_bare_transforms", t->transforms / t->filter);
+    cJSON_AddNumberToObject(result, "bare_transforms_seconds_median", t->transforms[0]);
+    cJSON_AddNumberToObject(result, "share_of_bare_transforms", t->transforms[0] / t->filter);
+    cJSON *all = cJSON_AddObjectToObject(result, "bare_transforms_seconds_median_of");
+    for (int i = 0; i < b->libraries; i++)
+        cJSON_AddNumberToObject(all, qb__fft_library_name(qb__fft_libraries()[i]), t->transforms[i]);
     cJSON_AddNumberToObject(result, "prep_seconds_median", t->prep);
     cJSON_AddNumberToObject(result, "prep_giga_samples_per_second", rows * (double)b->columns / t->prep * 1e-9);
 }
@@ -159,9 +165,13 @@ qb_status qb__bench_filter(const qb_tool_bench_options *options, const qb_env *e
     QB__TRY(thread_count(env, &threads));
     QB__TRY(qb__filter_create("ramp", QB_PAD_EDGE, b.columns, 1, &b.filter));
     b.length = qb__filter_length(b.filter);
-    QB__TRY(qb__fft_create(QB__FFT_COMPLEX, b.length / 2, &b.fft));
+    for (const qb__fft_library *const *l = qb__fft_libraries(); *l && b.libraries < LIBRARIES_MOST; l++) {
+        QB__TRY(qb__fft_create_of(*l, QB__FFT_COMPLEX, 0, b.length / 2, &b.ffts[b.libraries]));
+        b.libraries++;
+    }
     QB__TRY(allocate(&b, (size_t)threads));
-    cJSON_AddStringToObject(result, "kernel", "filter.fftw");
+    cJSON_AddStringToObject(result, "kernel", "filter");
+    cJSON_AddStringToObject(result, "fft", qb__fft_library_name(qb__fft_libraries()[0]));
     cJSON_AddNumberToObject(result, "columns", (double)b.columns);
     cJSON_AddNumberToObject(result, "fft_length", (double)b.length);
     QB__TRY(measure(&b, threads, tasks, repeat, env, &all));

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiled once for each vector length. The file that includes this names the table QB_FFT, defines L, the type v of
+ * L floats, LANES(X) as X(0) X(1) ..., ORDER as its list, and the functions
+ *   unzip  L complex numbers at x -> their real and imaginary parts, in ORDER
+ *   zip    the opposite
+ *   transpose  L vectors, in place. */
+#include "cpu/fft/fft_butterflies.h"
+
+enum { SPLIT, PAIRS, SWAPPED }; /* real parts then imaginary ones; complex numbers; those with both parts swapped */
+
+INLINE c get(const float *x, size_t row, int how) {
+    x += 2 * L * row;
+    if (how == SPLIT) return (c){load(x), load(x + L)};
+    c a = unzip(x);
+    return how == PAIRS ? a : (c){a.im, a.re};
+}
+
+INLINE void put(float *x, size_t row, c a) {
+    store(x + 2 * L * row, a.re);
+    store(x + 2 * L * row + L, a.im);
+}
+
+/* One pass of Stockham's method over a transform of length n, `s` of them side by side. */
+INLINE void pass(int radix, int how, const float *restrict x, float *restrict y, size_t n, size_t s,
+                 const float *turns) {
+    const size_t groups = n / (size_t)radix;
+    for (size_t p = 0; p < groups; p++, turns += 2 * (radix - 1)) {
+        for (size_t q = 0; q < s; q++) {
+            c a[8];
+            for (int j = 0; j < radix; j++) a[j] = get(x, q + s * (p + groups * (size_t)j), how);
+            dft(radix, a);
+            float *to = y + 2 * L * (q + s * (size_t)radix * p);
+            put(to, 0, a[0]);
+            for (int k = 1; k < radix; k++)
+                put(to, s * (size_t)k, groups == 1 ? a[k] : turned(a[k], turns[2 * k - 2], turns[2 * k - 1]));
+        }
+    }
+}
+
+typedef void pass_function(const float *, float *, size_t, size_t, const float *);
+#define PASS(RADIX)                                                                                                    \
+    static void split_##RADIX(const float *x, float *y, size_t n, size_t s, const float *t) {                          \
+        if (n == RADIX)                                                                                                \
+            pass(RADIX, SPLIT, x, y, RADIX, s, t);                                                                     \
+        else                                                                                                           \
+            pass(RADIX, SPLIT, x, y, n, s, t);                                                                         \
+    }                                                                                                                  \
+    static void pairs_##RADIX(const float *x, float *y, size_t n, size_t s, const float *t) {                          \
+        (void)s;                                                                                                       \
+        pass(RADIX, PAIRS, x, y, n, 1, t);                                                                             \
+    }                                                                                                                  \
+    static void swapped_##RADIX(const float *x, float *y, size_t n, size_t s, const float *t) {                        \
+        (void)s;                                                                                                       \
+        pass(RADIX, SWAPPED, x, y, n, 1, t);                                                                           \
+    }
+PASS(2)
+PASS(3)
+PASS(4)
+PASS(5)
+PASS(8)
+
+static pass_function *const pass_of[3][9] = {
+    [SPLIT] = {[2] = split_2, [3] = split_3, [4] = split_4, [5] = split_5, [8] = split_8},
+    [PAIRS] = {[2] = pairs_2, [3] = pairs_3, [4] = pairs_4, [5] = pairs_5, [8] = pairs_8},
+    [SWAPPED] = {[2] = swapped_2, [3] = swapped_3, [4] = swapped_4, [5] = swapped_5, [8] = swapped_8},
+};
+
+/* Every lane's transform; one and two take turns, and the result is in the one that is returned. */
+static float *all_passes(const qb__fft_lanes *plan, int how, float *one, float *two) {
+    size_t n = plan->rows, s = 1;
+    for (int i = 0; i < plan->passes; i++) {
+        const qb__fft_pass *p = &plan->pass[i];
+        pass_of[how][p->radix](one, two, n, s, p->turns);
+        n /= (size_t)p->radix;
+        s *= (size_t)p->radix;
+        how = SPLIT;
+        float *other = one;
+        one = two;
+        two = other;
+    }
+    return one;
+}
+
+/* From rows of lanes to the line's own order. */
+INLINE void finish(const qb__fft_lanes *plan, const bool inverse, const float *restrict in, float *restrict out) {
+    static const unsigned char order[L] = {ORDER};
+    const size_t rows = plan->rows;
+    for (size_t next = 0; next < rows; next += L) {
+        const size_t k = next + L <= rows ? next : rows - L; /* the last block may do some rows again */
+        v re[L], im[L];
+        c a[L];
+#define TURN(I)                                                                                                        \
+    {                                                                                                                  \
+        const size_t row = k + order[I];                                                                               \
+        const c x = get(in, row, SPLIT), w = get(plan->turns, row, SPLIT);                                             \
+        re[I] = x.re * w.re - x.im * w.im;                                                                             \
+        im[I] = x.re * w.im + x.im * w.re;                                                                             \
+    }
+        LANES(TURN)
+        transpose(re);
+        transpose(im);
+#define PLACE(I) a[order[I]] = (c){re[I], im[I]};
+        LANES(PLACE)
+        dft(L, a);
+#define STORE(I) zip(out + 2 * ((size_t)I * rows + k), inverse ? (c){a[I].im, a[I].re} : a[I]);
+        LANES(STORE)
+    }
+}
+
+static void line(const qb__fft_lanes *plan, bool inverse, float *in, float *out) {
+    int how = inverse ? SWAPPED : PAIRS;
+    float *one = in, *two = out;
+    if (plan->passes % 2) { /* so that the passes end in `in` */
+        for (size_t m = 0; m < plan->rows; m++) put(out, m, get(in, m, how));
+        how = SPLIT;
+        one = out;
+        two = in;
+    }
+    all_passes(plan, how, one, two);
+    if (inverse)
+        finish(plan, true, in, out);
+    else
+        finish(plan, false, in, out);
+}
+
+/* Up to L columns between cells and lanes; those that are not there are zero. */
+INLINE void columns_in(const float *cells, size_t rows, size_t stride, size_t width, int how, float *lanes) {
+    float part[2 * L] = {0};
+    for (size_t r = 0; r < rows; r++) {
+        const float *from = cells + r * stride;
+        if (width < L) from = memcpy(part, from, 2 * width * sizeof *part);
+        put(lanes, r, get(from, 0, how));
+    }
+}
+
+INLINE void columns_out(const float *lanes, size_t rows, size_t stride, size_t width, bool inverse, float *cells) {
+    float part[2 * L];
+    for (size_t r = 0; r < rows; r++) {
+        const c a = get(lanes, r, SPLIT);
+        zip(width < L ? part : cells + r * stride, inverse ? (c){a.im, a.re} : a);
+        if (width < L) memcpy(cells + r * stride, part, 2 * width * sizeof *part);
+    }
+}
+
+static void all_columns(const qb__fft_lanes *plan, bool inverse, float *cells, size_t columns, size_t stride,
+                        float *scratch) {
+    float *two = scratch + 2 * L * plan->rows;
+    for (size_t first = 0; first < columns; first += L) {
+        const size_t width = columns - first < L ? columns - first : L;
+        columns_in(cells + 2 * first, plan->rows, stride, width, inverse ? SWAPPED : PAIRS, scratch);
+        columns_out(all_passes(plan, SPLIT, scratch, two), plan->rows, stride, width, inverse, cells + 2 * first);
+    }
+}
+
+const qb__fft_kernel QB_FFT = {.lanes = L, .order = {ORDER}, .line = line, .columns = all_columns};

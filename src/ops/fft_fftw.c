@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_FFTW
+#include <fftw3.h>
+#include <pthread.h>
+
+#include "base/memory.h"
+#include "ops/fft_library.h"
+
+typedef struct fftw {
+    qb__fft head;
+    qb__fft_kind kind;
+    fftwf_plan forward, backward;
+} fftw;
+
+/* FFTW's planner is the one part of it that threads may not share. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+static void plan(fftw *fft, int rows, int n, float *a, float *b) {
+    unsigned flags = FFTW_ESTIMATE | FFTW_DESTROY_INPUT;
+    if (rows) {
+        fft->forward = fftwf_plan_dft_r2c_2d(rows, n, a, (fftwf_complex *)b, flags);
+        fft->backward = fftwf_plan_dft_c2r_2d(rows, n, (fftwf_complex *)a, b, flags);
+    } else if (fft->kind == QB__FFT_REAL) {
+        fft->forward = fftwf_plan_dft_r2c_1d(n, a, (fftwf_complex *)b, flags);
+        fft->backward = fftwf_plan_dft_c2r_1d(n, (fftwf_complex *)a, b, flags);
+    } else {
+        fft->forward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_FORWARD, flags);
+        fft->backward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_BACKWARD, flags);
+    }
+}
+
+static void destroy(qb__fft *library) {
+    fftw *fft = (fftw *)library;
+    pthread_mutex_lock(&planner);
+    if (fft->forward) fftwf_destroy_plan(fft->forward);
+    if (fft->backward) fftwf_destroy_plan(fft->backward);
+    pthread_mutex_unlock(&planner);
+    qb__free(fft);
+}
+
+static qb_status create(qb__fft_kind kind, size_t rows, size_t length, qb__fft **out) {
+    const size_t lines = rows ? rows : 1;
+    float *a = NULL, *b = NULL; /* an estimate only looks at how they are aligned */
+    fftw *fft;
+    qb_status status = qb__alloc(1, sizeof *fft, &fft);
+    if (status != QB_OK) return status;
+    *fft = (fftw){.head.library = &qb__fft_fftw, .kind = kind};
+    QB__TRY(qb__alloc(lines, (2 * length + 2) * sizeof *a, &a));
+    QB__TRY(qb__alloc(lines, (2 * length + 2) * sizeof *b, &b));
+    pthread_mutex_lock(&planner);
+    plan(fft, (int)rows, (int)length, a, b);
+    pthread_mutex_unlock(&planner);
+    if (!fft->forward || !fft->backward)
+        status = qb__fail(QB_NO_MEMORY, "planning a Fourier transform of %zu values", length);
+out:
+    qb__free(a);
+    qb__free(b);
+    if (status != QB_OK)
+        destroy(&fft->head);
+    else
+        *out = &fft->head;
+    return status;
+}
+
+static void forward(const qb__fft *library, float *in, float *out) {
+    const fftw *fft = (const fftw *)library;
+    if (fft->kind == QB__FFT_REAL)
+        fftwf_execute_dft_r2c(fft->forward, in, (fftwf_complex *)out);
+    else
+        fftwf_execute_dft(fft->forward, (fftwf_complex *)in, (fftwf_complex *)out);
+}
+
+static void backward(const qb__fft *library, float *in, float *out) {
+    const fftw *fft = (const fftw *)library;
+    if (fft->kind == QB__FFT_REAL)
+        fftwf_execute_dft_c2r(fft->backward, (fftwf_complex *)in, out);
+    else
+        fftwf_execute_dft(fft->backward, (fftwf_complex *)in, (fftwf_complex *)out);
+}
+
+const qb__fft_library qb__fft_fftw = {"fftw", create, destroy, forward, backward};
+#else
+typedef int qb__fft_fftw_is_not_built;
+#endif

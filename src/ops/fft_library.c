@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/fft_library.h"
+
+#include <limits.h>
+
+static const qb__fft_library *const libraries[] = {
+#ifdef QB_HAVE_FFTW
+    &qb__fft_fftw,
+#endif
+    &qb__fft_own,
+    NULL,
+};
+
+const qb__fft_library *const *qb__fft_libraries(void) { return libraries; }
+const char *qb__fft_library_name(const qb__fft_library *library) { return library->name; }
+
+qb_status qb__fft_create_of(const qb__fft_library *library, qb__fft_kind kind, size_t rows, size_t length,
+                            qb__fft **fft) {
+    const size_t lines = rows ? rows : 1;
+    *fft = NULL;
+    if (length == 0 || lines > INT_MAX / 4 || length > INT_MAX / 4 / lines)
+        return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu x %zu values", lines, length);
+    return library->create(kind, rows, length, fft);
+}
+
+qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **fft) {
+    return qb__fft_create_of(libraries[0], kind, 0, length, fft);
+}
+
+qb_status qb__fft_create_plane(size_t rows, size_t length, qb__fft **fft) {
+    return qb__fft_create_of(libraries[0], QB__FFT_REAL, rows, length, fft);
+}
+
+void qb__fft_destroy(qb__fft *fft) {
+    if (fft) fft->library->destroy(fft);
+}
+
+void qb__fft_forward(const qb__fft *fft, float *in, float *out) { fft->library->forward(fft, in, out); }
+void qb__fft_backward(const qb__fft *fft, float *in, float *out) { fft->library->backward(fft, in, out); }

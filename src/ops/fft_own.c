@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Transforms by our own code: the plans. What computes is cpu/fft/fft_lanes.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cpu/features.h"
+#include "cpu/fft/fft_lanes.h"
+#include "ops/fft_library.h"
+
+/* The other buffer of a plane holds what its columns need, if lines are not too short. */
+enum { TINY_MOST = 64, PLANE_LEAST = 64, PASSES_MOST = sizeof((qb__fft_lanes *)0)->pass / sizeof(qb__fft_pass) };
+
+/* Of complex numbers: a line, or columns side by side. Short lines that no kernel takes are summed as the definition
+ * says. */
+typedef struct plan {
+    size_t length;
+    const qb__fft_kernel *kernel; /* NULL: summed */
+    qb__fft_lanes lanes;
+    float *table;
+} plan;
+
+typedef struct own {
+    qb__fft head;
+    qb__fft_kind kind;
+    size_t rows, length; /* rows 0: of one dimension */
+    plan line, columns;
+    float *turns; /* exp(-2 pi i k/length) for k <= length/4, by which two halves become a real line */
+} own;
+
+/* exp(-2 pi i k/n) */
+static void turn(float *to, size_t k, size_t n) {
+    const double angle = 2 * M_PI * (double)(k % n) / (double)n;
+    to[0] = (float)cos(angle);
+    to[1] = (float)-sin(angle);
+}
+
+/* Radices whose product is n, and how many; -1 if there are other factors. A line copies once more if the number is
+ * odd. */
+static int factor(size_t n, int *radix) {
+    static const double price[] = {[2] = 0.8, [4] = 1.1, [8] = 1.5}, copy = 0.7;
+    int odd[2], odds = 0, twos = 0, eights = 0, count = 0;
+    for (int p = 3; p <= 5; p += 2)
+        if (n % (size_t)p == 0) {
+            odd[odds++] = p;
+            n /= (size_t)p;
+        }
+    for (; n % 2 == 0; n /= 2) twos++;
+    if (n != 1) return -1;
+    double best = INFINITY;
+    for (int e = 0; 3 * e <= twos; e++) {
+        const int rest = twos - 3 * e, passes = odds + e + (rest + 1) / 2;
+        const double cost = e * price[8] + rest / 2 * price[4] + rest % 2 * price[2] + passes % 2 * copy;
+        if (cost >= best) continue;
+        best = cost;
+        eights = e;
+    }
+    for (; eights > 0; eights--, twos -= 3) radix[count++] = 8;
+    for (; twos > 1; twos -= 2) radix[count++] = 4;
+    while (odds) radix[count++] = odd[--odds];
+    if (twos) radix[count++] = 2;
+    return count;
+}
+
+static void fill_passes(qb__fft_lanes *lanes, const int *radix, float *to) {
+    size_t n = lanes->rows;
+    for (int i = 0; i < lanes->passes; i++) {
+        const size_t r = (size_t)radix[i], groups = n / r;
+        lanes->pass[i] = (qb__fft_pass){radix[i], to};
+        for (size_t g = 0; g < groups; g++)
+            for (size_t k = 1; k < r; k++, to += 2) turn(to, g * k, n);
+        n = groups;
+    }
+}
+
+/* exp(-2 pi i l k/N) of each row, real parts and then imaginary ones. */
+static void fill_turns(plan *p, float *to) {
+    const size_t width = (size_t)p->kernel->lanes;
+    for (size_t k = 0; k < p->lanes.rows; k++, to += 2 * width)
+        for (size_t l = 0; l < width; l++) {
+            float w[2];
+            turn(w, k * p->kernel->order[l], p->length);
+            to[l] = w[0];
+            to[width + l] = w[1];
+        }
+}
+
+static qb_status make_summed(plan *p) {
+    p->kernel = NULL;
+    if (p->length > TINY_MOST) return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu values", p->length);
+    qb_status status = qb__alloc(2 * p->length, sizeof(float), &p->table);
+    for (size_t k = 0; status == QB_OK && k < p->length; k++) turn(p->table + 2 * k, k, p->length);
+    return status;
+}
+
+static qb_status make_line(plan *p, size_t length) {
+    int radix[PASSES_MOST];
+    p->length = length;
+    p->kernel = qb__fft_kernel_choose(qb__cpu_features(), length);
+    if (!p->kernel) return make_summed(p);
+    p->lanes.rows = length / (size_t)p->kernel->lanes;
+    p->lanes.passes = factor(p->lanes.rows, radix);
+    if (p->lanes.passes < 0) return make_summed(p);
+    qb_status status = qb__alloc(2 * length + 4 * p->lanes.rows, sizeof(float), &p->table);
+    if (status != QB_OK) return status;
+    p->lanes.turns = p->table;
+    fill_turns(p, p->table);
+    fill_passes(&p->lanes, radix, p->table + 2 * length);
+    return QB_OK;
+}
+
+static qb_status make_columns(plan *p, size_t length) {
+    int radix[PASSES_MOST];
+    p->length = p->lanes.rows = length;
+    p->kernel = qb__fft_kernel_choose(qb__cpu_features(), 256);
+    p->lanes.passes = factor(length, radix);
+    if (p->lanes.passes < 0) return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu rows", length);
+    qb_status status = qb__alloc(4 * length, sizeof(float), &p->table);
+    if (status == QB_OK) fill_passes(&p->lanes, radix, p->table);
+    return status;
+}
+
+static void run_line(const plan *p, bool inverse, float *in, float *out) {
+    if (p->kernel) {
+        p->kernel->line(&p->lanes, inverse, in, out);
+        return;
+    }
+    const float sign = inverse ? -1 : 1;
+    for (size_t k = 0; k < p->length; k++) {
+        float re = 0, im = 0;
+        for (size_t j = 0; j < p->length; j++) {
+            const float *w = p->table + 2 * (j * k % p->length);
+            const float x = in[2 * j], y = in[2 * j + 1];
+            re += x * w[0] - y * w[1] * sign;
+            im += y * w[0] + x * w[1] * sign;
+        }
+        out[2 * k] = re;
+        out[2 * k + 1] = im;
+    }
+}
+
+static void destroy(qb__fft *fft) {
+    own *o = (own *)fft;
+    qb__free(o->line.table);
+    qb__free(o->columns.table);
+    qb__free(o->turns);
+    qb__free(o);
+}
+
+static qb_status create(qb__fft_kind kind, size_t rows, size_t length, qb__fft **out) {
+    own *o;
+    if ((kind == QB__FFT_REAL && length % 2) || (rows && length < PLANE_LEAST))
+        return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu values", length);
+    qb_status status = qb__alloc(1, sizeof *o, &o);
+    if (status != QB_OK) return status;
+    *o = (own){.head.library = &qb__fft_own, .kind = kind, .rows = rows, .length = length};
+    QB__TRY(make_line(&o->line, kind == QB__FFT_REAL ? length / 2 : length));
+    if (rows > 1) QB__TRY(make_columns(&o->columns, rows));
+    if (kind == QB__FFT_REAL) {
+        QB__TRY(qb__alloc(2 * (length / 4 + 1), sizeof(float), &o->turns));
+        for (size_t k = 0; k <= length / 4; k++) turn(o->turns + 2 * k, k, length);
+    }
+out:
+    if (status != QB_OK)
+        destroy(&o->head);
+    else
+        *out = &o->head;
+    return status;
+}
+
+/* With Z the transform of even + i odd values, X[k] = (Z[k] + conj Z[h-k])/2 - i w^k (Z[k] - conj Z[h-k])/2. */
+static void real_from_halves(const own *o, float *z) {
+    const size_t h = o->length / 2;
+    const float first = z[0] + z[1], last = z[0] - z[1];
+    for (size_t k = 1; k <= h / 2; k++) {
+        const float *w = o->turns + 2 * k;
+        float *a = z + 2 * k, *b = z + 2 * (h - k);
+        const float er = 0.5f * (a[0] + b[0]), ei = 0.5f * (a[1] - b[1]);  /* even values' transform */
+        const float odr = 0.5f * (a[1] + b[1]), oi = 0.5f * (b[0] - a[0]); /* odd values' */
+        const float tr = odr * w[0] - oi * w[1], ti = odr * w[1] + oi * w[0];
+        a[0] = er + tr;
+        a[1] = ei + ti;
+        b[0] = er - tr;
+        b[1] = ti - ei;
+    }
+    z[0] = first;
+    z[2 * h] = last;
+    z[1] = z[2 * h + 1] = 0;
+}
+
+/* The opposite, twice as large, as the definition of the backward transform wants. */
+static void halves_from_real(const own *o, float *x) {
+    const size_t h = o->length / 2;
+    const float first = x[0] + x[2 * h], last = x[0] - x[2 * h];
+    for (size_t k = 1; k <= h / 2; k++) {
+        const float *w = o->turns + 2 * k;
+        float *a = x + 2 * k, *b = x + 2 * (h - k);
+        const float er = a[0] + b[0], ei = a[1] - b[1], tr = a[0] - b[0], ti = a[1] + b[1];
+        const float odr = tr * w[0] + ti * w[1], oi = ti * w[0] - tr * w[1];
+        a[0] = er - oi;
+        a[1] = ei + odr;
+        b[0] = er + oi;
+        b[1] = odr - ei;
+    }
+    x[0] = first;
+    x[1] = last;
+}
+
+static void forward(const qb__fft *fft, float *in, float *out) {
+    const own *o = (const own *)fft;
+    if (o->kind == QB__FFT_COMPLEX) {
+        run_line(&o->line, false, in, out);
+        return;
+    }
+    const size_t rows = o->rows ? o->rows : 1, stride = o->length + 2;
+    for (size_t r = 0; r < rows; r++) {
+        run_line(&o->line, false, in + r * o->length, out + r * stride);
+        real_from_halves(o, out + r * stride);
+    }
+    if (rows > 1) o->columns.kernel->columns(&o->columns.lanes, false, out, stride / 2, stride, in);
+}
+
+static void backward(const qb__fft *fft, float *in, float *out) {
+    const own *o = (const own *)fft;
+    if (o->kind == QB__FFT_COMPLEX) {
+        run_line(&o->line, true, in, out);
+        return;
+    }
+    const size_t rows = o->rows ? o->rows : 1, stride = o->length + 2;
+    if (rows > 1) o->columns.kernel->columns(&o->columns.lanes, true, in, stride / 2, stride, out);
+    for (size_t r = 0; r < rows; r++) {
+        halves_from_real(o, in + r * stride);
+        run_line(&o->line, true, in + r * stride, out + r * o->length);
+    }
+}
+
+const qb__fft_library qb__fft_own = {"own", create, destroy, forward, backward};

@@ -108,6 +108,19 @@ static qb_status set_numbers(const qb_param *row, void *options, const char *val
     return QB_OK;
 }
 
+enum { FEW_BYTES = 1 << 16 }; /* that nobody means by a number without a unit */
+
+static qb_status set_bytes(const qb_param *row, void *options, const char *value) {
+    size_t bytes;
+    const bool bare = *value && !isalpha((unsigned char)value[strlen(value) - 1]);
+    if (!parse_bytes(value, &bytes)) return refuse(row, value, "is not a size like 512M or 8G");
+    if (bare && bytes < FEW_BYTES && qb__strtod(value, NULL) != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "--%s %s means %s bytes: give a unit, such as %sG", row->name, value, value,
+                        value);
+    memcpy(field(row, options), &bytes, sizeof bytes);
+    return QB_OK;
+}
+
 static qb_status set_text(const qb_param *row, void *options, const char *value) {
     char *copy = qb__strdup(value);
     if (!copy) return qb__fail(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
@@ -180,9 +193,7 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
         *(int *)field(row, options) = stored_whole(row, whole);
         return QB_OK;
     }
-    case QB_PARAM_BYTES:
-        if (!parse_bytes(value, field(row, options))) return refuse(row, value, "is not a size like 512M or 8G");
-        return QB_OK;
+    case QB_PARAM_BYTES: return set_bytes(row, options, value);
     case QB_PARAM_DOUBLE:
         if (is_word(row, value)) {
             *(double *)field(row, options) = NAN;
@@ -206,6 +217,10 @@ static void print_double(double number, char *text, size_t size) {
     number += 0.0; /* no sign of QB_ZERO's */
     qb__print(text, size, "%g", number);
     if (qb__strtod(text, NULL) != number) qb__print(text, size, "%.17g", number);
+}
+
+static void print_bytes(size_t bytes, char *text, size_t size) {
+    snprintf(text, size, "%zu%s", bytes, bytes && bytes < FEW_BYTES ? "B" : "");
 }
 
 /* A choice by its number, as far as there are so many. */
@@ -249,7 +264,7 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
         break;
     }
     case QB_PARAM_INT: snprintf(text, size, "%d", whole_of(row, *(const int *)at)); break;
-    case QB_PARAM_BYTES: snprintf(text, size, "%zu", *(const size_t *)at); break;
+    case QB_PARAM_BYTES: print_bytes(*(const size_t *)at, text, size); break;
     case QB_PARAM_DOUBLE:
         if (row->choices && isnan(*(const double *)at))
             snprintf(text, size, "%s", row->choices);

@@ -117,9 +117,9 @@ static const struct {
     {"fields-unused", "Flat or dark fields were given, but the values are not counts, so the fields have no effect. If "
                       "the values are counts, "
                       "say so with --quantity counts."},
-    {"file-missing", "Some numbers in the names of a series are missing. Angles FROM:TO are spread evenly over the "
-                     "files that are there, so those behind the gap belong to other views. Find the files, or give "
-                     "--angles as a list with a line for each file."},
+    {"file-missing",
+     "Some numbers in the names of a series are missing. Angles FROM:TO are spread evenly over the files that are "
+     "there, so later ones belong to other views. Find the files, or list the angles in a file."},
     {"flats-saturated",
      "Some pixels of the flats stand at the largest number of their type: the detector was saturated. They count as "
      "not measured. Where they are many, take flats with a shorter exposure, or give --air."},
@@ -133,6 +133,8 @@ static const struct {
     {"half-precision",
      "Some filtered values are so large that half precision on the device cannot hold them together with the small "
      "ones, often because of spikes. Give the option that is named, or remove the spikes."},
+    {"hardening-turns", "The curve of --hardening rises to a largest value, then falls. Line integrals reach that "
+                        "value, so dense parts come out too thin. Give A of 0 or more."},
     {"hot-pixels", "Some detector pixels are brighter than those next to them in most views, and their flats do not "
                    "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than frames. Frames with an "
@@ -153,8 +155,7 @@ static const struct {
                            "and may be wrong by a factor. "
                            "Results are not affected."},
     {"matrix-cache", "The system matrix could not be read from --matrix-cache or left there. It was computed instead, "
-                     "with the same result. A cache is used only in a folder that is yours and that nobody else may "
-                     "write to: use such a folder, or chmod go-w."},
+                     "with the same result. The folder must be yours, and nobody else may write to it: chmod go-w."},
     {"mbir-not-converged", "Model-based reconstruction stopped after --equits, while its cost was still falling by the "
                            "share that is named. The image is between its start and its end: often streaks or shading "
                            "are left. Give more --equits, or --coarse 2, which settles large structures first."},
@@ -218,12 +219,11 @@ static const struct {
                       "them by options when the scan is read."},
     {"outside-field", "Some voxels are not seen by all views. Their values are incomplete, often too low or streaked. "
                       "Make the volume smaller (--size, --slices), or mark them with --outside zero or nan."},
-    {"phase-beam", "--energy or --distance differs by more than 1 % from what the scan states. The given number is "
-                   "taken. Phase retrieval blurs too much or too little if it is wrong, for example in eV or in m. "
-                   "Leave it out to take the scan's."},
-    {"pixel-size-differs",
-     "--pixel-size is more than 50 times larger or smaller than in the file. It is taken as given, in mm. If it was "
-     "meant in m or um, values and sizes are wrong by that factor. Give it in mm, or leave it out."},
+    {"phase-beam",
+     "--energy or --distance differs by more than 1 % from the scan's, and is taken. Phase retrieval blurs too much or "
+     "too little if it is wrong, for example in eV or m. Leave it out to take the scan's."},
+    {"pixel-size-differs", "--pixel-size is more than 50 times larger or smaller than in the file. It is taken, in mm. "
+                           "If m or um was meant, values and sizes are wrong by that factor."},
     {"pixel-size-unusable", "The file states a pixel size that cannot be used: it has no unit of length, or is not a "
                             "positive number. The pixel "
                             "size is unknown. Give --pixel-size MM."},
@@ -268,9 +268,8 @@ static const struct {
      "The parameters state another distance between slices than between channels. quickbeam uses the distance between "
      "channels for both. Lengths along the axis are scaled by the ratio."},
     {"slices-between-rows",
-     "The slices are as far apart as detector rows, but lie between them. A row then sees the mean "
-     "of two slices, and neighbouring slices can get values that alternate. Use as many slices "
-     "as makes them lie at the rows, or the offset that is given."},
+     "The slices are as far apart as detector rows, but lie between them. A row sees the mean of two slices, so "
+     "neighbouring values can alternate. Give the --size or --offset that is named."},
     {"slow-transfers", "Memory that the device can read directly could not be locked, for the reason that is given. "
                        "Transfers are slower; the "
                        "result is the same. Raise the limit of locked memory (ulimit -l)."},

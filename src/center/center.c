@@ -62,18 +62,17 @@ static qb_status choose_method(const char *text, choice *c) {
     return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, " QB__CENTER_FINDERS(", "), text);
 }
 
-static qb_status choose_search(const char *text, size_t columns, choice *c) {
+qb_status qb__center_search_parse(const char *text, size_t columns, double *low, double *high) {
     double last = (double)columns - 1;
-    c->anywhere = !text;
-    c->low = 0;
-    c->high = last;
+    *low = 0;
+    *high = last;
     if (!text) return QB_OK;
     double given[2] = {NAN, NAN};
     const char *end;
     int count = qb__read_numbers(text, ':', 2, given, &end);
-    c->low = given[0];
-    c->high = given[1];
-    if (count != 2 || *end || !(c->low >= 0 && c->low < c->high && c->high <= last))
+    *low = given[0];
+    *high = given[1];
+    if (count != 2 || *end || !(*low >= 0 && *low < *high && *high <= last))
         return qb__fail(QB_BAD_ARGUMENT, "--search %s: give A:B with 0 <= A < B <= %g", text, last);
     return QB_OK;
 }
@@ -211,7 +210,8 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     QB__TRY(check(info));
     QB__TRY(choose_method(options.method, &c));
     QB__TRY(judge_beam(info, env, &c));
-    QB__TRY(choose_search(options.search, info->columns, &c));
+    c.anywhere = !options.search;
+    QB__TRY(qb__center_search_parse(options.search, info->columns, &c.low, &c.high));
     if (options.tilt != 0) QB__TRY(qb__roll_turned(options.tilt / DEGREES, info->columns, info->rows, &roll));
     QB__TRY(qb__center_choose(options.rows, info, &c.at));
     qb__center_fit(&c.at, info, env);

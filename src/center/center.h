@@ -57,6 +57,8 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
 /* The finders' names, in the order of qb_center_result.method. */
 #define QB__CENTER_FINDERS(between) "registration" between "overlap" between "sharpness" between "mass"
 bool qb__center_names_method(const char *text);
+/* --search A:B, the columns between which the axis is looked for; NULL: all. QB_BAD_ARGUMENT. */
+qb_status qb__center_search_parse(const char *text, size_t columns, double *low, double *high);
 
 /* The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center);

@@ -39,11 +39,21 @@ qb_numbers qb__voxels(double one, const qb_numbers *each) {
     return voxels;
 }
 
+qb_status qb__voxel_check(double given, double usual) {
+    const double LARGE = 999, SMALL = 1e-6; /* micrometres are a thousand times as large */
+    if (!(usual > 0) || (given < LARGE * usual && given > SMALL * usual)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--voxel %g mm: the scan's pixels make voxels of %g mm; are both in mm?", given,
+                    usual);
+}
+
 qb_status qb__pixels(double one, const qb_numbers *each, double *pixel) {
     pixel[0] = pixel[1] = each->count > 0 ? each->value[0] : one;
     if (each->count > 1) pixel[1] = each->value[1];
     if (each->count > 2)
         return qb__fail(QB_BAD_ARGUMENT, "--pixel-size takes one number or two, U,V, not %d", each->count);
+    for (int j = 0; j < 2; j++)
+        if (pixel[j] > 0 && pixel[j] < 1e-9)
+            return qb__fail(QB_BAD_ARGUMENT, "--pixel-size %g: must lie in 1e-9..1e6 mm, or be 0", pixel[j]);
     if (each->count == 2 && !(pixel[0] > 0 && pixel[1] > 0))
         return qb__fail(QB_BAD_ARGUMENT, "--pixel-size %g,%g: both must be more than 0", pixel[0], pixel[1]);
     return QB_OK;

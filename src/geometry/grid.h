@@ -9,6 +9,8 @@ qb_status qb__grid_check(const qb_grid *grid);
 
 /* Three lengths from the one that options had first and the numbers that may say each; none where neither does. One that is none is left as it is. */
 qb_numbers qb__voxels(double one, const qb_numbers *each);
+/* QB_BAD_ARGUMENT for a --voxel that is a thousand times the one that the scan's pixels make, or a millionth. */
+qb_status qb__voxel_check(double given, double usual);
 /* Read --pixel-size: mm along columns and rows, pixel[2]; 0 if not given. QB_BAD_ARGUMENT for three numbers, or a 0 among two. */
 qb_status qb__pixels(double one, const qb_numbers *each, double *pixel);
 

@@ -157,8 +157,6 @@ static qb_status percentile_level(const band *b, double percentile, size_t view,
 static qb_status choose_region(const qb__pass *pass, double *percentile, band *b, qb__air_region *region) {
     const char *where = pass->options->air;
     const qb_scan_info *info = qb_scan_describe(pass->scan);
-    if (info->quantity == QB_LINE_INTEGRAL)
-        return qb__fail(QB_BAD_ARGUMENT, "--air %s: %s already holds line integrals", where, info->path);
     if (parse_percentile(where, percentile)) {
         *region = (qb__air_region){.y1 = info->rows};
         snprintf(pass->note, pass->note_size, "the %g %% level of each view", *percentile);
@@ -175,6 +173,15 @@ static qb_status choose_region(const qb__pass *pass, double *percentile, band *b
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     (void)info;
     return options->air != NULL;
+}
+
+static qb_status check(const qb_scan_info *info, const qb_prep_options *options) {
+    double percentile;
+    qb__air_region region;
+    if (info->quantity == QB_LINE_INTEGRAL)
+        return qb__fail(QB_BAD_ARGUMENT, "--air %s: %s already holds line integrals", options->air, info->path);
+    if (strcmp(options->air, "auto") == 0 || parse_percentile(options->air, &percentile)) return QB_OK;
+    return qb__air_parse(options->air, info->rows, info->columns, &region);
 }
 
 /* View by view, in one thread; a percentile is of all values. */
@@ -228,4 +235,4 @@ out:
 }
 
 const qb__step qb__step_air = {
-    .name = "air", .scope = QB__SCOPE_SCAN, .wanted = wanted, .seconds = seconds, .measure = measure};
+    .name = "air", .scope = QB__SCOPE_SCAN, .wanted = wanted, .check = check, .seconds = seconds, .measure = measure};

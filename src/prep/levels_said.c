@@ -131,3 +131,18 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
                  f.top, asked->opaque);
     return QB_OK;
 }
+
+void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env) {
+    const double NEAR = 0.95, p = qb__hardening_turns(options);
+    if (!isfinite(p)) return;
+    const double b = options->hardening.count > 1 ? options->hardening.value[1] : 0;
+    const double top = p + p * p * (options->hardening.value[0] + b * p);
+    double high = 0;
+    for (size_t i = 0; i < QB__SAMPLE_LINES; i++)
+        if (lines->end[i].looked) high = fmax(high, lines->end[i].top);
+    if (high < NEAR * top) return;
+    qb__warn(env,
+             "line integrals reach p = %.3g, where the curve of --hardening begins to fall: larger ones come out too "
+             "small" QB__CODE("hardening-turns"),
+             p);
+}

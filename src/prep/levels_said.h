@@ -14,4 +14,7 @@ typedef struct qb__levels_asked {
 qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,
                            double *top, const qb_env *env);
 
+/* Warn where lines reach the top of the curve of --hardening, beyond which larger values come out smaller. */
+void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env);
+
 #endif

@@ -57,7 +57,8 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     qb__phase *p = NULL;
     bool wanted;
     *phase = NULL;
-    qb_status status = qb__paganin_wanted(prep, &wanted);
+    qb_status status = qb__steps_check(&scan->info, prep);
+    if (status == QB_OK) status = qb__paganin_wanted(prep, &wanted);
     if (status != QB_OK || !wanted) return status;
     const qb_scan_info *info = &scan->info;
     QB__TRY(qb__paganin_of(info, geometry, prep, &how));

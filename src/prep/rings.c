@@ -45,6 +45,12 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     return options->rings && strcmp(options->rings, "keep") != 0;
 }
 
+static qb_status check(const qb_scan_info *info, const qb_prep_options *options) {
+    qb__rings_how how;
+    (void)info;
+    return qb__rings_parse(options->rings, &how);
+}
+
 static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
     return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
 }
@@ -194,6 +200,7 @@ out:
 const qb__step qb__step_rings = {.name = "rings",
                                  .scope = QB__SCOPE_SCAN,
                                  .wanted = wanted,
+                                 .check = check,
                                  .fields = count,
                                  .reads_all = true,
                                  .seconds = seconds,

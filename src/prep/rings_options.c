@@ -19,7 +19,7 @@ static const qb__rings_how methods[] = {
 };
 
 /* KEY=NUMBER at `from`, up to a comma or the end. */
-static qb_status parse_size(const char *text, const char *from, qb__rings_how *how) {
+static qb_status parse_size(const char *text, const char *from, bool given[3], qb__rings_how *how) {
     static const struct {
         const char *key;
         double least, most;
@@ -30,6 +30,10 @@ static qb_status parse_size(const char *text, const char *from, qb__rings_how *h
         char *end;
         const double value = qb__strtod(from + length, &end);
         if (end == from + length || (*end && *end != ',')) break;
+        if (given[i])
+            return qb__fail(QB_BAD_ARGUMENT, "--rings %s: %.*s is given twice: leave one out", text, (int)length - 1,
+                            keys[i].key);
+        given[i] = true;
         const bool whole = i == 0 || fabs(fmod(value, 2) - 1) < 1e-9;
         if (!(value >= keys[i].least && value <= keys[i].most) || !whole)
             return qb__fail(QB_BAD_ARGUMENT, "--rings %s: %s takes %s from %g to %g", text, keys[i].key,
@@ -52,8 +56,9 @@ qb_status qb__rings_parse(const char *text, qb__rings_how *how) {
     while (i < count && (strlen(methods[i].name) != length || strncmp(text, methods[i].name, length) != 0)) i++;
     if (i == count) return qb__fail(QB_BAD_ARGUMENT, "--rings %s: give " METHODS, text);
     *how = methods[i];
+    bool given[3] = {false};
     for (const char *at = text + length; *at;) {
-        qb_status status = parse_size(text, at + 1, how);
+        qb_status status = parse_size(text, at + 1, given, how);
         if (status != QB_OK) return status;
         at += 1 + strcspn(at + 1, ",");
     }

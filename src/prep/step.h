@@ -71,6 +71,8 @@ struct qb__step {
     qb__scope scope;
     /* Does this scan need it? NULL options: those of none, the defaults. */
     bool (*wanted)(const qb_scan_info *info, const qb_prep_options *options);
+    /* Of a step that is wanted: its options that cannot be, before any work. NULL: the table of options checks all. */
+    qb_status (*check)(const qb_scan_info *info, const qb_prep_options *options);
     /* How many fields [row][column] a scan step's pass adds, for planning; NULL: none. */
     unsigned (*fields)(const qb_scan_info *info, const qb_prep_options *options);
     bool reads_all; /* a scan step's pass reads every view of these */
@@ -95,5 +97,8 @@ struct qb__step {
 };
 
 extern const qb__step *const qb__steps[]; /* ended by NULL; steps.c */
+
+/* All of them. QB_BAD_ARGUMENT. */
+qb_status qb__steps_check(const qb_scan_info *info, const qb_prep_options *options);
 
 #endif

@@ -24,3 +24,10 @@ const qb__step *const qb__steps[] = {
     &qb__step_bridge,    /* row: what has no value takes its neighbours' */
     NULL,
 };
+
+qb_status qb__steps_check(const qb_scan_info *info, const qb_prep_options *options) {
+    qb_status status = QB_OK;
+    for (const qb__step *const *s = qb__steps; *s && status == QB_OK; s++)
+        if ((*s)->check && (*s)->wanted(info, options)) status = (*s)->check(info, options);
+    return status;
+}

@@ -125,6 +125,7 @@ qb_status qb__truncation_look(qb__reconstruction *r, const qb_env *env) {
     if (status != QB_OK) return status;
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
     QB__TRY(qb__levels_judge(r->task.info, lines, &r->decision.ends.levels, &top, env));
+    qb__levels_warn_hardening(&r->prep, lines, env);
     judge_ends(r, lines, env);
     QB__TRY(qb__turn_check(lines->mass, &r->decision.ends.turn, r->task.info->views, env, r->job.report));
     QB__TRY(judge_columns(r, lines, top, env));

@@ -143,7 +143,7 @@ def test_refusals(disc, tmp_path):
     fails(2, "mbir", *base, "--p", "1.8", "--q", "1.5", says=["--p 1.8", "--q 1.5"])
     fails(2, "mbir", *base, "--slices", "0:10:2", says=["adjacent", "A:B"])
     fails(2, "mbir", *base, "--weights", "nothing", says=["--weights nothing", "transmission_root"])
-    fails(2, "mbir", *base, "--start", "-1", says=["--start -1", "from 0 up"])
+    fails(2, "mbir", *base, "--start", "-1", says=["--start -1", "from 0 to 1e6"])
     fails(2, "mbir", *base, "--neighbours", "0,0,0", says=["--neighbours"])
     fails(2, "mbir", *base, "--roi", "0.1", says=["--roi 0.1", "no voxel"])
     fails(2, "mbir", *base, "--size", "3000", "--max-ram", "60M", says=["60.0 MiB", "need"])

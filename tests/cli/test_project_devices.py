@@ -62,7 +62,7 @@ def test_the_same_bits_in_any_cut(opencl, volume, tmp_path):
     on = ("--device", opencl)
     project(volume, tmp_path / "whole.h5", *on)
     least = re.search(r"needs ([\d.]+) ([KM])iB", fails(1, "plan", "project", volume, "-o", tmp_path / "x.h5", *CIRCLE, "--views", 37,
-                                                   *on, "--max-vram", 1000))
+                                                   *on, "--max-vram", "1K"))
     shim = Shim(tmp_path)
     project(volume, tmp_path / "cut.h5", *on, "--max-vram", least[1] + least[2], env=shim.env)
     assert np.array_equal(read_h5(tmp_path / "cut.h5"), read_h5(tmp_path / "whole.h5"))
@@ -103,7 +103,7 @@ def test_least_squares_by_parts(opencl, tall, tmp_path, verb, how):
     within the memory that was forecast."""
     args = (verb, tall, *CIRCLE, "--pixel-size", 0.75, *how.split(), "--device", opencl)
     qb(*args, "-o", tmp_path / "whole.h5", "-q")
-    found = re.search(r"even one slice needs ([\d.]+) ([KM])iB", fails(1, "plan", *args, "-o", tmp_path / "x.h5", "--max-vram", 1000))
+    found = re.search(r"even one slice needs ([\d.]+) ([KM])iB", fails(1, "plan", *args, "-o", tmp_path / "x.h5", "--max-vram", "1K"))
     for cap, slices, views in (found[1] + found[2], 23, 69), ("2M", 24, 70):
         shim = Shim(tmp_path)
         said = qb(*args, "-o", tmp_path / "parts.h5", "--max-vram", cap, env=shim.env).stderr
@@ -154,7 +154,7 @@ def test_lost_or_without_room(opencl, scan, volume, tmp_path):
         fails(1, *args, "-o", tmp_path / "lost.h5", says=["was lost"], env=Shim(tmp_path, lose_after=after).env)
     fails(1, *args, "-o", tmp_path / "none.h5", says=["even one slice needs", "--device cpu"],
           env=Shim(tmp_path, bytes=1000).env)
-    fails(1, *args, "-o", tmp_path / "none.h5", "--max-vram", 1000, says=["needs", "--max-vram"])
+    fails(1, *args, "-o", tmp_path / "none.h5", "--max-vram", "1K", says=["needs", "--max-vram"])
     assert leftovers(tmp_path, "shim-report") == []
 
 

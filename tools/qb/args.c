@@ -60,10 +60,15 @@ static size_t distance(const char *a, const char *b) {
 }
 
 /* What does for a verb what an option of other verbs does. */
+#define SLICES "give --size NX,NY,N and --offset 0,0,Z for N slices around Z mm"
+
 static const char *remedy_of(const char *of, const char *flag) {
     static const struct {
         const char *of, *flag, *remedy;
-    } rows[] = {{"fdk", "center",
+    } rows[] = {{"sirt", "slices", SLICES},
+                {"cgls", "slices", SLICES},
+                {"tv", "slices", SLICES},
+                {"fdk", "center",
                  "give --detector-offset U,V, where the detector's centre lies; for an axis on column C of N give U = "
                  "((N-1)/2 - C)px"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

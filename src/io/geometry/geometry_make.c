@@ -34,9 +34,10 @@ const qb_param qb_geometry_params[] = {
 
 /* A number and, where there is one, its unit: 'p' or 'm'. */
 static bool offset_part(const char **at, double *value, char *unit) {
+    const double MOST = 1e9;
     char *end;
     *value = qb__strtod(*at, &end);
-    if (end == *at || !isfinite(*value)) return false;
+    if (end == *at || !(fabs(*value) <= MOST)) return false;
     if (strncmp(end, "px", 2) == 0 || strncmp(end, "mm", 2) == 0) {
         *unit = *end;
         end += 2;
@@ -59,7 +60,8 @@ qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixe
         at++;
         good = offset_part(&at, &value[1], &unit[1]);
     }
-    if (!good || *at) return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: not U,V, Umm,Vmm or Upx,Vpx", text);
+    if (!good || *at)
+        return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: not U,V, Umm,Vmm or Upx,Vpx within 1e9", text);
     /* One unit, wherever it stands, is that of both. */
     for (int i = 0; i < 2; i++)
         if (!unit[i]) unit[i] = unit[1 - i];

@@ -61,16 +61,11 @@ static qb_status check(const qb_grid_options *options, const qb_numbers *voxels)
     return QB_OK;
 }
 
-/* Beside the one that the scan's pixels make. Micrometres or metres, most likely. */
 static qb_status check_voxels(const qb_numbers *voxels, const qb_grid *grid) {
-    const double FAR = 1e6;
-    for (int i = 0; i < voxels->count; i++) {
-        const double given = voxels->value[i], usual = grid->voxel[i];
-        if (!(usual > 0) || (given < FAR * usual && given > usual / FAR)) continue;
-        return qb__fail(QB_BAD_ARGUMENT, "--voxel %g mm: the scan's pixels make voxels of %g mm; are both in mm?",
-                        given, usual);
-    }
-    return QB_OK;
+    qb_status status = QB_OK;
+    for (int i = 0; i < voxels->count && status == QB_OK; i++)
+        status = qb__voxel_check(voxels->value[i], grid->voxel[i]);
+    return status;
 }
 
 qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {

@@ -42,6 +42,9 @@ static char *split_dataset(char *item) {
 /* Of another scan its own fields are meant; of raw data rows, columns and type are the scan's; else all images. */
 static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
     const qb__format *format;
+    if (strcmp(item, "none") == 0 && access(item, F_OK) != 0)
+        return qb__fail(QB_BAD_ARGUMENT, k->dark ? "none means no file: leave out none, or the others"
+                                                 : "none: counts need flats; give their file, or --air without it");
     const char *dataset = split_dataset(item);
     qb_status status = qb__format_to_read(item, &format);
     if (status != QB_OK) return status;
@@ -116,7 +119,9 @@ static qb_status check_shape(const qb_scan *scan, series *s) {
 static qb_status open_series(qb_scan *scan, series *s, const qb_env *env) {
     qb__frames *frames = s->kind.dark ? &scan->parts.darks : &scan->parts.flats;
     qb_status status = QB_OK;
-    if (s->kind.dark && qb__darks_none(s->kind.path)) return QB_OK;
+    if (s->kind.dark && qb__darks_none(s->kind.path))
+        return s->list ? qb__fail(QB_BAD_ARGUMENT, "--exclude-darks %s besides --darks none: leave one out", s->list)
+                       : QB_OK;
     if (s->kind.path) {
         qb__inputs_begin(&s->files);
         status = open_given(&s->kind, env, &s->given);
@@ -124,6 +129,9 @@ static qb_status open_series(qb_scan *scan, series *s, const qb_env *env) {
         if (status != QB_OK) return status;
         frames = &s->given;
     }
+    if ((!frames->source || !frames->count) && s->list)
+        return qb__fail(QB_BAD_ARGUMENT, "--exclude-%s %s: %s has no %s", s->kind.option, s->list, scan->info.path,
+                        s->kind.option);
     if (!frames->source || !frames->count) return QB_OK;
     s->all = frames;
     QB__TRY(check_shape(scan, s));

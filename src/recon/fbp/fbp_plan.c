@@ -48,17 +48,18 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     double named;
     if (!o->search) qb__center_report(o->center, fbp->info, env);
     qb_status status = qb__center_named(text, fbp->info, &named);
-    if (status != QB_OK || !isnan(named)) {
-        fbp->center = named;
-        return status;
-    }
+    if (status != QB_OK) return status;
     if (qb__center_names_method(text)) {
+        if (o->search) status = qb__center_search_parse(o->search, fbp->info->columns, &(double){0}, &(double){0});
+        if (status != QB_OK) return status;
         if (!fbp->found) fbp->center = NAN;
         return QB_OK;
     }
     if (fbp->options->search)
         return qb__fail(QB_BAD_ARGUMENT, "--search %s: nothing is looked for with --center %s; give --center auto",
                         fbp->options->search, text);
+    fbp->center = named;
+    if (!isnan(named)) return QB_OK;
     if (stop == text)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle, stated",

@@ -10,6 +10,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "center/center.h"
+#include "geometry/grid.h"
 #include "geometry/half_fan.h"
 #include "geometry/parallel.h"
 #include "io/publish/paths.h"
@@ -105,6 +106,8 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
         return qb__fail(QB_BAD_ARGUMENT, "--size takes NX,NY here: slices are detector rows, --slices A:B");
     if (options->size.count > 0)
         for (int j = 0; j < 2; j++) grid->n[j] = (size_t)options->size.value[options->size.count > 1 ? j : 0];
+    if (options->voxel > 0) status = qb__voxel_check(options->voxel, grid->voxel[0]);
+    if (status != QB_OK) return status;
     if (options->voxel > 0) grid->voxel[0] = grid->voxel[1] = options->voxel;
     status = qb_grid_slices(options->slices, grid, &m->first_row);
     if (status != QB_OK) return status;
@@ -232,9 +235,9 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, qb__decision *deci
     if (strcmp(text, "fbp") == 0) return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
     m->constant = qb__strtod(text, &stop);
     m->start_is_number = stop > text && !*stop;
-    if (m->start_is_number && (!isfinite(m->constant) || (m->constant < 0 && !m->options->no_positivity)))
+    if (m->start_is_number && (!(fabs(m->constant) <= 1e6) || (m->constant < 0 && !m->options->no_positivity)))
         status = qb__fail(QB_BAD_ARGUMENT, "--start %s is not a number in 1/mm%s", text,
-                          m->options->no_positivity ? "" : ", from 0 up");
+                          m->options->no_positivity ? " from -1e6 to 1e6" : " from 0 to 1e6");
 out:
     return status;
 }

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "prep/phase_filter.h"
+#include "prep/step.h"
 #include "prep/phase_rows.h"
 #include "prep/prep.h"
 #include "quickbeam/io.h"

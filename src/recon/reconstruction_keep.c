@@ -30,7 +30,8 @@ qb_status qb__keep_check(qb__reconstruction *r) {
         why = qb__writer_for_good(r->output.output, &r->volume.stack);
     r->volume.keep = (qb__keep){.resume = d->resume, .every = why ? 0 : d->checkpoint, .journal.fd = -1};
     if (!d->resume) return QB_OK;
-    if (!why && qb__observed(&r->output)) why = "a picture is of slices that a run sees: leave --preview away";
+    if (!why && qb__observed(&r->output))
+        why = "a picture is of slices that a run sees: leave --preview and --report away";
     if (why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
     if (qb__hash_known()) return QB_OK;
     return qb__fail(QB_UNSUPPORTED,

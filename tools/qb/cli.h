@@ -38,6 +38,13 @@ typedef struct compare_options {
 } compare_options;
 extern const qb_param compare_params[];
 
+/* Options of the report of a reconstruction. */
+typedef struct report_options {
+    size_t struct_size;
+    char *file;
+} report_options;
+extern const qb_param report_params[];
+
 /* One place for all; a verb uses the sections that it names. */
 typedef struct options {
     run_options run;
@@ -59,6 +66,7 @@ typedef struct options {
     qb_tune_options tune;
     compare_options compare;
     info_options info;
+    report_options report;
 } options;
 
 typedef struct section {
@@ -67,7 +75,7 @@ typedef struct section {
     size_t offset, size; /* of its struct in options */
 } section;
 
-enum { SECTIONS_MAX = 8, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
+enum { SECTIONS_MAX = 9, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
 
 typedef struct cli cli;
 
@@ -103,9 +111,10 @@ struct cli {
     int given_count, by_flags;        /* of all; of the command line, once a configuration is read */
     char *config;                     /* what --save-config writes; NULL = it is not given */
     const char *reads[2];             /* of env */
-    qb_sidecar writes[3];
+    qb_sidecar writes[4];
     qb_env env;
-    char *result; /* JSON object for stdout, when --json */
+    char *result;             /* JSON object for stdout, when --json */
+    struct html_report *page; /* what --report gathers; NULL = it is not given */
 };
 
 extern const verb verbs[];
@@ -153,6 +162,8 @@ void hold_warnings(void);
 void tell_warnings(qb_status status);
 /* The warnings so far, as "warnings" of a result. */
 void add_warnings(cJSON *object);
+/* A copy of them. */
+void show_warnings(cJSON *object);
 void finish_progress(void);
 
 /* report.c: what stands under a name; 0 and "" where nothing of the kind does. */
@@ -211,8 +222,9 @@ qb_status cmd_mbir(cli *c);
 qb_status cmd_project(cli *c);
 /* cmd_iterative.c: none of the faults that only a fan's or cone's detector has here. */
 qb_status check_parallel(const qb_geometry_options *given);
-/* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. */
-qb_status finish_job(cli *c, qb_job *job);
+/* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. Of a scan and its
+ * geometry (NULL: a parallel beam) --report makes a page; scan NULL: there is none. */
+qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geometry);
 /* Print a plan, a JSON object. */
 qb_status show_plan(cli *c, const char *plan);
 /* The scan in c->argument[0], its problems told. */

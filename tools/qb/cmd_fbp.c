@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "report_html.h"
 
 static double element(const cJSON *object, const char *name, int index) {
     return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
@@ -251,12 +252,13 @@ qb_status show_plan(cli *c, const char *plan) {
     return show(c, plan, print_plan);
 }
 
-qb_status finish_job(cli *c, qb_job *job) {
+qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geometry) {
     const char *report;
     if (c->options.run.dry_run) return show_plan(c, qb_job_plan(job));
     tell_warnings(QB_OK);
     qb_status status = qb_job_run(job, &c->env, &report);
     finish_progress();
+    if (status == QB_OK && c->page) status = html_report_write(c, scan, geometry, qb_job_plan(job), report);
     if (status != QB_OK) return status;
     if (c->options.run.quiet && !c->options.run.json) return QB_OK; /* the output is what was asked for */
     return show(c, report, print_done);
@@ -268,7 +270,7 @@ qb_status cmd_fbp(cli *c) {
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
     status = qb_fbp_plan(scan, &c->options.prep, &c->options.fbp, &c->options.output, c->command, &c->env, &job);
-    if (status == QB_OK) status = finish_job(c, job);
+    if (status == QB_OK) status = finish_job(c, job, scan, NULL);
     qb_job_destroy(job);
     qb_scan_close(scan);
     return status;

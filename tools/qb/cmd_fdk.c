@@ -54,7 +54,8 @@ qb_status cmd_fdk(cli *c) {
     if (status == QB_OK)
         status = qb_fdk_plan(scan, &geometry, &c->options.prep, &fdk, &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK)
-        status = on_paper ? plan_on_paper(c, qb_job_plan(job), c->options.fdk.grid) : finish_job(c, job);
+        status =
+            on_paper ? plan_on_paper(c, qb_job_plan(job), c->options.fdk.grid) : finish_job(c, job, scan, &geometry);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);
     qb_scan_close(scan);

@@ -45,7 +45,7 @@ qb_status cmd_iterative(cli *c) {
     if (status == QB_OK)
         status = planner_of(c->verb->name)(scan, parallel ? NULL : &geometry, &c->options.prep, &c->options.iterative,
                                            &c->options.output, c->command, &c->env, &job);
-    if (status == QB_OK) status = finish_job(c, job);
+    if (status == QB_OK) status = finish_job(c, job, scan, parallel ? NULL : &geometry);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);
     qb_scan_close(scan);

@@ -27,7 +27,7 @@ qb_status cmd_mbir(cli *c) {
     if (status == QB_OK)
         status = qb_mbir_plan(scan, geometry.views ? &geometry : NULL, &c->options.prep, &c->options.mbir,
                               &c->options.output, c->command, &c->env, &job);
-    if (status == QB_OK) status = finish_job(c, job);
+    if (status == QB_OK) status = finish_job(c, job, scan, geometry.views ? &geometry : NULL);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);
     qb_scan_close(scan);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "report_html.h"
 #include "io/hdf5/hdf5_guard.h"
 
 /* A file that was opened as 0, 1 or 2 would be read and written as the standard streams. */
@@ -54,22 +55,31 @@ bool same_file(const char *a, const char *b) {
 }
 
 /* Its folder, before any work: the file may be written when all is done. */
-static qb_status check_save(const char *path) {
+static qb_status check_save(const char *flag, const char *path) {
     char folder[PATH_MAX];
     struct stat about;
     if (!path) return QB_OK;
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-        return complain(QB_BAD_ARGUMENT, "--save-config %s is a folder: give a file's name", path);
+        return complain(QB_BAD_ARGUMENT, "--%s %s is a folder: give a file's name", flag, path);
     const char *slash = strrchr(path, '/');
     const size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n >= sizeof folder) return complain(QB_BAD_ARGUMENT, "--save-config %.60s... is too long a name", path);
+    if (n >= sizeof folder) return complain(QB_BAD_ARGUMENT, "--%s %.60s... is too long a name", flag, path);
     snprintf(folder, sizeof folder, "%.*s", (int)n, path);
     const char *where = !slash ? "." : n ? folder : "/";
-    if (stat(where, &about) != 0) return complain(QB_NOT_FOUND, "--save-config %s: there is no folder %s", path, where);
-    if (!S_ISDIR(about.st_mode)) return complain(QB_NOT_FOUND, "--save-config %s: %s is no folder", path, where);
+    if (stat(where, &about) != 0) return complain(QB_NOT_FOUND, "--%s %s: there is no folder %s", flag, path, where);
+    if (!S_ISDIR(about.st_mode)) return complain(QB_NOT_FOUND, "--%s %s: %s is no folder", flag, path, where);
     return access(where, W_OK | X_OK) == 0
                ? QB_OK
-               : complain(QB_IO, "--save-config %s: the folder %s: %s", path, where, strerror(errno));
+               : complain(QB_IO, "--%s %s: the folder %s: %s", flag, path, where, strerror(errno));
+}
+
+static qb_status check_inputs(const cli *c, const char *flag, const char *path) {
+    for (int i = 0; path && i < c->count + 1; i++) {
+        const char *read = i < c->count ? c->argument[i] : c->options.run.config;
+        if (same_file(path, read))
+            return complain(QB_BAD_ARGUMENT, "--%s %s would overwrite the input %s", flag, path, read);
+    }
+    return QB_OK;
 }
 
 static qb_status run_verb(cli *c) {
@@ -81,12 +91,10 @@ static qb_status run_verb(cli *c) {
                           list_verbs(PLANS, names, sizeof names));
     if (status == QB_OK && c->options.run.why && !c->options.run.dry_run)
         status = complain(QB_BAD_ARGUMENT, "--why belongs to qb plan %s", c->verb->name);
-    for (int i = 0; status == QB_OK && save && i < c->count + 1; i++) {
-        const char *read = i < c->count ? c->argument[i] : c->options.run.config;
-        if (same_file(save, read))
-            status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input %s", save, read);
-    }
-    if (status == QB_OK && save) status = check_save(save);
+    status = status == QB_OK ? check_inputs(c, "save-config", save) : status;
+    status = status == QB_OK ? check_inputs(c, "report", c->options.report.file) : status;
+    if (status == QB_OK && save) status = check_save("save-config", save);
+    if (status == QB_OK && c->options.report.file) status = check_save("report", c->options.report.file);
     if (status == QB_OK && save && !(c->config = print_config(c)))
         status = complain(QB_NO_MEMORY, "no memory for the configuration %s", save);
     open_terminal(c);
@@ -98,7 +106,9 @@ static qb_status run_verb(cli *c) {
         status = qb_machine_measure(paths, paths[1] ? 2 : 1, &c->env); /* the verb says that there is no output */
     }
     if (status == QB_OK) status = open_ranks(c);
+    if (status == QB_OK) status = html_report_begin(c);
     if (status == QB_OK) status = c->verb->run(c);
+    html_report_end(c);
     status = agree_ranks(c, status);
     finish_progress();
     tell_warnings(status);

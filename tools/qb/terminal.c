@@ -90,6 +90,10 @@ void add_warnings(cJSON *object) {
     cJSON_AddItemToObject(object, "warnings", all);
 }
 
+void show_warnings(cJSON *object) {
+    cJSON_AddItemToObject(object, "warnings", warnings ? cJSON_Duplicate(warnings, true) : cJSON_CreateArray());
+}
+
 static cJSON *held; /* warnings that wait */
 
 void hold_warnings(void) {
@@ -176,6 +180,7 @@ static void list_files(cli *c) {
     qb_sidecar *writes = c->writes;
     c->reads[0] = run->config;
     if (run->save_config) *writes++ = (qb_sidecar){run->save_config, together ? c->config : NULL};
+    if (c->options.report.file) *writes++ = (qb_sidecar){c->options.report.file, NULL};
     if (c->options.info.preview) *writes++ = (qb_sidecar){c->options.info.preview, NULL};
 }
 

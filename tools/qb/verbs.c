@@ -7,6 +7,7 @@
 #define SECTION(title, field, table)                                                                                   \
     { title, table, offsetof(options, field), sizeof(((options *)0)->field) }
 #define RUN SECTION("Running", run, run_params)
+#define REPORT SECTION("The report", report, report_params)
 #define SCAN SECTION("The scan", scan, qb_scan_params)
 #define PREP SECTION("Preparation", prep, qb_prep_params)
 
@@ -21,29 +22,29 @@ const verb verbs[] = {
     {"fbp", "SCAN -o OUT", "parallel beam: filtered back-projection",
      "qb fbp scan.h5 -o volume.h5 --center auto --filter hann", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_fbp,
      {SCAN, PREP, SECTION("Reconstruction", fbp, qb_fbp_params),
-      SECTION("Output", output, qb_output_params), RUN}},
+      SECTION("Output", output, qb_output_params), REPORT, RUN}},
     {"fdk", "PROJECTIONS -g GEOMETRY -o OUT", "cone beam: Feldkamp, Davis, Kress",
      "qb fdk scan.h5 --sod 500 --sdd 800 --pixel-size 0.4 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_fdk,
      {SCAN, SECTION("Geometry", geometry, qb_geometry_params), PREP,
       SECTION("Reconstruction", fdk, qb_fdk_params), SECTION("A cluster, on paper", cluster, qb_tool_cluster_params),
-      SECTION("Output", output, qb_output_params), RUN}},
+      SECTION("Output", output, qb_output_params), REPORT, RUN}},
     {"sirt", "SCAN -o OUT", "least squares, iteratively: simultaneous iterative reconstruction",
      "qb sirt scan.h5 --iterations 200 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_sirt_params), SECTION("Output", output, qb_output_params), RUN}},
+      SECTION("Reconstruction", iterative, qb_sirt_params), SECTION("Output", output, qb_output_params), REPORT, RUN}},
     {"cgls", "SCAN -o OUT", "least squares, iteratively: conjugate gradients",
      "qb cgls scan.h5 --iterations 20 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_cgls_params), SECTION("Output", output, qb_output_params), RUN}},
+      SECTION("Reconstruction", iterative, qb_cgls_params), SECTION("Output", output, qb_output_params), REPORT, RUN}},
     {"tv", "SCAN -o OUT", "least squares and total variation: few or noisy views of objects of few materials",
      "qb tv scan.h5 --nonneg -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_tv_params), SECTION("Output", output, qb_output_params), RUN}},
+      SECTION("Reconstruction", iterative, qb_tv_params), SECTION("Output", output, qb_output_params), REPORT, RUN}},
     {"mbir", "SCAN -o OUT", "parallel or fan beam: model-based, by iterative coordinate descent; for few or noisy views",
      "qb mbir scan.h5 --sharpness 0.5 --snr-db 35 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_mbir,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd: a fan)", geometry, qb_geometry_params), PREP,
       SECTION("Reconstruction", mbir, qb_mbir_params),
-      SECTION("Output", output, qb_output_params), RUN}},
+      SECTION("Output", output, qb_output_params), REPORT, RUN}},
     {"center", "SCAN", "the rotation axis, by several methods", "qb center scan.h5 --json", 1, 1, 0, cmd_center,
      {SCAN, PREP, SECTION("Search", center, qb_center_params), RUN}},
     {"simulate", "PHANTOM -o SCAN",
@@ -112,6 +113,12 @@ const qb_param compare_params[] = {
     {"any-quantity", QB_PARAM_FLAG, offsetof(compare_options, any_quantity), NULL, NULL, NULL, 0, 0,
      "the numbers alone, also of files that state different quantities", 0},
     QB_PARAMS_END(compare_options),
+};
+
+const qb_param report_params[] = {
+    {"report", QB_PARAM_TEXT, offsetof(report_options, file), "FILE.html", NULL, NULL, 0, 0,
+     "one page about the scan, its geometry, the volume and the run, which any browser shows", 0},
+    QB_PARAMS_END(report_options),
 };
 
 const char *list_verbs(int ability, char *text, size_t size) {

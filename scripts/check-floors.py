@@ -1,10 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each floor of src/ includes only its own folder and floors below it; examples/ and python/ only public headers,
-tools/ and plugins/ also the headers of src/ that are made for them; tests/ only public headers, src/ and what lies beside them. No header includes itself by way of others, and no
-sources (a .c with its .h) go round in a circle. Prints every include and circle that breaks this and exits with 1."""
+"""check-floors.py [--calls]: each floor of src/ includes only its own folder and floors below it; examples/ and python/ only
+public headers, tools/ and plugins/ also the headers of src/ that are made for them; tests/ only public headers, src/ and what
+lies beside them. No header includes itself by way of others, and no sources (a .c with its .h) go round in a circle.
+
+The objects in build/ show the same of calls: a function calls only functions of its own folder and of lower floors, no sources
+call each other in a circle, and a function that only its own source uses is static. A row of a table that names a function is
+no call. This is left out where an object is missing or older than its source; --calls makes that an error.
+
+Prints everything that breaks these rules and exits with 1."""
 import pathlib
 import re
+import subprocess
 import sys
 
 FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4, "dist": 4, "papers": 4.5, "planner": 5, "ops": 6,
@@ -107,8 +114,63 @@ def check_circles():
         complain(" ".join(part), "sources that need each other: take apart what both need")
 
 
+def objects():
+    """The object of each source of the library, by the source's name below src/ without ending; None if one is not up to date."""
+    made = {}
+    for source in files("src"):
+        name = str(source.relative_to(root))
+        found = [o for part in ("qb_objects", "quickbeam_mpi") if (o := root / "build/CMakeFiles" / f"{part}.dir" / f"{name}.o").exists()]
+        if source.suffix != ".c" or (not found and source.parent.name in ("dist", "papers")):
+            continue  # the last: a build without MPI, or without the kernels of papers
+        if not found or found[0].stat().st_mtime < source.stat().st_mtime:
+            return None
+        made[name[len("src/"):-2]] = found[0]
+    return made
+
+
+def readout(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def check_calls(must):
+    made = objects()
+    if not made:
+        if must:
+            complain("build", "an object is missing or older than its source: build first")
+        return
+    paths, names = [str(p) for p in made.values()], {str(p): n for n, p in made.items()}
+    home, used, calls, file, code = {}, set(), {}, None, False
+    for line in readout("nm", "-A", "--defined-only", *paths):
+        path, _, rest = line.partition(":")
+        if rest.split()[1] in "TW":
+            home[rest.split()[2]] = names[path]
+    for line in readout("readelf", "-rW", *paths):
+        word = line.split()
+        if line.startswith("File: "):
+            file = names[line[6:].strip()]
+        elif line.startswith("Relocation section"):
+            code = ".rela.text" in line
+        elif len(word) >= 5 and home.get(word[4], file) != file:
+            used.add(word[4])
+            if code:
+                calls.setdefault(file, {}).setdefault(home[word[4]], word[4])
+    for file, others in calls.items():
+        for other, function in others.items():
+            floor, below = (FLOORS[n.split("/")[0]] for n in (file, other))
+            if file.split("/")[0] != other.split("/")[0] and below >= floor:
+                complain(f"src/{file}.c", f"floor {floor} calls {function}() of floor {below}")
+    for part in circles({a: set(b) for a, b in calls.items()}):
+        arrows = [f"{a}.c calls {f}() of {b}.c" for a in part for b, f in sorted(calls[a].items()) if b in part]
+        complain(" ".join(part), "sources that call each other: " + "; ".join(arrows))
+    others = "".join(f.read_text(errors="replace") for d in ("include", "tools", "plugins", "tests") for f in files(d))
+    words = set(re.findall(r"\w+", others))
+    for name in sorted(set(home) - used - words - {"qb_mpi_open"}):  # its library is opened, and it is found by name
+        complain(f"src/{home[name]}.c", f"{name}() is used here alone: make it static")
+
+
 check_floors()
 check_guests()
 check_circles()
-print(f"floors: {bad} wrong includes or circles")
+check_calls("--calls" in sys.argv[1:])
+print(f"floors: {bad} wrong includes, calls or circles")
 sys.exit(bad != 0)

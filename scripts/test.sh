@@ -98,6 +98,7 @@ check)
     step "words" python3 scripts/check-words.py
     layout
     step "release build" configure build
+    step "calls" python3 scripts/check-floors.py --calls
     QB_QUICK=1 run release build -L check
     ;;
 all)
@@ -106,6 +107,7 @@ all)
     step "words" python3 scripts/check-words.py
     layout
     step "release build" configure build
+    step "calls" python3 scripts/check-floors.py --calls
     step "build without optional libraries" bare
     step "build with sanitizers" configure build-asan -DQB_SANITIZE=ON -DQB_TEST_CACHE="$PWD/build/kernel-cache"
     with_clang

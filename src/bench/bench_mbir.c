@@ -76,12 +76,6 @@ static qb_status ablate(bench *b, const qb_env *env, cJSON *result) {
     return status;
 }
 
-void qb__mbir_bench_add_device(const bench *b, cJSON *result) {
-    const qb__device_info *info = qb__device_info_of(b->set.device[0]);
-    cJSON_AddStringToObject(result, "device", info->name);
-    cJSON_AddItemToObject(result, "kernel_parameters", qb__parameters_json(b->choice.variant, b->choice.values));
-}
-
 /* By core, and how often what the reference does. */
 static void add_cores(const bench *b, const qb_tool_bench_options *options, double all, double matrix, cJSON *result) {
     const size_t slices = b->grid.n[2];

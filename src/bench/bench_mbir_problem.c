@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "bench/bench_mbir.h"
 #include "geometry/parallel.h"
+#include "planner/choose.h"
 
 static const double water = 0.02, photons = 50000, snr_db = 35;
 
@@ -246,4 +247,10 @@ out:
     qb__free(trace);
     qb__free(w.image);
     return status;
+}
+
+void qb__mbir_bench_add_device(const qb__mbir_bench *b, cJSON *result) {
+    const qb__device_info *info = qb__device_info_of(b->set.device[0]);
+    cJSON_AddStringToObject(result, "device", info->name);
+    cJSON_AddItemToObject(result, "kernel_parameters", qb__parameters_json(b->choice.variant, b->choice.values));
 }

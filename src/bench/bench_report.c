@@ -52,3 +52,9 @@ void qb__bench_add_stages(const cJSON *report, cJSON *result) {
     cJSON_AddNumberToObject(result, "cpu_seconds", qb__bench_number(report, "cpu_seconds"));
     cJSON_AddNumberToObject(result, "bound_seconds", qb__bench_bound(report));
 }
+
+void qb__machine_know(cJSON *rates, const char *name, double work, double seconds) {
+    if (!(seconds > 0) || work / seconds < qb__bench_number(rates, name)) return;
+    cJSON_DeleteItemFromObject(rates, name);
+    cJSON_AddNumberToObject(rates, name, work / seconds);
+}

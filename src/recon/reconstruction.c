@@ -96,12 +96,6 @@ static qb_status check_dtype(const qb__reconstruction *r) {
     return QB_OK;
 }
 
-/* What decide() remarked stays; all else is said anew. */
-static cJSON *remarks_of(qb__reconstruction *r) {
-    if (!r->remarks) r->remarks = cJSON_Duplicate(r->job.plan, true);
-    return cJSON_Duplicate(r->remarks, true);
-}
-
 /* As many threads as were found to pay. */
 static void limit_reading(const qb__reconstruction *r) {
     qb__storage storage;
@@ -117,46 +111,6 @@ static void rate_files(qb__reconstruction *r) {
     r->task.write = qb__volume_write_rate(&r->volume, threads, &r->task.write_from);
     r->task.in_memory =
         qb__storage_in_memory(r->task.input) && !r->output.array && qb__storage_in_memory(r->output.output);
-}
-
-static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
-    const qb_scan_info *info = r->task.info;
-    char text[sizeof r->decision.angles];
-    if (!info) return;
-    if (r->decision.angles[0])
-        qb__print(text, sizeof text, "%s", r->decision.angles);
-    else if (info->angles)
-        qb__print(text, sizeof text, "%zu views, from %.6g to %.6g degrees", info->views,
-                  info->angles[0] * (180 / M_PI), info->angles[info->views - 1] * (180 / M_PI));
-    else
-        qb__print(text, sizeof text, "%zu views, as the geometry has them", info->views);
-    cJSON_AddStringToObject(plan, "angles", text);
-}
-
-qb_status qb__reconstruction_describe(qb__reconstruction *r) {
-    const qb__cut *cut = &r->pick.cut;
-    cJSON *plan = remarks_of(r);
-    qb__describe_subject(plan, &r->decision.subject);
-    qb__describe_options(plan, r->method->params, r->options);
-    if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
-    if (r->phase) cJSON_AddStringToObject(plan, "phase_retrieval", qb__phase_text(r->phase));
-    qb__facts_print(&r->pick.facts, cut->need.device, plan);
-    describe_angles(r, plan);
-    if (r->task.scan && r->task.scan->findings) qb__scan_add_findings(r->task.scan, plan);
-    cJSON_AddNumberToObject(plan, "threads", r->task.threads);
-    cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
-    cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
-    cJSON_AddNumberToObject(plan, "views_per_block", (double)cut->views);
-    cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
-    cJSON_AddNumberToObject(plan, "start_seconds", qb__idle(r) ? 0 : qb__chosen(r)->offer.start);
-    qb__describe_cost(plan, &r->volume, r->pick.memory, qb__reconstruction_forecast(r, plan));
-    qb__job_add_warnings(&r->job, plan); /* of the text; in provenance they stand beside the plan */
-    cJSON_Delete(r->job.plan);
-    r->job.plan = plan;
-    cJSON_free(r->job.plan_text);
-    r->job.plan_text = cJSON_Print(plan);
-    cJSON_DeleteItemFromObject(plan, "warnings");
-    return r->job.plan_text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the plan");
 }
 
 /* sv-mbirct's images have the numbers of the slices that they are of. */

@@ -152,30 +152,6 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
     return QB_OK;
 }
 
-/* Said once: what a process holds meanwhile makes one of them look for a cut again, and not another. */
-static qb_status least_cap(qb__reconstruction *r, const qb__room *own) {
-    uint64_t mine[2] = {own->host, own->device}, *all = NULL;
-    qb_status status = qb__alloc((size_t)r->comm->count, sizeof mine, &all);
-    status = qb__comm_gather(r->comm, status, mine, sizeof mine, all);
-    for (size_t i = 0; status == QB_OK && i < 2 * (size_t)r->comm->count; i++)
-        if (all[i] < mine[i % 2]) mine[i % 2] = all[i];
-    r->share.cap = (qb__room){.host = (size_t)mine[0], .device = (size_t)mine[1]};
-    qb__free(all);
-    return status;
-}
-
-qb_status qb__ranks_cap(qb__candidate *c) {
-    qb__reconstruction *r = c->r;
-    qb__room *cap = &c->offer.space.cap;
-    if (!r->share.ranks) return QB_OK;
-    const qb_status status = r->share.cap_of == c->engine ? QB_OK : least_cap(r, cap);
-    if (status != QB_OK) return status;
-    r->share.cap_of = c->engine;
-    cap->host = qb__smaller(cap->host, r->share.cap.host);
-    cap->device = qb__smaller(cap->device, r->share.cap.device);
-    return QB_OK;
-}
-
 /* The smallest has room everywhere: of the same memory a rank may need more than another, whose slabs see fewer rows. */
 qb_status qb__ranks_cut(qb__reconstruction *r) {
     const uint64_t mine[3] = {r->pick.cut.thickness, r->pick.cut.views, r->pick.cut.slots};

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fork.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -224,7 +223,7 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
 }
 
 /* The scan opens the set, since the first of a set is there only together with the others. */
-static qb_status write_all(const qb__simulation *s, const qb_env *env) {
+qb_status qb__simulate_write(const qb__simulation *s, const qb_env *env) {
     field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
     const bool describes = qb__simulate_describes(s->options);
     qb_writer *writer = NULL;
@@ -252,23 +251,5 @@ out:
     release_lines(&l);
     qb_array_destroy(&flat.frames);
     qb_array_destroy(&dark.frames);
-    return status;
-}
-
-qb_status qb_simulate(const char *phantom, const qb_simulate_options *given, const qb_env *env) {
-    QB__NEED(phantom);
-    QB__CALL();
-    qb__simulation simulation;
-    qb_simulate_options asked, *options = &asked;
-    qb_status status = qb__params_view(qb_simulate_params, given, options);
-    if (status != QB_OK) return status;
-    if (strcmp(phantom, "rabbitct") == 0) return qb__simulate_rabbitct(options, env);
-    QB__TRY(qb__simulation_plan(phantom, options, env, &simulation));
-    QB__TRY(qb__publication_create(env, &simulation.set));
-    QB__TRY(write_all(&simulation, env));
-    status = qb__publication_commit(simulation.set);
-    simulation.set = NULL;
-out:
-    qb__simulation_destroy(&simulation);
     return status;
 }

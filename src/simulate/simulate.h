@@ -33,9 +33,6 @@ typedef struct qb__simulation {
     qb__inputs inputs;    /* the geometry's file, the angles' */
 } qb__simulation;
 
-/* Check the options against each other and fill in what was left out. Destroy also on failure. */
-qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options, const qb_env *env,
-                              qb__simulation *simulation);
 void qb__simulation_destroy(qb__simulation *simulation);
 
 /* Views, detector, voxels and angles as s->geometry, which is there, has them. */
@@ -54,6 +51,8 @@ typedef struct qb__simulate_bytes {
 } qb__simulate_bytes;
 qb__simulate_bytes qb__simulate_needs(const qb__simulation *simulation);
 
+/* The views, with flats, darks, truth and geometry where they are asked for. */
+qb_status qb__simulate_write(const qb__simulation *simulation, const qb_env *env);
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);
 qb_status qb__simulate_geometry(const qb__simulation *simulation);

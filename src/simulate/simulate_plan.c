@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdint.h>
+#include <string.h>
 
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "io/publish/outputs.h"
 #include "job/budget.h"
@@ -71,8 +74,9 @@ static qb_status cut(qb__simulation *s, const qb_env *env) {
     return status;
 }
 
-qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options, const qb_env *env,
-                              qb__simulation *s) {
+/* Check the options against each other and fill in what was left out. Destroy also after a failure. */
+static qb_status make_plan(const char *phantom, const qb_simulate_options *options, const qb_env *env,
+                           qb__simulation *s) {
     *s = (qb__simulation){.name = phantom};
     uint64_t seed = (uint64_t)options->seed;
     qb_status status;
@@ -101,4 +105,22 @@ void qb__simulation_destroy(qb__simulation *s) {
     qb__free(s->angles);
     qb__inputs_release(&s->inputs);
     *s = (qb__simulation){0};
+}
+
+qb_status qb_simulate(const char *phantom, const qb_simulate_options *given, const qb_env *env) {
+    QB__NEED(phantom);
+    QB__CALL();
+    qb__simulation simulation;
+    qb_simulate_options asked, *options = &asked;
+    qb_status status = qb__params_view(qb_simulate_params, given, options);
+    if (status != QB_OK) return status;
+    if (strcmp(phantom, "rabbitct") == 0) return qb__simulate_rabbitct(options, env);
+    QB__TRY(make_plan(phantom, options, env, &simulation));
+    QB__TRY(qb__publication_create(env, &simulation.set));
+    QB__TRY(qb__simulate_write(&simulation, env));
+    status = qb__publication_commit(simulation.set);
+    simulation.set = NULL;
+out:
+    qb__simulation_destroy(&simulation);
+    return status;
 }

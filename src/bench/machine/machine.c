@@ -109,12 +109,6 @@ static double stage_cpu(const cJSON *report, const char *name) {
     return 0;
 }
 
-void qb__machine_know(cJSON *rates, const char *name, double work, double seconds) {
-    if (!(seconds > 0) || work / seconds < qb__bench_number(rates, name)) return;
-    cJSON_DeleteItemFromObject(rates, name);
-    cJSON_AddNumberToObject(rates, name, work / seconds);
-}
-
 static void know(machine *m, const char *name, double work, double seconds) {
     qb__machine_know(m->rates, name, work, seconds);
 }

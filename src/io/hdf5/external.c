@@ -2,12 +2,13 @@
 #include "io/hdf5/external.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/writer.h"
+#include "io/publish/paths.h"
 #include "quickbeam/io.h"
 
 static _Thread_local bool allowed;
@@ -49,4 +50,24 @@ qb_status qb__external_check(const char *header, const char *file) {
     free(own);
     free(its);
     return status;
+}
+
+static bool try_name(char path[QB__EXTERNAL_NAME], const char *folder, const char *name) {
+    const int n = folder ? snprintf(path, QB__EXTERNAL_NAME, "%s/%s", folder, name)
+                         : snprintf(path, QB__EXTERNAL_NAME, "%s", name);
+    return n > 0 && n < QB__EXTERNAL_NAME && access(path, F_OK) == 0;
+}
+
+bool qb__external_find(const char *file, const char *name, const char *prefix, char path[QB__EXTERNAL_NAME]) {
+    char *target = NULL, *folder = NULL;
+    const char *first = getenv(prefix), *slash = strrchr(name, '/');
+    bool found = *name == '/' && try_name(path, NULL, name);
+    if (*name == '/') name = slash + 1; /* it may have been moved together with the file */
+    if (!found && first && *first) found = try_name(path, first, name);
+    if (!found && qb__target_of(file, &target) == QB_OK && (folder = qb__folder_of(target)) != NULL)
+        found = try_name(path, folder, name);
+    if (!found) found = try_name(path, NULL, name);
+    qb__free(folder);
+    qb__free(target);
+    return found;
 }

@@ -161,7 +161,7 @@ bool qb__h5_being_written(hid_t file) {
 static bool leads_to_no_file(hid_t outer, const char *name) {
     static _Thread_local int depth_of_links;
     H5L_info_t link;
-    char file[QB__H5_NAME], path[QB__H5_NAME], value[2048];
+    char file[QB__EXTERNAL_NAME], path[QB__EXTERNAL_NAME], value[2048];
     const char *other, *object;
     unsigned flags;
     struct stat about;
@@ -181,7 +181,7 @@ static bool leads_to_no_file(hid_t outer, const char *name) {
     }
     if (link.type != H5L_TYPE_EXTERNAL || H5Lunpack_elink_val(value, link.u.val_size, &flags, &other, &object) < 0)
         return false;
-    if (H5Fget_name(outer, file, sizeof file) < 0 || !qb__h5_find_file(file, other, "HDF5_EXT_PREFIX", path))
+    if (H5Fget_name(outer, file, sizeof file) < 0 || !qb__external_find(file, other, "HDF5_EXT_PREFIX", path))
         return false;
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
@@ -265,7 +265,7 @@ static qb_status check_raw(const char *header, const char *name, uint64_t offset
 }
 
 qb_status qb__h5_check_external(hid_t set) {
-    char header[QB__H5_NAME], name[QB__H5_NAME];
+    char header[QB__EXTERNAL_NAME], name[QB__EXTERNAL_NAME];
     off_t offset;
     hsize_t bytes;
     hid_t how = H5Dget_create_plist(set);

@@ -61,20 +61,18 @@ bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *
  * one piece, else through HDF5. Takes the lock itself in its read(). */
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source);
 /* A virtual dataset, of `whole`'s type and shape, by its creation list, in `file`, after qb__h5_check_mapped. QB_BAD_INPUT
- * when a part of hdf5_parts.h is not the one that belongs there; *source is NULL where its parts are not such, and HDF5
+ * when a part of hdf5_parts.h is not the one that belongs there. `open_source` (qb__h5_source) opens a part; *source is NULL where its parts are not such, and HDF5
  * must read them. */
 enum { QB__H5_ID = 40 }; /* bytes of a volume's identity, which each of its parts has, too */
-qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const qb__source *whole,
-                         qb__source **source);
+typedef qb_status qb__h5_open_source(hid_t file, const char *name, const char *path, qb__source **source);
+qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, qb__h5_open_source *open_source,
+                         const qb__source *whole, qb__source **source);
 /* Opens every source of a virtual dataset of `rank` dimensions, with that creation list, in `file`, and compares it with
  * its mapping: QB_BAD_INPUT when one is missing, cut short or shorter than what is taken of it. Images to which no
  * mapping leads become whole->holes, with whole->trouble. */
-qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, int rank, qb__source *whole);
+qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, qb__h5_open_source *open_source,
+                              int rank, qb__source *whole);
 extern bool qb__h5_mapped_is_known; /* that was done by the process that this one reads for */
-enum { QB__H5_NAME = 4096 };        /* bytes of a file's name at most */
-/* Where the library finds a file that `file` names: under the folder that the environment variable `prefix` gives,
- * beside the file, where the program runs. False: nowhere. */
-bool qb__h5_find_file(const char *file, const char *name, const char *prefix, char path[QB__H5_NAME]);
 /* In memory or in a file we write; close it. */
 hid_t qb__h5_type(qb_dtype dtype);
 

@@ -17,12 +17,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "base/status.h"
-#include "io/formats.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_reader.h"
-#include "quickbeam/io.h"
 
 /* One trial for a file, as long as it stays what it was. */
 typedef struct proof {
@@ -165,50 +162,6 @@ qb_status qb__h5_prove(const char *path, const char *dataset) {
     pthread_mutex_unlock(&guard.lock);
     return status;
 }
-
-/* The first and the last image, one row of each, where that unpacks no large chunk. */
-static void read_little(const qb__frames *frames) {
-    qb__source *source = frames->source;
-    void *row;
-    if (!source || !frames->count || source->cache > (size_t)16 << 20) return;
-    if (qb__alloc(qb__source_row_bytes(source), 1, &row) != QB_OK) return;
-    const qb__region ends[] = {{0, 1, 1, 0, 1}, {frames->count - 1, 1, 1, source->shape[1] - 1, source->shape[1]}};
-    for (int i = 0; i < 2; i++) qb__frames_read(frames, &ends[i], row);
-    qb__free(row);
-}
-
-qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
-    QB__NEED(path);
-    const qb_scan_options options = {.dataset = (char *)dataset};
-    qb__scan_parts parts = {0};
-    qb__source *source = NULL;
-    cJSON *object = NULL;
-    double *numbers = NULL, unit;
-    size_t count;
-    const bool before = qb_external_allow(true); /* whoever opens it is asked again */
-    qb_status status = qb__hdf5_scan(path, &options, &parts), more;
-    read_little(&parts.data);
-    read_little(&parts.flats);
-    read_little(&parts.darks);
-    qb__scan_parts_release(&parts);
-    if (status != QB_OK && status != QB_NO_MEMORY) status = qb__hdf5_open(path, dataset, &source);
-    qb__source_close(source);
-    if (dataset && qb__hdf5_angles(path, dataset, 1 << 24, &numbers, &count, &unit) == QB_NO_MEMORY)
-        status = QB_NO_MEMORY;
-    qb__free(numbers);
-    more = qb__hdf5_provenance(path, &object);
-    qb_external_allow(before);
-    cJSON_Delete(object);
-    return more == QB_NO_MEMORY ? more : status;
-}
 #else
-#include "base/status.h"
-
 void qb_tool_hdf5_guard(const char *program, const char *argument) { (void)program, (void)argument; }
-
-qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
-    QB__NEED(path);
-    (void)dataset;
-    return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);
-}
 #endif

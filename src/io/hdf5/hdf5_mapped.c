@@ -13,37 +13,20 @@
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
 #include "io/writer.h"
+#include "io/hdf5/external.h"
 
-enum { NAME_MOST = QB__H5_NAME, NESTED_MOST = 8, BLOCKS_MOST = 1 << 20, IMAGES_MOST = 1 << 26 };
+enum { NAME_MOST = QB__EXTERNAL_NAME, NESTED_MOST = 8, BLOCKS_MOST = 1 << 20, IMAGES_MOST = 1 << 26 };
 
 /* One mapping of the dataset, and the file that is open for it. */
 typedef struct mapping {
     hid_t plist;
     size_t index;
     const char *label, *file; /* of the dataset; the file that it is in */
-    hid_t wanted, from;       /* where its values go, and which of the source they are */
-    hid_t source;             /* the file `path` that is open; several mappings often lead to the same one */
+    qb__h5_open_source *open;
+    hid_t wanted, from; /* where its values go, and which of the source they are */
+    hid_t source;       /* the file `path` that is open; several mappings often lead to the same one */
     char path[NAME_MOST], name[NAME_MOST], dataset[NAME_MOST];
 } mapping;
-
-static bool try_name(char path[NAME_MOST], const char *folder, const char *name) {
-    const int n = folder ? snprintf(path, NAME_MOST, "%s/%s", folder, name) : snprintf(path, NAME_MOST, "%s", name);
-    return n > 0 && n < NAME_MOST && access(path, F_OK) == 0;
-}
-
-bool qb__h5_find_file(const char *file, const char *name, const char *prefix, char path[NAME_MOST]) {
-    char *target = NULL, *folder = NULL;
-    const char *first = getenv(prefix), *slash = strrchr(name, '/');
-    bool found = *name == '/' && try_name(path, NULL, name);
-    if (*name == '/') name = slash + 1; /* it may have been moved together with the file */
-    if (!found && first && *first) found = try_name(path, first, name);
-    if (!found && qb__target_of(file, &target) == QB_OK && (folder = qb__folder_of(target)) != NULL)
-        found = try_name(path, folder, name);
-    if (!found) found = try_name(path, NULL, name);
-    qb__free(folder);
-    qb__free(target);
-    return found;
-}
 
 /* In the name of a source %b stands for the number of a block, %% for a percent sign. False: too long. */
 static bool expand(const char *pattern, size_t block, char out[NAME_MOST], bool *many) {
@@ -68,7 +51,7 @@ static qb_status open_file(mapping *m, const char *name) {
     char path[NAME_MOST];
     if (strcmp(name, ".") == 0)
         snprintf(path, sizeof path, "%s", m->file);
-    else if (!qb__h5_find_file(m->file, name, "HDF5_VDS_PREFIX", path))
+    else if (!qb__external_find(m->file, name, "HDF5_VDS_PREFIX", path))
         return qb__fail(QB_BAD_INPUT, "%s: some of its images are in %s, which is missing: put that file beside it",
                         m->label, name);
     if (m->source >= 0 && strcmp(path, m->path) == 0) return QB_OK;
@@ -107,7 +90,7 @@ static qb_status compare(const mapping *m, const char *dataset) {
 }
 
 /* Opening a source of images as a scan's own looks into all that may be wrong with it, also further virtual datasets. */
-static qb_status open_source(mapping *m, const char *name, const char *dataset, qb__source *whole) {
+static qb_status open_images(mapping *m, const char *name, const char *dataset, qb__source *whole) {
     static _Thread_local int nested;
     int rank = 0;
     size_t shape[3];
@@ -122,7 +105,7 @@ static qb_status open_source(mapping *m, const char *name, const char *dataset, 
     status = compare(m, dataset);
     if (status != QB_OK || !qb__h5_shape(m->source, dataset, &rank, shape) || rank < 2) return status;
     nested++;
-    status = qb__h5_source(m->source, m->path, dataset, &source);
+    status = m->open(m->source, m->path, dataset, &source);
     nested--;
     if (status != QB_OK) return nested ? status : qb__fail_in(status, "%s takes images from another dataset", m->label);
     if (source->holes)
@@ -197,7 +180,7 @@ static qb_status check_mapping(mapping *m, int rank, qb__source *whole, uint64_t
             status = qb__fail(QB_BAD_INPUT, "%s: the name of a source is too long", m->label);
             goto out;
         }
-        QB__TRY(open_source(m, name, dataset, whole));
+        QB__TRY(open_images(m, name, dataset, whole));
         if (!many) break;
     }
 out:
@@ -221,7 +204,8 @@ static qb_status find_holes(qb__source *whole, const uint64_t *covered) {
 
 bool qb__h5_mapped_is_known;
 
-qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, int rank, qb__source *whole) {
+qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, qb__h5_open_source *open_source,
+                              int rank, qb__source *whole) {
     size_t count = 0;
     uint64_t *covered = NULL;
     mapping *m = NULL;
@@ -232,7 +216,7 @@ qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, 
                         IMAGES_MOST);
     QB__TRY(qb__alloc(1, sizeof *m, &m));
     QB__TRY(qb__alloc(whole->shape[0], sizeof *covered, &covered));
-    *m = (mapping){.plist = plist, .label = label, .file = file, .source = H5I_INVALID_HID};
+    *m = (mapping){.plist = plist, .label = label, .file = file, .open = open_source, .source = H5I_INVALID_HID};
     if (H5Pget_virtual_count(plist, &count) < 0) status = qb__h5_fail(QB_BAD_INPUT, label, "where its parts are");
     for (; status == QB_OK && m->index < count; m->index++) {
         m->wanted = H5Pget_virtual_vspace(plist, m->index);

@@ -262,8 +262,8 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         char file[4096];
         if (H5Fget_name(h5->set, file, sizeof file) < 0)
             status = qb__h5_fail(QB_INTERNAL, label, "the name of its file");
-        if (status == QB_OK) status = qb__h5_check_mapped(plist, label, file, h5->rank, &h5->base);
-        if (status == QB_OK) status = qb__h5_virtual(plist, label, file, &h5->base, source);
+        if (status == QB_OK) status = qb__h5_check_mapped(plist, label, file, qb__h5_source, h5->rank, &h5->base);
+        if (status == QB_OK) status = qb__h5_virtual(plist, label, file, qb__h5_source, &h5->base, source);
         if (status != QB_OK || *source) goto out;
     }
     if (layout == H5D_CHUNKED) {

@@ -9,8 +9,9 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/external.h"
 
-enum { NAME_MOST = QB__H5_NAME, PARTS_MOST = 256 };
+enum { NAME_MOST = QB__EXTERNAL_NAME, PARTS_MOST = 256 };
 
 typedef struct virtual_source {
     qb__source base;
@@ -34,7 +35,7 @@ static qb_status look(hid_t plist, size_t i, const char *file, const char *label
         *to++ = *from;
     }
     *to = 0;
-    if (!qb__h5_find_file(file, name, "HDF5_VDS_PREFIX", path)) path[0] = 0;
+    if (!qb__external_find(file, name, "HDF5_VDS_PREFIX", path)) path[0] = 0;
     return QB_OK;
 }
 
@@ -59,6 +60,7 @@ static bool interleaved(hid_t plist, size_t i, size_t count, const size_t shape[
 typedef struct identity {
     char volume[QB__H5_ID];
     double first;
+    qb__h5_open_source *open;
 } identity;
 
 /* A part of ours that was exchanged for another volume's, or for another part, has the right name, shape and type. */
@@ -84,7 +86,7 @@ static qb_status open_part(const char *path, const char *dataset, const qb__sour
     qb_status status = qb__h5_open(path, &file);
     if (status != QB_OK) return status;
     status = check_identity(file, path, dataset, number, own);
-    if (status == QB_OK) status = qb__h5_source(file, path, dataset, part);
+    if (status == QB_OK) status = own->open(file, path, dataset, part);
     H5Fclose(file);
     if (status != QB_OK) return status;
     const size_t *n = (*part)->shape;
@@ -137,12 +139,13 @@ static qb_status read_virtual(qb__source *source, const qb__region *region, void
 /* Datasets may lead to virtual ones, and those in a circle: they are left to HDF5. */
 static _Thread_local bool inside;
 
-qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const qb__source *whole, qb__source **out) {
+qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, qb__h5_open_source *open_source,
+                         const qb__source *whole, qb__source **out) {
     size_t count = 0;
     char *path = NULL;
     virtual_source *v = NULL;
     bool ours = !inside;
-    identity own = {"", 0};
+    identity own = {"", 0, open_source};
     hid_t main;
     qb_status status = qb__h5_open(file, &main);
     *out = NULL;

@@ -11,46 +11,6 @@
 #include "io/formats.h"
 #include "io/tiff/tiff_write.h"
 
-void qb__series_release(qb__series *series) {
-    qb__free(series->folder);
-    qb__free(series->prefix);
-    qb__free(series->suffix);
-    *series = (qb__series){0};
-}
-
-static char *copy_part(const char *text, size_t n) {
-    char *copy;
-    if (qb__alloc(n + 1, 1, &copy) != QB_OK) return NULL;
-    memcpy(copy, text, n);
-    return copy;
-}
-
-/* PREFIX%05dSUFFIX, one number in it. */
-static qb_status split_pattern(const char *path, qb__series *series) {
-    const char *name = strrchr(path, '/');
-    name = name ? name + 1 : path;
-    const char *percent = strchr(name, '%');
-    char *end = (char *)percent + 1;
-    series->digits = 0;
-    if (percent[1] == '0') series->digits = (int)strtol(percent + 1, &end, 10);
-    if (*end != 'd' || series->digits > 18 || strchr(end, '%'))
-        return qb__fail(QB_BAD_ARGUMENT, "%s needs one number like %%05d in its name", path);
-    series->folder = qb__folder_of(path);
-    series->prefix = copy_part(name, (size_t)(percent - name));
-    series->suffix = qb__strdup(end + 1);
-    return QB_OK;
-}
-
-static qb_status split_folder(const char *path, const char *word, qb__series *series) {
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    series->folder = copy_part(path, n);
-    series->prefix = qb__strdup(word);
-    series->suffix = qb__strdup(".tif");
-    series->digits = 5;
-    return QB_OK;
-}
-
 static bool is_ours(const qb__series *series, const char *name) {
     size_t n = strlen(name), p = strlen(series->prefix), s = strlen(series->suffix);
     return n > p + s && strncmp(name, series->prefix, p) == 0 && strcmp(name + n - s, series->suffix) == 0 &&
@@ -110,19 +70,11 @@ static qb_status check_older(const qb__series *series, size_t first, size_t coun
                     series->folder, kept, stale, first, first + count - 1);
 }
 
-static qb_status split(const char *path, const char *word, qb__series *series) {
-    bool pattern = qb__has_number(path) && !qb__is_folder(path);
-    qb_status status = pattern ? split_pattern(path, series) : split_folder(path, word, series);
-    if (status == QB_OK && (!series->folder || !series->prefix || !series->suffix))
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    return status;
-}
-
 qb_status qb__series_protect_inputs(const char *path, const char *word, size_t first, size_t count,
                                     const qb__inputs *inputs) {
     qb__series series = {0};
     char name[QB__NAME_ROOM];
-    qb_status status = split(path, word, &series);
+    qb_status status = qb__series_split(path, word, &series);
     DIR *folder = status == QB_OK ? opendir(series.folder) : NULL;
     for (struct dirent *entry; status == QB_OK && folder && (entry = readdir(folder));) {
         if (!is_ours(&series, entry->d_name) || !in_range(&series, entry->d_name, first, count)) continue;
@@ -151,7 +103,7 @@ qb_status qb__series_holds(const char *path, const char *word, size_t first, siz
     qb__series series = {0};
     char *target = NULL;
     *holds = false;
-    qb_status status = split(path, word, &series);
+    qb_status status = qb__series_split(path, word, &series);
     if (status == QB_OK) status = qb__target_of(file, &target);
     if (status == QB_OK) status = holds_target(&series, first, count, target, holds);
     qb__free(target);
@@ -162,8 +114,8 @@ qb_status qb__series_holds(const char *path, const char *word, size_t first, siz
 qb_status qb__series_meet(const char *a, const char *word_a, const char *b, const char *word_b, bool *meet) {
     qb__series x = {0}, y = {0};
     *meet = false;
-    qb_status status = split(a, word_a, &x);
-    if (status == QB_OK) status = split(b, word_b, &y);
+    qb_status status = qb__series_split(a, word_a, &x);
+    if (status == QB_OK) status = qb__series_split(b, word_b, &y);
     if (status == QB_OK && strcmp(x.prefix, y.prefix) == 0 && strcmp(x.suffix, y.suffix) == 0)
         status = qb__same_file(x.folder, y.folder, meet);
     qb__series_release(&x);
@@ -171,38 +123,16 @@ qb_status qb__series_meet(const char *a, const char *word_a, const char *b, cons
     return status;
 }
 
-static void label_of(const qb__series *series, char label[QB__NAME_ROOM]) {
-    snprintf(label, QB__NAME_ROOM, "%s%%d%s", series->prefix, series->suffix);
-}
-
-qb_status qb__series_label(const char *path, const char *word, char label[QB__NAME_ROOM]) {
-    qb__series series = {0};
-    const qb_status status = split(path, word, &series);
-    if (status == QB_OK) label_of(&series, label);
-    qb__series_release(&series);
-    return status;
-}
-
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count, qb__publication *set,
                            qb__series *series) {
     bool pattern = qb__has_number(path) && !qb__is_folder(path);
-    qb_status status = split(path, word, series);
+    qb_status status = qb__series_split(path, word, series);
     if (status != QB_OK) return status;
     if (strlen(path) > QB__NAME_ROOM - 512) return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
     char label[QB__NAME_ROOM];
-    label_of(series, label);
+    qb__series_label_of(series, label);
     bool there = access(series->folder, F_OK) == 0;
     if (there && !pattern) status = check_folder(series);
     if (there && status == QB_OK) status = check_older(series, first, count);
     return status == QB_OK ? qb__publication_folder(set, series->folder, label, &series->part) : status;
-}
-
-qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series) {
-    const qb_status status = split(path, word, series);
-    series->part = part;
-    return status;
-}
-
-void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]) {
-    snprintf(name, QB__NAME_ROOM, "%s/%s%0*zu%s", series->part, series->prefix, series->digits, number, series->suffix);
 }

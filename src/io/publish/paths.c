@@ -111,3 +111,12 @@ void qb__start_writeback(int fd, uint64_t offset, size_t bytes) {
     (void)fd, (void)offset, (void)bytes;
 #endif
 }
+
+qb_status qb__write_fresh(const char *fresh, const char *path, const void *data, size_t bytes) {
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return qb__fail_errno(errno, "creating", path);
+    qb_status status = qb__pwrite_all(fd, path, data, bytes, 0);
+    if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", path);
+    if (close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", path);
+    return status;
+}

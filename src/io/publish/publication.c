@@ -264,15 +264,6 @@ qb_status qb__publication_commit(qb__publication *p) {
     return status;
 }
 
-qb_status qb__write_fresh(const char *fresh, const char *path, const void *data, size_t bytes) {
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return qb__fail_errno(errno, "creating", path);
-    qb_status status = qb__pwrite_all(fd, path, data, bytes, 0);
-    if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", path);
-    if (close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", path);
-    return status;
-}
-
 qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes) {
     qb__publication *p;
     const char *fresh;

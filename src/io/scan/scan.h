@@ -95,8 +95,6 @@ qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
 /* Fills in stuck; such pixels count as not measured from then on. */
 qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
-/* Stuck pixels of views that were read, out[views][row1 - row0][column], become NaN, of integers the type's maximum. */
-void qb__scan_blank_stuck(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out);
 /* Fills in lost_rows. */
 qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
 /* One more finding: kept for programs, and its sentence as a note of that kind. */

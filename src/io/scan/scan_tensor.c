@@ -75,8 +75,6 @@ qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles
     return status;
 }
 
-qb__tensor_device *qb__scan_on_device(qb_scan *scan) { return qb__tensor_device_of(scan->parts.data.source); }
-
 ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]) {
     const qb__tensor *t = qb__tensor_of(qb__tensor_device_of(scan->parts.data.source));
     const int of_view = scan->sinogram ? 1 : 0, of_row = 1 - of_view;

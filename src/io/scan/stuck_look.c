@@ -235,15 +235,3 @@ out:
     qb__free(l.outside);
     return status;
 }
-
-void qb__scan_blank_stuck(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out) {
-    /* The lowest bytes of each are NaN of a float and the largest number of an integer. */
-    static const uint64_t none[] = {[QB_U8] = 0xff,    [QB_I8] = 0x7f,        [QB_U16] = 0xffff,
-                                    [QB_I16] = 0x7fff, [QB_U32] = 0xffffffff, [QB_I32] = 0x7fffffff,
-                                    [QB_F16] = 0x7e00, [QB_F32] = 0x7fc00000, [QB_F64] = 0x7ff8000000000000};
-    const size_t pixels = (row1 - row0) * scan->info.columns, size = qb_dtype_size(scan->info.dtype);
-    const unsigned char *stuck = scan->stuck + row0 * scan->info.columns;
-    for (size_t i = 0; i < pixels; i++)
-        for (size_t v = 0; stuck[i] && v < views; v++)
-            memcpy((char *)out + (v * pixels + i) * size, &none[scan->info.dtype], size);
-}

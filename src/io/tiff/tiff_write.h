@@ -31,9 +31,12 @@ qb_status qb__series_meet(const char *a, const char *word_a, const char *b, cons
 enum { QB__NAME_ROOM = 4096 };
 /* As the same series in another process, which writes into `part`. */
 qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series);
-/* The name of image `number` until it has its own. */
-/* Whose hidden folders are in a folder that is there (staging.h). */
+/* Folder, prefix, suffix and digits of the series that `path` names. Release also after a failure. */
+qb_status qb__series_split(const char *path, const char *word, qb__series *series);
+/* What marks the hidden folder of a series in a folder that exists (staging.h). */
+void qb__series_label_of(const qb__series *series, char label[QB__NAME_ROOM]);
 qb_status qb__series_label(const char *path, const char *word, char label[QB__NAME_ROOM]);
+/* The name of image `number` in the staging folder. */
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
 void qb__series_release(qb__series *series);
 

@@ -81,7 +81,6 @@ void qb__fbp_close(void *plan, bool named);
 void qb__fbp_delegate_reading(qb__fbp *fbp, bool left); /* left: the opened engine reads in place */
 /* fbp_plan.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
-void qb__fbp_take_axis(qb__fbp *fbp, double column);
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_sweep.c */

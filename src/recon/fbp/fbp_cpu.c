@@ -227,3 +227,16 @@ static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     { .memory = memory, .stages = stages, .open = open_cpu, .facts = facts, .destroy = qb__free, __VA_ARGS__ }
 const qb__engine qb__fbp_cpu = ENGINE(.decide = decide);
 const qb__engine qb__fbp_cpu_single = ENGINE(.decide = decide_single, .last = true);
+
+qb__question qb__fbp_question(const qb__fbp *fbp) {
+    return (qb__question){.operation = QB__BP_PARALLEL,
+                          .problem = &fbp->problem,
+                          .slices = fbp->sweep ? 1 : fbp->grid.n[2],
+                          .interp = fbp->options->interp,
+                          .accuracy = fbp->options->accuracy,
+                          .id = fbp->options->kernel};
+}
+
+void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant) {
+    fbp->variant = (const qb__bp_parallel_variant *)variant;
+}

@@ -7,12 +7,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-size_t qb__fbp_slab_slice(const qb__fbp *fbp) { return fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float); }
-
-size_t qb__fbp_up_slice(const qb__fbp *fbp) {
-    return fbp->info->views * (fbp->roll.maps ? fbp->info->columns * sizeof(float) : qb__fbp_raw_row(fbp));
-}
-
 size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t *first) {
     *first = qb__fbp_part_first(slices, gpu->parts, p);
     return qb__fbp_part_first(slices, gpu->parts, p + 1) - *first;

@@ -83,8 +83,10 @@ qb_status qb__fbp_device_take(const qb__fbp_devices *gpu, size_t chunk, qb__memo
 /* Slices of `slices` that part p has, the first of them in *first. */
 size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t *first);
 /* Bytes of a slab's slice, of what goes up for one: raw numbers, or line integrals of level rows. */
-size_t qb__fbp_slab_slice(const qb__fbp *fbp);
-size_t qb__fbp_up_slice(const qb__fbp *fbp);
+static inline size_t qb__fbp_slab_slice(const qb__fbp *fbp) { return fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float); }
+static inline size_t qb__fbp_up_slice(const qb__fbp *fbp) {
+    return fbp->info->views * (fbp->roll.maps ? fbp->info->columns * sizeof(float) : qb__fbp_raw_row(fbp));
+}
 
 /* fbp_device_roll.c: the CPU's stage before the upload where rows are resampled; its slots, page-locked, hold
  * float [slice][view][column]. */

@@ -229,24 +229,6 @@ static qb_status bound_rows(qb__fbp *fbp) {
     return QB_OK;
 }
 
-qb__question qb__fbp_question(const qb__fbp *fbp) {
-    return (qb__question){.operation = QB__BP_PARALLEL,
-                          .problem = &fbp->problem,
-                          .slices = fbp->sweep ? 1 : fbp->grid.n[2],
-                          .interp = fbp->options->interp,
-                          .accuracy = fbp->options->accuracy,
-                          .id = fbp->options->kernel};
-}
-
-void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant) {
-    fbp->variant = (const qb__bp_parallel_variant *)variant;
-}
-
-void qb__fbp_take_axis(qb__fbp *fbp, double column) {
-    fbp->center = column;
-    fbp->found = true;
-}
-
 /* What the CPU's single slices are made with (fbp_slice.c), and its volume where it computes that:
  * the same bits, whatever a device is asked for. */
 static qb_status decide_kernel(qb__fbp *fbp) {

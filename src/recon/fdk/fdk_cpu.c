@@ -22,10 +22,6 @@ static qb__layers layers_of(const qb__fdk *fdk) {
     return (qb__layers){.thickness = 1};
 }
 
-size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window) {
-    return window->rows.r0 == window->rows.r1 ? 0 : fdk->variant->view_bytes(&fdk->problem, window->rows);
-}
-
 /* Packed for each row of ranks; what is filtered is this rank's part of the views, for all of them. */
 static void slab_of_all(qb__fdk_on_cpu *cpu, const qb__cut *cut, size_t slab) {
     const qb__fdk *fdk = cpu->fdk;

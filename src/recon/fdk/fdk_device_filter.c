@@ -83,20 +83,6 @@ out:
 
 /* ---- life ---- */
 
-void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep) {
-    const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
-    *prep = (qb__device_prep){.quantity = steps->quantity,
-                              .dtype = steps->dtype,
-                              .views = gpu->fdk->info->views,
-                              .air = steps->air,
-                              .rows = qb__prepare_rows_held(gpu->run->prepare),
-                              .dark = steps->dark,
-                              .gain = steps->gain,
-                              .floor = steps->floor,
-                              .most = steps->most};
-    qb__prep_define(steps, &prep->steps);
-}
-
 /* Of raw numbers, weighted by tables; of rows that are made: they are weighted line integrals. */
 static qb_status describe_rows(qb__fdk_gpu *gpu, tables *t, qb__device_prep *prep) {
     const qb__fdk *fdk = gpu->fdk;

@@ -124,3 +124,17 @@ qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, c
     }
     return QB_OK;
 }
+
+void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep) {
+    const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
+    *prep = (qb__device_prep){.quantity = steps->quantity,
+                              .dtype = steps->dtype,
+                              .views = gpu->fdk->info->views,
+                              .air = steps->air,
+                              .rows = qb__prepare_rows_held(gpu->run->prepare),
+                              .dark = steps->dark,
+                              .gain = steps->gain,
+                              .floor = steps->floor,
+                              .most = steps->most};
+    qb__prep_define(steps, &prep->steps);
+}

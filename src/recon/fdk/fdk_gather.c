@@ -42,3 +42,7 @@ int qb__fdk_gather_stage(qb__fdk_on_cpu *cpu, const qb__cut *cut, qb__stage *sta
                          .barrier = barrier};
     return 1;
 }
+
+size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window) {
+    return window->rows.r0 == window->rows.r1 ? 0 : fdk->variant->view_bytes(&fdk->problem, window->rows);
+}

@@ -98,7 +98,9 @@ qb_status qb__mbir_images_decide(qb__mbir *m);
 size_t qb__mbir_images_bytes(const qb__mbir *m);
 qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run);
 /* The image from a slice of the volume on; NULL if there is none. */
-const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_image *image, size_t slice);
+static inline const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_image *image, size_t slice) {
+    return image && image->data.data ? (const float *)image->data.data + slice * m->grid.n[0] * m->grid.n[1] : NULL;
+}
 void qb__mbir_images_release(qb__mbir *m);
 
 /* Number of slices that determines the groups: of the job, or, with a prior between slices of ranks, of the largest rank. */

@@ -92,14 +92,6 @@ static size_t weight_rows(const qb__mbir *m, size_t slices) {
     return m->weights_file ? m->info->views * slices * m->info->columns : 0;
 }
 
-void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out) {
-    const qb_scan_info *info = m->info;
-    const float *all = m->weights.data;
-    for (size_t view = 0; view < info->views; view++)
-        memcpy(out + view * slices * info->columns, all + (view * info->rows + row) * info->columns,
-               slices * info->columns * sizeof *out);
-}
-
 /* With what the data say. */
 static qb__icd_settings settings_of(const qb__mbir *m) {
     qb__icd_settings settings = m->settings;

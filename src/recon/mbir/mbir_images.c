@@ -116,10 +116,6 @@ qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
     return QB_OK;
 }
 
-const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_image *image, size_t slice) {
-    return image && image->data.data ? (const float *)image->data.data + slice * m->grid.n[0] * m->grid.n[1] : NULL;
-}
-
 void qb__mbir_images_release(qb__mbir *m) {
     for (int i = 0; i < QB__MBIR_IMAGES; i++) qb_array_destroy(&m->image[i].data);
 }

@@ -216,3 +216,11 @@ void qb__mbir_close(void *plan, bool named) {
     qb__mbir_images_release(m);
     if (named) qb__checkpoint_drop(&m->keep);
 }
+
+void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out) {
+    const qb_scan_info *info = m->info;
+    const float *all = m->weights.data;
+    for (size_t view = 0; view < info->views; view++)
+        memcpy(out + view * slices * info->columns, all + (view * info->rows + row) * info->columns,
+               slices * info->columns * sizeof *out);
+}

@@ -51,11 +51,12 @@ size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
     }
 }
 
-/* Of folded slices whole pairs. */
-static size_t pairs(const qb__cut_space *space, size_t slices) { return space->paired ? slices / 2 * 2 : slices; }
+static size_t grains(const qb__cut_space *space, size_t slices) {
+    return space->grain ? slices / space->grain * space->grain : slices;
+}
 
 size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness) {
-    return pairs(space, qb__thinner_slab(&space->layers, space->slices, thickness));
+    return grains(space, qb__thinner_slab(&space->layers, space->slices, thickness));
 }
 
 /* As many slabs as at most `thickness` makes, but none much smaller than the others. */
@@ -95,64 +96,53 @@ static void cut_rows(const qb__cut_grid *grid, size_t *edge, qb__cut *cut) {
     for (size_t i = cut->slabs + 1; i-- > 0;) edge[i] -= edge[0];
 }
 
-/* By what all ranks know: slabs of this one may be thinner. */
-static void cut_pieces(const qb__cut_space *space, qb__cut *cut) {
-    const qb__cut_grid *grid = space->grid;
-    const size_t most = grid ? qb__smaller(cut->thickness, qb__cut_tallest(grid)) : cut->slices;
-    const size_t own = qb__larger(1, grid ? qb__ceil_div(most, (size_t)grid->columns) : most);
-    cut->piece = space->piece ? space->piece(space->engine, own) : own;
-    cut->pieces = qb__ceil_div(own, cut->piece);
-}
-
-/* The first `lead` slabs become one. */
-static void lead(size_t *edge, qb__cut *cut) {
-    if (cut->lead < 2 || cut->lead >= cut->slabs) return;
-    cut->slabs -= cut->lead - 1;
-    for (size_t i = 1; i <= cut->slabs; i++) edge[i] = edge[i + cut->lead - 1];
-}
-
 void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
-    if (space->grid) {
+    if (space->grid)
         cut_rows(space->grid, edge, cut);
-    } else {
+    else
         cut->slabs = qb__cut_slabs(&space->layers, space->slices, cut->thickness, edge);
-        lead(edge, cut);
-    }
     cut->slices = 0;
     for (size_t i = 0; i < cut->slabs; i++)
         if (edge[i + 1] - edge[i] > cut->slices) cut->slices = edge[i + 1] - edge[i];
     for (size_t i = 0; i <= cut->slabs; i++) edge[i] += space->first;
-    cut->first = space->first;
-    cut->count = space->slices;
-    cut->paired = space->paired;
-    cut_pieces(space, cut);
+    cut->all_slices = (qb__run){space->first, space->first + space->slices};
     if (space->slabs) space->slabs(space->context, cut, edge);
 }
 
-static size_t turns_of(const qb__cut_space *space) { return space->turns ? space->turns : 1; }
+void qb__cut_chunks(const qb__cut *cut, const size_t *edge, qb__chunks *chunks) {
+    for (size_t i = 0; i < cut->slabs; i++) {
+        qb__run own = qb__cut_column(cut->grid, edge[i + 1] - edge[i]);
+        own.first += edge[i], own.end += edge[i];
+        chunks->chunk[i] = (qb__chunk){.slab = i, .images = {{own, {own.end, own.end}}}, .weight = 1};
+    }
+    chunks->count = cut->slabs;
+    chunks->most = cut->grid ? qb__ceil_div(cut->slices, (size_t)cut->grid->columns) : cut->slices;
+    chunks->first = cut->all_slices.first;
+}
 
 void qb__cut_views(const qb__cut_space *space, size_t views, qb__cut *cut) {
     cut->views = views;
     cut->blocks = qb__ceil_div(space->views, views);
-    cut->view0 = space->view0;
-    cut->view1 = space->view0 + space->views;
+    cut->all_views = (qb__run){space->view0, space->view0 + space->views};
 }
 
 typedef struct search {
     const qb__cut_space *space;
     qb__cut best, least;
+    double seconds; /* of the best */
     bool found;
 } search;
 
 static void try_cut(search *s, qb__cut *cut) {
     const qb__cut_space *space = s->space;
     cut->need = space->need(space->context, cut);
-    cut->seconds = space->seconds ? space->seconds(space->context, cut) : 0;
+    const double seconds = space->seconds ? space->seconds(space->context, cut) : 0;
     const qb__room *need = &cut->need, *least = &s->least.need;
     if (s->least.thickness == 0 || need->host + need->device < least->host + least->device) s->least = *cut;
     if (need->host > space->cap.host || need->device > space->cap.device) return;
-    if (s->found && !(cut->seconds < s->best.seconds)) return;
+    if (s->found && !(seconds < s->seconds)) return;
     s->best = *cut;
+    s->seconds = seconds;
     s->found = true;
 }
 
@@ -181,22 +171,12 @@ static bool is_idle(const search *s, size_t thickness, int *idle) {
 /* Of one thickness. */
 static void try_thickness(search *s, size_t thickness, size_t *edge) {
     const qb__cut_space *space = s->space;
-    qb__cut now = {.thickness = thickness,
-                   .turns = turns_of(space),
-                   .parts = space->parts ? space->parts : 1,
-                   .grid = space->grid,
-                   .lead = 1};
+    qb__cut now = {.thickness = thickness, .grid = space->grid, .schedule = space->schedule};
     do {
         qb__cut_edges(space, edge, &now);
         try_slabs(s, &now);
-    } while (space->vary && space->vary(space->engine, &now));
-}
-
-qb__cut_space qb__cut_unpaired(const qb__cut_space *space) {
-    qb__cut_space plain = *space;
-    plain.paired = plain.either = false;
-    plain.layers.thickness /= 2;
-    return plain;
+        now.schedule = space->schedule_after ? space->schedule_after(space->engine, &now) : 0;
+    } while (now.schedule);
 }
 
 qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
@@ -220,20 +200,20 @@ qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
 static size_t half(const qb__cut_space *space, size_t slices) {
     size_t step = space->layers.thickness, less = qb__round_up((slices + 1) / 2, step);
     if (space->thinner == qb__thinner_never) return 0;
-    if (slices <= step) return space->thinner == qb__thinner_layers ? pairs(space, slices / 2) : 0;
+    if (slices <= step) return space->thinner == qb__thinner_layers ? grains(space, slices / 2) : 0;
     return less < slices ? less : slices - step;
 }
 
 bool qb__cut_less(const qb__cut_space *space, qb__cut *cut) {
     const size_t thickness = half(space, cut->slices);
-    if (cut->kept || cut->lead > 1)
-        cut->kept = false, cut->lead = 1;
+    if (cut->schedule != space->schedule)
+        cut->schedule = space->schedule;
     else if (thickness > 0)
         cut->thickness = thickness;
     else if (cut->slots > 1)
         cut->slots = 1;
-    else if (space->views_after && cut->views > turns_of(space))
-        qb__cut_views(space, qb__round_up((cut->views + 1) / 2, turns_of(space)), cut);
+    else if (space->views_after && cut->views > 1)
+        qb__cut_views(space, (cut->views + 1) / 2, cut);
     else
         return false;
     return true;
@@ -252,6 +232,12 @@ void qb__cut_rank(size_t slices, size_t grain, int ranks, int rank, size_t *firs
     const size_t end = qb__smaller(((i + 1) * each + qb__smaller(i + 1, more)) * grain, slices);
     *first = qb__smaller((i * each + qb__smaller(i, more)) * grain, slices);
     *count = end - *first;
+}
+
+qb__run qb__cut_column(const qb__cut_grid *grid, size_t slices) {
+    size_t first = 0, count = slices;
+    if (grid) qb__cut_rank(slices, 1, grid->columns, grid->column, &first, &count);
+    return (qb__run){first, first + count};
 }
 
 size_t qb__cut_row(const qb__cut_grid *grid, int row, size_t thickness, size_t slabs, size_t *edge) {

@@ -2,9 +2,7 @@
 #ifndef QB_GEOMETRY_PARTITION_H
 #define QB_GEOMETRY_PARTITION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "geometry/chunks.h"
 #include "quickbeam/status.h"
 
 /* How a job is cut so that what is in flight fits into memory: the volume into slabs of slices, the
@@ -30,25 +28,18 @@ typedef struct qb__cut_grid {
     qb__layers layers;              /* of the whole volume */
 } qb__cut_grid;
 
+/* At most 11 fields: what every method needs. What one engine alone needs follows from `schedule`. */
 typedef struct qb__cut {
-    size_t thickness;     /* what slabs are cut to, ... */
-    size_t lead;          /* ... but for the first, which is as thick as so many of them (0 = 1); not with a grid */
-    size_t slices, slabs; /* of the thickest slab; how many there are */
-    size_t first, count;  /* slices of the whole volume: the first of slab 0, those of all slabs */
-    size_t views, blocks; /* of a block but for the last; how many there are */
-    size_t view0, view1;  /* of the whole scan: the first of block 0, so many behind it as all blocks have */
-    const qb__cut_grid
-        *grid;      /* NULL: this rank has all views. Else slabs are as many as those of the row that has most,
-                             * at the end empty ones */
-    size_t turns;   /* ranges of views in a block, equally long and far apart */
-    unsigned slots; /* buffers in each ring of the pipeline */
-    size_t parts;   /* devices that share each slab's slices */
-    size_t piece,
-        pieces; /* slices of a slab that leave it at a time, of what this rank has of it; how many times, on all ranks */
-    bool kept;  /* what several slabs need of the scan stays with the engine once it was read */
-    bool paired;    /* slices are counted in the order of geometry/runs.h; first, thickness and the like are even */
-    qb__room need;  /* what need() said */
-    double seconds; /* what seconds() said; 0 where nobody was asked */
+    size_t thickness;         /* slices that slabs are cut to */
+    size_t slices, slabs;     /* slices of the thickest slab; number of slabs */
+    qb__run all_slices;       /* of the whole volume: those of all slabs */
+    size_t views, blocks;     /* views of a block (the last may have fewer); number of blocks */
+    qb__run all_views;        /* of the whole scan: those of all blocks */
+    const qb__cut_grid *grid; /* NULL: this rank has all views. Else there are as many slabs as in the row of ranks that
+                               * has most, the last ones may be empty */
+    unsigned slots;           /* buffers in each ring of the pipeline */
+    unsigned schedule; /* number of the engine's way through the slabs: space->schedule, or what schedule_after said */
+    qb__room need;     /* what need() said */
 } qb__cut;
 
 typedef struct qb__cut_space qb__cut_space;
@@ -60,34 +51,31 @@ struct qb__cut_space {
     size_t view0;             /* of the whole scan: where `views` begin */
     qb__layers layers;        /* slabs are whole numbers of these while they can be */
     size_t most;              /* slices of the thickest slab to try */
-    bool paired, either; /* as the cut's; either: or not, of layers half as thick, whichever is forecast to be faster */
-    size_t parts, turns; /* as the cut's; 0 = 1. turns divides views, and what views_after() says */
+    size_t grain;             /* slabs are whole numbers of so many slices, also where layers are parted; 0 = 1 */
+    size_t bundle;            /* views that belong together are counted as one: so many; 0 = 1 */
     /* The next thickness to try after `thickness`, 0 = none; one of those below. */
     size_t (*thinner)(const qb__cut_space *space, size_t thickness);
     /* Views a block to try after `before` (0: the first), 0 = none; the cut's slabs and slots are set.
      * NULL: all views at once. */
     size_t (*views_after)(const void *engine, const qb__cut *cut, size_t before);
-    /* Another `kept` and `lead` to try after those of a cut that slabs were told of, which begins with false and 1; false = none. NULL: none. */
-    bool (*vary)(const void *engine, qb__cut *cut);
-    /* Slices that leave a slab at a time, of so many; NULL: all. As above, the same on all ranks. */
-    size_t (*piece)(const void *engine, size_t slices);
+    unsigned schedule; /* the first way through the slabs to try, and the one that holds least */
+    /* Another one to try after the cut's, whose slabs slabs() was given; 0 = none. NULL: none. */
+    unsigned (*schedule_after)(const void *engine, const qb__cut *cut);
     const void *engine;
     bool views_stream; /* blocks pass the pipeline one by one */
     qb__room cap;
-    /* Slabs are cut anew, as qb__cut_edges has them; NULL = nobody wants to know. */
-    void (*slabs)(void *context, const qb__cut *cut, const size_t *edge);
+    /* Slabs are cut anew, as qb__cut_edges has them; a schedule may join some. NULL = nobody wants to know. */
+    void (*slabs)(void *context, qb__cut *cut, size_t *edge);
     qb__room (*need)(void *context, const qb__cut *cut);
     /* NULL: the first that fits is taken, else the fastest. */
     double (*seconds)(void *context, const qb__cut *cut);
     void *context;
 };
 
-/* Of slices that may be folded or not: as they are not. */
-qb__cut_space qb__cut_unpaired(const qb__cut_space *space);
 /* QB_OK with the cut and whether it fits; when nothing does, *cut is what needs least.
  * QB_NO_MEMORY when there is none for looking. */
 qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits);
-/* The next smaller cut, for when a forecast was wrong: nothing kept and even slabs, then fewer slices, then one buffer, then fewer
+/* The next smaller cut, for when a forecast was wrong: the first schedule, then fewer slices, then one buffer, then fewer
  * views. False when nothing is left to take away. */
 bool qb__cut_less(const qb__cut_space *space, qb__cut *cut);
 /* Where the slabs begin, edge[0] = space->first .. edge[slabs] = first + slices, room for slices + 2; sets
@@ -97,6 +85,14 @@ void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut);
 /* So many views a block. */
 void qb__cut_views(const qb__cut_space *space, size_t views, qb__cut *cut);
 
+/* `count` views as the space counts them, in views of the scan. */
+static inline size_t qb__cut_bundled(const qb__cut_space *space, size_t count) {
+    return space->bundle ? count * space->bundle : count;
+}
+
+/* A chunk for each slab: all of it or, where columns of ranks share its sum, this rank's part. */
+void qb__cut_chunks(const qb__cut *cut, const size_t *edge, qb__chunks *chunks);
+
 /* Of `slices` in even slabs, or in two: those of the last one. */
 size_t qb__cut_last(const qb__cut *cut, size_t slices);
 
@@ -105,6 +101,8 @@ size_t qb__cut_last(const qb__cut *cut, size_t slices);
 /* Rank `rank` of `ranks` has slices *first .. *first + *count - 1 of `slices`: whole grains of `grain`, as many
  * as the others' or one fewer; the last ranks have none where there are more than grains. */
 void qb__cut_rank(size_t slices, size_t grain, int ranks, int rank, size_t *first, size_t *count);
+/* Of a slab's `slices` the run that this rank's column has the sum of; all without a grid. */
+qb__run qb__cut_column(const qb__cut_grid *grid, size_t slices);
 /* Where the slabs of a row of ranks begin, edge[0] .. edge[slabs], of the whole volume; the last ones are empty where
  * it has fewer than `slabs`. Room for qb__cut_room(). Returns how many are its own. */
 size_t qb__cut_row(const qb__cut_grid *grid, int row, size_t thickness, size_t slabs, size_t *edge);

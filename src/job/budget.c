@@ -18,8 +18,8 @@ size_t qb__held_bytes(const qb__held *held) {
 
 qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least, const qb_env *env) {
     char views[64] = "", slices[64] = "one slice";
-    if (space->views_stream)
-        snprintf(views, sizeof views, "%zu view%s and ", least->views, least->views == 1 ? "" : "s");
+    const size_t count = qb__cut_bundled(space, least->views);
+    if (space->views_stream) snprintf(views, sizeof views, "%zu view%s and ", count, count == 1 ? "" : "s");
     if (least->slices != 1) snprintf(slices, sizeof slices, "%zu slices", least->slices);
     return qb__fail_ram(env, (double)space->cap.host, (double)least->need.host, "even %s%s at a time need%s", views,
                         slices, *views || least->slices != 1 ? "" : "s");

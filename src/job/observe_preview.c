@@ -136,48 +136,59 @@ static void image(void *own, size_t number, const float *from) {
     memcpy(one[2].slice + number * n[2], from + n[1] / 2 * n[2], n[2] * sizeof *from);
 }
 
-/* What a rank has seen, as it is sent: the numbers of images, and of each its line in both other panels; the middle one
- * whole behind them, where it is among them. */
+/* A run of images that a rank has seen, as it is sent: of each its line in both other panels; the middle one whole
+ * behind them, where it is among them. */
 typedef struct parcel {
-    size_t first, count;
+    qb__run images;
     float values[];
 } parcel;
 
 static size_t lines_of(const preview *p) { return p->count > 1 ? p->stack->shape[1] + p->stack->shape[2] : 0; }
 
-static bool has_middle(const preview *p, size_t first, size_t count) {
+static bool has_middle(const preview *p, qb__run images) {
     const size_t middle = p->stack->shape[0] / 2;
-    return middle >= first && middle < first + count;
+    return middle >= images.first && middle < images.end;
+}
+
+/* Parcels follow each other in a message. */
+static size_t parcel_bytes(const preview *p, qb__run images) {
+    const size_t whole = has_middle(p, images) ? p->stack->shape[1] * p->stack->shape[2] : 0;
+    return qb__round_up(sizeof(parcel) + (qb__run_count(images) * lines_of(p) + whole) * sizeof(float), sizeof(parcel));
 }
 
 /* Between the panels and a parcel's values; `take`: out of it. */
 static void pass(preview *p, parcel *of, bool take) {
     const size_t *n = p->stack->shape;
     float *at = of->values, *slice = p->panel[0].slice;
-    for (size_t i = of->first; lines_of(p) && i < of->first + of->count; i++, at += lines_of(p)) {
+    for (size_t i = of->images.first; lines_of(p) && i < of->images.end; i++, at += lines_of(p)) {
         float *column = p->panel[1].slice + i, *line = p->panel[2].slice + i * n[2];
         for (size_t y = 0; y < n[1]; y++) *(take ? &column[y * n[0]] : &at[y]) = take ? at[y] : column[y * n[0]];
         memcpy(take ? line : at + n[1], take ? at + n[1] : line, n[2] * sizeof *at);
     }
-    if (has_middle(p, of->first, of->count)) memcpy(take ? slice : at, take ? at : slice, n[1] * n[2] * sizeof *at);
+    if (has_middle(p, of->images)) memcpy(take ? slice : at, take ? at : slice, n[1] * n[2] * sizeof *at);
 }
 
 static qb_status take(void *own, int from, const void *data, size_t bytes) {
-    (void)from, (void)bytes;
-    pass(own, (parcel *)data, true);
+    (void)from;
+    for (size_t at = 0; at < bytes;) {
+        parcel *one = (parcel *)((char *)data + at);
+        pass(own, one, true);
+        at += parcel_bytes(own, one->images);
+    }
     return QB_OK;
 }
 
-static qb_status gather(void *own, qb__comm *comm, size_t first, size_t count, qb_status status) {
+static qb_status gather(void *own, qb__comm *comm, const qb__chunks *chunks, qb_status status) {
     preview *p = own;
-    const size_t *n = p->stack->shape, whole = has_middle(p, first, count) ? n[1] * n[2] : 0;
-    const size_t bytes = sizeof(parcel) + (count * lines_of(p) + whole) * sizeof(float);
-    parcel *mine = NULL;
+    size_t bytes = 0, at = 0;
+    char *mine = NULL;
+    for (size_t i = 0; i < 2 * chunks->count; i++) bytes += parcel_bytes(p, chunks->chunk[i / 2].images.of[i % 2]);
     if (status == QB_OK && comm->rank > 0) status = qb__alloc(bytes, 1, &mine);
-    if (mine) {
-        mine->first = first;
-        mine->count = count;
-        pass(p, mine, false);
+    for (size_t i = 0; mine && i < 2 * chunks->count; i++) {
+        parcel *one = (parcel *)(mine + at);
+        one->images = chunks->chunk[i / 2].images.of[i % 2];
+        pass(p, one, false);
+        at += parcel_bytes(p, one->images);
     }
     status = qb__comm_collect(comm, status, mine, mine ? bytes : 0, take, p);
     qb__free(mine);

@@ -40,9 +40,9 @@ qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end,
     return status;
 }
 
-qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count, qb_status status) {
+qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, const qb__chunks *own, qb_status status) {
     for (int i = 0; i < ROWS; i++)
-        if (all->own[i] && rows[i]->gather) status = rows[i]->gather(all->own[i], comm, first, count, status);
+        if (all->own[i] && rows[i]->gather) status = rows[i]->gather(all->own[i], comm, own, status);
     return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/comm.h"
 #include "base/json.h"
+#include "geometry/chunks.h"
 #include "io/publish/publication.h"
 #include "quickbeam/io.h"
 
@@ -25,7 +26,7 @@ typedef struct qb__observer {
     qb_status (*slab)(void *own, size_t first, size_t end, const void *data);
     /* Collect what the ranks have seen on rank 0, which publishes, by qb__comm_collect with this status. Each rank has seen its own
      * `count` images from `first` on. NULL: nothing to collect. */
-    qb_status (*gather)(void *own, qb__comm *comm, size_t first, size_t count, qb_status status);
+    qb_status (*gather)(void *own, qb__comm *comm, const qb__chunks *chunks, qb_status status);
     /* All is written: what it leaves is of the output's set, what it tells goes into the report. */
     qb_status (*publish)(void *own, qb__publication *set, cJSON *report);
     void (*close)(void *own); /* NULL-safe */
@@ -47,7 +48,7 @@ size_t qb__observers_bytes(const qb_output_options *options, const size_t shape[
 qb_status qb__observers_open(qb__observers *all, const qb_output_options *options, const qb_stack *stack);
 void qb__observers_image(const qb__observers *all, size_t number, const float *image);
 qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end, const void *data);
-qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count, qb_status status);
+qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, const qb__chunks *own, qb_status status);
 qb_status qb__observers_publish(const qb__observers *all, qb__publication *set, cJSON *report);
 void qb__observers_close(qb__observers *all);
 

@@ -23,24 +23,6 @@
 #include "planner/rates.h"
 #include "planner/storage.h"
 
-void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *end, size_t apart) {
-    out->begin = begin;
-    out->end = end;
-    out->apart = apart;
-    out->begin2 = out->end2 = NULL;
-}
-
-void qb__volume_pairs(qb__volume_out *out, const size_t *begin2, const size_t *end2) {
-    out->begin2 = begin2;
-    out->end2 = end2;
-}
-
-qb__runs qb__volume_runs(const qb__volume_out *out, size_t chunk) {
-    const size_t end = out->end[chunk];
-    const qb__run more = out->begin2 ? (qb__run){out->begin2[chunk], out->end2[chunk]} : (qb__run){end, end};
-    return (qb__runs){{{out->begin[chunk], end}, more}};
-}
-
 qb_dtype qb__volume_dtype(const qb__volume_out *out) { return out->options->dtype; }
 
 bool qb__volume_converts(const qb__volume_out *out) {
@@ -258,8 +240,7 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
 /* ---- stages ---- */
 
 static size_t convert_tasks(void *self, size_t chunk) {
-    const qb__runs runs = qb__volume_runs(self, chunk);
-    return qb__runs_count(&runs);
+    return qb__runs_count(&((const qb__volume_out *)self)->chunks->chunk[chunk].images);
 }
 
 /* One finished image; nobody reads it after this, so it is changed where it lies. */
@@ -270,8 +251,7 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     qb_dtype dtype = out->stack.dtype;
     float *image = (float *)in + task * pixels(out);
     const qb__mask *mask = out->mask;
-    const qb__runs runs = qb__volume_runs(out, chunk);
-    const size_t number = qb__runs_slice(&runs, task);
+    const size_t number = qb__runs_slice(&out->chunks->chunk[chunk].images, task);
     qb__volume_nan_count(&out->nan, image, pixels(out), number);
     if (mask && mask->used) qb__fov_mask(&mask->fov, &mask->grid, number, mask->along, mask->value, image);
     if (out->hu > 0) {
@@ -320,11 +300,11 @@ static qb_status write_images(qb__volume_out *out, size_t first, size_t end, con
 static qb_status write_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *to) {
     (void)task, (void)worker, (void)to;
     qb__volume_out *out = self;
-    const qb__runs runs = qb__volume_runs(out, chunk);
-    const size_t behind = qb__run_count(runs.of[0]) * pixels(out) * qb_dtype_size(qb__volume_dtype(out));
-    if (qb__runs_count(&runs) == 0) return QB_OK;
-    qb_status status = write_images(out, runs.of[0].first, runs.of[0].end, in);
-    if (status == QB_OK) status = write_images(out, runs.of[1].first, runs.of[1].end, (const char *)in + behind);
+    const qb__runs *runs = &out->chunks->chunk[chunk].images;
+    const size_t behind = qb__run_count(runs->of[0]) * pixels(out) * qb_dtype_size(qb__volume_dtype(out));
+    if (qb__runs_count(runs) == 0) return QB_OK;
+    qb_status status = write_images(out, runs->of[0].first, runs->of[0].end, in);
+    if (status == QB_OK) status = write_images(out, runs->of[1].first, runs->of[1].end, (const char *)in + behind);
     return status == QB_OK && !out->in_place ? qb__keep_note(&out->keep) : status;
 }
 
@@ -401,14 +381,7 @@ static qb_status gather(qb__volume_out *out, qb_status status) {
     if (status == QB_OK && out->comm->rank > 0) status = qb__writer_flush(out->writer);
     const unsigned char *marks = status == QB_OK ? out->writer->written : NULL;
     status = qb__comm_collect(out->comm, status, marks, marks ? qb__writer_marks(out->writer) : 0, add_marks, out);
-    if (!out->apart) return qb__observers_gather(&out->observers, out->comm, out->first, out->count, status);
-    for (size_t i = 0; i < out->apart; i++) {
-        const qb__runs runs = qb__volume_runs(out, i);
-        for (int k = 0; k < 2; k++)
-            status =
-                qb__observers_gather(&out->observers, out->comm, runs.of[k].first, qb__run_count(runs.of[k]), status);
-    }
-    return status;
+    return qb__observers_gather(&out->observers, out->comm, out->chunks, status);
 }
 
 qb_status qb__volume_commit(qb__volume_out *out, qb_status status, const char *provenance, cJSON *report) {

@@ -8,7 +8,7 @@
 #include "base/comm.h"
 #include "base/inputs.h"
 #include "base/json.h"
-#include "geometry/runs.h"
+#include "geometry/chunks.h"
 #include "geometry/fov.h"
 #include "io/publish/publication.h"
 #include "job/observer.h"
@@ -28,22 +28,19 @@ typedef struct qb__mask {
 /* The last part of every job: images as float32 (slices of a volume, projections) -> Hounsfield
  * units, the dtype asked for, the file; observers look at them there. */
 typedef struct qb__volume_out {
-    bool in_place;       /* the engine puts images where they belong itself: nothing is left to write */
-    qb__comm *comm;      /* those who write the same volume: opening, reporting and committing it wait for all */
-    size_t first, count; /* run of images that this process writes */
-    size_t apart;        /* 0: a run of images; else the number of separate chunks on each process */
+    bool in_place;  /* the engine puts images where they belong itself: nothing is left to write */
+    qb__comm *comm; /* those who write the same volume: opening, reporting and committing it wait for all */
     const qb_output_options *options;
     qb_stack stack;       /* what it says of itself; dtype and scale are set here */
     double hu;            /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
     const qb__mask *mask; /* of slices; NULL = none */
     const bool *lost;     /* [image * lost_step]: this slice was never measured and becomes NaN; NULL: none is so */
     size_t lost_step;
-    int threads;                 /* that the job has */
-    const char *sidecar;         /* a file that the method writes as well; NULL = none */
-    double low, high;            /* of integer types; set by the caller when the options do not say */
-    const size_t *begin, *end;   /* images begin[i] .. end[i] - 1 are chunk i of the stages; there may be none */
-    const size_t *begin2, *end2; /* and these, behind them; NULL: no more */
-    qb__publication *set;        /* file, notes, preview, what is beside: together or not at all */
+    int threads;              /* that the job has */
+    const char *sidecar;      /* a file that the method writes as well; NULL = none */
+    double low, high;         /* of integer types; set by the caller when the options do not say */
+    const qb__chunks *chunks; /* of the stages, those that this process writes */
+    qb__publication *set;     /* file, notes, preview, what is beside: together or not at all */
     qb_writer *writer;
     qb__observers observers;
     qb__keep keep;            /* zeroed: nothing is */
@@ -53,12 +50,6 @@ typedef struct qb__volume_out {
 
 /* Of --outside and --circle; `seen` is still to be filled in. QB_BAD_ARGUMENT for NaN in integers. */
 qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid, qb__mask *mask);
-/* Images begin[i] .. end[i] - 1 are chunk i of the stages; `apart`: so many chunks that are no run. */
-void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *end, size_t apart);
-/* After that: chunks are of two runs. */
-void qb__volume_pairs(qb__volume_out *out, const size_t *begin2, const size_t *end2);
-/* Of chunk i; the second may be empty. */
-qb__runs qb__volume_runs(const qb__volume_out *out, size_t chunk);
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
 /* Bytes of a value where it is written to; 0: nowhere. */
 size_t qb__value_written(const qb_output_options *options);

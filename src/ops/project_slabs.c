@@ -86,7 +86,7 @@ qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__de
     bool fits;
     const qb_status status = qb__cut_search(&space, &found, &fits);
     if (status != QB_OK) return status;
-    *cut = (qb__slab_cut){{found.slices, found.views}, found.need.device, found.seconds};
+    *cut = (qb__slab_cut){{found.slices, found.views}, found.need.device, seconds(&a, &found)};
     return fits ? QB_OK : qb__device_no_room(cut->bytes, &(qb__room){.device = cap}, even_one, remedy, env);
 }
 

@@ -25,10 +25,11 @@ typedef struct qb__task {
     void *options; /* of the method's table; its decide() may complete them */
     const qb_output_options *output;
     int threads;
-    qb__device_set *devices; /* those to compute on, at least one, for an engine on devices; NULL for others */
-    double read, write;      /* bytes a second from the scan's file and to the output's, ... */
-    const char *write_from;  /* ... and where that is from: "measured", ... */
-    bool in_memory;          /* both files: reading and writing at once share what each has alone */
+    qb__device_set *devices;    /* those to compute on, at least one, for an engine on devices; NULL for others */
+    double read, write;         /* bytes a second from the scan's file and to the output's, ... */
+    const char *write_from;     /* ... and where that is from: "measured", ... */
+    bool in_memory;             /* both files: reading and writing at once share what each has alone */
+    const qb__comm_grid *ranks; /* that share slabs and views, known to engines; NULL: none */
 } qb__task;
 
 /* What the frame lends while a job runs. */
@@ -56,6 +57,8 @@ typedef struct qb__offer {
     bool converts;       /* what it hands on is as the file will have it, clamped values counted */
     bool sums;           /* columns of ranks are summed by it: it hands on this rank's part of each slab */
     qb__cut_space space; /* how the job may be cut; callbacks and cap.host are the frame's */
+    const qb__cut_space
+        *other; /* in slabs of another kind, with the same bits: taken where it is faster. Not with ranks; NULL: none */
 } qb__offer;
 
 typedef struct qb__engine {
@@ -67,8 +70,8 @@ typedef struct qb__engine {
     /* Whether and how it would do what `plan`, the method's, says. `offer` is zeroed; its state is
      * destroyed also after a failure. QB_UNSUPPORTED with the reason when it cannot, and others may. */
     qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
-    /* Slabs were cut anew, as in qb__cut_space; may be NULL. */
-    void (*slabs)(void *state, const qb__cut *cut, const size_t *edge);
+    /* Slabs were cut anew, as in qb__cut_space: what leaves them, as many chunks of each. NULL: each is one chunk. */
+    void (*slabs)(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks);
     /* Bytes that a cut holds besides rings. */
     qb__room (*memory)(void *state, const qb__cut *cut);
     /* Forecast of the whole job, transfers counted. NULL: what its stages are forecast to take, played through. */

@@ -143,8 +143,6 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__ranks_share(r, env));
     r->volume =
         (qb__volume_out){.comm = r->comm,
-                         .first = r->share.first,
-                         .count = r->share.count,
                          .options = &r->output,
                          .stack = d->stack,
                          .hu = d->hu,

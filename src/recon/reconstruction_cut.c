@@ -27,9 +27,12 @@ static double candidate_seconds(const qb__candidate *c, const qb__cut *cut) {
 
 static double seconds(void *context, const qb__cut *cut) { return candidate_seconds(context, cut); }
 
-static void slabs(void *context, const qb__cut *cut, const size_t *edge) {
-    const qb__candidate *c = context;
-    if (c->engine->slabs) c->engine->slabs(c->offer.state, cut, edge);
+static void slabs(void *context, qb__cut *cut, size_t *edge) {
+    qb__candidate *c = context;
+    if (c->engine->slabs)
+        c->engine->slabs(c->offer.state, cut, edge, &c->chunks);
+    else
+        qb__cut_chunks(cut, edge, &c->chunks);
 }
 
 /* ---- the cut for an engine ---- */
@@ -63,11 +66,10 @@ static void take_share(const qb__candidate *c, qb__cut_space *space) {
         r->share.grid.layers = space->layers;
         tallest = qb__cut_tallest(&r->share.grid);
         space->grid = &r->share.grid;
-        const size_t turns = space->turns ? space->turns : 1, all = space->views / turns;
+        const size_t all = space->views;
         qb__cut_rank(all, space->grid->view_grain, space->grid->columns, space->grid->column, &space->view0,
                      &space->views);
         if (space->views == 0) space->view0 = all - 1, space->views = 1; /* the room of one, for none */
-        space->views *= turns;                                           /* as many of each range */
     }
     if (c->engine->slabs)
         space->layers = qb__layers_from(&space->layers, r->share.first, r->share.count);
@@ -78,35 +80,46 @@ static void take_share(const qb__candidate *c, qb__cut_space *space) {
     space->most = qb__smaller(space->most, qb__round_up(tallest, space->layers.thickness));
 }
 
-/* Columns share what a block takes of each of its ranges of views. */
-static qb_status check_columns(const qb__reconstruction *r, const qb__cut_space *space) {
-    const int columns = r->share.ranks ? r->share.ranks->columns : 1;
-    const size_t turns = space->turns ? space->turns : 1;
-    if (turns == 1 || space->shared || space->views / turns >= (size_t)columns) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--grid %s: the kernel takes views from %zu parts of the turn together, and %zu views of each "
-                    "cannot be shared by "
-                    "%d columns: give fewer, or another --kernel",
-                    r->decision.grid, turns, space->views / turns, columns);
+/* Edges that any cut may have, and blocks of views. */
+static size_t edges_most(const qb__candidate *c) {
+    const qb__cut_space *space = &c->offer.space;
+    return space->grid ? qb__cut_room(space->grid) : qb__larger(space->slices, space->views) + 2;
 }
 
-/* Both sides of the mirror in a slab spare a kernel half its work, and slabs that lie farther out read rows on both sides: where
- * reading takes longest, slabs of neighbours may be faster. The bits are the same. */
-static qb_status try_unpaired(qb__candidate *c, bool *fits) {
-    const qb__cut_space plain = qb__cut_unpaired(&c->offer.space);
-    qb__cut cut;
+static qb_status take_space(qb__candidate *c, qb__cut_space *space) {
+    /* Pieces of slabs, the last of each shorter: no more than slabs and slices of slabs that are all as tall as the tallest. */
+    const size_t pieces = c->engine->slabs ? 5 : 1;
+    take_share(c, space);
+    space->cap.host = c->r->cap;
+    space->context = c;
+    space->need = need;
+    space->slabs = slabs;
+    space->seconds = c->offer.timed ? seconds : NULL;
+    if (qb__idle(c->r) || c->chunks.chunk) return QB_OK;
+    return qb__alloc(pieces * edges_most(c), sizeof *c->chunks.chunk, &c->chunks.chunk);
+}
+
+/* The same bits, in slabs of another kind: those that fit, those that are faster, or those that need less. */
+static qb_status try_other(qb__candidate *c, bool *fits) {
+    const qb__cut_space first = c->offer.space;
+    const qb__cut was = c->cut;
+    const double seconds_first = candidate_seconds(c, &was);
     bool other;
-    qb_status status = qb__cut_search(&plain, &cut, &other);
+    c->offer.space = *c->offer.other;
+    qb_status status = take_space(c, &c->offer.space);
+    if (status == QB_OK) status = qb__cut_search(&c->offer.space, &c->cut, &other);
     if (status != QB_OK) return status;
-    const qb__room *need = &cut.need, *paired = &c->cut.need;
-    const bool less = need->host + need->device < paired->host + paired->device;
-    if (other != *fits ? other : other ? cut.seconds < c->cut.seconds : less) {
-        c->offer.space = plain;
-        c->cut = cut;
+    const qb__room *need = &c->cut.need, *before = &was.need;
+    const bool less = need->host + need->device < before->host + before->device;
+    if (other != *fits ? other : other ? candidate_seconds(c, &c->cut) < seconds_first : less) {
         *fits = other;
+        c->offer.other = NULL;
+        return QB_OK;
     }
-    size_t *edge; /* what slabs were told of last are those of the cut that is taken */
-    status = qb__alloc(c->offer.space.slices + 2, sizeof *edge, &edge);
+    c->offer.space = first;
+    c->cut = was;
+    size_t *edge; /* the engine was given the slabs of the other cut */
+    status = qb__alloc(edges_most(c), sizeof *edge, &edge);
     if (status == QB_OK) qb__cut_edges(&c->offer.space, edge, &c->cut);
     qb__free(edge);
     return status;
@@ -114,66 +127,37 @@ static qb_status try_unpaired(qb__candidate *c, bool *fits) {
 
 qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
     qb__cut_space *space = &c->offer.space;
-    const qb_status shared = check_columns(c->r, space);
-    if (shared != QB_OK) return shared;
-    take_share(c, space);
+    qb_status status = take_space(c, space);
     *fits = true;
     c->cut = (qb__cut){0};
-    if (qb__idle(c->r)) return QB_OK;
-    space->cap.host = c->r->cap;
-    space->context = c;
-    space->need = need;
-    space->slabs = slabs;
-    space->seconds = c->offer.timed ? seconds : NULL;
-    qb_status status = qb__ranks_cap(c);
+    c->seconds = 0;
+    if (status != QB_OK || qb__idle(c->r)) return status;
+    status = qb__ranks_cap(c);
     if (status == QB_OK) status = qb__cut_search(space, &c->cut, fits);
-    if (status == QB_OK && space->either) status = try_unpaired(c, fits);
+    if (status == QB_OK && c->offer.other) status = try_other(c, fits);
     if (status == QB_OK && !*fits) return no_room(c, &c->cut, env);
-    if (status == QB_OK) c->cut.seconds = candidate_seconds(c, &c->cut);
+    if (status == QB_OK) c->seconds = candidate_seconds(c, &c->cut);
     return status;
 }
 
 /* ---- the cut that is taken ---- */
 
-/* Of a slab the slices that this rank writes: all, or of ranks of a grid the part that it has the sum of. */
-static void own_of(const qb__reconstruction *r, size_t slab, size_t *first, size_t *count) {
-    const qb__cut_grid *grid = &r->share.grid;
-    const size_t *edge = r->pick.edge + slab;
-    const bool summed = r->share.ranks && r->share.ranks->columns > 1;
-    *first = 0, *count = edge[1] - edge[0];
-    if (summed) qb__cut_rank(*count, 1, grid->columns, grid->column, first, count);
-}
-
-/* Chunks of the output: slabs, in pieces where they leave in such. Edges may count folded slices. */
-static void fill_chunks(qb__reconstruction *r, bool runs) {
-    const size_t slices = r->decision.stack.shape[0];
-    qb__pick *p = &r->pick;
-    const qb__cut *cut = &p->cut;
-    for (size_t i = 0; i < cut->slabs * cut->pieces; i++) {
-        const size_t slab = i / cut->pieces, at = i % cut->pieces * cut->piece;
-        size_t first, count;
-        own_of(r, slab, &first, &count);
-        const size_t from = first + qb__smaller(at, count), to = first + qb__smaller(at + cut->piece, count);
-        const qb__runs whole = qb__mirrored_runs(slices, cut->paired, p->edge[slab], p->edge[slab + 1]),
-                       some = qb__runs_part(&whole, from, to);
-        p->begin[i] = some.of[0].first, p->end[i] = some.of[0].end;
-        p->begin2[i] = some.of[1].first, p->end2[i] = some.of[1].end;
+/* Chunks of the output are blocks of views. */
+static void list_blocks(const qb__cut *cut, qb__chunks *chunks) {
+    chunks->count = cut->blocks;
+    for (size_t i = 0; i < cut->blocks; i++) {
+        const qb__run views = {i * cut->views, qb__smaller((i + 1) * cut->views, qb__run_count(cut->all_views))};
+        chunks->chunk[i] = (qb__chunk){.slab = i, .images = {{views, {views.end, views.end}}}, .weight = 1};
     }
-    qb__volume_chunks(&r->volume, p->begin, p->end, runs ? cut->slabs * cut->pieces : 0);
-    if (cut->paired) qb__volume_pairs(&r->volume, p->begin2, p->end2);
 }
 
 static void fill_edges(qb__reconstruction *r) {
-    qb__volume_chunks(&r->volume, r->pick.edge, r->pick.edge + 1, 0);
+    qb__candidate *c = qb__chosen(r);
+    r->volume.chunks = &c->chunks;
+    c->chunks.first = r->share.first;
     if (qb__idle(r)) return;
-    const qb__candidate *c = qb__chosen(r);
-    const qb__cut *cut = &r->pick.cut;
     qb__cut_edges(&c->offer.space, r->pick.edge, &r->pick.cut);
-    const bool parts = r->share.ranks && r->share.ranks->columns > 1;
-    if (parts || cut->paired || cut->pieces > 1) fill_chunks(r, parts || cut->paired);
-    if (!r->decision.of_views) return;
-    for (size_t i = 0; i < cut->blocks; i++) r->pick.edge[i] = i * cut->views;
-    r->pick.edge[cut->blocks] = c->offer.space.views;
+    if (r->decision.of_views) list_blocks(&r->pick.cut, &c->chunks);
 }
 
 void qb__engines_find_facts(qb__reconstruction *r) {
@@ -191,7 +175,7 @@ void qb__engines_settle(qb__reconstruction *r) {
     p->memory = r->held;
     if (!qb__idle(r)) {
         p->cut.need = need(c, &p->cut);
-        p->cut.seconds = candidate_seconds(c, &p->cut);
+        p->seconds = candidate_seconds(c, &p->cut);
         p->memory = p->cut.need.host;
     }
     p->facts.spare = r->cap > p->memory ? r->cap - p->memory : 0;
@@ -201,20 +185,11 @@ void qb__engines_settle(qb__reconstruction *r) {
 }
 
 qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env) {
-    qb__candidate *c = &r->candidate[number];
-    const size_t slices = c->offer.space.slices, views = c->offer.space.views;
     r->pick.chosen = number;
-    r->pick.cut = c->cut;
+    r->pick.cut = r->candidate[number].cut;
     qb__free(r->pick.edge);
-    const size_t room = r->share.ranks ? qb__cut_room(&r->share.grid) : (slices > views ? slices : views) + 2;
-    /* Pieces of slabs, the last of each shorter: no more than slabs and slices of slabs that are all as tall as the tallest. */
-    const size_t chunks = c->offer.space.piece ? 5 * room : room;
-    qb_status status = qb__alloc(room + 4 * chunks, sizeof *r->pick.edge, &r->pick.edge);
+    qb_status status = qb__alloc(edges_most(&r->candidate[number]), sizeof *r->pick.edge, &r->pick.edge);
     if (status != QB_OK) return status;
-    r->pick.begin = r->pick.edge + room;
-    r->pick.end = r->pick.begin + chunks;
-    r->pick.begin2 = r->pick.end + chunks;
-    r->pick.end2 = r->pick.begin2 + chunks;
     qb__engines_settle(r);
     qb__facts_report(&r->pick.facts, env);
     return QB_OK;

@@ -30,6 +30,7 @@ static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
 
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     const qb__cut *cut = &r->pick.cut;
+    const qb__cut_space *space = &qb__chosen(r)->offer.space;
     cJSON *plan = remarks_of(r);
     qb__describe_subject(plan, &r->decision.subject);
     qb__describe_options(plan, r->method->params, r->options);
@@ -41,7 +42,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
-    cJSON_AddNumberToObject(plan, "views_per_block", (double)cut->views);
+    cJSON_AddNumberToObject(plan, "views_per_block", (double)qb__cut_bundled(space, cut->views));
     cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
     cJSON_AddNumberToObject(plan, "start_seconds", qb__idle(r) ? 0 : qb__chosen(r)->offer.start);
     qb__describe_cost(plan, &r->volume, r->pick.memory, qb__reconstruction_forecast(r, plan));

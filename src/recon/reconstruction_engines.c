@@ -13,6 +13,7 @@
 
 static void drop(qb__candidate *c) {
     if (c->offer.state) c->engine->destroy(c->offer.state);
+    qb__free(c->chunks.chunk);
     *c = (qb__candidate){0};
 }
 
@@ -21,7 +22,7 @@ void qb__engines_report_next(const qb_env *env, const char *why) {
 }
 
 /* The whole job, from nothing to the last chunk. */
-static double whole(const qb__candidate *c) { return c->cut.seconds + c->offer.start; }
+static double whole(const qb__candidate *c) { return c->seconds + c->offer.start; }
 
 /* Before those that take longer. */
 static void insert(qb__reconstruction *r, const qb__candidate *c) {

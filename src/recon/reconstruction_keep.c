@@ -175,7 +175,8 @@ void qb__keep_begin(qb__reconstruction *r) {
 
 qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env) {
     qb__volume_out *out = &r->volume;
-    const size_t slabs = r->pick.cut.slabs, pieces = r->pick.cut.pieces;
+    const size_t slabs = r->pick.cut.slabs;
+    const qb__chunk *chunk = out->chunks->chunk, *end = chunk + out->chunks->count;
     uint64_t *lacks = NULL;
     size_t left = 0;
     if (!out->keep.done) return QB_OK;
@@ -184,17 +185,15 @@ qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env) {
     r->pick.todo = NULL;
     if (status == QB_OK) status = qb__alloc(slabs, sizeof *lacks, &lacks);
     if (status == QB_OK) status = qb__alloc(slabs, sizeof *r->pick.todo, &r->pick.todo);
-    for (size_t i = 0; status == QB_OK && i < slabs * pieces; i++) {
-        const qb__runs runs = qb__volume_runs(out, i);
-        for (int k = 0; k < 2; k++) lacks[i / pieces] |= !qb__keep_has(&out->keep, runs.of[k].first, runs.of[k].end);
-    }
+    for (const qb__chunk *c = chunk; status == QB_OK && c < end; c++)
+        for (const qb__run *run = c->images.of; run < c->images.of + 2; run++)
+            lacks[c->slab] |= !qb__keep_has(&out->keep, run->first, run->end);
     /* Ranks of a grid make their slabs in step: what one of them lacks all make. */
     if (r->share.ranks) status = qb__comm_sum(r->comm, status, lacks, slabs);
-    for (size_t i = 0; status == QB_OK && i < slabs * pieces; i++) {
-        const qb__runs runs = qb__volume_runs(out, i);
-        const bool lack = lacks[i / pieces];
-        if (lack && i % pieces == 0) r->pick.todo[left++] = i / pieces;
-        for (int k = 0; !lack && k < 2; k++) qb__writer_count(out->writer, runs.of[k].first, runs.of[k].end);
+    for (const qb__chunk *c = chunk; status == QB_OK && c < end; c++) {
+        if (lacks[c->slab] && (c == chunk || c[-1].slab != c->slab)) r->pick.todo[left++] = c->slab;
+        for (const qb__run *run = c->images.of; !lacks[c->slab] && run < c->images.of + 2; run++)
+            qb__writer_count(out->writer, run->first, run->end);
     }
     qb__free(lacks);
     if (status != QB_OK) return status;

@@ -56,7 +56,7 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
     snprintf(why, sizeof why, "%s", qb_detail());
     if (!qb__cut_less(&c->offer.space, &r->pick.cut)) return false;
     qb__engines_settle(r);
-    if (was.kept)
+    if (was.schedule != r->pick.cut.schedule)
         qb__warn(env,
                  "%s has no room to keep the data of all slabs (%s): each slab reads its own" QB__CODE("less-memory"),
                  qb__engine_place(c->engine), why);
@@ -68,7 +68,7 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
                  qb__engine_place(c->engine), why);
     else
         qb__warn(env, "%s has no room for so many views at a time (%s): it goes on with %zu" QB__CODE("less-memory"),
-                 qb__engine_place(c->engine), why, r->pick.cut.views);
+                 qb__engine_place(c->engine), why, qb__cut_bundled(&c->offer.space, r->pick.cut.views));
     return true;
 }
 
@@ -86,6 +86,7 @@ static qb_status next_engine(qb__reconstruction *r, const qb_env *env) {
 
 /* A cut that is that of all ranks: where one has no room all take a smaller one. */
 static qb_status open_together(qb__reconstruction *r, const qb_env *env, bool *changed) {
+    const qb__cut_space *space = &qb__chosen(r)->offer.space;
     char why[1024];
     for (;;) {
         const qb_status mine = open_cut(r);
@@ -96,7 +97,7 @@ static qb_status open_together(qb__reconstruction *r, const qb_env *env, bool *c
         if (status != QB_OK || lack == 0) return status;
         qb__engines_close(r);
         *changed = true;
-        less = qb__cut_less(&qb__chosen(r)->offer.space, &r->pick.cut);
+        less = qb__cut_less(space, &r->pick.cut);
         status = qb__comm_sum(r->comm, QB_OK, &less, 1);
         if (status == QB_OK && less == 0)
             status = qb__agree(r->comm, mine == QB_OK ? QB_OK : qb__fail(mine, "%s", why));
@@ -106,7 +107,8 @@ static qb_status open_together(qb__reconstruction *r, const qb_env *env, bool *c
             env,
             "%llu of %d ranks had no room for %zu slices and %zu views at a time: all go on with %zu and %zu" QB__CODE(
                 "less-memory"),
-            (unsigned long long)lack, r->comm->count, was.slices, was.views, r->pick.cut.slices, r->pick.cut.views);
+            (unsigned long long)lack, r->comm->count, was.slices, qb__cut_bundled(space, was.views), r->pick.cut.slices,
+            qb__cut_bundled(space, r->pick.cut.views));
     }
 }
 

@@ -17,19 +17,20 @@ typedef struct qb__candidate {
     qb__reconstruction *r;
     const qb__engine *engine;
     qb__offer offer;
-    qb__cut cut; /* the best that fits */
+    qb__cut cut;       /* the best that fits */
+    double seconds;    /* forecast of that cut, without starting */
+    qb__chunks chunks; /* of the cut that its engine was given last */
 } qb__candidate;
 
 /* Which one computes, in which cut; written by reconstruction_cut.c. */
 typedef struct qb__pick {
-    int chosen;            /* of the candidates */
-    qb__cut cut;           /* its own, or a smaller one where there was less room */
-    size_t *edge;          /* [slices or views + 2] images of each chunk of the output; ... */
-    size_t *begin, *end;   /* ... and of those, behind them, the ones that this rank writes, ... */
-    size_t *begin2, *end2; /* ... in two runs where slices are folded */
-    size_t *todo;          /* chunks of the output still to make, in a resumed job; NULL: all */
-    size_t memory;         /* forecast of the peak */
-    qb__job_facts facts;   /* of the chosen engine and the method, in this cut */
+    int chosen;          /* of the candidates */
+    qb__cut cut;         /* its own, or a smaller one where there was less room */
+    double seconds;      /* forecast of that cut, without starting */
+    size_t *edge;        /* [slabs + 1] where slabs begin, in the order of the cut */
+    size_t *todo;        /* slabs still to make, in a resumed job; NULL: all */
+    size_t memory;       /* forecast of the peak */
+    qb__job_facts facts; /* of the chosen engine and the method, in this cut */
 } qb__pick;
 
 /* What of the job is this rank's; written by reconstruction_ranks.c. */

@@ -50,7 +50,7 @@ static qb_status parse_grid(const char *text, int ranks, int *rows, int *columns
 static qb_status arrange(qb__reconstruction *r) {
     const qb__decision *d = &r->decision;
     int rows, columns;
-    r->share.ranks = NULL;
+    r->share.ranks = r->task.ranks = NULL;
     if (!d->grid && !d->summed) return QB_OK;
     qb_status status = QB_OK;
     if (d->summed)
@@ -70,6 +70,7 @@ static qb_status arrange(qb__reconstruction *r) {
         status = qb__alloc((size_t)columns, QB__SUM_PIECE, &r->share.staged);
     status = qb__comm_arrange(r->comm, status, rows, columns, &r->share.ranks);
     if (status != QB_OK) return status;
+    r->task.ranks = r->share.ranks;
     const qb__comm_grid *ranks = r->share.ranks;
     r->share.grid = (qb__cut_grid){.rows = rows,
                                    .columns = columns,
@@ -284,19 +285,15 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine) {
     if (!r->comm) return mine;
     const qb__comm_grid *ranks = r->share.ranks;
     const int grid[2] = {ranks ? ranks->rows : r->comm->count, ranks ? ranks->columns : 1};
-    size_t slices = r->volume.apart ? 0 : r->share.count;
-    for (size_t i = 0; i < r->volume.apart; i++) {
-        const qb__runs runs = qb__volume_runs(&r->volume, i);
-        slices += qb__runs_count(&runs);
-    }
+    const qb__chunks *chunks = r->volume.chunks;
+    size_t slices = 0;
+    for (size_t i = 0; i < chunks->count; i++) slices += qb__runs_count(&chunks->chunk[i].images);
     char *text = NULL;
     if (mine == QB_OK && !qb__idle(r)) add_terms(r, report);
     const qb__device_pick *pick = r->pick.facts.pick;
     cJSON_AddStringToObject(report, "host", r->comm->host);
     if (!qb__idle(r)) cJSON_AddStringToObject(report, "device", pick ? qb__device_info_of(pick->device)->spec : "cpu");
-    const qb__runs own = qb__mirrored_runs(r->decision.stack.shape[0], r->pick.cut.paired, r->share.first,
-                                           r->share.first + r->share.count);
-    cJSON_AddNumberToObject(report, "first_slice", (double)own.of[0].first);
+    cJSON_AddNumberToObject(report, "first_slice", (double)chunks->first);
     cJSON_AddNumberToObject(report, "slices", (double)slices);
     if (r->comm->rank > 0 && mine == QB_OK) mine = qb__json_text(cJSON_Duplicate(report, true), "the report", &text);
     cJSON *others = NULL;

@@ -49,7 +49,7 @@ static qb_status reduce(void *self, size_t slab, size_t task, int worker, const 
     const qb__reconstruction *r = self;
     const qb__comm_grid *ranks = r->share.ranks;
     const size_t slices = r->pick.edge[slab + 1] - r->pick.edge[slab], slice = pixels(r) * sizeof(float);
-    const size_t own = (r->pick.end[slab] - r->pick.begin[slab]) * slice;
+    const size_t own = qb__run_count(qb__cut_column(&r->share.grid, slices)) * slice;
     const size_t longest = qb__ceil_div(slices, (size_t)ranks->columns) * slice;
     const qb__comm_part *from = r->share.parts, *to = r->share.parts + ranks->columns;
     qb_status status = QB_OK;
@@ -67,9 +67,9 @@ static qb_status reduce(void *self, size_t slab, size_t task, int worker, const 
 static qb_status pick(void *self, size_t slab, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__reconstruction *r = self;
-    const qb__pick *p = &r->pick;
-    const size_t slice = pixels(r) * sizeof(float);
-    memcpy(out, (const char *)in + (p->begin[slab] - p->edge[slab]) * slice, (p->end[slab] - p->begin[slab]) * slice);
+    const size_t *edge = r->pick.edge + slab, slice = pixels(r) * sizeof(float);
+    const qb__run own = qb__cut_column(&r->share.grid, edge[1] - edge[0]);
+    memcpy(out, (const char *)in + own.first * slice, qb__run_count(own) * slice);
     return QB_OK;
 }
 

@@ -8,11 +8,6 @@ size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut) {
     return c->offer.space.views_stream ? cut->slabs * cut->blocks : cut->slabs;
 }
 
-/* Of the output. */
-static size_t chunks_out(const qb__candidate *c, const qb__cut *cut) {
-    return c->r->decision.of_views ? cut->blocks : cut->slabs * cut->pieces;
-}
-
 /* Of this process' share of the scan's file, each number once unless the method says what it `reads`. */
 static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, double reads) {
     const qb_scan_info *info = r->task.info;
@@ -23,33 +18,28 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
     const double bytes = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns * number;
     const double share = d->of_views || d->instead ? 1
                          : r->share.ranks          ? 1.0 / r->comm->count
-                                                   : (double)cut->count / (double)d->stack.shape[0];
+                                                   : (double)qb__run_count(cut->all_slices) / (double)d->stack.shape[0];
     const double all = reads > 0 ? reads : share * bytes;
     return all / (computed > 0 ? computed : r->task.read) + qb__phase_seconds(r->phase, all / number, r->task.threads);
 }
 
-/* What is kept of the scan comes with the first slab, and a thicker one takes longer than those after it. */
-static void weigh_first(const qb__cut *cut, qb__stage *stages, int count) {
-    const double thinner = cut->lead > 1 ? (double)cut->thickness / (double)cut->slices : 1;
-    size_t each = cut->blocks; /* chunks of a slab */
-    bool of_scan = true;
-    for (int i = 0; i < count; i++) {
-        of_scan = of_scan && !stages[i].gather;
-        if (stages[i].scatter) each *= stages[i].scatter;
-        stages[i].first = each;
-        stages[i].later = of_scan && cut->kept ? 0 : thinner;
-        if (stages[i].gather) each /= stages[i].gather;
-    }
+/* The output's stages take as long for a chunk as the list says. */
+static void weigh(const qb__chunks *chunks, qb__stage *stages, int count) {
+    const double later = chunks->count ? chunks->chunk[chunks->count - 1].weight : 1;
+    size_t first = 0;
+    if (!(later < 1)) return;
+    while (chunks->chunk[first].slab == 0) first++;
+    for (int i = 0; i < count; i++) stages[i].first = first, stages[i].later = later;
 }
 
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {
     qb__reconstruction *r = c->r;
-    const bool of_views = r->decision.of_views;
-    const size_t columns = r->share.ranks ? (size_t)r->share.ranks->columns : 1, chunks = chunks_out(c, cut);
-    const size_t images = of_views ? cut->views : qb__smaller(cut->piece, qb__ceil_div(cut->slices, columns));
-    const size_t last = of_views                         ? c->offer.space.views - (cut->blocks - 1) * cut->views
-                        : columns > 1 || cut->pieces > 1 ? images
-                                                         : qb__cut_last(cut, c->offer.space.slices);
+    const qb__chunks *list = &c->chunks;
+    const bool of_views = r->decision.of_views, pieces = list->count > cut->slabs && !of_views;
+    const size_t chunks = of_views ? cut->blocks : list->count, images = of_views ? cut->views : list->most;
+    const size_t last = of_views ? c->offer.space.views - (cut->blocks - 1) * cut->views
+                        : pieces || (cut->grid && cut->grid->columns > 1) ? images
+                                                                          : qb__cut_last(cut, c->offer.space.slices);
     qb__slot_maker source = {0};
     int n = r->method->stages(r->plan, cut, stages);
     int more = c->engine->stages(c->offer.state, cut, &source, stages + n);
@@ -59,9 +49,10 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     if (more && stages[n].in_place && chunks > 1)
         stages[n - 1].slots++; /* one is summed and another written meanwhile */
     n += more;
-    const size_t slots = cut->pieces > 1 ? 2 : chunks > 1 ? cut->slots : 1;
-    n += qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
-    if (cut->kept || cut->lead > 1) weigh_first(cut, stages, n);
+    const size_t slots = pieces ? 2 : chunks > 1 ? cut->slots : 1;
+    more = qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
+    if (!of_views) weigh(list, stages + n, more);
+    n += more;
     if (!(stages[0].forecast > 0))
         stages[0].forecast =
             read_seconds(r, cut, stages[0].reads) /

@@ -18,6 +18,7 @@ typedef struct qb__fbp_reader {
     size_t
         margin; /* rows above and below a chunk that are read with it, for an engine that corrects them; 0: rows are corrected already */
     bool left;  /* the engine reads the numbers in place */
+    size_t parts; /* devices that share a chunk's slices */
 } qb__fbp_reader;
 
 /* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of slices and needs only their detector
@@ -78,7 +79,6 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan, bool named);
-void qb__fbp_delegate_reading(qb__fbp *fbp, bool left); /* left: the opened engine reads in place */
 /* fbp_plan.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
 /* fbp_axis.c */
@@ -97,8 +97,9 @@ size_t qb__fbp_row_stride(const qb__fbp *fbp);
 size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part);
 /* The rows that are read for a chunk: its own and the reader's margin, as far as the detector has them. */
 void qb__fbp_read_window(const qb__fbp *fbp, size_t chunk, size_t *first, size_t *end);
-/* The engine corrects rows by `margin` rows above and below; 0: it does not. Call it after the reader was opened. */
-void qb__fbp_read_margin(qb__fbp *fbp, size_t margin);
+/* How the opened engine takes the numbers: `left`, in place; with `margin` rows above and below, as it corrects them (0: it does
+ * not); in the order of `parts` devices that share a chunk's slices. Call it after the reader was opened. */
+void qb__fbp_read_for(qb__fbp *fbp, bool left, size_t margin, size_t parts);
 /* Most rows that are read for `slices` slices; and the rows that are read for the slices from row first_row on. */
 size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices);
 void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end);

@@ -188,7 +188,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
     (void)source;
     const qb__fbp *fbp = ((on_cpu *)state)->fbp;
     const size_t slice = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-    const size_t last = qb__cut_last(cut, cut->count);
+    const size_t last = qb__cut_last(cut, qb__run_count(cut->all_slices));
     stages[0] = (qb__stage){.name = "filter",
                             .self = state,
                             .slots = cut->slots,

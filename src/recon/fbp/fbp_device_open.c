@@ -101,8 +101,7 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     if (status == QB_OK)
         status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
                                           gpu->part[0].down, run);
-    qb__fbp_delegate_reading(gpu->plan, gpu->arrays.from != NULL);
-    qb__fbp_read_margin(gpu->plan, gpu->part[0].near ? gpu->near : 0);
+    qb__fbp_read_for(gpu->plan, gpu->arrays.from != NULL, gpu->part[0].near ? gpu->near : 0, gpu->parts);
     return status;
 }
 
@@ -125,8 +124,7 @@ static void close_part(qb__fbp_part *part) {
 
 void qb__fbp_device_close(void *state) {
     qb__fbp_devices *gpu = state;
-    qb__fbp_delegate_reading(gpu->plan, false);
-    qb__fbp_read_margin(gpu->plan, 0);
+    qb__fbp_read_for(gpu->plan, false, 0, 1);
     qb__device_arrays_detach(&gpu->arrays, gpu->run);
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }

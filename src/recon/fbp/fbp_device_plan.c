@@ -134,7 +134,6 @@ static qb__cut_space space_of(const qb__fbp_devices *gpu, const qb_env *env) {
                            .views = gpu->fbp->info->views,
                            .layers = {.thickness = gpu->parts},
                            .most = most_slices(gpu) * gpu->parts,
-                           .parts = gpu->parts,
                            .thinner = qb__thinner_half,
                            .views_after = views_after,
                            .engine = gpu,

@@ -37,7 +37,7 @@ qb__stage qb__fbp_device_roll(qb__fbp_devices *gpu, const qb__cut *cut, qb__slot
                        .self = gpu,
                        .slots = cut->slots,
                        .slot_bytes = cut->slices * slice,
-                       .last_bytes = qb__cut_last(cut, cut->count) * slice,
+                       .last_bytes = qb__cut_last(cut, qb__run_count(cut->all_slices)) * slice,
                        .maker = maker,
                        .tasks = roll_tasks,
                        .run = roll_run};

@@ -13,11 +13,11 @@ enum { READ_VIEWS = 128, READ_BYTES = 128 << 20 };
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk) {
     size_t size = fbp->reader.cut.slices, first = chunk * size;
-    return qb__smaller(size, fbp->reader.cut.count - first);
+    return qb__smaller(size, qb__run_count(fbp->reader.cut.all_slices) - first);
 }
 
 size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk) {
-    return fbp->first_row + (fbp->reader.cut.first + chunk * fbp->reader.cut.slices) * fbp->step;
+    return fbp->first_row + (fbp->reader.cut.all_slices.first + chunk * fbp->reader.cut.slices) * fbp->step;
 }
 
 size_t qb__fbp_raw_row(const qb__fbp *fbp) { return fbp->info->columns * qb_dtype_size(fbp->info->dtype); }
@@ -60,9 +60,9 @@ void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t 
 /* Storage pieces of many rows: read as many rows at once as memory allows, in whole chunks. */
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left) {
     fbp->reader.cache_rows = 0;
-    if (cut->count == 0) return 0;
+    if (qb__run_count(cut->all_slices) == 0) return 0;
     const qb_scan_info *info = fbp->info;
-    size_t rows = (cut->count - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
+    size_t rows = (qb__run_count(cut->all_slices) - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
     size_t per_chunk = cut->slices * fbp->step, fit = left / bytes;
     size_t wanted = fit < rows ? fit / per_chunk * per_chunk : rows;
     bool helps = !fbp->roll.maps && info->chunk_rows > 1 && cut->slabs > 1 && wanted > per_chunk;
@@ -76,6 +76,7 @@ qb_status qb__fbp_open(void *plan, const qb__cut *cut) {
     qb__free(reader->cache);
     reader->cache = NULL;
     reader->cut = *cut;
+    reader->parts = 1;
     reader->cache_first = reader->cache_end = 0;
     if (!reader->cache_rows) return QB_OK;
     return qb__alloc(reader->cache_rows * fbp->info->views, qb__fbp_raw_row(fbp), &reader->cache);
@@ -91,7 +92,8 @@ void qb__fbp_close(void *plan, bool named) {
 /* Storage in pieces of many rows is read once: as many rows as fit, of all views, kept until used. */
 static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     qb__fbp_reader *reader = &fbp->reader;
-    size_t last = fbp->first_row + (reader->cut.first + reader->cut.count - 1) * fbp->step + 1;
+    size_t last =
+        fbp->first_row + (reader->cut.all_slices.first + qb__run_count(reader->cut.all_slices) - 1) * fbp->step + 1;
     reader->cache_first = row;
     reader->cache_end = qb__smaller(row + reader->cache_rows, last);
     return qb_scan_read(fbp->scan, 0, fbp->info->views, row, reader->cache_end, reader->cache);
@@ -103,7 +105,7 @@ static void copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1, size
     for (size_t view = view0; view < view1; view++) {
         for (size_t s = 0; s < slices; s++) {
             size_t row = row0 + s * fbp->step - reader->cache_first;
-            memcpy(out + qb__fbp_raw_offset(fbp, slices, reader->cut.parts, view, s),
+            memcpy(out + qb__fbp_raw_offset(fbp, slices, reader->parts, view, s),
                    reader->cache + (view * rows + row) * bytes, bytes);
         }
     }
@@ -117,9 +119,11 @@ static size_t read_views(const qb__fbp *fbp) {
     return fbp->info->chunk_rows > 1 ? fbp->info->views : qb__larger(READ_VIEWS, READ_BYTES / view);
 }
 
-void qb__fbp_delegate_reading(qb__fbp *fbp, bool left) { fbp->reader.left = left; }
-
-void qb__fbp_read_margin(qb__fbp *fbp, size_t margin) { fbp->reader.margin = margin; }
+void qb__fbp_read_for(qb__fbp *fbp, bool left, size_t margin, size_t parts) {
+    fbp->reader.left = left;
+    fbp->reader.margin = margin;
+    fbp->reader.parts = parts;
+}
 
 void qb__fbp_read_window(const qb__fbp *fbp, size_t chunk, size_t *first, size_t *end) {
     const size_t row0 = qb__fbp_chunk_row(fbp, chunk), margin = fbp->reader.margin;
@@ -138,7 +142,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     qb__fbp *fbp = self;
     const qb__fbp_reader *reader = &fbp->reader;
     size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk);
-    size_t view0 = task * read_views(fbp), parts = reader->cut.parts;
+    size_t view0 = task * read_views(fbp), parts = reader->parts;
     size_t view1 = qb__smaller(view0 + read_views(fbp), fbp->info->views);
     char *raw = out;
     if (reader->left) return QB_OK;
@@ -174,13 +178,14 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
 int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
     const qb__fbp *fbp = plan;
     const size_t slice = fbp->info->views * qb__fbp_raw_row(fbp);
-    stages[0] = (qb__stage){.name = "read",
-                            .self = plan,
-                            .blocking = true,
-                            .slots = cut->slots,
-                            .slot_bytes = qb__fbp_raw_rows(fbp, cut->slices) * slice,
-                            .last_bytes = qb__fbp_raw_rows(fbp, qb__cut_last(cut, cut->count)) * slice,
-                            .tasks = read_tasks,
-                            .run = read_run};
+    stages[0] =
+        (qb__stage){.name = "read",
+                    .self = plan,
+                    .blocking = true,
+                    .slots = cut->slots,
+                    .slot_bytes = qb__fbp_raw_rows(fbp, cut->slices) * slice,
+                    .last_bytes = qb__fbp_raw_rows(fbp, qb__cut_last(cut, qb__run_count(cut->all_slices))) * slice,
+                    .tasks = read_tasks,
+                    .run = read_run};
     return 1;
 }

@@ -11,6 +11,16 @@
 #include "planner/choose.h"
 #include "recon/reconstruction.h"
 
+/* ---- the way through the slabs, by the number in a cut (fdk_schedule.c) ---- */
+
+/* Mirrored slices go together: slices are counted in the order of geometry/runs.h; all counts of them are even. */
+static inline bool qb__fdk_paired(const qb__cut *cut) { return cut->schedule % 2 == 1; }
+/* Filtered rows that any slab needs are read with the first slab, and stay with the engine; the first slab is as thick as so
+ * many. 0: each slab has its own rows. */
+static inline size_t qb__fdk_lead(const qb__cut *cut) { return cut->schedule / 2; }
+static inline bool qb__fdk_kept(const qb__cut *cut) { return qb__fdk_lead(cut) > 0; }
+static inline unsigned qb__fdk_schedule(bool paired, size_t lead) { return (unsigned)(paired + 2 * lead); }
+
 /* A cone-beam reconstruction after Feldkamp, Davis and Kress. The volume is cut into slabs along z,
  * the scan into blocks of views; a chunk is one block's detector rows that one slab needs. All blocks
  * of a slab come before the next slab. */
@@ -53,11 +63,10 @@ typedef struct qb__fdk {
     qb__fdk_window *run;    /* ... else [slabs][rows of ranks] windows apart that hold all these, ... */
     size_t *runs;           /* ... [slabs] so many */
     size_t *edge;           /* of a row */
-    bool
-        kept; /* rows that any slab needs are read and filtered with the first one, and stay with the engine; then ... */
-    qb__fdk_window keep; /* ... these, ... */
-    size_t *came;     /* ... [blocks] with which slab they came: 1 more than its number, 0 = not yet (while running) */
-    size_t slab_rows; /* the most rows that a slab needs, ... */
+    size_t turns;           /* ranges of views in a block, equally long and far apart */
+    qb__fdk_window keep;    /* where rows are kept: those that any slab needs, ... */
+    size_t *came; /* ... [blocks] the slab that they came with: 1 more than its number, 0 = not yet (while running) */
+    size_t slab_rows;   /* the most rows that a slab needs, ... */
     size_t window_rows; /* ... the most that are filtered at a time, ... */
     size_t raw_rows;    /* ... and of the detector in one window, ... */
     size_t read_rows;   /* ... in all that are read for a slab; ... */
@@ -108,11 +117,10 @@ void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, si
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__fdk_open(void *plan, const qb__cut *cut);
 qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double *high);
-/* Windows of detector rows of a cut's slabs. Every engine calls it first when slabs are cut anew. */
-void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge);
+/* Windows of detector rows of a cut's slabs. Every engine calls it first when slabs are cut anew; the views of its cuts are bundles
+ * of `turns`, one from each range. */
+void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t turns);
 void qb__fdk_delegate_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
-/* Of the cut that slabs were told of last: rows are kept. */
-void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut);
 /* Of the cut in hand: windows of a slab that are back-projected, two where it is folded. Returns how many. */
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need);
 /* Room for the windows of all ranks. */

@@ -26,7 +26,7 @@ static qb__layers layers_of(const qb__fdk *fdk) {
 static void slab_of_all(qb__fdk_on_cpu *cpu, const qb__cut *cut, size_t slab) {
     const qb__fdk *fdk = cpu->fdk;
     const qb__fdk_window *run = fdk->run + slab * (size_t)cut->grid->rows;
-    const double share = (double)(cut->view1 - cut->view0) / (double)fdk->problem.views / cut->grid->rows;
+    const double share = (double)qb__run_count(cut->all_views) / (double)fdk->problem.views / cut->grid->rows;
     size_t bytes = 0;
     for (int row = 0; row < cut->grid->rows; row++)
         bytes += qb__fdk_packed_bytes(fdk, &fdk->all[(size_t)row * cut->slabs + slab]);
@@ -38,10 +38,11 @@ static void slab_of_all(qb__fdk_on_cpu *cpu, const qb__cut *cut, size_t slab) {
 }
 
 /* A variant's layout may depend on where the rows lie, not only on how many they are. */
-static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
+static void slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks) {
     qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
-    qb__fdk_slabs(cpu->plan, cut, edge);
+    qb__fdk_slabs(cpu->plan, cut, edge, 1);
+    qb__cut_chunks(cut, edge, chunks);
     cpu->view_bytes = cpu->sent_bytes = 64;
     cpu->rows = cpu->raw_rows = cpu->slices = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
@@ -81,8 +82,8 @@ double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes, double rate
 static double project_seconds(const qb__fdk_on_cpu *cpu, const qb__cut *cut) {
     const qb__bp_cone_problem *p = &cpu->fdk->problem;
     const double slice = (double)p->nx * (double)p->ny;
-    return cpu->slices * slice * (double)(cut->view1 - cut->view0) / qb__speed(&cpu->fdk->variant->head) +
-           (double)cut->blocks * (double)cut->count * slice * 1e-9;
+    return cpu->slices * slice * (double)qb__run_count(cut->all_views) / qb__speed(&cpu->fdk->variant->head) +
+           (double)cut->blocks * (double)qb__run_count(cut->all_slices) * slice * 1e-9;
 }
 
 /* With two buffers a ring, stages overlap, but for the last slab's writing and the first block's way
@@ -94,7 +95,8 @@ static double seconds(void *state, const qb__cut *cut) {
     double filter = qb__fdk_filter_seconds(fdk, cpu->rows);
     double project = project_seconds(cpu, cut);
     double read = qb__fdk_read_seconds(fdk, cpu->raw_rows, cpu->read);
-    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes, cpu->write) * (double)cut->count / (double)p->nz;
+    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes, cpu->write) * (double)qb__run_count(cut->all_slices) /
+                   (double)p->nz;
     double compute = (filter + project) / cpu->threads;
     if (cut->slots < 2) return read + compute + write;
     double slowest = fmax(compute, fmax(read, write)), slabs = (double)cut->slabs;

@@ -84,9 +84,10 @@ static qb__bp_cone_side side_of(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, 
     const qb__fdk *fdk = gpu->fdk;
     const qb__fdk_window *w = &need[number];
     const bool some = w->rows.r0 < w->rows.r1;
-    size_t at = fdk->kept ? 0 : block_at(fdk, p, need, number);
-    if (fdk->kept && some) at = (w->rows.r0 - fdk->keep.rows.r0) * fdk->width;
-    return (qb__bp_cone_side){w->z0, w->z1, w->rows, at * sizeof(float), view_values(fdk, fdk->kept ? &fdk->keep : w)};
+    const bool kept = qb__fdk_kept(&fdk->cut);
+    size_t at = kept ? 0 : block_at(fdk, p, need, number);
+    if (kept && some) at = (w->rows.r0 - fdk->keep.rows.r0) * fdk->width;
+    return (qb__bp_cone_side){w->z0, w->z1, w->rows, at * sizeof(float), view_values(fdk, kept ? &fdk->keep : w)};
 }
 
 /* `at`: where the slices of this part begin in the slab. */
@@ -144,16 +145,8 @@ static qb_status reduce_barrier(void *self, qb_status status) {
     return qb__device_sum_barrier(((const qb__fdk_gpu *)self)->sum, status);
 }
 
-/* A rank's own part of what it has summed. */
-static size_t slices_down(const qb__fdk_gpu *gpu, const qb__fdk_window *w) {
-    const qb__comm_grid *ranks = gpu->run->ranks;
-    size_t first, count = w->z1 - w->z0;
-    if (gpu->sum) qb__cut_rank(w->z1 - w->z0, 1, ranks->columns, ranks->column, &first, &count);
-    return count;
-}
-
 static qb_status put_slab(const qb__fdk_gpu *gpu, const qb__fdk_window *w, const qb__memory *slab) {
-    const qb__runs runs = qb__mirrored_runs(gpu->fdk->problem.nz, gpu->fdk->cut.paired, w->z0, w->z1);
+    const qb__runs runs = qb__mirrored_runs(gpu->fdk->problem.nz, qb__fdk_paired(&gpu->fdk->cut), w->z0, w->z1);
     qb_status status = QB_OK;
     size_t at = 0;
     for (int i = 0; i < 2 && status == QB_OK; i++) {
@@ -170,11 +163,13 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__cut *cut = &gpu->fdk->cut;
-    const qb__fdk_window *w = &gpu->fdk->window[chunk / cut->pieces];
-    const size_t first = chunk % cut->pieces * cut->piece;
+    const size_t piece = qb__fdk_gpu_piece_slices(gpu, cut), pieces = qb__fdk_gpu_pieces(gpu, cut);
+    const qb__fdk_window *w = &gpu->fdk->window[chunk / pieces];
+    const size_t first = chunk % pieces * piece;
     if (w->z0 == w->z1) return QB_OK;
     if (gpu->arrays.to) return first == 0 ? finish(gpu->out, put_slab(gpu, w, in)) : QB_OK;
-    const size_t slices = slices_down(gpu, w), count = qb__smaller(cut->piece, slices - qb__smaller(first, slices));
+    const size_t slices = qb__run_count(qb__cut_column(cut->grid, w->z1 - w->z0)); /* of a sum the rank's own part */
+    const size_t count = qb__smaller(piece, slices - qb__smaller(first, slices));
     if (count == 0) return QB_OK;
     return finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, first, count, out));
 }
@@ -251,7 +246,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
     stages[2] = (qb__stage){.name = "back-project",
                             .self = gpu,
                             .blocking = true,
-                            .slots = qb__fdk_gpu_slabs(cut),
+                            .slots = qb__fdk_gpu_rings(cut),
                             .gather = cut->blocks,
                             .maker = on_device(gpu, &gpu->slabs, slab),
                             .run = backproject_run};
@@ -267,12 +262,13 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
     stages[n++] = (qb__stage){.name = "download",
                               .self = gpu,
                               .blocking = true,
-                              .scatter = cut->pieces,
-                              .slots = qb__fdk_gpu_ring(cut),
+                              .scatter = qb__fdk_gpu_pieces(gpu, cut),
+                              .slots = qb__fdk_gpu_ring(gpu, cut),
                               .slot_bytes = gpu->arrays.to ? 1 : qb__fdk_gpu_piece(gpu, cut),
                               .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, &gpu->down),
                               .run = download_run};
     qb__fdk_gpu_forecast(gpu, cut, stages, n);
+    qb__fdk_gpu_weigh(cut, stages, n);
     return n;
 }
 
@@ -305,7 +301,8 @@ out:
 static qb_status join_device(void *state) {
     qb__fdk_gpu *gpu = state;
     const qb__cut *cut = &gpu->fdk->cut;
-    const double volume = (double)cut->count * (double)(gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1]) * sizeof(float);
+    const double volume =
+        (double)qb__run_count(cut->all_slices) * (double)(gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1]) * sizeof(float);
     return gpu->sum ? qb__device_sum_begin(gpu->sum, volume - volume / qb__fdk_gpu_columns(cut)) : QB_OK;
 }
 
@@ -370,7 +367,7 @@ static void destroy(void *state) {
 const qb__engine qb__fdk_device = {
     .on_device = true,
     .decide = qb__fdk_gpu_decide,
-    .slabs = qb__fdk_gpu_cut,
+    .slabs = qb__fdk_gpu_slabs,
     .memory = qb__fdk_gpu_memory,
     .seconds = qb__fdk_gpu_seconds,
     .stages = stages,

@@ -39,10 +39,11 @@ struct qb__fdk_gpu {
     qb__bp_cone_problem problem; /* the plan's, with bounds where they are known: halves are scaled by them */
     float *largest;
     int threads;
-    bool ranks;         /* others make other slabs */
-    size_t value_bytes; /* of a voxel in the file */
-    double read, write; /* bytes a second of the files, ... */
-    bool in_memory;     /* ... which share them */
+    bool ranks;               /* others make other slabs */
+    qb__cut_space neighbours; /* slabs without the other side of the mirror */
+    size_t value_bytes;       /* of a voxel in the file */
+    double read, write;       /* bytes a second of the files, ... */
+    bool in_memory;           /* ... which share them */
     qb__device_pick pick;
     qb__down way_down;
     const char *cpu_filter; /* why the CPU filters; NULL: the device does */
@@ -75,7 +76,7 @@ size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut); /* how many raw ones, ... */
 static inline size_t qb__fdk_gpu_blocks(const qb__cut *cut) {
-    return cut->kept ? cut->blocks : cut->slots;
+    return qb__fdk_kept(cut) ? cut->blocks : cut->slots;
 } /* ... and filtered ones */
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Columns of ranks, which sum their slabs; the most slices of a slab that come down. */
@@ -83,14 +84,24 @@ static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? c
 static inline size_t qb__fdk_gpu_down(const qb__cut *cut) {
     return qb__larger(qb__ceil_div(cut->slices, (size_t)qb__fdk_gpu_columns(cut)), 1);
 }
-/* Bytes of a piece of a slab on its way down; how many there are. */
-static inline size_t qb__fdk_gpu_piece(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return qb__down_host(&gpu->way_down, qb__smaller(cut->piece, qb__fdk_gpu_down(cut)));
+static inline unsigned qb__fdk_gpu_rings(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : 1; }
+
+/* ---- how it goes through the slabs (fdk_schedule.c) ---- */
+
+/* Views of a block. */
+static inline size_t qb__fdk_gpu_views(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    return cut->views * gpu->fdk->turns;
 }
-static inline unsigned qb__fdk_gpu_ring(const qb__cut *cut) {
-    return cut->slabs > 1 ? cut->slots : cut->pieces > 1 ? 2 : 1;
-}
-static inline unsigned qb__fdk_gpu_slabs(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : 1; }
+/* Slices of a slab that come down at a time, of what this rank has of it; in how many pieces, the same on all ranks. */
+size_t qb__fdk_gpu_piece_slices(const qb__fdk_gpu *gpu, const qb__cut *cut);
+size_t qb__fdk_gpu_pieces(const qb__fdk_gpu *gpu, const qb__cut *cut);
+/* Bytes of a piece on its way down; how many of these there are. */
+size_t qb__fdk_gpu_piece(const qb__fdk_gpu *gpu, const qb__cut *cut);
+unsigned qb__fdk_gpu_ring(const qb__fdk_gpu *gpu, const qb__cut *cut);
+/* What is kept comes with the first slab, and a thicker one takes longer than those after it: of stages from the upload on. */
+void qb__fdk_gpu_weigh(const qb__cut *cut, qb__stage *stages, int count);
+/* Row `slabs` of the engine's table. `chunks` may be NULL. */
+void qb__fdk_gpu_slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks);
 
 /* ---- projections in the device's memory (fdk_device_arrays.c) ---- */
 
@@ -137,7 +148,6 @@ qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, qb__cut_space space, qb__com
 /* ---- rows of the engine's table (fdk_device_plan.c and, of seconds, fdk_device_forecast.c) ---- */
 
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
-void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge);
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut);
 double qb__fdk_gpu_seconds(void *state, const qb__cut *cut);
 void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts);

@@ -4,11 +4,11 @@
 #include "recon/fdk/fdk_device.h"
 
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return (qb__bp_cone_most){cut->views, gpu->fdk->slab_rows};
+    return (qb__bp_cone_most){qb__fdk_gpu_views(gpu, cut), gpu->fdk->slab_rows};
 }
 
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return cut->views * gpu->fdk->window_rows * gpu->fdk->width * sizeof(float);
+    return qb__fdk_gpu_views(gpu, cut) * gpu->fdk->window_rows * gpu->fdk->width * sizeof(float);
 }
 
 /* The room of one, for a rank that has none. */
@@ -19,14 +19,14 @@ size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 }
 
 size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return cut->views * gpu->fdk->raw_rows * qb__fdk_raw_row(gpu->fdk);
+    return qb__fdk_gpu_views(gpu, cut) * gpu->fdk->raw_rows * qb__fdk_raw_row(gpu->fdk);
 }
 
 /* Raw blocks that may lie on the device: more than two where they are little beside a slab, for while the slab before is
  * written to files in memory, reading takes four times as long as else, and the device is not to wait for it. */
 size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     enum { MOST = 8 };
-    if (cut->kept) return cut->slots; /* nothing is read by then */
+    if (qb__fdk_kept(cut)) return cut->slots; /* nothing is read by then */
     const size_t room = qb__fdk_gpu_slab(gpu, cut) / 2 / qb__larger(qb__fdk_gpu_raw(gpu, cut), 1);
     return cut->slots < 2 || cut->slabs < 2 ? cut->slots : qb__larger(2, qb__smaller(room, MOST));
 }
@@ -38,7 +38,7 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
         gpu->cpu_filter ? 0
                         : qb__fdk_gpu_filter_bytes(gpu, cut) + qb__fdk_gpu_ahead(gpu, cut) * qb__fdk_gpu_raw(gpu, cut);
     return filter + qb__fdk_gpu_blocks(cut) * qb__fdk_gpu_block(gpu, cut) +
-           qb__fdk_gpu_slabs(cut) * qb__fdk_gpu_slab(gpu, cut) +
+           qb__fdk_gpu_rings(cut) * qb__fdk_gpu_slab(gpu, cut) +
            qb__fdk_gpu_variant(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
            qb__fdk_gpu_variant(gpu)->plan_bytes(gpu->pick.device, p, most, gpu->pick.choice.values) +
            qb__down_device(&gpu->way_down, qb__fdk_gpu_down(cut)) +
@@ -56,23 +56,4 @@ qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
         room.host += qb__device_sum_host(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut));
     room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
     return room;
-}
-
-void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge) {
-    qb__fdk_gpu *gpu = state;
-    qb__fdk_slabs(gpu->reading, cut, edge);
-    gpu->rows = gpu->raw_rows = 0;
-    for (size_t slab = 0; slab < cut->slabs; slab++) {
-        const qb__fdk_window *w = cut->paired ? gpu->fdk->half + 2 * slab : &gpu->fdk->window[slab];
-        for (const qb__fdk_window *end = w + 1 + cut->paired; w < end; w++) {
-            if (w->rows.r0 == w->rows.r1) continue;
-            gpu->rows += (double)(w->rows.r1 - w->rows.r0);
-            gpu->raw_rows += qb__fdk_rows_read(gpu->fdk->info, &w->raw);
-        }
-    }
-    gpu->filtered_rows = gpu->rows;
-    if (!cut->kept) return;
-    qb__fdk_keep(gpu->reading, cut);
-    gpu->filtered_rows = (double)(gpu->fdk->keep.rows.r1 - gpu->fdk->keep.rows.r0);
-    gpu->raw_rows = qb__fdk_rows_read(gpu->fdk->info, &gpu->fdk->keep.raw);
 }

@@ -15,33 +15,36 @@
 /* ---- how long ---- */
 
 /* Of a rank: its views, and what part of all updates is its own. */
-static double views_of(const qb__cut *cut) { return (double)(cut->view1 - cut->view0); }
+static double views_of(const qb__fdk *fdk, const qb__cut *cut) {
+    return (double)(qb__run_count(cut->all_views) * fdk->turns);
+}
 
 static double share_of(const qb__fdk *fdk, const qb__cut *cut) {
-    return views_of(cut) / (double)fdk->problem.views * (double)cut->count / (double)fdk->grid.n[2];
+    return views_of(fdk, cut) / (double)fdk->problem.views * (double)qb__run_count(cut->all_slices) /
+           (double)fdk->grid.n[2];
 }
 
 /* Slabs thinner than a layer take as long as a layer each. */
 static double layers_worth(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const size_t layer = (cut->paired ? 2 : 1) * qb__fdk_gpu_variant(gpu)->layer(gpu->pick.choice.values);
+    const size_t layer = (qb__fdk_paired(cut) ? 2 : 1) * qb__fdk_gpu_variant(gpu)->layer(gpu->pick.choice.values);
     if (cut->slices >= layer || cut->slabs < 2) return 1;
-    return (double)(cut->slabs * layer) / (double)qb__round_up(cut->count, layer);
+    return (double)(cut->slabs * layer) / (double)qb__round_up(qb__run_count(cut->all_slices), layer);
 }
 
 /* Blocks are copied twice, through the device's memory: about 4 TB/s there. */
 static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
-    const bool some = cut->slabs > 1 || cut->count < gpu->fdk->grid.n[2];
-    const bool alone = some && !cut->paired && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
+    const bool some = cut->slabs > 1 || qb__run_count(cut->all_slices) < gpu->fdk->grid.n[2];
+    const bool alone = some && !qb__fdk_paired(cut) && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
     return (alone ? 2 : 1) * layers_worth(gpu, cut) * share_of(gpu->fdk, cut) * gpu->pick.choice.seconds +
-           2 * gpu->rows * (double)gpu->fdk->width * views_of(cut) * 8 / 2e12;
+           2 * gpu->rows * (double)gpu->fdk->width * views_of(gpu->fdk, cut) * 8 / 2e12;
 }
 
 /* The sums pass it once more for each block. Counted apart, whatever else is slowest: what storage takes is known
  * least, and where it was thought to bound a run, blocks of four views made the device twice as slow as that. */
 static double sums(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const double slice = (double)gpu->fdk->grid.n[0] * (double)gpu->fdk->grid.n[1];
-    return (double)cut->blocks * slice * (double)cut->count * 8 / 2e12;
+    return (double)cut->blocks * slice * (double)qb__run_count(cut->all_slices) * 8 / 2e12;
 }
 
 /* Bytes of all views' rows that go up in a block; of all. */
@@ -53,7 +56,7 @@ static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__fdk *fdk = gpu->fdk;
     const double view = gpu->cpu_filter ? gpu->filtered_rows * (double)(fdk->width * sizeof(float))
                                         : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
-    return view * views_of(cut);
+    return view * views_of(gpu->fdk, cut);
 }
 
 /* By the device: an H200 had 130 billion values of padded rows a second; others as many fewer as their memory is slower. Making rows
@@ -61,18 +64,20 @@ static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut, int threads) {
     const qb__fdk *fdk = gpu->fdk;
     if (gpu->cpu_filter)
-        return qb__fdk_filter_seconds(fdk, gpu->filtered_rows) / threads * views_of(cut) / (double)fdk->problem.views;
+        return qb__fdk_filter_seconds(fdk, gpu->filtered_rows) / threads * views_of(gpu->fdk, cut) /
+               (double)fdk->problem.views;
     static const double memory_then = 4.1e12;
     qb__device_model model;
     qb__device_model_of(qb__device_info_of(gpu->pick.device), &model);
     const double made = !qb__fdk_gpu_makes_rows(fdk) ? 0 : (double)fdk->width * (fdk->resampled ? 1 / 8e9 : 1 / 80e9);
-    return gpu->filtered_rows * views_of(cut) * ((double)qb__filter_length(fdk->filter) / 100e9 + made) * memory_then /
-           model.rate[QB__UNIT_MEMORY];
+    return gpu->filtered_rows * views_of(gpu->fdk, cut) * ((double)qb__filter_length(fdk->filter) / 100e9 + made) *
+           memory_then / model.rate[QB__UNIT_MEMORY];
 }
 
 /* Of all rows that are read. */
 static double reading(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return qb__fdk_read_seconds(gpu->fdk, gpu->raw_rows, gpu->read) * views_of(cut) / (double)gpu->fdk->problem.views;
+    return qb__fdk_read_seconds(gpu->fdk, gpu->raw_rows, gpu->read) * views_of(gpu->fdk, cut) /
+           (double)gpu->fdk->problem.views;
 }
 
 static double sending_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
@@ -95,8 +100,8 @@ static spans spans_of(const qb__fdk_gpu *gpu, const qb__cut *cut) {
                    .up = sending_up(gpu, cut),
                    .filter = filtering(gpu, cut, gpu->threads),
                    .project = back_projection(gpu, cut),
-                   .down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) /
-                           gpu->pick.costs.down,
+                   .down = (double)qb__down_host(&gpu->way_down, qb__run_count(cut->all_slices)) /
+                           qb__fdk_gpu_columns(cut) / gpu->pick.costs.down,
                    .write = qb__fdk_write_seconds(gpu->fdk, gpu->value_bytes, gpu->write)};
 }
 
@@ -112,14 +117,15 @@ static double at_once(const qb__fdk_gpu *gpu, double in, double out, const spans
 }
 
 static double streaming(const qb__fdk_gpu *gpu, const qb__cut *cut, const spans *s) {
-    const double all = (double)cut->count, even = 1 / (double)cut->slabs;
-    const double first = cut->lead > 1 ? (double)cut->slices / all : even,
-                 last = cut->lead > 1 ? (double)cut->thickness / all : even;
-    const double in = cut->kept ? 1 : first; /* of all rows, with the first slab */
+    const double all = (double)qb__run_count(cut->all_slices), even = 1 / (double)cut->slabs;
+    const double first = qb__fdk_lead(cut) > 1 ? (double)cut->slices / all : even,
+                 last = qb__fdk_lead(cut) > 1 ? (double)cut->thickness / all : even;
+    const double in = qb__fdk_kept(cut) ? 1 : first; /* of all rows, with the first slab */
     const double begin = at_once(gpu, in, 0, s, first * s->project),
                  rest = at_once(gpu, 1 - in, 1 - last, s, (1 - first) * s->project);
     const double piece =
-        fmax(s->down, s->write) + fmin(s->down, s->write) / (double)cut->pieces; /* of the last slab, piece by piece */
+        fmax(s->down, s->write) +
+        fmin(s->down, s->write) / (double)qb__fdk_gpu_pieces(gpu, cut); /* of the last slab, piece by piece */
     const double block = (s->read + s->up + s->filter) * in / (double)cut->blocks;
     return block + begin + rest + last * piece;
 }
@@ -128,7 +134,7 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
     const spans s = spans_of(gpu, cut);
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
-                          (double)qb__fdk_gpu_ring(cut) * (double)qb__fdk_gpu_piece(gpu, cut);
+                          (double)qb__fdk_gpu_ring(gpu, cut) * (double)qb__fdk_gpu_piece(gpu, cut);
     /* Launching, waiting, handing over: a fifth of a millisecond a chunk, as an H200 had it. */
     const double extra =
         locked / gpu->pick.costs.lock + 2e-4 * (double)cut->slabs * (double)cut->blocks + sums(gpu, cut);
@@ -151,7 +157,7 @@ double qb__fdk_gpu_start(const qb__fdk_gpu *gpu) {
 
 /* ---- who filters ---- */
 
-static void least_slabs(void *context, const qb__cut *cut, const size_t *edge) { qb__fdk_gpu_cut(context, cut, edge); }
+static void least_slabs(void *context, qb__cut *cut, size_t *edge) { qb__fdk_gpu_slabs(context, cut, edge, NULL); }
 
 static qb__room least_need(void *context, const qb__cut *cut) {
     return (qb__room){.device = qb__fdk_gpu_memory(context, cut).device};
@@ -168,11 +174,11 @@ static double whole_seconds(const qb__fdk_gpu *gpu, const qb__cut *whole) {
  * machine are counts, and not --threads, files, memory or the cut. A device that is the processor itself has no other beside it. */
 static void compare(qb__fdk_gpu *gpu) {
     static const double by_far = 1.25;
-    const size_t nz = gpu->fdk->grid.n[2], edge[2] = {0, nz};
-    const qb__cut whole = {
-        .thickness = nz, .lead = 1, .slices = nz, .slabs = 1, .count = nz, .view1 = gpu->fdk->problem.views};
+    const size_t nz = gpu->fdk->grid.n[2], views = gpu->fdk->problem.views / gpu->fdk->turns;
+    size_t edge[2] = {0, nz};
+    qb__cut whole = {.thickness = nz, .slices = nz, .slabs = 1, .all_slices = {0, nz}, .all_views = {0, views}};
     if (qb__device_info_of(gpu->pick.device)->is_cpu) return;
-    qb__fdk_gpu_cut(gpu, &whole, edge);
+    qb__fdk_gpu_slabs(gpu, &whole, edge, NULL);
     gpu->there = whole_seconds(gpu, &whole);
     gpu->cpu_filter = "it is forecast to be faster";
     gpu->here = whole_seconds(gpu, &whole);

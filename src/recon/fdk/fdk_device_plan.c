@@ -38,58 +38,66 @@ static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     return QB_OK;
 }
 
-/* Half as many each time, down to one where there is no room for more. */
+/* Half as many each time, down to one bundle where there is no room for more. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     const qb__fdk_gpu *gpu = state;
-    const size_t turns = qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values);
-    if (before == 0) return qb__smaller(MOST_VIEWS, gpu->fdk->problem.views);
-    return before > turns ? qb__round_up(before / 2, turns) : 0;
+    const size_t turns = gpu->fdk->turns;
+    if (before == 0) return qb__smaller(MOST_VIEWS, gpu->fdk->problem.views) / turns;
+    return before > 1 ? qb__ceil_div(before * turns / 2, turns) : 0;
 }
 
-/* Slices come down in page-locked memory, which takes its time to lock: so many at a time that each pass is long, and that
- * all threads have some to write. */
-static size_t piece_of(const void *state, size_t slices) {
-    enum { LEAST = 1 << 20, MOST = 512 << 20, PARTS = 8 };
-    const qb__fdk_gpu *gpu = state;
-    const size_t slice = qb__down_host(&gpu->way_down, 1), least = qb__ceil_div(LEAST, slice),
-                 most = qb__larger(1, MOST / slice);
-    return qb__smaller(slices, qb__smaller(most, qb__larger(least, qb__ceil_div(slices, PARTS))));
-}
-
-/* Filtered rows kept on the device for all slabs, then a thicker first slab as well: while those rows are read and filtered it is made, and
- * nothing is written, so it is to last as long. A device that is the processor has no memory of its own. */
-static bool vary(const void *state, qb__cut *cut) {
+/* Filtered rows kept on the device for all slabs, then a thicker first slab as well: while those rows are read and filtered it is
+ * made, and nothing is written, so it is to last as long. A device that is the processor has no memory of its own. */
+static unsigned schedule_after(const void *state, const qb__cut *cut) {
     enum { MOST = 4 };
     const qb__fdk_gpu *gpu = state;
-    if (cut->slabs < 2 || cut->grid || gpu->ranks || qb__device_info_of(gpu->pick.device)->is_cpu) return false;
-    if (!cut->kept) return cut->kept = true;
-    if (cut->lead > 1 || cut->slabs < 3) return false;
-    cut->lead = qb__smaller(qb__fdk_gpu_lead(gpu, cut), qb__smaller(MOST, cut->slabs - 1));
-    return cut->lead > 1;
+    const bool paired = qb__fdk_paired(cut);
+    if (cut->slabs < 2 || cut->grid || gpu->ranks || qb__device_info_of(gpu->pick.device)->is_cpu) return 0;
+    if (!qb__fdk_kept(cut)) return qb__fdk_schedule(paired, 1);
+    if (qb__fdk_lead(cut) > 1 || cut->slabs < 3) return 0;
+    const size_t lead = qb__smaller(qb__fdk_gpu_lead(gpu, cut), qb__smaller(MOST, cut->slabs - 1));
+    return lead > 1 ? qb__fdk_schedule(paired, lead) : 0;
 }
 
-/* Slabs that begin or end within a layer make all of it. Ranks have agreed on whether slices are folded. */
-static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
+/* Slabs that begin or end within a layer make all of it. Both sides of the mirror in a slab spare a kernel half its work, and slabs
+ * that lie farther out read rows on both sides: where reading takes longest, slabs of neighbours may be faster. Ranks have agreed
+ * on which they take. */
+static qb__cut_space space_of(qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const int *values = gpu->pick.choice.values;
-    const bool alone = qb__comm_count(qb__comm_of(env)) == 1;
-    const bool paired = !alone ? gpu->fdk->paired : gpu->fdk->pairable && qb__bp_cone_pairs(variant, values);
-    return (qb__cut_space){.slices = p->nz,
-                           .views = p->views,
-                           .paired = paired,
-                           .either = paired && alone,
-                           .layers = {.thickness = (paired ? 2 : 1) * variant->layer(values)},
-                           .most = p->nz,
-                           .thinner = qb__thinner_layers,
-                           .views_after = views_after,
-                           .vary = vary,
-                           .piece = piece_of,
-                           .turns = qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values),
-                           .engine = gpu,
-                           .views_stream = true,
-                           .cap.device = qb__device_pick_cap(&gpu->pick, env)};
+    const bool paired = gpu->ranks ? gpu->fdk->paired : gpu->fdk->pairable && qb__bp_cone_pairs(variant, values);
+    const size_t turns = qb__bp_cone_turns(variant, values);
+    gpu->reading->turns = turns;
+    gpu->neighbours = (qb__cut_space){.slices = p->nz,
+                                      .views = p->views / turns,
+                                      .bundle = turns,
+                                      .layers = {.thickness = variant->layer(values)},
+                                      .most = p->nz,
+                                      .thinner = qb__thinner_layers,
+                                      .views_after = views_after,
+                                      .schedule_after = schedule_after,
+                                      .engine = gpu,
+                                      .views_stream = true,
+                                      .cap.device = qb__device_pick_cap(&gpu->pick, env)};
+    qb__cut_space space = gpu->neighbours;
+    if (!paired) return space;
+    space.layers.thickness *= 2;
+    space.grain = 2;
+    space.schedule = qb__fdk_schedule(true, 0);
+    return space;
+}
+
+/* Columns of ranks share what a block takes of each of its ranges of views. */
+static qb_status check_columns(const qb__fdk_gpu *gpu, const qb__task *task) {
+    const int columns = task->ranks ? task->ranks->columns : 1;
+    const size_t turns = gpu->fdk->turns, views = gpu->fdk->problem.views / turns;
+    if (turns == 1 || views >= (size_t)columns) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--grid %s: the kernel takes views from %zu parts of the turn together, and %zu views of each "
+                    "cannot be shared by %d columns: give fewer, or another --kernel",
+                    gpu->fdk->options->grid, turns, views, columns);
 }
 
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
@@ -120,7 +128,9 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
     offer->space = space_of(gpu, env);
-    status = qb__fdk_gpu_who_filters(gpu, offer->space, qb__comm_of(env));
+    if (offer->space.schedule && !gpu->ranks) offer->other = &gpu->neighbours;
+    status = check_columns(gpu, task);
+    if (status == QB_OK) status = qb__fdk_gpu_who_filters(gpu, offer->space, qb__comm_of(env));
     if (status == QB_OK) offer->start = qb__fdk_gpu_start(gpu);
     return status;
 }
@@ -138,11 +148,12 @@ void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     snprintf(facts->remark, sizeof facts->remark, "%s%s",
              gpu->cpu_filter ? "; the CPU filters beside it: " : "; it filters, too",
              gpu->cpu_filter ? gpu->cpu_filter : "");
-    qb__fact_truth(facts, "folded", cut->paired);  /* slabs have both sides of the mirror */
-    qb__fact_truth(facts, "rows_kept", cut->kept); /* on the device, filtered, for all slabs */
-    if (cut->lead > 1)
+    qb__fact_truth(facts, "folded", qb__fdk_paired(cut));  /* slabs have both sides of the mirror */
+    qb__fact_truth(facts, "rows_kept", qb__fdk_kept(cut)); /* on the device, filtered, for all slabs */
+    if (qb__fdk_lead(cut) > 1)
         qb__fact_number(facts, NULL, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
-    qb__fact_number(facts, NULL, "pieces_per_chunk", (double)cut->pieces);          /* in which a slab comes down */
+    qb__fact_number(facts, NULL, "pieces_per_chunk",
+                    (double)qb__fdk_gpu_pieces(gpu, cut)); /* in which a slab comes down */
     qb__fact_text(facts, "filtered_by", facts->filter_device);
     if (why) qb__fact_text(facts, "filtered_by_why", why);
     if (!(gpu->there > 0)) return;

@@ -14,7 +14,7 @@ static size_t lines_of_view(const qb__fdk *fdk) {
 static size_t rows_of_view(const qb__fdk *fdk) { return fdk->window_rows * fdk->width * sizeof(float); }
 
 static size_t views_at_once(const qb__fdk *fdk, const qb__cut *cut) {
-    return qb__larger(1, qb__smaller(cut->views, BETWEEN / (lines_of_view(fdk) + rows_of_view(fdk))));
+    return qb__larger(1, qb__smaller(cut->views * fdk->turns, BETWEEN / (lines_of_view(fdk) + rows_of_view(fdk))));
 }
 
 static qb__cone_rows_plan plan_of(const qb__fdk *fdk) {

@@ -141,27 +141,6 @@ static void measure_halves(qb__fdk *fdk, const qb__fdk_window half[2], size_t *r
     fdk->raw_rows = qb__larger(fdk->raw_rows, *raw_rows);
 }
 
-void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge) {
-    const qb__cut_grid *grid = column_of(fdk, cut);
-    if (grid) slabs_of_all(fdk, cut);
-    fdk->window_rows = fdk->raw_rows = fdk->read_rows = 1;
-    fdk->rows_read = 0;
-    for (size_t slab = 0; slab < cut->slabs; slab++) {
-        size_t raw_rows = 0;
-        fdk->window[slab] = window_of_both(fdk, cut->paired, edge[slab], edge[slab + 1], fdk->half + 2 * slab);
-        const qb__fdk_window *run = grid ? fdk->run + slab * (size_t)grid->rows : &fdk->window[slab];
-        const size_t runs = grid ? fdk->runs[slab] : 1;
-        if (cut->paired)
-            measure_halves(fdk, fdk->half + 2 * slab, &raw_rows);
-        else
-            for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
-        fdk->read_rows = qb__larger(fdk->read_rows, raw_rows);
-        fdk->rows_read += raw_rows;
-    }
-    fdk->slab_rows = fdk->window_rows;
-    fdk->kept = false;
-}
-
 static void widen(qb__fdk_window *all, const qb__fdk_window *more) {
     if (more->rows.r0 == more->rows.r1) return;
     const bool none = all->rows.r0 == all->rows.r1;
@@ -169,16 +148,39 @@ static void widen(qb__fdk_window *all, const qb__fdk_window *more) {
     all->rows.r1 = qb__larger(all->rows.r1, more->rows.r1);
 }
 
-void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut) {
+static void keep_rows(qb__fdk *fdk, const qb__cut *cut) {
+    const bool paired = qb__fdk_paired(cut);
     fdk->keep = (qb__fdk_window){0};
     for (size_t slab = 0; slab < cut->slabs; slab++)
-        for (size_t i = 0; i < (cut->paired ? 2 : 1); i++)
-            widen(&fdk->keep, cut->paired ? &fdk->half[2 * slab + i] : &fdk->window[slab]);
+        for (size_t i = 0; i < (paired ? 2 : 1); i++)
+            widen(&fdk->keep, paired ? &fdk->half[2 * slab + i] : &fdk->window[slab]);
     if (fdk->keep.rows.r0 < fdk->keep.rows.r1) fdk->keep.raw = raw_of(fdk, fdk->keep.rows);
     fdk->window_rows = qb__larger(1, fdk->keep.rows.r1 - fdk->keep.rows.r0);
     fdk->rows_read = fdk->keep.raw.end - fdk->keep.raw.first;
     fdk->raw_rows = fdk->read_rows = qb__larger(1, fdk->rows_read);
-    fdk->kept = true;
+}
+
+void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t turns) {
+    const qb__cut_grid *grid = column_of(fdk, cut);
+    const bool paired = qb__fdk_paired(cut);
+    fdk->turns = turns;
+    if (grid) slabs_of_all(fdk, cut);
+    fdk->window_rows = fdk->raw_rows = fdk->read_rows = 1;
+    fdk->rows_read = 0;
+    for (size_t slab = 0; slab < cut->slabs; slab++) {
+        size_t raw_rows = 0;
+        fdk->window[slab] = window_of_both(fdk, paired, edge[slab], edge[slab + 1], fdk->half + 2 * slab);
+        const qb__fdk_window *run = grid ? fdk->run + slab * (size_t)grid->rows : &fdk->window[slab];
+        const size_t runs = grid ? fdk->runs[slab] : 1;
+        if (paired)
+            measure_halves(fdk, fdk->half + 2 * slab, &raw_rows);
+        else
+            for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
+        fdk->read_rows = qb__larger(fdk->read_rows, raw_rows);
+        fdk->rows_read += raw_rows;
+    }
+    fdk->slab_rows = fdk->window_rows;
+    if (qb__fdk_kept(cut)) keep_rows(fdk, cut);
 }
 
 qb_status qb__fdk_open(void *plan, const qb__cut *cut) {
@@ -186,20 +188,19 @@ qb_status qb__fdk_open(void *plan, const qb__cut *cut) {
     fdk->cut = *cut;
     qb__free(fdk->came);
     fdk->came = NULL;
-    return fdk->kept ? qb__alloc(cut->blocks, sizeof *fdk->came, &fdk->came) : QB_OK;
+    return qb__fdk_kept(cut) ? qb__alloc(cut->blocks, sizeof *fdk->came, &fdk->came) : QB_OK;
 }
 
 qb__fdk_piece qb__fdk_piece_of(const qb__fdk *fdk, size_t chunk) {
     size_t slab = chunk / fdk->cut.blocks, block = chunk % fdk->cut.blocks;
     const qb__fdk_window *need = &fdk->window[slab];
-    const size_t turns = fdk->cut.turns, range = fdk->cut.views / turns;
     qb__fdk_piece p = {.z0 = need->z0,
                        .z1 = need->z1,
-                       .view0 = fdk->cut.view0 + block * range,
-                       .turns = turns,
+                       .view0 = fdk->cut.all_views.first + block * fdk->cut.views,
+                       .turns = fdk->turns,
                        .need = need,
                        .first = block == 0};
-    p.view1 = qb__smaller(p.view0 + range, fdk->cut.view0 + (fdk->cut.view1 - fdk->cut.view0) / turns);
+    p.view1 = qb__smaller(p.view0 + fdk->cut.views, fdk->cut.all_views.end);
     return p;
 }
 
@@ -231,13 +232,14 @@ qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk) {
 
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need) {
     const size_t slab = chunk / fdk->cut.blocks;
-    *need = fdk->cut.paired ? fdk->half + 2 * slab : &fdk->window[slab];
-    return fdk->cut.paired ? 2 : 1;
+    const bool paired = qb__fdk_paired(&fdk->cut);
+    *need = paired ? fdk->half + 2 * slab : &fdk->window[slab];
+    return paired ? 2 : 1;
 }
 
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run) {
     const size_t slab = chunk / fdk->cut.blocks;
-    if (fdk->kept) {
+    if (qb__fdk_kept(&fdk->cut)) {
         *run = &fdk->keep;
         return fdk->came[chunk % fdk->cut.blocks] == slab + 1;
     }
@@ -280,7 +282,7 @@ static void note_first(qb__fdk *fdk, size_t chunk) {
 
 static size_t read_tasks(void *self, size_t chunk) {
     qb__fdk *fdk = self;
-    if (fdk->kept) note_first(fdk, chunk);
+    if (qb__fdk_kept(&fdk->cut)) note_first(fdk, chunk);
     if (fdk->left) return 1;
     const qb__fdk_piece p = qb__fdk_share_of(fdk, chunk);
     const qb__fdk_window *run;
@@ -309,14 +311,15 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
     const qb__fdk *fdk = plan;
     const qb__cut_grid *grid = column_of(fdk, cut);
-    const size_t ranks = grid ? (size_t)grid->rows : 1;
+    const size_t ranks = grid ? (size_t)grid->rows : 1, row = qb__fdk_raw_row(fdk);
+    const size_t all = qb__run_count(cut->all_views) * fdk->turns;
     stages[0] = (qb__stage){.name = "read",
                             .self = plan,
                             .blocking = true,
                             .slots = cut->slots,
-                            .slot_bytes = qb__ceil_div(cut->views, ranks) * fdk->read_rows * qb__fdk_raw_row(fdk),
-                            .reads = (double)fdk->rows_read * (double)qb__ceil_div(cut->view1 - cut->view0, ranks) *
-                                     (double)qb__fdk_raw_row(fdk),
+                            .slot_bytes = qb__ceil_div(cut->views * fdk->turns, ranks) * fdk->read_rows * row,
+                            .reads = (double)fdk->rows_read * (double)qb__ceil_div(all, ranks) * (double)row,
+                            .first = qb__fdk_kept(cut) ? cut->blocks : 0, /* the others read nothing */
                             .tasks = read_tasks,
                             .run = read_run};
     return 1;

@@ -26,7 +26,7 @@ typedef struct on_cpu {
 /* Projections pass through a block of views in the order that the kernels want; with other ranks, all that are its own. */
 static size_t block_views(const qb__iterative *it, const qb__cut *cut) {
     const size_t most = it->projector->flat ? MANY_FLAT_VIEWS : MANY_VIEWS;
-    return cut->grid ? cut->view1 - cut->view0 : qb__smaller(most, it->info->views);
+    return cut->grid ? qb__run_count(cut->all_views) : qb__smaller(most, it->info->views);
 }
 
 static size_t block_floats(const qb__iterative *it, const qb__cut *cut) {
@@ -37,7 +37,8 @@ static qb_status forward(void *self, const void *x, void *projections) {
     float *y = projections;
     const on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
-    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.view0, view1 = view0 + cpu->views;
+    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first,
+                 view1 = view0 + cpu->views;
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         memset(cpu->block, 0, block_floats(it, &it->cut) * sizeof *cpu->block);
@@ -110,8 +111,8 @@ static qb_status add_run(void *self, size_t run, bool first) {
     const qb__iterative *it = cpu->run.it;
     if (first && run == 0) memset(cpu->x, 0, qb__iterative_unknowns(it) * sizeof *cpu->x);
     if (cpu->views == 0) return QB_OK;
-    return qb__project_back(it->projector, cpu->block, it->cut.view0, it->cut.view0 + cpu->views, first_brick(it, run),
-                            first_brick(it, run + 1), cpu->x, &cpu->quiet);
+    return qb__project_back(it->projector, cpu->block, it->cut.all_views.first, it->cut.all_views.first + cpu->views,
+                            first_brick(it, run), first_brick(it, run + 1), cpu->x, &cpu->quiet);
 }
 
 /* ---- the adjoint ---- */
@@ -120,7 +121,8 @@ static qb_status adjoint(void *self, const void *projections, void *x) {
     const float *y = projections;
     on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
-    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.view0, view1 = view0 + cpu->views;
+    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first,
+                 view1 = view0 + cpu->views;
     const size_t bricks = qb__project_bricks(it->projector);
     if (it->ranks > 1) {
         const qb__iterative_runs runs = {cpu, run_count(it), run_bytes, add_run, take_run, put_run};

@@ -57,14 +57,14 @@ static size_t run_bytes(void *self, size_t run) { return lines_bytes(self, run);
 /* Of a cut's views, the room of one where it has none. */
 static qb__joseph_problem own_problem(const on_device *d, const qb__cut *cut) {
     qb__joseph_problem own = d->problem;
-    own.views = cut->view1 - cut->view0;
+    own.views = qb__run_count(cut->all_views);
     return own;
 }
 
 /* Views that go up at a time. */
 static size_t piece_views(const qb__cut *cut) {
     enum { MANY = 32 };
-    return qb__smaller(MANY, cut->view1 - cut->view0);
+    return qb__smaller(MANY, qb__run_count(cut->all_views));
 }
 
 static size_t staging_bytes(const on_device *d, const qb__cut *cut) {
@@ -74,7 +74,7 @@ static size_t staging_bytes(const on_device *d, const qb__cut *cut) {
 }
 
 static qb__joseph_most most_of(const on_device *d, const qb__cut *cut) {
-    return (qb__joseph_most){d->run.it->grid.n[2], cut->view1 - cut->view0};
+    return (qb__joseph_most){d->run.it->grid.n[2], qb__run_count(cut->all_views)};
 }
 
 static size_t whole_bytes(const on_device *d, const qb__cut *cut) {
@@ -136,7 +136,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const double prepare = prepare_seconds(d, cut);
     if (d->apart)
         return prepare + (it->options->iterations + 1) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
-    const double share = (double)(cut->view1 - cut->view0) / (double)it->info->views;
+    const double share = (double)qb__run_count(cut->all_views) / (double)it->info->views;
     const double waits = (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +
            (it->options->iterations + 1) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors);
@@ -160,21 +160,21 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     offer->named = it->options->kernel;
     const size_t cap = qb__device_pick_cap(&d->pick, env);
     offer->space = qb__iterative_space(&d->run, (qb__room){.device = cap});
-    return whole_bytes(d, &(qb__cut){.view1 = it->info->views}) > cap ? take_apart(d, cap, env) : QB_OK;
+    return whole_bytes(d, &(qb__cut){.all_views = {0, it->info->views}}) > cap ? take_apart(d, cap, env) : QB_OK;
 }
 
 /* ---- work ---- */
 
 static qb_status forward(void *self, const void *x, void *y) {
     const on_device *d = self;
-    const size_t view0 = d->run.it->cut.view0, slices = d->run.it->grid.n[2];
+    const size_t view0 = d->run.it->cut.all_views.first, slices = d->run.it->grid.n[2];
     if (d->views == 0) return QB_OK;
     return qb__joseph_forward(d->plan, d->queue, x, 0, slices, view0, view0 + d->views, y);
 }
 
 static qb_status add_run(void *self, size_t run, bool first) {
     const on_device *d = self;
-    const size_t view0 = d->run.it->cut.view0;
+    const size_t view0 = d->run.it->cut.all_views.first;
     if (d->views == 0) return QB_OK;
     return qb__joseph_adjoint_lines(d->plan, d->queue, d->y, view0, view0 + d->views, d->x, first_line(d, run),
                                     first_line(d, run + 1), !first);

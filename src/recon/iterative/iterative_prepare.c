@@ -16,10 +16,12 @@ static size_t raw_view(const qb__iterative *it) {
     return it->info->rows * it->info->columns * qb_dtype_size(it->info->dtype);
 }
 
-static size_t first_view(const qb__iterative *it, size_t chunk) { return it->cut.view0 + chunk * it->cut.views; }
+static size_t first_view(const qb__iterative *it, size_t chunk) {
+    return it->cut.all_views.first + chunk * it->cut.views;
+}
 
 static size_t end_view(const qb__iterative *it, size_t chunk) {
-    return qb__smaller(first_view(it, chunk) + it->cut.views, it->cut.view1);
+    return qb__smaller(first_view(it, chunk) + it->cut.views, it->cut.all_views.end);
 }
 
 static size_t read_tasks(void *self, size_t chunk) {
@@ -63,7 +65,8 @@ static qb_status prepare_run(void *self, size_t chunk, size_t task, int worker, 
     const qb__iterative *it = r->it;
     const size_t view = first_view(it, chunk) + task, rows = it->info->rows;
     qb__prepare_view(r->run->prepare, view, 0, rows, (const char *)in + task * raw_view(it),
-                     (float *)out + (view - it->cut.view0) * rows * it->info->columns, &r->run->counts[worker]);
+                     (float *)out + (view - it->cut.all_views.first) * rows * it->info->columns,
+                     &r->run->counts[worker]);
     return QB_OK;
 }
 

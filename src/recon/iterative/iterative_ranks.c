@@ -25,11 +25,11 @@ size_t qb__iterative_share_bytes(const qb__iterative *it, size_t run_bytes) {
 
 size_t qb__iterative_views(const qb__iterative *it, const qb__cut *cut) {
     if (cut->grid && (size_t)cut->grid->column >= qb__ceil_div(it->info->views, it->view_grain)) return 0;
-    return cut->view1 - cut->view0;
+    return qb__run_count(cut->all_views);
 }
 
 size_t qb__iterative_lines(const qb__iterative *it, const qb__cut *cut) {
-    return (cut->view1 - cut->view0) * it->info->rows * it->info->columns;
+    return qb__run_count(cut->all_views) * it->info->rows * it->info->columns;
 }
 
 static qb__comm *others(const qb__iterative_run *r) { return r->run->ranks ? r->run->ranks->in_row : NULL; }

@@ -20,7 +20,7 @@ enum { READ_VIEWS = 64 };
 
 /* ---- reading ---- */
 
-static size_t chunk_first(const qb__mbir *m, size_t chunk) { return m->cut.first + chunk * m->cut.slices; }
+static size_t chunk_first(const qb__mbir *m, size_t chunk) { return m->cut.all_slices.first + chunk * m->cut.slices; }
 
 void qb__mbir_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
     const qb__mbir *m = plan;
@@ -29,7 +29,7 @@ void qb__mbir_rows(const void *plan, size_t first, size_t count, size_t *row0, s
 }
 
 static size_t chunk_slices(const qb__mbir *m, size_t chunk) {
-    return qb__smaller(m->cut.slices, m->cut.count - chunk * m->cut.slices);
+    return qb__smaller(m->cut.slices, qb__run_count(m->cut.all_slices) - chunk * m->cut.slices);
 }
 
 static size_t raw_row(const qb__mbir *m) { return m->info->columns * qb_dtype_size(m->info->dtype); }
@@ -56,7 +56,7 @@ int qb__mbir_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
                             .blocking = true,
                             .slots = cut->slots,
                             .slot_bytes = cut->slices * slice,
-                            .last_bytes = qb__cut_last(cut, cut->count) * slice,
+                            .last_bytes = qb__cut_last(cut, qb__run_count(cut->all_slices)) * slice,
                             .tasks = read_tasks,
                             .run = read_run};
     return 1;
@@ -305,7 +305,7 @@ int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *sou
     const qb__mbir *m = ((qb__mbir_descent *)state)->m;
     const size_t lines = m->info->views * m->info->columns * sizeof(float);
     const size_t image = m->grid.n[0] * m->grid.n[1] * sizeof(float);
-    const size_t last = qb__cut_last(cut, cut->count);
+    const size_t last = qb__cut_last(cut, qb__run_count(cut->all_slices));
     stages[0] = (qb__stage){.name = "prepare",
                             .self = state,
                             .slots = 1,

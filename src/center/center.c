@@ -18,7 +18,7 @@
 #include "geometry/half_fan.h"
 #include "io/scan/scan.h"
 #include "prep/phase.h"
-#include "prep/line_ends.h"
+#include "prep/truncation/line_ends.h"
 #include "prep/turn_check.h"
 #include "quickbeam/geometry.h"
 

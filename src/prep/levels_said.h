@@ -2,7 +2,7 @@
 #ifndef QB_PREP_LEVELS_SAID_H
 #define QB_PREP_LEVELS_SAID_H
 
-#include "prep/line_ends.h"
+#include "prep/truncation/line_ends.h"
 #include "quickbeam/env.h"
 
 typedef struct qb__levels_asked {

@@ -7,12 +7,13 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/params.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "geometry/half_fan.h"
 #include "io/scan/scan.h"
-#include "prep/column_ends.h"
+#include "prep/truncation/truncation.h"
 #include "prep/levels_said.h"
 #include "prep/turn_check.h"
 #include "quickbeam/recon.h"
@@ -61,13 +62,11 @@ static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb
         if (status != QB_OK) return status;
     }
     if (one_side && (full || !info->angles)) return QB_OK;
-    qb__warn(env,
-             "%.0f %% of rows do not end in air on the left (column 0), %.0f %% on the right, but at %.0f %% of the "
-             "largest values: the object is wider than the detector (%s), or air does not read 0 (--flats, "
-             "--air)" QB__CODE("row-ends"),
-             100 * left, 100 * right, 100 * fmax(cut.level[0], cut.level[1]),
-             one_side ? "half acquisition needs 360 degrees of views; else --pad ellipse"
-                      : "--pad ellipse, or a larger --size of sirt, cgls and mbir");
+    qb__truncation_check asked = {.ends.count = {true, true}};
+    qb__print(asked.remedy, sizeof asked.remedy, "%s",
+              one_side ? "half acquisition needs 360 degrees of views; else --pad ellipse"
+                       : "--pad ellipse, or a larger --size of sirt, cgls and mbir");
+    qb__truncation_warn_rows(&asked, &cut, env, NULL);
     return QB_OK;
 }
 

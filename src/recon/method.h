@@ -5,7 +5,9 @@
 #include "io/digest.h"
 #include "io/plain/source.h"
 #include "job/describe.h"
-#include "recon/truncation_check.h"
+#include "prep/levels_said.h"
+#include "prep/truncation/truncation.h"
+#include "prep/turn_check.h"
 #include "recon/engine.h"
 
 /* What a method is to the frame (reconstruction.h), as docs/howto-algorithm.md shows. */
@@ -39,7 +41,9 @@ typedef struct qb__decision {
     size_t (*range_bytes)(const void *plan);
     size_t more;               /* bytes held from beginning to end */
     qb__source *source;        /* the input, a volume, where it is no scan; only looked at */
-    qb__truncation_check ends; /* rows that should end in air; zeroed: nobody looks */
+    qb__truncation_check ends; /* rows that should end in air; zeroed: not checked */
+    qb__turn_asked turn;       /* where views are said to be; zeroed: not checked */
+    qb__levels_asked levels;   /* which values the method cannot use */
     qb__digest *digest;        /* the method's, that its reading adds to: told as `volume`; NULL: none */
     char angles[448];          /* the plan's text on the views' angles; empty: the scan's first and last */
 } qb__decision;

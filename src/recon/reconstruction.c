@@ -356,7 +356,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
     if (!r->running.pool) r->running.pool = r->pool;
     if (r->method->measure) QB__TRY(r->method->measure(r->plan, &r->running));
-    QB__TRY(qb__truncation_look(r, env));
+    QB__TRY(qb__reconstruction_look(r, env));
 out:
     return status;
 }

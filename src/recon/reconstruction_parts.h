@@ -3,7 +3,6 @@
 #define QB_RECON_RECONSTRUCTION_PARTS_H
 
 #include "base/comm.h"
-#include "prep/line_ends.h"
 #include "prep/phase.h"
 #include "recon/method.h"
 
@@ -141,10 +140,10 @@ qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *
 /* Into rank 0's report what the others did. */
 qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 
-/* ---- an object wider than the detector (reconstruction_truncation.c) ---- */
+/* ---- what a few lines show before streaming begins (reconstruction_look.c) ---- */
 
-/* Looks at a few lines, and warns. All ranks come here, once the scan is prepared. */
-qb_status qb__truncation_look(qb__reconstruction *r, const qb_env *env);
+/* Warn of values, angles and ends of rows that cannot be right. Collective over all ranks, once the scan is prepared. */
+qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env);
 
 /* ---- going on (reconstruction_keep.c) ---- */
 

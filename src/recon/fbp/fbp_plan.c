@@ -319,8 +319,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
     qb__fbp_report_roll(fbp, env, json);
     decision->instead = fbp->sweep ? &qb__fbp_sweep : NULL;
-    if (!fbp->roll.maps)
-        decision->ends.turn = (qb__turn_asked){.radians = fbp->info->angles, .file = fbp->axis != NULL};
+    if (!fbp->roll.maps) decision->turn = (qb__turn_asked){.radians = fbp->info->angles, .file = fbp->axis != NULL};
     decision->ends.ends = (qb__truncation){.count = {!fbp->fan.before, !fbp->fan.after}};
     qb__truncation_check_pad(options->filter, options->pad, &decision->ends);
     if (fbp->fan.off_center && !fbp->fan.used) qb__truncation_check_turn(fbp->fan.covered, &decision->ends);

@@ -255,7 +255,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     describe_angles(fdk, decision->angles, sizeof decision->angles);
     QB__TRY(describe_geometry(fdk, json));
     QB__TRY(qb__truncation_of(fdk->real, &decision->ends.ends));
-    decision->ends.turn = (qb__turn_asked){.geometry = fdk->real};
+    decision->turn = (qb__turn_asked){.geometry = fdk->real};
     qb__truncation_check_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
     if (fdk->weights.offset && !fdk->weights.sided)
         qb__truncation_check_turn(fdk->weights.span * degrees, &decision->ends);

@@ -201,7 +201,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     QB__TRY(decide_grid(it, env, decision));
     QB__TRY(qb__truncation_check_size(it->geometry, &it->grid, INFINITY, &decision->ends));
     qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
-    decision->ends.turn = (qb__turn_asked){.geometry = it->geometry};
+    decision->turn = (qb__turn_asked){.geometry = it->geometry};
     QB__TRY(qb__projector_on_cpu(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
     check_rows(it, env);

@@ -298,10 +298,10 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (!m->weights_file) /* which says what counts */
         QB__TRY(qb__truncation_check_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
                                           &decision->ends));
-    decision->ends.turn = (qb__turn_asked){.radians = m->rays ? NULL : m->info->angles, .geometry = m->rays};
+    decision->turn = (qb__turn_asked){.radians = m->rays ? NULL : m->info->angles, .geometry = m->rays};
     if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
-        decision->ends.levels.opaque = m->options->weights;
-    decision->ends.levels.negative = m->options->no_positivity;
+        decision->levels.opaque = m->options->weights;
+    decision->levels.negative = m->options->no_positivity;
     m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
     if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
         status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out",

@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A few rows of a few views, the same for every method and engine, before anything is streamed: are the numbers what they are said
  * to be (prep/levels_said.c), and is the object wider or taller than the detector? */
-#include <math.h>
-
-#include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
-#include "prep/column_ends.h"
 #include "prep/levels_said.h"
 #include "recon/reconstruction_parts.h"
-
-static void note(const qb__truncation_check *asked, const qb__line_ends_cut *cut, cJSON *report) {
-    static const char *const name[] = {"left", "right"};
-    cJSON *json = report ? cJSON_AddObjectToObject(report, "wider_than_detector") : NULL;
-    for (int side = 0; json && side < 2; side++)
-        if (asked->ends.count[side]) cJSON_AddNumberToObject(json, name[side], cut->share[side]);
-    if (json) cJSON_AddNumberToObject(json, "of_largest", fmax(cut->level[0], cut->level[1]));
-}
-
-/* What is no air may also be what an open beam that was not measured reads. */
-static void warn(const qb__truncation_check *asked, const qb__line_ends_cut *cut, const qb_env *env) {
-    char where[160];
-    const bool *count = asked->ends.count;
-    const double left = 100 * cut->share[0], right = 100 * cut->share[1];
-    if (count[0] && count[1])
-        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the left (column 0), %.0f %% on the right",
-                  left, right);
-    else
-        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the %s", count[0] ? left : right,
-                  count[0] ? "left (column 0)" : "right");
-    qb__warn(env,
-             "%s, but at %.0f %% of the largest values: the object is wider than the detector (%s), or air does not "
-             "read 0 (--flats, --air)" QB__CODE("row-ends"),
-             where, 100 * fmax(cut->level[0], cut->level[1]), asked->remedy);
-}
 
 /* In what streaming will take. */
 static size_t room(const qb__reconstruction *r) {
@@ -86,8 +56,7 @@ static void judge_ends(qb__reconstruction *r, const qb__lines_look *lines, const
     qb__line_ends_judge(lines->end, asked->ends.count,
                         r->task.info->quantity == QB_LINE_INTEGRAL ? 0 : qb__least_object, &cut);
     if (!cut.much) return;
-    warn(asked, &cut, env);
-    note(asked, &cut, r->job.report);
+    qb__truncation_warn_rows(asked, &cut, env, r->job.report);
 }
 
 /* The rows at either end of the detector hold something: the object goes on above or below. */
@@ -102,21 +71,12 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
         held |= qb__column_end_held(lines, top) ? 1U << side : 0;
     }
     if (!held) return QB_OK;
-    qb__warn(
-        env,
-        "the object is taller than the detector (%s): the end slices are wrong by what is cut off; give %s" QB__CODE(
-            "column-ends"),
-        qb__column_ends_words(held), d->ends.columns);
-    if (r->job.report)
-        cJSON_AddStringToObject(r->job.report, "taller_than_detector",
-                                held == 3   ? "both"
-                                : held == 1 ? "first row"
-                                            : "last row");
+    qb__truncation_warn_columns(&d->ends, held, env, r->job.report);
     return QB_OK;
 }
 
 /* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
-qb_status qb__truncation_look(qb__reconstruction *r, const qb_env *env) {
+qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb__lines_look *lines;
     double top = 0;
@@ -124,10 +84,10 @@ qb_status qb__truncation_look(qb__reconstruction *r, const qb_env *env) {
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
-    QB__TRY(qb__levels_judge(r->task.info, lines, &r->decision.ends.levels, &top, env));
+    QB__TRY(qb__levels_judge(r->task.info, lines, &r->decision.levels, &top, env));
     qb__levels_warn_hardening(&r->prep, lines, env);
     judge_ends(r, lines, env);
-    QB__TRY(qb__turn_check(lines->mass, &r->decision.ends.turn, r->task.info->views, env, r->job.report));
+    QB__TRY(qb__turn_check(lines->mass, &r->decision.turn, r->task.info->views, env, r->job.report));
     QB__TRY(judge_columns(r, lines, top, env));
 out:
     qb__free(lines);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_LINE_ENDS_H
-#define QB_PREP_LINE_ENDS_H
+#ifndef QB_PREP_TRUNCATION_LINE_ENDS_H
+#define QB_PREP_TRUNCATION_LINE_ENDS_H
 
 #include "prep/row_sample.h"
 #include "prep/line_levels.h"
@@ -39,5 +39,13 @@ typedef struct qb__line_ends_cut {
 
 /* Of lines[QB__SAMPLE_LINES] only ends that count, and none that are below `least`. */
 void qb__line_ends_judge(const qb__line_end *lines, const bool count[2], double least, qb__line_ends_cut *cut);
+
+/* An open beam that is 2 % off leaves 0.02 everywhere; units of given line integrals are whatever they are. */
+static const double qb__least_object = 0.03;
+
+/* Whether many of the lines that were looked at hold something, of an object whose lines reach `top`. */
+bool qb__column_end_held(const qb__lines_look *lines, double top);
+/* Where the object goes on: bit 0: above row 0, bit 1: below the last row. "at both ends" of both. */
+const char *qb__column_ends_words(unsigned held);
 
 #endif

@@ -283,6 +283,7 @@ typedef struct qb_center_options {
     const char *search; /* A:B, columns; NULL = the whole detector */
     const char *rows;   /* A:B[:S] rows to look at; NULL = five, spread */
     double tilt;        /* degrees by which the detector is known to be turned, as in qb_fbp_options */
+    double sod, sdd;    /* cone beam: mm from the source to the axis and to the detector; 0 = as the scan states it */
 } qb_center_options;
 QB_API extern const qb_param qb_center_params[];
 

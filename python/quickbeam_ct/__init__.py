@@ -3,7 +3,8 @@
 
 Projections are [view][row][column] (or [view][column] of one row), volumes [z][y][x] (or [y][x]). Angles are in radians,
 lengths in mm, values in 1/mm. NumPy arrays give NumPy arrays, CuPy's give CuPy's, PyTorch's give PyTorch's."""
-from ._calls import Center, cgls, center, fbp, fdk, mbir, options, project, sirt, tv
+from ._calls import cgls, fbp, fdk, mbir, options, project, sirt, tv
+from ._center import Center, center
 from ._files import compare, info, read, simulate, write
 from ._geometry import Geometry
 from ._jobs import Plan, plan

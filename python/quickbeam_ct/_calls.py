@@ -1,30 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The calls. Keyword arguments besides those named are the command's options of the same name."""
 import ctypes
-import typing
 
 from ._arrays import new_like, tensor_of
-from ._jobs import ENVIRONMENT, Plan, tables
-from ._library import BadArgument, CenterResult, Env, declare, lib, run
-from ._options import Options, names, rows, sign
-from ._scan import Scan, is_path
-
-declare("qb_center_find", *[ctypes.c_void_p] * 3, ctypes.POINTER(Env), ctypes.POINTER(CenterResult))
-
+from ._jobs import Plan, tables
+from ._library import lib, run
+from ._options import ENVIRONMENT, Options, rows, sign
 
 def options(table):
     """The options of a call (fbp, fdk, sirt, cgls, tv, mbir, center, project, simulate), or those that several calls share: of
     opening a scan ("scan"), preparation ("prep"), a cone beam ("geometry"), a result ("output"). A list of
     {name, type, default, choices, range, help}."""
     return rows(table)
-
-
-class Center(typing.NamedTuple):
-    """Where the rotation axis falls: column, confidence (0 to 1), and what each finder says."""
-    column: float
-    confidence: float
-    methods: dict
-    warning: str
 
 
 _ABOUT = """
@@ -69,27 +56,6 @@ fdk = _described("fdk", _fdk, "Cone-beam reconstruction after Feldkamp, Davis an
                  "geometry: a Geometry, the path of one, or for a scan None and sod=, sdd= in mm.")
 
 
-def center(projections, angles=None, *, flats=None, darks=None, **given):
-    """The rotation axis of a parallel beam as a Center. projections: as for fbp. Other keywords: options("center"), those of
-    options("prep") and ("scan"), and threads, max_ram, device, max_vram, progress(what, done, total)."""
-    env = {name: given.pop(name) for name in ENVIRONMENT if name in given}
-    parts = {table: {name: given.pop(name) for name in list(given) if name in names(table)} for table in ("center", "prep", "scan")}
-    if given:
-        raise TypeError(f"center() has no option {next(iter(given))}: it has {', '.join(sorted(names('center')))}, and those of "
-                        "options('prep'), options('scan')")
-    if isinstance(projections, Scan):
-        scan = projections
-    else:
-        if not is_path(projections) and angles is None:
-            raise BadArgument("there are no angles", 6)
-        scan = Scan(projections, angles, flats=flats, darks=darks, **parts["scan"])
-    found = CenterResult(struct_size=ctypes.sizeof(CenterResult))
-    with Options("prep", parts["prep"]) as prep, Options("center", parts["center"]) as chosen:
-        run(lib.qb_center_find, scan._pointer, prep, chosen, after=(ctypes.byref(found),), **env)
-    methods = {m.name.decode(): (m.column, m.confidence) for m in found.method[:found.count]}
-    return Center(found.column, found.confidence, methods, found.warning.decode())
-
-
 def project(volume, geometry, *, out=None, **given):
     """Line integrals of a volume [z][y][x] in 1/mm along a Geometry (options("project")). Voxels are as large as pixels
     appear at the axis, about the origin."""
@@ -103,5 +69,4 @@ def project(volume, geometry, *, out=None, **given):
     return lines
 
 
-sign(center, ("center", "prep", "scan"))
 sign(project, ("project",))

@@ -5,9 +5,10 @@ import json
 import os
 
 from ._arrays import new_like, overlap, tensor_of
+from ._center import center
 from ._geometry import Geometry
 from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib, run
-from ._options import Options, names
+from ._options import ENVIRONMENT, Options, names
 from ._scan import Scan, is_path
 
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
@@ -21,8 +22,7 @@ declare("qb_job_plan", _POINTER, result=ctypes.c_char_p)
 declare("qb_job_run", _POINTER, _ref(Env), _ref(ctypes.c_char_p))
 declare("qb_job_destroy", _POINTER, result=None)
 
-ENVIRONMENT = ("threads", "max_ram", "device", "max_vram", "progress")
-_BEAM = ("sod", "sdd")  # either makes a cone beam
+_BEAM = ("sod", "sdd")
 
 
 def tables(verb):
@@ -104,9 +104,18 @@ class Plan:
         """The Geometry of a beam that is not parallel by the scan's own angles; None: parallel."""
         if self.verb == "fbp" or isinstance(geometry, Geometry):
             return geometry if isinstance(geometry, Geometry) else None
-        options = self._parts["geometry"]
+        options = dict(self._parts["geometry"])
         cone = self.verb == "fdk" or options or self._scan.info["beam"] == "cone"
+        if cone and str(options.get("detector_offset", "")).startswith("auto"):
+            options["detector_offset"] = self._offset(options)
         return self._scan.geometry(**options) if cone else None
+
+    def _offset(self, options):
+        """The text that detector_offset="auto[,V]" stands for, by the axis that the scan shows."""
+        found = center(self._scan, **{name: options[name] for name in _BEAM if options.get(name)}, **self._parts["prep"])
+        v = str(options["detector_offset"])[len("auto"):] or ",0"
+        about = self._scan.info
+        return f"{((about['shape'][2] - 1) / 2 - found.column) * (1 if v.endswith('px') else about['pixel_size']):.9g}{v}"
 
     def _decide(self, out):
         """The array for the result, None where a file is written."""

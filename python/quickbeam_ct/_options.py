@@ -7,6 +7,7 @@ from keyword import iskeyword
 
 from ._library import BadArgument, Param, check, lib
 
+ENVIRONMENT = ("threads", "max_ram", "device", "max_vram", "progress")
 _TYPES = ["flag", "int", "bytes", "double", "text", "choice", "dtype", "numbers", "list"]
 
 
@@ -52,7 +53,7 @@ def sign(function, tables):
     own = inspect.signature(function)
     kept = {name: p for name, p in own.parameters.items() if p.kind is not inspect.Parameter.VAR_KEYWORD}
     environment = {name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-                   for name in ("threads", "max_ram", "device", "max_vram", "progress")}
+                   for name in ENVIRONMENT}
     both = {**keywords(tables), **environment, **kept}
     ordered = [*kept.values(), *(p for name, p in both.items() if name not in kept)]
     function.__signature__ = own.replace(parameters=ordered)

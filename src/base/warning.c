@@ -75,8 +75,9 @@ static const struct {
                      "Put the linked files "
                      "where the file expects them, or give --dataset."},
     {"center-cone",
-     "The axis was found with methods for parallel rays. For a cone they are exact near the middle row of a full turn; "
-     "over less the axis may be off by a pixel or two. Check the result, or use a geometry file."},
+     "The scan is a cone beam, and where source and detector are is not known, so that its rows were taken for those "
+     "of parallel rays. "
+     "The axis may be off by a part of a pixel, over less than a turn by more. With --sod and --sdd it is exact."},
     {"center-doubt",
      "The methods that find the axis disagree, or are not sure. A wrong axis doubles edges. Reconstruct one slice for "
      "a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},

@@ -33,6 +33,10 @@ const qb_param qb_center_params[] = {
     ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
     {"tilt", QB_PARAM_DOUBLE, offsetof(qb_center_options, tilt), "DEGREES", NULL, NULL, -45, 45,
      "how far the detector is turned in its plane: rows are resampled first", 0},
+    {"sod", QB_PARAM_DOUBLE, offsetof(qb_center_options, sod), "MM", NULL, NULL, 0, 1e9,
+     "cone beam: from the source to the axis, if the scan does not say", 0},
+    {"sdd", QB_PARAM_DOUBLE, offsetof(qb_center_options, sdd), "MM", NULL, NULL, 0, 1e9,
+     "cone beam: from the source to the detector, if the scan does not say", 0},
     QB_PARAMS_END(qb_center_options),
 };
 
@@ -44,7 +48,9 @@ static const char *const finders[FINDERS] = {QB__CENTER_FINDERS(COMMA)};
 
 typedef struct choice {
     bool ask[FINDERS], all, anywhere; /* anywhere: no --search */
-    bool short_fan;                   /* a cone beam's scan of less than a turn */
+    bool short_fan;                   /* a cone beam's scan of less than a turn, of unknown distances */
+    bool full;                        /* the views cover a turn */
+    double sod, sdd;                  /* of a cone beam, whose rows are sorted as a parallel beam's; 0: they are not */
     double low, high;
     qb__center_chosen at;
 } choice;
@@ -131,9 +137,13 @@ out:
     return status;
 }
 
-static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, qb_center_result *result) {
+static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool cone, const qb__center_chosen *at,
+                          qb_center_result *result) {
     const double HOPELESS = 0.02;
     qb__center_combine(result);
+    if (!(result->confidence >= HOPELESS) && cone)
+        return qb__fail(QB_BAD_INPUT, "%s: no rotation axis was found in rows %zu to %zu: give --detector-offset U,V",
+                        info->path, at->row[0], at->row[at->rows - 1]);
     if (!(result->confidence >= HOPELESS))
         return qb__fail(QB_BAD_INPUT,
                         "%s: no rotation axis was found: give its column, --center COLUMN, or take the detector's "
@@ -152,15 +162,23 @@ static qb_status check(const qb_scan_info *info) {
     return QB_OK;
 }
 
-static qb_status judge_beam(const qb_scan_info *info, const qb_env *env, choice *c) {
-    bool full;
-    const qb_status status = qb__turns_fully(info->views, info->angles, &full, NULL);
-    if (status != QB_OK || info->beam != QB_BEAM_CONE) return status;
-    c->short_fan = !full;
+static qb_status judge_beam(const qb_scan_info *info, const qb_center_options *options, const qb_env *env, choice *c) {
+    const qb_status status = qb__turns_fully(info->views, info->angles, &c->full, NULL);
+    if (status != QB_OK) return status;
+    const bool given = options->sod > 0 || options->sdd > 0;
+    c->sod = given ? options->sod : info->sod, c->sdd = given ? options->sdd : info->sdd;
+    if (!given && info->beam != QB_BEAM_CONE) c->sod = c->sdd = 0;
+    if (given && !(c->sod > 0 && c->sod < c->sdd))
+        return qb__fail(QB_BAD_ARGUMENT, "a cone beam has 0 < --sod < --sdd, in mm (they are %g and %g)", c->sod,
+                        c->sdd);
+    if (given && !(info->pixel_size > 0))
+        return qb__fail(QB_BAD_INPUT, "%s does not say how large its pixels are: give --pixel-size in mm", info->path);
+    if (!(info->pixel_size > 0)) c->sod = c->sdd = 0;
+    if (c->sod > 0 || info->beam != QB_BEAM_CONE) return QB_OK;
+    c->short_fan = !c->full;
     qb__warn(
         env,
-        "%s is a cone-beam scan: the axis is found as for parallel rays, which holds near the middle row only" QB__CODE(
-            "center-cone"),
+        "%s is a cone beam of unknown distances, taken as parallel rays: give --sod and --sdd" QB__CODE("center-cone"),
         info->path);
     return QB_OK;
 }
@@ -190,6 +208,44 @@ out:
     return status;
 }
 
+/* Rows about the one that is level with the source: those whose rays come back, opposite, through the same slice. */
+static void choose_middle_rows(const qb_scan_info *info, qb__center_chosen *at) {
+    enum { ROWS = 9, STEP = 1 };
+    const double offset = isnan(info->detector_offset[1]) ? 0 : info->detector_offset[1] / info->pixel_v;
+    const double middle = fmin(fmax(0.5 * ((double)info->rows - 1) - offset, 0), (double)info->rows - 1);
+    at->rows = 0;
+    for (int i = 0; i < ROWS; i++) {
+        const double row = floor(middle + 0.5) + STEP * (i - ROWS / 2);
+        if (row >= 0 && row < (double)info->rows) at->row[at->rows++] = (size_t)row;
+    }
+}
+
+/* The axis of a cone beam, by the quick finders until it stays where it is, then by all that are asked. */
+static qb_status ask_fan(const choice *c, const qb__center_rows *rows, const qb_scan_info *info,
+                         qb_center_result *result) {
+    enum { ROUNDS = 5 };
+    qb__center_fan *fan;
+    double column = 0.5 * ((double)info->columns - 1), moved = INFINITY;
+    choice quick = *c;
+    qb_status status = qb__center_fan_create(rows, c->sod, c->sdd, info->pixel_size, c->full, &fan);
+    if (status != QB_OK) return status;
+    if (c->all) quick.all = false, quick.ask[SHARPNESS] = quick.ask[MASS] = false;
+    for (int i = 0; i < ROUNDS && moved > 0.02; i++) {
+        const qb__center_rows parallel = qb__center_fan_rows(fan, column);
+        qb_center_result found = {.column = NAN};
+        QB__TRY(ask(&quick, &parallel, &found, NULL));
+        qb__center_combine(&found);
+        if (!(found.confidence > 0)) break;
+        moved = fabs(found.column - column);
+        column = found.column;
+    }
+    const qb__center_rows parallel = qb__center_fan_rows(fan, column);
+    QB__TRY(ask(c, &parallel, result, NULL));
+out:
+    qb__center_fan_destroy(fan);
+    return status;
+}
+
 static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given, const qb_env *env,
                       qb_center_result *result) {
     qb_center_options options;
@@ -209,11 +265,12 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     QB__TRY(qb__scan_usable(scan));
     QB__TRY(check(info));
     QB__TRY(choose_method(options.method, &c));
-    QB__TRY(judge_beam(info, env, &c));
+    QB__TRY(judge_beam(info, &options, env, &c));
     c.anywhere = !options.search;
     QB__TRY(qb__center_search_parse(options.search, info->columns, &c.low, &c.high));
     if (options.tilt != 0) QB__TRY(qb__roll_turned(options.tilt / DEGREES, info->columns, info->rows, &roll));
     QB__TRY(qb__center_choose(options.rows, info, &c.at));
+    if (c.sod > 0 && !options.rows) choose_middle_rows(info, &c.at);
     qb__center_fit(&c.at, info, env);
     QB__TRY(qb__center_check_room(&c.at, info, env));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
@@ -231,8 +288,9 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
                             .pool = pool,
                             .env = env};
     QB__TRY(check_turn(&rows, info, env));
-    QB__TRY(ask(&c, &rows, result, each));
-    QB__TRY(conclude(info, &roll, result));
+    QB__TRY(c.sod > 0 ? ask_fan(&c, &rows, info, result) : ask(&c, &rows, result, each));
+    QB__TRY(conclude(info, &roll, c.sod > 0, &c.at, result));
+    if (c.sod > 0) goto out;
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};
     QB__TRY(qb__center_tilt(&lean, each, options.tilt, result));
 out:

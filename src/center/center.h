@@ -105,6 +105,19 @@ qb_status qb__center_check_room(const qb__center_chosen *chosen, const qb_scan_i
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
                           const qb__roll *roll, qb__center_chosen *chosen, float *sinograms);
 
+/* center_fan.c */
+
+/* Rows of a fan beam, sorted as a parallel beam's. */
+typedef struct qb__center_fan qb__center_fan;
+
+/* Source to axis and to detector, and the pixel, in mm; full: the views cover a turn. rows, with pool and angles, outlives the fan.
+ * QB_BAD_INPUT for views that cover too little. */
+qb_status qb__center_fan_create(const qb__center_rows *rows, double sod, double sdd, double pixel, bool full,
+                                qb__center_fan **fan);
+void qb__center_fan_destroy(qb__center_fan *fan); /* NULL-safe */
+/* The parallel beam with the axis assumed at `column`; an axis that is found there is the fan's. Valid until the next call. */
+qb__center_rows qb__center_fan_rows(qb__center_fan *fan, double column);
+
 /* center_tilt.c */
 
 /* A scan whose rows have been asked for the axis. */

@@ -137,3 +137,10 @@ def test_geometries_by_vectors_and_matrices(tmp_path):
         qb.Geometry.from_vectors(vectors[:, :3], 6, 20)
     with pytest.raises(qb.Error):
         qb.Geometry.from_vectors(np.full((4, 4, 3), np.nan), 6, 20)
+
+
+def test_the_axis_of_a_cone(tmp_path):
+    scan = qb.simulate("foam", tmp_path / "f.h5", geometry="cone", sod=400, sdd=600, pixel_size=0.6, detector=(64, 8), views=120, center_offset=6.5)
+    assert qb.center(scan, sod=400, sdd=600).column == pytest.approx(38, abs=0.1)
+    a, b = (qb.fdk(scan, sod=400, sdd=600, detector_offset=offset) for offset in ("auto", "-3.9,0"))
+    assert np.linalg.norm(a - b) < 0.02 * np.linalg.norm(b)

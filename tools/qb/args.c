@@ -65,12 +65,13 @@ static size_t distance(const char *a, const char *b) {
 static const char *remedy_of(const char *of, const char *flag) {
     static const struct {
         const char *of, *flag, *remedy;
-    } rows[] = {{"sirt", "slices", SLICES},
-                {"cgls", "slices", SLICES},
-                {"tv", "slices", SLICES},
-                {"fdk", "center",
-                 "give --detector-offset U,V, where the detector's centre lies; for an axis on column C of N give U = "
-                 "((N-1)/2 - C)px"}};
+    } rows[] = {
+        {"sirt", "slices", SLICES},
+        {"cgls", "slices", SLICES},
+        {"tv", "slices", SLICES},
+        {"fdk", "center",
+         "give --detector-offset auto, or U,V, where the detector's centre lies: for an axis on column C of N, U = "
+         "((N-1)/2 - C)px"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].of, of) == 0 && strcmp(rows[i].flag, flag) == 0) return rows[i].remedy;
     return NULL;

@@ -23,7 +23,8 @@ qb_status cmd_mbir(cli *c) {
         return complain(QB_BAD_ARGUMENT, "--angles besides --geometry %s, which states them", file);
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
-    status = make_geometry(c, qb_scan_describe(scan), &geometry);
+    status = find_offset(c, scan);
+    if (status == QB_OK) status = make_geometry(c, qb_scan_describe(scan), &geometry);
     if (status == QB_OK)
         status = qb_mbir_plan(scan, geometry.views ? &geometry : NULL, &c->options.prep, &c->options.mbir,
                               &c->options.output, c->command, &c->env, &job);

@@ -20,8 +20,10 @@ const qb_param qb_geometry_params[] = {
     {"sod", QB_PARAM_DOUBLE, FIELD(sod), "MM", NULL, NULL, 0, 1e9,
      "distance from the source to the rotation axis in mm", 0},
     {"sdd", QB_PARAM_DOUBLE, FIELD(sdd), "MM", NULL, NULL, 0, 1e9, "distance from the source to the detector in mm", 0},
-    {"detector-offset", QB_PARAM_TEXT, FIELD(offset), "U,V[px]", NULL, NULL, 0, 0,
-     "where the detector's centre lies relative to the principal ray, in mm or px", 0},
+    {"detector-offset", QB_PARAM_TEXT, FIELD(offset), "U,V[px]|auto[,V]", NULL, NULL, 0, 0,
+     "where the detector's centre lies relative to the principal ray, in mm or px; auto: U from the axis that the scan "
+     "shows",
+     0},
     {"detector-radius", QB_PARAM_DOUBLE, FIELD(radius), "MM", NULL, NULL, 0, 1e9,
      "radius of a cylindrical detector in mm; 0 = flat", 0},
     {"tilt", QB_PARAM_NUMBERS, FIELD(tilt), "IN,OUT,SLANT", NULL, NULL, -180, 180,

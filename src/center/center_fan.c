@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* The middle rows of a cone beam are fans. A fan's ray of the view at angle t, at the fan angle g from the principal ray, is the ray
+ * of a parallel beam at the angle t - g, at the place sod sin g from the axis (Kak and Slaney, 1988, 3.4.1). Rows that
+ * are sorted so anew can be asked like those of a parallel beam. The fan angles depend on the column that is looked for: a column that is
+ * assumed wrongly by d turns all angles by d pixels / sdd and moves all places by d columns, which the finders then see, so
+ * that a few rounds settle it. */
+#include "center/center.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+
+static const double TURN = 2 * M_PI;
+
+/* A view, by its angle within a turn from the first one on. */
+typedef struct place {
+    double angle;
+    size_t view;
+} place;
+
+static int by_angle(const void *a, const void *b) {
+    const double x = ((const place *)a)->angle, y = ((const place *)b)->angle;
+    return (x > y) - (x < y);
+}
+
+struct qb__center_fan {
+    qb__center_rows from; /* as measured; columns are kept */
+    double sod, sdd, pixel;
+    bool full;     /* the views cover a turn */
+    place *sorted; /* [views], for a full turn + 1: the first one again */
+    double first;  /* angle of the first parallel view, and from one to the next */
+    double step;
+    double column; /* assumed */
+    size_t views;  /* of the parallel beam */
+    double *angles;
+    float *sinograms;
+};
+
+static qb_status sort_views(qb__center_fan *f) {
+    const size_t n = f->from.views;
+    double least = INFINITY;
+    qb_status status = qb__alloc(n + 1, sizeof *f->sorted, &f->sorted);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < n; i++) least = fmin(least, f->from.angles[i]);
+    for (size_t i = 0; i < n; i++) {
+        const double angle = f->from.angles[i] - least;
+        f->sorted[i] = (place){f->full ? angle - TURN * floor(angle / TURN) : angle, i};
+    }
+    qsort(f->sorted, n, sizeof *f->sorted, by_angle);
+    f->sorted[n] = (place){f->sorted[0].angle + TURN, f->sorted[0].view};
+    return QB_OK;
+}
+
+qb_status qb__center_fan_create(const qb__center_rows *rows, double sod, double sdd, double pixel, bool full,
+                                qb__center_fan **out) {
+    qb__center_fan *f;
+    const double half = atan(0.5 * (double)rows->columns * pixel / sdd);
+    qb_status status = qb__alloc(1, sizeof *f, &f);
+    *out = NULL;
+    if (status != QB_OK) return status;
+    *f = (qb__center_fan){.from = *rows, .sod = sod, .sdd = sdd, .pixel = pixel, .full = full};
+    QB__TRY(sort_views(f));
+    const double last = f->sorted[rows->views - 1].angle, seen = full ? TURN : last - 2 * half;
+    f->step = full ? TURN / (double)rows->views : last / (double)(rows->views - 1);
+    f->first = full ? 0 : half;
+    f->views = full ? rows->views : (size_t)fmax(0, floor(seen / f->step)) + 1;
+    if (f->views < 8 || seen < 2.6) {
+        status =
+            qb__fail(QB_BAD_INPUT,
+                     "a cone beam's axis is found over 150 degrees and the fan angle, %.4g degrees, and these views "
+                     "cover %.4g: give the axis by --detector-offset",
+                     150 + 2 * half * 180 / M_PI, last * 180 / M_PI);
+        goto out;
+    }
+    QB__TRY(qb__alloc(f->views, sizeof *f->angles, &f->angles));
+    QB__TRY(qb__alloc(rows->rows * f->views, rows->columns * sizeof(float), &f->sinograms));
+    *out = f;
+out:
+    if (status != QB_OK) qb__center_fan_destroy(f);
+    return status;
+}
+
+void qb__center_fan_destroy(qb__center_fan *f) {
+    if (!f) return;
+    qb__free(f->sorted);
+    qb__free(f->angles);
+    qb__free(f->sinograms);
+    qb__free(f);
+}
+
+/* The last of the sorted views that is not behind the angle. */
+static size_t before(const qb__center_fan *f, double angle) {
+    size_t low = 0, high = f->from.views - (f->full ? 0 : 1); /* sorted[high] is there */
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+        if (f->sorted[middle].angle <= angle)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static float between(const float *row, size_t columns, double column) {
+    if (column <= 0) return row[0];
+    if (column >= (double)columns - 1) return row[columns - 1];
+    const size_t i = (size_t)column;
+    const float share = (float)(column - (double)i);
+    return row[i] + share * (row[i + 1] - row[i]);
+}
+
+/* One parallel view of one row. */
+static void sort_line(void *context, size_t task, int worker) {
+    const qb__center_fan *f = context;
+    const qb__center_rows *from = &f->from;
+    const size_t row = task / f->views, view = task % f->views;
+    const float *fan = from->sinograms + row * from->views * from->columns;
+    float *line = f->sinograms + task * from->columns;
+    (void)worker;
+    for (size_t c = 0; c < from->columns; c++) {
+        const double place_of = ((double)c - f->column) * f->pixel * f->sod / f->sdd;
+        const double share = fmin(fmax(place_of / f->sod, -1), 1), g = asin(share);
+        double t = f->first + (double)view * f->step + g;
+        if (f->full) {
+            t -= f->sorted[0].angle;
+            t -= TURN * floor(t / TURN);
+            t += f->sorted[0].angle;
+        }
+        const double column = f->column + f->sdd * tan(g) / f->pixel;
+        const size_t i = before(f, t);
+        const place *a = &f->sorted[i], *b = a + 1;
+        const double gap = b->angle - a->angle, weight = gap > 0 ? fmin(fmax((t - a->angle) / gap, 0), 1) : 0;
+        const float low = between(fan + a->view * from->columns, from->columns, column);
+        const float high = between(fan + b->view * from->columns, from->columns, column);
+        line[c] = low + (float)weight * (high - low);
+    }
+}
+
+qb__center_rows qb__center_fan_rows(qb__center_fan *f, double column) {
+    f->column = column;
+    for (size_t i = 0; i < f->views; i++) f->angles[i] = f->first + (double)i * f->step;
+    qb__pool_for(f->from.pool, f->from.rows * f->views, sort_line, f);
+    qb__center_rows rows = f->from;
+    rows.sinograms = f->sinograms;
+    rows.views = f->views;
+    rows.angles = f->angles;
+    return rows;
+}

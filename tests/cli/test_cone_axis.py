@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The axis of a cone beam is found in its middle rows, sorted as a parallel beam's, and fdk can take it from there."""
+import json
+
+import numpy as np
+import pytest
+
+from qbtest import fails, qb
+
+CIRCLE = "--sod", "400", "--sdd", "600"
+
+
+def scan_of(path, offset, *more, phantom="foam", detector="192,16", views=240):
+    qb("simulate", phantom, "--geometry", "cone", *CIRCLE, "--pixel-size", "0.6", "--detector", detector, "--views", views, "--center-offset", offset,
+       *more, "-o", path)
+    return path
+
+
+@pytest.mark.parametrize("phantom, offset, more", [
+    ("foam", 6.75, ("--angles", "0:250")),
+    ("spheres", -3.25, ("--angles", "0:205", "--photons", "20000", "--rings", "0.05")),
+    ("baggage", 60, ("--angles", "0:360", "--photons", "5000")),  # a half fan
+    ("shepp-logan", 9.5, ("--angles", "0:360", "--photons", "1000")),
+])
+def test_within_a_tenth_of_a_pixel(tmp_path, phantom, offset, more):
+    done = qb("center", scan_of(tmp_path / "s.h5", offset, *more, phantom=phantom), *CIRCLE, "--json")
+    found = json.loads(done.stdout)
+    assert found["column"] == pytest.approx(95.5 + offset, abs=0.1) and found["confidence"] > 0.8
+    assert found["warnings"] == []
+
+
+def test_views_in_any_order_and_a_wide_fan(tmp_path):
+    qb("simulate", "foam", "--geometry", "cone", "--sod", "120", "--sdd", "240", "--pixel-size", "0.6", "--detector", "192,8", "--views", "300",
+       "--center-offset", "4.5", "-o", tmp_path / "s.npy")
+    lines, order = np.load(tmp_path / "s.npy"), np.random.default_rng(1).permutation(300)
+    np.save(tmp_path / "t.npy", lines[order])
+    np.savetxt(tmp_path / "angles.txt", 360 * order / 300)
+    done = qb("center", tmp_path / "t.npy", "--quantity", "transmission", "--angles", f"{tmp_path}/angles.txt:deg", "--pixel-size", "0.6", "--sod", "120",
+              "--sdd", "240", "--json")
+    assert json.loads(done.stdout)["column"] == pytest.approx(100, abs=0.1)
+
+
+@pytest.mark.parametrize("verb, more", [("fdk", ()), ("cgls", ("--iterations", "3"))])
+@pytest.mark.parametrize("auto, stated", [("auto", "-3.9,0"), ("auto,0.5px", "-6.5px,0.5px")])
+def test_auto_is_the_offset_that_the_axis_says(tmp_path, verb, more, auto, stated):
+    scan = scan_of(tmp_path / "s.h5", 6.5, detector="64,8", views=120)
+    for name, offset in (("auto", auto), ("stated", stated)):
+        done = qb(verb, scan, *CIRCLE, *more, f"--detector-offset={offset}", "-o", tmp_path / f"{name}.npy")
+        assert name == "stated" or "axis at column 38.0" in done.stderr
+    a, b = np.load(tmp_path / "auto.npy"), np.load(tmp_path / "stated.npy")
+    assert np.linalg.norm(a - b) < 0.02 * np.linalg.norm(b)
+
+
+def test_refusals(tmp_path):
+    scan = scan_of(tmp_path / "s.h5", 3, "--angles", "0:90")
+    fails(3, "center", scan, *CIRCLE, says=["150 degrees", "--detector-offset"])
+    fails(2, "center", scan, "--sod", "600", "--sdd", "400", says=["0 < --sod < --sdd", "600"])
+    full = scan_of(tmp_path / "f.h5", 3, "--geometry-out", tmp_path / "g.json", detector="64,8", views=60)
+    fails(2, "fdk", full, "-g", tmp_path / "g.json", "--detector-offset", "auto", "-o", tmp_path / "v.npy", says=["leave one out"])
+    fails(2, "fdk", full, *CIRCLE, "--center", "auto", "-o", tmp_path / "v.npy", says=["--detector-offset auto"])
+    fails(2, "fdk", full, *CIRCLE, "--detector-offset", "automatic", "-o", tmp_path / "v.npy", says=["automatic"])
+    assert not (tmp_path / "v.npy").exists()

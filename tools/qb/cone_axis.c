@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* --detector-offset auto[,V]: where the rotation axis falls on the detector of a cone beam, found in its middle rows. */
+#include <string.h>
+
+#include "cli.h"
+
+static qb_status find(cli *c, qb_scan *scan, qb_center_result *found) {
+    const qb_geometry_options *given = &c->options.geometry;
+    const qb_center_options circle = {.sod = given->sod, .sdd = given->sdd};
+    *found = (qb_center_result){.struct_size = sizeof *found};
+    const qb_status status = qb_center_find(scan, &c->options.prep, &circle, &c->env, found);
+    finish_progress();
+    if (status == QB_OK && found->warning[0]) c->env.log(NULL, QB_LOG_WARNING, found->warning);
+    return status;
+}
+
+qb_status find_offset(cli *c, qb_scan *scan) {
+    const qb_geometry_options *given = &c->options.geometry;
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const char *text = given->offset, *rest = text ? text + strlen("auto") : NULL;
+    qb_center_result found;
+    char offset[96], said[160];
+    if (!text || strncmp(text, "auto", 4) != 0 || (*rest && *rest != ',')) return QB_OK;
+    if (given->geometry)
+        return complain(QB_BAD_ARGUMENT, "--detector-offset auto besides --geometry %s, which states it: leave one out",
+                        given->geometry);
+    const qb_status status = find(c, scan, &found);
+    if (status != QB_OK) return status;
+    const size_t n = strlen(rest);
+    const bool pixels = n > 2 && strcmp(rest + n - 2, "px") == 0;
+    const double columns = 0.5 * ((double)info->columns - 1) - found.column;
+    const double u = pixels ? columns : columns * info->pixel_size;
+    snprintf(offset, sizeof offset, "%.9g%s", u, *rest ? rest : ",0");
+    snprintf(said, sizeof said, "axis at column %.2f, confidence %.2f: --detector-offset %s", found.column,
+             found.confidence, offset);
+    c->env.log(NULL, QB_LOG_INFO, said);
+    return qb_params_set(qb_geometry_params, &c->options.geometry, "detector-offset", offset);
+}

@@ -27,14 +27,15 @@ static const struct {
     {"angle-line",
      "A line before the first number of an --angles file begins like a number, such as 1,5 or nan. It was left out as "
      "a header, so later angles may belong to the wrong views. Mend it, or put # in front of a true header."},
-    {"angle-span", "The centre of mass and the width of the rows move as they would over half or twice the stated "
-                   "range of angles. The image is wrong, mostly doubled or smeared. Check how far the object turned, "
-                   "and give --angles FROM:TO. In rare cases a drift of the sample looks alike."},
+    {"angle-span",
+     "The centre of mass and the width of the rows move as over another range of angles than stated: a quarter, half, "
+     "twice or four times as large. The image is wrong, mostly doubled or smeared. Check how far the object turned, "
+     "and give --angles FROM:TO. In rare cases a drift of the sample looks alike."},
     {"angle-turns",
      "The angles cover more than four turns in small steps, or a step is more than a turn. Most often their unit is "
      "wrong. Look at them (qb info SCAN) and give --angle-unit, or choose one turn by --views."},
-    {"angle-unit", "So many angles within so few numbers could be a turn in radians. Nothing states a unit, so they "
-                   "were taken as degrees. Give --angle-unit rad or deg."},
+    {"angle-unit", "So many angles within so few degrees could be a turn in radians. They are taken as degrees. Give "
+                   "--angle-unit rad or deg."},
     {"angles-guessed", "The file has no dataset rotation_angle in the usual place. A dataset with a name for a "
                        "rotation and one number for each view was used. Check it with qb info, or give --angles."},
     {"angles-misfit",
@@ -160,6 +161,9 @@ static const struct {
     {"mbir-not-converged", "Model-based reconstruction stopped after --equits, while its cost was still falling by the "
                            "share that is named. The image is between its start and its end: often streaks or shading "
                            "are left. Give more --equits, or --coarse 2, which settles large structures first."},
+    {"metadata-unusable",
+     "The file states a number or flag that cannot be used: NaN, negative, of an unknown unit, or not one for each "
+     "frame. It is left out, as if not stated. Mend the file, or give the option of the same name."},
     {"monitor-unusable", "An NXtomo states the beam's intensity for each frame (control/data), but some numbers are "
                          "zero, negative or missing, so it is not corrected. If the beam changed, all values drift "
                          "with it. --air scales each view by its open beam instead."},
@@ -225,9 +229,8 @@ static const struct {
      "too little if it is wrong, for example in eV or m. Leave it out to take the scan's."},
     {"pixel-size-differs", "--pixel-size is more than 50 times larger or smaller than in the file. It is taken, in mm. "
                            "If m or um was meant, values and sizes are wrong by that factor."},
-    {"pixel-size-unusable", "The file states a pixel size that cannot be used: it has no unit of length, or is not a "
-                            "positive number. The pixel "
-                            "size is unknown. Give --pixel-size MM."},
+    {"pixel-size-unusable", "The file states a pixel size without a known unit of length, or that is not a positive "
+                            "number. The pixel size is unknown. Give --pixel-size MM."},
     {"range-clamped", "Some values lie outside the range that integers or float16 of the output can hold. They were "
                       "set to the nearest end of "
                       "the range. Give --range LO,HI, or write float32."},

@@ -190,9 +190,10 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
         if (!S_ISREG(what.st_mode)) /* a pipe would be waited for */
             return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
         *format = by_name(path);
-        /* Names like .dat say little: what begins like HDF5 is no raw data. */
-        const qb__format *other = !*format || *format == named("raw") ? by_content(path) : NULL;
-        if (other && (!*format || other->begins == begins_hdf5)) *format = other;
+        const bool raw = *format == named("raw");
+        const qb__format *other = !*format || raw || (*format)->begins ? by_content(path) : NULL;
+        if (other && !(raw && other->begins == begins_tiff))
+            *format = other; /* raw data may begin so, with four bytes */
     }
     if (!*format)
         return qb__fail(QB_UNSUPPORTED,

@@ -62,7 +62,8 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     if (status == QB_OK) status = qb__paganin_wanted(prep, &wanted);
     if (status != QB_OK || !wanted) return status;
     const qb_scan_info *info = &scan->info;
-    QB__TRY(qb__paganin_of(info, geometry, prep, &how));
+    status = qb__paganin_of(info, geometry, prep, &how);
+    if (status != QB_OK) return *scan->parts.beam_unset ? qb__fail_in(status, "%s", scan->parts.beam_unset) : status;
     QB__TRY(qb__alloc(1, sizeof *p, &p));
     p->scan = *scan;
     p->scan.digests = NULL;

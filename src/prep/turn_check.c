@@ -21,8 +21,8 @@ typedef struct turn_fit {
     size_t rows;          /* that say something */
 } turn_fit;
 
-enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 12, FACTORS = 3 };
-static const double factors[FACTORS] = {1, 0.5, 2};
+enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 12, FACTORS = 5 };
+static const double factors[FACTORS] = {1, 0.5, 2, 0.25, 4};
 static const double degree = 57.29577951308232;
 
 /* One detector row in a few views. */

@@ -46,8 +46,12 @@ def test_hdf5_that_is_being_written(tmp_path):
     assert qb_json("compare", tmp_path / "s.h5", write_scan(tmp_path / "t.h5", LINES))["max_abs"] == 0
 
 
-@pytest.mark.parametrize("number,name", [(32001, "Blosc"), (32015, "Zstandard"), (39999, "unknown")])
-def test_a_filter_that_is_not_there(tmp_path, number, name):
+PLUGIN = ["hdf5plugin", "HDF5_PLUGIN_PATH"]
+
+
+@pytest.mark.parametrize("number,name,remedy", [(32001, "Blosc", PLUGIN), (32015, "Zstandard", PLUGIN), (39999, "unknown", PLUGIN), (305, "LZO", ["h5repack -f NONE"]),
+                                                (32000, "LZF", ["only h5py has it", 'compression="gzip"'])])
+def test_a_filter_that_is_not_there(tmp_path, number, name, remedy):
     """Optional, as all that h5py writes; the chunks went through it, or say that they did not."""
     for mask in (0, 1):
         with h5py.File(tmp_path / f"m{mask}.h5", "w") as f:
@@ -58,7 +62,7 @@ def test_a_filter_that_is_not_there(tmp_path, number, name):
             made = h5py.h5d.create(group.id, b"data", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple(LINES.shape), create)
             for i in range(6):
                 made.write_direct_chunk((i, 0, 0), LINES[i].tobytes(), mask)
-    fails(3, "info", tmp_path / "m0.h5", says=[f"filter {number} ({name})", "hdf5plugin", "HDF5_PLUGIN_PATH"])
+    fails(3, "info", tmp_path / "m0.h5", says=[f"filter {number} ({name})", *remedy])
     assert qb_json("compare", tmp_path / "m1.h5", write_scan(tmp_path / "t.h5", LINES))["max_abs"] == 0
 
 
@@ -159,3 +163,19 @@ def test_arrays_that_are_no_images(tmp_path, data, says):
 def test_numpy_types_that_are_no_images(tmp_path):
     np.save(tmp_path / "s.npy", np.ones((6, 5, 8), np.int64))
     fails(3, "info", tmp_path / "s.npy", says=["its type '<i8' is none of", "astype"])
+
+
+@pytest.mark.parametrize("made, names", [("h5", ["tif", "npy", "raw", "mha", "dat"]), ("tif", ["h5", "npy", "mha", "xyz"]), ("npy", ["h5", "tif", "raw"]), ("mha", ["h5", "tif", "raw"])])
+def test_known_by_its_first_bytes(tmp_path, made, names):
+    """Whatever its name, in every verb that reads it."""
+    qb("simulate", "disc", "-o", tmp_path / "s.h5", "--views", 12, "--detector", "16,4", "--pixel-size", 1, "--truth", tmp_path / f"v.{made}")
+    for name in names:
+        other = tmp_path / f"other.{name}"
+        other.write_bytes((tmp_path / f"v.{made}").read_bytes())
+        assert qb_json("compare", other, tmp_path / f"v.{made}")["max_abs"] == 0
+        assert qb_json("info", other)["format"] == qb_json("info", tmp_path / f"v.{made}")["format"]
+    if made == "h5":
+        (tmp_path / "s.tif").write_bytes((tmp_path / "s.h5").read_bytes())
+        qb("fbp", "s.tif", "--center", 7.5, "-o", "a.npy", cwd=tmp_path)
+        qb("fbp", "s.h5", "--center", 7.5, "-o", "b.npy", cwd=tmp_path)
+        assert qb_json("compare", "a.npy", "b.npy", cwd=tmp_path)["max_abs"] == 0

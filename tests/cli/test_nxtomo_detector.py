@@ -126,3 +126,66 @@ def test_pixels_of_other_formats(scans, tmp_path):
         assert (told["pixel_size_mm"], told["pixel_v_mm"]) == pytest.approx((U, V)), name
     qb("fbp", tmp_path / "x.h5", "--center", 31.5, "-o", tmp_path / "v.mha")
     assert qb_json("info", tmp_path / "v.mha")["voxel_mm"] == pytest.approx([U, U, V])
+
+
+DETECTOR = "instrument/detector/"
+
+
+def stating(scans, folder, path, value, units=None):
+    """A scan whose file states this, too."""
+    data, theta, white = load(scans, "p.h5", "data_white")
+    write(folder / "s.nx", data, theta, white)
+    with h5py.File(folder / "s.nx", "r+") as file:
+        if path in file["entry"]:
+            del file["entry"][path]
+        put(file["entry"], path, value, units)
+    return folder / "s.nx"
+
+
+@pytest.mark.parametrize("text, mirrored", [("True", True), ("true", True), ("1", True), ("False", False), ("0", False)])
+def test_mirrored_said_in_words(scans, tmp_path, text, mirrored):
+    scan = stating(scans, tmp_path, DETECTOR + "x_flipped", text)
+    done = qb("convert", scan, "-o", tmp_path / "l.npy")
+    assert ("detector-flip" in done.stderr) == mirrored and "metadata-unusable" not in done.stderr
+    qb("convert", stating(scans, tmp_path, DETECTOR + "x_flipped", mirrored), "-o", tmp_path / "m.npy")
+    assert np.array_equal(np.load(tmp_path / "l.npy"), np.load(tmp_path / "m.npy"))
+
+
+@pytest.mark.parametrize("path, value, units, words", [
+    (DETECTOR + "x_flipped", "maybe", None, 'x_flipped is "maybe", neither true nor false'), ("control/data", np.ones(7), None, "control/data has 7 numbers for 110 frames"),
+    ("sample/x_translation", np.arange(5.), "mm", "x_translation has 5 numbers for 110 frames"), (DETECTOR + "distance", 3.0, "furlong", 'distance is 3 "furlong", no known length'),
+    (DETECTOR + "distance", np.nan, "mm", "distance is NaN"), ("beam/incident_energy", 25.0, "J", 'incident_energy is 25 "J", no known energy'),
+    ("beam/incident_energy", -25.0, "keV", "incident_energy is -25, not more than 0"), ("beam/incident_energy", "25 keV", None, "incident_energy holds no number"),
+    (DETECTOR + "x_rotation_axis_pixel_position", np.nan, None, "x_rotation_axis_pixel_position is NaN")])
+def test_metadata_that_cannot_be_used(scans, tmp_path, path, value, units, words):
+    """Named once, by all verbs."""
+    scan = stating(scans, tmp_path, path, value, units)
+    for verb in ["info", scan], ["convert", scan, "-o", tmp_path / "l.npy"]:
+        done = qb(*verb)
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "[metadata-unusable]" in line]
+        assert len(lines) == 1 and words in lines[0]
+
+
+@pytest.mark.parametrize("value, units, words", [
+    (-1e-3, "m", "is -0.001, not more than 0"), (np.nan, "m", "is NaN"), (0.0, "m", "is 0, not more than 0"), ("1 mm", None, "holds no number"),
+    (1.6, None, "is 1.6 without a unit"), (1.6, "px", 'is 1.6 "px", no known length')])
+def test_pixel_sizes_that_cannot_be_used(scans, tmp_path, value, units, words):
+    told = qb_json("info", stating(scans, tmp_path, DETECTOR + "x_pixel_size", value, units))
+    assert [text for text in told["problems"] if f"x_pixel_size {words}" in text and "[pixel-size-unusable]" in text and "give --pixel-size" in text]
+
+
+def test_a_beam_without_units_is_named_where_it_is_needed(scans, tmp_path):
+    """Other verbs need neither, and say nothing."""
+    scan = stating(scans, tmp_path, "beam/incident_energy", 25.0)
+    with h5py.File(scan, "r+") as file:
+        file["entry/instrument/detector/distance"] = 3.0
+    assert "metadata" not in qb("info", scan).stdout
+    said = fails(2, "fbp", scan, "--paganin", 100, "--dry-run", "-o", tmp_path / "v.npy")
+    assert "incident_energy is 25 without a unit; " in said and "distance is 3 without a unit" in said
+
+
+def test_a_scale_that_is_no_number(tmp_path):
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        file["exchange/data"] = np.ones((4, 4, 4), np.float32)
+        file["exchange/data"].attrs["scale_factor"] = "twice"
+    fails(3, "info", tmp_path / "s.h5", says=["scale_factor or add_offset", "no number"])

@@ -71,10 +71,13 @@ def test_angles_from_another_hdf5_file(scan, tmp_path, units, factor):
 
 
 def test_the_scan_s_own_angles_in_radians(scan, tmp_path):
-    """Without a unit they are taken for degrees, with a warning; the option says what they are."""
+    """Without a unit they are refused, as those of a text are; the option says what they are."""
     with h5py.File(tmp_path / "s.h5", "a") as f:
         f["exchange/theta"] = np.radians(np.arange(60) * 3.0)
-    assert any("--angle-unit rad" in p for p in qb_json("info", "s.h5", cwd=tmp_path)["problems"])
+    say = "/exchange/theta: 60 numbers from 0 to 3.08923 without a unit: degrees or radians? Give --angle-unit deg or rad"
+    assert any(say in p for p in qb_json("info", "s.h5", cwd=tmp_path)["problems"])
+    for verb in ("fbp", "-o", "v.npy"), ("sirt", "-o", "v.npy"), ("mbir", "-o", "v.npy"), ("center",):
+        fails(3, verb[0], "s.h5", *verb[1:], says=[say], cwd=tmp_path)
     assert not any("radians" in p for p in qb_json("info", "s.h5", "--angle-unit", "rad", cwd=tmp_path)["problems"])
     assert angles_of(tmp_path, "--angle-unit", "rad")
 

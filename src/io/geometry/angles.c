@@ -73,17 +73,10 @@ static bool split_choice(const char *rest, size_t *column, const char **lines) {
            isdigit((unsigned char)*rest);
 }
 
-/* More than eight numbers within a little over 2 pi may be either. */
-static bool may_be_either(size_t count, double low, double high) {
-    enum { FEW = 8 };
-    const double TURN = 6.5;
-    return count > FEW && high != low && fabs(high - low) < TURN;
-}
-
 bool qb__angles_doubtful(const char *text, size_t views) {
     double from, to;
     size_t n;
-    return parse_span(text, &from, &to, &n) && may_be_either(views, from, to);
+    return parse_span(text, &from, &to, &n) && qb__angles_may_be_either(views, from, to);
 }
 
 /* Numbers without a unit that may be either, and such as contradict theirs. */
@@ -93,7 +86,7 @@ static qb_status check_unit(const qb__angle_list *list, const char *text, bool s
         low = fmin(low, list->values[i]);
         high = fmax(high, list->values[i]);
     }
-    if (!(list->unit > 0) && may_be_either(list->count, low, high))
+    if (!(list->unit > 0) && qb__angles_may_be_either(list->count, low, high))
         return qb__fail(QB_BAD_INPUT,
                         "--angles %s: %zu numbers from %g to %g without a unit: degrees or radians? Give "
                         "--angle-unit deg or rad, or put :deg or :rad behind",

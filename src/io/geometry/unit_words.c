@@ -60,6 +60,12 @@ double qb__length_unit(const char *word) { return find_unit(lengths, sizeof leng
 
 double qb__angle_unit(const char *word) { return find_unit(angles, sizeof angles / sizeof *angles, word); }
 
+bool qb__angles_may_be_either(size_t count, double low, double high) {
+    enum { FEW = 8 };
+    const double TURN = 6.5;
+    return count > FEW && high != low && fabs(high - low) < TURN;
+}
+
 bool qb__angles_like_degrees(const double *numbers, size_t count) {
     enum { FEW = 8 };
     if (count <= FEW) return false;

@@ -57,6 +57,25 @@ bool qb__h5_text(hid_t file, const char *path, const char *attribute, char *text
 /* One number of an attribute. */
 bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *number);
 
+/* What a single number of metadata turns out to be. UNSET: 0, or without a unit, as programs leave what they do not know. */
+enum { QB__H5_WHY = 220 };
+typedef enum qb__h5_found { QB__H5_ABSENT, QB__H5_UNSET, QB__H5_WRONG, QB__H5_GOOD } qb__h5_found;
+typedef struct qb__h5_kind {
+    const char *name; /* "length" */
+    double (*unit)(const char *word);
+    bool any_sign; /* upstream distances are negative */
+} qb__h5_kind;
+extern const qb__h5_kind qb__h5_length, qb__h5_distance, qb__h5_energy;
+/* The first number of a dataset, times its unit; kind NULL: as it is, of either sign. why: "", or the reason why it is none. */
+qb__h5_found qb__h5_scalar(hid_t file, const char *name, const char *path, const qb__h5_kind *kind, double *value,
+                           char why[QB__H5_WHY]);
+/* The first of these datasets, ended by NULL, with a good one; 0: none. Wrong ones before it are noted. */
+double qb__h5_first_of(hid_t file, const char *name, const char *const *paths, const qb__h5_kind *kind,
+                       qb__notes *notes, char why[QB__H5_WHY]);
+bool qb__h5_again(const char *const *paths, size_t i); /* whether one before it is the same */
+/* A flag: a number, or a text such as "True". False where there is none. */
+bool qb__h5_flag(hid_t file, const char *name, const char *path, qb__notes *notes);
+
 /* A dataset of two or three dimensions as a stack of images: by pread when it lies uncompressed in
  * one piece, else through HDF5. Takes the lock itself in its read(). */
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source);

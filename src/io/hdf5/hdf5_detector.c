@@ -9,22 +9,19 @@
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
 
-/* The first number of a dataset; NAN where there is none that can be read. */
-static double number_at(hid_t file, const char *name, const char *path) {
-    double *values, value = NAN;
-    size_t count;
-    if (!qb__h5_exists(file, path) || qb__h5_numbers(file, name, path, 1024, &values, &count) != QB_OK) return NAN;
-    if (count && isfinite(values[0])) value = values[0];
-    qb__free(values);
+/* The first number of a dataset; NAN: none. One that is there and cannot be used is noted. */
+static double number_at(hid_t file, const char *name, const char *path, qb__notes *notes) {
+    char why[QB__H5_WHY];
+    double value;
+    if (qb__h5_scalar(file, name, path, NULL, &value, why) == QB__H5_WRONG)
+        qb__note(notes, "%s: it is not used" QB__CODE("metadata-unusable"), why);
     return value;
 }
 
-/* In mm, whatever its sign: upstream distances are negative. 0: none with a known unit. */
-static double length_at(hid_t file, const char *name, const char *path) {
-    char units[32];
-    const double value = fabs(number_at(file, name, path));
-    if (!(value > 0) || !qb__h5_text(file, path, "units", units, sizeof units)) return 0;
-    return value * qb__length_unit(units);
+/* In mm. 0: none; a wrong one of the detector is noted with the beam's. */
+static double length_at(hid_t file, const char *name, const char *path, qb__notes *notes) {
+    char why[QB__H5_WHY];
+    return qb__h5_first_of(file, name, (const char *const[]){path, NULL}, &qb__h5_distance, notes, why);
 }
 
 static void read_pixels(hid_t file, const char *name, const char *detector, const char *entry, qb__scan_parts *parts) {
@@ -44,7 +41,10 @@ static void read_distances(hid_t file, const char *name, const char *detector, c
     if (!qb__h5_exists(file, to_detector))
         snprintf(to_detector, sizeof to_detector, "%s/instrument/detector/distance", entry);
     snprintf(to_source, sizeof to_source, "%s/instrument/source/distance", entry);
-    const double behind = length_at(file, name, to_detector), before = length_at(file, name, to_source);
+    qb__notes again = {0}; /* the detector's distance is noted with the beam */
+    const double behind = length_at(file, name, to_detector, &again),
+                 before = length_at(file, name, to_source, &parts->notes);
+    qb__notes_release(&again);
     if (!(before > 0) || !(behind > 0)) return;
     parts->sod = before;
     parts->sdd = before + behind;
@@ -75,7 +75,7 @@ static void note_turns(hid_t file, const char *name, const char *detector, qb__n
     for (int i = 0; i < 3; i++) {
         char path[400];
         snprintf(path, sizeof path, "%s/transformations/%s", detector, axes[i]);
-        const double degrees = number_at(file, name, path);
+        const double degrees = number_at(file, name, path, notes);
         if (!isnan(degrees) && fabs(fabs(degrees) - 180) < 1)
             qb__note(notes,
                      "%s is 180 degrees: images may be mirrored, which is not undone; mirror them in a copy of the "
@@ -89,7 +89,7 @@ static qb_status read_flips(hid_t file, const char *name, const char *detector, 
     for (int i = 0; i < 2; i++) {
         char path[400];
         snprintf(path, sizeof path, "%s/%c_flipped", detector, i ? 'y' : 'x');
-        flipped[i] = number_at(file, name, path) > 0;
+        flipped[i] = qb__h5_flag(file, name, path, &parts->notes);
     }
     note_turns(file, name, detector, &parts->notes);
     if (flipped[0] || flipped[1])
@@ -110,8 +110,8 @@ static void read_axis(hid_t file, const char *name, const char *detector, bool m
     snprintf(stated, sizeof stated, "%s/x_rotation_axis_pixel_position", detector);
     snprintf(motor, sizeof motor, "%s/estimated_cor_from_motor", detector);
     const double middle = 0.5 * ((double)parts->data.source->shape[2] - 1);
-    double column = number_at(file, name, stated);
-    if (isnan(column)) column = middle + number_at(file, name, motor);
+    double column = number_at(file, name, stated, &parts->notes);
+    if (isnan(column)) column = middle + number_at(file, name, motor, &parts->notes);
     if (isnan(column)) return;
     parts->center = mirrored ? 2 * middle - column : column;
 }

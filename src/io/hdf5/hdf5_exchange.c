@@ -12,14 +12,14 @@
 /* More views than this no scan has; asking for memory stops here. */
 enum { ANGLES_MOST = 1 << 24 };
 
-/* Radians of one number. Where the file does not say, degrees; said when they look like the other. A unit that is not
- * known, or that the numbers contradict, must be given by whoever knows. */
+/* Radians of one number. Where the file does not say, degrees. A unit that is not known, that the numbers contradict, or that is
+ * missing where they could be either, must be given by whoever knows. */
 static double angle_factor(hid_t file, const char *path, const double *values, size_t count, qb__scan_parts *parts) {
     char units[32];
     const bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
     const double factor = said ? qb__angle_unit(units) : 0.0;
     double low = INFINITY, high = -INFINITY;
-    parts->unit_doubt[0] = parts->unit_wrong[0] = 0;
+    parts->unit_wrong[0] = 0;
     for (size_t i = 0; i < count; i++) {
         low = fmin(low, values[i]);
         high = fmax(high, values[i]);
@@ -33,11 +33,10 @@ static double angle_factor(hid_t file, const char *path, const double *values, s
     if (said)
         snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
                  "%.120s is in \"%s\", which is no known angle: give --angle-unit deg or rad", path, units);
-    else if (count > 8 && high - low < 6.5)
-        snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
-                 "%.120s has no units and spans only %g: taken as degrees; if they are radians, "
-                 "give --angle-unit rad" QB__CODE("angle-unit"),
-                 path, high - low);
+    else if (qb__angles_may_be_either(count, low, high))
+        snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
+                 "%.120s: %zu numbers from %g to %g without a unit: degrees or radians? Give --angle-unit deg or rad",
+                 path, count, low, high);
     return qb__angle_unit("degrees");
 }
 
@@ -56,27 +55,18 @@ qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan
 }
 
 void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__scan_parts *parts) {
-    for (; *paths; paths++) {
-        double *value;
-        size_t count;
-        if (!qb__h5_exists(file, *paths)) continue;
-        if (qb__h5_numbers(file, name, *paths, 1024, &value, &count) != QB_OK) {
-            qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("pixel-size-unusable"), *paths, qb_detail());
-            continue;
-        }
-        double size = count ? value[0] : 0.0;
-        qb__free(value);
-        char units[32];
-        bool said = qb__h5_text(file, *paths, "units", units, sizeof units) && *units;
-        double factor = said ? qb__length_unit(units) : 0.0;
-        if (!(size > 0.0) || !isfinite(size)) continue;
-        if (factor > 0.0) {
-            parts->pixel_size = size * factor;
-            snprintf(parts->pixel_from, sizeof parts->pixel_from, "%s", *paths);
+    for (size_t i = 0; paths[i]; i++) {
+        char why[QB__H5_WHY];
+        double size;
+        if (qb__h5_again(paths, i)) continue;
+        const qb__h5_found found = qb__h5_scalar(file, name, paths[i], &qb__h5_length, &size, why);
+        if (found == QB__H5_GOOD) {
+            parts->pixel_size = size;
+            snprintf(parts->pixel_from, sizeof parts->pixel_from, "%s", paths[i]);
             return;
         }
-        qb__note(&parts->notes, "%s is %g %s%s%s: it is not used, give --pixel-size" QB__CODE("pixel-size-unusable"),
-                 *paths, size, said ? "\"" : "without units", units, said ? "\", no known length" : "");
+        if (found != QB__H5_ABSENT)
+            qb__note(&parts->notes, "%s: it is not used, give --pixel-size" QB__CODE("pixel-size-unusable"), why);
     }
 }
 

@@ -6,13 +6,26 @@
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
 
+#define ELSEWHERE "where the file was written, unpack it: h5repack -f NONE IN.h5 OUT.h5"
+#define PLUGIN "pip install hdf5plugin, and let HDF5_PLUGIN_PATH be its folder of plugins"
+
 /* The HDF Group's list of registered filters. */
 static const struct {
     H5Z_filter_t id;
-    const char *name;
+    const char *name, *remedy; /* NULL: hdf5plugin has it */
 } known[] = {
-    {305, "LZO"},   {307, "BZIP2"},       {32000, "LZF"}, {32001, "Blosc"},     {32004, "LZ4"},  {32008, "Bitshuffle"},
-    {32013, "ZFP"}, {32015, "Zstandard"}, {32017, "SZ"},  {32018, "FCIDECOMP"}, {32019, "JPEG"}, {32026, "Blosc2"},
+    {305, "LZO", ELSEWHERE},
+    {307, "BZIP2", NULL},
+    {32000, "LZF", "only h5py has it: copy the data in Python with h5py, compression=\"gzip\""},
+    {32001, "Blosc", NULL},
+    {32004, "LZ4", NULL},
+    {32008, "Bitshuffle", NULL},
+    {32013, "ZFP", NULL},
+    {32015, "Zstandard", NULL},
+    {32017, "SZ", NULL},
+    {32018, "FCIDECOMP", NULL},
+    {32019, "JPEG", ELSEWHERE},
+    {32026, "Blosc2", NULL},
 };
 
 /* The filters that the first chunk goes without, one bit each: a writer without the plug-in leaves an optional one out. */
@@ -36,13 +49,14 @@ static qb_status find_missing(hid_t plist, unsigned without, const char *label) 
         const H5Z_filter_t id =
             H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof stored, stored, &config);
         if (id < 0 || H5Zfilter_avail(id) > 0 || without >> i & 1) continue;
-        const char *name = *stored ? stored : "unknown";
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            if (known[k].id == id) name = known[k].name;
-        return qb__fail(QB_UNSUPPORTED,
-                        "%s is packed by HDF5 filter %d (%s), which is not installed: pip install hdf5plugin, and let "
-                        "HDF5_PLUGIN_PATH be its folder of plugins",
-                        label, (int)id, name);
+        const char *name = *stored ? stored : "unknown", *remedy = PLUGIN;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+            if (known[k].id != id) continue;
+            name = known[k].name;
+            if (known[k].remedy) remedy = known[k].remedy;
+        }
+        return qb__fail(QB_UNSUPPORTED, "%s is packed by HDF5 filter %d (%s), which is not installed: %s", label,
+                        (int)id, name, remedy);
     }
     return QB_OK;
 }

@@ -14,9 +14,16 @@ static double *of_frames(hid_t file, const char *name, const char *path, size_t 
     double *values;
     size_t count, shape[3];
     int rank;
-    if (!qb__h5_shape(file, path, &rank, shape) || shape[0] * shape[1] * shape[2] != frames) return NULL;
+    if (!qb__h5_shape(file, path, &rank, shape)) return NULL;
+    count = shape[0] * shape[1] * shape[2];
+    if (count != frames) {
+        if (count > 1) /* one is of all frames, which changes nothing */
+            qb__note(notes, "%s has %zu numbers for %zu frames: it is not used" QB__CODE("metadata-unusable"), path,
+                     count, frames);
+        return NULL;
+    }
     if (qb__h5_numbers(file, name, path, frames, &values, &count) == QB_OK) return values;
-    qb__note(notes, "%s cannot be used: %s", path, qb_detail());
+    qb__note(notes, "%s cannot be used: %s" QB__CODE("metadata-unusable"), path, qb_detail());
     return NULL;
 }
 

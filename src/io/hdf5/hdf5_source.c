@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_HDF5
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -301,6 +302,12 @@ out:
     return status;
 }
 
+/* False: it is there and no number. */
+static bool read_scale(hid_t file, const char *path, const char *attribute, double *value) {
+    if (H5Aexists_by_name(file, path, attribute, H5P_DEFAULT) <= 0) return true;
+    return qb__h5_number(file, path, attribute, value) && isfinite(*value);
+}
+
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {
     char label[1024];
     *source = NULL;
@@ -336,9 +343,13 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     for (int i = 0; i < 8; i++)
         if (qb__h5_number(file, path, keys[i], &value)) values[i / 3][i % 3] = value;
     double slope = 1, intercept = 0; /* the CF convention's */
-    qb__h5_number(file, path, "scale_factor", &slope);
-    qb__h5_number(file, path, "add_offset", &intercept);
-    return qb__source_scale(source, slope, intercept);
+    const bool scaled =
+        read_scale(file, path, "scale_factor", &slope) && read_scale(file, path, "add_offset", &intercept);
+    if (scaled) return qb__source_scale(source, slope, intercept);
+    qb__source_close(*source);
+    *source = NULL;
+    return qb__fail(QB_BAD_INPUT, "%s: its scale_factor or add_offset, which says what the numbers mean, is no number",
+                    label);
 }
 #else
 typedef int qb__no_hdf5;

@@ -135,12 +135,12 @@ typedef struct qb__scan_parts {
     qb__frames data, flats, darks;
     double *angles;       /* [angle_count] radians or NULL */
     double angle_unit;    /* radians of one of the file's numbers, as they were taken; 0: the format fixes it */
-    char unit_doubt[256]; /* a warning, with its code, unless --angle-unit is given; "" */
     char unit_wrong[256]; /* why they cannot be used unless it is given; "" */
     size_t angle_count;
     char angles_from[160];
     double pixel_size, pixel_v; /* mm; pixel_v 0: the same */
     double energy, distance;    /* keV; mm from the object to the detector; 0: not stated */
+    char beam_unset[450];       /* which of them is there, but of no use, and why; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
     char pixel_from[160];
     double center;

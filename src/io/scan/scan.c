@@ -89,6 +89,7 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     qb__free(text);
     if (status != QB_OK) return status;
     scan->parts.angle_count = scan->stored;
+    scan->parts.unit_wrong[0] = 0; /* of those that are replaced */
     snprintf(scan->parts.angles_from, sizeof scan->parts.angles_from, "--angles %.70s%s%.75s", options->angles,
              *said.how ? ", " : "", said.how);
     if (*said.doubt) qb__note(&scan->parts.notes, "%s", said.doubt);
@@ -98,10 +99,7 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
 /* --angle-unit counts more than what the scan itself says of its angles' unit, or leaves open. */
 static void judge_unit(qb__scan_parts *parts, qb_angle_unit unit) {
     const double wanted = unit == QB_ANGLE_DEGREES ? M_PI / 180 : 1;
-    if (unit == QB_ANGLE_AUTO) {
-        if (*parts->unit_doubt) qb__note(&parts->notes, "%s", parts->unit_doubt);
-        return;
-    }
+    if (unit == QB_ANGLE_AUTO) return;
     parts->unit_wrong[0] = 0;
     for (size_t i = 0; i < parts->angle_count && parts->angle_unit > 0; i++)
         parts->angles[i] *= wanted / parts->angle_unit;

@@ -104,7 +104,7 @@ void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
         return;
     }
     judge_turns(info, notes);
-    if (!unit_given && !*scan->parts.unit_doubt) judge_unit(info, notes);
+    if (!unit_given) judge_unit(info, notes);
     if (step.most > 1.5 * step.mean || step.least < 0.5 * step.mean)
         qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average%s" QB__CODE("uneven-angles"),
                  step.least * 180.0 / pi, step.most * 180.0 / pi, step.mean * 180.0 / pi,

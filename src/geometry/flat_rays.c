@@ -29,6 +29,13 @@ static qb__flat_rays rays_of(const qb_geometry *g, const qb_grid *grid, size_t v
     return rays;
 }
 
+bool qb__flat_rows(const qb_geometry *g, const qb_grid *grid, size_t view, double *height, double *step) {
+    if (g->radius > 0 || !view_is_flat(g, grid, view)) return false;
+    const qb__flat_rays rays = rays_of(g, grid, view);
+    *height = rays.height, *step = rays.height_step;
+    return true;
+}
+
 static double along(const qb__flat_view *v, int axis, double column) {
     return v->along[axis] + column * v->along_step[axis];
 }

@@ -21,6 +21,8 @@ typedef struct qb__flat_rays {
 /* *rays[views] for the caller to release, or NULL where rays change their height, slices are many, a detector is curved, or
  * neighbouring columns lie less than 1 / 16 of a voxel apart. */
 qb_status qb__flat_rays_of(const qb_geometry *geometry, const qb_grid *grid, qb__flat_rays **rays);
+/* True where the rays of a view stay at one height: that of row 0, and the step from row to row, in slices. */
+bool qb__flat_rows(const qb_geometry *geometry, const qb_grid *grid, size_t view, double *height, double *step);
 
 /* How long, in mm, the ray of a column is between two neighbouring planes of voxels. */
 double qb__flat_length(const qb__flat_view *view, const double voxel[3], size_t column);

@@ -170,8 +170,21 @@ def test_refusals(measured, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.parametrize("verb,how", [("cgls", ["--iterations", 15]), ("sirt", ["--iterations", 100]), ("tv", ["--iterations", 100])])
+@pytest.mark.parametrize("device", ["cpu", "opencl"])
+def test_rows_beyond_the_middle_of_an_end_slice(request, tmp_path, verb, how, device):
+    """Voxels two rows high, and volumes shorter than the detector: the first and the last slice are as the others."""
+    if device == "opencl":
+        device = request.getfixturevalue("opencl")
+    scan, out = tmp_path / "s.h5", tmp_path / "v.npy"
+    qb("simulate", "disc", "-o", scan, "--detector", "48,12", "--pixel-size", 0.1, "--views", 40, "--attenuation", 0.1, "--quiet")
+    for slices in (6,) if device != "cpu" else (6, 5, 7, 1):
+        qb(verb, scan, "-o", out, "--center", "middle", "--voxel", 0.2, "--size", f"24,24,{slices}", "--device", device, *how)
+        assert np.abs(np.load(out)[:, 9:15, 9:15].mean((1, 2)) - 0.1).max() < 0.002, slices
+
+
 def test_slices_between_rows_are_warned_of(tmp_path):
-    """Half a row off, slices alternate; what the warning advises does not."""
+    """Half a row off, slices can alternate: of noise the mean of two is seen alone. What the warning advises does not."""
     scan, out = tmp_path / "s.h5", tmp_path / "v.npy"
     qb("simulate", "disc", "-o", scan, "--detector", "48,8", "--pixel-size", 0.1, "--views", 40, "--attenuation", 0.1, "--quiet")
 
@@ -179,8 +192,8 @@ def test_slices_between_rows_are_warned_of(tmp_path):
         said = qb("cgls", scan, "-o", out, "--center", "middle", *how).stderr
         return np.load(out)[:, 22:26, 22:26].mean((1, 2)), "slices-between-rows" in said
 
-    alternating, warned = middles("--size", "48,48,7")
-    assert warned and np.ptp(alternating) > 0.1
+    values, warned = middles("--size", "48,48,7")
+    assert warned and np.abs(values - 0.1).max() < 0.002
     for how in ("--size", "48,48,8"), ():
         values, warned = middles(*how)
         assert not warned and np.abs(values - 0.1).max() < 0.002

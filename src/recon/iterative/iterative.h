@@ -76,6 +76,8 @@ qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t view
                                 qb__linear_apply *adjoint, qb__linear_number *total, qb__linear_number *same);
 /* Replace NaN in the line integrals of `views` views by the value of qb__linear.holes. */
 qb_status qb__iterative_fill_masked(qb__iterative_run *r, size_t views, float *lines);
+/* Scale rows that see only a part of an end slice by that part (iterative_ends.c). */
+void qb__iterative_scale_ends(const qb__iterative *it, size_t views, float *lines);
 /* Solve for the volume. Both are vectors; the volume must be zero. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);

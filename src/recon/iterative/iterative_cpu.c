@@ -150,6 +150,7 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     const qb__linear a = qb__iterative_linear(cpu->run.it, cpu, cpu->views, forward, adjoint, total, NULL);
     qb_status status = qb__iterative_fill_masked(&cpu->run, cpu->views, (float *)in);
     if (status == QB_OK) status = qb__iterative_find_truncation(&cpu->run, cpu->views, in);
+    if (status == QB_OK) qb__iterative_scale_ends(cpu->run.it, cpu->views, (float *)in);
     return status == QB_OK ? qb__iterative_solve_here(&cpu->run, &a, (float *)in, out) : status;
 }
 

@@ -249,6 +249,7 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     on_device *d = self;
     qb_status status = qb__iterative_fill_masked(&d->run, d->views, (float *)in);
     if (status == QB_OK) status = qb__iterative_find_truncation(&d->run, d->views, in);
+    if (status == QB_OK) qb__iterative_scale_ends(d->run.it, d->views, (float *)in);
     if (status != QB_OK) return status;
     return d->apart ? qb__iterative_slabs_solve(&d->slabs, &d->run, (float *)in, out) : solve(d, in, out);
 }

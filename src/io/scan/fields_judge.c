@@ -25,13 +25,28 @@ static double level_at(const qb__field_series *s, double share) {
     return levels[(size_t)(share * (double)(count - 1))];
 }
 
+/* How far noise alone moves the median of the numbers that were looked at, of a usual frame: by its 5 % and 95 % levels. Whole
+ * numbers move by steps of one. */
+static double noise_of(const qb__field_series *s) {
+    const double SIGMAS = 3.29, OF_MEDIAN = 1.2533, SAMPLES = 128;
+    double spreads[MOST];
+    size_t count = 0;
+    bool whole = true;
+    for (size_t i = 0; i < s->count && count < MOST; i++) {
+        if (!is_good(s, i)) continue;
+        whole &= level(s, i) == rint(level(s, i));
+        spreads[count++] = (double)s->frames[i].bright - (double)s->frames[i].low;
+    }
+    return count ? fmax(OF_MEDIAN / sqrt(SAMPLES) * qb__median(spreads, count) / SIGMAS, whole ? 0.5 : 0) : 0;
+}
+
 /* How far a usual frame is from the middle one. */
 static double usual_distance(const qb__field_series *s, double middle) {
     double distances[MOST];
     size_t count = 0;
     for (size_t i = 0; i < s->count && count < MOST; i++)
         if (is_good(s, i)) distances[count++] = fabs(level(s, i) - middle);
-    return count ? qb__median(distances, count) : 0;
+    return count ? fmax(qb__median(distances, count), noise_of(s)) : 0;
 }
 
 /* Marks what `is` says of a frame: where it is sure, as long as one is left; else only a minority of three or more. */

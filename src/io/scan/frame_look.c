@@ -37,7 +37,7 @@ static void pick(const qb__frame_series *series, const char *row, float *samples
 }
 
 static void judge(float *samples, size_t count, float limit, float *scratch, qb__frame *frame) {
-    const float size = frame->size;
+    const float ends[2] = {frame->low_end, frame->high_end};
     size_t good = 0, lost = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(samples[i]))
@@ -46,7 +46,8 @@ static void judge(float *samples, size_t count, float limit, float *scratch, qb_
             samples[good++] = samples[i];
     }
     *frame = (qb__frame){.looked = true,
-                         .size = size,
+                         .low_end = ends[0],
+                         .high_end = ends[1],
                          .least = NAN,
                          .most = NAN,
                          .low = NAN,
@@ -108,10 +109,10 @@ static void widen(const qb__frame_series *series, const char *row, float limit, 
     }
 }
 
-static void add_size(const qb__frame_series *series, const char *row, qb__frame *frame) {
-    float range[2] = {0, 0};
+static void add_ends(const qb__frame_series *series, const char *row, qb__frame *frame) {
+    float range[2] = {frame->low_end, frame->high_end};
     widen(series, row, INFINITY, range);
-    frame->size = fmaxf(frame->size, fmaxf(-range[0], range[1]));
+    frame->low_end = range[0], frame->high_end = range[1];
 }
 
 static qb_status look_at_block(const qb__frame_series *series, size_t first, size_t count, char *raw, float *samples,
@@ -124,8 +125,8 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
         for (size_t i = 0; i < count; i++) {
             qb__frame *frame = &frames[first + i * series->stride];
             pick(series, raw + i * bytes, samples + (i * series->lines + line) * few);
-            if (line == 0) frame->size = 0;
-            if (series->sizes) add_size(series, raw + i * bytes, frame);
+            if (line == 0) frame->low_end = frame->high_end = 0;
+            if (series->ends) add_ends(series, raw + i * bytes, frame);
         }
     }
     return qb__share(qb__smaller(qb__share_threads(), 4), qb__ceil_div(count, TURN), judge_some, &j);

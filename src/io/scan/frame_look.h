@@ -13,8 +13,9 @@ typedef struct qb__frame {
     bool looked;               /* else nothing is known of it */
     float least, most;         /* range of the finite numbers below the type's maximum; NaN = none */
     float low, median, bright; /* their 5 %, 50 % and 95 % levels */
-    float size;                /* largest finite |number| of the rows, every column; 0 where `sizes` is false */
-    float lost, top;           /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
+    float low_end,
+        high_end;    /* range of the finite numbers of every column of the rows, and 0; 0 where `ends` is false */
+    float lost, top; /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
 } qb__frame;
 
 /* Frames of one series, and how their rows are read. */
@@ -26,7 +27,7 @@ typedef struct qb__frame_series {
     size_t count, rows, columns;
     size_t lines;  /* look at so many rows, spread over the height */
     size_t stride; /* look at every such frame */
-    bool sizes;    /* fill in `size`, too */
+    bool ends;     /* fill in low_end and high_end, too */
 } qb__frame_series;
 
 /* Into frames[count]. It holds about 256 KiB, or a row where that is more. `lines` is 16 at most. */

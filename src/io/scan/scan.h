@@ -106,6 +106,8 @@ void qb__scan_add_findings(const qb_scan *scan, cJSON *report);
 __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
 /* As above, for unsigned counts of `what` that were stored as signed numbers. */
 void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
+/* Of a few counts only: a warning. */
+void qb__scan_note_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* --darks none: the dark is 0, and nothing is to be said of it. */

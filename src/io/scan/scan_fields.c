@@ -96,6 +96,7 @@ typedef struct series {
     size_t *index; /* of what is taken, in the source */
     size_t taken;
     qb__field_found found;
+    float least; /* of all its values, and 0; of signed integers */
 } series;
 
 static void close_series(series *s) {
@@ -276,6 +277,7 @@ typedef struct adding {
     const char *raw;
     qb_dtype dtype;
     qb__field_mean *mean;
+    float *least; /* [piece] of the values and 0; NULL: nobody asks */
 } adding;
 
 enum { PIECE = 1 << 16 }; /* values: a thread's turn */
@@ -290,6 +292,7 @@ static qb_status add_piece(void *context, size_t piece, size_t worker) {
         const size_t n = qb__smaller(RUN, end - at);
         qb_convert_to_float(a->raw + at * qb_dtype_size(a->dtype), a->dtype, n, values);
         qb__field_mean_add(a->mean, at, n, values);
+        for (size_t i = 0; a->least && i < n; i++) a->least[piece] = fminf(a->least[piece], values[i]);
     }
     return QB_OK;
 }
@@ -301,21 +304,25 @@ static qb_status mean_of(series *s, bool robust, const qb_env *env, float *mean)
                  pixels = image / parts;
     const qb__frames taken = {.source = s->all->source, .index = s->index, .count = s->taken};
     char *raw = NULL;
+    float *least = NULL;
     qb__field_mean m = {0};
     qb_status status;
     QB__TRY(qb__alloc(image, qb_dtype_size(source->dtype), &raw));
     QB__TRY(qb__field_mean_begin(&m, pixels, s->taken * parts, source->dtype, robust));
+    if (qb__counts_may_wrap(source->dtype)) QB__TRY(qb__alloc(qb__ceil_div(pixels, PIECE), sizeof *least, &least));
     for (size_t f = 0; f < s->taken; f++) {
         const qb__region region = {f, 1, 1, 0, source->shape[1]};
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb__frames_read(&taken, &region, raw));
         for (size_t part = 0; part < parts; part++) {
-            adding a = {raw + part * pixels * qb_dtype_size(source->dtype), source->dtype, &m};
+            adding a = {raw + part * pixels * qb_dtype_size(source->dtype), source->dtype, &m, least};
             QB__TRY(qb__share(source->threads, qb__ceil_div(pixels, PIECE), add_piece, &a));
         }
     }
     qb__field_mean_take(&m, mean, &s->found);
+    for (size_t i = 0; least && i < qb__ceil_div(pixels, PIECE); i++) s->least = fminf(s->least, least[i]);
 out:
+    qb__free(least);
     qb__field_mean_end(&m);
     qb__free(raw);
     return status;
@@ -356,6 +363,12 @@ static void tell_saturated(qb_scan *scan, const series *flats) {
                     many, pixels, (double)qb__dtype_top(flats->all->source->dtype));
 }
 
+static void tell_wrapped(qb_scan *scan, const series *s) {
+    if (!s->all || scan->info.quantity != QB_COUNTS || *scan->refused) return;
+    const qb_dtype dtype = s->all->source->dtype;
+    if (qb__count_wrapped(dtype, s->least)) qb__scan_note_wrapped(scan, s->kind.option, dtype, s->least);
+}
+
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
     series flats = {.kind = {"flats", options->flats, false, options->shape, options->read_unsigned},
                     .list = options->exclude_flats};
@@ -369,6 +382,8 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
     QB__TRY(load(scan, &darks, !keep, env, &scan->dark, &scan->info.darks));
     scan->dark_noise = (float)darks.found.noise;
+    tell_wrapped(scan, &flats);
+    tell_wrapped(scan, &darks);
     tell_saturated(scan, &flats);
 out:
     close_series(&flats);

@@ -33,6 +33,12 @@ void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, fl
                     (double)least, qb__unsigned_name(dtype), qb_dtype_name(dtype));
 }
 
+void qb__scan_note_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least) {
+    qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS,
+                "%s reach %g: they look like %s read as %s; give --unsigned" QB__CODE("counts-negative"), what,
+                (double)least, qb__unsigned_name(dtype), qb_dtype_name(dtype));
+}
+
 qb_status qb__scan_usable(const qb_scan *scan) {
     return *scan->refused ? qb__fail(QB_BAD_INPUT, "%s: %s", scan->info.path, scan->refused) : QB_OK;
 }

@@ -14,7 +14,8 @@
 typedef struct tally {
     size_t pixels, saturated, zero, odd;
     size_t odd_view, odd_at;  /* where the first odd one is */
-    double least[2], most[2]; /* beam at either edge */
+    double least[2], most[2]; /* beam at either edge, ... */
+    double error[2];          /* ... and the largest standard error of it */
 } tally;
 
 static double top_of(qb_dtype dtype) {
@@ -24,21 +25,25 @@ static double top_of(qb_dtype dtype) {
     return tops[dtype];
 }
 
-/* The mean of an edge, relative to the flat there. */
-static double edge_beam(const qb_scan *scan, const float *view, bool right) {
+/* The mean of an edge, relative to the flat there, and the standard error that its pixels show. */
+static double edge_beam(const qb_scan *scan, const float *view, bool right, double *error) {
     const qb_scan_info *info = &scan->info;
     size_t width = info->columns / 32 + 1, first = right ? info->columns - width : 0;
-    double beam = 0.0, flat = 0.0;
+    double beam = 0.0, flat = 0.0, squares = 0.0, both = 0.0, flats = 0.0;
     for (size_t r = 0; r < info->rows; r++) {
         for (size_t c = first; c < first + width; c++) {
             size_t i = r * info->columns + c;
             double dark = scan->dark ? scan->dark[i] : 0.0;
             if (!isfinite(view[i])) continue;
-            beam += view[i] - dark;
-            flat += scan->flat ? scan->flat[i] - dark : 1.0;
+            const double counts = view[i] - dark, open = scan->flat ? scan->flat[i] - dark : 1.0;
+            beam += counts, flat += open;
+            squares += counts * counts, both += counts * open, flats += open * open;
         }
     }
-    return flat > 0.0 ? beam / flat : 0.0;
+    if (!(flat > 0.0)) return *error = 0.0;
+    const double level = beam / flat;
+    *error = sqrt(fmax(0.0, squares - 2 * level * both + level * level * flats)) / flat; /* of counts - level * open */
+    return level;
 }
 
 /* Nothing that a beam makes. */
@@ -67,7 +72,8 @@ static void add_view(const qb_scan *scan, size_t number, const float *view, tall
     }
     t->pixels += n;
     for (int right = 0; right < 2; right++) {
-        double beam = edge_beam(scan, view, right);
+        double error, beam = edge_beam(scan, view, right, &error);
+        t->error[right] = fmax(t->error[right], error);
         t->least[right] = fmin(t->least[right], beam);
         t->most[right] = fmax(t->most[right], beam);
     }
@@ -76,13 +82,14 @@ static void add_view(const qb_scan *scan, size_t number, const float *view, tall
 static void report_beam(qb_scan *scan, const tally *t) {
     for (int right = 0; right < 2; right++) {
         const char *edge = right ? "right" : "left";
-        double least = t->least[right], most = t->most[right];
-        if (least > 0.0 && most > 1.02 * least)
+        const double ERRORS = 6; /* the largest of eight less the smallest is rarely beyond */
+        double least = t->least[right], most = t->most[right], noise = ERRORS * t->error[right];
+        if (least > 0.0 && most > 1.02 * least + noise)
             qb__note(&scan->parts.notes,
                      "the beam at the %s edge drifts between %.4g and %.4g: if that is air, give --air" QB__CODE(
                          "beam-drift"),
                      edge, least, most);
-        else if (scan->flat && least > 0.0 && (most < 0.95 || least > 1.05))
+        else if (scan->flat && least > 0.0 && (most < 0.95 - noise || least > 1.05 + noise))
             qb__note(
                 &scan->parts.notes,
                 "the beam at the %s edge is %.4g of the flat field: if that is air, give --air" QB__CODE("beam-level"),

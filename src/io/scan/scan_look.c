@@ -65,7 +65,7 @@ static void choose_reading(const qb_scan *scan, qb__frame_series *series) {
                                  .rows = info->rows,
                                  .columns = info->columns,
                                  .stride = 1,
-                                 .sizes = qb_dtype_is_float(info->dtype)};
+                                 .ends = qb_dtype_is_float(info->dtype) || qb__counts_may_wrap(info->dtype)};
     series->lines = qb__smaller(info->rows, all <= SMALL ? 4 * LINES : packed ? 1 : LINES);
     while (packed && unpacked(scan, series->stride) > most && series->stride < info->views / LEAST) series->stride++;
 }
@@ -232,12 +232,12 @@ static void tell_wrapped(const looking *l) {
     if (wrapped == QB__WRAPPED_MANY)
         qb__scan_refuse_wrapped(scan, "counts", scan->info.dtype, least);
     else if (wrapped == QB__WRAPPED_SOME)
-        qb__note(&scan->parts.notes,
-                 "counts reach %g: they look like %s read as %s; give --unsigned" QB__CODE("counts-negative"),
-                 (double)least, qb__unsigned_name(scan->info.dtype), qb_dtype_name(scan->info.dtype));
+        qb__scan_note_wrapped(scan, "counts", scan->info.dtype, least);
 }
 
-static double size_of(const looking *l, size_t view) { return (double)l->frames[view].size; }
+static double size_of(const looking *l, size_t view) {
+    return (double)fmaxf(-l->frames[view].low_end, l->frames[view].high_end);
+}
 
 /* -ln of a float ends at 88. In other units a value is an outlier that is so many times as large as what nearly all views reach. */
 static float most_integral(looking *l) {
@@ -259,8 +259,7 @@ static void find_odd_view(looking *l, bool keep) {
     const double most = most_number(l);
     for (size_t i = 0, view = 0; i < l->series.count; i++) {
         if (!keep && l->fault[i] != GOOD) continue;
-        if (l->frames[i].looked && (double)l->frames[i].size > most && l->scan->odd_views++ == 0)
-            l->scan->odd_view = view;
+        if (l->frames[i].looked && size_of(l, i) > most && l->scan->odd_views++ == 0) l->scan->odd_view = view;
         view++;
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/scan/signed_counts.h"
 
+#include <math.h>
+
 /* Noise about a subtracted dark reaches a little below 0, but no farther than `noise`. */
 static const struct {
     bool is_signed;
@@ -20,12 +22,16 @@ qb__wrapped qb__counts_wrapped(const qb__frame *frames, size_t count, qb_dtype d
     for (size_t i = 0; i < count; i++) {
         if (!frames[i].looked) continue;
         looked++;
-        many += frames[i].low < types[dtype].noise; /* not so of NaN */
-        if (frames[i].least < *least) *least = frames[i].least;
+        many += frames[i].low < types[dtype].noise;                        /* not so of NaN */
+        *least = fminf(*least, fminf(frames[i].least, frames[i].low_end)); /* NaN is none */
     }
     if ((double)many > PART * (double)looked) return QB__WRAPPED_MANY;
-    return *least < types[dtype].noise ? QB__WRAPPED_SOME : QB__WRAPPED_NONE;
+    return qb__count_wrapped(dtype, *least) ? QB__WRAPPED_SOME : QB__WRAPPED_NONE;
 }
+
+bool qb__counts_may_wrap(qb_dtype dtype) { return is_signed(dtype); }
+
+bool qb__count_wrapped(qb_dtype dtype, float count) { return is_signed(dtype) && count < types[dtype].noise; }
 
 bool qb__source_read_unsigned(qb__source *source) {
     if (!is_signed(source->dtype)) return false;

@@ -10,6 +10,9 @@ typedef enum qb__wrapped { QB__WRAPPED_NONE, QB__WRAPPED_SOME, QB__WRAPPED_MANY 
 
 /* Judges the counts of a series by its frames; *least: the smallest value found. */
 qb__wrapped qb__counts_wrapped(const qb__frame *frames, size_t count, qb_dtype dtype, float *least);
+/* Whether counts of that type may be so, and whether this one is too far below 0 for noise. */
+bool qb__counts_may_wrap(qb_dtype dtype);
+bool qb__count_wrapped(qb_dtype dtype, float count);
 /* Reads signed integers of the source as unsigned ones of the same size; false where it holds none. */
 bool qb__source_read_unsigned(qb__source *source);
 /* "uint16" of int16. */

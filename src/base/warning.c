@@ -111,6 +111,11 @@ static const struct {
     {"few-views",
      "Views lie many degrees apart. Each view leaves streaks, and the object is hidden by them. Use more views, or an "
      "iterative method (sirt, cgls, mbir)."},
+    {"fields-are-views",
+     "Frames that --flats or --darks names are views of the scan. Divided by them, the object cancels. Name the "
+     "dataset "
+     "or the files of the open beam. If some images of one dataset are flats, leave them out of the views by --views "
+     "and the others out of the flats by --exclude-flats."},
     {"fields-exchanged", "Every flat is darker than every dark, so flats are taken as darks and darks as flats. "
                          "Correct the file or --flats and --darks. --keep-all-fields takes them as they are called."},
     {"fields-unusable",
@@ -122,6 +127,10 @@ static const struct {
     {"file-missing",
      "Some numbers in the names of a series are missing. Angles FROM:TO are spread evenly over the files that are "
      "there, so later ones belong to other views. Find the files, or list the angles in a file."},
+    {"flat-zingers",
+     "Pixels of the flats are much brighter than their neighbours, but those of the views are not: an X-ray hit the "
+     "camera. Each leaves a dark ring. Of two flats or more such values are left out, unless --keep-all-fields is "
+     "given. Take more flats, or give --rings all."},
     {"flats-saturated",
      "Some pixels of the flats stand at the largest number of their type: the detector was saturated. They count as "
      "not measured. Where they are many, take flats with a shorter exposure, or give --air."},
@@ -326,9 +335,10 @@ static const struct {
      "negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
     {"zero-pixels", "Some pixels are exactly 0: with counts a dead pixel, a masked region or no beam. fbp and fdk "
                     "raise them to the floor before the logarithm, which makes streaks. Mask them with NaN."},
-    {"zingers", "Single pixels are much brighter than their neighbours, as X-rays that hit the camera make them. Their "
-                "number is estimated from a few rows. Each leaves a streak. --zingers 8 replaces them; zingers in "
-                "flats of two or more frames are left out anyway."},
+    {"zingers",
+     "Single pixels or pairs are much brighter than their neighbours, as X-rays that hit the camera make them. Their "
+     "number is estimated from a few rows. Each leaves a streak. --zingers 8 replaces them; zingers in "
+     "flats of two or more frames are left out anyway."},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

@@ -59,7 +59,8 @@ static void warn_negative(const qb_scan_info *info, const qb__levels_found *f, c
 static void warn_spikes(const qb_scan_info *info, const qb__levels_found *f, const qb_env *env) {
     if (f->spikes == 0) return;
     qb__warn(env,
-             "%zu of %zu rows looked at hold single bright pixels (zingers), %.2g per million pixels, the first in "
+             "%zu of %zu rows looked at hold bright pixels that stand alone (zingers), %.2g per million pixels, the "
+             "first in "
              "view %u, row %u, column %u%s" QB__CODE("zingers"),
              f->spiked, f->lines, 1e6 * (double)f->spikes / ((double)f->lines * (double)info->columns), f->view, f->row,
              f->column, info->quantity == QB_LINE_INTEGRAL ? "" : ": give --zingers 8");

@@ -37,32 +37,37 @@ static void find_levels(const float *line, size_t columns, float *scratch, qb__l
     if (out->looked) out->noise = 1.2533 * median_of(scratch, steps) / (0.6745 * sqrt(6) * sqrt(BLOCK));
 }
 
-/* How much brighter a pixel is than the line through its neighbours, in units in which photon noise is the same everywhere in the
- * row; *by: the same as a line integral, 0 where the neighbours themselves differ as much, as at an edge. */
-static double stands_out(const float *line, size_t i, bool photons, double *by) {
-    double near = 0.5 * ((double)line[i - 1] + (double)line[i + 1]),
-           next = 0.5 * ((double)line[i - 2] + (double)line[i + 2]);
-    const double slope = fabs((double)line[i + 1] - (double)line[i - 1]), middle = fmin(near, next),
-                 step = middle - (double)line[i];
+/* How much brighter `wide` pixels from i on are, the darkest of them, than the line through their neighbours, in units in which photon
+ * noise is the same everywhere in the row; *by: the same as a line integral, 0 where the neighbours themselves differ as much, as at an
+ * edge. */
+static double stands_out(const float *line, size_t i, size_t wide, bool photons, double *by) {
+    const size_t last = i + wide - 1;
+    double near = 0.5 * ((double)line[i - 1] + (double)line[last + 1]),
+           next = 0.5 * ((double)line[i - 2] + (double)line[last + 2]);
+    const double slope = fabs((double)line[last + 1] - (double)line[i - 1]), middle = fmin(near, next),
+                 step = middle - fmax((double)line[i], (double)line[last]);
     *by = step > 1.5 * slope ? step : 0;
     return isfinite(near + next) && isfinite(step) ? step * (photons ? exp(-middle / 2) : 1) : 0;
 }
 
-/* A bright pixel alone is no object: an object's edge moves its neighbours, too. */
+/* One or two bright pixels alone are no object: an object's edge moves its neighbours, too. */
 static void find_spikes(const float *line, size_t columns, bool photons, float *scratch, qb__line_levels *out) {
     const double FAR = 12, least = photons ? 0.1 : 0.1 * fmax(out->high, 0);
     double by;
     size_t count = 0;
     for (size_t i = NEAR; i + NEAR < columns; i++) {
-        const double far = stands_out(line, i, photons, &by);
+        const double far = stands_out(line, i, 1, photons, &by);
         if (far != 0) scratch[count++] = (float)fabs(far);
     }
     const double sigma = count ? median_of(scratch, count) / 0.6745 : 0;
-    for (size_t i = NEAR; i + NEAR < columns; i++) {
-        const double far = stands_out(line, i, photons, &by);
-        if (!(by > least) || !(far > FAR * sigma)) continue; /* NaN is none */
-        if (out->spikes < QB__LEVELS_SPIKES) out->column[out->spikes] = (uint32_t)i;
-        out->spikes++;
+    for (size_t wide = 1; wide <= 2; wide++) {
+        for (size_t i = NEAR; i + wide - 1 + NEAR < columns; i++) {
+            const double far = stands_out(line, i, wide, photons, &by);
+            if (!(by > least) || !(far > FAR * sigma)) continue; /* NaN is none */
+            qb__spikes *spikes = &out->spikes[wide - 1];
+            if (spikes->count < QB__LEVELS_SPIKES) spikes->column[spikes->count] = (uint32_t)i;
+            spikes->count++;
+        }
     }
 }
 
@@ -170,43 +175,54 @@ static void find_negative(const qb__line_levels *lines, size_t count, qb__levels
 
 /* ---- all of them ---- */
 
-static size_t views_of_column(const qb__line_levels *lines, size_t each, uint32_t column) {
+static size_t views_of_column(const qb__line_levels *lines, size_t each, int kind, uint32_t column) {
     size_t count = 0;
-    for (size_t v = 0; v < each; v++)
-        for (uint32_t s = 0; s < lines[v].spikes && s < QB__LEVELS_SPIKES; s++) count += lines[v].column[s] == column;
+    for (size_t v = 0; v < each; v++) {
+        const qb__spikes *spikes = &lines[v].spikes[kind];
+        for (uint32_t s = 0; s < qb__spikes_kept(spikes); s++) count += spikes->column[s] == column;
+    }
     return count;
 }
 
-bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, uint32_t column) {
-    return views_of_column(group, each, column) > 2;
+bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, int kind, uint32_t column) {
+    return views_of_column(group, each, kind, column) > 2;
 }
 
 /* Columns that are bright in most views are counted in the first of them. */
-static void count_hot(const qb__line_levels *group, size_t each, qb__levels_found *found) {
+static void count_hot(const qb__line_levels *group, size_t each, int kind, qb__levels_found *found) {
     size_t looked = 0;
     for (size_t v = 0; v < each; v++) looked += group[v].looked;
     for (size_t v = 0; v < each; v++) {
-        for (uint32_t s = 0; s < group[v].spikes && s < QB__LEVELS_SPIKES; s++) {
-            const uint32_t column = group[v].column[s];
-            const size_t count = views_of_column(group, each, column);
-            if (count < 3 || 2 * count <= looked || views_of_column(group, v, column)) continue;
-            if (found->hot++ == 0) found->hot_row = group[v].row, found->hot_column = column;
+        const qb__spikes *spikes = &group[v].spikes[kind];
+        for (uint32_t s = 0; s < qb__spikes_kept(spikes); s++) {
+            const uint32_t column = spikes->column[s];
+            const size_t count = views_of_column(group, each, kind, column);
+            if (count < 3 || 2 * count <= looked || views_of_column(group, v, kind, column)) continue;
+            if (found->hot == 0) found->hot_row = group[v].row, found->hot_column = column;
+            found->hot += (size_t)kind + 1;
         }
     }
 }
 
+/* Those of one line that are no columns. */
+static size_t count_alone(const qb__line_levels *group, size_t each, size_t v, int kind, uint32_t *first) {
+    const qb__spikes *spikes = &group[v].spikes[kind];
+    size_t alone = 0;
+    for (uint32_t s = 0; group[v].looked && s < qb__spikes_kept(spikes); s++) {
+        if (qb__line_levels_is_column(group, each, kind, spikes->column[s])) continue;
+        if (alone++ == 0) *first = spikes->column[s];
+    }
+    return alone ? alone + spikes->count - qb__spikes_kept(spikes) : 0;
+}
+
 static void count_spikes(const qb__line_levels *group, size_t each, qb__levels_found *found) {
     for (size_t v = 0; v < each; v++) {
-        size_t alone = 0;
-        for (uint32_t s = 0; group[v].looked && s < group[v].spikes && s < QB__LEVELS_SPIKES; s++) {
-            if (qb__line_levels_is_column(group, each, group[v].column[s])) continue;
-            if (found->spikes + alone == 0)
-                found->view = group[v].view, found->row = group[v].row, found->column = group[v].column[s];
-            alone++;
-        }
-        if (alone) alone += group[v].spikes > QB__LEVELS_SPIKES ? group[v].spikes - QB__LEVELS_SPIKES : 0;
-        found->spikes += alone;
-        found->spiked += alone > 0;
+        uint32_t column = 0;
+        const size_t pairs = count_alone(group, each, v, 1, &column), alone = count_alone(group, each, v, 0, &column);
+        if (pairs + alone && found->spikes == 0)
+            found->view = group[v].view, found->row = group[v].row, found->column = column;
+        found->spikes += alone + 2 * pairs;
+        found->spiked += pairs + alone > 0;
     }
 }
 
@@ -257,7 +273,7 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
     const double all = (double)found->lines;
     for (size_t g = 0; g < groups; g++) {
         count_spikes(lines + g * each, each, found);
-        count_hot(lines + g * each, each, found);
+        for (int kind = 0; kind < 2; kind++) count_hot(lines + g * each, each, kind, found);
     }
     found->top = v.top / all;
     if (quantity != QB_LINE_INTEGRAL) {

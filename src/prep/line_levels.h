@@ -8,22 +8,28 @@
 
 #include "quickbeam/scan.h"
 
+enum { QB__LEVELS_SPIKES = 4 };
+
+/* Bright pixels of a row that stand alone: zingers or hot columns. */
+typedef struct qb__spikes {
+    uint32_t count;                     /* all of them ... */
+    uint32_t column[QB__LEVELS_SPIKES]; /* ... and where the first of them are */
+} qb__spikes;
+
 /* What one prepared detector row holds, as far as it shows whether the scan's numbers are what they are said to be. Levels are medians
  * of blocks of columns, which single pixels do not move. */
-enum { QB__LEVELS_SPIKES = 4 };
 typedef struct qb__line_levels {
-    double low, high, noise;            /* of blocks: the lowest, the highest, and by how much one may be off */
-    double sum, size;                   /* of the values that were measured, and of their sizes */
-    uint32_t measured, negative;        /* how many there are, and how many of them are negative */
-    uint32_t values, beyond;            /* all, and those that no beam and no object makes */
-    uint32_t spikes;                    /* single bright pixels: zingers or hot columns ... */
-    uint32_t column[QB__LEVELS_SPIKES]; /* ... and where the first of them are */
-    uint32_t view, row, at;             /* the stored view, the row, and the view as the scan counts it */
-    uint32_t below;                     /* counts far below their dark */
-    float top, next;          /* the largest of its counts below the type's maximum, and the next smaller one; ... */
-    uint32_t at_top, at_next; /* ... how many there are of each */
-    uint32_t off;             /* of those at the top, where the flat is near, but another one, ... */
-    uint32_t gaps;            /* ... and how often one or two others lie between two of them */
+    double low, high, noise;     /* of blocks: the lowest, the highest, and by how much one may be off */
+    double sum, size;            /* of the values that were measured, and of their sizes */
+    uint32_t measured, negative; /* how many there are, and how many of them are negative */
+    uint32_t values, beyond;     /* all, and those that no beam and no object makes */
+    qb__spikes spikes[2];        /* single ones; pairs side by side */
+    uint32_t view, row, at;      /* the stored view, the row, and the view as the scan counts it */
+    uint32_t below;              /* counts far below their dark */
+    float top, next;             /* the largest of its counts below the type's maximum, and the next smaller one; ... */
+    uint32_t at_top, at_next;    /* ... how many there are of each */
+    uint32_t off;                /* of those at the top, where the flat is near, but another one, ... */
+    uint32_t gaps;               /* ... and how often one or two others lie between two of them */
     uint32_t curved_pairs,
         turns;  /* pairs of second differences below the top, and those of opposite sign: of noise most are */
     bool whole; /* all are whole numbers */
@@ -39,8 +45,12 @@ void qb__line_levels_cut(const float *counts, const float *flat, size_t columns,
  * nothing was measured. */
 void qb__line_levels_below(const float *counts, const float *dark, const float *line, size_t columns, float noise,
                            qb__line_levels *out);
-/* Whether this column stands out in so many of the views of a group that the detector is at fault there. */
-bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, uint32_t column);
+/* Whether this column, of single spikes (kind 0) or of pairs (1), stands out in so many of the views of a group that the detector is at fault there. */
+bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, int kind, uint32_t column);
+/* How many of the columns of spikes are kept. */
+static inline uint32_t qb__spikes_kept(const qb__spikes *spikes) {
+    return spikes->count < QB__LEVELS_SPIKES ? spikes->count : QB__LEVELS_SPIKES;
+}
 
 /* What all lines say together. */
 typedef struct qb__levels_found {

@@ -17,9 +17,10 @@ enum {
 
 typedef struct comparing {
     qb_scan *scan;
-    char *raw;   /* [ROWS][columns]: the line itself is the first */
-    float *line; /* [ROWS][columns], line integrals but for a constant */
-    size_t rows; /* that are there */
+    char *raw;        /* [ROWS][columns]: the line itself is the first */
+    float *line;      /* [ROWS][columns], line integrals but for a constant */
+    size_t rows;      /* that are there, ... */
+    size_t same_view; /* ... and how many of them are of the same view: they come first */
 } comparing;
 
 static void integrals(const comparing *c, size_t row, const char *raw, float *out) {
@@ -50,34 +51,42 @@ static qb_status read_around(comparing *c, size_t view, size_t row) {
     QB__TRY(add_row(c, view, row));
     if (row > 0) QB__TRY(add_row(c, view, row - 1));
     if (row + 1 < info->rows) QB__TRY(add_row(c, view, row + 1));
+    c->same_view = c->rows;
     if (view > 0) QB__TRY(add_row(c, view - 1, row));
     if (view + 1 < info->views) QB__TRY(add_row(c, view + 1, row));
 out:
     return status;
 }
 
-/* A zinger is alone: at its place the views and rows around are darker, by half at least of what its own row shows. */
-static bool is_alone(const comparing *c, uint32_t column) {
-    const size_t columns = c->scan->info.columns;
-    const float own = c->line[column], near = fminf(c->line[column - 1], c->line[column + 1]);
-    float least = INFINITY;
-    for (size_t r = 1; r < c->rows; r++)
-        for (size_t i = column - 1; i <= (size_t)column + 1; i++) least = fminf(least, c->line[r * columns + i]);
-    return c->rows > 1 && least - own > 0.5f * (near - own);
+/* A zinger is one pixel or two: at its place the views and rows around are darker, by half at least of what its own row shows. One
+ * row may hold the second pixel. */
+static bool is_alone(const comparing *c, int kind, uint32_t column) {
+    const size_t columns = c->scan->info.columns, last = column + (size_t)kind;
+    const float own = fmaxf(c->line[column], c->line[last]), near = fminf(c->line[column - 1], c->line[last + 1]);
+    bool second = kind > 0;
+    for (size_t r = 1; r < c->rows; r++) {
+        float least = INFINITY;
+        for (size_t i = column - 1; i <= last + 1; i++) least = fminf(least, c->line[r * columns + i]);
+        if (least - own > 0.5f * (near - own)) continue;
+        if (second || r >= c->same_view || c->rows == c->same_view) return false;
+        second = true;
+    }
+    return c->rows > 1;
 }
 
-static void keep_alone(const comparing *c, const qb__line_levels *group, qb__line_levels *line, size_t *looked,
-                       size_t *kept) {
+static void keep_alone(const comparing *c, const qb__line_levels *group, qb__line_levels *line, int kind,
+                       size_t *looked, size_t *kept) {
+    qb__spikes *spikes = &line->spikes[kind];
+    const uint32_t many = qb__spikes_kept(spikes);
     uint32_t left = 0;
-    const uint32_t many = line->spikes < QB__LEVELS_SPIKES ? line->spikes : QB__LEVELS_SPIKES;
     for (uint32_t s = 0; s < many; s++) {
-        const bool column = qb__line_levels_is_column(group, QB__SAMPLE_VIEWS, line->column[s]),
-                   alone = column || is_alone(c, line->column[s]);
+        const bool column = qb__line_levels_is_column(group, QB__SAMPLE_VIEWS, kind, spikes->column[s]),
+                   alone = column || is_alone(c, kind, spikes->column[s]);
         *looked += !column;
         *kept += alone && !column;
-        if (alone) line->column[left++] = line->column[s];
+        if (alone) spikes->column[left++] = spikes->column[s];
     }
-    line->spikes = left == many ? line->spikes : left;
+    spikes->count = left == many ? spikes->count : left;
 }
 
 static size_t most_lines(const qb_scan *scan) {
@@ -86,25 +95,25 @@ static size_t most_lines(const qb_scan *scan) {
 }
 
 /* Columns that are at fault are no single pixels: they stay for who counts them. */
-static bool has_single(const qb__line_levels *group, const qb__line_levels *line) {
-    for (uint32_t s = 0; s < line->spikes && s < QB__LEVELS_SPIKES; s++)
-        if (!qb__line_levels_is_column(group, QB__SAMPLE_VIEWS, line->column[s])) return true;
+static bool has_single(const qb__line_levels *group, const qb__spikes *spikes, int kind) {
+    for (uint32_t s = 0; s < qb__spikes_kept(spikes); s++)
+        if (!qb__line_levels_is_column(group, QB__SAMPLE_VIEWS, kind, spikes->column[s])) return true;
     return false;
 }
 
 /* The lines that are compared come first; of the others spikes are kept where most of the compared ones are. */
-static qb_status compare(comparing *c, const qb__line_levels *before, qb__line_levels *levels) {
+static qb_status compare(comparing *c, const qb__line_levels *before, int kind, qb__line_levels *levels) {
     size_t lines = 0, looked = 0, kept = 0;
     const size_t most = most_lines(c->scan);
     for (size_t i = 0; i < QB__SAMPLE_LINES; i++) {
         const qb__line_levels *group = before + i / QB__SAMPLE_VIEWS * QB__SAMPLE_VIEWS;
-        if (!has_single(group, &before[i])) continue;
+        if (!has_single(group, &before[i].spikes[kind], kind)) continue;
         if (lines++ < most) {
             const qb_status status = read_around(c, levels[i].at, levels[i].row);
             if (status != QB_OK) return status;
-            keep_alone(c, group, &levels[i], &looked, &kept);
+            keep_alone(c, group, &levels[i], kind, &looked, &kept);
         } else if (2 * kept < looked) {
-            levels[i].spikes = 0;
+            levels[i].spikes[kind].count = 0;
         }
     }
     return QB_OK;
@@ -116,13 +125,13 @@ qb_status qb__spikes_confirm(qb_scan *scan, qb__line_levels *levels) {
     qb__line_levels *before = NULL;
     bool any = false;
     qb_status status = QB_OK;
-    for (size_t i = 0; i < QB__SAMPLE_LINES; i++) any |= levels[i].spikes > 0;
+    for (size_t i = 0; i < QB__SAMPLE_LINES; i++) any |= levels[i].spikes[0].count + levels[i].spikes[1].count > 0;
     if (!any) return QB_OK;
     QB__TRY(qb__alloc(QB__SAMPLE_LINES, sizeof *before, &before));
     QB__TRY(qb__alloc(ROWS * columns, qb_dtype_size(scan->info.dtype), &c.raw));
     QB__TRY(qb__alloc(ROWS * columns, sizeof *c.line, &c.line));
     for (size_t i = 0; i < QB__SAMPLE_LINES; i++) before[i] = levels[i];
-    status = compare(&c, before, levels);
+    for (int kind = 0; kind < 2 && status == QB_OK; kind++) status = compare(&c, before, kind, levels);
 out:
     qb__free(before);
     qb__free(c.raw);

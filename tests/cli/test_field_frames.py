@@ -6,7 +6,7 @@ import json
 import h5py
 import numpy as np
 import pytest
-from qbtest import qb
+from qbtest import qb, qb_json, write_scan
 
 TRUTH = 0.02
 
@@ -89,6 +89,59 @@ def test_a_zinger_in_one_of_few_flats(good, tmp_path, count):
     assert np.abs(images[1] - images[0]).max() < 0.03 * TRUTH
     middle(path, tmp_path, "--keep-all-fields")
     assert np.abs(np.load(tmp_path / "v.npy") - images[0]).max() > 0.05 * TRUTH
+
+
+def test_a_zinger_in_the_only_flat(good, tmp_path):
+    """It is named, with its place. A pixel that answers more strongly in the views, too, is none."""
+    def scan(flat, views=1):
+        path = tmp_path / "s.h5"
+        path.write_bytes(good[0].read_bytes())
+        with h5py.File(path, "r+") as file:
+            only = file["exchange/data_white"][:1] * 0.5
+            only[0, 24, 30] *= flat
+            data = file["exchange/data"][:] * 0.5
+            data[:, 24, 30] *= views
+            for name, values in ("data_white", only), ("data", data):
+                del file[f"exchange/{name}"]
+                file[f"exchange/{name}"] = values.astype("u2")
+        return qb_json("info", path)["problems"], qb("fbp", path, "--slices", "23:25", "-o", tmp_path / "v.npy").stderr
+    problems, said = scan(1.6)
+    assert "1 pixels of the flats are bright" in said and "the first in row 24, column 30" in said and "[flat-zingers]" in " ".join(problems)
+    for how in (1, 1), (1.6, 1.6):
+        problems, said = scan(*how)
+        assert "flat-zingers" not in said + " ".join(problems)
+
+
+def test_flats_that_are_the_views(good, tmp_path):
+    """By the same file or by a copy. Flats and views that share a dataset are none when each frame is one of both."""
+    with h5py.File(good[0]) as file:
+        data, angles, flats, darks = (file[f"exchange/{name}"][:] for name in ("data", "theta", "data_white", "data_dark"))
+    views = write_scan(tmp_path / "views.h5", data, angles)
+    np.save(tmp_path / "copy.npy", data)
+    for option in "--flats", "--darks":
+        for given in f"{views}:/exchange/data", tmp_path / "copy.npy":
+            assert f"{option}: frame 0 is view 0 itself" in " ".join(qb_json("info", views, option, given)["problems"])
+    both = write_scan(tmp_path / "both.h5", np.concatenate([flats[:5], data]), np.concatenate([np.zeros(5), angles]), darks=darks)
+    how = ["--views", "5:", "--flats", f"{both}:/exchange/data", "--exclude-flats", "5:"]
+    done = qb("fbp", both, *how, "--slices", "23:25", "-o", tmp_path / "v.npy")
+    assert "fields-are-views" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["u2", "f4"])
+@pytest.mark.parametrize("beam", [40, 300, 5000])
+def test_dim_scans_have_no_odd_frames(tmp_path, kind, beam):
+    """Few counts, in darks, too: noise is no drift of the beam and no odd dark."""
+    rows, columns, views = 4, 64, 60
+    s = np.arange(columns) - 31.5
+    lines = np.broadcast_to(2 * 0.005 * np.sqrt(np.maximum(20 ** 2 - s ** 2, 0)), (views, rows, columns))
+    for seed, dark, count in (1, 0.7, 10), (2, 3, 5), (3, 30, 10), (4, 30, 3):
+        random = np.random.default_rng(seed)
+        data = random.poisson(beam * np.exp(-lines) + dark), random.poisson(beam + dark, (5, rows, columns)), random.poisson(dark, (count, rows, columns))
+        scan = write_scan(tmp_path / "s.h5", data[0].astype(kind), np.arange(views) * 3.0, data[1].astype(kind), data[2].astype(kind), pixel=1)
+        assert qb_json("info", scan)["problems"] == []
+    data[2][1] += beam // 4 + 20  # one that is odd is found all the same
+    scan = write_scan(tmp_path / "s.h5", data[0].astype(kind), np.arange(views) * 3.0, data[1].astype(kind), data[2].astype(kind), pixel=1)
+    assert [f["code"] for f in qb_json("info", scan)["findings"]] == ["odd-darks"]
 
 
 def test_good_fields_keep_their_plain_mean(good, tmp_path):

@@ -333,6 +333,23 @@ def test_counts_that_were_stored_as_signed(tmp_path, lines):
         assert any("[counts-negative]" in p for p in problems) == said, problems
 
 
+@pytest.mark.parametrize("field", ["flats", "darks"])
+def test_a_few_fields_that_were_stored_as_signed(tmp_path, lines, field):
+    """A single value of all frames is found; fields are refused where it is many; --unsigned is right."""
+    rng = np.random.default_rng(4)
+    fields = {"flats": rng.poisson(30000.0, (5, ROWS, N)), "darks": rng.poisson(100.0, (5, ROWS, N))}
+    data, angles = rng.poisson(29900 * np.exp(-lines) + 100).astype("i2"), np.arange(VIEWS) * 180 / VIEWS
+    fields[field][2, 1, 30] = 45000
+    scan = write_scan(tmp_path / "s.h5", data, angles, *(fields[name].astype("u2").view("i2") for name in ("flats", "darks")), pixel=1)
+    for verb in WAYS:
+        assert f"{field} reach -20536: they look like uint16 read as int16; give --unsigned [counts-negative]" in qb(verb, scan, *WAYS[verb], "-o", tmp_path / "v.npy").stderr
+    assert "counts-negative" not in qb("fbp", scan, "--unsigned", "--center", AXIS, "-o", tmp_path / "v.npy").stderr
+    assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
+    fields[field][:, :, 20:] = 45000
+    scan = write_scan(tmp_path / "s.h5", data, angles, *(fields[name].astype("u2").view("i2") for name in ("flats", "darks")), pixel=1)
+    fails(3, "fbp", scan, "-o", tmp_path / "v.npy", says=[field, "give --unsigned"])
+
+
 def test_one_warning_is_said_once(tmp_path, lines):
     np.save(tmp_path / "s.npy", lines)
     for verb in WAYS:

@@ -127,6 +127,15 @@ def test_stuck_pixels_count_as_not_measured(tmp_path, case):
         assert np.linalg.norm(a - b) < 0.12 * np.linalg.norm(a), verb
 
 
+def test_stuck_pixels_below_the_dark_are_no_subtracted_darks(tmp_path):
+    views, flats, darks = counted(seed=7)
+    views[:, :, [12, 33]] = [20, 0]
+    scan = write_scan(tmp_path / "s.h5", views.astype("u2"), ANGLES, flats.astype("u2"), darks.astype("u2"), pixel=1)
+    assert set(problems(scan)) == {"stuck-pixels"}
+    for verb, how in WAYS.items():
+        assert "darks-twice" not in codes(qb(verb, scan, *how, "-o", tmp_path / "v.npy"))
+
+
 def test_one_stuck_pixel(tmp_path):
     """Of one row alone; dead in the flats, too, or at the type's maximum, are other faults."""
     views, flats, darks = counted()

@@ -287,3 +287,18 @@ def test_the_warning_names_the_option(tmp_path):
     assert "--zingers 8" in warned
     said = qb("fbp", tmp_path / "s.h5", *how, "--zingers", 8).stderr
     assert "[zingers]" not in said and "zingers were replaced" in said
+
+
+def test_pairs_are_warned_of(tmp_path):
+    """Side by side, or one above the other. Details of an object two pixels wide are none."""
+    counts, flat, dark = disc(columns=64, rows=16, views=60)
+    random = np.random.default_rng(5)
+    for below, aside in (0, 1), (1, 0):
+        dirty = counts.copy()
+        for view, row, column in zip(random.integers(0, 60, 150), random.integers(1, 14, 150), random.integers(3, 60, 150)):
+            dirty[view, row:row + 1 + below, column:column + 1 + aside] = 60000
+        write(tmp_path / "s.h5", dirty, flat, dark)
+        warned, = [line for line in qb("fbp", tmp_path / "s.h5", "-o", tmp_path / "v.npy", "--center", 31.5).stderr.splitlines() if "[zingers]" in line]
+        assert float(warned.split("(zingers), ")[1].split()[0]) == pytest.approx(1e6 * (dirty == 60000).mean(), rel=0.5)
+    qb("simulate", "baggage", "--size", 128, "--detector", "128,16", "--views", 200, "--photons", 50000, "-o", "b.h5", cwd=tmp_path)
+    assert "[zingers]" not in qb("info", tmp_path / "b.h5").stdout

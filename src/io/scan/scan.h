@@ -95,6 +95,8 @@ qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
 /* Fills in stuck; such pixels count as not measured from then on. */
 qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
+/* Warns of zingers in flats; `keep`: none were left out of the mean. */
+qb_status qb__scan_look_at_flats(qb_scan *scan, bool keep);
 /* Fills in lost_rows. */
 qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
 /* One more finding: kept for programs, and its sentence as a note of that kind. */
@@ -110,6 +112,8 @@ void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, fl
 void qb__scan_note_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* Warns where given fields ("flats", "darks") are views of the scan; bad: frames that are left out. */
+qb_status qb__scan_tell_views(qb_scan *scan, const char *option, const qb__frames *fields, const bool *bad);
 /* --darks none: the dark is 0, and nothing is to be said of it. */
 bool qb__darks_none(const char *darks);
 /* Notes on angles: missing, uneven, repeated ends, and, unless the unit was given or is judged already, doubtful units. */

@@ -382,6 +382,11 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
     QB__TRY(load(scan, &darks, !keep, env, &scan->dark, &scan->info.darks));
     scan->dark_noise = (float)darks.found.noise;
+    for (int i = 0; i < 2; i++) {
+        const series *given = i ? &darks : &flats;
+        if (given->all && given->kind.path && !given->lines)
+            QB__TRY(qb__scan_tell_views(scan, given->kind.option, given->all, given->bad));
+    }
     tell_wrapped(scan, &flats);
     tell_wrapped(scan, &darks);
     tell_saturated(scan, &flats);

@@ -34,8 +34,7 @@ typedef struct qb__comm_calls {
     bool (*receive)(qb__comm *comm, int from, void *data, size_t bytes);
     /* To each rank, and from each: [count] of both, bytes as the other one has them. */
     bool (*exchange)(qb__comm *comm, const qb__comm_part *out, const qb__comm_part *in);
-    /* Those of one colour are ranks of a comm of their own, in the order that they have here: rank, count and own of
-     * *part are set. On all ranks. */
+    /* Ranks of one colour become a comm of their own, in the same order. Sets rank, count and own of *part. Collective. */
     bool (*split)(qb__comm *comm, int colour, qb__comm *part);
     void (*warn)(qb__comm *comm);   /* tell all others that this one has failed; does not wait */
     bool (*warned)(qb__comm *comm); /* whether another has; any thread, costs nothing */
@@ -69,22 +68,22 @@ struct qb_ranks {
     qb_status over;              /* status of the failure that all ranks agreed on */
     char words[1024];            /* its message */
     int warnings;                /* number of warnings sent by others */
-    qb__comm *whole;             /* what it is a part of; NULL: it is that */
-    _Atomic bool told;           /* of a part of the ranks: another of them has failed; `words` says how */
+    qb__comm *whole;             /* the comm that this one was split from; NULL: none */
+    _Atomic bool told;           /* of a split comm: another rank has failed; `words` says how */
     struct qb__comm_grid *grids; /* of qb__comm_arrange */
 };
 
-/* Once rank, count and calls are set: what comm.c needs. Released by qb_ranks_close. */
+/* Make what comm.c needs, once rank, count and calls are set. Released by qb_ranks_close. */
 qb_status qb__comm_begin(qb__comm *comm);
 
 /* For one process. */
 enum { QB__THREADS_MOST = 4096 };
 
-/* Those of the caller's environment; NULL = none. */
+/* The ranks of the caller's environment; NULL = one process. */
 qb__comm *qb__comm_of(const qb_env *env);
 int qb__comm_rank(const qb__comm *comm);
 int qb__comm_count(const qb__comm *comm);
-/* This rank has nothing left to do: another has failed. Any thread. */
+/* Whether another rank has failed, so that this one may stop. Any thread. */
 bool qb__comm_warned(qb__comm *comm);
 /* The caller's environment, fields that were added since it was compiled zero. */
 qb_env qb__env_whole(const qb_env *env);

@@ -18,7 +18,7 @@ typedef struct qb__input {
     char *path; /* the name it was read by */
     uint64_t bytes, hash;
     bool hashed; /* hash is of its contents (base/hash.h) */
-    bool advice; /* it says how to compute, not what: another run of the same job may find another one */
+    bool advice; /* such as a tuning file: it says how to compute, not what, and may differ between runs of one job */
 } qb__input;
 
 typedef struct qb__inputs {
@@ -38,7 +38,7 @@ void qb__inputs_release(qb__inputs *inputs);
 /* What readers call for each file, with what stat said of it. Nothing happens unless somebody
  * collects. */
 void qb__input_seen(const char *path, const struct stat *about);
-/* As above for the tuning file: nothing may overwrite it, but a change of it does not make another job. */
+/* The tuning file was read: nothing may overwrite it, but a change of it does not make another job. */
 void qb__input_advice(const char *path, const struct stat *about);
 /* All its bytes, where a reader has them at hand: they are hashed. */
 void qb__input_read(const char *path, const void *data, size_t bytes);
@@ -50,13 +50,13 @@ qb_status qb__inputs_hash(const qb__inputs *inputs, uint64_t most);
 /* [{path, bytes, xxh3}] of all of them, sorted, paths whole; of folders with many of them {path, files,
  * bytes}. xxh3 where the contents were at hand. What lacks memory is remembered (base/json.h). */
 cJSON *qb__inputs_list(const qb__inputs *inputs);
-/* The same name, good from any folder; qb__free it. NULL: no memory. */
+/* `path` as an absolute path; release with qb__free. NULL: no memory. */
 char *qb__absolute(const char *path);
 
 /* QB_BAD_ARGUMENT, with both names, when a file written as `path` would take the place of one of
  * these; QB_NO_MEMORY when the list is not whole. */
 qb_status qb__inputs_protect(const qb__inputs *inputs, const char *path);
-/* As above for each of env->writes; env may be NULL. */
+/* qb__inputs_protect for each of env->writes; env may be NULL. */
 qb_status qb__inputs_protect_all(const qb__inputs *inputs, const qb_env *env);
 
 #endif

@@ -42,13 +42,13 @@ size_t qb__resident_bytes(void);
 /* Bytes this process could still take: the smallest of free memory, what the limits of its cgroups (versions 1 and 2,
  * all that it lies in) leave, and what ulimit leaves of addresses and data. */
 size_t qb__available_bytes(void);
-/* The same, and the limit that it comes from, in words. */
+/* qb__available_bytes, and in *from the limit that decides, in words. */
 size_t qb__available_from(const char **from);
 /* What the limit of the cgroup in that folder leaves; SIZE_MAX without one. File pages that nobody
  * used lately count in memory.current and give way, so they are room: without them a scan just
  * written or read would be taken for memory in use. */
 size_t qb__cgroup_room(const char *folder);
-/* As above for all groups that `list`, in the form of /proc/self/cgroup, names below `mount`. */
+/* The smallest qb__cgroup_room of all groups that `list`, in the form of /proc/self/cgroup, names below `mount`. */
 size_t qb__cgroups_room(const char *list, const char *mount);
 
 /* Bytes this process may hold: env's max_ram, or 3/4 of what is free now. */

@@ -7,7 +7,7 @@
 /* Into ascending order, in place; none may be NaN. */
 void qb__sort(double *values, size_t count);
 void qb__sort_floats(float *values, size_t count);
-/* The same, several times as fast for hundreds of values and more, with scratch[count]. */
+/* qb__sort_floats with scratch[count]: several times as fast for hundreds of values and more. */
 void qb__sort_floats_with(float *values, size_t count, float *scratch);
 
 /* What a list sorted by angle remembers of each view. */

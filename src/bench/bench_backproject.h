@@ -12,7 +12,7 @@
 /* Fills `result`; see bench/notes/cpu.md for what the figures mean. */
 qb_status qb__bench_backproject(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 
-/* The same of a cone beam. */
+/* Back-projection of a cone beam. */
 qb_status qb__bench_backproject_cone(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 qb_status qb__bench_backproject_cone_device(const qb_tool_bench_options *options, const qb__bp_cone_problem *sizes,
                                             qb__device *device, cJSON *result);

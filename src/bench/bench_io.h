@@ -14,7 +14,7 @@ typedef struct qb__bench_folder {
 
 qb_status qb__bench_folder_create(qb__bench_folder *folder);
 void qb__bench_folder_remove(const qb__bench_folder *folder); /* with the files in it */
-/* The same in `folder`, under a hidden name. */
+/* A benchmark's folder in `folder`, with a hidden name. */
 qb_status qb__bench_folder_in(const char *folder, qb__bench_folder *made);
 /* The path of a file in it, into path[size]. */
 void qb__bench_file(const qb__bench_folder *folder, const char *name, char *path, size_t size);
@@ -22,7 +22,7 @@ void qb__bench_file(const qb__bench_folder *folder, const char *name, char *path
  * into the tuning file for the plans of jobs there. */
 qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const qb_env *env, cJSON *result);
 
-/* In that folder, for the tuning file alone, in about so many seconds. */
+/* Measure the storage of `folder` in about `seconds`, for the tuning file. */
 qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds, const qb_env *env);
 
 #endif

@@ -8,16 +8,16 @@
 
 /* Preparing and filtering rows, beside the bare transforms that filtering contains. */
 qb_status qb__bench_filter(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* On the device that env names, else that. */
+/* qb__bench_filter_device on the device that env names, else qb__bench_filter. */
 qb_status qb__bench_filter_anywhere(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* The same on a device, by each method it has, beside a copy of its memory. */
+/* Filtering on a device, by each of its methods, compared with a copy of its memory. */
 qb_status qb__bench_filter_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env,
                                   cJSON *result);
-/* Filtered back-projection of what is on a device, and stays there. */
+/* Filtered back-projection of data that are in a device's memory and stay there. */
 qb_status qb__bench_resident(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* A whole reconstruction, file to file in the temporary folder ($TMPDIR), from the page cache. */
 qb_status qb__bench_fbp(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* The same of a cone beam: 16-bit TIFF to MHA. */
+/* A whole reconstruction of a cone beam, 16-bit TIFF to MHA. */
 qb_status qb__bench_fdk(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* Forward projection and its adjoint of a cone beam. */
 qb_status qb__bench_project(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
@@ -29,7 +29,7 @@ qb_status qb__bench_ifdk(const qb_tool_bench_options *options, const qb_env *env
 qb_status qb__bench_mpi(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* The RabbitCT benchmark on one of its data sets, in either layout. */
 qb_status qb__bench_rabbitct(const char *file, const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* The same on a device, through the configurations of the RabbitCT paper's Table I. */
+/* The RabbitCT benchmark on a device, for the configurations of the RabbitCT paper's Table I. */
 qb_status qb__bench_rabbitct_ladder(const char *file, const qb_tool_bench_options *options, const qb_env *env,
                                     cJSON *result);
 /* Writing and reading a volume of the size asked for, in each format. */
@@ -40,7 +40,7 @@ double qb__bench_number(const cJSON *object, const char *name); /* 0 when it is 
  * slowest stage alone: its CPU seconds on all threads, or on its own thread when it is I/O; the seconds
  * that a device had a chunk in hand. */
 double qb__bench_bound(const cJSON *report);
-/* The same in parts: stage_seconds_alone, cpu_seconds, bound_seconds. */
+/* Add qb__bench_bound and its parts to the result: stage_seconds_alone, cpu_seconds, bound_seconds. */
 void qb__bench_add_stages(const cJSON *report, cJSON *result);
 
 #endif

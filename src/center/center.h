@@ -94,14 +94,14 @@ typedef struct qb__center_chosen {
     size_t row[QB__CENTER_ROWS], rows;
 } qb__center_chosen;
 
-/* Those of --rows; NULL: five, spread. QB_BAD_ARGUMENT for a range that is none, or empty. */
+/* The rows that --rows names; NULL: five, spread over the height. QB_BAD_ARGUMENT for an invalid or empty range. */
 qb_status qb__center_choose(const char *text, const qb_scan_info *info, qb__center_chosen *chosen);
-/* Rows are dropped, evenly, until all fits into half of what the process may take. */
+/* Drop rows, evenly, until all data fit into half of the memory that the process may take. */
 void qb__center_fit(qb__center_chosen *chosen, const qb_scan_info *info, const qb_env *env);
-/* QB_BAD_ARGUMENT where even those that are left take more. */
+/* QB_BAD_ARGUMENT if even the rows that are left take more. */
 qb_status qb__center_check_room(const qb__center_chosen *chosen, const qb_scan_info *info, const qb_env *env);
-/* Their line integrals, level and clean: sinograms[row][view][column], for as many as are chosen. Rows of next to
- * nothing beside others are dropped. */
+/* The line integrals of the chosen rows, without roll and stripes: sinograms[row][view][column]. Rows with far less
+ * attenuation than others are dropped. */
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
                           const qb__roll *roll, qb__center_chosen *chosen, float *sinograms);
 

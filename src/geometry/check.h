@@ -10,7 +10,7 @@ enum { QB__GEOMETRY_MOST_VIEWS = 1 << 22, QB__GEOMETRY_MOST_PIXELS = 1 << 20 };
 /* Shape within the limits, every number finite, no view degenerate: QB_BAD_INPUT with the number. QB_UNSUPPORTED for a bent detector whose
  * rows and columns are not at right angles. */
 qb_status qb__geometry_check_views(const qb_geometry *geometry);
-/* As above, for methods that need a single source: QB_UNSUPPORTED for a stack of fans. */
+/* qb__geometry_check_views for methods that need a single source: also QB_UNSUPPORTED for a stack of fans. */
 qb_status qb__geometry_check(const qb_geometry *geometry);
 
 /* Allocate the views of a geometry of this shape, checked against the limits. */

@@ -15,7 +15,7 @@ typedef struct qb__circle {
 
 /* The angle t of a view: of its source, or of its rays if they are parallel. */
 double qb__view_angle(qb_beam beam, const qb_view *view);
-/* Those of all views, each within half a turn of the one before. */
+/* The angles of all views, each within half a turn of the previous one. */
 void qb__view_angles(const qb_geometry *geometry, double *radians);
 
 /* QB_BAD_INPUT as from qb__matrix_of_view. */

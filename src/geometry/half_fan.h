@@ -32,7 +32,7 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full, doubl
  * far off the middle that one side is wider than the other by 5 % of the columns and by more than
  * two of them. */
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last);
-/* As above, from views in radians. Used only for a full turn; gaps of 30 degrees are allowed, and of 60 if the narrow side is less
+/* qb__half_fan_of for views at `radians`. Used only for a full turn; gaps of 30 degrees are allowed, and of 60 if the narrow side is less
  * than a third of the wide one. For an axis that is not found yet (NAN) rows end where they were measured. QB_NO_MEMORY,
  * QB_BAD_INPUT as qb__turns_fully. */
 qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t columns, double first, double last,

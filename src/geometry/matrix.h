@@ -15,7 +15,7 @@ typedef struct qb__matrix {
  * QB_BAD_INPUT for a degenerate view: a source in the detector's plane or at the origin's depth. */
 qb_status qb__matrix_of_view(qb_beam beam, const qb_view *view, qb__matrix *matrix);
 
-/* As above, for voxel indices (ix, iy, iz, 1). */
+/* The matrix of a view for voxel indices (ix, iy, iz, 1) of a grid. */
 void qb__matrix_on_grid(const qb__matrix *world, const qb_grid *grid, qb__matrix *matrix);
 
 /* A view whose matrix is a multiple, of either sign, of this one, with columns pixel_u apart. A

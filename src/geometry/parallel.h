@@ -40,7 +40,7 @@ typedef struct qb__angle_report {
  * without views, QB_BAD_INPUT for an angle that is not finite, QB_NO_MEMORY. */
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights, qb__angle_report *report);
 
-/* As above, with another rule for the weights; the report says what a cap at twice the median removed. */
+/* qb__angle_weights by another rule; the report says what a cap at twice the median removed. */
 qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians, double *weights,
                                qb__angle_report *report);
 

@@ -39,14 +39,14 @@ typedef struct qb__cut {
                                * has most, the last ones may be empty */
     unsigned slots;           /* buffers in each ring of the pipeline */
     unsigned schedule; /* number of the engine's way through the slabs: space->schedule, or what schedule_after said */
-    qb__room need;     /* what need() said */
+    qb__room need;     /* memory that need() returned */
 } qb__cut;
 
 typedef struct qb__cut_space qb__cut_space;
 struct qb__cut_space {
     size_t first;             /* slice of the whole volume that this begins with; 0 unless ranks share it */
     size_t slices, views;     /* of the whole job, or of a rank's share */
-    bool shared;              /* it is one */
+    bool shared;              /* slices and views are a rank's share */
     const qb__cut_grid *grid; /* as the cut's */
     size_t view0;             /* of the whole scan: where `views` begin */
     qb__layers layers;        /* slabs are whole numbers of these while they can be */
@@ -125,7 +125,7 @@ size_t qb__thinner_single(const qb__cut_space *space, size_t thickness);
 /* All slices at once: their voxels depend on each other. */
 size_t qb__thinner_never(const qb__cut_space *space, size_t thickness);
 
-/* The same layers of `slices` slices alone, the first of which is `first`. */
+/* The layers of a part of the slices: `slices` of them from `first` on. */
 qb__layers qb__layers_from(const qb__layers *layers, size_t first, size_t slices);
 
 /* Cut nz slices into slabs of at most `thickness`, counted from the layers' beginning: with a

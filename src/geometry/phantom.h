@@ -52,7 +52,7 @@ void qb__phantom_destroy(qb__phantom *phantom); /* NULL-safe */
 
 /* The attenuation at a point (mm), in 1/mm. */
 double qb__phantom_value(const qb__phantom *phantom, const double point[3]);
-/* Its integral along the whole line through `origin` along `direction` (any length > 0). */
+/* The phantom's integral along the whole line through `origin` along `direction` (any length > 0). */
 double qb__phantom_line(const qb__phantom *phantom, const double origin[3], const double direction[3]);
 /* The radius of the smallest sphere (cylinder about z, for what is infinite) about the origin that
  * holds everything. */

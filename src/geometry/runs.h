@@ -31,7 +31,7 @@ static inline qb__runs qb__mirrored_runs(size_t slices, bool paired, size_t firs
     return (qb__runs){{{middle - far, middle - near}, {middle + near, middle + far}}};
 }
 
-/* Of these the `from`-th to the one before the `to`-th, as they follow each other. */
+/* Slices `from` <= i < `to` of the runs, counted through both. */
 static inline qb__runs qb__runs_part(const qb__runs *runs, size_t from, size_t to) {
     qb__runs part;
     size_t before = 0;

@@ -59,7 +59,7 @@ static inline double qb__turn_wrap(double angle, double period) {
 qb_status qb__turn_create(size_t views, const double *radians, double period, qb_angle_weights rule, qb__turn *turn);
 void qb__turn_destroy(qb__turn *turn); /* NULL-safe */
 
-/* What views count for, by a rule: weights[views] in radians. `capped`: of the turn what the cap or open gaps take away, 0..1; may be NULL.
+/* Weights of the views by a rule: weights[views] in radians. `capped`: the share of the turn that the cap or open gaps take away, 0..1; may be NULL.
  * QB_NO_MEMORY. */
 qb_status qb__turn_weigh(const qb__turn *turn, qb_angle_weights rule, double *weights, double *capped);
 /* What share of a ray counts, so that with its opposite it makes 1, where views are missing: by trust, so that what a gap
@@ -71,7 +71,7 @@ double qb__turn_share(const qb__turn *turn, size_t view, double opposite, bool s
 const qb__turn_gap *qb__turn_widest(const qb__turn *turn);
 /* Radians of a gap that were not measured. */
 double qb__turn_missing(const qb__turn_gap *gap);
-bool qb__turn_is_open(const qb__turn *turn); /* it has a gap that is left open */
+bool qb__turn_is_open(const qb__turn *turn); /* whether a gap is left open */
 /* Widest range of a gap whose opposite rays are missing, too. In a half turn of parallel rays that is the whole gap. */
 double qb__turn_gap_hole(const qb__turn *turn, size_t gap);
 /* The largest range of angles that are missing, and whose opposites are missing, too; and all of these together. */

@@ -47,10 +47,10 @@ struct qb_writer {
     const qb__writer_kind *kind;
     qb_stack stack; /* text and angles are copies; flats and darks are gone after begin() */
     char *path;
-    qb__publication *set; /* what gives the names; NULL: the caller sees to it */
+    qb__publication *set; /* gives files their names; NULL: the caller does */
     bool own_set;         /* the file set has this file only */
-    bool taken_up;        /* a run that is over has begun it */
-    const char *part;     /* what is written until then; the set's */
+    bool taken_up;        /* begun by a run that was stopped */
+    const char *part;     /* the file in the staging folder; owned by the set */
     int fd;
     uint64_t data_offset;
     size_t image_bytes;

@@ -13,9 +13,9 @@ struct qb_job {
     qb_status (*run)(qb_job *job, const qb_env *env);
     void (*destroy)(qb_job *job); /* frees the job itself too */
     cJSON *plan;                  /* decisions and forecast */
-    cJSON *report;                /* what was done; made by run */
+    cJSON *report;                /* made by run */
     char *plan_text, *report_text;
-    cJSON *warnings; /* [text] all that its caller was warned of, each once */
+    cJSON *warnings; /* array of texts: each warning given to the caller, once */
     qb_env heard;    /* the caller's, with an ear for that */
     const qb_env *caller;
     cJSON *content;      /* hashes of what was read, without those of the scan (job/content.h); made by run */

@@ -36,7 +36,7 @@ extern const qb__observer qb__observe_preview, qb__observe_slabs;
 
 enum { QB__OBSERVERS_MAX = 4 };
 
-/* Those of one job; zeroed, or as open left them. */
+/* The observers of one job; zeroed, or as open left them. */
 typedef struct qb__observers {
     void *own[QB__OBSERVERS_MAX]; /* state of each observer; NULL = not active */
 } qb__observers;

@@ -33,7 +33,7 @@ typedef struct qb__stage {
         scatter; /* outputs that one chunk before becomes, one after the other: chunks of this stage and those behind it; all get
                           the same `in`, which is used up with the last. 0 = 1; not the first stage, nor with gather or in_place */
     size_t slot_bytes; /* bytes of host memory in a slot */
-    size_t last_bytes; /* what the last chunk, which may be smaller, touches of it; 0 = all */
+    size_t last_bytes; /* bytes of a slot that the last chunk uses, which may be smaller; 0 = all */
     qb__slot_maker maker;
     /* Independent tasks that make up a chunk; NULL = 1. */
     size_t (*tasks)(void *self, size_t chunk);

@@ -46,7 +46,7 @@ qb_status qb__project_forward(qb_projector *projector, const qb__images *volume,
 qb_status qb__project_adjoint(qb_projector *projector, const qb__images *projections, size_t first, size_t end,
                               bool accumulate, const qb_env *env, const qb__images *volume);
 
-/* As the planner sees it. */
+/* The problem that the planner chooses a kernel for. */
 qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_grid *grid);
 
 /* A projection in steps, for volumes that are not in memory as a whole. A slab is slices z0 <= z <

@@ -14,7 +14,7 @@ typedef struct qb__resampler qb__resampler;
 
 qb_status qb__resampler_create(qb__resampler **resampler);
 void qb__resampler_destroy(qb__resampler *resampler); /* NULL-safe */
-/* Its weights, for other devices: [QB__RESAMPLE_PHASES + 2][QB__RESAMPLE_TAPS], those of places 0, 1/512, ... behind the fourth tap. */
+/* The resampler's weights, for devices: [QB__RESAMPLE_PHASES + 2][QB__RESAMPLE_TAPS], for places 0, 1/512, ... behind the fourth tap. */
 const float *qb__resampler_taps(const qb__resampler *resampler);
 
 void qb__resample_extend(float *row, size_t columns);

@@ -23,8 +23,8 @@ typedef struct qb__question {
 typedef struct qb__choice {
     const qb__variant *variant;
     int values[QB__PARAMETERS_MAX];
-    double seconds;   /* of the whole job: measured by qb tune where there is such a figure, else ... */
-    double predicted; /* ... by the model; of one core by its listed rate on the CPU */
+    double seconds;   /* of the whole job: measured by qb tune if known, else predicted */
+    double predicted; /* by the device's model; on the CPU by the kernel's listed rate for one core */
     int bottleneck;   /* a QB__UNIT_..., by the model */
     bool measured;
 } qb__choice;

@@ -24,7 +24,7 @@
 #define QB__RATE_ICD_PRIOR "icd_prior"
 #define QB__RATE_ICD_START "icd_start"
 #define QB__RATE_ICD_MATRIX "icd_matrix"
-/* Of one slice by SuperVoxels: updates, entries of a view in whole fours; priors, likewise. */
+/* Of one slice by SuperVoxels: updates, counted in entries of a view rounded up to fours; priors of voxels. */
 #define QB__RATE_ICD_SINGLE "icd_single"
 #define QB__RATE_ICD_SINGLE_PRIOR "icd_single_prior"
 #define QB__RATE_CONVERT "convert" /* values of the output */

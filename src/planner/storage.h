@@ -18,10 +18,10 @@ typedef struct qb__storage {
 
 /* The rate of the folder of `path`; false if it was never measured. */
 bool qb__storage_find(const char *path, qb__storage *storage);
-/* The same; where it was never measured, what is listed of such a file system. Returns which it is: "measured",
+/* The rate of the folder of `path`, or the listed one of its kind of file system. Returns which: "measured",
  * "listed of files in memory" or "listed". */
 const char *qb__storage_of(const char *path, qb__storage *storage);
-/* Whether it is on a file system in memory, of which reading and writing take the same threads' time. */
+/* Whether `path` is on a file system in memory, where reading and writing take time of the same threads. */
 bool qb__storage_in_memory(const char *path);
 /* QB_OK, too, where there is no tuning file to keep it in. */
 qb_status qb__storage_store(const char *path, const qb__storage *storage, const qb_env *env);

@@ -15,8 +15,7 @@ typedef struct qb__tuning_shipped {
 extern const qb__tuning_shipped qb__tuning_shipped_rows[];
 extern const size_t qb__tuning_shipped_count;
 
-/* And those of the paper's cards (Tables 13, 20, 23, 24); slices are those of a fetch, a speed of 0
- * is not known. */
+/* Parameters of the paper's cards (Tables 13, 20, 23, 24). `slices` counts those of one fetch; speed 0: not known. */
 extern const qb__tuning_shipped qb__tuning_paper_rows[];
 extern const size_t qb__tuning_paper_count;
 /* `few`: only what was measured with as many slices; else the fastest. */

@@ -15,7 +15,7 @@ typedef struct qb__operation_row {
     bool interps;      /* rows differ in interpolation */
     /* The i-th kernel of the CPU, of devices, best first; NULL behind the last. */
     const qb__variant *(*cpu)(size_t i), *(*devices)(size_t i);
-    /* Of one slice of the problem (a whole problem where it is not done by slices). */
+    /* Updates of one slice of the problem, or of the whole problem if it is not done by slices. */
     double (*updates)(const void *problem);
     /* How many times as long as by its rate a row of the CPU takes where the problem does not suit it; NULL: always once. */
     double (*longer)(const qb__variant *row, const void *problem);

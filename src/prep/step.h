@@ -28,9 +28,9 @@ typedef struct qb__fields {
     size_t step;       /* only rows row0, row0 + step, ... will be asked for */
     size_t own0, own1; /* rows that this rank speaks for, alone; on its own: all */
     bool all;          /* every rank has all rows, and finds what a pass finds of its own ones: qb__fields_share() */
-    float *dark;       /* taken off the numbers, whatever they are */
-    float *gain;       /* then multiplied by: 1/(flat - dark), 0 where the flat is dead */
-    float *air;        /* [view] then divided by: open beam; neither for line integrals */
+    float *dark;       /* [row][column] subtracted from the numbers of any quantity */
+    float *gain;       /* [row][column] factor after `dark`: 1/(flat - dark), 0 where the flat is dead */
+    float *air;        /* [view] divisor after `gain`: the open beam. Not for line integrals, as `gain` */
 } qb__fields;
 
 /* A pass at work. */
@@ -91,8 +91,8 @@ struct qb__step {
     uint64_t (*near)(const qb__near *in, float *out);
     size_t margin;
     const char *changed; /* a view step's own name for pixels that it changed: "%s were found", "zingers" */
-    /* The same in kernels/filter/prepare_rows.clh, bit for bit: the macros that switch it on there.
-     * NULL: it is always on, or what it does follows from the fields. */
+    /* The macros that switch the step on in kernels/filter/prepare_rows.clh, which computes the same bits.
+     * NULL: it is always on, or follows from the fields. */
     void (*define)(const qb_prep_options *options, qb__macros *macros);
 };
 

@@ -19,17 +19,17 @@
 typedef struct qb__task {
     qb_scan *scan;            /* NULL: the input is no scan */
     const qb_scan_info *info; /* the scan's, or NULL */
-    const char *input;        /* what messages call it */
-    const void *more;         /* the caller's, beside the options: a geometry */
+    const char *input;        /* name of the input in messages */
+    const void *more;         /* the caller's second input: a geometry */
     const qb_prep_options *prep;
     void *options; /* of the method's table; its decide() may complete them */
     const qb_output_options *output;
     int threads;
     qb__device_set *devices;    /* those to compute on, at least one, for an engine on devices; NULL for others */
-    double read, write;         /* bytes a second from the scan's file and to the output's, ... */
-    const char *write_from;     /* ... and where that is from: "measured", ... */
-    bool in_memory;             /* both files: reading and writing at once share what each has alone */
-    const qb__comm_grid *ranks; /* that share slabs and views, known to engines; NULL: none */
+    double read, write;         /* bytes a second from the scan's file and to the output */
+    const char *write_from;     /* source of the write rate: "measured" or "listed ..." */
+    bool in_memory;             /* both files are in memory: reading and writing at once share one rate */
+    const qb__comm_grid *ranks; /* grid of ranks that share slabs and views; NULL: none */
 } qb__task;
 
 /* What the frame lends while a job runs. */
@@ -40,7 +40,7 @@ typedef struct qb__running {
     char **scratch;             /* [threads] of what scratch() said */
     qb__prep_counts *counts;    /* [threads] */
     qb__volume_out *volume;     /* open: where the images go */
-    const qb__comm_grid *ranks; /* that share slabs and views; NULL = none */
+    const qb__comm_grid *ranks; /* grid of ranks that share slabs and views; NULL = none */
     bool *taken;                /* to be set where the scan's numbers are taken without being read */
     cJSON *report;
     qb_job *job; /* for the provenance of files beside the output */
@@ -52,10 +52,10 @@ typedef struct qb__offer {
     void *state;         /* its own; NULL: it has no part in this job */
     bool named;          /* the user named its kernel, or asked for what only it does: no other may take over */
     double start;        /* forecast seconds before the first chunk: starting up, compiling */
-    qb__pool *pool;      /* threads that it has anyway, which the job then uses as well; NULL: none */
+    qb__pool *pool;      /* threads of the engine, which the job uses too; NULL: none */
     bool timed;          /* of the cuts that fit, take the fastest and not the first */
-    bool converts;       /* what it hands on is as the file will have it, clamped values counted */
-    bool sums;           /* columns of ranks are summed by it: it hands on this rank's part of each slab */
+    bool converts;       /* its output has the file's type, clamped values are counted */
+    bool sums;           /* the engine sums over columns of ranks: its output is this rank's part of each slab */
     qb__cut_space space; /* how the job may be cut; callbacks and cap.host are the frame's */
     const qb__cut_space
         *other; /* in slabs of another kind, with the same bits: taken where it is faster. Not with ranks; NULL: none */
@@ -86,7 +86,7 @@ typedef struct qb__engine {
     /* After the last chunk of a run that succeeded: what was mended into *counts, what is worth knowing into the report.
      * May be NULL. */
     qb_status (*finish)(void *state, cJSON *report, qb__prep_counts *counts);
-    void (*close)(void *state); /* what open took; may be NULL */
+    void (*close)(void *state); /* release what open made; may be NULL */
     /* Adds what the engine knows of the job in this cut; also of the least cut, where even that has no room. */
     void (*facts)(void *state, const qb__cut *cut, qb__job_facts *facts);
     void (*destroy)(void *state);

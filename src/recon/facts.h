@@ -30,7 +30,7 @@ typedef struct qb__job_facts {
     const char *remedy;
     char alternative[128]; /* an option that would fit into the host's memory; empty: none */
     /* Of the method: */
-    const qb_geometry *geometry; /* whose lengths users know by number; NULL: none */
+    const qb_geometry *geometry; /* geometry whose lengths a refused --resume names; NULL: none */
     uint64_t layout; /* hash of where rays and voxels are and of the views' weights; 0: no run resumes another */
     size_t spare;    /* set by the frame: bytes below the cap that the cut leaves free */
     size_t spent;    /* bytes of these that the method uses, to read ahead */
@@ -46,9 +46,9 @@ void qb__fact_truth(qb__job_facts *facts, const char *name, bool truth);
 /* An engine on devices: its kernel, the question that chose it, and what it says where there is no room. */
 void qb__facts_of_pick(qb__job_facts *facts, const qb__device_pick *pick, const char *needs, const char *remedy);
 
-/* What the plan says of them; device_bytes: memory that the job takes on each device. */
+/* Print the facts into the plan; device_bytes: memory that the job takes on each device. */
 void qb__facts_print(const qb__job_facts *facts, size_t device_bytes, cJSON *plan);
-/* Which device computes, what is worth a warning. */
+/* Tell the user which device computes, with the warnings of that. */
 void qb__facts_report(const qb__job_facts *facts, const qb_env *env);
 
 #endif

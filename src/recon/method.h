@@ -12,39 +12,39 @@
 
 /* What a method is to the frame (reconstruction.h), as docs/howto-algorithm.md shows. */
 
-/* What a method's decide() says to the frame. */
+/* The result of a method's decide(). */
 typedef struct qb__decision {
     qb__subject subject;               /* filled in from the scan where there is one, but for grid and units */
     qb_stack stack;                    /* the output; without dtype and scale */
-    double hu;                         /* as qb__volume_out's */
-    const qb__mask *mask;              /* likewise; the plan's */
+    double hu;                         /* water's attenuation for Hounsfield units; 0: none */
+    const qb__mask *mask;              /* voxels that are masked; owned by the plan */
     bool of_views;                     /* the images are projections; else slices */
     const char *sidecar;               /* a file that end() writes; NULL = none */
-    const struct qb__instead *instead; /* what is done instead of streaming a volume; NULL: nothing */
-    size_t row0, row1;                 /* detector rows that are prepared, ... */
-    size_t row_step;                   /* ... every such one; 0 = 1 */
-    bool keep_lost;                    /* what has no value stays NaN in them; else it is bridged */
+    const struct qb__instead *instead; /* work in place of streaming a volume; NULL: none */
+    size_t row0, row1;                 /* detector rows that are prepared: row0 <= row < row1 */
+    size_t row_step;                   /* prepare every row_step-th row; 0 = 1 */
+    bool keep_lost;                    /* unmeasured values of prepared rows stay NaN; else they are interpolated */
     bool slices_are_rows;              /* slice i sees detector row row0 + i * row_step and no other */
     /* [slices], the plan's: nothing that a slice sees was ever measured; NULL: of slices that are rows, the rows' own */
     const bool *lost;
-    size_t grain;         /* slices that ranks do not part, as they depend on each other; 0 = 1 */
-    const char *grid;     /* ranks as ROWSxCOLUMNS, or "auto": slabs of sums over views; NULL: it has no such */
-    size_t view_grain;    /* views that ranks do not part where they share them; 0 = 1 */
+    size_t grain;     /* ranks' shares of slices are multiples of this, since such slices depend on each other; 0 = 1 */
+    const char *grid; /* --grid: ROWSxCOLUMNS or "auto"; NULL: the method has no grid of ranks */
+    size_t view_grain;    /* ranks' shares of views are multiples of this; 0 = 1 */
     bool summed;          /* ranks share the views, and each makes the sum over those of all: a volume of the whole */
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
-    bool resume;          /* go on with what a run of the same job left; ... */
-    double checkpoint;    /* ... and every so many seconds note what is done for such a one; 0 = never */
-    size_t times;         /* that `instead` does what a volume's stages do; 0 = 1 */
-    double begin_seconds; /* that begin() is forecast to take: looking for the axis; ... */
-    size_t begin_bytes;   /* ... that it needs; 0: nothing is looked for */
+    bool resume;          /* go on with what a run of the same job left */
+    double checkpoint;    /* seconds between notes of what is done, for a resumed run; 0 = never */
+    size_t times;         /* how often `instead` does the work of a volume's stages; 0 = 1 */
+    double begin_seconds; /* forecast seconds of begin(): search for the axis */
+    size_t begin_bytes;   /* bytes that begin() needs; 0: no search */
     /* What range() needs besides what is held all the time, with the kernel that was chosen; NULL: it is not called. */
     size_t (*range_bytes)(const void *plan);
     size_t more;               /* bytes held from beginning to end */
     qb__source *source;        /* the input, a volume, where it is no scan; only looked at */
     qb__truncation_check ends; /* rows that should end in air; zeroed: not checked */
     qb__turn_asked turn;       /* where views are said to be; zeroed: not checked */
-    qb__levels_asked levels;   /* which values the method cannot use */
-    qb__digest *digest;        /* the method's, that its reading adds to: told as `volume`; NULL: none */
+    qb__levels_asked levels;   /* values that the method cannot use */
+    qb__digest *digest;        /* digest of the input volume, updated while reading, reported as "volume"; NULL: none */
     char angles[448];          /* the plan's text on the views' angles; empty: the scan's first and last */
 } qb__decision;
 

@@ -21,10 +21,10 @@ typedef struct qb__candidate {
     qb__chunks chunks; /* of the cut that its engine was given last */
 } qb__candidate;
 
-/* Which one computes, in which cut; written by reconstruction_cut.c. */
+/* The chosen candidate and its cut; written by reconstruction_cut.c. */
 typedef struct qb__pick {
-    int chosen;          /* of the candidates */
-    qb__cut cut;         /* its own, or a smaller one where there was less room */
+    int chosen;          /* index of the chosen candidate */
+    qb__cut cut;         /* the candidate's, or a smaller one if there was less room */
     double seconds;      /* forecast of that cut, without starting */
     size_t *edge;        /* [slabs + 1] where slabs begin, in the order of the cut */
     size_t *todo;        /* slabs still to make, in a resumed job; NULL: all */
@@ -32,19 +32,19 @@ typedef struct qb__pick {
     qb__job_facts facts; /* of the chosen engine and the method, in this cut */
 } qb__pick;
 
-/* What of the job is this rank's; written by reconstruction_ranks.c. */
+/* This rank's share of the job; written by reconstruction_ranks.c. */
 typedef struct qb__share {
-    const qb__comm_grid *ranks; /* as a grid; NULL: a run of slices each */
-    qb__comm_part *parts;       /* [2 * columns] what those of a row send each other, ... */
-    char *staged;               /* ... and [columns][QB__SUM_PIECE] where it comes */
-    qb__cut_grid grid;          /* the same for the cut; no rows: none */
+    const qb__comm_grid *ranks; /* the grid of ranks; NULL: each rank has a run of slices */
+    qb__comm_part *parts;       /* [2 * columns] messages between the ranks of a row */
+    char *staged;               /* [columns][QB__SUM_PIECE] buffers for these messages */
+    qb__cut_grid grid;          /* the grid as the cut sees it; rows 0: none */
     size_t first, count;        /* slices that this rank makes; none: it only waits for the others, or works for them */
     size_t row0, row1;          /* detector rows of the whole job */
-    size_t view0, views;        /* that this rank's digest is of */
-    qb__room cap;               /* of a grid: that all ranks have ... */
-    const qb__engine *cap_of;   /* ... for this engine; NULL: they have not said so yet */
-    size_t own0, own1; /* those of this rank's that the one before does not read, too: they are in its digest, ... */
-    size_t gap0, gap1; /* ... but for these between them */
+    size_t view0, views;        /* views in this rank's digest */
+    qb__room cap;               /* of a grid: memory that every rank has */
+    const qb__engine *cap_of;   /* the engine that `cap` is for; NULL: not exchanged yet */
+    size_t own0, own1;          /* rows in this rank's digest: those that the previous rank does not read too */
+    size_t gap0, gap1;          /* rows within own0..own1 that are not in the digest */
 } qb__share;
 
 struct qb__reconstruction {
@@ -64,19 +64,19 @@ struct qb__reconstruction {
     qb__candidate candidate[QB__ENGINES_MAX]; /* in the order in which they are tried */
     int candidates;
     qb__pick pick;
-    qb__device_set devices; /* that --device means; opened when the first engine on devices is asked, ... */
-    bool looked;            /* ... once a plan */
+    qb__device_set devices; /* the devices of --device, opened when the first engine on devices is asked */
+    bool looked;            /* whether `devices` was opened for this plan */
     size_t cap, held, before;
-    bool ends; /* the last engine asked leaves nothing to ask others */
-    bool full; /* the cap has no room for one that was asked */
+    bool ends; /* the last engine asked ends the search */
+    bool full; /* an engine that was asked has no room within the cap */
 
-    qb__comm *comm; /* those that share the job; NULL = none */
+    qb__comm *comm; /* the ranks of the job; NULL = one process */
     qb__share share;
 
     /* while running */
     qb__running running;
     qb__prepare *prepare;
-    bool taken; /* the scan's numbers, by the engine where they are */
+    bool taken; /* the engine uses the scan's array in place */
     qb__pipeline *line;
     qb__pool *pool; /* own; the running one may be the engine's */
     bool opened;    /* the engine, in this run */
@@ -88,11 +88,11 @@ static inline bool qb__idle(const qb__reconstruction *r) { return r->comm && r->
 
 static inline qb__candidate *qb__chosen(qb__reconstruction *r) { return &r->candidate[r->pick.chosen]; }
 
-/* ---- what a cut holds and takes with an engine (reconstruction_cut.c) ---- */
+/* ---- what a cut holds and takes with an engine (reconstruction_stages.c, reconstruction_cut.c) ---- */
 
 /* Chunks that the first stage makes. */
 size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut);
-/* From reading to writing; how many. */
+/* All stages, from reading to writing. Returns how many. */
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages);
 /* The best cut of its offer, of this rank's slices, into c->cut; *fits false, and a failure, where none fits. */
 qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits);
@@ -120,24 +120,24 @@ void qb__engines_destroy(qb__reconstruction *r);
 
 /* Scratch, engine and slots, with smaller cuts and then other engines where there is no room. */
 qb_status qb__engines_open(qb__reconstruction *r, const qb_env *env);
-void qb__engines_close(qb__reconstruction *r); /* what open took */
+void qb__engines_close(qb__reconstruction *r); /* release what open made */
 
 /* ---- ranks (reconstruction_ranks.c, reconstruction_reduce.c) ---- */
 
-/* Which slices are this rank's, once the method has decided; QB_UNSUPPORTED where they cannot be shared. */
+/* Find this rank's slices, once the method has decided. QB_UNSUPPORTED if they cannot be shared. */
 qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env);
-/* Of a grid, its cap becomes what each of the ranks has, so that all look for a cut with the same. */
+/* In a grid of ranks: lower the cap to the least of all ranks, so that all find the same cut (reconstruction_cap.c). */
 qb_status qb__ranks_cap(qb__candidate *c);
 /* The smallest of all ranks' cuts, for all ranks of a grid. */
 qb_status qb__ranks_cut(qb__reconstruction *r);
 /* Behind the engine's stages, those of a row of ranks: sums of their slabs, or each one's part of what is
  * summed. Returns how many stages. */
 int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, qb__stage *stages);
-/* All have a plan, and the same one. */
+/* Fails unless all ranks have the same plan. */
 qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine);
-/* What was read and mended, of all: the digest, where this is rank 0, and *sum. */
+/* Sum counts of prepared values and digests over all ranks, into rank 0's digest and *sum. */
 qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *sum);
-/* Into rank 0's report what the others did. */
+/* Add the other ranks' reports to rank 0's. */
 qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 
 /* ---- what a few lines show before streaming begins (reconstruction_look.c) ---- */
@@ -147,13 +147,13 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env);
 
 /* ---- going on (reconstruction_keep.c) ---- */
 
-/* What of it the volume keeps; QB_BAD_ARGUMENT, and why, where it cannot go on. */
+/* Decide what the volume keeps for a resumed run. QB_BAD_ARGUMENT with the reason if it cannot be resumed. */
 qb_status qb__keep_check(qb__reconstruction *r);
 void qb__keep_begin(qb__reconstruction *r); /* before the volume is opened */
-/* Of r->line only chunks that were not found done are made; ranks of a grid come here together. */
+/* Skip chunks of r->line that are done already. Collective over the ranks of a grid. */
 qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env);
 
-/* ---- what is told (reconstruction_forecast.c, reconstruction.c) ---- */
+/* ---- the plan (reconstruction_forecast.c, reconstruction_describe.c) ---- */
 
 /* Seconds until all chunks have passed all stages. each[QB__STAGES_MAX]: of all chunks of a stage, had it all threads; 0: not
  * known; may be NULL. *known, unless that is NULL: those of all stages between the first and the last one. */

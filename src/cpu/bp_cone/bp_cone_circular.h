@@ -139,7 +139,7 @@ static void half_range(const qb__cone_circle *c, unsigned h, size_t z0, size_t z
     if (h >= c->halves || *end < *begin) *begin = *end = 0;
 }
 
-/* What of chunk k->chunk the brick wants; false when nothing. */
+/* The part of chunk k->chunk that the brick needs; false if none. */
 static bool chunk_range(work *k, const qb__bp_cone_brick *b) {
     int64_t first = CHUNK, end = 0;
     for (unsigned h = 0; h < 2; h++) {

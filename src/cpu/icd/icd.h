@@ -122,7 +122,7 @@ typedef struct qb__icd_band {
 /* A slice's images, numbered as its pixels. */
 typedef struct qb__icd_slice {
     float *x, *curve;
-    float *toward; /* what each voxel is pulled toward as toward a neighbour, by b; NULL = nothing */
+    float *toward; /* image toward which voxels are pulled as toward a neighbour of weight toward_b; NULL = none */
     float toward_b;
 } qb__icd_slice;
 
@@ -179,7 +179,7 @@ typedef struct qb__icd_variant {
     qb__icd_band_kernel band;
 } qb__icd_variant;
 
-/* As the planner sees it. */
+/* The problem that the planner chooses a kernel for. */
 typedef struct qb__icd_size {
     size_t views, columns, pixels, taps;
     bool joined; /* slices know of each other */

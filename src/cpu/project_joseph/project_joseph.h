@@ -52,7 +52,7 @@ typedef struct qb__flat_tile {
     size_t plane0, planes, place0, places;
 } qb__flat_tile;
 
-/* As the planner sees it. */
+/* The problem that the planner chooses a kernel for. */
 typedef struct qb__joseph_problem {
     size_t views, rows, columns;
     size_t planes;               /* planes that a ray crosses: as many as the longer side has voxels */

@@ -30,7 +30,7 @@ qb_status qb__h5_open(const char *path, hid_t *file);
 bool qb__h5_being_written(hid_t file); /* another process has it open, which lets others read meanwhile (SWMR) */
 /* QB_UNSUPPORTED with the filter and what to install, where the data are packed by one that is not there. */
 qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label);
-/* The same after a read that failed; QB_OK: a missing filter is not the cause. */
+/* qb__h5_check_filters after a read that failed; QB_OK: a missing filter is not the cause. */
 qb_status qb__h5_blame_filters(hid_t set, const char *label);
 /* Refusals of a dataset that cannot be images, with what it is. */
 qb_status qb__h5_refuse_shape(hid_t file, const char *path, const char *label);

@@ -26,16 +26,16 @@ typedef struct qb__h5_parts {
 /* The folder, as one of the writer's set, and its files; no images yet. QB_BAD_ARGUMENT when it is there
  * and holds what would stay beside the new parts. Release it also on failure. */
 qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts);
-/* Where they are, for another process; there, open instead of begun. */
+/* Where the parts are, for another process, which joins instead of beginning. */
 void qb__h5_parts_locate(const qb__h5_parts *parts, qb__writer_location *place);
 qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__writer_location *place);
 qb_status qb__h5_parts_write(const qb_writer *writer, const qb__h5_parts *parts, size_t first, size_t end,
                              const void *data);
-/* Those of a run that is over, in their place: QB_BAD_INPUT where they are not those of such a stack. */
+/* Go on with the parts of a stopped run. QB_BAD_INPUT if they belong to another stack. */
 qb_status qb__h5_parts_resume(qb_writer *writer, qb__h5_parts *parts);
-/* On the disk, and closed. */
+/* Sync the parts to the disk and close them. */
 qb_status qb__h5_parts_finish(qb_writer *writer, qb__h5_parts *parts);
-/* Into the folder that gets its name with the set. */
+/* Move the parts into the folder that is published with the set. */
 qb_status qb__h5_parts_move(qb_writer *writer, qb__h5_parts *parts);
 void qb__h5_parts_release(qb__h5_parts *parts);
 /* What makes a dataset of the stack's shape one of those files; with the lock. Close it. */

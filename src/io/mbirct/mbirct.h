@@ -13,7 +13,7 @@ enum { QB__MBIRCT_TEXT = 1 << 16, QB__MBIRCT_NAME = 4096 };
 bool qb__mbirct_is(const char *line, const char *name);
 /* Behind `Name:` at the beginning of a line; NULL where there is no such. */
 const char *qb__mbirct_find(const char *text, const char *name);
-/* Which must be there, and lie from low to high. */
+/* The number behind `Name:`. QB_BAD_INPUT if it is missing or not within low..high. */
 qb_status qb__mbirct_number(const char *path, const char *text, const char *name, double low, double high,
                             double *value);
 qb_status qb__mbirct_count(const char *path, const char *text, const char *name, size_t *value);

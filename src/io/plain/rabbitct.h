@@ -31,7 +31,7 @@ qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[
 /* The reference volume, size^3 values in HU, from the file or, in the newer layout,
  * Reference<L>.vol beside it; QB_NOT_FOUND when neither has one of that size. */
 qb_status qb__rabbitct_reference(const qb__rabbitct *set, size_t size, uint16_t *out);
-/* The same from a file that holds nothing else. */
+/* A reference volume from a file that holds nothing else. */
 qb_status qb__rabbitct_volume(const char *path, size_t size, uint16_t *out);
 
 /* 128, 256, 512 and 1024 are the benchmark's. */

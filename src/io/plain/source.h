@@ -21,7 +21,7 @@ typedef struct qb__region {
 
 struct qb__source {
     const char *format; /* "NPY" */
-    char *path;         /* what messages call it; owned */
+    char *path;         /* its name in messages; owned */
     qb_dtype dtype;
     size_t shape[3];   /* images, rows, columns */
     size_t chunk[3];   /* storage comes in pieces like this, costly to read twice; 1,1,1: none */
@@ -66,7 +66,7 @@ typedef struct qb__plain {
     uint64_t offset;    /* offset of the first value in the file */
     bool swap;          /* the file's byte order is not ours */
     bool fortran;       /* the first index runs fastest */
-    const char *longer; /* what to do where the file is longer than that, which is refused then; NULL: it may be */
+    const char *longer; /* remedy, if a file that is longer than the layout is refused; NULL: it is accepted */
     bool trailer;       /* less than one image more may be behind the data */
 } qb__plain;
 
@@ -82,7 +82,7 @@ qb_status qb__file_size(const char *path, uint64_t *bytes);
 /* The whole of a small text file, with a 0 behind it. QB_BAD_INPUT when it is above `limit` bytes.
  */
 qb_status qb__read_text(const char *path, size_t limit, char **text);
-/* As above, for a file that may hold zero bytes; also returns its size. */
+/* qb__read_text for a file that may hold zero bytes; also returns its size. */
 qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *length);
 
 /* QB_BAD_INPUT when one of images first, first + step, ... (count) of the list `index` (NULL: all) is a hole. */

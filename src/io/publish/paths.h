@@ -45,7 +45,7 @@ qb_status qb__same_file(const char *a, const char *b, bool *same);
 qb_status qb__target_of(const char *path, char **target);
 /* QB_BAD_ARGUMENT when what is there is no regular file: a pipe, a device, a folder. */
 qb_status qb__target_check(const char *path);
-/* As above, for an image of a series, which must not replace a link either. */
+/* qb__target_check for an image of a series, which must not replace a link either. */
 qb_status qb__member_check(const char *path);
 /* QB_NO_SPACE, naming both numbers, when `folder` has less room than `bytes`. */
 qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);

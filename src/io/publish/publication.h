@@ -46,8 +46,8 @@ void qb__publication_abort(qb__publication *publication);
  * `leftovers`, other hidden folders that nobody owns any more are removed, and named to env, but for those in which
  * something is done. */
 void qb__recover(const char *folder, bool leftovers, const qb_env *env);
-/* As above with leftovers, also those with finished parts whose names begin with this prefix (qb__staging_prefix); when resuming, these
- * are kept. `tell`: name those that stay. */
+/* qb__recover with leftovers, also of hidden folders with finished parts whose names begin with this prefix (qb__staging_prefix). `spare`:
+ * a resumed run keeps these. `tell`: name the folders that stay. */
 void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env);
 
 /* QB_NO_SPACE, naming both numbers, when `folder`, where `path` is to be put, has less room than `bytes`, even once what killed

@@ -10,7 +10,7 @@
 /* Whether an image of line integrals [lines][columns] looks like a sinogram whose columns are the views: each view holds the same
  * mass, so sums along views are equal, and sums along detector columns are not. NaN is left out. */
 bool qb__looks_transposed(const float *image, size_t lines, size_t columns);
-/* As above, for numbers that are no line integrals yet: they are replaced by -ln of their share of the largest one. */
+/* qb__looks_transposed for counts or transmissions: replaces them by -ln of their share of the largest one. */
 bool qb__looks_transposed_as(float *image, size_t lines, size_t columns, qb_quantity quantity);
 
 #endif

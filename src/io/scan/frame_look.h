@@ -10,7 +10,7 @@
 
 /* What some hundred numbers of a frame say of it. A frame is a view, a flat or a dark. */
 typedef struct qb__frame {
-    bool looked;               /* else nothing is known of it */
+    bool looked;               /* whether the other fields are known */
     float least, most;         /* range of the finite numbers below the type's maximum; NaN = none */
     float low, median, bright; /* their 5 %, 50 % and 95 % levels */
     float low_end,

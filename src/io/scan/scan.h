@@ -104,9 +104,9 @@ __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb
                                                          const char *format, ...);
 /* "findings": [{code, what, which, count, of, done}], and, where not all views were looked at, "looked_views". NULL: none. */
 void qb__scan_add_findings(const qb_scan *scan, cJSON *report);
-/* No method may use this scan; why. */
+/* No method may use this scan; `format` says why. */
 __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
-/* As above, for unsigned counts of `what` that were stored as signed numbers. */
+/* qb__scan_refuse for unsigned counts of `what` that were stored as signed numbers. */
 void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
 /* Of a few counts only: a warning. */
 void qb__scan_note_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);

@@ -29,7 +29,7 @@ qb_status qb__series_holds(const char *path, const char *word, size_t first, siz
 /* Whether two series name their images alike in one folder. */
 qb_status qb__series_meet(const char *a, const char *word_a, const char *b, const char *word_b, bool *meet);
 enum { QB__NAME_ROOM = 4096 };
-/* As the same series in another process, which writes into `part`. */
+/* The series that another process has begun, written into `part`. */
 qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series);
 /* Folder, prefix, suffix and digits of the series that `path` names. Release also after a failure. */
 qb_status qb__series_split(const char *path, const char *word, qb__series *series);

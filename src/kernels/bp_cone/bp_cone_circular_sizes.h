@@ -15,7 +15,7 @@ static inline unsigned qb__circular_turns(const int *values) { return (unsigned)
 static inline bool qb__circular_mirror(const int *values) { return values[PACKING] % 10; }
 /* Whether what a tile sees is copied to local memory (bp_cone_circular_local.cl). */
 static inline bool qb__circular_copies(const int *values) { return values[STAGES] > 0; }
-/* That a cell is for. */
+/* Voxels that share one cell. */
 static inline size_t qb__circular_voxels(const int *values) {
     return qb__circular_turns(values) * (qb__circular_mirror(values) ? 2u : 1u);
 }

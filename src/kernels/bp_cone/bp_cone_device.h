@@ -62,8 +62,8 @@ typedef struct qb__bp_cone_device_variant {
      * `offset` bytes. */
     qb_status (*run)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
                      qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out, size_t offset, bool more);
-    /* As above, for a slab of two parts whose slices follow each other in `out`. For parameters that are mirrored(); NULL: each part is
-     * computed by itself. */
+    /* pack and run for a mirrored pair of slabs, whose slices follow each other in `out`. For parameters that are mirrored(); NULL: each
+     * slab is computed by itself. */
     qb_status (*pack_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t row_stride,
                             size_t view0, size_t view1, const qb__bp_cone_side side[2], qb__memory *packed);
     qb_status (*run_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,

@@ -35,8 +35,8 @@ typedef struct qb__device_prep {
     const float *share; /* [columns], or share_rows: [rows][columns] */
     size_t columns, before;
     bool share_rows;
-    const float *view_share; /* [views][columns] what shares are multiplied by besides; NULL = 1 */
-    qb__macros steps;        /* what prepare_rows.clh is to do besides */
+    const float *view_share; /* [views][columns] factors on the shares; NULL = 1 */
+    qb__macros steps;        /* switch on the corrections of prepare_rows.clh */
 } qb__device_prep;
 
 /* QB_NO_MEMORY when the device has no room. QB_UNSUPPORTED, QB_NO_DEVICE when `method` is not AUTO

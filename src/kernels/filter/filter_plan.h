@@ -26,7 +26,7 @@ typedef struct qb__filter_plan {
 /* The radices of `half`: 2, 4, ... times 1, 3, 5 or 15 (ops/fft.c chooses no other length). False
  * for any other. */
 bool qb__filter_radices(size_t half, qb__filter_plan *plan);
-/* The same, and the rest for the device; NULL, or why its rows cannot stay in local memory. */
+/* The whole plan for a device. Returns NULL, or why rows cannot stay in local memory. */
 const char *qb__filter_plan_make(size_t half, const qb__device_info *device, qb__filter_plan *plan);
 
 #endif

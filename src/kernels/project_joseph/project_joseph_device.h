@@ -62,13 +62,13 @@ void qb__joseph_plan_destroy(qb__joseph_plan *plan); /* NULL-safe; finish its qu
  * there, whose last one stays in front. */
 qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *plain, size_t offset,
                               size_t before, size_t z0, size_t z1, qb__memory *slab);
-/* The other way, times `scale`. */
+/* The inverse of qb__joseph_to_lines, times `scale`. */
 qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
                                 float scale, qb__memory *plain, size_t offset);
 /* images[view][row][column], float32 at `offset` bytes -> rays, and back. */
 qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
                              size_t views, qb__memory *rays);
-/* As above, for views view0 <= v < view1, into rays that hold all views from 0 on. */
+/* qb__joseph_columns for views view0 <= v < view1, into rays that hold all views from 0 on. */
 qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
                                 size_t view0, size_t view1, qb__memory *rays);
 qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t views,
@@ -81,7 +81,7 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
 /* slab = the transpose of the rays, or, with `more`, slab += that. */
 qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
                              size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more);
-/* As above, for lines y0 <= y < y1 of the volume only; both are multiples of `grain`, or the end of the volume. The bits are the same. */
+/* qb__joseph_adjoint for lines y0 <= y < y1 of the volume only, with the same bits. Both are multiples of qb__joseph_lines_grain, or the end of the volume. */
 qb_status qb__joseph_adjoint_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
                                    size_t view1, qb__memory *slab, size_t y0, size_t y1, bool more);
 size_t qb__joseph_lines_grain(const int *values);

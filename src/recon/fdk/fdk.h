@@ -30,15 +30,15 @@ typedef struct qb__fdk_window {
     qb__rows raw;            /* detector rows these are made of: others when views are resampled */
 } qb__fdk_window;
 
-/* What is decided by fdk_plan.c; only read afterwards, by any engine, but for `came`, which reading notes. */
+/* What fdk_plan.c decides. Only read afterwards, by any engine, except `came`, which the reading stage writes. */
 typedef struct qb__fdk {
     qb_scan *scan;
     const qb_scan_info *info;
     const qb_fdk_options *options;
     const qb_prep_options *prep;
     const qb_geometry *real;     /* the caller's */
-    const qb_geometry *geometry; /* what is filtered and back-projected: that, or upright's */
-    bool resampled;              /* then: */
+    const qb_geometry *geometry; /* what is filtered and back-projected: the caller's, or the virtual detector's */
+    bool resampled;              /* views are resampled onto virtual_detector */
     qb__virtual_detector virtual_detector;
     qb__resampler *resampler;
     qb_grid grid;
@@ -50,34 +50,35 @@ typedef struct qb__fdk {
     size_t width;         /* of a filtered row: weights.before + geometry's columns + .after */
     double (*matrix)[12]; /* [views] on voxel indices and filtered columns */
     qb__bp_cone_problem problem;
-    qb__cone_circle circle;             /* of it */
+    qb__cone_circle circle;             /* of `problem` */
     const qb__bp_cone_variant *variant; /* the CPU's */
     qb__filter *filter;
     /* Of the cut in hand (fdk_read.c): */
     qb__cut cut;
     qb__reach *reach;       /* [nz] of slices that were asked for, else NAN */
     bool *lost;             /* [slices] qb__fdk_find_lost() */
-    qb__fdk_window *window; /* [slabs] of both parts of one that is folded; ... */
-    qb__fdk_window *half;   /* [slabs][2] ... of each */
-    qb__fdk_window *all;    /* [rows of ranks][slabs] those of each row; NULL without ranks, ... */
-    qb__fdk_window *run;    /* ... else [slabs][rows of ranks] windows apart that hold all these, ... */
-    size_t *runs;           /* ... [slabs] so many */
-    size_t *edge;           /* of a row */
+    qb__fdk_window *window; /* [slabs] rows that a slab needs; of a mirrored pair those of both parts together */
+    qb__fdk_window *half;   /* [slabs][2] rows of each part of a mirrored pair */
+    qb__fdk_window *all;    /* [rows of ranks][slabs] rows that each row of ranks needs; NULL without ranks */
+    qb__fdk_window *run;    /* [slabs][rows of ranks] disjoint windows that hold all of `all`; NULL without ranks */
+    size_t *runs;           /* [slabs] number of windows in `run` */
+    size_t *edge;           /* where a row's slabs begin */
     size_t turns;           /* ranges of views in a block, equally long and far apart */
-    qb__fdk_window keep;    /* where rows are kept: those that any slab needs, ... */
-    size_t *came; /* ... [blocks] the slab that they came with: 1 more than its number, 0 = not yet (while running) */
-    size_t slab_rows;   /* the most rows that a slab needs, ... */
-    size_t window_rows; /* ... the most that are filtered at a time, ... */
-    size_t raw_rows;    /* ... and of the detector in one window, ... */
-    size_t read_rows;   /* ... in all that are read for a slab; ... */
-    size_t rows_read;   /* ... of all slabs together, which overlap */
+    qb__fdk_window keep;    /* if rows are kept: rows that any slab needs */
+    size_t *
+        came; /* if rows are kept: [blocks] 1 + number of the slab with which a block came, 0 = not yet (while running) */
+    size_t slab_rows;   /* the most filtered rows that a slab needs */
+    size_t window_rows; /* the most rows that are filtered at a time */
+    size_t raw_rows;    /* the most detector rows of one window */
+    size_t read_rows;   /* the most detector rows that are read for a slab */
+    size_t rows_read;   /* detector rows read for all slabs; overlaps count twice */
     bool pairable;      /* the mirror of a circle is the volume's middle, between two slices */
     bool paired;        /* ranks on devices share slices in the order of geometry/runs.h */
     bool left;          /* the engine takes the numbers where they are */
     bool alone;         /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;
 
-/* What a chunk is. Its views are view0 <= v < view1, then the same + views / turns, and so on, `turns` ranges
+/* A chunk. Its views are view0 <= v < view1, then the same + views / turns, and so on, `turns` ranges
  * in all: what a device packs together. */
 typedef struct qb__fdk_piece {
     size_t z0, z1, view0, view1, turns;
@@ -91,20 +92,20 @@ static inline size_t qb__fdk_piece_view(const qb__fdk *fdk, const qb__fdk_piece 
     const size_t range = p->view1 - p->view0;
     return p->view0 + i % range + i / range * (fdk->problem.views / p->turns);
 }
-/* Whose views of a chunk this rank reads and filters: all, but where ranks share them a part. */
+/* The views of a chunk that this rank reads and filters: all, unless ranks share them. */
 qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk);
 /* Runs of rows that it reads and filters of them: its own window or the two parts of it, what any row of ranks needs, or, where rows are kept,
  * those with the first slab. Returns how many. They are read one after the other, [view][row] of each; where one begins in bytes. */
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run);
 size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views);
-/* How many views of a chunk one of a column's ranks filters. */
+/* Number of views of a chunk that one rank of a column filters. */
 size_t qb__fdk_share_views(const qb__fdk *fdk, const qb__fdk_piece *piece, int row);
 /* What each row's ranks need for that chunk: rows of them, this rank's own where there are none. */
 const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row);
 int qb__fdk_ranks(const qb__fdk *fdk);      /* of a column */
 size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes */
 
-/* The kernel that is looked for; why the CPU has none of that name. */
+/* The question to the planner; the error if the CPU has no kernel of that name. */
 qb__question qb__fdk_question(const qb__fdk *fdk);
 qb_status qb__fdk_kernel_of_cpu(const qb__fdk *fdk);
 
@@ -125,7 +126,7 @@ void qb__fdk_delegate_reading(qb__fdk *fdk, bool left); /* to the engine, which 
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need);
 /* Room for the windows of all ranks. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env);
-/* Which slices see only detector rows that no view has measured, into fdk->lost; NULL where there are none. Behind the matrices. */
+/* Find slices that see only detector rows without a measured value: fdk->lost; NULL if none. Needs the matrices. */
 qb_status qb__fdk_find_lost(qb__fdk *fdk);
 
 /* ---- fdk_check.c ---- */

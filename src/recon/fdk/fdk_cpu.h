@@ -8,14 +8,14 @@
  * gathers all blocks of views). */
 typedef struct qb__fdk_on_cpu {
     const qb__fdk *fdk;
-    qb__fdk *plan; /* the same, for the windows of the cut in hand */
+    qb__fdk *plan; /* as fdk, writable: its windows are of the current cut */
     int threads;
     size_t value_bytes; /* of a voxel in the file */
     double read, write; /* bytes a second of the files */
-    /* of the cut in hand */
-    size_t view_bytes;             /* the most bytes of a packed view, ... */
-    size_t sent_bytes;             /* ... and of one packed for each row of ranks; without ranks the same */
-    double rows, raw_rows, slices; /* what all slabs take together, each filtering its own rows */
+    /* of the current cut */
+    size_t view_bytes;             /* the most bytes of a packed view */
+    size_t sent_bytes;             /* the most bytes of a view packed for all rows of ranks; without ranks view_bytes */
+    double rows, raw_rows, slices; /* sums over all slabs, each of which filters its own rows */
     /* while running */
     qb__fdk_filter filter;
     qb__comm_part *parts; /* [2 * rows] what the ranks of a column send each other */

@@ -39,32 +39,32 @@ struct qb__fdk_gpu {
     qb__bp_cone_problem problem; /* the plan's, with bounds where they are known: halves are scaled by them */
     float *largest;
     int threads;
-    bool ranks;               /* others make other slabs */
+    bool ranks;               /* other ranks make other slabs */
     qb__cut_space neighbours; /* slabs without the other side of the mirror */
     size_t value_bytes;       /* of a voxel in the file */
-    double read, write;       /* bytes a second of the files, ... */
-    bool in_memory;           /* ... which share them */
+    double read, write;       /* bytes a second of the files */
+    bool in_memory;           /* files in memory: reading and writing at once share one rate */
     qb__device_pick pick;
     qb__down way_down;
     const char *cpu_filter; /* why the CPU filters; NULL: the device does */
     double there, here; /* seconds that all takes where the device filters and where the CPU does; 0: not compared */
     double rows, filtered_rows,
-        raw_rows; /* of the cut in hand: back-projected, filtered, read for all slabs together */
+        raw_rows; /* of the current cut: back-projected, filtered, read for all slabs together */
     qb__fdk_ring raw, blocks, slabs;
     qb__locked_ring up_from, down;
     /* while running */
-    qb__fdk *reading;         /* the same as fdk, to leave reading to this here */
+    qb__fdk *reading;         /* as fdk, writable: the engine may take over reading */
     qb__device_arrays arrays; /* used in place */
     const qb__running *run;
-    qb__fdk_filter filter;        /* the CPU's, */
-    qb__device_filter *on_device; /* or the device's, */
-    qb__fdk_made made;            /* maybe of made rows */
-    size_t first_row;             /* that is prepared */
+    qb__fdk_filter filter;        /* if the CPU filters */
+    qb__device_filter *on_device; /* if the device filters */
+    qb__fdk_made made;            /* rows that are resampled or weighted before the device filters them */
+    size_t first_row;             /* first detector row that is prepared */
     qb__queue *up, *filtering, *compute, *out;
     qb__bp_cone_plan *plan;
     qb__memory *packed;
-    qb__convert *convert; /* of slices on their way down; NULL: they come as floats */
-    qb__device_sum *sum;  /* over columns of ranks; NULL: there is one */
+    qb__convert *convert; /* converts slices before they come down; NULL: they come as floats */
+    qb__device_sum *sum;  /* sum over columns of ranks; NULL: one column */
 };
 
 static inline const qb__bp_cone_device_variant *qb__fdk_gpu_variant(const qb__fdk_gpu *gpu) {
@@ -74,10 +74,10 @@ static inline const qb__bp_cone_device_variant *qb__fdk_gpu_variant(const qb__fd
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut);
-size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut); /* how many raw ones, ... */
+size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut); /* raw blocks on the device */
 static inline size_t qb__fdk_gpu_blocks(const qb__cut *cut) {
     return qb__fdk_kept(cut) ? cut->blocks : cut->slots;
-} /* ... and filtered ones */
+} /* filtered blocks on the device */
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Columns of ranks, which sum their slabs; the most slices of a slab that come down. */
 static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? cut->grid->columns : 1; }

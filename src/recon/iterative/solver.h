@@ -13,7 +13,7 @@ typedef qb_status qb__linear_number(void *self, double *number);
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
-    double crossing; /* what a ray through the middle of an unknown has of it, at least: A's element */
+    double crossing; /* the least element of A for a ray through the middle of an unknown */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
     qb__linear_apply *forward, *adjoint;
     /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part becomes

@@ -4,6 +4,8 @@
 # make check    tests of under a minute, where a release is built
 # make test     every test that needs nothing but this folder and the system's packages
 # make test-peers   beside other programs, and CUDA sources compiled for every chip: fetched into build-peers/
+# make wheel    the Python wheel for PyPI, in build-wheel/dist (libraries from Debian's sources, zig from PyPI)
+# make test-python   that wheel in empty environments of several Pythons
 # make fuzz     look for inputs that the readers do not survive, by clang's libFuzzer (SECONDS=600 for each)
 # make test-faults   tiny runs in which every call fails once (some hours; MOST=20 tries 20 places of each kind)
 BUILD ?= build
@@ -11,7 +13,7 @@ PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 TARGET ?= product # of CMake: `all` builds the test programs too
 
-.PHONY: all demo check test test-peers test-faults fuzz asan bench install clean packages
+.PHONY: all demo check test test-peers test-faults wheel test-python fuzz asan bench install clean packages
 
 all: packages
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -32,6 +34,12 @@ test:
 
 test-peers:
 	@scripts/test.sh peers
+
+wheel:
+	@scripts/make-wheel.sh build-wheel
+
+test-python: wheel
+	@scripts/test-python.sh build-wheel
 
 test-faults:
 	@$(MAKE) all TARGET=all

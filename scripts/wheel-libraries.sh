@@ -105,3 +105,4 @@ library cjson . LICENSE -DENABLE_CJSON_TEST=OFF -DENABLE_CUSTOM_COMPILER_FLAGS=O
 library xxhash cmake_unofficial LICENSE -DXXHASH_BUILD_XXHSUM=OFF
 configured hdf5 COPYING --disable-shared --enable-build-mode=production --enable-threadsafe --disable-hl --disable-tests --disable-tools \
     --with-default-api-version=v18 "--with-zlib=$prefix"
+cp "$folder"/tools/lib/python3*/site-packages/ziglang/LICENSE "$prefix/licenses/zig.txt" # whose run-time functions are linked in

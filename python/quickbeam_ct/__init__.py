@@ -5,6 +5,7 @@ Projections are [view][row][column] (or [view][column] of one row), volumes [z][
 lengths in mm, values in 1/mm. NumPy arrays give NumPy arrays, CuPy's give CuPy's, PyTorch's give PyTorch's."""
 from ._calls import cgls, fbp, fdk, mbir, options, project, sirt, tv
 from ._center import Center, center
+from ._config import show_config
 from ._files import compare, info, read, simulate, write
 from ._geometry import Geometry
 from ._jobs import Plan, plan
@@ -14,4 +15,4 @@ from ._scan import Scan
 
 __version__ = "0.2.0"
 __all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "Plan", "QuickbeamWarning", "Scan", "center", "cgls", "compare",
-           "fbp", "fdk", "info", "mbir", "operator", "options", "plan", "project", "read", "simulate", "sirt", "tv", "version", "write"]
+           "fbp", "fdk", "info", "mbir", "operator", "options", "plan", "project", "read", "show_config", "simulate", "sirt", "tv", "version", "write"]

@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "quickbeam/version.h"
 
-#define HAVE(name, package) name ": built in\n"
+#define HAVE(name, version) name ": built in, " version "\n"
 #define LACK(name, package) name ": missing, install " package " and build again\n"
 
 #ifdef QB_HAVE_FFTW
-#define QB_FFT_SUMMARY "FFT: FFTW " QB_HAVE_FFTW " (GPL-2.0-or-later, which then covers this binary)\n"
+#define FFT "FFT: FFTW " QB_HAVE_FFTW " (GPL-2.0-or-later, which then covers this binary)\n"
 #else
-#define QB_FFT_SUMMARY "FFT: quickbeam's own (MIT)\n"
+#define FFT "FFT: quickbeam's own (MIT)\n"
+#endif
+#ifdef QB_HAVE_HDF5
+#define HDF5 HAVE("HDF5", QB_HDF5_VERSION)
+#else
+#define HDF5 LACK("HDF5", "libhdf5-dev")
+#endif
+#ifdef QB_HAVE_TIFF
+#define TIFF HAVE("TIFF", QB_TIFF_VERSION)
+#else
+#define TIFF LACK("TIFF", "libtiff-dev")
+#endif
+#ifdef QB_HAVE_PNG
+#define PNG HAVE("PNG", QB_PNG_VERSION)
+#else
+#define PNG LACK("PNG", "libpng-dev")
+#endif
+#ifdef QB_HAVE_XXHASH
+#define HASHES "hashes of inputs: built in\n"
+#else
+#define HASHES LACK("hashes of inputs", "libxxhash-dev")
+#endif
+#ifdef QB_HAVE_EXPAT
+#define EXPAT HAVE("RTK geometry XML", "expat " QB_EXPAT_VERSION)
+#else
+#define EXPAT LACK("RTK geometry XML", "libexpat1-dev")
+#endif
+#ifdef QB_HAVE_MPI
+#define MPI "MPI: built in\n"
+#else
+#define MPI LACK("MPI", "libopenmpi-dev")
 #endif
 
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return QB_FFT_SUMMARY
-#ifdef QB_HAVE_HDF5
-        HAVE("HDF5", "libhdf5-dev")
-#else
-        LACK("HDF5", "libhdf5-dev")
-#endif
-#ifdef QB_HAVE_TIFF
-            HAVE("TIFF", "libtiff-dev")
-#else
-            LACK("TIFF", "libtiff-dev")
-#endif
-#ifdef QB_HAVE_PNG
-                HAVE("PNG", "libpng-dev")
-#else
-                LACK("PNG", "libpng-dev")
-#endif
-#ifdef QB_HAVE_XXHASH
-                    HAVE("hashes of inputs", "libxxhash-dev")
-#else
-                    LACK("hashes of inputs", "libxxhash-dev")
-#endif
-#ifdef QB_HAVE_EXPAT
-                        HAVE("RTK geometry XML", "libexpat1-dev")
-#else
-                        LACK("RTK geometry XML", "libexpat1-dev")
-#endif
-#ifdef QB_HAVE_MPI
-                            HAVE("MPI", "libopenmpi-dev");
-#else
-                            LACK("MPI", "libopenmpi-dev");
-#endif
+    return FFT HDF5 TIFF PNG HASHES EXPAT MPI "CUDA and OpenCL: looked for at run time (qb devices)\n";
 }

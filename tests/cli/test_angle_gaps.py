@@ -246,3 +246,33 @@ def test_a_view_that_repeats_the_first(tmp_path, beam, degrees, repeats):
     """Half a turn later only parallel rays are the same; three views of a full turn repeat none."""
     simulate(tmp_path, degrees, "--detector", "32,2", "--pixel-size", 1, "--geometry", beam, *(CONE[2:6] if beam == "cone" else []))
     assert any("[repeated-view]" in p for p in qb_json("info", "s.h5", cwd=tmp_path)["problems"]) == repeats
+
+
+def turn_without(degrees):
+    return np.array([a for a in range(360) if not 100 <= a < 100 + degrees], float)
+
+
+@pytest.mark.parametrize("off", [0, 60])
+@pytest.mark.parametrize("gap", [15, 29, 31, 73])
+def test_wide_gaps_of_a_cone(tmp_path, off, gap):
+    """The opposite rays of a detector in the middle make up for 73 degrees, too. Of one to the side up to 30 are shared by neighbours; more is refused."""
+    how = ["--sod", 500, "--sdd", 800, "--detector-offset", f"{off},0"]
+    simulate(tmp_path, turn_without(gap), "--geometry", "cone", "--pixel-size", 3, "--detector", "96,8", *how, "--size", "100,100,8", "--voxel", 1.5)
+    if not off or gap < 30:
+        said = qb("fdk", "s.h5", *how, "-o", "v.npy", cwd=tmp_path).stderr
+        assert abs(mean(np.load(tmp_path / "v.npy"), 20) - 1) < 0.005 and ("[angle-gap]" in said) == bool(off)
+        return
+    fails(3, "fdk", "s.h5", *how, "-o", "v.npy", says=[f"{gap} of the 360 degrees needed were not measured", "sirt and cgls do better"], cwd=tmp_path)
+    said = qb("fdk", "s.h5", *how, "--allow-limited", "-o", "v.npy", cwd=tmp_path).stderr
+    assert "only an object within 51.29 mm of the axis is complete" in said and "[limited-angle]" in said and "stand in" not in said
+    qb("cgls", "s.h5", *how, "--size", "110,110,8", "-o", "c.npy", cwd=tmp_path)
+    assert abs(mean(np.load(tmp_path / "c.npy"), 20) - 1) < 0.02
+
+
+def test_half_acquisition_with_a_wide_gap(tmp_path):
+    """fbp reads too low by a third, and names cgls, which does not."""
+    simulate(tmp_path, turn_without(73), "--detector", "64,2", "--pixel-size", 1, "--size", "90,90,2", "--center-offset", -22)
+    said = qb("fbp", "s.h5", "--center", 9.5, "-o", "v.npy", cwd=tmp_path).stderr
+    assert "half acquisition needs 360 degrees of views, these cover 287: cgls or sirt with --size of the object" in said
+    qb("cgls", "s.h5", "--center", 9.5, "--size", "108,108", "-o", "c.npy", cwd=tmp_path)
+    assert abs(mean(np.load(tmp_path / "c.npy"), 20) - 1) < 0.02

@@ -71,8 +71,10 @@ void qb__truncation_check_pad(const char *filter, qb_pad pad, qb__truncation_che
 
 void qb__truncation_check_turn(double covered, qb__truncation_check *asked) {
     if (asked->remedy[0])
-        qb__print(asked->remedy, sizeof asked->remedy, "half acquisition needs 360 degrees of views, these cover %.4g",
-                  covered);
+        qb__print(
+            asked->remedy, sizeof asked->remedy,
+            "half acquisition needs 360 degrees of views, these cover %.4g: cgls or sirt with --size of the object",
+            covered);
 }
 
 qb_status qb__truncation_check_size(const qb_geometry *geometry, const qb_grid *grid, double radius,

@@ -36,6 +36,11 @@ static bool is_spotted(const qb__cone_weights *weights) {
            weights->missing * degrees <= WIDEST;
 }
 
+/* A detector to one side, whose far side has no opposite rays: nothing stands in for what is missing there. */
+static bool lacks_a_side(const qb__cone_weights *weights) {
+    return weights->kind != QB_REDUNDANCY_GAPS && weights->needed * degrees > 359.9;
+}
+
 static void warn_lacking(const qb__cone_weights *weights, const qb_env *env) {
     const double SOME = 0.005;
     if (weights->open)
@@ -77,19 +82,25 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
     if (!(weights->missing > 0)) return QB_OK;
     char text[320];
     describe_missing(weights, text, sizeof text);
+    const double radius = covered_radius(geometry, weights);
     if (allow || is_negligible(weights) || is_spotted(weights)) {
-        if (weights->open || (is_negligible(weights) && !is_spotted(weights)))
+        if (lacks_a_side(weights) && radius > 0 && !is_negligible(weights))
+            qb__warn(env,
+                     "%s; only an object within %.4g mm of the axis is complete; sirt and cgls do better" QB__CODE(
+                         "limited-angle"),
+                     text, radius);
+        else if (weights->open || (is_negligible(weights) && !is_spotted(weights)))
             qb__warn(env, "%s" QB__CODE("limited-angle"), text);
         else
             qb__warn(env, "%s; neighbouring views stand in" QB__CODE("angle-gap"), text);
         return QB_OK;
     }
-    double radius = covered_radius(geometry, weights);
     if (!(radius > 0) || weights->gaps > 1)
-        return qb__fail(QB_BAD_INPUT, "%s; check --angles, or --allow-limited reconstructs what there is", text);
+        return qb__fail(QB_BAD_INPUT, "%s; sirt and cgls do better, or --allow-limited reconstructs what there is",
+                        text);
     return qb__fail(QB_BAD_INPUT,
-                    "%s; --allow-limited reconstructs what there is; an object within %.4g mm of the axis is "
-                    "complete (--size, --voxel)",
+                    "%s; sirt and cgls do better, or --allow-limited reconstructs what there is; an object within %.4g "
+                    "mm of the axis is complete (--size, --voxel)",
                     text, radius);
 }
 

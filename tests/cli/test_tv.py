@@ -118,6 +118,13 @@ def test_a_ball_by_a_cone_has_its_value(tmp_path):
     assert abs(np.median(inside) / t.max() - 1) < 0.01 and (abs(inside / t.max() - 1) < 0.01).mean() > 0.7
 
 
+@pytest.mark.parametrize("phantom", ["shepp-logan", "disc", "spheres", "foam", "baggage"])
+def test_the_gap_closes_while_lambda_settles(phantom, tmp_path):
+    qb("simulate", phantom, "-o", "s.h5", "--size", "64,64,1", "--views", 30, "--photons", 20000, "--seed", 5, cwd=tmp_path)
+    report = qb_json("tv", "s.h5", "--iterations", 700, "-o", "v.npy", cwd=tmp_path)
+    assert report["convergence"]["stopped"] == "gap" and report["convergence"]["gap"] <= 1e-3
+
+
 def test_what_was_not_measured_weighs_nothing(few, opencl, tmp_path):  # noqa: F811
     """Columns without values change the volume as little as half as many photons would."""
     folder, truth = few

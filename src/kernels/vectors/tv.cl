@@ -16,7 +16,15 @@
                 d1 = iy + 1 < down - edge ? ADD(x[i + plane], -x[i]) : 0.0f,                                           \
                 d2 = iz + 1 < used ? ADD(x[i + 1], -x[i]) : 0.0f
 
+/* A'y + nu grad'p, for a = A'y and b to d = p. */
+#define UPHILL(t)                                                                                                      \
+    const float before = ADD(ADD(b[i - (ulong)line], c[i - plane]), d[i - 1]);                                         \
+    const float t = ADD(a[i], MUL(s0, ADD(before, -ADD(ADD(b[i], c[i]), d[i]))))
+
 #define HOLES 4
+
+/* A step to `next`, and `more` of it beyond. */
+FUNCTION float beyond(float next, float old, float more) { return ADD(next, MUL(more, ADD(next, -old))); }
 
 /* a = b, b = w: the weights; only where rays are. With HOLES an a of -0 was not measured. Sums: w, rays. */
 VECTOR_KERNEL(tv_weigh) {
@@ -41,7 +49,7 @@ VECTOR_KERNEL(tv_dual) {
     FOR_ELEMENTS(i) {
         const float r = ADD(a[i], -b[i]), sigma = MUL(s0, d[i]), w = c[i];
         const float next = sigma > 0.0f ? MUL(w, ADD(e[i], MUL(sigma, r)) / ADD(w, sigma)) : MUL(w, r);
-        e[i] = next;
+        e[i] = beyond(next, e[i], s1);
         misfit = add_square(misfit, MUL(w, r), r);
         if (w > 0.0f) square = add_square(square, next / w, next);
         product = add_square(product, next, b[i]);
@@ -70,9 +78,9 @@ VECTOR_KERNEL(tv_slope) {
         DIFFERENCES(a);
         const float p0 = ADD(b[i], MUL(s0, d0)), p1 = ADD(c[i], MUL(s0, d1)), p2 = ADD(d[i], MUL(s0, d2));
         const float size = sqrt(ADD(ADD(MUL(p0, p0), MUL(p1, p1)), MUL(p2, p2))), by = size > s1 ? s1 / size : 1.0f;
-        b[i] = MUL(by, p0);
-        c[i] = MUL(by, p1);
-        d[i] = MUL(by, p2);
+        b[i] = beyond(MUL(by, p0), b[i], s2);
+        c[i] = beyond(MUL(by, p1), c[i], s2);
+        d[i] = beyond(MUL(by, p2), d[i], s2);
         square = add_square(square, MUL(by, size), MUL(by, size));
     }
     gather_sum(pairs, square, 0, partial);
@@ -80,24 +88,43 @@ VECTOR_KERNEL(tv_slope) {
 
 VECTOR_KERNEL(tv_primal) {
     LOCAL float2 pairs[ITEMS];
-    float2 change = FLOAT2(0.0f, 0.0f), norm = change, slack = change;
+    float2 change = FLOAT2(0.0f, 0.0f), norm = change;
     FOR_ELEMENTS(i) {
         VOXEL(i);
         if (!there) continue;
-        const float before = ADD(ADD(b[i - (ulong)line], c[i - plane]), d[i - 1]);
-        const float t = ADD(a[i], MUL(s0, ADD(before, -ADD(ADD(b[i], c[i]), d[i])))), old = f[i];
+        UPHILL(t);
+        const float old = f[i];
         float next = ADD(old, -MUL(MUL(s1, e[i]), t));
         if (flags & NONNEG && next < 0.0f) next = 0.0f;
-        f[i] = next;
         g[i] = ADD(next + next, -old);
-        const float by = ADD(next, -old), lost = flags & NONNEG ? (t < 0.0f ? -t : 0.0f) : fabs(t);
+        next = beyond(next, old, s2);
+        if (flags & NONNEG && next < 0.0f) next = 0.0f;
+        f[i] = next;
+        const float by = ADD(next, -old);
         change = add_square(change, by, by);
         norm = add_square(norm, next, next);
-        slack = add_square(slack, lost, 1.0f);
     }
     gather_sum(pairs, change, 0, partial);
     gather_sum(pairs, norm, 1, partial);
-    gather_sum(pairs, slack, 2, partial);
+}
+
+VECTOR_KERNEL(tv_slack) {
+    LOCAL float2 pairs[ITEMS];
+    float2 above = FLOAT2(0.0f, 0.0f), below = above, sixth = above, fourth = above;
+    FOR_ELEMENTS(i) {
+        VOXEL(i);
+        if (!there) continue;
+        UPHILL(t);
+        const float x = e[i] < 0.0f ? e[i] : 0.0f, square = MUL(x, x), cube = MUL(square, x);
+        above = add_square(above, t > 0.0f ? t : 0.0f, 1.0f);
+        below = add_square(below, t < 0.0f ? -t : 0.0f, 1.0f);
+        sixth = add_square(sixth, cube, cube);
+        fourth = add_square(fourth, square, square);
+    }
+    gather_sum(pairs, above, 0, partial);
+    gather_sum(pairs, below, 1, partial);
+    gather_sum(pairs, sixth, 2, partial);
+    gather_sum(pairs, fourth, 3, partial);
 }
 
 VECTOR_KERNEL(tv_variation) {
@@ -107,7 +134,7 @@ VECTOR_KERNEL(tv_variation) {
         VOXEL(i);
         if (!there) continue;
         DIFFERENCES(a);
-        const float square = MUL(a[i], a[i]), cube = MUL(square, a[i]);
+        const float x = a[i] > 0.0f ? a[i] : 0.0f, square = MUL(x, x), cube = MUL(square, x);
         slopes = add_square(slopes, sqrt(ADD(ADD(MUL(d0, d0), MUL(d1, d1)), MUL(d2, d2))), 1.0f);
         sixth = add_square(sixth, cube, cube);
         fourth = add_square(fourth, square, square);

@@ -8,15 +8,20 @@
  * as A, an iteration is
  *     y = w (y + sigma (A x' - b)) / (w + sigma),   p = project |p + sigma_p nu grad x'| <= lambda / nu,
  *     x+ = x - tau (A'y + nu grad'p),   x' = 2 x+ - x.
- * It stops when the primal-dual gap is small against the objective. The dual objective of values of at most `bound` is
- *     -sum (y^2 / 2w + y b) - bound sum max(0, -(A'y + nu grad'p)). */
+ * All three then go on by RELAX times the step (over-relaxation; Condat, J. Optim. Theory Appl. 158, 460, 2013), but for the
+ * step before the gap is looked at, so that p is within its bound there.
+ * It stops when the primal-dual gap is small against the objective. With r = A'y + nu grad'p the dual objective of values
+ * between -low and high is
+ *     -sum (y^2 / 2w + y b) - high sum max(0, -r) - low sum max(0, r). */
 #include <math.h>
 
 #include "base/log.h"
 #include "base/status.h"
 #include "recon/iterative/solver.h"
 
-enum { NONNEG = 1, HOLES = 4, LOOK_EVERY = 10, BALANCE_UNTIL = 80 };
+enum { NONNEG = 1, HOLES = 4, LOOK_EVERY = 10, BALANCE_UNTIL = 80, SETTLE = 60 };
+
+static const double RELAX = 1.8;
 
 /* ---- operations on vectors; the same in kernels/vectors/tv.cl ---- */
 
@@ -36,15 +41,16 @@ static void weigh(const qb__vector_job *job, size_t first, size_t end, double *s
 }
 OP(weigh, 2);
 
-/* v0 = A x', v1 = b, v2 = w, v3 = 1 / row sums, v4 = y; s0 = 1 / balance. A ray that meets no voxel has the step 0, which stands
- * for an infinite one. Sums: w r^2, y^2 / w, y b. */
+/* v0 = A x', v1 = b, v2 = w, v3 = 1 / row sums, v4 = y; s0 = 1 / balance, s1 = relaxation - 1. A ray that meets
+ * no voxel has the step 0, which stands for an infinite one. Sums: w r^2, y^2 / w, y b. */
 static void dual(const qb__vector_job *job, size_t first, size_t end, double *sums) {
-    const float *lines = job->v[0], *b = job->v[1], *w = job->v[2], *step = job->v[3], s = (float)job->s[0];
+    const float *lines = job->v[0], *b = job->v[1], *w = job->v[2], *step = job->v[3];
+    const float s = (float)job->s[0], beyond = (float)job->s[1];
     float *y = job->v[4];
     for (size_t i = first; i < end; i++) {
         const float r = lines[i] - b[i], sigma = s * step[i];
         const float next = sigma > 0 ? w[i] * ((y[i] + sigma * r) / (w[i] + sigma)) : w[i] * r;
-        y[i] = next;
+        y[i] = next + beyond * (next - y[i]);
         sums[0] += (double)(w[i] * r) * (double)r;
         sums[1] += w[i] > 0 ? (double)(next / w[i]) * (double)next : 0;
         sums[2] += (double)next * (double)b[i];
@@ -81,9 +87,10 @@ static line line_at(const qb__vector_job *job, size_t i, size_t end) {
     const float d0 = (x)[(i) < (l).last ? (i) + 1 : (i)] - (x)[i], d1 = (x)[(i) + (l).along_y] - (x)[i],               \
                 d2 = (x)[(i) + (l).along_z] - (x)[i]
 
-/* v0 = x', v1 to v3 = p; s0 = step, s1 = the largest |p|. Sum: p^2. */
+/* v0 = x', v1 to v3 = p; s0 = step, s1 = the largest |p|, s2 = relaxation - 1. Sum: p^2. */
 static void slope(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *x = job->v[0], step = (float)job->s[0], most = (float)job->s[1];
+    const float beyond = (float)job->s[2];
     float *p[3] = {job->v[1], job->v[2], job->v[3]};
     for (size_t i = first; i < end;) {
         const line l = line_at(job, i, end);
@@ -91,45 +98,67 @@ static void slope(const qb__vector_job *job, size_t first, size_t end, double *s
             DIFFERENCES(x, i, l);
             const float a = p[0][i] + step * d0, b = p[1][i] + step * d1, c = p[2][i] + step * d2;
             const float size = sqrtf(a * a + b * b + c * c), by = size > most ? most / size : 1;
-            p[0][i] = by * a;
-            p[1][i] = by * b;
-            p[2][i] = by * c;
+            p[0][i] = by * a + beyond * (by * a - p[0][i]);
+            p[1][i] = by * b + beyond * (by * b - p[1][i]);
+            p[2][i] = by * c + beyond * (by * c - p[2][i]);
             sums[0] += (double)(by * size) * (double)(by * size);
         }
     }
 }
 OP(slope, 1);
 
-/* v0 = A'y, v1 to v3 = p, v4 = tau, v5 = x, v6 = x'; s0 = nu, s1 = balance. p is 0 at the volume's far sides, so that the
- * element before the first of a line adds nothing. Sums: squares of change and of x, and what the dual objective loses. */
+/* A'y + nu grad'p at voxel i. p is 0 at the volume's far sides, so that the element before the first of a line adds nothing. */
+#define UPHILL(g, p0, p1, p2, nu, i)                                                                                   \
+    ((g)[i] + (nu) * ((((i) >= 1 ? (p0)[(i)-1] : 0) + ((i) >= row ? (p1)[(i)-row] : 0) +                               \
+                       ((i) >= plane ? (p2)[(i)-plane] : 0)) -                                                         \
+                      ((p0)[i] + (p1)[i] + (p2)[i])))
+
+/* v0 = A'y, v1 to v3 = p, v4 = tau, v5 = x, v6 = x'; s0 = nu, s1 = balance, s2 = relaxation - 1. Sums: squares of change and
+ * of x. */
 static void primal(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *g = job->v[0], *p0 = job->v[1], *p1 = job->v[2], *p2 = job->v[3], *tau = job->v[4];
-    const float nu = (float)job->s[0], balance = (float)job->s[1];
+    const float nu = (float)job->s[0], balance = (float)job->s[1], beyond = (float)job->s[2];
     float *x = job->v[5], *ahead = job->v[6];
     const size_t row = job->n[0], plane = job->n[0] * job->n[1];
     const bool nonneg = job->flags & NONNEG;
     for (size_t i = first; i < end; i++) {
-        const float before = (i >= 1 ? p0[i - 1] : 0) + (i >= row ? p1[i - row] : 0) + (i >= plane ? p2[i - plane] : 0);
-        const float t = g[i] + nu * (before - (p0[i] + p1[i] + p2[i])), old = x[i];
-        float next = old - balance * tau[i] * t;
+        const float old = x[i];
+        float next = old - balance * tau[i] * UPHILL(g, p0, p1, p2, nu, i);
+        if (nonneg && next < 0) next = 0;
+        ahead[i] = 2 * next - old;
+        next = next + beyond * (next - old);
         if (nonneg && next < 0) next = 0;
         x[i] = next;
-        ahead[i] = 2 * next - old;
         sums[0] += (double)(next - old) * (double)(next - old);
         sums[1] += (double)next * (double)next;
-        sums[2] += nonneg ? (t < 0 ? -(double)t : 0) : fabs((double)t);
     }
 }
-OP(primal, 3);
+OP(primal, 2);
 
-/* v0 = x. Sums: |grad x|, x^6, x^4. */
+/* v0 = A'y, v1 to v3 = p, v4 = x; s0 = nu. Sums: r = A'y + nu grad'p where it is positive, where it is negative; x^6 and x^4
+ * where x is negative. */
+static void slack(const qb__vector_job *job, size_t first, size_t end, double *sums) {
+    const float *g = job->v[0], *p0 = job->v[1], *p1 = job->v[2], *p2 = job->v[3], *x = job->v[4];
+    const float nu = (float)job->s[0];
+    const size_t row = job->n[0], plane = job->n[0] * job->n[1];
+    for (size_t i = first; i < end; i++) {
+        const double r = (double)UPHILL(g, p0, p1, p2, nu, i), square = x[i] < 0 ? (double)x[i] * (double)x[i] : 0;
+        sums[0] += r > 0 ? r : 0;
+        sums[1] += r < 0 ? -r : 0;
+        sums[2] += square * square * square;
+        sums[3] += square * square;
+    }
+}
+OP(slack, 4);
+
+/* v0 = x. Sums: |grad x|; x^6 and x^4 where x is positive. */
 static void variation(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *x = job->v[0];
     for (size_t i = first; i < end;) {
         const line l = line_at(job, i, end);
         for (; i < l.end; i++) {
             DIFFERENCES(x, i, l);
-            const double square = (double)x[i] * (double)x[i];
+            const double square = x[i] > 0 ? (double)x[i] * (double)x[i] : 0;
             sums[0] += (double)sqrtf(d0 * d0 + d1 * d1 + d2 * d2);
             sums[1] += square * square * square;
             sums[2] += square * square;
@@ -163,7 +192,8 @@ typedef struct tv {
     double column;  /* mean of the column sums */
     double sums[3]; /* of the last dual step, of all ranks */
     double slopes;  /* sum of p^2 */
-    double slack;   /* what the dual objective loses, for a bound of 1 */
+    double misfit;  /* sum of w (A x - b)^2 when it was last looked at */
+    double relax;   /* of the step that is being done */
 } tv;
 
 static qb_status total(const tv *s, double *sums, int count) {
@@ -226,17 +256,25 @@ out:
 /* The objective of x, and how far it may be above the least: the gap. */
 static qb_status look(tv *s, double *objective, double *gap) {
     const qb__vectors *v = s->v;
-    double sums[QB__VECTOR_SUMS], misfits[QB__VECTOR_SUMS];
+    double sums[QB__VECTOR_SUMS], misfits[QB__VECTOR_SUMS], lost[QB__VECTOR_SUMS];
     qb_status status;
     QB__TRY(s->a->forward(s->a->self, s->x, s->lines));
     qb__vector_run(v, (qb__vector_job){&misfit_op, QB__EQUATIONS, s->a->equations, .v = {s->lines, s->b, s->w}},
                    misfits);
     QB__TRY(total(s, misfits, 1));
     qb__vector_run(v, (qb__vector_job){&variation_op, QB__UNKNOWNS, s->a->unknowns, .v = {s->x}}, sums);
-    /* Twice about the largest value: no solution comes near it. */
-    const double bound = sums[2] > 0 ? 2 * sqrt(sums[1] / sums[2]) : 0;
+    qb__vector_run(v,
+                   (qb__vector_job){&slack_op, QB__UNKNOWNS, s->a->unknowns,
+                                    .v = {s->gradient, s->p[0], s->p[1], s->p[2], s->x}, .s = {s->nu}},
+                   lost);
+    /* Half more than about the largest and the least value: no solution comes near them. */
+    const double high = sums[2] > 0 ? 1.5 * sqrt(sums[1] / sums[2]) : 0;
+    const double low = lost[3] > 0 ? 1.5 * sqrt(lost[2] / lost[3]) : 0;
+    s->misfit = misfits[0];
     *objective = 0.5 * misfits[0] + s->lambda * sums[0];
-    *gap = *objective + 0.5 * s->sums[1] + s->sums[2] + bound * s->slack;
+    *gap = *objective + 0.5 * s->sums[1] + s->sums[2] + high * lost[1];
+    if (!s->options->nonneg) *gap += fmax(low, 0.1 * high) * lost[0];
+    status = qb__vectors_status(v);
 out:
     return status;
 }
@@ -251,16 +289,17 @@ static double strength_of(const size_t n[3]) {
 }
 
 /* The noise is what the solution leaves of the data: noise of photons and what the model does not explain. */
-static double next_lambda(const tv *s) { return strength_of(s->v->n) * sqrt(s->sums[0] / s->rays) * s->pull; }
+static double next_lambda(const tv *s) { return strength_of(s->v->n) * sqrt(s->misfit / s->rays) * s->pull; }
 
 /* Both kinds of unknowns should come as far in an iteration: the balance is a part of |x| / |y| in the norms of the steps. */
 static double next_balance(const tv *s, double norm2) {
     const double x2 = norm2 * 2.5 * s->column,
                  y2 = s->sums[1] * s->column * (double)s->a->unknowns / s->rays + 2 * s->nu * s->slopes;
-    return x2 > 0 && y2 > 0 ? 0.2 * sqrt(x2 / y2) : s->balance;
+    return x2 > 0 && y2 > 0 ? 0.25 * sqrt(x2 / y2) : s->balance;
 }
 
-static qb_status iterate(tv *s, qb__vector_step *done) {
+/* The duals take the step that the volume began: a step is relaxed as a whole. */
+static qb_status iterate(tv *s, double next_relax, qb__vector_step *done) {
     const qb__vectors *v = s->v;
     const size_t n = s->a->unknowns, m = s->a->equations;
     double sums[QB__VECTOR_SUMS];
@@ -268,21 +307,21 @@ static qb_status iterate(tv *s, qb__vector_step *done) {
     QB__TRY(s->a->forward(s->a->self, s->ahead, s->lines));
     qb__vector_run(v,
                    (qb__vector_job){&dual_op, QB__EQUATIONS, m, .v = {s->lines, s->b, s->w, s->sigma, s->y},
-                                    .s = {1 / s->balance}},
+                                    .s = {1 / s->balance, s->relax - 1}},
                    s->sums);
     QB__TRY(total(s, s->sums, 3));
     qb__vector_run(v,
                    (qb__vector_job){&slope_op, QB__UNKNOWNS, n, .v = {s->ahead, s->p[0], s->p[1], s->p[2]},
-                                    .s = {1 / (2 * s->balance), s->lambda / s->nu}},
+                                    .s = {1 / (2 * s->balance), s->lambda / s->nu, s->relax - 1}},
                    sums);
     s->slopes = sums[0];
+    s->relax = next_relax;
     QB__TRY(s->a->adjoint(s->a->self, s->y, s->gradient));
     qb__vector_run(v,
                    (qb__vector_job){&primal_op, QB__UNKNOWNS, n,
                                     .v = {s->gradient, s->p[0], s->p[1], s->p[2], s->tau, s->x, s->ahead},
-                                    .s = {s->nu, s->balance}, .flags = s->options->nonneg ? NONNEG : 0},
+                                    .s = {s->nu, s->balance, s->relax - 1}, .flags = s->options->nonneg ? NONNEG : 0},
                    sums);
-    s->slack = sums[2];
     *done = (qb__vector_step){sums[0], sums[1], 0};
 out:
     return status;
@@ -290,7 +329,7 @@ out:
 
 static qb_status run(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
                      void *b, void *x, qb__solved *solved) {
-    tv s = {.a = a, .v = v, .options = options, .b = b, .x = x, .balance = 1, .lambda = options->lambda};
+    tv s = {.a = a, .v = v, .options = options, .b = b, .x = x, .balance = 1, .lambda = options->lambda, .relax = 1};
     const bool automatic = !(options->lambda > 0);
     qb__vector_step done;
     bool last = false;
@@ -302,11 +341,13 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
     if (!(norm2 > 0)) goto out;
     QB__TRY(prepare(&s));
     s.balance = 0.1 / a->crossing; /* 1 per mm: x is larger where voxels are smaller */
-    s.sums[0] = 0.01 * norm2;      /* as if so much were noise, to begin with */
+    s.misfit = 0.01 * norm2;       /* as if so much were noise, to begin with */
     if (automatic) s.lambda = next_lambda(&s);
     for (int k = 1; !last; k++) {
-        QB__TRY(iterate(&s, &done));
+        const bool before = (k + 1) % LOOK_EVERY == 0 || k + 1 == options->iterations;
+        QB__TRY(iterate(&s, before ? 1 : RELAX, &done));
         const double residual = sqrt(s.sums[0] / norm2);
+        if (k < LOOK_EVERY) s.misfit = s.sums[0];
         if (k % LOOK_EVERY == 0 || k == options->iterations) {
             QB__TRY(look(&s, &objective, &gap));
             if (a->same) QB__TRY(a->same(a->self, &gap));
@@ -317,11 +358,12 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
             solved->stopped = "gap";
             last = true;
         }
-        if (automatic && k % LOOK_EVERY == 0) s.lambda = next_lambda(&s);
+        /* Less and less: else lambda and what is left of the data swing, one after the other. */
+        if (automatic && k % LOOK_EVERY == 0) s.lambda *= pow(next_lambda(&s) / s.lambda, fmin(1, SETTLE / (double)k));
         if (k % LOOK_EVERY == 0 && k <= BALANCE_UNTIL) s.balance = next_balance(&s, done.norm2);
     }
     solved->lambda = s.lambda;
-    solved->noise = sqrt(s.sums[0] / s.rays);
+    solved->noise = sqrt(s.misfit / s.rays);
     solved->strength = s.lambda / (solved->noise * s.pull);
     qb__info(env, "tv: lambda %.4g mm%s, primal-dual gap %.2g of the objective, stopped (%s) after %d iterations",
              s.lambda, automatic ? " (auto)" : "", solved->gap, solved->stopped, solved->iterations);

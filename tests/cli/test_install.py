@@ -57,6 +57,24 @@ def test_one_call(installed, tmp_path):
     assert "0.02 went in" in run(program, env=env)
 
 
+def test_a_cmake_project_finds_it(installed, tmp_path):
+    """By find_package of this version, not of the next; where the tree was moved, too."""
+    moved = tmp_path / "moved"
+    shutil.copytree(installed, moved, symlinks=True)
+    (tmp_path / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+find_package(quickbeam ${{WANTED}} REQUIRED)
+add_executable(user {ROOT}/examples/simple.c)
+target_link_libraries(user PRIVATE quickbeam::quickbeam m)
+""")
+    configure = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={moved}"]
+    run(*configure, "-DWANTED=0.2")
+    run("cmake", "--build", tmp_path / "build")
+    assert "0.02 went in" in run(tmp_path / "build" / "user")
+    refused = subprocess.run([*map(str, configure), "-DWANTED=0.3"], capture_output=True, text=True, timeout=PATIENCE)
+    assert refused.returncode != 0 and "0.3" in refused.stderr
+
+
 @pytest.mark.parametrize("name, least, most", [("sirt", 0.0195, 0.0205), ("cgls", 0.0195, 0.0205), ("tv", 0.0195, 0.0205),
                                                ("mbir", 0.0195, 0.0205), ("center", 31.3, 31.7)])
 def test_simple_calls(installed, tmp_path, name, least, most):

@@ -27,3 +27,11 @@ def test_a_wheel_hides_its_libraries_and_has_their_licences():
     library = ctypes.CDLL(config["library"])
     for name in ("H5Fopen", "TIFFOpen", "png_create_read_struct", "inflate", "cJSON_Parse", "XML_Parse", "XXH64"):
         assert not hasattr(library, name), name
+
+
+def test_one_version_everywhere():
+    root = pathlib.Path(__file__).parents[2]
+    version = qb.version()
+    assert qb.__version__ == version
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text()
+    assert f"\n## {version} " in (root / "CHANGELOG.md").read_text()

@@ -10,9 +10,7 @@
 #include "base/fork.h"
 #include "base/params.h"
 #include "base/status.h"
-#include "bench/bench_backproject.h"
 #include "bench/bench_parts.h"
-#include "planner/device_select.h"
 #include "planner/choose.h"
 #include "quickbeam/device.h"
 
@@ -50,18 +48,6 @@ const qb_param qb_tool_bench_params[] = {
 };
 
 typedef qb_status (*run_bench)(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-
-qb_status qb__bench_filter_anywhere(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
-    qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK) return status;
-    qb__compile_watch(&set, env);
-    status = set.count ? qb__bench_filter_device(options, set.device[0], env, result)
-                       : qb__bench_filter(options, env, result);
-    qb__compile_done(&set, result);
-    qb__device_set_close(&set);
-    return status;
-}
 
 /* A benchmark of one kind of beam. */
 typedef struct way {

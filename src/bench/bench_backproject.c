@@ -5,18 +5,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/random.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "bench/bench_backproject.h"
+#include "bench/bench_parts.h"
 #include "bench/bench_ratio.h"
-#include "bench/trial/trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "cpu/features.h"
 #include "geometry/parallel.h"
 #include "planner/choose.h"
-#include "planner/device_select.h"
-#include "planner/tuning.h"
 
 typedef struct bench {
     qb__bp_parallel_problem problem;
@@ -125,13 +123,11 @@ static qb_status bench_cpu(const qb_tool_bench_options *options, const qb_env *e
     bench b = {0};
     double *coefficients = NULL, seconds[64], packing, rel_l2, ratio;
     int repeat = options->repeat > 64 ? 64 : options->repeat;
-    size_t nx = (size_t)options->size.value[0];
-    size_t slices = options->size.count > 2 ? (size_t)options->size.value[2] : 64;
+    const qb__trial_sizes sizes = qb__bench_sizes(options, 64);
+    const size_t slices = sizes.nz;
     qb_status status;
-    b.problem = (qb__bp_parallel_problem){.views = (size_t)options->views,
-                                          .columns = options->detector.count ? (size_t)options->detector.value[0] : nx,
-                                          .nx = nx,
-                                          .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
+    b.problem =
+        (qb__bp_parallel_problem){.views = sizes.views, .columns = sizes.columns, .nx = sizes.nx, .ny = sizes.ny};
     QB__TRY(qb__half_turn(&b.problem, &coefficients));
     QB__TRY(qb__alloc(slices, sizeof *b.largest, &b.largest));
     for (size_t i = 0; i < slices; i++) b.largest[i] = 1.0f;
@@ -169,64 +165,12 @@ out:
     return status;
 }
 
-/* ---- on a device ---- */
-
-static void report_device(const qb__choice *choice, const qb__trial_result *result, unsigned slices,
-                          const qb__device_info *info, const qb__bp_parallel_problem *problem, cJSON *json) {
-    cJSON_AddStringToObject(json, "kernel", choice->variant->id);
-    cJSON_AddItemToObject(json, "parameters", qb__parameters_json(choice->variant, choice->values));
-    cJSON_AddNumberToObject(json, "slices", slices);
-    cJSON_AddNumberToObject(json, "seconds_median", result->seconds);
-    cJSON_AddNumberToObject(json, "giga_updates_per_second", result->giga_updates);
-    cJSON_AddNumberToObject(json, "packing_seconds", result->pack_seconds);
-    cJSON_AddNumberToObject(
-        json, "packing_gigabytes_per_second",
-        (4.0 * (double)problem->columns * (double)problem->views * slices + (double)result->packed_bytes) /
-            result->pack_seconds * 1e-9);
-    cJSON_AddNumberToObject(json, "predicted_seconds", choice->predicted);
-    cJSON_AddStringToObject(json, "predicted_bottleneck", qb__unit_names[choice->bottleneck]);
-    cJSON_AddNumberToObject(json, "share_of_prediction", choice->predicted / result->seconds);
-    cJSON_AddNumberToObject(json, "rel_l2", result->rel_l2);
-    cJSON_AddStringToObject(json, "device", info->name);
-}
-
-static qb_status bench_device(const qb_tool_bench_options *options, qb__device *device, cJSON *json) {
-    size_t n[3] = {1024, 1024, 64};
-    for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
-    if (options->size.count == 1) n[1] = n[0];
-    size_t columns = options->detector.count ? (size_t)options->detector.value[0] : n[0];
-    const qb__device_info *info = qb__device_info_of(device);
-    qb__trial *trial = NULL;
-    qb__choice choice;
-    qb__trial_result result;
-    qb_status status;
-    const qb__trial_sizes sizes = {(size_t)options->views, columns, 1, n[0], n[1], n[2], false};
-    QB__TRY(qb__trial_create(QB__BP_PARALLEL, device, &sizes, &trial));
-    qb__question question = qb__trial_question(trial);
-    question.interp = options->interp;
-    question.accuracy = options->accuracy;
-    question.id = options->kernel;
-    QB__TRY(qb__choose(&question, &choice));
-    unsigned slices = (unsigned)n[2], most = choice.variant->most;
-    if (most && slices > most) {
-        choice.predicted *= (double)most / qb__variant_padded(choice.variant, slices);
-        slices = most;
-    }
-    QB__TRY(qb__trial_run(trial, choice.variant, choice.values, slices, options->repeat, &result));
-    report_device(&choice, &result, slices, info, question.problem, json);
-out:
-    qb__trial_destroy(trial);
-    return status;
+static qb_status on_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env, cJSON *result) {
+    (void)env;
+    const qb__trial_sizes sizes = qb__bench_sizes(options, 64);
+    return qb__bench_backproject_device(options, QB__BP_PARALLEL, &sizes, device, result);
 }
 
 qb_status qb__bench_backproject(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
-    qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK) return status;
-    if (set.count) qb__tuning_warn(env);
-    qb__compile_watch(&set, env);
-    status = set.count ? bench_device(options, set.device[0], result) : bench_cpu(options, env, result);
-    qb__compile_done(&set, result);
-    qb__device_set_close(&set);
-    return status;
+    return qb__bench_either(options, on_device, bench_cpu, env, result);
 }

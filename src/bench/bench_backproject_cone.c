@@ -13,13 +13,11 @@
 #include "base/random.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "bench/bench_backproject.h"
+#include "bench/bench_parts.h"
 #include "bench/bench_ratio.h"
 #include "bench/trial/trial.h"
 #include "cpu/features.h"
 #include "planner/choose.h"
-#include "planner/device_select.h"
-#include "planner/tuning.h"
 
 enum { IMAGES = 4, KERNELS = 2, REPEAT_MAX = 64, SAMPLES = 1000 };
 
@@ -185,14 +183,10 @@ static void release(bench *b) {
     qb__free(b->scratch);
 }
 
-static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
-    return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
-}
-
-static qb_status bench_cpu(const qb_tool_bench_options *options, const qb__bp_cone_problem *sizes, const qb_env *env,
-                           cJSON *result) {
+static qb_status on_cpu(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
-    bench b = {.problem = *sizes};
+    const qb__trial_sizes s = qb__bench_sizes(options, 0);
+    bench b = {.problem = {.views = s.views, .columns = s.columns, .rows = s.rows, .nx = s.nx, .ny = s.ny, .nz = s.nz}};
     cJSON *kernels;
     qb_status status;
     QB__TRY(allocate(&b));
@@ -223,22 +217,12 @@ out:
     return status;
 }
 
+static qb_status on_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env, cJSON *result) {
+    (void)env;
+    const qb__trial_sizes sizes = qb__bench_sizes(options, 0);
+    return qb__bench_backproject_device(options, QB__BP_CONE, &sizes, device, result);
+}
+
 qb_status qb__bench_backproject_cone(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
-    const size_t nx = number(&options->size, 0, 512), nz = number(&options->size, 2, nx);
-    const qb__bp_cone_problem sizes = {.views = (size_t)options->views,
-                                       .columns = number(&options->detector, 0, nx),
-                                       .rows = number(&options->detector, 1, nz),
-                                       .nx = nx,
-                                       .ny = number(&options->size, 1, nx),
-                                       .nz = nz};
-    qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK) return status;
-    if (set.count) qb__tuning_warn(env);
-    qb__compile_watch(&set, env);
-    status = set.count ? qb__bench_backproject_cone_device(options, &sizes, set.device[0], result)
-                       : bench_cpu(options, &sizes, env, result);
-    qb__compile_done(&set, result);
-    qb__device_set_close(&set);
-    return status;
+    return qb__bench_either(options, on_device, on_cpu, env, result);
 }

@@ -219,3 +219,7 @@ out:
     release(&b);
     return status;
 }
+
+qb_status qb__bench_filter_anywhere(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
+    return qb__bench_either(options, qb__bench_filter_device, qb__bench_filter, env, result);
+}

@@ -77,12 +77,9 @@ static qb_status passed_over(const bench *b, qb_status status, cJSON *row) {
 static qb_status solve_by(bench *b, const char *name, qb__trial *trial, const char *id,
                           const qb__bp_cone_problem *sizes) {
     cJSON *row = add_row(b, name, sizes);
-    qb__question question = qb__trial_question(trial);
     qb__trial_result found;
     qb__choice choice;
-    question.accuracy = b->options->accuracy;
-    question.id = id;
-    qb_status status = qb__choose(&question, &choice);
+    qb_status status = qb__bench_choose(trial, b->options, id, &choice);
     if (status == QB_OK) status = qb__trial_run(trial, choice.variant, choice.values, 1, b->options->repeat, &found);
     if (status == QB_OK) add_result(b, row, sizes, &choice, &found);
     if (status == QB_UNSUPPORTED || status == QB_NO_MEMORY) cJSON_AddStringToObject(row, "kernel", id ? id : "auto");

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "bench/bench_backproject.h"
 #include "bench/bench_io.h"
 #include "bench/machine/bench_link.h"
 #include "bench/bench_parts.h"

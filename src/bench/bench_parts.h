@@ -3,8 +3,9 @@
 #define QB_BENCH_BENCH_PARTS_H
 
 #include "base/json.h"
-#include "device/device.h"
 #include "bench/bench_options.h"
+#include "bench/trial/trial.h"
+#include "device/device.h"
 
 /* Preparing and filtering rows, beside the bare transforms that filtering contains. */
 qb_status qb__bench_filter(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
@@ -34,6 +35,28 @@ qb_status qb__bench_rabbitct_ladder(const char *file, const qb_tool_bench_option
                                     cJSON *result);
 /* Writing and reading a volume of the size asked for, in each format. */
 qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
+
+/* Back-projection of noise alone, by the fastest kernels (bench/notes/cpu.md says what the figures mean). */
+qb_status qb__bench_backproject(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_backproject_cone(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
+
+/* ---- what benchmarks of kernels share (bench_trial.c) ---- */
+
+/* The sizes that --size, --views and --detector give. Missing ones: as many slices as `slices` (0: NX), NY and columns NX,
+ * rows as many as slices. */
+qb__trial_sizes qb__bench_sizes(const qb_tool_bench_options *options, size_t slices);
+/* The kernel with that id (NULL: the fastest that keeps the accuracy) for a trial. */
+qb_status qb__bench_choose(const qb__trial *trial, const qb_tool_bench_options *options, const char *id,
+                           qb__choice *choice);
+/* Run on the device that env names, else on the CPU. */
+typedef qb_status qb__bench_on_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env,
+                                      cJSON *result);
+typedef qb_status qb__bench_on_cpu(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_either(const qb_tool_bench_options *options, qb__bench_on_device *on_device,
+                           qb__bench_on_cpu *on_cpu, const qb_env *env, cJSON *result);
+/* Back-projection on a device whose memory holds the data. */
+qb_status qb__bench_backproject_device(const qb_tool_bench_options *options, qb__operation operation,
+                                       const qb__trial_sizes *sizes, qb__device *device, cJSON *result);
 
 double qb__bench_number(const cJSON *object, const char *name); /* 0 when it is not there */
 /* The least a run could have taken, from its report: the larger of all CPU seconds / threads and of the

@@ -11,7 +11,6 @@
 #include "bench/bench_parts.h"
 #include "bench/project_check.h"
 #include "cpu/features.h"
-#include "planner/device_select.h"
 #include "quickbeam/project.h"
 
 enum { REPEAT_MAX = 64 };
@@ -21,17 +20,9 @@ static int repeats(const qb_tool_bench_options *options) {
 }
 
 static qb__trial_sizes sizes_of(const qb_tool_bench_options *o) {
-    const double *n = o->size.value;
-    const size_t nx = (size_t)n[0], ny = o->size.count > 1 ? (size_t)n[1] : nx,
-                 nz = o->size.count > 2 ? (size_t)n[2] : nx;
-    const qb_numbers *d = &o->detector;
-    return (qb__trial_sizes){.views = (size_t)o->views,
-                             .columns = d->count ? (size_t)d->value[0] : nx,
-                             .rows = d->count > 1 ? (size_t)d->value[1] : nz,
-                             .nx = nx,
-                             .ny = ny,
-                             .nz = nz,
-                             .parallel = nz == 1 && o->geometry == QB_BEAM_PARALLEL};
+    qb__trial_sizes sizes = qb__bench_sizes(o, 0);
+    sizes.parallel = sizes.nz == 1 && o->geometry == QB_BEAM_PARALLEL;
+    return sizes;
 }
 
 static void add_part(cJSON *result, const char *name, const qb__trial_sizes *s, double seconds, double rel_l2) {
@@ -52,17 +43,14 @@ static void add_sizes(cJSON *result, const qb__trial_sizes *s) {
 
 /* ---- a device ---- */
 
-static qb_status run_trial(qb__trial *trial, const qb_tool_bench_options *options, const qb__trial_sizes *sizes,
-                           cJSON *result) {
+static qb_status run_trial(qb__trial *trial, const qb_tool_bench_options *options, qb__device *device,
+                           const qb__trial_sizes *sizes, cJSON *result) {
     static const char *const names[] = {[QB__TRIAL_FORWARD] = "forward", [QB__TRIAL_ADJOINT] = "adjoint"};
-    qb__question question = qb__trial_question(trial);
     qb__trial_result found;
     qb__choice choice;
     double both = 0;
     qb_status status;
-    question.accuracy = options->accuracy;
-    question.id = options->kernel;
-    QB__TRY(qb__choose(&question, &choice));
+    QB__TRY(qb__bench_choose(trial, options, options->kernel, &choice));
     cJSON_AddStringToObject(result, "kernel", choice.variant->id);
     cJSON_AddItemToObject(result, "parameters", qb__parameters_json(choice.variant, choice.values));
     for (qb__trial_part part = QB__TRIAL_FORWARD; part <= QB__TRIAL_ADJOINT; part++) {
@@ -74,16 +62,18 @@ static qb_status run_trial(qb__trial *trial, const qb_tool_bench_options *option
     cJSON_AddNumberToObject(result, "seconds_median", both);
     cJSON_AddNumberToObject(result, "predicted_seconds", 2 * choice.predicted);
     cJSON_AddNumberToObject(result, "share_of_prediction", 2 * choice.predicted / both);
-    cJSON_AddStringToObject(result, "device", question.device->name);
+    cJSON_AddStringToObject(result, "device", qb__device_info_of(device)->name);
 out:
     return status;
 }
 
-static qb_status on_device(const qb_tool_bench_options *options, qb__device *device, const qb__trial_sizes *sizes,
-                           cJSON *result) {
+static qb_status on_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env, cJSON *result) {
+    (void)env;
+    const qb__trial_sizes sizes = sizes_of(options);
     qb__trial *trial;
-    qb_status status = qb__trial_create(QB__PROJECT_JOSEPH, device, sizes, &trial);
-    if (status == QB_OK) status = run_trial(trial, options, sizes, result);
+    add_sizes(result, &sizes);
+    qb_status status = qb__trial_create(QB__PROJECT_JOSEPH, device, &sizes, &trial);
+    if (status == QB_OK) status = run_trial(trial, options, device, &sizes, result);
     qb__trial_destroy(trial);
     return status;
 }
@@ -132,13 +122,14 @@ static qb_status measure(const bench *b, const qb_tool_bench_options *options, c
     return QB_OK;
 }
 
-static qb_status on_cpu(const qb_tool_bench_options *options, const qb_env *env, const qb__trial_sizes *s,
-                        cJSON *result) {
+static qb_status on_cpu(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
+    const qb__trial_sizes sizes = sizes_of(options), *s = &sizes;
     const size_t voxels = s->nx * s->ny * s->nz, pixels = s->views * s->rows * s->columns;
     bench b = {.sizes = *s, .grid = {.n = {s->nx, s->ny, s->nz}, .voxel = {1, 1, 1}}};
     qb_env here = env ? *env : (qb_env){0};
     qb_status status;
     here.device = "cpu";
+    add_sizes(result, s);
     QB__TRY(qb__project_circle(s, &b.geometry));
     QB__TRY(qb_projector_create(&b.geometry, &b.grid, options->kernel, &here, &b.projector));
     QB__TRY(qb__alloc(voxels, sizeof *b.volume, &b.volume));
@@ -156,14 +147,5 @@ out:
 }
 
 qb_status qb__bench_project(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
-    const qb__trial_sizes sizes = sizes_of(options);
-    qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK) return status;
-    qb__compile_watch(&set, env);
-    add_sizes(result, &sizes);
-    status = set.count ? on_device(options, set.device[0], &sizes, result) : on_cpu(options, env, &sizes, result);
-    qb__compile_done(&set, result);
-    qb__device_set_close(&set);
-    return status;
+    return qb__bench_either(options, on_device, on_cpu, env, result);
 }

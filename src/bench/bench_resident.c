@@ -262,12 +262,8 @@ out:
 }
 
 qb_status qb__bench_resident(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
-    size_t nx = (size_t)options->size.value[0];
-    bench b = {.slices = options->size.count > 2 ? (unsigned)options->size.value[2] : 64};
-    b.problem = (qb__bp_parallel_problem){.views = (size_t)options->views,
-                                          .columns = options->detector.count ? (size_t)options->detector.value[0] : nx,
-                                          .nx = nx,
-                                          .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
+    const qb__trial_sizes s = qb__bench_sizes(options, 64);
+    bench b = {.slices = (unsigned)s.nz, .problem = {.views = s.views, .columns = s.columns, .nx = s.nx, .ny = s.ny}};
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;

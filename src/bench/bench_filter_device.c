@@ -190,8 +190,7 @@ static qb_status add_others(bench *b, double copy_rate, const qb_env *env, cJSON
     return QB_OK;
 }
 
-qb_status qb__bench_filter_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env,
-                                  cJSON *result) {
+static qb_status on_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env, cJSON *result) {
     bench b = {.columns = (size_t)(options->detector.count ? options->detector.value[0] : options->size.value[0]),
                .views = (size_t)options->views,
                .slices = 64,
@@ -221,5 +220,5 @@ out:
 }
 
 qb_status qb__bench_filter_anywhere(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
-    return qb__bench_either(options, qb__bench_filter_device, qb__bench_filter, env, result);
+    return qb__bench_either(options, on_device, qb__bench_filter, env, result);
 }

@@ -9,11 +9,8 @@
 
 /* Preparing and filtering rows, beside the bare transforms that filtering contains. */
 qb_status qb__bench_filter(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* qb__bench_filter_device on the device that env names, else qb__bench_filter. */
+/* Filtering on the device that env names, by each of its methods, compared with a copy of its memory; else qb__bench_filter. */
 qb_status qb__bench_filter_anywhere(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* Filtering on a device, by each of its methods, compared with a copy of its memory. */
-qb_status qb__bench_filter_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env,
-                                  cJSON *result);
 /* Filtered back-projection of data that are in a device's memory and stay there. */
 qb_status qb__bench_resident(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* A whole reconstruction, file to file in the temporary folder ($TMPDIR), from the page cache. */

@@ -184,8 +184,10 @@ def test_a_beam_without_units_is_named_where_it_is_needed(scans, tmp_path):
     assert "incident_energy is 25 without a unit; " in said and "distance is 3 without a unit" in said
 
 
-def test_a_scale_that_is_no_number(tmp_path):
-    with h5py.File(tmp_path / "s.h5", "w") as file:
+@pytest.mark.parametrize("name, value", [("scale_factor", "twice"), ("add_offset", np.nan), ("voxel_size_x", "1 mm"), ("voxel_size_z", np.nan), ("offset_y", np.inf)])
+def test_attributes_that_are_no_numbers(tmp_path, name, value):
+    with h5py.File(tmp_path / "v.h5", "w") as file:
         file["exchange/data"] = np.ones((4, 4, 4), np.float32)
-        file["exchange/data"].attrs["scale_factor"] = "twice"
-    fails(3, "info", tmp_path / "s.h5", says=["scale_factor or add_offset", "no number"])
+        file["exchange/data"].attrs[name] = value
+    for verb in ["info"], ["project", "-g", "parallel", "--views", 8, "-o", "o.npy"], ["fbp", "-o", "o.npy"]:
+        fails(3, verb[0], tmp_path / "v.h5", *verb[1:], says=[f"its attribute {name} is no number"], cwd=tmp_path)

@@ -93,3 +93,22 @@ def test_good_cones(tmp_path, more):
     for phantom in ("shepp-logan", "spheres", "baggage"):
         simulate(tmp_path, phantom, *instead(CONE, *more), "--geometry-out", "g.json", name=f"{phantom}.h5")
         assert not said("fdk", f"{phantom}.h5", "-g", "g.json", "--allow-limited", "-o", f"{phantom}.npy", cwd=tmp_path)
+
+
+def random_scan(rng):
+    span = rng.choice([60, 90, 120, 180, 180, 200, 270, 360, 360, 720, 1080])
+    more = ["--views", rng.integers(40, 400), "--angles", f"{rng.integers(-90, 90)}:{span}", "--photons", rng.choice([0, 100, 1000, 100000]), "--seed", rng.integers(1, 1000)]
+    more += [] if rng.random() < 0.6 else ["--center-offset", rng.integers(-30, 30)]
+    more += [] if rng.random() < 0.7 else ["--size", f"{rng.integers(60, 150)},{rng.integers(60, 150)},6"]
+    more += [] if rng.random() < 0.7 else ["--rings", 0.05]
+    return rng.choice(["shepp-logan", "disc", "spheres", "foam", "baggage"]), more
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_good_scans(tmp_path, part):
+    """Of whatever span, object and noise: no false word in 120 scans."""
+    rng = np.random.default_rng(part)
+    for _ in range(30):
+        phantom, more = random_scan(rng)
+        simulate(tmp_path, phantom, *instead(PARALLEL, *more))
+        assert not said("info", "s.h5", cwd=tmp_path), (phantom, more)

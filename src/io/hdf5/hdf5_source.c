@@ -302,10 +302,22 @@ out:
     return status;
 }
 
-/* False: it is there and no number. */
-static bool read_scale(hid_t file, const char *path, const char *attribute, double *value) {
-    if (H5Aexists_by_name(file, path, attribute, H5P_DEFAULT) <= 0) return true;
-    return qb__h5_number(file, path, attribute, value) && isfinite(*value);
+/* Sizes and scales; one that is there must be a number. */
+static qb_status read_lengths(hid_t file, const char *path, const char *label, qb__source **source) {
+    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",     "offset_y",
+                                       "offset_z",     "scale_low",    "scale_high",   "scale_factor", "add_offset"};
+    double slope = 1, intercept = 0; /* the CF convention's */
+    double *const voxel = (*source)->voxel, *const offset = (*source)->offset, *const scale = (*source)->scale;
+    double *const to[] = {&voxel[0],  &voxel[1], &voxel[2], &offset[0], &offset[1],
+                          &offset[2], &scale[0], &scale[1], &slope,     &intercept};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (H5Aexists_by_name(file, path, keys[i], H5P_DEFAULT) <= 0) continue;
+        if (qb__h5_number(file, path, keys[i], to[i]) && isfinite(*to[i])) continue;
+        qb__source_close(*source);
+        *source = NULL;
+        return qb__fail(QB_BAD_INPUT, "%s: its attribute %s is no number", label, keys[i]);
+    }
+    return qb__source_scale(source, slope, intercept);
 }
 
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {
@@ -337,19 +349,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     qb__h5_text(file, path, "units", (*source)->units, sizeof(*source)->units);
     char beam[16];
     if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);
-    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",
-                                       "offset_y",     "offset_z",     "scale_low",    "scale_high"};
-    double *const values[] = {(*source)->voxel, (*source)->offset, (*source)->scale}, value;
-    for (int i = 0; i < 8; i++)
-        if (qb__h5_number(file, path, keys[i], &value)) values[i / 3][i % 3] = value;
-    double slope = 1, intercept = 0; /* the CF convention's */
-    const bool scaled =
-        read_scale(file, path, "scale_factor", &slope) && read_scale(file, path, "add_offset", &intercept);
-    if (scaled) return qb__source_scale(source, slope, intercept);
-    qb__source_close(*source);
-    *source = NULL;
-    return qb__fail(QB_BAD_INPUT, "%s: its scale_factor or add_offset, which says what the numbers mean, is no number",
-                    label);
+    return read_lengths(file, path, label, source);
 }
 #else
 typedef int qb__no_hdf5;

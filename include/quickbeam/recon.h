@@ -195,8 +195,8 @@ typedef struct qb_mbir_options {
     qb_mbir_matrix matrix;
     const char *center;       /* as qb_fbp_options', without A:B:STEP */
     const char *slices;       /* A:B; NULL = all */
-    qb_numbers size;          /* NX,NY; default: columns, columns */
-    double voxel;             /* mm, of x and y; default: the pixel size */
+    qb_numbers size;          /* NX,NY[,NZ]; default: columns, columns, rows */
+    double voxel;             /* mm, of x and y, of a cone z too; default: the pixel size */
     double roi;               /* mm: voxels farther from the middle stay zero; default: half the longer side */
     double hu;                /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     int seed;                 /* of the order of voxels */
@@ -245,9 +245,9 @@ QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const 
 QB_API qb_status qb_tv_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                             const qb_iterative_options *options, const qb_output_options *output, const char *command,
                             const qb_env *env, qb_job **job);
-/* Model-based reconstruction of a parallel beam (geometry NULL) or a fan: a cone's geometry with a detector that is flat, or
- * bent about the source, of the scan's views, rows and columns, of whose rows the slices that are asked for stay in their
- * planes; it must outlive the job. With a prior between slices the whole stack is held, with line integrals, errors and
+/* Model-based reconstruction of a parallel beam (geometry NULL) or any geometry of the scan's views, rows and columns, which must outlive
+ * the job. Rows that stay in their planes are fans, slices each; else slices, roi and what only a coordinate descent has are
+ * QB_BAD_ARGUMENT. With a prior between slices the whole stack is held, with line integrals, errors and
  * weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on their own pass in slabs. What is NaN or
  * infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing. QB_BAD_INPUT for a slice of which
  * nothing was measured, and for weights that are negative, no numbers or all zero. The report tells equits, change and

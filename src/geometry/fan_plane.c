@@ -81,7 +81,7 @@ static qb_status check_lean(const qb_geometry *g, size_t row0, size_t row1) {
                 return qb__fail(QB_UNSUPPORTED,
                                 "view %zu: the detector leans, its rows %zu and %zu are %.2g columns apart as the "
                                 "source sees them: "
-                                "give one row, --slices %zu:%zu, or use qb sirt or cgls",
+                                "give one row, --slices %zu:%zu, or leave --slices out",
                                 v, row0, row1 - 1, 2 * off, level_row(g), level_row(g) + 1);
         }
     return QB_OK;
@@ -100,13 +100,13 @@ static qb_status check_rows(const qb_geometry *g, size_t row0, size_t row1, doub
             if (only)
                 return qb__fail(
                     QB_UNSUPPORTED,
-                    "view %zu: rays of row %zu come %.3g slices away from their own: no fan beam; use qb sirt or cgls",
+                    "view %zu: rays of row %zu come %.3g slices away from their own: no fan beam; leave --slices out",
                     v, row, most);
-            return qb__fail(QB_UNSUPPORTED,
-                            "view %zu: rays of row %zu come %.3g slices away from their own: a cone beam; use qb fdk, "
-                            "sirt or cgls, or take "
-                            "the row in the plane of the source for a fan beam, --slices %zu:%zu",
-                            v, row, most, level, level + 1);
+            return qb__fail(
+                QB_UNSUPPORTED,
+                "view %zu: rays of row %zu come %.3g slices away from their own: a cone beam; leave --slices "
+                "out, or take the row in the plane of the source for a fan beam, --slices %zu:%zu",
+                v, row, most, level, level + 1);
         }
     return QB_OK;
 }
@@ -121,7 +121,7 @@ static qb_status check_curve(const qb_geometry *g) {
             continue;
         return qb__fail(QB_UNSUPPORTED,
                         "view %zu: a curved detector of radius %g mm, %.6g mm from the source: qb mbir takes flat ones "
-                        "and those curved about the source; use qb fdk, sirt or cgls",
+                        "and those curved about the source; leave --slices out",
                         v, g->radius, curve.depth);
     }
     return QB_OK;

@@ -13,7 +13,7 @@
 /* A vector is a volume's voxels or the projections' pixels. */
 typedef enum qb__vector_kind { QB__UNKNOWNS, QB__EQUATIONS } qb__vector_kind;
 
-enum { QB__VECTOR_OPERANDS = 7, QB__VECTOR_SCALARS = 3, QB__VECTOR_SUMS = 4 };
+enum { QB__VECTOR_OPERANDS = 7, QB__VECTOR_SCALARS = 3, QB__VECTOR_SUMS = 4, QB__VECTOR_MORE = 16 };
 
 typedef struct qb__vector_job qb__vector_job;
 
@@ -33,7 +33,13 @@ struct qb__vector_job {
     void *v[QB__VECTOR_OPERANDS]; /* those that the operation reads and writes, in its own order; NULL: none */
     double s[QB__VECTOR_SCALARS]; /* floats on a device */
     int flags;                    /* the operation's own */
-    size_t n[3];                  /* voxels along x, y, z; set by qb__vector_run() */
+    float more[QB__VECTOR_MORE];  /* more numbers of the operation's own */
+    /* Of equations: the operation is for these views only. v[0] begins with the first of them, the others hold all views. `each`:
+     * elements of a view. each = 0: all views. */
+    struct {
+        size_t first, count, each;
+    } views;
+    size_t n[3]; /* voxels along x, y, z; set by qb__vector_run() */
 };
 
 /* Where vectors live that are not in memory. */

@@ -111,6 +111,11 @@ static qb_status find_kernel(qb__device_vectors *own, const qb__vector_op *op, q
 
 /* ---- operations ---- */
 
+/* Elements of a view. */
+static uint64_t view_of(const qb__device_vectors *own) {
+    return qb__joseph_block_bytes(&own->problem, 1) / sizeof(float);
+}
+
 static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int flags, size_t groups, uint64_t count) {
     qb__joseph_shape shape;
     qb__kernel *kernel = NULL;
@@ -119,21 +124,28 @@ static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int 
     qb__joseph_shape_of(&own->problem, job->kind == QB__UNKNOWNS, &shape);
     const float s[QB__VECTOR_SCALARS] = {(float)job->s[0], (float)job->s[1], (float)job->s[2]};
     const int32_t flag = flags;
+    const uint64_t shift = job->views.first * view_of(own);
+    struct {
+        float v[QB__VECTOR_MORE];
+    } more;
+    memcpy(more.v, job->more, sizeof more.v);
     qb__memory *v[QB__VECTOR_OPERANDS];
     for (int i = 0; i < QB__VECTOR_OPERANDS; i++) v[i] = job->v[i] ? job->v[i] : own->partial;
-    const qb__arg args[] = {
-        QB__MEMORY(v[0]),      QB__MEMORY(v[1]),       QB__MEMORY(v[2]),        QB__MEMORY(v[3]),
-        QB__MEMORY(v[4]),      QB__MEMORY(v[5]),       QB__MEMORY(v[6]),        QB__VALUE(count),
-        QB__VALUE(s[0]),       QB__VALUE(s[1]),        QB__VALUE(s[2]),         QB__VALUE(flag),
-        QB__VALUE(shape.line), QB__VALUE(shape.front), QB__VALUE(shape.used),   QB__VALUE(shape.across),
-        QB__VALUE(shape.down), QB__VALUE(shape.edge),  QB__MEMORY(own->partial)};
+    const qb__arg args[] = {QB__MEMORY(v[0]),         QB__MEMORY(v[1]),       QB__MEMORY(v[2]),
+                            QB__MEMORY(v[3]),         QB__MEMORY(v[4]),       QB__MEMORY(v[5]),
+                            QB__MEMORY(v[6]),         QB__VALUE(count),       QB__VALUE(s[0]),
+                            QB__VALUE(s[1]),          QB__VALUE(s[2]),        QB__VALUE(flag),
+                            QB__VALUE(shape.line),    QB__VALUE(shape.front), QB__VALUE(shape.used),
+                            QB__VALUE(shape.across),  QB__VALUE(shape.down),  QB__VALUE(shape.edge),
+                            QB__MEMORY(own->partial), QB__VALUE(shift),       QB__VALUE(more)};
     return qb__kernel_launch(kernel, own->queue, (const size_t[3]){groups, 1, 1}, (const size_t[3]){ITEMS, 1, 1}, args,
                              sizeof args / sizeof *args);
 }
 
 static qb_status compute(qb__device_vectors *own, const qb__vector_job *job, double *sums) {
     enum { WEIGHTED = 2 }; /* vectors.clh: the second vector is there */
-    const uint64_t count = qb__memory_bytes(job->v[0]) / sizeof(float);
+    const uint64_t count =
+        job->views.each ? job->views.count * view_of(own) : qb__memory_bytes(job->v[0]) / sizeof(float);
     const size_t groups = qb__ceil_div(count, block_of(&own->problem));
     qb_status status;
     QB__TRY(launch(own, job, job->flags | (job->v[1] ? WEIGHTED : 0), groups, count));

@@ -43,7 +43,7 @@ typedef union any_options {
 
 typedef struct method {
     const qb_param *params;
-    bool rows; /* slices are detector rows */
+    bool rows; /* slices are detector rows, without a geometry */
     qb_status (*plan)(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
                       const qb_output_options *output, const qb_env *env, qb_job **job);
 } method;
@@ -55,9 +55,9 @@ static bool is_given(const method *m, const any_options *options, const char *na
 }
 
 /* The array's, where the options do not say. */
-static void take_size(const method *m, qb_numbers size, any_options *options) {
+static void take_size(const method *m, qb_numbers size, bool any, any_options *options) {
     qb_numbers *asked = (qb_numbers *)((char *)options + qb_param_find(m->params, "size")->offset);
-    if (m->rows || is_given(m, options, "slices")) size.count = 2;
+    if ((m->rows && !any) || is_given(m, options, "slices")) size.count = 2;
     if (!asked->count && !is_given(m, options, "like")) *asked = size;
 }
 
@@ -79,7 +79,7 @@ static qb_status reconstruct(const method *m, const qb_tensor *projections, rays
     QB__TRY(look(projections, volume, QB__MISSING_ROW, &size));
     QB__TRY(qb__params_view(m->params, given, &options));
     QB__TRY(check_rays(&from));
-    take_size(m, size, &options);
+    take_size(m, size, from.geometry, &options);
     QB__TRY(qb_scan_from_tensor(projections, from.angles, NULL, NULL, &about, env, &scan));
     status = m->plan(scan, from.geometry, &options, &output, env, &job);
     status = run(status, job, env);

@@ -155,10 +155,9 @@ def test_rows_of_a_cone(tmp_path):
         qb("mbir", scan, "-o", tmp_path / f"{name}.npy", *wide, *said)
     assert np.allclose(np.load(tmp_path / "cone.npy"), np.load(tmp_path / "row.npy"), atol=1e-6)
     cone = tmp_path / "cone" / "s.h5"
-    fails(3, "mbir", cone, "-o", out, *wide, says=["rays of row 0", "qb fdk, sirt or cgls", "--slices 4:5"])
     fails(3, "mbir", cone, "-o", out, *wide, "--slices", "0:1", says=["rays of row 0", "--slices 4:5"])
     fails(3, "mbir", cone, "-o", out, *wide, "--slices", "4:5", "--detector-offset", "0,6", says=["rays of row 4", "--slices 0:1"])
-    fails(3, "mbir", cone, "-o", out, "--slices", "4:5", says=["cone", "--sod and --sdd", "qb fdk, sirt or cgls"])
+    fails(3, "mbir", cone, "-o", out, "--slices", "4:5", says=["cone", "--sod and --sdd"])
     volume = tmp_path / "v.h5"
     qb("mbir", cone, "-o", volume, *wide, "--slices", "4:5")
     assert "the middle at (0, 0, 0) mm" in qb("info", volume).stdout and read_h5(volume).shape == (1, 48, 48)
@@ -250,12 +249,11 @@ def test_refusals(fan, tmp_path):
     out.unlink()
     fails(3, *base, *CIRCLE, "--size", 490, "--roi", 200, "--coarse", 3, says=["--coarse 3", "source"])
     fails(2, *base, *CIRCLE, "--center", "40", says=["--center 40", "--detector-offset"])
-    fails(3, *base, *CIRCLE, "--detector-radius", 400, says=["curved", "400", "about the source", "qb fdk, sirt or cgls"])
     np.save(tmp_path / "dead.npy", np.full((60, 1, 96), np.nan, np.float32))
     none = fails(3, "mbir", tmp_path / "dead.npy", "--quantity", "line_integral", "--angles", "0:360", "--pixel-size", 1.4, "-o", out, *CIRCLE, "--sigma-x", 0.002,
                  "--sigma-y", 0.02, says=["dead.npy", "none of its 60 views can be used"])
     assert "100 %" not in none  # nothing was solved for
-    fails(3, *base, *CIRCLE, "--tilt", "5,0,0", says=["rays of row 0", "no fan beam"])
+    fails(3, *base, *CIRCLE, "--tilt", "5,0,0", "--slices", "0:1", says=["rays of row 0", "no fan beam"])
     fails(2, *base, "-g", "parallel", "--detector-offset", "1,0", says=["--detector-offset", "--sod and --sdd"])
     parallel = tmp_path / "p.h5"
     qb("simulate", "disc", "-o", parallel, "--views", 20, "--detector", "32,1")

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Total variation: the same operations as in recon/iterative/solver_tv.c, which says what the vectors are. Lines run along
- * z, so the next voxel along x is `line` floats on, the next along y is `across` lines on. What lies around the volume is
- * zero and stays so. */
+/* Total variation: the same operations as in recon/iterative/solver_tv.c, which says what the vectors are. */
 #include "vectors.clh"
 
-#define VOXEL(i)                                                                                                       \
-    const int iz = (int)(i % (ulong)line) - front;                                                                     \
-    const ulong number = i / (ulong)line;                                                                              \
-    const int ix = (int)(number % (ulong)across), iy = (int)(number / (ulong)across);                                  \
-    const bool there = iz >= 0 && iz < used && ix >= edge && ix < across - edge && iy >= edge && iy < down - edge;     \
-    const ulong plane = (ulong)line * (ulong)across
 /* Differences to the next voxel, 0 behind the last. */
 #define DIFFERENCES(x)                                                                                                 \
     const float d0 = ix + 1 < across - edge ? ADD(x[i + (ulong)line], -x[i]) : 0.0f,                                   \
@@ -20,8 +12,6 @@
 #define UPHILL(t)                                                                                                      \
     const float before = ADD(ADD(b[i - (ulong)line], c[i - plane]), d[i - 1]);                                         \
     const float t = ADD(a[i], MUL(s0, ADD(before, -ADD(ADD(b[i], c[i]), d[i]))))
-
-#define HOLES 4
 
 /* A step to `next`, and `more` of it beyond. */
 FUNCTION float beyond(float next, float old, float more) { return ADD(next, MUL(more, ADD(next, -old))); }

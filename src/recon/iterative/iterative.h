@@ -8,6 +8,8 @@
 
 /* A least-squares reconstruction. All line integrals are held in memory; the chunk of the last block of views solves for the
  * volume. */
+struct qb__iterative_run;
+
 typedef struct qb__iterative {
     /* decided by iterative_plan.c; only read afterwards */
     const qb__solver *solver;
@@ -15,23 +17,38 @@ typedef struct qb__iterative {
     const qb_scan_info *info;
     const qb_iterative_options *options;
     const qb_prep_options *prep;
-    qb_geometry own;             /* geometry of a parallel beam, made here */
-    const qb_geometry *geometry; /* &own, or the caller's */
-    double center;               /* column of the axis of a parallel beam; NAN = not found yet */
-    double found;                /* found by begin(); NAN = not searched */
-    bool looked;                 /* begin() has run */
-    size_t ranks;                /* ranks that share the views */
-    size_t view_grain;           /* a rank's views are a multiple of this */
+    qb_geometry own;                  /* geometry of a parallel beam, made here */
+    const qb_geometry *geometry;      /* &own, or the caller's */
+    qb_geometry ordered;              /* the views in the order of the solver's subsets */
+    const qb_geometry *rays;          /* what is projected along: geometry, or &ordered */
+    size_t *order, *place;            /* [views] ordered view -> view of the scan, and back; NULL: they are the same */
+    size_t *subset, subsets;          /* as qb__linear's */
+    const qb__solve_model *model;     /* MBIR's; set before the solver runs */
+    size_t more_unknowns, more_lines; /* vectors that it holds besides the solver's */
+    void (*report)(const struct qb__iterative_run *r, cJSON *convergence); /* instead of the usual; NULL: that */
+    double center;     /* column of the axis of a parallel beam; NAN = not found yet */
+    double found;      /* found by begin(); NAN = not searched */
+    bool looked;       /* begin() has run */
+    size_t ranks;      /* ranks that share the views */
+    size_t view_grain; /* a rank's views are a multiple of this */
     qb_grid grid;
     qb_projector *projector;
     /* of the current cut */
     qb__cut cut;
 } qb__iterative;
 
+/* Let the views come in subsets (iterative_subsets.c), of at least so many views each. */
+qb_status qb__iterative_order(qb__iterative *it, size_t least);
+/* A host's [view][row][column] of the whole scan: where the numbers of this rank's view are. */
+const float *qb__iterative_view_of(const qb__iterative *it, const float *numbers, size_t view);
+/* Pairs of forward and adjoint, for forecasts. */
+double qb__iterative_passes(const qb__iterative *it);
+
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);
 double qb__iterative_crossing(const qb__iterative *it); /* as qb__linear.crossing */
-/* Vectors of equations that the solver holds besides the data. */
+/* Vectors of equations that the solver holds besides the data; of unknowns besides the volume. */
+size_t qb__iterative_unknown_vectors(const qb__iterative *it);
 size_t qb__iterative_line_vectors(const qb__iterative *it);
 /* Line integrals that a rank has room for, and its own views, which may be none. */
 size_t qb__iterative_lines(const qb__iterative *it, const qb__cut *cut);
@@ -71,9 +88,8 @@ qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut);
  * ranks. */
 qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines);
 void qb__iterative_note_truncation(const qb__iterative_run *r, cJSON *convergence);
-/* The system of equations of `views` views. forward and adjoint are called with `self`; total and same as in qb__linear. */
-qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t views, qb__linear_apply *forward,
-                                qb__linear_apply *adjoint, qb__linear_number *total, qb__linear_number *same);
+/* The system of equations of `views` views. `calls` has the engine's; forward, adjoint and `self` are those of qb__linear. */
+qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb__linear *calls);
 /* Replace NaN in the line integrals of `views` views by the value of qb__linear.holes. */
 qb_status qb__iterative_fill_masked(qb__iterative_run *r, size_t views, float *lines);
 /* Scale rows that see only a part of an end slice by that part (iterative_ends.c). */
@@ -81,8 +97,10 @@ void qb__iterative_scale_ends(const qb__iterative *it, size_t views, float *line
 /* Solve for the volume. Both are vectors; the volume must be zero. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);
-/* qb__iterative_solve with vectors in host memory, on the projector's threads; and the bytes that it allocates. */
+/* qb__iterative_solve with vectors in host memory, on the projector's threads; qb__linear.load of these; and the bytes that it allocates. */
 qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, float *data, float *volume);
+qb_status qb__iterative_load_here(const qb__iterative *it, size_t views, qb__vector_kind kind, const float *numbers,
+                                  float *vector);
 size_t qb__iterative_here_bytes(const qb__iterative *it, const qb__cut *cut);
 qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts);
 void qb__iterative_forget(qb__iterative_run *r);

@@ -33,12 +33,12 @@ static size_t block_floats(const qb__iterative *it, const qb__cut *cut) {
     return block_views(it, cut) * qb__project_view_floats(it->projector);
 }
 
-static qb_status forward(void *self, const void *x, void *projections) {
+static qb_status forward_of(void *self, const void *x, size_t first, size_t count, void *projections) {
     float *y = projections;
     const on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
-    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first,
-                 view1 = view0 + cpu->views;
+    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first + first,
+                 view1 = view0 + count;
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         memset(cpu->block, 0, block_floats(it, &it->cut) * sizeof *cpu->block);
@@ -47,6 +47,10 @@ static qb_status forward(void *self, const void *x, void *projections) {
         qb__project_finish(it->projector, view, end, cpu->block, y + (view - view0) * image);
     }
     return QB_OK;
+}
+
+static qb_status forward(void *self, const void *x, void *projections) {
+    return forward_of(self, x, 0, ((const on_cpu *)self)->views, projections);
 }
 
 /* ---- runs of bricks, where ranks share the views ---- */
@@ -117,12 +121,13 @@ static qb_status add_run(void *self, size_t run, bool first) {
 
 /* ---- the adjoint ---- */
 
-static qb_status adjoint(void *self, const void *projections, void *x) {
+/* With other ranks, of all views only. */
+static qb_status adjoint_of(void *self, const void *projections, size_t first, size_t count, void *x) {
     const float *y = projections;
     on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
-    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first,
-                 view1 = view0 + cpu->views;
+    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first + first,
+                 view1 = view0 + count;
     const size_t bricks = qb__project_bricks(it->projector);
     if (it->ranks > 1) {
         const qb__iterative_runs runs = {cpu, run_count(it), run_bytes, add_run, take_run, put_run};
@@ -140,6 +145,15 @@ static qb_status adjoint(void *self, const void *projections, void *x) {
     return QB_OK;
 }
 
+static qb_status adjoint(void *self, const void *projections, void *x) {
+    return adjoint_of(self, projections, 0, ((const on_cpu *)self)->views, x);
+}
+
+static qb_status load(void *self, qb__vector_kind kind, const float *numbers, void *vector) {
+    const on_cpu *cpu = self;
+    return qb__iterative_load_here(cpu->run.it, cpu->views, kind, numbers, vector);
+}
+
 static qb_status total(void *self, double *sum) { return qb__iterative_total(&((on_cpu *)self)->run, sum); }
 
 static qb_status barrier(void *self, qb_status status) { return qb__iterative_barrier(&((on_cpu *)self)->run, status); }
@@ -147,7 +161,14 @@ static qb_status barrier(void *self, qb_status status) { return qb__iterative_ba
 static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker;
     on_cpu *cpu = self;
-    const qb__linear a = qb__iterative_linear(cpu->run.it, cpu, cpu->views, forward, adjoint, total, NULL);
+    const qb__linear calls = {.self = cpu,
+                              .forward = forward,
+                              .adjoint = adjoint,
+                              .forward_of = forward_of,
+                              .adjoint_of = adjoint_of,
+                              .load = load,
+                              .total = total};
+    const qb__linear a = qb__iterative_linear(cpu->run.it, cpu->views, &calls);
     qb_status status = qb__iterative_fill_masked(&cpu->run, cpu->views, (float *)in);
     if (status == QB_OK) status = qb__iterative_find_truncation(&cpu->run, cpu->views, in);
     if (status == QB_OK) qb__iterative_scale_ends(cpu->run.it, cpu->views, (float *)in);
@@ -195,7 +216,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const double row = it->projector->flat ? FLAT * rows : FIXED + EACH * rows;
     const double each = 2 * steps * row / qb__speed(&it->projector->variant->head) +
                         6e-9 * ((double)qb__iterative_unknowns(it) + lines);
-    return (it->options->iterations * it->solver->passes_each + it->solver->passes_before) * each / cpu->threads;
+    return qb__iterative_passes(it) * each / cpu->threads;
 }
 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {

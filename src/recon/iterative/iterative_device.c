@@ -80,7 +80,7 @@ static qb__joseph_most most_of(const on_device *d, const qb__cut *cut) {
 static size_t whole_bytes(const on_device *d, const qb__cut *cut) {
     const qb__iterative *it = d->run.it;
     const qb__joseph_problem own = own_problem(d, cut), *p = &own;
-    return (1 + it->solver->unknowns) * qb__device_vector_bytes(p, QB__UNKNOWNS) +
+    return (1 + qb__iterative_unknown_vectors(it)) * qb__device_vector_bytes(p, QB__UNKNOWNS) +
            (1 + qb__iterative_line_vectors(it)) * qb__device_vector_bytes(p, QB__EQUATIONS) +
            qb__device_vectors_bytes(p) + staging_bytes(d, cut) +
            qb__joseph_plan_bytes(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values);
@@ -128,18 +128,21 @@ static double prepare_seconds(const on_device *d, const qb__cut *cut) {
     return (double)qb__iterative_lines(d->run.it, cut) * 2e-9 / d->threads;
 }
 
+static double passes_of(const qb__iterative *it) {
+    return it->solver->usual ? qb__iterative_passes(it) : it->options->iterations + 1;
+}
+
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *d = state;
     const qb__iterative *it = d->run.it;
     const double up = (double)qb__iterative_lines(it, cut) * 4, down = (double)qb__iterative_unknowns(it) * 4;
     const double vectors = 12 * (up + down) / 2e12 + 1e-3;
     const double prepare = prepare_seconds(d, cut);
-    if (d->apart)
-        return prepare + (it->options->iterations + 1) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
+    if (d->apart) return prepare + passes_of(it) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
     const double share = (double)qb__run_count(cut->all_views) / (double)it->info->views;
     const double waits = (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +
-           (it->options->iterations + 1) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors);
+           passes_of(it) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors);
 }
 
 /* ---- the offer ---- */
@@ -153,7 +156,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     offer->start = qb__device_pick_start(&d->pick, 5); /* layout, forward, scale, back, vectors */
     d->run.it = it;
     d->threads = task->threads;
-    d->problem = qb__project_problem(it->geometry, &it->grid);
+    d->problem = qb__project_problem(it->rays, &it->grid);
     offer->state = d;
     status = qb__project_pick(task->devices, &d->problem, it->options->kernel, env, &d->pick);
     if (status != QB_OK) return status;
@@ -165,11 +168,15 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
 
 /* ---- work ---- */
 
-static qb_status forward(void *self, const void *x, void *y) {
+static qb_status forward_of(void *self, const void *x, size_t first, size_t count, void *y) {
     const on_device *d = self;
-    const size_t view0 = d->run.it->cut.all_views.first, slices = d->run.it->grid.n[2];
-    if (d->views == 0) return QB_OK;
-    return qb__joseph_forward(d->plan, d->queue, x, 0, slices, view0, view0 + d->views, y);
+    const size_t view0 = d->run.it->cut.all_views.first + first, slices = d->run.it->grid.n[2];
+    if (count == 0) return QB_OK;
+    return qb__joseph_forward(d->plan, d->queue, x, 0, slices, view0, view0 + count, y);
+}
+
+static qb_status forward(void *self, const void *x, void *y) {
+    return forward_of(self, x, 0, ((const on_device *)self)->views, y);
 }
 
 static qb_status add_run(void *self, size_t run, bool first) {
@@ -194,13 +201,19 @@ static qb_status put_run(void *self, size_t run, const void *from) {
     return qb__queue_finish_after(d->queue, status);
 }
 
-static qb_status adjoint(void *self, const void *y, void *x) {
+/* With other ranks, of all views only. */
+static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, void *x) {
     on_device *d = self;
     const size_t slices = d->run.it->grid.n[2];
     const qb__iterative_runs runs = {d, run_count(d), run_bytes, add_run, take_run, put_run};
-    if (d->run.it->ranks < 2) return qb__joseph_adjoint(d->plan, d->queue, y, 0, d->views, x, 0, slices, false);
+    if (d->run.it->ranks < 2)
+        return qb__joseph_adjoint(d->plan, d->queue, y, first, first + count, x, 0, slices, false);
     d->y = y, d->x = x;
     return qb__iterative_pass(&d->run, &runs);
+}
+
+static qb_status adjoint(void *self, const void *y, void *x) {
+    return adjoint_of(self, y, 0, ((const on_device *)self)->views, x);
 }
 
 static qb_status total(void *self, double *sum) { return qb__iterative_total(&((on_device *)self)->run, sum); }
@@ -209,6 +222,33 @@ static qb_status same(void *self, double *number) { return qb__iterative_same(&(
 
 static qb_status barrier(void *self, qb_status status) {
     return qb__iterative_barrier(&((on_device *)self)->run, status);
+}
+
+/* A view's numbers after another's, where the solver has them in another order. */
+static qb_status load_views(on_device *d, const float *numbers, void *vector) {
+    const qb__iterative *it = d->run.it;
+    const size_t bytes = it->info->rows * it->info->columns * sizeof(float), step = piece_views(&it->cut);
+    qb_status status = QB_OK;
+    for (size_t v = 0; v < d->views; v += step) {
+        const size_t count = qb__smaller(step, d->views - v);
+        for (size_t i = 0; i < count; i++)
+            QB__TRY(
+                qb__memory_upload(d->queue, d->staging, i * bytes, qb__iterative_view_of(it, numbers, v + i), bytes));
+        QB__TRY(qb__joseph_columns_at(d->plan, d->queue, d->staging, 0, v, v + count, vector));
+    }
+out:
+    return status;
+}
+
+static qb_status load(void *self, qb__vector_kind kind, const float *numbers, void *vector) {
+    on_device *d = self;
+    const qb__iterative *it = d->run.it;
+    qb_status status;
+    if (kind == QB__EQUATIONS) return load_views(d, numbers, vector);
+    QB__TRY(qb__memory_upload(d->queue, d->staging, 0, numbers, qb__iterative_unknowns(it) * sizeof(float)));
+    QB__TRY(qb__joseph_to_lines(d->plan, d->queue, d->staging, 0, 0, 0, it->grid.n[2], vector));
+out:
+    return status;
 }
 
 static qb_status send(on_device *d, const float *lines) {
@@ -235,7 +275,16 @@ out:
 
 static qb_status solve(on_device *d, const float *lines, float *volume) {
     const qb__iterative *it = d->run.it;
-    const qb__linear a = qb__iterative_linear(it, d, d->views, forward, adjoint, total, same);
+    const qb__linear calls = {.self = d,
+                              .forward = forward,
+                              .adjoint = adjoint,
+                              .forward_of = forward_of,
+                              .adjoint_of = adjoint_of,
+                              .aligned = QB__JOSEPH_VIEWS,
+                              .load = load,
+                              .total = total,
+                              .same = same};
+    const qb__linear a = qb__iterative_linear(it, d->views, &calls);
     qb_status status;
     QB__TRY(send(d, lines));
     QB__TRY(qb__iterative_solve(&d->run, &a, &d->vectors, d->data, d->volume));
@@ -285,7 +334,7 @@ static qb_status open_whole(on_device *d, const qb__cut *cut) {
     QB__TRY(qb__device_vectors_create(d->pick.device, d->queue, &own, &d->own, &d->vectors));
     QB__TRY(qb__vector_make(&d->vectors, QB__EQUATIONS, 0, &d->data));
     QB__TRY(qb__vector_make(&d->vectors, QB__UNKNOWNS, 0, &d->volume));
-    QB__TRY(qb__device_vectors_reserve(&d->own, QB__UNKNOWNS, d->run.it->solver->unknowns));
+    QB__TRY(qb__device_vectors_reserve(&d->own, QB__UNKNOWNS, qb__iterative_unknown_vectors(d->run.it)));
     QB__TRY(qb__device_vectors_reserve(&d->own, QB__EQUATIONS, qb__iterative_line_vectors(d->run.it)));
     QB__TRY(qb__iterative_share(&d->run, lines_bytes(d, 0)));
 out:

@@ -28,7 +28,14 @@ double qb__iterative_crossing(const qb__iterative *it) {
 }
 
 size_t qb__iterative_line_vectors(const qb__iterative *it) {
-    return it->solver->equations + (it->options->nonneg ? it->solver->equations_nonneg : 0);
+    return it->solver->equations + it->more_lines + (it->options->nonneg ? it->solver->equations_nonneg : 0);
+}
+
+size_t qb__iterative_unknown_vectors(const qb__iterative *it) { return it->solver->unknowns + it->more_unknowns; }
+
+double qb__iterative_passes(const qb__iterative *it) {
+    const int most = it->options->iterations, usual = it->solver->usual;
+    return (usual && usual < most ? usual : most) * it->solver->passes_each + it->solver->passes_before;
 }
 
 /* ---- geometry ---- */
@@ -202,7 +209,11 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     QB__TRY(qb__truncation_check_size(it->geometry, &it->grid, INFINITY, &decision->ends));
     qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
     decision->turn = (qb__turn_asked){.geometry = it->geometry};
-    QB__TRY(qb__projector_on_cpu(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
+    if (solver->grain && it->ranks < 2)
+        QB__TRY(qb__iterative_order(it, solver->grain));
+    else
+        it->rays = it->geometry;
+    QB__TRY(qb__projector_on_cpu(it->rays, &it->grid, it->options->kernel, env, &it->projector));
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
     check_rows(it, env);
     decision->more = qb__project_fixed_bytes(it->projector);
@@ -224,5 +235,10 @@ void qb__iterative_release(void *plan) {
     qb__iterative *it = plan;
     qb_projector_destroy(it->projector);
     qb_geometry_destroy(&it->own);
+    qb_geometry_destroy(&it->ordered);
+    qb__free(it->order);
+    qb__free(it->place);
+    qb__free(it->subset);
+    it->order = it->place = it->subset = NULL;
     it->projector = NULL;
 }

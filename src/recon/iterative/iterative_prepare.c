@@ -2,6 +2,7 @@
 /* What the engines of the iterative methods share: blocks of views are prepared into one buffer of all line
  * integrals, a solver is run on them, and what it says of its way goes into the report. */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -60,12 +61,14 @@ static size_t prepare_tasks(void *self, size_t chunk) {
     return qb__iterative_views(it, &it->cut) ? end_view(it, chunk) - first_view(it, chunk) : 0;
 }
 
+static size_t place_of(const qb__iterative *it, size_t view) { return it->place ? it->place[view] : view; }
+
 static qb_status prepare_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const qb__iterative_run *r = self;
     const qb__iterative *it = r->it;
     const size_t view = first_view(it, chunk) + task, rows = it->info->rows;
     qb__prepare_view(r->run->prepare, view, 0, rows, (const char *)in + task * raw_view(it),
-                     (float *)out + (view - it->cut.all_views.first) * rows * it->info->columns,
+                     (float *)out + (place_of(it, view) - it->cut.all_views.first) * rows * it->info->columns,
                      &r->run->counts[worker]);
     return QB_OK;
 }
@@ -105,16 +108,15 @@ qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap) {
 
 /* ---- iterations ---- */
 
-qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t views, qb__linear_apply *forward,
-                                qb__linear_apply *adjoint, qb__linear_number *total, qb__linear_number *same) {
-    return (qb__linear){.self = self,
-                        .unknowns = qb__iterative_unknowns(it),
-                        .equations = views * it->info->rows * it->info->columns,
-                        .crossing = qb__iterative_crossing(it),
-                        .forward = forward,
-                        .adjoint = adjoint,
-                        .total = total,
-                        .same = same};
+qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb__linear *calls) {
+    qb__linear a = *calls;
+    a.unknowns = qb__iterative_unknowns(it);
+    a.equations = views * it->info->rows * it->info->columns;
+    a.crossing = qb__iterative_crossing(it);
+    a.views = views;
+    a.subset = it->subset;
+    a.subsets = it->subset ? it->subsets : 0;
+    return a;
 }
 
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
@@ -124,7 +126,8 @@ qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const q
                                  .tolerance = o->tolerance,
                                  .relaxation = o->relaxation,
                                  .nonneg = o->nonneg,
-                                 .gap = o->gap};
+                                 .gap = o->gap,
+                                 .model = r->it->model};
     qb__free(r->solved.trace);
     qb_status status = qb__iterative_regularisation(o, &options.lambda, &options.weigh_by);
     if (status == QB_OK) status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);
@@ -147,9 +150,18 @@ out:
     return status;
 }
 
+qb_status qb__iterative_load_here(const qb__iterative *it, size_t views, qb__vector_kind kind, const float *numbers,
+                                  float *vector) {
+    const size_t image = it->info->rows * it->info->columns;
+    if (kind == QB__UNKNOWNS) memcpy(vector, numbers, qb__iterative_unknowns(it) * sizeof *vector);
+    for (size_t view = 0; kind == QB__EQUATIONS && view < views; view++)
+        memcpy(vector + view * image, qb__iterative_view_of(it, numbers, view), image * sizeof *vector);
+    return QB_OK;
+}
+
 size_t qb__iterative_here_bytes(const qb__iterative *it, const qb__cut *cut) {
     const size_t unknowns = qb__iterative_unknowns(it), equations = qb__iterative_lines(it, cut);
-    return (it->solver->unknowns * unknowns + qb__iterative_line_vectors(it) * equations) * sizeof(float) +
+    return (qb__iterative_unknown_vectors(it) * unknowns + qb__iterative_line_vectors(it) * equations) * sizeof(float) +
            3 * sizeof(double) * qb__vector_blocks(qb__larger(unknowns, equations)) +
            (size_t)it->options->iterations * sizeof(qb__solve_trace);
 }
@@ -158,14 +170,19 @@ qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__pr
     (void)counts; /* the CPU prepared */
     const qb__solved *solved = &r->solved;
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
+    if (r->it->report) {
+        r->it->report(r, json);
+        qb__iterative_note_truncation(r, json);
+        return qb__json_whole("the report of a reconstruction");
+    }
     cJSON *residual = cJSON_CreateArray(), *change = cJSON_CreateArray();
-    cJSON_AddNumberToObject(json, "iterations", solved->iterations);
-    cJSON_AddStringToObject(json, "stopped", solved->stopped);
     const struct {
         const char *name;
         double value;
     } numbers[] = {
         {"lambda", solved->lambda}, {"gap", solved->gap}, {"noise", solved->noise}, {"strength", solved->strength}};
+    cJSON_AddNumberToObject(json, "iterations", solved->iterations);
+    cJSON_AddStringToObject(json, "stopped", solved->stopped);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!isnan(numbers[i].value)) cJSON_AddNumberToObject(json, numbers[i].name, numbers[i].value);
     for (int i = 0; i < solved->iterations; i++) {

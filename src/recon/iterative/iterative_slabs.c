@@ -18,19 +18,40 @@ qb_status qb__iterative_slabs_open(qb__iterative_slabs *s, const qb__joseph_prob
 
 void qb__iterative_slabs_close(qb__iterative_slabs *s) { qb__slab_projector_close(&s->projector); }
 
-static qb_status forward(void *self, const void *x, void *y) {
+static qb_status forward_of(void *self, const void *x, size_t first, size_t count, void *y) {
     qb__iterative_slabs *s = self;
-    return qb__slab_projector_forward(&s->projector, &(qb__images){.from = x}, 0, s->views, &s->quiet,
+    return qb__slab_projector_forward(&s->projector, &(qb__images){.from = x}, first, first + count, &s->quiet,
                                       &(qb__images){.to = y});
 }
 
-static qb_status adjoint(void *self, const void *y, void *x) {
+static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, void *x) {
     qb__iterative_slabs *s = self;
-    return qb__slab_projector_adjoint(&s->projector, &(qb__images){.from = y}, 0, s->views, false, &s->quiet,
+    return qb__slab_projector_adjoint(&s->projector, &(qb__images){.from = y}, first, first + count, false, &s->quiet,
                                       &(qb__images){.to = x});
 }
 
+static qb_status forward(void *self, const void *x, void *y) {
+    return forward_of(self, x, 0, ((const qb__iterative_slabs *)self)->views, y);
+}
+
+static qb_status adjoint(void *self, const void *y, void *x) {
+    return adjoint_of(self, y, 0, ((const qb__iterative_slabs *)self)->views, x);
+}
+
+static qb_status load(void *self, qb__vector_kind kind, const float *numbers, void *vector) {
+    const qb__iterative_slabs *s = self;
+    return qb__iterative_load_here(s->it, s->views, kind, numbers, vector);
+}
+
 qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r, float *lines, float *volume) {
-    const qb__linear a = qb__iterative_linear(r->it, s, r->it->info->views, forward, adjoint, NULL, NULL);
+    const qb__linear calls = {.self = s,
+                              .forward = forward,
+                              .adjoint = adjoint,
+                              .forward_of = forward_of,
+                              .adjoint_of = adjoint_of,
+                              .aligned = QB__JOSEPH_VIEWS,
+                              .load = load};
+    const qb__linear a = qb__iterative_linear(r->it, r->it->info->views, &calls);
+    s->it = r->it;
     return qb__iterative_solve_here(r, &a, lines, volume);
 }

@@ -11,6 +11,7 @@ typedef struct qb__iterative_slabs {
     qb__slab_cut cut;
     qb__slab_projector projector; /* while running */
     size_t views;
+    const qb__iterative *it;
     qb_env quiet; /* no progress but the solver's */
 } qb__iterative_slabs;
 

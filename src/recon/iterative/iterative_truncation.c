@@ -21,8 +21,8 @@ qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, cons
             for (size_t c = along / 2; c < columns; c += along) {
                 const double y = (double)lines[(v * rows + row) * columns + c];
                 all += y;
-                if (qb__ray_misses(it->geometry, it->cut.all_views.first + v, (double)c, (double)row, &it->grid,
-                                   INFINITY, false))
+                if (qb__ray_misses(it->rays, it->cut.all_views.first + v, (double)c, (double)row, &it->grid, INFINITY,
+                                   false))
                     outside += y;
             }
         }

@@ -14,7 +14,7 @@ qb_status qb__solve_note(const qb__linear *a, const qb__solve_options *options, 
     if (status == QB_OK && a->same) status = a->same(a->self, &change);
     if (status != QB_OK) return status;
     qb__solve_trace *trace = &solved->trace[solved->iterations++];
-    *trace = (qb__solve_trace){residual, change};
+    *trace = (qb__solve_trace){.residual = residual, .change = change};
     if (!isfinite(residual) || !isfinite(change) || residual > 10 * fmax(1, solved->trace[0].residual))
         return qb__fail(QB_INTERNAL,
                         "%s diverges: after %d iterations the residual is %.3g of the data; do scan "

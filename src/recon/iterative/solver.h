@@ -2,6 +2,7 @@
 #ifndef QB_RECON_ITERATIVE_SOLVER_H
 #define QB_RECON_ITERATIVE_SOLVER_H
 
+#include "cpu/icd/icd.h"
 #include "ops/vectors.h"
 #include "quickbeam/env.h"
 
@@ -21,23 +22,50 @@ typedef struct qb__linear {
     qb__linear_number *total;
     /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL: single rank. */
     qb__linear_number *same;
+    /* The same for views first <= v < first + count of `views`: y holds these views alone, x' is the part of A' y that they make. */
+    size_t views;
+    qb_status (*forward_of)(void *self, const void *x, size_t first, size_t count, void *y);
+    qb_status (*adjoint_of)(void *self, const void *y, size_t first, size_t count, void *x);
+    /* The views in runs of these sizes, each spread over all angles: [subsets], 1 where there is but one. */
+    const size_t *subset;
+    size_t subsets;
+    size_t aligned; /* `first` must be a multiple of this; 0 = 1 */
+    /* Numbers of the host into a vector: a volume [z][y][x], or [view][row][column] of the whole scan in its own order. */
+    qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, void *vector);
     bool holes; /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
 
+/* What a model-based reconstruction minimises, and where it begins: solver_mbir.c. Arrays are the host's; NULL: there is none. */
+typedef struct qb__solve_model {
+    qb__icd_prior prior;
+    double pull;          /* 1 / sigma_p^2 of a proximal map, which has no prior; else 0 */
+    int rule;             /* weights of rays: qb__icd_weighting */
+    double sigma_y;       /* weights are divided by its square */
+    const float *weights; /* of a file */
+    const float *toward;  /* image of a proximal map */
+    const float *start;   /* NULL: `constant` everywhere */
+    double constant;
+    const float *reference; /* the trace tells the rms distance from it */
+    double
+        stop; /* stop once voxels change by less than this share of their mean and the cost is forecast to fall by less */
+} qb__solve_model;
+
 typedef struct qb__solve_options {
     int iterations;
-    double tolerance;  /* stop when an iteration changes x by less than this, relative to x; 0 = never */
-    double relaxation; /* SIRT: 0 < relaxation < 2 */
-    bool nonneg;       /* no value below zero */
-    double lambda;     /* TV: weight of the variation, in the data's unit; 0 = from the noise */
-    double weigh_by;   /* TV: rays weigh their transmission to this power */
-    double gap;        /* TV: stop when the primal-dual gap is this part of the objective; 0 = never */
+    double tolerance;             /* stop when an iteration changes x by less than this, relative to x; 0 = never */
+    double relaxation;            /* SIRT: 0 < relaxation < 2 */
+    bool nonneg;                  /* no value below zero */
+    double lambda;                /* TV: weight of the variation, in the data's unit; 0 = from the noise */
+    double weigh_by;              /* TV: rays weigh their transmission to this power */
+    double gap;                   /* TV: stop when the primal-dual gap is this part of the objective; 0 = never */
+    const qb__solve_model *model; /* MBIR */
 } qb__solve_options;
 
 /* Cost of one iteration. */
 typedef struct qb__solve_trace {
-    double residual; /* |A x - b| / |b| before it */
-    double change;   /* |x' - x| / |x'| */
+    double residual;   /* |A x - b| / |b| before it */
+    double change;     /* |x' - x| / |x'| */
+    double cost, rmse; /* MBIR: of the volume before it; the rms distance from the reference after it */
 } qb__solve_trace;
 
 typedef struct qb__solved {
@@ -47,6 +75,7 @@ typedef struct qb__solved {
     /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b; and
      * lambda in units of what such noise does to a voxel. */
     double gap, lambda, noise, strength;
+    double rest; /* MBIR: by how much the cost is forecast to fall further, as a share of it */
 } qb__solved;
 
 /* A solver: x comes in as the start (zeros) and goes out as the answer; b is used up. `trace` is
@@ -59,6 +88,8 @@ typedef struct qb__solver {
     size_t equations_nonneg; /* additional vectors with options->nonneg */
     double passes_before,
         passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
+    size_t grain;    /* it takes subsets of at least so many views; 0 = all views at once */
+    int usual;       /* iterations that it takes where it stops by itself, for forecasts; 0 = all that it may */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
                      void *b, void *x, qb__solved *solved);
 } qb__solver;
@@ -72,6 +103,8 @@ extern const qb__solver qb__solver_sirt;
 extern const qb__solver qb__solver_cgls;
 /* Total variation by a primal-dual method (solver_tv.c). */
 extern const qb__solver qb__solver_tv;
+/* Model-based: weighted least squares and a Markov random field (solver_mbir.c). */
+extern const qb__solver qb__solver_mbir;
 
 /* ---- for solvers ---- */
 

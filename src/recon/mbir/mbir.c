@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* qb mbir: its row, and who can compute it. */
+#include "base/params.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/mbir/mbir.h"
+#include "recon/mbir/mbir_any.h"
 
 static const qb__engine *const engines[] = {&qb__mbir_cpu, &qb__mbir_device, NULL};
 
@@ -29,6 +31,10 @@ qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep
     QB__NEED(scan);
     QB__NEED(job);
     geometry = qb__scan_views_of(scan, geometry);
+    qb_mbir_options view;
+    qb_status status = qb__params_view(qb_mbir_params, options, &view);
+    if (status != QB_OK) return status;
+    const bool any = qb__mbir_is_any(geometry, &view);
     const qb__request request = {.scan = scan,
                                  .more = geometry,
                                  .read = geometry ? geometry->read_from : NULL,
@@ -36,5 +42,5 @@ qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep
                                  .options = options,
                                  .output = output,
                                  .command = command};
-    return qb__reconstruction_plan(&method, &request, env, job);
+    return qb__reconstruction_plan(any ? &qb__mbir_cone_method : &method, &request, env, job);
 }

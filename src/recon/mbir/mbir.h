@@ -56,6 +56,7 @@ typedef struct qb__mbir {
     bool looked;          /* begin() has run */
     qb_grid grid;
     size_t first_row;     /* detector row of slice 0 */
+    size_t rows;          /* detector rows that the volume is made of, from this one on */
     qb_geometry geometry; /* of a fan: the geometry of its plane */
     double *theta;        /* [view] angular weight in radians; of a fan `fan` has the weights */
     qb__cone_weights fan; /* weights on `screen` */
@@ -119,5 +120,8 @@ int qb__mbir_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__mbir_open(void *plan, const qb__cut *cut);
 
 extern const qb__engine qb__mbir_cpu, qb__mbir_device;
+
+/* The same cost for any geometry, on the projector pair (mbir_cone.c). */
+extern const qb__method qb__mbir_cone_method;
 
 #endif

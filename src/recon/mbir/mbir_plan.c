@@ -6,30 +6,24 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/params.h"
 #include "base/status.h"
 #include "center/center.h"
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
 #include "geometry/parallel.h"
-#include "io/publish/paths.h"
 #include "io/scan/scan.h"
 #include "planner/choose.h"
-#include "quickbeam/io.h"
 #include "recon/mbir/mbir_coarse.h"
 #include "recon/mbir/mbir_cost.h"
 #include "recon/mbir/mbir_fan.h"
+#include "recon/mbir/mbir_terms.h"
 
 static qb_status check_scan(const qb__mbir *m) {
     const qb_scan_info *info = m->info;
     if (m->rays) return QB_OK;
     if (info->beam == QB_BEAM_CONE)
-        return qb__fail(
-            QB_BAD_INPUT,
-            "%s states that its beam is a cone: give its geometry for a fan beam, -g FILE or --sod and --sdd; "
-            "a cone of many rows is for qb fdk, sirt or cgls",
-            info->path);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s states that its beam is a cone: give its geometry, -g FILE or --sod and --sdd", info->path);
     if (!info->angles) return qb__scan_lacks_angles(info);
     return QB_OK;
 }
@@ -102,8 +96,6 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
     qb_status status = m->rays ? qb__mbir_fan_grid(m, env) : parallel_grid(m, env);
     if (status != QB_OK) return status;
     const double thick = grid->voxel[2];
-    if (options->size.count > 2)
-        return qb__fail(QB_BAD_ARGUMENT, "--size takes NX,NY here: slices are detector rows, --slices A:B");
     if (options->size.count > 0)
         for (int j = 0; j < 2; j++) grid->n[j] = (size_t)options->size.value[options->size.count > 1 ? j : 0];
     if (options->voxel > 0) status = qb__voxel_check(options->voxel, grid->voxel[0]);
@@ -116,6 +108,8 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
                         options->slices);
     m->settings.radius =
         options->roi > 0 ? options->roi / grid->voxel[0] : (double)qb__larger(grid->n[0], grid->n[1]) / 2;
+    if (options->size.count > 2 && options->size.value[2] != (double)grid->n[2])
+        return qb__fail(QB_BAD_ARGUMENT, "--size takes NX,NY here: slices are detector rows, --slices A:B");
     if (m->rays) status = qb__mbir_fan_rows(m, env, json);
     if (status == QB_OK) status = share_slices(m, qb__comm_of(env), decision);
     if (status != QB_OK) return status;
@@ -137,92 +131,13 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
     return QB_OK;
 }
 
-/* ---- data term, prior, start ---- */
-
-/* A look at it now: a file that a run will read is among its inputs, and no output takes its place. */
-static qb_status check_weights(const qb__mbir *m) {
-    const qb_scan_info *info = m->info;
-    const char *path = m->weights_file;
-    qb_array_info found = {.struct_size = sizeof found};
-    qb_status status = qb_array_describe(path, NULL, &found);
-    if (status == QB_NOT_FOUND && qb__is_folder(path))
-        return qb__fail(QB_BAD_ARGUMENT, "--weights %s is a folder without image files", path);
-    if (status == QB_NOT_FOUND)
-        return qb__fail(
-            QB_BAD_ARGUMENT,
-            "--weights %s is neither a file nor one of unweighted, transmission, transmission_root, emission", path);
-    if (status != QB_OK) return status;
-    const size_t *shape = found.shape;
-    if (shape[0] == info->views && shape[1] == info->rows && shape[2] == info->columns) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s has %zu x %zu x %zu weights, %s %zu views of %zu x %zu", path, shape[0], shape[1],
-                    shape[2], info->path, info->views, info->rows, info->columns);
-}
-
-static qb_status decide_weights(qb__mbir *m) {
-    static const char *const rules[] = {"unweighted", "transmission", "transmission_root", "emission"};
-    const char *text = m->options->weights;
-    m->settings.weighting = QB__WEIGH_GIVEN;
-    m->weights_file = text;
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(text, rules[i]) != 0) continue;
-        m->settings.weighting = (qb__icd_weighting)i;
-        m->weights_file = NULL;
-    }
-    return m->weights_file ? check_weights(m) : QB_OK;
-}
-
-/* A proximal map has no prior: what shapes one would do nothing. */
-static qb_status check_idle(const qb_mbir_options *options) {
-    static const char *const names[] = {"p", "q", "threshold", "neighbours"};
-    qb_mbir_options usual;
-    qb_status status = qb__params_view(qb_mbir_params, NULL, &usual);
-    for (size_t i = 0; status == QB_OK && i < sizeof names / sizeof names[0]; i++) {
-        const qb_param *row = qb_param_find(qb_mbir_params, names[i]);
-        char asked[128] = "", initial[128] = "";
-        qb_param_get(row, options, asked, sizeof asked);
-        qb_param_get(row, &usual, initial, sizeof initial);
-        if (strcmp(asked, initial) != 0)
-            status = qb__fail(QB_BAD_ARGUMENT, "--%s %s is the prior's, and --prox has none: leave one of them out",
-                              names[i], asked);
-    }
-    return status;
-}
-
-static qb_status decide_prior(qb__mbir *m) {
-    const qb_mbir_options *o = m->options;
-    const qb_numbers *n = &o->neighbours;
-    const double sum = 4 * n->value[0] + 4 * n->value[1] + 2 * n->value[2];
-    const bool proximal = o->prox || o->prox_array;
-    if (proximal && o->sigma_x > 0)
-        return qb__fail(QB_BAD_ARGUMENT, "--sigma-x is the prior's, and --prox has none: give --sigma-p");
-    if (!proximal && o->sigma_p > 0)
-        return qb__fail(QB_BAD_ARGUMENT, "--sigma-p says how near to the image of --prox: give one, or --sigma-x");
-    if (proximal) { /* rho(d) is d^2 / (4 sigma^2) */
-        const qb_status status = check_idle(o);
-        if (status != QB_OK) return status;
-        m->settings.prior = (qb__icd_prior){.p = 2, .q = 2, .t = 1, .sigma = o->sigma_p};
-        m->settings.pull = 2;
-        return QB_OK;
-    }
-    if (o->p > o->q) return qb__fail(QB_BAD_ARGUMENT, "--p %g lies above --q %g: 1 <= p <= q <= 2", o->p, o->q);
-    if (n->count != 3 || !(sum > 0))
-        return qb__fail(QB_BAD_ARGUMENT, "--neighbours takes three numbers, not all zero: NEAREST,DIAGONAL,INTERSLICE");
-    m->settings.prior = (qb__icd_prior){.p = o->p,
-                                        .q = o->q,
-                                        .t = o->t,
-                                        .sigma = o->sigma_x,
-                                        .nearest = n->value[0] / sum,
-                                        .diagonal = n->value[1] / sum,
-                                        .interslice = n->value[2] / sum};
-    return QB_OK;
-}
+/* ---- start ---- */
 
 static qb_status decide_start(qb__mbir *m, const qb_env *env, qb__decision *decision) {
     const char *text = m->options->start;
     const size_t views = m->info->views;
     qb__angle_report report;
     qb_status status = QB_OK;
-    char *stop;
     const bool fan = m->rays != NULL;
     if (!fan) {
         QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
@@ -233,11 +148,7 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, qb__decision *deci
     if (m->options->start_array) return QB_OK;
     if (strcmp(text, "fbp") == 0 && fan) return qb__mbir_fan_filter(m, env);
     if (strcmp(text, "fbp") == 0) return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
-    m->constant = qb__strtod(text, &stop);
-    m->start_is_number = stop > text && !*stop;
-    if (m->start_is_number && (!(fabs(m->constant) <= 1e6) || (m->constant < 0 && !m->options->no_positivity)))
-        status = qb__fail(QB_BAD_ARGUMENT, "--start %s is not a number in 1/mm%s", text,
-                          m->options->no_positivity ? " from -1e6 to 1e6" : " from 0 to 1e6");
+    status = qb__mbir_start_number(m);
 out:
     return status;
 }
@@ -288,9 +199,10 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
                                      .seed = (uint64_t)m->options->seed};
     QB__TRY(check_scan(m));
     QB__TRY(decide_center(m, env));
-    QB__TRY(decide_prior(m));
+    QB__TRY(qb__mbir_prior_decide(m));
     QB__TRY(decide_grid(m, env, json, decision));
-    QB__TRY(decide_weights(m));
+    m->rows = m->grid.n[2];
+    QB__TRY(qb__mbir_weights_decide(m));
     QB__TRY(decide_start(m, env, decision));
     QB__TRY(qb__mbir_images_decide(m));
     if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */

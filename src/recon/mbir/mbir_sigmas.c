@@ -96,7 +96,7 @@ out:
 static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas *usual, qb__mbir_sigmas *told) {
     const bool by_noise = isnan(m->options->snr_db);
     qb__comm *comm = qb__comm_of(run->env);
-    const size_t slices = m->grid.n[2], rows = qb__smaller(QB__MBIR_LOOK, slices);
+    const size_t slices = m->rows, rows = qb__smaller(QB__MBIR_LOOK, slices);
     const size_t one = m->info->views * m->info->columns;
     float *lines = NULL, *weights = NULL;
     qb__prep_counts *counts = NULL; /* dropped: these rows are counted when they are reconstructed */

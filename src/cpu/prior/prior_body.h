@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* The loop of cpu/prior/prior.h, sixteen voxels of a line at a time. */
+#include <string.h>
+
+#include "cpu/icd/icd_lanes.h"
+#include "cpu/prior/prior.h"
+
+enum { LANES = 16 };
+
+/* Sixteen voxels and what is around them. Pairs across the volume's border weigh nothing, and point to a voxel of it. */
+typedef struct around {
+    const float *row[3], *slice[2]; /* of the rows before, of and after these voxels; of the slices before and after */
+    float row_there[3];             /* 1, or 0 where there is no such row */
+    float slice_there[2];
+    lanes left, right; /* 1, or 0 where the voxel is the first or last of its line */
+} around;
+
+typedef struct pulls {
+    lanes slope, curve, cost;
+} pulls;
+
+LANES_INLINE lanes curvature_at(const qb__prior_numbers *b, lanes log_u, lanes r) {
+    const lanes more = 1.0f + r, c = b->scale * (b->q + b->p * r) / (more * more);
+    return b->pole == 0 ? c : c * lanes_exp2(log_u * b->pole);
+}
+
+/* `half`: the pair counts in the cost here, not at its other voxel. */
+LANES_INLINE void pair(const qb__prior_numbers *b, lanes weight, lanes x, lanes neighbour, bool half, pulls *sum) {
+    const lanes d = x - neighbour, size = lanes_size(d) * b->per_sigma;
+    const lanes u = lanes_largest(size, lanes_all(b->least)), log_u = lanes_log2(u);
+    const lanes r = lanes_exp2((log_u - b->log_t) * b->power), c = weight * curvature_at(b, log_u, r);
+    sum->slope += c * d;
+    sum->curve += c;
+    if (!half) return;
+    const lanes far = lanes_exp2(log_u * b->p) * r / ((1.0f + r) * b->p) + b->offset;
+    sum->cost += weight * lanes_pick(size < b->least, 0.5f * b->close * size * size, far);
+}
+
+LANES_INLINE void line_of_pairs(const qb__prior_numbers *b, const around *a, int row, float sideways, float across,
+                                lanes x, bool cost, pulls *sum) {
+    const lanes there = lanes_all(a->row_there[row]);
+    if (across > 0) pair(b, there * across, x, lanes_from(a->row[row]), cost && row == 2, sum);
+    if (!(sideways > 0)) return;
+    pair(b, there * a->left * sideways, x, lanes_from(a->row[row] - 1), cost && row == 2, sum);
+    pair(b, there * a->right * sideways, x, lanes_from(a->row[row] + 1), cost && row >= 1, sum);
+}
+
+LANES_INLINE pulls pulls_of(const qb__prior_numbers *b, const around *a, lanes x, bool cost) {
+    pulls sum = {{0}, {0}, {0}};
+    line_of_pairs(b, a, 0, b->diagonal, b->nearest, x, cost, &sum);
+    line_of_pairs(b, a, 1, b->nearest, 0, x, cost, &sum);
+    line_of_pairs(b, a, 2, b->diagonal, b->nearest, x, cost, &sum);
+    for (int i = 0; b->interslice > 0 && i < 2; i++)
+        pair(b, lanes_all(a->slice_there[i] * b->interslice), x, lanes_from(a->slice[i]), cost && i == 1, &sum);
+    return sum;
+}
+
+/* Where the voxels' lines are; a line that there is not is that of the voxels. */
+static void look_around(const qb__prior_volume *v, size_t i, around *a) {
+    const size_t row = v->n[0], plane = v->n[0] * v->n[1], y = i / row % v->n[1], z = i / plane;
+    const bool rows[3] = {y > 0, true, y + 1 < v->n[1]}, slices[2] = {z > 0, z + 1 < v->n[2]};
+    for (int k = 0; k < 3; k++) {
+        a->row_there[k] = rows[k];
+        a->row[k] = !rows[k] || k == 1 ? v->x + i : k == 0 ? v->x + i - row : v->x + i + row;
+    }
+    for (int k = 0; k < 2; k++) {
+        a->slice_there[k] = slices[k];
+        a->slice[k] = !slices[k] ? v->x + i : k == 0 ? v->x + i - plane : v->x + i + plane;
+    }
+}
+
+/* Copies of what is read, of `count` voxels from column x of their line on, where vectors would read beyond the line. */
+typedef struct copies {
+    float row[3][LANES + 2], slice[2][LANES];
+} copies;
+
+static void copy_around(const qb__prior_volume *v, size_t x, size_t count, around *a, copies *c) {
+    memset(c, 0, sizeof *c);
+    for (int k = 0; k < 3; k++) {
+        for (size_t j = 0; j < count + 2; j++)
+            if (x + j >= 1 && x + j <= v->n[0]) c->row[k][j] = *(a->row[k] + j - 1);
+        a->row[k] = c->row[k] + 1;
+    }
+    for (int k = 0; k < 2; k++) {
+        memcpy(c->slice[k], a->slice[k], count * sizeof(float));
+        a->slice[k] = c->slice[k];
+    }
+    if (x == 0) a->left[0] = 0;
+    if (x + count == v->n[0]) a->right[count - 1] = 0;
+}
+
+LANES_INLINE lanes some(const float *from, size_t count) {
+    float all[LANES] = {0};
+    if (count == LANES) return lanes_from(from);
+    memcpy(all, from, count * sizeof(float));
+    return lanes_from(all);
+}
+
+static void put_some(float *to, lanes values, size_t count) { memcpy(to, &values, count * sizeof(float)); }
+
+static void add_up(lanes values, size_t count, double *sum) {
+    for (size_t j = 0; j < count; j++) *sum += (double)values[j];
+}
+
+static void sixteen(const qb__prior_numbers *b, const qb__prior_volume *v, size_t i, size_t count, double *sums) {
+    const size_t column = i % v->n[0];
+    around a;
+    copies c;
+    a.left = a.right = lanes_all(1);
+    look_around(v, i, &a);
+    if (column == 0 || count < LANES || column + LANES >= v->n[0]) copy_around(v, column, count, &a, &c);
+    const lanes x = lanes_from(a.row[1]);
+    pulls sum = pulls_of(b, &a, x, v->cost);
+    sum.curve = 2 * sum.curve;
+    if (v->toward) {
+        const lanes d = x - some(v->toward + i, count);
+        sum.slope += b->pull * d;
+        sum.curve += b->pull;
+        sum.cost += 0.5f * b->pull * d * d;
+    }
+    const lanes slope = b->data * some(v->slope + i, count) + sum.slope;
+    if (v->cost) add_up(sum.cost, count, &sums[0]);
+    if (v->only_slopes) {
+        put_some(v->slope + i, slope, count);
+        put_some(v->curve + i, sum.curve, count);
+        return;
+    }
+    const lanes data = some(v->curve + i, count), curve = data + sum.curve;
+    lanes next = x - slope / curve;
+    if (v->nonneg) next = lanes_above_zero(next);
+    next = lanes_pick(data > 0.0f, next, x);
+    put_some(v->slope + i, next, count);
+    const lanes step = next - x;
+    add_up(0.5f * curve * step * step, count, &sums[1]);
+}
+
+static void step_down(const qb__prior_numbers *b, const qb__prior_volume *v, size_t first, size_t end, double *sums) {
+    for (size_t i = first; i < end;) {
+        const size_t left = v->n[0] - i % v->n[0], line = left < end - i ? left : end - i;
+        const size_t count = line < LANES ? line : LANES;
+        sixteen(b, v, i, count, sums);
+        i += count;
+    }
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* The prior of cpu/prior/prior.h, and what recon/iterative/solver_mbir.c does with vectors besides. */
+#include "vectors.clh"
+#include "icd_prior.clh"
+
+#define TOWARD 8
+#define COST 16
+#define SLOPES 32
+#define CURVES 64
+
+FUNCTION qb_surrogate surrogate_in(numbers n) {
+    qb_surrogate b;
+    b.scale = n.v[0], b.least = n.v[1], b.per_sigma = n.v[2], b.log_t = n.v[3], b.power = n.v[4];
+    b.pole = n.v[5], b.p = n.v[6], b.q = n.v[7], b.close = n.v[8], b.offset = n.v[9];
+    return b;
+}
+
+/* A pair with the voxel `step` floats on, of weight w. */
+#define PAIR(is_there, w, step, counts)                                                                                \
+    if ((w) > 0.0f && (is_there)) {                                                                                    \
+        const float d_ = ADD(x, -a[(long)i + (step)]), c_ = MUL(w, surrogate_of(s, d_));                               \
+        slope = ADD(slope, MUL(c_, d_));                                                                               \
+        curve = ADD(curve, c_);                                                                                        \
+        if ((counts) && flags & COST) cost = add_square(cost, w, rho_of(s, d_));                                       \
+    }
+
+/* a = x, b = slope, c = curve, d = toward. */
+VECTOR_KERNEL(prior_step) {
+    LOCAL float2 pairs[ITEMS];
+    const qb_surrogate s = surrogate_in(more);
+    const float nearest = more.v[10], diagonal = more.v[11], interslice = more.v[12], pull = more.v[13];
+    float2 cost = FLOAT2(0.0f, 0.0f), fall = cost;
+    FOR_ELEMENTS(i) {
+        VOXEL(i);
+        if (!there) continue;
+        const long along_x = line, along_y = (long)plane;
+        const bool west = ix > edge, east = ix + 1 < across - edge, north = iy > edge, south = iy + 1 < down - edge;
+        const float x = a[i];
+        float slope = 0.0f, curve = 0.0f;
+        PAIR(west, nearest, -along_x, 0)
+        PAIR(east, nearest, along_x, 1)
+        PAIR(north, nearest, -along_y, 0)
+        PAIR(south, nearest, along_y, 1)
+        PAIR(west && north, diagonal, -along_x - along_y, 0)
+        PAIR(east && north, diagonal, along_x - along_y, 0)
+        PAIR(west && south, diagonal, along_y - along_x, 1)
+        PAIR(east && south, diagonal, along_x + along_y, 1)
+        PAIR(iz > 0, interslice, -1, 0)
+        PAIR(iz + 1 < used, interslice, 1, 1)
+        curve = MUL(2.0f, curve);
+        if (flags & TOWARD) {
+            const float away = ADD(x, -d[i]);
+            slope = ADD(slope, MUL(pull, away));
+            curve = ADD(curve, pull);
+            if (flags & COST) cost = add_square(cost, MUL(0.5f * pull, away), away);
+        }
+        slope = ADD(slope, MUL(more.v[14], b[i]));
+        if (flags & SLOPES) {
+            b[i] = slope;
+            c[i] = curve;
+            continue;
+        }
+        const float data = c[i];
+        curve = ADD(curve, data);
+        float next = data > 0.0f ? ADD(x, -(slope / curve)) : x;
+        if (flags & NONNEG && data > 0.0f && !(next > 0.0f)) next = 0.0f;
+        b[i] = next;
+        const float by = ADD(next, -x);
+        fall = add_square(fall, MUL(0.5f * curve, by), by);
+    }
+    gather_sum(pairs, cost, 0, partial);
+    gather_sum(pairs, fall, 1, partial);
+}
+
+/* a = x+, b = x, c = z: z = x+ + s0 (x+ - x) + s1 (x+ - z), x = x+. Sums: |x+ - x|, |x+|, (z - x+) (x+ - x). */
+VECTOR_KERNEL(prior_ahead) {
+    LOCAL float2 pairs[ITEMS];
+    float2 change = FLOAT2(0.0f, 0.0f), size = change, against = change;
+    FOR_ELEMENTS(i) {
+        const float next = a[i], by = ADD(next, -b[i]), back = ADD(next, -c[i]);
+        b[i] = next;
+        c[i] = ADD(next, ADD(MUL(s0, by), MUL(s1, back)));
+        change = add_square(change, fabs(by), 1.0f);
+        size = add_square(size, fabs(next), 1.0f);
+        against = add_square(against, -back, by);
+    }
+    gather_sum(pairs, change, 0, partial);
+    gather_sum(pairs, size, 1, partial);
+    gather_sum(pairs, against, 2, partial);
+}
+
+/* a = A x, b = data, c = weights of a file; s0: 1 / sigma_y^2, s1: the rule of weights. a = w (a - b), with CURVES w a. Sum: w r^2. */
+VECTOR_KERNEL(prior_misfit) {
+    LOCAL float2 pairs[ITEMS];
+    float2 misfit = FLOAT2(0.0f, 0.0f);
+    FOR_ELEMENTS(i) {
+        const float y = b[i + shift];
+        float w = s0;
+        if (s1 == 1.0f) w = MUL(w, EXP(-y));
+        if (s1 == 2.0f) w = MUL(w, EXP(MUL(-0.5f, y)));
+        if (s1 == 3.0f) w = w / ADD(fabs(y), 0.1f);
+        if (s1 == 4.0f) w = MUL(w, c[i + shift]);
+        if (flags & HOLES && AS_INT(y) == (int)0x80000000u) w = 0.0f;
+        const float r = flags & CURVES ? a[i] : ADD(a[i], -y);
+        a[i] = MUL(w, r);
+        misfit = add_square(misfit, MUL(w, r), r);
+    }
+    gather_sum(pairs, misfit, 0, partial);
+}
+
+/* The sum of squares of a - b. */
+VECTOR_KERNEL(prior_apart) {
+    LOCAL float2 pairs[ITEMS];
+    float2 sum = FLOAT2(0.0f, 0.0f);
+    FOR_ELEMENTS(i) {
+        const float by = ADD(a[i], -b[i]);
+        sum = add_square(sum, by, by);
+    }
+    gather_sum(pairs, sum, 0, partial);
+}

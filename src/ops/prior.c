@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/prior.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/icd/icd_surrogate.h"
+
+/* kernels/vectors/prior.cl */
+enum { NONNEG = 1, TOWARD = 8, COST = 16, SLOPES = 32 };
+
+static_assert(sizeof(qb__prior_numbers) <= QB__VECTOR_MORE * sizeof(float), "numbers travel with a job");
+
+qb__prior_numbers qb__prior_numbers_of(const qb__icd_prior *prior, double pull) {
+    const qb__icd_surrogate s = qb__icd_surrogate_of(prior);
+    return (qb__prior_numbers){.scale = s.scale,
+                               .least = s.least,
+                               .per_sigma = s.per_sigma,
+                               .log_t = s.log_t,
+                               .power = s.power,
+                               .pole = s.pole,
+                               .p = s.p,
+                               .q = s.q,
+                               .close = s.close,
+                               .offset = s.offset,
+                               .nearest = (float)prior->nearest,
+                               .diagonal = (float)prior->diagonal,
+                               .interslice = (float)prior->interslice,
+                               .pull = (float)pull};
+}
+
+static void step(const qb__vector_job *job, size_t first, size_t end, double *sums) {
+    qb__prior_numbers numbers;
+    memcpy(&numbers, job->more, sizeof numbers);
+    const qb__prior_volume volume = {.n = {job->n[0], job->n[1], job->n[2]},
+                                     .x = job->v[0],
+                                     .slope = job->v[1],
+                                     .curve = job->v[2],
+                                     .toward = job->v[3],
+                                     .nonneg = job->flags & NONNEG,
+                                     .only_slopes = job->flags & SLOPES,
+                                     .cost = job->flags & COST};
+    qb__prior_for_cpu()(&numbers, &volume, first, end, sums);
+}
+
+void qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *s, size_t count,
+                      double sums[QB__VECTOR_SUMS]) {
+    static const qb__vector_op op = {"prior.cl", "prior_step", 2, step};
+    qb__prior_numbers all = *numbers;
+    qb__vector_job job = {&op, QB__UNKNOWNS, count, .v = {s->x, s->slope, s->curve, s->toward}};
+    all.data = (float)s->data;
+    memcpy(job.more, &all, sizeof all);
+    job.flags =
+        (s->nonneg ? NONNEG : 0) | (s->toward ? TOWARD : 0) | (s->cost ? COST : 0) | (s->only_slopes ? SLOPES : 0);
+    qb__vector_run(v, job, sums);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* qb mbir of any geometry: what the options say to the iterative solver. */
+#include "recon/mbir/mbir_cone.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/params.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "geometry/check.h"
+#include "recon/mbir/mbir_reference.h"
+#include "recon/mbir/mbir_terms.h"
+
+/* ---- the report ---- */
+
+static const char *units_of(const qb__mbir *m) { return qb__volume_units(m->options->hu, true); }
+
+static void warn_of_rest(const qb__mbir_cone *cone, const qb__solved *solved, const qb_env *env) {
+    const double worth_telling = 0.01;
+    if (strcmp(solved->stopped, "equits") != 0 || !(solved->rest > worth_telling) || cone->m.proximal) return;
+    qb__warn(env,
+             "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits "
+             "%d" QB__CODE("mbir-not-converged"),
+             solved->iterations, 100 * solved->rest, 4 * solved->iterations);
+}
+
+/* As that of a coordinate descent with a single slab. */
+static void report_descent(const qb__iterative_run *r, cJSON *json) {
+    const qb__mbir_cone *cone = (const qb__mbir_cone *)r->it;
+    const qb__mbir *m = &cone->m;
+    const qb__solved *solved = &r->solved;
+    const double scale = m->options->hu > 0 ? 1000 / m->options->hu : 1;
+    cJSON *slab = cJSON_CreateObject(), *equits = cJSON_AddArrayToObject(slab, "equits");
+    cJSON *change = cJSON_AddArrayToObject(slab, "change"), *cost = cJSON_AddArrayToObject(slab, "cost");
+    cJSON *rmse = qb__mbir_has_reference(m) ? cJSON_AddArrayToObject(slab, "rmse") : NULL;
+    warn_of_rest(cone, solved, r->run->env);
+    cJSON_AddNumberToObject(json, m->proximal ? "sigma_p" : "sigma_x", m->proximal ? m->sigmas.p : m->sigmas.x);
+    cJSON_AddNumberToObject(json, "sigma_y", m->sigmas.y);
+    if (m->sigmas.rms > 0) {
+        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(m->sigmas.rms / m->sigmas.y));
+        cJSON_AddNumberToObject(json, "noise", m->sigmas.noise);
+    }
+    if (rmse) cJSON_AddStringToObject(json, "rmse_units", units_of(m));
+    cJSON_AddNumberToObject(json, "subsets", (double)(r->it->subsets ? r->it->subsets : 1));
+    cJSON_AddNumberToObject(slab, "first_slice", 0);
+    cJSON_AddNumberToObject(slab, "slices", (double)m->grid.n[2]);
+    cJSON_AddStringToObject(slab, "stopped", solved->stopped);
+    cJSON_AddNumberToObject(slab, "remaining", solved->rest);
+    if (r->lost) cJSON_AddNumberToObject(slab, "not_measured", (double)r->lost);
+    for (int i = 0; i < solved->iterations; i++) {
+        cJSON_AddItemToArray(equits, cJSON_CreateNumber(i + 1));
+        cJSON_AddItemToArray(change, cJSON_CreateNumber(solved->trace[i].change));
+        cJSON_AddItemToArray(cost, cJSON_CreateNumber(solved->trace[i].cost));
+        if (rmse) cJSON_AddItemToArray(rmse, cJSON_CreateNumber(scale * solved->trace[i].rmse));
+    }
+    cJSON *slabs = cJSON_AddArrayToObject(json, "slabs");
+    if (!cJSON_AddItemToArray(slabs, slab)) cJSON_Delete(slab);
+}
+
+/* ---- decisions ---- */
+
+/* What only a coordinate descent has. */
+static qb_status check_options(const qb_mbir_options *options) {
+    static const struct {
+        const char *name, *why;
+    } idle[] = {
+        {"matrix", "no matrix is kept"},
+        {"matrix-cache", "no matrix is kept"},
+        {"zero-skip", "all voxels are updated"},
+        {"seed", "voxels have no order"},
+        {"coarse", "it begins with qb fdk"},
+        {"roi", "give a --size"},
+        {"slices", "all slices share the rays"},
+        {"resume", "no checkpoint is kept"},
+        {"center", "move the axis by --detector-offset"},
+    };
+    qb_mbir_options usual;
+    qb_status status = qb__params_view(qb_mbir_params, NULL, &usual);
+    for (size_t i = 0; status == QB_OK && i < sizeof idle / sizeof *idle; i++) {
+        const qb_param *row = qb_param_find(qb_mbir_params, idle[i].name);
+        char asked[128] = "", initial[128] = "";
+        qb_param_get(row, options, asked, sizeof asked);
+        qb_param_get(row, &usual, initial, sizeof initial);
+        if (strcmp(asked, initial) != 0)
+            status = qb__fail(QB_BAD_ARGUMENT, "--%s is for parallel and fan beams, not for this cone: %s",
+                              idle[i].name, idle[i].why);
+    }
+    return status;
+}
+
+/* The same in the words of the iterative methods. */
+static void translate(const qb_mbir_options *o, qb_iterative_options *to) {
+    *to = (qb_iterative_options){.struct_size = sizeof *to,
+                                 .iterations = o->equits,
+                                 .nonneg = !o->no_positivity,
+                                 .size = o->size,
+                                 .voxel = o->voxel,
+                                 .hu = o->hu,
+                                 .kernel = o->kernel};
+}
+
+/* The detector, for the scales of the cost. */
+static qb_status decide_detector(qb__mbir_cone *cone) {
+    qb__mbir *m = &cone->m;
+    qb_grid usual;
+    qb_grid_default(cone->it.geometry, &usual);
+    m->pixel = usual.voxel[0];
+    m->grid = cone->it.grid;
+    m->rows = m->info->rows;
+    m->grain = 1;
+    return qb__geometry_copy(cone->it.geometry, &m->geometry);
+}
+
+static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
+    qb__mbir_cone *cone = plan;
+    qb__mbir *m = &cone->m;
+    qb__task inner = *task;
+    qb_status status;
+    m->scan = task->scan;
+    m->info = task->info;
+    m->options = task->options;
+    m->prep = task->prep;
+    m->rays = task->more;
+    m->keep.lock = -1;
+    QB__TRY(check_options(m->options));
+    QB__TRY(qb__mbir_prior_decide(m));
+    QB__TRY(qb__mbir_weights_decide(m));
+    QB__TRY(qb__mbir_start_number(m));
+    translate(m->options, &cone->options);
+    inner.options = &cone->options;
+    cone->it.model = &cone->model;
+    cone->it.report = report_descent;
+    cone->it.more_lines = m->weights_file ? 1 : 0;
+    QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
+    QB__TRY(decide_detector(cone));
+    QB__TRY(qb__mbir_images_decide(m));
+    cone->it.more_unknowns = (m->proximal ? 1 : 0) + (qb__mbir_has_reference(m) ? 1 : 0);
+    decision->more += qb__mbir_images_bytes(m) + qb__iterative_unknowns(&cone->it) * sizeof(float) +
+                      (m->weights_file ? qb__iterative_equations(&cone->it) * sizeof(float) : 0);
+    if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
+        decision->levels.opaque = m->options->weights;
+    decision->levels.negative = m->options->no_positivity;
+out:
+    return status;
+}
+
+/* ---- what the data say ---- */
+
+static qb_status check_weights(const qb__mbir *m) {
+    const size_t columns = m->info->columns, image = m->info->rows * columns;
+    const float *w = m->weights.data;
+    for (size_t i = 0; w && i < m->info->views * image; i++)
+        if (!isfinite(w[i]) || w[i] < 0)
+            return qb__fail(QB_BAD_INPUT,
+                            "the weight of view %zu, row %zu, column %zu is %g: weights are numbers from 0 up",
+                            i / image, i % image / columns, i % columns, (double)w[i]);
+    return QB_OK;
+}
+
+static qb_status measure(void *plan, const qb__running *run) {
+    qb__mbir_cone *cone = plan;
+    qb__mbir *m = &cone->m;
+    qb_status status;
+    QB__TRY(qb__mbir_measure(m, run));
+    QB__TRY(check_weights(m));
+    const bool by_fdk = !m->begins_with && !m->start_is_number && cone->it.ranks < 2;
+    if (by_fdk) QB__TRY(qb__mbir_cone_start(cone, run));
+    qb__icd_prior prior = m->settings.prior;
+    prior.sigma = m->sigmas.x;
+    if (m->proximal) prior = (qb__icd_prior){.p = 2, .q = 2, .t = 1, .sigma = 1};
+    cone->model = (qb__solve_model){.prior = prior,
+                                    .pull = m->proximal ? 1 / (m->sigmas.p * m->sigmas.p) : 0,
+                                    .rule = m->settings.weighting,
+                                    .sigma_y = m->sigmas.y,
+                                    .weights = m->weights.data,
+                                    .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], 0),
+                                    .start = by_fdk ? cone->start : qb__mbir_image_at(m, m->begins_with, 0),
+                                    .constant = m->constant,
+                                    .reference = qb__mbir_image_at(m, &m->image[QB__MBIR_REFERENCE], 0),
+                                    .stop = m->options->stop / 100};
+out:
+    return status;
+}
+
+/* ---- the row ---- */
+
+static void close_all(void *plan, bool named) {
+    qb__mbir_cone *cone = plan;
+    (void)named;
+    qb_array_destroy(&cone->m.weights);
+    qb__mbir_images_release(&cone->m);
+    qb__free(cone->start);
+    cone->start = NULL;
+}
+
+static void release(void *plan) {
+    qb__mbir_cone *cone = plan;
+    qb_geometry_destroy(&cone->m.geometry);
+    qb__iterative_release(&cone->it);
+}
+
+static const qb__engine *const engines[] = {&qb__iterative_cpu, &qb__iterative_device, NULL};
+
+const qb__method qb__mbir_cone_method = {
+    .verb = "mbir",
+    .params = qb_mbir_params,
+    .options_bytes = sizeof(qb_mbir_options),
+    .plan_bytes = sizeof(qb__mbir_cone),
+    .engines = engines,
+    .decide = decide,
+    .stages = qb__iterative_stages,
+    .facts = qb__iterative_facts,
+    .release = release,
+    .begin = qb__iterative_begin,
+    .measure = measure,
+    .open = qb__iterative_open,
+    .close = close_all,
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_MBIR_TERMS_H
+#define QB_RECON_MBIR_MBIR_TERMS_H
+
+#include "recon/mbir/mbir.h"
+
+/* The parts of the cost, from the options into m->settings and m->weights_file; nothing of a file but its shape is read. */
+qb_status qb__mbir_weights_decide(qb__mbir *m);
+qb_status qb__mbir_prior_decide(qb__mbir *m);
+/* --start as a number: m->start_is_number, m->constant. */
+qb_status qb__mbir_start_number(qb__mbir *m);
+
+#endif

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""qb mbir of cones: the minimum of its cost against a dense solution in double, against coordinate descent where both can, quality beside
+qb fdk, what was not measured, threads and devices, refusals."""
+import json
+
+import numpy as np
+import pytest
+
+from conebeam import Circle
+from qbtest import fails, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
+
+CIRCLE = ["--sod", 20, "--sdd", 34]
+WATER = 0.02
+LINES = ["--quantity", "line_integral"]
+
+
+def hu(a, b):
+    return 1000 / WATER * np.sqrt(((a.astype(float) - b) ** 2).mean())
+
+
+# ---- a dense solution ----
+
+N, VIEWS, COLUMNS, ROWS, PITCH, SIGMA_X, SIGMA_Y = 8, 18, 11, 10, 1.7, 0.002, 0.05
+
+
+def joseph():
+    """The matrix: in each plane at right angles to x or y, whichever the ray runs along more, four voxels around where it crosses."""
+    a = np.zeros((VIEWS, ROWS, COLUMNS, N, N, N))
+    for view, t in enumerate(np.deg2rad(7 + 360 / VIEWS * np.arange(VIEWS))):
+        source = 20 * np.array([np.sin(t), -np.cos(t), 0])
+        for row in range(ROWS):
+            for column in range(COLUMNS):
+                u, v = (column - (COLUMNS - 1) / 2) * PITCH, (row - (ROWS - 1) / 2) * PITCH
+                along = -14 * np.array([np.sin(t), -np.cos(t), 0]) + [u * np.cos(t), u * np.sin(t), v] - source
+                axis = int(abs(along[1]) > abs(along[0]))
+                for plane in range(N):
+                    at = source + (plane - (N - 1) / 2 - source[axis]) / along[axis] * along + (N - 1) / 2
+                    low = np.floor(at).astype(int)
+                    for dz in (0, 1):
+                        for db in (0, 1):
+                            where = low + [db, db, dz]
+                            where[axis] = plane
+                            weight = (1 - abs(at - where))[[1 - axis, 2]].prod()
+                            if (where >= 0).all() and (where < N).all():
+                                a[view, row, column, where[2], where[1], where[0]] += weight * np.linalg.norm(along) / abs(along[axis])
+    return a.reshape(-1, N ** 3)
+
+
+def pairs():
+    index = np.arange(N ** 3).reshape(N, N, N)
+    whole = slice(None)
+    shifts = [((whole, whole, slice(1, None)), (whole, whole, slice(-1)), 1), ((whole, slice(1, None), whole), (whole, slice(-1), whole), 1),
+              ((whole, slice(1, None), slice(1, None)), (whole, slice(-1), slice(-1)), 0.7071),
+              ((whole, slice(1, None), slice(-1)), (whole, slice(-1), slice(1, None)), 0.7071), ((slice(1, None), whole, whole), (slice(-1), whole, whole), 1)]
+    parts = [(index[a].ravel(), index[b].ravel(), np.full(index[a].size, w / (4 + 4 * 0.7071 + 2))) for a, b, w in shifts]
+    return tuple(np.concatenate(part) for part in zip(*parts))
+
+
+def dense(a, b, w, passes=3000, p=1.2, q=2.0):
+    """The minimum, by surrogates with momentum."""
+    i, j, weight = pairs()
+    curve = a.T @ (w * (a @ np.ones(N ** 3)))
+    x = z = np.zeros(N ** 3)
+    t = 1
+    for _ in range(passes):
+        d = z[i] - z[j]
+        u = np.maximum(abs(d) / SIGMA_X, 1e-3)
+        r = u ** (q - p)
+        c = weight * u ** (q - 2) * (q + p * r) / (1 + r) ** 2 / (p * SIGMA_X ** 2)
+        slope = a.T @ (w * (a @ z - b)) + np.bincount(i, c * d, N ** 3) - np.bincount(j, c * d, N ** 3)
+        bent = curve + 2 * (np.bincount(i, c, N ** 3) + np.bincount(j, c, N ** 3))
+        new, then = np.maximum(z - slope / bent, 0), (1 + np.sqrt(1 + 4 * t * t)) / 2
+        if (z - new) @ (new - x) > 0:
+            then = t = 1
+        z, x, t = new + (t - 1) / then * (new - x), new, then
+    return x
+
+
+@pytest.mark.parametrize("weights,power", [("unweighted", 0), ("transmission", 1)])
+def test_the_minimum_is_that_of_a_dense_solution(weights, power, tmp_path):
+    a = joseph()
+    truth = np.zeros((N, N, N))
+    truth[2:6, 3:7, 2:6] = WATER
+    truth[4, 5, 3] = 2 * WATER
+    b = (a @ truth.ravel() + 0.03 * np.random.default_rng(5).standard_normal(len(a))).astype(np.float32)
+    np.save(tmp_path / "s.npy", b.reshape(VIEWS, ROWS, COLUMNS))
+    job = ["mbir", "s.npy", *LINES, *CIRCLE, "--angles", "7:367", "--pixel-size", PITCH, "--size", f"{N},{N},{N}", "--voxel", 1, "--sigma-x", SIGMA_X,
+           "--sigma-y", SIGMA_Y, "--weights", weights, "-o", "x.npy"]
+    want = dense(a, b.astype(float), np.exp(-power * b.astype(float)) / SIGMA_Y ** 2)
+    report = qb_json(*job, cwd=tmp_path)
+    assert report["convergence"]["slabs"][0]["stopped"] == "tolerance" and hu(np.load(tmp_path / "x.npy").ravel(), want) < 10
+    report = qb_json(*job, "--equits", 1000, "--stop", 1e-4, cwd=tmp_path)
+    assert report["convergence"]["slabs"][0]["stopped"] == "tolerance" and hu(np.load(tmp_path / "x.npy").ravel(), want) < 0.5
+
+
+# ---- scans ----
+
+@pytest.fixture(scope="module")
+def cone(tmp_path_factory):
+    """A cone of 24^3 voxels."""
+    folder = tmp_path_factory.mktemp("cone")
+    qb("simulate", "shepp-logan", "-o", folder / "s.h5", "--geometry", "cone", "--sod", 60, "--sdd", 100, "--detector", "24,24", "--views", 36,
+       "--pixel-size", 2, "--photons", 20000, "--truth", folder / "t.npy")
+    return folder
+
+
+WIDE = ["--sod", 60, "--sdd", 100]
+
+
+def run(cone, out, *more):
+    report = qb_json("mbir", cone / "s.h5", *WIDE, "-o", out, *more)
+    return np.load(out), report["convergence"]
+
+
+def test_it_ends_near_the_minimum_whatever_it_begins_with(cone, tmp_path):
+    best, _ = run(cone, tmp_path / "best.npy", "--equits", 1000, "--stop", 1e-4)
+    assert best.min() == 0
+    for more in [], ["--start", 0], ["--start", 0.01], ["--start", cone / "t.npy"]:
+        v, told = run(cone, tmp_path / "v.npy", "--reference", tmp_path / "best.npy", "--hu", WATER, *more)
+        slab, = told["slabs"]
+        assert slab["stopped"] == "tolerance" and slab["rmse"][-1] < 10 and told["rmse_units"] == "HU"
+        assert slab["rmse"][-1] == pytest.approx(hu((v + 1000) * WATER / 1000, best), rel=1e-3)
+        assert slab["cost"][-1] <= min(slab["cost"]) * 1.01 and told["subsets"] == 4
+    free, _ = run(cone, tmp_path / "free.npy", "--no-positivity")
+    assert free.min() < 0
+
+
+def test_threads_change_no_bit_and_devices_little(cone, opencl, tmp_path):  # noqa: F811
+    one, two = (run(cone, tmp_path / "v.npy", "--device", "cpu", "--threads", threads)[0] for threads in (1, 2))
+    assert (one == two).all()
+    long = ["--equits", 300, "--stop", 1e-3]
+    cpu, device = (run(cone, tmp_path / "v.npy", "--device", name, *long)[0] for name in ("cpu", opencl))
+    assert 0 < hu(cpu, device) < 0.5
+    parts = run(cone, tmp_path / "v.npy", "--device", opencl, "--max-vram", "1100K", *long)[0]
+    assert hu(device, parts) < 0.5
+
+
+@pytest.mark.parametrize("views,photons,sharpness", [(32, 5000, 1), (16, 100000, 0)])
+def test_few_or_noisy_views_beat_filtered_back_projection(views, photons, sharpness, tmp_path):
+    """At most 0.6 of the error of the best window."""
+    where = ["--sod", 300, "--sdd", 500]
+    qb("simulate", "shepp-logan", "-o", tmp_path / "s.h5", "--geometry", "cone", *where, "--detector", "64,64", "--views", views, "--pixel-size", 1.5,
+       "--photons", photons, "--truth", tmp_path / "t.npy")
+    truth = np.load(tmp_path / "t.npy")
+
+    def error(verb, *more):
+        qb(verb, "s.h5", *where, "-o", "v.npy", *more, cwd=tmp_path)
+        return hu(np.load(tmp_path / "v.npy"), truth)
+    fdk = min(error("fdk", "--filter", window) for window in ("ramp", "hann", "hann:0.7", "hann:0.5"))
+    assert error("mbir", "--weights", "transmission", "--sharpness", sharpness) <= 0.6 * fdk
+
+
+def ball(folder, circle, angles, *more, place=(2, -1, 1)):
+    """A ball by exact line integrals: its value and its mass, by the truth's."""
+    np.save(folder / "b.npy", circle.project([(WATER, place, (7, 7, 7))], angles))
+    report = qb_json("mbir", folder / "b.npy", *LINES, *circle.args(), "-o", folder / "v.npy", *more)
+    v = np.load(folder / "v.npy")
+    z, y, x = ((np.arange(n) - (n - 1) / 2) * circle.pixel * circle.sod / circle.sdd for n in v.shape)
+    r = np.sqrt((z[:, None, None] - place[2]) ** 2 + (y[:, None] - place[1]) ** 2 + (x - place[0]) ** 2)
+    voxel = circle.pixel * circle.sod / circle.sdd
+    return v[r < 5].mean() / WATER, v.sum() * voxel ** 3 / (WATER * 4 / 3 * np.pi * 7 ** 3), report
+
+
+@pytest.mark.parametrize("circle,angles,more", [
+    (Circle(60, 100, 24, 24, 2), np.arange(40) * 9.0, ["--angles", "0:360"]),
+    (Circle(60, 100, 24, 24, 2), np.arange(30) * 7.5, ["--angles", "0:225"]),
+    (Circle(60, 100, 22, 24, 2, offset=(14, 0)), np.arange(60) * 6.0, ["--angles", "0:360", "--detector-offset", "14,0"]),
+    (Circle(60, 100, 24, 24, 2, tilt=(4, 3, 0)), np.arange(40) * 9.0, ["--angles", "0:360", "--tilt", "4,3,0"]),
+    (Circle(60, 100, 24, 24, 2, radius=100), np.arange(40) * 9.0, ["--angles", "0:360", "--detector-radius", 100])],
+    ids=["circle", "short", "half fan", "tilted", "bent"])
+def test_the_value_of_a_ball(circle, angles, more, tmp_path):
+    """By geometries of all kinds, from line integrals that owe us nothing."""
+    inside, mass, report = ball(tmp_path, circle, angles, *more)
+    assert inside == pytest.approx(1, abs=0.02) and mass == pytest.approx(1, abs=0.02)
+    assert report["kernel"].startswith("project_joseph")
+
+
+def test_a_geometry_file_and_python_names_it(tmp_path):
+    circle = Circle(60, 100, 24, 24, 2)
+    (tmp_path / "g.json").write_text(json.dumps({"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 24, "columns": 24, "sod": 60, "sdd": 100,
+                                                 "pixel_size": [2, 2], "angles_degrees": {"from": 0, "to": 360, "count": 40}}))
+    ball(tmp_path, circle, np.arange(40) * 9.0, "--angles", "0:360")
+    plain = np.load(tmp_path / "v.npy")
+    qb("mbir", tmp_path / "b.npy", *LINES, "-g", tmp_path / "g.json", "-o", tmp_path / "w.npy")
+    assert (np.load(tmp_path / "w.npy") == plain).all()
+
+
+def test_a_fan_by_both_methods(tmp_path):
+    """Named by its kernel, the method takes a fan, too. Its matrix is Joseph's and not strips', which is what is left."""
+    where = ["--sod", 300, "--sdd", 500]
+    qb("simulate", "shepp-logan", "-o", tmp_path / "s.h5", "--geometry", "cone", *where, "--detector", "64,1", "--views", 60, "--pixel-size", 1.5,
+       "--photons", 20000)
+    more = ["--sigma-x", 0.002, "--sigma-y", 0.03, "--equits", 200, "--stop", 0.01]
+    made, cost = [], []
+    for how in [], ["--kernel", "project_joseph.scalar"]:
+        report = qb_json("mbir", tmp_path / "s.h5", *where, *more, *how, "-o", tmp_path / "v.npy")
+        assert report["kernel"].startswith("project_joseph" if how else "icd_supervoxel")
+        made.append(np.load(tmp_path / "v.npy"))
+        cost.append(report["convergence"]["slabs"][0]["cost"][-1])
+    y, x = np.mgrid[:64, :64] - 31.5
+    inside = np.hypot(x, y) < 31  # coordinate descent leaves the corners alone
+    print(hu(made[0][0][inside], made[1][0][inside]), cost)
+    assert 0 < hu(made[0][0][inside], made[1][0][inside]) < 12 and cost[1] == pytest.approx(cost[0], rel=0.05)
+
+
+def test_what_was_not_measured_weighs_nothing(tmp_path):
+    """A view and columns without values are as if their weights were zero, and these numbers anything."""
+    lines = Circle(60, 100, 16, 16, 2).project([(WATER, (1, 0, 0), (6, 6, 6))], np.arange(40) * 9.0)
+    weights, gone = np.ones_like(lines), lines.copy()
+    weights[7] = weights[:, :, 5:7] = 0
+    gone[weights == 0] = np.nan
+    np.save(tmp_path / "gone.npy", gone)
+    np.save(tmp_path / "all.npy", np.where(weights == 0, np.random.default_rng(1).random(lines.shape), lines).astype(np.float32))
+    np.save(tmp_path / "w.npy", weights)
+    job = [*LINES, *WIDE, "--angles", "0:360", "--pixel-size", 2, "--start", 0, "--sigma-x", 0.002, "--sigma-y", 0.02, "-o", "v.npy"]
+    report = qb_json("mbir", "gone.npy", *job, "--keep-all-views", cwd=tmp_path)
+    unmeasured = np.load(tmp_path / "v.npy")
+    qb("mbir", "all.npy", *job, "--weights", "w.npy", cwd=tmp_path)
+    assert (np.load(tmp_path / "v.npy") == unmeasured).all()
+    assert report["convergence"]["slabs"][0]["not_measured"] == (weights == 0).sum()
+    assert unmeasured[6:10, 6:10, 7:11].mean() == pytest.approx(WATER, rel=0.01)
+    weights[3, 2, 1] = -1
+    np.save(tmp_path / "w.npy", weights)
+    fails(3, "mbir", "all.npy", *job, "--weights", "w.npy", says=["view 3, row 2, column 1 is -1"], cwd=tmp_path)
+    np.save(tmp_path / "w.npy", 0 * weights)
+    fails(3, "mbir", "all.npy", *job, "--weights", "w.npy", says=["sum to 0"], cwd=tmp_path)
+
+
+def test_a_proximal_map(cone, tmp_path):
+    """Between its image and the data, as sigma_p says."""
+    best, _ = run(cone, tmp_path / "best.npy")
+    image = np.full_like(best, 0.01)
+    np.save(tmp_path / "i.npy", image)
+    near, far = (run(cone, tmp_path / "v.npy", "--prox", tmp_path / "i.npy", "--sigma-p", sigma, "--sigma-y", 0.02)[0] for sigma in (1e-6, 1))
+    assert hu(near, image) < 1 and hu(far, best) < 0.5 * hu(image, best)
+
+
+def test_refusals(cone, tmp_path):
+    out = tmp_path / "v.npy"
+    base = ["mbir", cone / "s.h5", *WIDE, "-o", out]
+    for more in (["--matrix", "floats"], ["--matrix-cache", tmp_path], ["--no-zero-skip"], ["--seed", 3], ["--coarse", 2], ["--roi", 10], ["--resume"],
+                 ["--center", 12]):
+        fails(2, *base, *more, says=[more[0].replace("--no-", "--"), "not for this cone"])
+    fails(3, *base, "--slices", "0:5", says=["a cone beam", "--slices"])
+    fails(2, *base, "--p", 2, "--q", 1.5, says=["--p 2"])
+    fails(3, *base, "--size", 200, says=["source"])
+    fails(2, *base, "--max-ram", "2M", says=["--max-ram"])
+    fails(2, *base, "--start", cone / "none.npy", says=["none.npy"])
+    assert not out.exists()
+    plan = qb_json("plan", *base)
+    assert plan["kernel"].startswith("project_joseph") and plan["forecast"]["streaming"] > 0

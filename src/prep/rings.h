@@ -39,6 +39,7 @@ typedef struct qb__rings_row {
     float *ranks;   /* qb__rings_ranks_floats() numbers */
     double *stripe; /* [columns] found so far: to be subtracted from line integrals */
     bool *lost;     /* [columns] has no usable value */
+    bool *doubt;    /* [columns], scratch */
 } qb__rings_row;
 size_t qb__rings_work(size_t columns);
 
@@ -46,6 +47,11 @@ size_t qb__rings_work(size_t columns);
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
 /* Sets lost[] where a column is a stripe in some views and not in others. */
 void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row);
+/* A lost column is more than so many times as far from its neighbours as others are. */
+#define QB__RINGS_APART 1.5
+/* Whether column c is more than `times` as far from its good neighbours as these are from theirs; clears lost[] where it is not. */
+bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c);
+void qb__rings_confirm(double times, qb__rings_row *row);
 /* mean[column]: that of all views less the stripes so far. */
 void qb__rings_mean(const qb__rings_row *row, double *mean);
 /* Adds stripes several columns wide, up to half the window `large`, to stripe[]. */

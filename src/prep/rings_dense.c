@@ -10,7 +10,7 @@
  *
  * Both take structure of the object for stripes, which can do more harm than the stripes do. A stripe is the same at all
  * ranks, structure is not. So the square of what the sorted columns show is compared with its squared standard error, both as
- * medians over the columns. Where structure explains it nothing is taken off. */
+ * medians over the columns. Where structure explains it nothing is taken off, nor where neighbouring columns show nearly the same. */
 #include <math.h>
 #include <string.h>
 
@@ -27,6 +27,9 @@ enum {
 };
 /* The squares that structure alone explains, in squared standard errors; from twice as many on all is stripes. */
 static const double EXPLAINED = 4;
+/* Stripes of neighbouring columns have nothing in common, so a sixth of their squared second differences is as large as their squares.
+ * What it is less than that is structure: below SMOOTH all, from ROUGH on none. */
+static const double SMOOTH = 0.2, ROUGH = 0.4;
 /* A column's stripe is at most so many times their median; what is more is an edge that stands still. */
 static const double MOST = 6;
 
@@ -82,6 +85,20 @@ static void less_median(size_t n, size_t half, float *line, float *scratch) {
     }
 }
 
+/* 0 to 1: how little neighbouring columns have in common, of what is found and of the stripes that are taken off already. */
+static double unlike(const qb__rings_row *row, const double *found, double *squares) {
+    const size_t n = row->columns;
+    for (size_t c = 0; c < n; c++) squares[c] = (found[c] + row->stripe[c]) * (found[c] + row->stripe[c]);
+    const double all = qb__median(squares, n);
+    for (size_t c = 1; c + 1 < n; c++) {
+        const double second =
+            found[c - 1] + row->stripe[c - 1] - 2 * (found[c] + row->stripe[c]) + found[c + 1] + row->stripe[c + 1];
+        squares[c - 1] = second * second / 6;
+    }
+    const double alone = qb__median(squares, n - 2);
+    return all > 0 ? fmax(0, fmin(1, (alone / all - SMOOTH) / (ROUGH - SMOOTH))) : 0;
+}
+
 /* The part of what the sorted columns show that structure does not explain, 0 to 1. found[column]: their mean. */
 static double trust(const qb__rings_row *row, const float *ranks, double *found, double *squares, double *errors) {
     const size_t n = row->columns;
@@ -99,7 +116,7 @@ static double trust(const qb__rings_row *row, const float *ranks, double *found,
         errors[c] = fmax(0, square - sum * sum / GROUPS) / (GROUPS * (GROUPS - 1));
     }
     const double shown = qb__median(squares, n), error = qb__median(errors, n);
-    return shown > 0 ? fmax(0, fmin(1, shown / (EXPLAINED * error) - 1)) : 0;
+    return shown > 0 ? unlike(row, found, squares) * fmax(0, fmin(1, shown / (EXPLAINED * error) - 1)) : 0;
 }
 
 /* ---- wavelets ---- */

@@ -25,6 +25,7 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
     QB__TRY(qb__alloc(qb__rings_ranks_floats(kept, columns), sizeof *row->ranks, &row->ranks));
     QB__TRY(qb__alloc(columns, sizeof *row->stripe, &row->stripe));
     QB__TRY(qb__alloc(columns, sizeof *row->lost, &row->lost));
+    QB__TRY(qb__alloc(columns, sizeof *row->doubt, &row->doubt));
 out:
     return status;
 }
@@ -38,6 +39,7 @@ void qb__rings_row_destroy(qb__rings_row *row) {
     qb__free(row->ranks);
     qb__free(row->stripe);
     qb__free(row->lost);
+    qb__free(row->doubt);
     *row = (qb__rings_row){0};
 }
 
@@ -99,6 +101,7 @@ static void find_stripes(const qb__rings_how *how, unsigned parts, qb__rings_row
 /* Strong stripes are taken off for it, since beside them a column may look wrong. */
 static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     qb__rings_dead(how, row);
+    qb__rings_confirm(QB__RINGS_APART, row);
     if (lost_any(row)) bridge(row);
     find_stripes(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
     qb__rings_partial(how, row);

@@ -144,5 +144,6 @@ void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row) {
     memcpy(sorted, deviation, n * sizeof *sorted);
     qb__sort(sorted, n);
     const double most = 2 * how->snr * sorted[(size_t)(0.95 * (double)(n - 1))];
-    for (size_t c = 2; c + 2 < n; c++) row->lost[c] = row->lost[c] || deviation[c] > most;
+    for (size_t c = 2; c + 2 < n; c++)
+        row->lost[c] = row->lost[c] || (deviation[c] > most && qb__rings_is_apart(row, QB__RINGS_APART, c));
 }

@@ -192,3 +192,19 @@ def test_a_method_that_is_not_there(tmp_path):
                        ("sort:snr=0", "1 to 100"), ("sortx", "sort")):
         done = qb("fbp", "s.h5", "-o", "v.h5", "--rings", text, cwd=tmp_path, code=2)
         assert "--rings" in done.stderr and says in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("phantom,detector,views", [("foam", "96,4", 180), ("shepp-logan", "64,16", 60), ("spheres", "96,8", 180), ("spheres", "64,32", 60),
+                                                    ("spheres", "128,2", 60), ("ball", "96,4", 180)])
+def test_clean_objects_have_no_marks(tmp_path, phantom, detector, views):
+    """Without noise nothing is lost, and what is changed is far less than what noise would do."""
+    scan = ["simulate", phantom, "--detector", detector, "--views", views]
+    qb(*scan, "-o", "clean.h5", cwd=tmp_path)
+    qb(*scan, "-o", "noisy.h5", "--photons", 20000, cwd=tmp_path)
+    how = ["fbp", "--center", (int(detector.split(",")[0]) - 1) / 2]
+    clean, noisy = (reconstruct(tmp_path, how, f"{name}.h5") for name in ("clean", "noisy"))
+    for method in "sort", "dead", "all":
+        report = qb_json("fbp", "clean.h5", "-o", "v.h5", *how[1:], "--rings", method, cwd=tmp_path)
+        marked = report["preparation"]["dead"]
+        assert energy(read_h5(tmp_path / "v.h5") - clean) < 0.3 ** 2 * energy(noisy - clean), method
+        assert marked == 0, (method, marked)

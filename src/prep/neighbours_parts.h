@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_NEIGHBOURS_PARTS_H
+#define QB_PREP_NEIGHBOURS_PARTS_H
+
+#include <stdatomic.h>
+
+#include "io/scan/scan.h"
+#include "prep/number_noise.h"
+#include "prep/prep.h"
+#include "prep/step.h"
+
+typedef struct qb__neighbours qb__neighbours; /* neighbours.h */
+
+/* What reading (neighbours.c) and correcting (neighbours_band.c) share. */
+struct qb__neighbours {
+    qb__scan_door door; /* first field: a door is cast to its qb__neighbours */
+    qb__scan_door *before;
+    qb_scan *scan;
+    qb_scan_info stored; /* the scan's description, with the dtype that is stored */
+    const qb_scan_info *info;
+    const qb_prep_options *options;
+    const qb__step *step[QB__PREP_STEPS];
+    int steps;
+    size_t margin;      /* sum of the margins of all steps */
+    float *gain, *beam; /* [row][column] of the detector: 1 / (flat - dark), and flat - dark; NULL: 1 */
+    const float *dark;  /* [row][column]; owned by the scan; NULL: 0 */
+    qb__number_noise noise;
+    _Atomic uint64_t changed[QB__PREP_STEPS], pixels;
+};
+
+/* Views from view0 on that are corrected together: rows row0 <= row < row1 in `out`, and the rows of the margin. */
+typedef struct qb__near_views {
+    qb__neighbours *door;
+    size_t view0, row0, row1;
+    size_t above, below; /* rows of the margin above row0 and below row1 */
+    char *out;
+    const char *top, *bottom; /* margin rows of the first view */
+    size_t apart;             /* bytes from view to view in `top` and `bottom` */
+    char **scratch;
+} qb__near_views;
+
+static inline size_t qb__near_row_bytes(const qb_scan_info *info) { return info->columns * qb_dtype_size(info->dtype); }
+/* Bytes of scratch of a thread. */
+size_t qb__near_scratch(const qb_scan_info *info, size_t margin);
+/* Correct one view of a qb__near_views in place; a task of qb__share. */
+qb_status qb__near_correct(void *block, size_t view, size_t worker);
+
+#endif

@@ -46,7 +46,6 @@ typedef struct qb__cut_space qb__cut_space;
 struct qb__cut_space {
     size_t first;             /* slice of the whole volume that this begins with; 0 unless ranks share it */
     size_t slices, views;     /* of the whole job, or of a rank's share */
-    bool shared;              /* slices and views are a rank's share */
     const qb__cut_grid *grid; /* as the cut's */
     size_t view0;             /* of the whole scan: where `views` begin */
     qb__layers layers;        /* slabs are whole numbers of these while they can be */

@@ -35,7 +35,6 @@ static void destroy(qb_job *job) {
     cJSON_Delete(r->remarks);
     qb__free(r->command);
     qb__free(r->input);
-    qb__free(r->pick.edge);
     qb__free(r->pick.todo);
     qb__free(r->share.parts);
     qb__free(r->share.staged);
@@ -167,7 +166,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
                     .observers = qb__observers_bytes(&r->output, d->stack.shape),
                     .more = d->more});
     QB__TRY(qb__engines_decide(r, env));
-    QB__TRY(qb__engines_choose(r, 0, env));
+    qb__engines_choose(r, 0, env);
     QB__TRY(qb__ranks_cut(r));
     QB__TRY(look_before(r, env));
     qb__engines_settle(r);

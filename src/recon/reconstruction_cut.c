@@ -59,8 +59,7 @@ static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *e
 /* Of a rank only its own slices are cut; in a grid by thicknesses that suit all of them. */
 static void take_share(const qb__candidate *c, qb__cut_space *space) {
     qb__reconstruction *r = c->r;
-    if (!r->comm || space->shared) return;
-    space->shared = true;
+    if (!r->comm) return;
     size_t tallest = r->share.count;
     if (r->share.ranks) {
         r->share.grid.layers = space->layers;
@@ -80,84 +79,71 @@ static void take_share(const qb__candidate *c, qb__cut_space *space) {
     space->most = qb__smaller(space->most, qb__round_up(tallest, space->layers.thickness));
 }
 
-/* Edges that any cut may have, and blocks of views. */
-static size_t edges_most(const qb__candidate *c) {
+/* Once: room for the edges of any cut, and for blocks of views. Pieces of slabs, the last of each shorter, are no more than slabs and
+ * slices of slabs that are all as tall as the tallest. */
+static qb_status take_room(qb__candidate *c) {
     const qb__cut_space *space = &c->offer.space;
-    return space->grid ? qb__cut_room(space->grid) : qb__larger(space->slices, space->views) + 2;
+    if (c->edge) return QB_OK;
+    take_share(c, &c->offer.space);
+    const size_t most = space->grid ? qb__cut_room(space->grid) : qb__larger(space->slices, space->views) + 2;
+    const qb_status status = qb__alloc(most, sizeof *c->edge, &c->edge);
+    if (status != QB_OK) return status;
+    return qb__alloc((c->engine->slabs ? 5 : 1) * most, sizeof *c->chunks.chunk, &c->chunks.chunk);
 }
 
-static qb_status take_space(qb__candidate *c, qb__cut_space *space) {
-    /* Pieces of slabs, the last of each shorter: no more than slabs and slices of slabs that are all as tall as the tallest. */
-    const size_t pieces = c->engine->slabs ? 5 : 1;
-    take_share(c, space);
+static qb_status search(qb__candidate *c, bool *fits) {
+    qb__cut_space *space = &c->offer.space;
     space->cap.host = c->r->cap;
     space->context = c;
     space->need = need;
     space->slabs = slabs;
     space->seconds = c->offer.timed ? seconds : NULL;
-    if (qb__idle(c->r) || c->chunks.chunk) return QB_OK;
-    return qb__alloc(pieces * edges_most(c), sizeof *c->chunks.chunk, &c->chunks.chunk);
-}
-
-/* The same bits, in slabs of another kind: those that fit, those that are faster, or those that need less. */
-static qb_status try_other(qb__candidate *c, bool *fits) {
-    const qb__cut_space first = c->offer.space;
-    const qb__cut was = c->cut;
-    const double seconds_first = candidate_seconds(c, &was);
-    bool other;
-    c->offer.space = *c->offer.other;
-    qb_status status = take_space(c, &c->offer.space);
-    if (status == QB_OK) status = qb__cut_search(&c->offer.space, &c->cut, &other);
-    if (status != QB_OK) return status;
-    const qb__room *need = &c->cut.need, *before = &was.need;
-    const bool less = need->host + need->device < before->host + before->device;
-    if (other != *fits ? other : other ? candidate_seconds(c, &c->cut) < seconds_first : less) {
-        *fits = other;
-        c->offer.other = NULL;
-        return QB_OK;
-    }
-    c->offer.space = first;
-    c->cut = was;
-    size_t *edge; /* the engine was given the slabs of the other cut */
-    status = qb__alloc(edges_most(c), sizeof *edge, &edge);
-    if (status == QB_OK) qb__cut_edges(&c->offer.space, edge, &c->cut);
-    qb__free(edge);
-    return status;
-}
-
-qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
-    qb__cut_space *space = &c->offer.space;
-    qb_status status = take_space(c, space);
-    *fits = true;
-    c->cut = (qb__cut){0};
-    c->seconds = 0;
-    if (status != QB_OK || qb__idle(c->r)) return status;
-    status = qb__ranks_cap(c);
+    qb_status status = qb__ranks_cap(c);
     if (status == QB_OK) status = qb__cut_search(space, &c->cut, fits);
-    if (status == QB_OK && c->offer.other) status = try_other(c, fits);
-    if (status == QB_OK && !*fits) return no_room(c, &c->cut, env);
     if (status == QB_OK) c->seconds = candidate_seconds(c, &c->cut);
     return status;
 }
 
-/* ---- the cut that is taken ---- */
-
-/* Chunks of the output are blocks of views. */
-static void list_blocks(const qb__cut *cut, qb__chunks *chunks) {
-    chunks->count = cut->blocks;
-    for (size_t i = 0; i < cut->blocks; i++) {
-        const qb__run views = {i * cut->views, qb__smaller((i + 1) * cut->views, qb__run_count(cut->all_views))};
-        chunks->chunk[i] = (qb__chunk){.slab = i, .images = {{views, {views.end, views.end}}}, .weight = 1};
+/* The same bits, in slabs of another kind: those that fit, those that are faster, or those that need less. */
+static qb_status try_other(qb__candidate *c, bool *fits) {
+    const qb__candidate first = *c;
+    bool other;
+    c->offer.space = *c->offer.other;
+    const qb_status status = search(c, &other);
+    if (status != QB_OK) return status;
+    const qb__room *need = &c->cut.need, *before = &first.cut.need;
+    const bool less = need->host + need->device < before->host + before->device;
+    if (other != *fits ? other : other ? c->seconds < first.seconds : less) {
+        *fits = other;
+        c->offer.other = NULL;
+        return QB_OK;
     }
+    *c = first;
+    qb__cut_edges(&c->offer.space, c->edge, &c->cut); /* the engine was given the slabs of the other cut */
+    return QB_OK;
 }
+
+qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
+    qb_status status = take_room(c);
+    *fits = true;
+    if (status != QB_OK || qb__idle(c->r)) return status;
+    status = search(c, fits);
+    if (status == QB_OK && c->offer.other) status = try_other(c, fits);
+    return status == QB_OK && !*fits ? no_room(c, &c->cut, env) : status;
+}
+
+/* ---- the cut that is taken ---- */
 
 static void fill_edges(qb__reconstruction *r) {
     qb__candidate *c = qb__chosen(r);
+    const qb__cut *cut = &r->pick.cut;
     r->volume.chunks = &c->chunks;
     c->chunks.first = r->share.first;
     if (qb__idle(r)) return;
-    qb__cut_edges(&c->offer.space, r->pick.edge, &r->pick.cut);
-    if (r->decision.of_views) list_blocks(&r->pick.cut, &c->chunks);
+    qb__cut_edges(&c->offer.space, c->edge, &r->pick.cut);
+    if (!r->decision.of_views) return;
+    for (size_t i = 0; i <= cut->blocks; i++) c->edge[i] = qb__smaller(i * cut->views, c->offer.space.views);
+    qb__cut_chunks(&(qb__cut){.slabs = cut->blocks, .slices = cut->views}, c->edge, &c->chunks);
 }
 
 void qb__engines_find_facts(qb__reconstruction *r) {
@@ -175,7 +161,7 @@ void qb__engines_settle(qb__reconstruction *r) {
     p->memory = r->held;
     if (!qb__idle(r)) {
         p->cut.need = need(c, &p->cut);
-        p->seconds = candidate_seconds(c, &p->cut);
+        c->seconds = candidate_seconds(c, &p->cut);
         p->memory = p->cut.need.host;
     }
     p->facts.spare = r->cap > p->memory ? r->cap - p->memory : 0;
@@ -184,13 +170,9 @@ void qb__engines_settle(qb__reconstruction *r) {
     if (r->before > p->memory) p->memory = r->before;
 }
 
-qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env) {
+void qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env) {
     r->pick.chosen = number;
     r->pick.cut = r->candidate[number].cut;
-    qb__free(r->pick.edge);
-    qb_status status = qb__alloc(edges_most(&r->candidate[number]), sizeof *r->pick.edge, &r->pick.edge);
-    if (status != QB_OK) return status;
     qb__engines_settle(r);
     qb__facts_report(&r->pick.facts, env);
-    return QB_OK;
 }

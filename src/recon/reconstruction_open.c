@@ -81,7 +81,8 @@ static qb_status next_engine(qb__reconstruction *r, const qb_env *env) {
     qb__engines_report_next(env, qb_detail());
     qb__compile_done(&r->devices, NULL);
     r->opened = false;
-    return qb__engines_choose(r, r->pick.chosen + 1, env);
+    qb__engines_choose(r, r->pick.chosen + 1, env);
+    return QB_OK;
 }
 
 /* A cut that is that of all ranks: where one has no room all take a smaller one. */

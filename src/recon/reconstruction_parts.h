@@ -17,16 +17,15 @@ typedef struct qb__candidate {
     const qb__engine *engine;
     qb__offer offer;
     qb__cut cut;       /* the best that fits */
-    double seconds;    /* forecast of that cut, without starting */
-    qb__chunks chunks; /* of the cut that its engine was given last */
+    double seconds;    /* forecast of the cut, without starting */
+    size_t *edge;      /* [slabs + 1] where these slabs begin, in the order of the cut */
+    qb__chunks chunks; /* what leaves the slabs of the cut that the engine was given last */
 } qb__candidate;
 
 /* The chosen candidate and its cut; written by reconstruction_cut.c. */
 typedef struct qb__pick {
     int chosen;          /* index of the chosen candidate */
     qb__cut cut;         /* the candidate's, or a smaller one if there was less room */
-    double seconds;      /* forecast of that cut, without starting */
-    size_t *edge;        /* [slabs + 1] where slabs begin, in the order of the cut */
     size_t *todo;        /* slabs still to make, in a resumed job; NULL: all */
     size_t memory;       /* forecast of the peak */
     qb__job_facts facts; /* of the chosen engine and the method, in this cut */
@@ -100,7 +99,7 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits);
  * there was no room for. */
 qb_status qb__candidate_no_room(const qb__candidate *c, const qb__cut *least, const qb__room *cap, const qb_env *env);
 /* Take that candidate, with its cut, and say so. */
-qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env);
+void qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env);
 /* What follows from r->pick.cut: edges, forecasts, facts. */
 void qb__engines_settle(qb__reconstruction *r);
 /* The facts alone, anew: what was found since then. */

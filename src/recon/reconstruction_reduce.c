@@ -48,7 +48,8 @@ static qb_status reduce(void *self, size_t slab, size_t task, int worker, const 
     (void)task, (void)worker, (void)in;
     const qb__reconstruction *r = self;
     const qb__comm_grid *ranks = r->share.ranks;
-    const size_t slices = r->pick.edge[slab + 1] - r->pick.edge[slab], slice = pixels(r) * sizeof(float);
+    const size_t *edge = qb__chosen((qb__reconstruction *)r)->edge + slab, slices = edge[1] - edge[0],
+                 slice = pixels(r) * sizeof(float);
     const size_t own = qb__run_count(qb__cut_column(&r->share.grid, slices)) * slice;
     const size_t longest = qb__ceil_div(slices, (size_t)ranks->columns) * slice;
     const qb__comm_part *from = r->share.parts, *to = r->share.parts + ranks->columns;
@@ -67,7 +68,7 @@ static qb_status reduce(void *self, size_t slab, size_t task, int worker, const 
 static qb_status pick(void *self, size_t slab, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__reconstruction *r = self;
-    const size_t *edge = r->pick.edge + slab, slice = pixels(r) * sizeof(float);
+    const size_t *edge = qb__chosen((qb__reconstruction *)r)->edge + slab, slice = pixels(r) * sizeof(float);
     const qb__run own = qb__cut_column(&r->share.grid, edge[1] - edge[0]);
     memcpy(out, (const char *)in + own.first * slice, qb__run_count(own) * slice);
     return QB_OK;

@@ -32,6 +32,7 @@ typedef struct qb__fdk_window {
 
 /* What fdk_plan.c decides. Only read afterwards, by any engine, except `came`, which the reading stage writes. */
 typedef struct qb__fdk {
+    const qb__task *task;
     qb_scan *scan;
     const qb_scan_info *info;
     const qb_fdk_options *options;
@@ -67,15 +68,17 @@ typedef struct qb__fdk {
     qb__fdk_window keep;    /* if rows are kept: rows that any slab needs */
     size_t *
         came; /* if rows are kept: [blocks] 1 + number of the slab with which a block came, 0 = not yet (while running) */
-    size_t slab_rows;   /* the most filtered rows that a slab needs */
-    size_t window_rows; /* the most rows that are filtered at a time */
-    size_t raw_rows;    /* the most detector rows of one window */
-    size_t read_rows;   /* the most detector rows that are read for a slab */
-    size_t rows_read;   /* detector rows read for all slabs; overlaps count twice */
-    bool pairable;      /* the mirror of a circle is the volume's middle, between two slices */
-    bool paired;        /* ranks on devices share slices in the order of geometry/runs.h */
-    bool left;          /* the engine takes the numbers where they are */
-    bool alone;         /* a rank filters what its own slabs need, as devices do: nothing is gathered */
+    size_t slab_rows;           /* the most filtered rows that a slab needs */
+    size_t window_rows;         /* the most rows that are filtered at a time */
+    size_t raw_rows;            /* the most detector rows of one window */
+    size_t read_rows;           /* the most detector rows that are read for a slab */
+    size_t rows_read;           /* detector rows read for all slabs; overlaps count twice */
+    double rows, filtered_rows; /* sums over all slabs: rows that are back-projected, and filtered */
+    double stored_rows;         /* the same of rows that are read, if storage comes in pieces that are unpacked whole */
+    bool pairable;              /* the mirror of a circle is the volume's middle, between two slices */
+    bool paired;                /* ranks on devices share slices in the order of geometry/runs.h */
+    bool left;                  /* the engine takes the numbers where they are */
+    bool alone;                 /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;
 
 /* A chunk. Its views are view0 <= v < view1, then the same + views / turns, and so on, `turns` ranges

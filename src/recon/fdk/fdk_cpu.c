@@ -11,51 +11,34 @@
 
 /* ---- what a cut costs ---- */
 
-double qb__fdk_rows_read(const qb_scan_info *info, const qb__rows *raw) {
-    size_t piece = info->chunk_rows > 0 ? info->chunk_rows : 1;
-    size_t first = raw->first / piece * piece, end = qb__ceil_div(raw->end, piece) * piece;
-    return (double)(end < info->rows ? end : info->rows) - (double)first;
-}
-
 static qb__layers layers_of(const qb__fdk *fdk) {
     if (fdk->variant->layers) return fdk->variant->layers(&fdk->problem);
     return (qb__layers){.thickness = 1};
 }
 
-/* Packed for each row of ranks; what is filtered is this rank's part of the views, for all of them. */
-static void slab_of_all(qb__fdk_on_cpu *cpu, const qb__cut *cut, size_t slab) {
-    const qb__fdk *fdk = cpu->fdk;
-    const qb__fdk_window *run = fdk->run + slab * (size_t)cut->grid->rows;
-    const double share = (double)qb__run_count(cut->all_views) / (double)fdk->problem.views / cut->grid->rows;
-    size_t bytes = 0;
-    for (int row = 0; row < cut->grid->rows; row++)
-        bytes += qb__fdk_packed_bytes(fdk, &fdk->all[(size_t)row * cut->slabs + slab]);
-    cpu->sent_bytes = qb__larger(cpu->sent_bytes, bytes);
-    for (size_t i = 0; i < fdk->runs[slab]; i++) {
-        cpu->rows += share * (double)(run[i].rows.r1 - run[i].rows.r0);
-        cpu->raw_rows += share * qb__fdk_rows_read(fdk->info, &run[i].raw);
-    }
-}
-
-/* A variant's layout may depend on where the rows lie, not only on how many they are. */
+/* A variant's layout may depend on where the rows lie, not only on how many they are. Views go packed for each row of ranks. */
 static void slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks) {
     qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
     qb__fdk_slabs(cpu->plan, cut, edge, 1);
     qb__cut_chunks(cut, edge, chunks);
     cpu->view_bytes = cpu->sent_bytes = 64;
-    cpu->rows = cpu->raw_rows = cpu->slices = 0;
+    cpu->slices = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
         const qb__fdk_window *w = &fdk->window[slab];
-        if (cut->grid) slab_of_all(cpu, cut, slab);
+        size_t bytes = 0;
+        for (int row = 0; cut->grid && row < cut->grid->rows; row++)
+            bytes += qb__fdk_packed_bytes(fdk, &fdk->all[(size_t)row * cut->slabs + slab]);
+        cpu->sent_bytes = qb__larger(cpu->sent_bytes, bytes);
         if (w->rows.r0 == w->rows.r1) continue;
         cpu->view_bytes = qb__larger(cpu->view_bytes, qb__fdk_packed_bytes(fdk, w));
         cpu->slices += qb__bp_cone_worth(fdk->variant, &fdk->problem, w->z0, w->z1);
-        if (cut->grid) continue;
-        cpu->rows += (double)(w->rows.r1 - w->rows.r0);
-        cpu->raw_rows += qb__fdk_rows_read(fdk->info, &w->raw);
     }
-    if (!cut->grid) cpu->sent_bytes = cpu->view_bytes;
+    cpu->share = 1;
+    if (!cut->grid)
+        cpu->sent_bytes = cpu->view_bytes;
+    else
+        cpu->share = (double)qb__run_count(cut->all_views) / (double)fdk->problem.views / cut->grid->rows;
 }
 
 /* Where nothing was measured (planner/rates.h), guesses that need be right to a factor of two: a core filters a
@@ -65,17 +48,17 @@ double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows) {
     return rows * (double)fdk->problem.views * (double)fdk->width * (each + (fdk->resampled ? 15e-9 : 0));
 }
 
-double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows, double rate) {
-    const double computed = qb__scan_computed(fdk->scan);
-    return raw_rows * (double)fdk->problem.views * (double)qb__fdk_raw_row(fdk) /
+double qb__fdk_read_seconds(const qb__fdk *fdk) {
+    const double computed = qb__scan_computed(fdk->scan), rate = fdk->task->read;
+    return fdk->stored_rows * (double)fdk->problem.views * (double)qb__fdk_raw_row(fdk) /
            (computed > 0                ? computed
             : fdk->info->chunk_rows > 1 ? fmin(rate, 0.2e9)
                                         : rate);
 }
 
-double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes, double rate) {
-    const size_t *n = fdk->grid.n;
-    return (double)n[0] * (double)n[1] * (double)n[2] * (double)value_bytes / rate;
+double qb__fdk_write_seconds(const qb__fdk *fdk) {
+    const size_t *n = fdk->grid.n, value = qb__value_written(fdk->task->output);
+    return (double)n[0] * (double)n[1] * (double)n[2] * (double)value / fdk->task->write;
 }
 
 /* In one thread. */
@@ -92,15 +75,14 @@ static double seconds(void *state, const qb__cut *cut) {
     const qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
     const qb__bp_cone_problem *p = &fdk->problem;
-    double filter = qb__fdk_filter_seconds(fdk, cpu->rows);
+    double filter = cpu->share * qb__fdk_filter_seconds(fdk, fdk->rows);
     double project = project_seconds(cpu, cut);
-    double read = qb__fdk_read_seconds(fdk, cpu->raw_rows, cpu->read);
-    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes, cpu->write) * (double)qb__run_count(cut->all_slices) /
-                   (double)p->nz;
-    double compute = (filter + project) / cpu->threads;
+    double read = cpu->share * qb__fdk_read_seconds(fdk);
+    double write = qb__fdk_write_seconds(fdk) * (double)qb__run_count(cut->all_slices) / (double)p->nz;
+    double threads = fdk->task->threads, compute = (filter + project) / threads;
     if (cut->slots < 2) return read + compute + write;
     double slowest = fmax(compute, fmax(read, write)), slabs = (double)cut->slabs;
-    return slowest + write / slabs + (read + filter / cpu->threads) / (slabs * (double)cut->blocks);
+    return slowest + write / slabs + (read + filter / threads) / (slabs * (double)cut->blocks);
 }
 
 static qb__room memory(void *state, const qb__cut *cut) {
@@ -118,22 +100,20 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
     enum { MANY = 64, FEW = 8 };
     const qb__fdk_on_cpu *cpu = state;
     size_t views = MANY;
-    while (views < 2 * (size_t)cpu->threads) views *= 2;
+    while (views < 2 * (size_t)cpu->fdk->task->threads) views *= 2;
     if (before == 0) return qb__smaller(views, cpu->fdk->problem.views);
     while (views >= before) views /= 2;
     return views >= FEW ? views : 0;
 }
 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
-    (void)env;
+    (void)task, (void)env;
     qb__fdk *fdk = plan;
     qb__fdk_on_cpu *cpu;
     qb_status status = qb__fdk_kernel_of_cpu(fdk);
     if (status == QB_OK) status = qb__alloc(1, sizeof *cpu, &cpu);
     if (status != QB_OK) return status;
-    *cpu =
-        (qb__fdk_on_cpu){.fdk = fdk, .plan = fdk, .threads = task->threads, .read = task->read, .write = task->write};
-    cpu->value_bytes = qb__value_written(task->output);
+    *cpu = (qb__fdk_on_cpu){.fdk = fdk, .plan = fdk};
     offer->state = cpu;
     offer->timed = true;
     offer->space = (qb__cut_space){.slices = fdk->problem.nz,
@@ -246,7 +226,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .self = state,
                             .slots = cut->slots,
                             .slot_bytes = qb__ceil_div(cut->views, ranks) * cpu->sent_bytes,
-                            .forecast = qb__fdk_filter_seconds(cpu->fdk, cpu->rows) / chunks,
+                            .forecast = cpu->share * qb__fdk_filter_seconds(cpu->fdk, cpu->fdk->rows) / chunks,
                             .tasks = filter_tasks,
                             .run = filter_run};
     const int n = 1 + qb__fdk_gather_stage(cpu, cut, stages + 1);

@@ -9,13 +9,12 @@
 typedef struct qb__fdk_on_cpu {
     const qb__fdk *fdk;
     qb__fdk *plan; /* as fdk, writable: its windows are of the current cut */
-    int threads;
-    size_t value_bytes; /* of a voxel in the file */
-    double read, write; /* bytes a second of the files */
     /* of the current cut */
-    size_t view_bytes;             /* the most bytes of a packed view */
-    size_t sent_bytes;             /* the most bytes of a view packed for all rows of ranks; without ranks view_bytes */
-    double rows, raw_rows, slices; /* sums over all slabs, each of which filters its own rows */
+    size_t view_bytes; /* the most bytes of a packed view */
+    size_t sent_bytes; /* the most bytes of a view packed for all rows of ranks; without ranks view_bytes */
+    double slices;     /* slices of all slabs, as the kernel's speed counts them */
+    double
+        share; /* share of the rows of all views that this rank reads and filters; 0 in a grid until its views are cut */
     /* while running */
     qb__fdk_filter filter;
     qb__comm_part *parts; /* [2 * rows] what the ranks of a column send each other */
@@ -27,11 +26,9 @@ int qb__fdk_gather_stage(qb__fdk_on_cpu *cpu, const qb__cut *cut, qb__stage *sta
 /* Bytes of a view packed for one row's window of a chunk. */
 size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window);
 
-/* About how long a core filters, and the files take to pass; the cut in hand is of these rows. */
+/* About how long a core filters so many rows of all views, and the files take to pass. */
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows);
-double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows, double rate);
-double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes, double rate);
-/* Rows that are read for some: storage may come in pieces that are unpacked whole. */
-double qb__fdk_rows_read(const qb_scan_info *info, const qb__rows *raw);
+double qb__fdk_read_seconds(const qb__fdk *fdk);
+double qb__fdk_write_seconds(const qb__fdk *fdk);
 
 #endif

@@ -145,32 +145,30 @@ static qb_status reduce_barrier(void *self, qb_status status) {
     return qb__device_sum_barrier(((const qb__fdk_gpu *)self)->sum, status);
 }
 
-static qb_status put_slab(const qb__fdk_gpu *gpu, const qb__fdk_window *w, const qb__memory *slab) {
-    const qb__runs runs = qb__mirrored_runs(gpu->fdk->problem.nz, qb__fdk_paired(&gpu->fdk->cut), w->z0, w->z1);
+/* Of a slab the images from the `at`-th on, to an array in the device's memory. */
+static qb_status put_images(const qb__fdk_gpu *gpu, const qb__runs *images, const qb__memory *slab, size_t at) {
     qb_status status = QB_OK;
-    size_t at = 0;
-    for (int i = 0; i < 2 && status == QB_OK; i++) {
-        const size_t count = qb__run_count(runs.of[i]);
+    for (const qb__run *run = images->of; run < images->of + 2 && status == QB_OK; run++) {
+        const size_t count = qb__run_count(*run);
         if (count)
-            status = qb__device_arrays_put(&gpu->arrays, gpu->out, slab, at, runs.of[i].first, count, gpu->fdk->grid.n);
+            status = qb__device_arrays_put(&gpu->arrays, gpu->out, slab, at, run->first, count, gpu->fdk->grid.n);
         at += count;
     }
     return status;
 }
 
-/* A slab leaves piece by piece, an array in the device's memory gets it with the first. */
+/* A slab leaves piece by piece. */
 static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__cut *cut = &gpu->fdk->cut;
     const size_t piece = qb__fdk_gpu_piece_slices(gpu, cut), pieces = qb__fdk_gpu_pieces(gpu, cut);
     const qb__fdk_window *w = &gpu->fdk->window[chunk / pieces];
-    const size_t first = chunk % pieces * piece;
-    if (w->z0 == w->z1) return QB_OK;
-    if (gpu->arrays.to) return first == 0 ? finish(gpu->out, put_slab(gpu, w, in)) : QB_OK;
+    const qb__runs *images = &gpu->run->volume->chunks->chunk[chunk].images;
+    const size_t first = chunk % pieces * piece, count = qb__runs_count(images);
     const size_t slices = qb__run_count(qb__cut_column(cut->grid, w->z1 - w->z0)); /* of a sum the rank's own part */
-    const size_t count = qb__smaller(piece, slices - qb__smaller(first, slices));
     if (count == 0) return QB_OK;
+    if (gpu->arrays.to) return finish(gpu->out, put_images(gpu, images, in, first));
     return finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, first, count, out));
 }
 

@@ -38,18 +38,12 @@ struct qb__fdk_gpu {
     const qb__fdk *fdk;
     qb__bp_cone_problem problem; /* the plan's, with bounds where they are known: halves are scaled by them */
     float *largest;
-    int threads;
     bool ranks;               /* other ranks make other slabs */
     qb__cut_space neighbours; /* slabs without the other side of the mirror */
-    size_t value_bytes;       /* of a voxel in the file */
-    double read, write;       /* bytes a second of the files */
-    bool in_memory;           /* files in memory: reading and writing at once share one rate */
     qb__device_pick pick;
     qb__down way_down;
     const char *cpu_filter; /* why the CPU filters; NULL: the device does */
     double there, here; /* seconds that all takes where the device filters and where the CPU does; 0: not compared */
-    double rows, filtered_rows,
-        raw_rows; /* of the current cut: back-projected, filtered, read for all slabs together */
     qb__fdk_ring raw, blocks, slabs;
     qb__locked_ring up_from, down;
     /* while running */
@@ -69,6 +63,10 @@ struct qb__fdk_gpu {
 
 static inline const qb__bp_cone_device_variant *qb__fdk_gpu_variant(const qb__fdk_gpu *gpu) {
     return qb__bp_cone_on_device(gpu->pick.choice.variant);
+}
+/* Ranges of the turn that it takes views from together. */
+static inline size_t qb__fdk_gpu_turns(const qb__fdk_gpu *gpu) {
+    return qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values);
 }
 /* The largest block and window of a cut; bytes of such a block's rows, filtered and raw, and of a slab. */
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);

@@ -37,7 +37,7 @@ static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const bool some = cut->slabs > 1 || qb__run_count(cut->all_slices) < gpu->fdk->grid.n[2];
     const bool alone = some && !qb__fdk_paired(cut) && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
     return (alone ? 2 : 1) * layers_worth(gpu, cut) * share_of(gpu->fdk, cut) * gpu->pick.choice.seconds +
-           2 * gpu->rows * (double)gpu->fdk->width * views_of(gpu->fdk, cut) * 8 / 2e12;
+           2 * gpu->fdk->rows * (double)gpu->fdk->width * views_of(gpu->fdk, cut) * 8 / 2e12;
 }
 
 /* The sums pass it once more for each block. Counted apart, whatever else is slowest: what storage takes is known
@@ -54,8 +54,8 @@ static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 
 static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__fdk *fdk = gpu->fdk;
-    const double view = gpu->cpu_filter ? gpu->filtered_rows * (double)(fdk->width * sizeof(float))
-                                        : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
+    const double view = gpu->cpu_filter ? gpu->fdk->filtered_rows * (double)(fdk->width * sizeof(float))
+                                        : gpu->fdk->stored_rows * (double)qb__fdk_raw_row(fdk);
     return view * views_of(gpu->fdk, cut);
 }
 
@@ -64,20 +64,19 @@ static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut, int threads) {
     const qb__fdk *fdk = gpu->fdk;
     if (gpu->cpu_filter)
-        return qb__fdk_filter_seconds(fdk, gpu->filtered_rows) / threads * views_of(gpu->fdk, cut) /
+        return qb__fdk_filter_seconds(fdk, gpu->fdk->filtered_rows) / threads * views_of(gpu->fdk, cut) /
                (double)fdk->problem.views;
     static const double memory_then = 4.1e12;
     qb__device_model model;
     qb__device_model_of(qb__device_info_of(gpu->pick.device), &model);
     const double made = !qb__fdk_gpu_makes_rows(fdk) ? 0 : (double)fdk->width * (fdk->resampled ? 1 / 8e9 : 1 / 80e9);
-    return gpu->filtered_rows * views_of(gpu->fdk, cut) * ((double)qb__filter_length(fdk->filter) / 100e9 + made) *
+    return gpu->fdk->filtered_rows * views_of(gpu->fdk, cut) * ((double)qb__filter_length(fdk->filter) / 100e9 + made) *
            memory_then / model.rate[QB__UNIT_MEMORY];
 }
 
 /* Of all rows that are read. */
 static double reading(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return qb__fdk_read_seconds(gpu->fdk, gpu->raw_rows, gpu->read) * views_of(gpu->fdk, cut) /
-           (double)gpu->fdk->problem.views;
+    return qb__fdk_read_seconds(gpu->fdk) * views_of(gpu->fdk, cut) / (double)gpu->fdk->problem.views;
 }
 
 static double sending_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
@@ -98,16 +97,16 @@ typedef struct spans {
 static spans spans_of(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return (spans){.read = reading(gpu, cut),
                    .up = sending_up(gpu, cut),
-                   .filter = filtering(gpu, cut, gpu->threads),
+                   .filter = filtering(gpu, cut, gpu->fdk->task->threads),
                    .project = back_projection(gpu, cut),
                    .down = (double)qb__down_host(&gpu->way_down, qb__run_count(cut->all_slices)) /
                            qb__fdk_gpu_columns(cut) / gpu->pick.costs.down,
-                   .write = qb__fdk_write_seconds(gpu->fdk, gpu->value_bytes, gpu->write)};
+                   .write = qb__fdk_write_seconds(gpu->fdk)};
 }
 
 /* Of files in memory, which reading and writing share: beside each other they take some longer than one after the other. */
 static double files(const qb__fdk_gpu *gpu, double read, double write) {
-    return gpu->in_memory ? read + write + 0.4 * fmin(read, write) : fmax(read, write);
+    return gpu->fdk->task->in_memory ? read + write + 0.4 * fmin(read, write) : fmax(read, write);
 }
 
 /* The busiest of those that work at once; one device filters and back-projects in turn. */
@@ -174,7 +173,7 @@ static double whole_seconds(const qb__fdk_gpu *gpu, const qb__cut *whole) {
  * machine are counts, and not --threads, files, memory or the cut. A device that is the processor itself has no other beside it. */
 static void compare(qb__fdk_gpu *gpu) {
     static const double by_far = 1.25;
-    const size_t nz = gpu->fdk->grid.n[2], views = gpu->fdk->problem.views / gpu->fdk->turns;
+    const size_t nz = gpu->fdk->grid.n[2], views = gpu->fdk->problem.views / qb__fdk_gpu_turns(gpu);
     size_t edge[2] = {0, nz};
     qb__cut whole = {.thickness = nz, .slices = nz, .slabs = 1, .all_slices = {0, nz}, .all_views = {0, views}};
     if (qb__device_info_of(gpu->pick.device)->is_cpu) return;

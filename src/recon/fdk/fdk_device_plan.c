@@ -42,7 +42,7 @@ static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     const qb__fdk_gpu *gpu = state;
-    const size_t turns = gpu->fdk->turns;
+    const size_t turns = qb__fdk_gpu_turns(gpu);
     if (before == 0) return qb__smaller(MOST_VIEWS, gpu->fdk->problem.views) / turns;
     return before > 1 ? qb__ceil_div(before * turns / 2, turns) : 0;
 }
@@ -68,8 +68,7 @@ static qb__cut_space space_of(qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const int *values = gpu->pick.choice.values;
     const bool paired = gpu->ranks ? gpu->fdk->paired : gpu->fdk->pairable && qb__bp_cone_pairs(variant, values);
-    const size_t turns = qb__bp_cone_turns(variant, values);
-    gpu->reading->turns = turns;
+    const size_t turns = qb__fdk_gpu_turns(gpu);
     gpu->neighbours = (qb__cut_space){.slices = p->nz,
                                       .views = p->views / turns,
                                       .bundle = turns,
@@ -92,7 +91,7 @@ static qb__cut_space space_of(qb__fdk_gpu *gpu, const qb_env *env) {
 /* Columns of ranks share what a block takes of each of its ranges of views. */
 static qb_status check_columns(const qb__fdk_gpu *gpu, const qb__task *task) {
     const int columns = task->ranks ? task->ranks->columns : 1;
-    const size_t turns = gpu->fdk->turns, views = gpu->fdk->problem.views / turns;
+    const size_t turns = qb__fdk_gpu_turns(gpu), views = gpu->fdk->problem.views / turns;
     if (turns == 1 || views >= (size_t)columns) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT,
                     "--grid %s: the kernel takes views from %zu parts of the turn together, and %zu views of each "
@@ -107,12 +106,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     if (status != QB_OK) return status;
     gpu->fdk = gpu->reading = fdk;
     gpu->problem = fdk->problem;
-    gpu->threads = task->threads;
     gpu->ranks = qb__comm_count(qb__comm_of(env)) > 1;
-    gpu->read = task->read;
-    gpu->write = task->write;
-    gpu->in_memory = task->in_memory;
-    gpu->value_bytes = qb__value_written(task->output);
     gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);
     offer->converts = gpu->way_down.converts;
     offer->sums = true;

@@ -232,6 +232,7 @@ static void describe_angles(const qb__fdk *fdk, char *text, size_t size) {
 qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
     qb__fdk *fdk = plan;
     qb_status status;
+    fdk->task = task;
     fdk->scan = task->scan;
     fdk->info = task->info;
     fdk->options = task->options;

@@ -122,23 +122,28 @@ static void slabs_of_all(qb__fdk *fdk, const qb__cut *cut) {
     }
 }
 
-static void measure_run(qb__fdk *fdk, const qb__fdk_window *w, size_t *raw_rows) {
-    const size_t rows = w->rows.r1 - w->rows.r0, raw = w->raw.end - w->raw.first;
-    if (rows == 0) return;
-    fdk->window_rows = qb__larger(fdk->window_rows, rows);
-    fdk->raw_rows = qb__larger(fdk->raw_rows, raw);
-    *raw_rows += raw;
+/* Rows that are read for some: storage may come in pieces that are unpacked whole. */
+static double stored_rows(const qb_scan_info *info, qb__rows raw) {
+    const size_t piece = qb__larger(1, info->chunk_rows), first = raw.first / piece * piece;
+    return (double)(qb__smaller(qb__round_up(raw.end, piece), info->rows) - first);
 }
 
-/* Both parts are one block of a device. */
-static void measure_halves(qb__fdk *fdk, const qb__fdk_window half[2], size_t *raw_rows) {
-    size_t rows = 0;
-    for (int i = 0; i < 2; i++) {
-        rows += half[i].rows.r1 - half[i].rows.r0;
-        *raw_rows += half[i].raw.end - half[i].raw.first;
+/* Runs of a slab; `together`: they are one block of a device. */
+static void measure(qb__fdk *fdk, const qb__fdk_window *run, size_t runs, bool together) {
+    size_t rows = 0, raw_rows = 0, all = 0;
+    for (const qb__fdk_window *w = run; w < run + runs; w++) {
+        const size_t own = w->rows.r1 - w->rows.r0, raw = w->raw.end - w->raw.first;
+        if (own == 0) continue;
+        all += raw;
+        rows = together ? rows + own : qb__larger(rows, own);
+        raw_rows = together ? all : qb__larger(raw_rows, raw);
+        fdk->rows += (double)own;
+        fdk->stored_rows += stored_rows(fdk->info, w->raw);
     }
     fdk->window_rows = qb__larger(fdk->window_rows, rows);
-    fdk->raw_rows = qb__larger(fdk->raw_rows, *raw_rows);
+    fdk->raw_rows = qb__larger(fdk->raw_rows, raw_rows);
+    fdk->read_rows = qb__larger(fdk->read_rows, all);
+    fdk->rows_read += all;
 }
 
 static void widen(qb__fdk_window *all, const qb__fdk_window *more) {
@@ -158,6 +163,8 @@ static void keep_rows(qb__fdk *fdk, const qb__cut *cut) {
     fdk->window_rows = qb__larger(1, fdk->keep.rows.r1 - fdk->keep.rows.r0);
     fdk->rows_read = fdk->keep.raw.end - fdk->keep.raw.first;
     fdk->raw_rows = fdk->read_rows = qb__larger(1, fdk->rows_read);
+    fdk->filtered_rows = (double)(fdk->keep.rows.r1 - fdk->keep.rows.r0);
+    fdk->stored_rows = stored_rows(fdk->info, fdk->keep.raw);
 }
 
 void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t turns) {
@@ -167,18 +174,15 @@ void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t 
     if (grid) slabs_of_all(fdk, cut);
     fdk->window_rows = fdk->raw_rows = fdk->read_rows = 1;
     fdk->rows_read = 0;
+    fdk->rows = fdk->stored_rows = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
-        size_t raw_rows = 0;
         fdk->window[slab] = window_of_both(fdk, paired, edge[slab], edge[slab + 1], fdk->half + 2 * slab);
-        const qb__fdk_window *run = grid ? fdk->run + slab * (size_t)grid->rows : &fdk->window[slab];
-        const size_t runs = grid ? fdk->runs[slab] : 1;
-        if (paired)
-            measure_halves(fdk, fdk->half + 2 * slab, &raw_rows);
+        if (grid)
+            measure(fdk, fdk->run + slab * (size_t)grid->rows, fdk->runs[slab], false);
         else
-            for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
-        fdk->read_rows = qb__larger(fdk->read_rows, raw_rows);
-        fdk->rows_read += raw_rows;
+            measure(fdk, paired ? fdk->half + 2 * slab : &fdk->window[slab], paired ? 2 : 1, paired);
     }
+    fdk->filtered_rows = fdk->rows;
     fdk->slab_rows = fdk->window_rows;
     if (qb__fdk_kept(cut)) keep_rows(fdk, cut);
 }

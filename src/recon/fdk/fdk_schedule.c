@@ -2,7 +2,6 @@
 /* How a device goes through the slabs of a cone-beam reconstruction: mirrored slices together or not, rows kept for all slabs,
  * a thicker first slab, slabs that come down in pieces. The frame knows the chunks that come of it, and a number. */
 #include "base/memory.h"
-#include "recon/fdk/fdk_cpu.h"
 #include "recon/fdk/fdk_device.h"
 
 /* Of a slab, by what all ranks know: slabs of this one may be thinner. */
@@ -79,23 +78,8 @@ static void list_pieces(const qb__fdk_gpu *gpu, const qb__cut *cut, const size_t
 }
 
 void qb__fdk_gpu_slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks) {
-    qb__fdk_gpu *gpu = state;
-    const qb__fdk *fdk = gpu->fdk;
-    const bool paired = qb__fdk_paired(cut);
+    const qb__fdk_gpu *gpu = state;
     join(edge, cut);
-    qb__fdk_slabs(gpu->reading, cut, edge, qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values));
+    qb__fdk_slabs(gpu->reading, cut, edge, qb__fdk_gpu_turns(gpu));
     if (chunks) list_pieces(gpu, cut, edge, chunks);
-    gpu->rows = gpu->raw_rows = 0;
-    for (size_t slab = 0; slab < cut->slabs; slab++) {
-        const qb__fdk_window *w = paired ? fdk->half + 2 * slab : &fdk->window[slab];
-        for (const qb__fdk_window *end = w + 1 + paired; w < end; w++) {
-            if (w->rows.r0 == w->rows.r1) continue;
-            gpu->rows += (double)(w->rows.r1 - w->rows.r0);
-            gpu->raw_rows += qb__fdk_rows_read(fdk->info, &w->raw);
-        }
-    }
-    gpu->filtered_rows = gpu->rows;
-    if (!qb__fdk_kept(cut)) return;
-    gpu->filtered_rows = (double)(fdk->keep.rows.r1 - fdk->keep.rows.r0);
-    gpu->raw_rows = qb__fdk_rows_read(fdk->info, &fdk->keep.raw);
 }

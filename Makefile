@@ -38,7 +38,7 @@ test-peers:
 wheel:
 	@scripts/make-wheel.sh build-wheel
 
-test-python: wheel
+test-python:
 	@scripts/test-python.sh build-wheel
 
 test-faults:

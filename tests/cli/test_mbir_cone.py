@@ -2,12 +2,13 @@
 """qb mbir of cones: the minimum of its cost against a dense solution in double, against coordinate descent where both can, quality beside
 qb fdk, what was not measured, threads and devices, refusals."""
 import json
+import subprocess
 
 import numpy as np
 import pytest
 
 from conebeam import Circle
-from qbtest import fails, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
+from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, fails, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
 
 CIRCLE = ["--sod", 20, "--sdd", 34]
 WATER = 0.02
@@ -131,8 +132,20 @@ def test_threads_change_no_bit_and_devices_little(cone, opencl, tmp_path):  # no
     long = ["--equits", 300, "--stop", 1e-3]
     cpu, device = (run(cone, tmp_path / "v.npy", "--device", name, *long)[0] for name in ("cpu", opencl))
     assert 0 < hu(cpu, device) < 0.5
-    parts = run(cone, tmp_path / "v.npy", "--device", opencl, "--max-vram", "1100K", *long)[0]
+    little = ["--device", opencl, "--max-vram", "900K"]
+    assert qb_json("plan", "mbir", cone / "s.h5", *WIDE, "-o", tmp_path / "v.npy", *little)["block_views"] > 0  # it passes by parts
+    parts = run(cone, tmp_path / "v.npy", *little, *long)[0]
     assert hu(device, parts) < 0.5
+
+
+@pytest.mark.skipif(NO_RANKS is not None, reason=str(NO_RANKS))
+def test_ranks_come_to_the_same_minimum(cone, tmp_path):
+    """They take all views at once and begin with zeros, so bits differ."""
+    long = ["--equits", 300, "--stop", 1e-3]
+    one, _ = run(cone, tmp_path / "one.npy", *long)
+    subprocess.run([MPIRUN, "-n", "2", "--bind-to", "none", QB, *map(str, ["mbir", cone / "s.h5", *WIDE, "-o", tmp_path / "two.npy", *long])], env=RANKS_ENV,
+                   check=True, capture_output=True)
+    assert hu(np.load(tmp_path / "two.npy"), one) < 0.5
 
 
 @pytest.mark.parametrize("views,photons,sharpness", [(32, 5000, 1), (16, 100000, 0)])

@@ -165,6 +165,7 @@ def small(tmp_path_factory):
 @pytest.mark.parametrize("args", [
     ["fbp", "s.h5", *AXIS, "-o", "o.h5"], ["fbp", "s.h5", *AXIS, "-o", "o.h5", "--dtype", "uint8"], ["fdk", "c.npy", *CONE, "-o", "o.h5"],
     ["sirt", "s.h5", *AXIS, "--iterations", 1, "-o", "o.h5"], ["mbir", "s.h5", *AXIS, "--equits", 1, "-o", "o.h5"],
+    ["mbir", "c.npy", *CONE, "--equits", 1, "-o", "o.h5"],
     ["project", "v.npy", "-g", "parallel", "--voxel", 1, "--views", 20, "-o", "o.npy"],
     ["simulate", "disc", "--detector", "600,600", "--views", 2, "-o", "o.h5"], ["info", "s.h5"], ["center", "s.h5"], ["compare", "v.npy", "v.npy"]],
     ids=lambda args: "-".join(str(a) for a in args if a in ("uint8", args[0])))

@@ -72,6 +72,20 @@ static qb_status plan_mbir(run *r) {
     return status;
 }
 
+/* A cone, that begins with another job of its own. */
+static qb_status plan_mbir_cone(run *r) {
+    double angles[VIEWS];
+    static const char *const set[][2] = {{"size", "16,16,8"}, {"equits", "2"}};
+    for (int i = 0; i < VIEWS; i++) angles[i] = 2 * M_PI * i / VIEWS;
+    qb_status status = qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 0.5, 0.5, 30, 45, 0, 0, &r->geometry);
+    if (status == QB_OK) status = open_scan(r);
+    for (int i = 0; i < 2 && status == QB_OK; i++)
+        status = qb_params_set(qb_mbir_params, &r->mbir, set[i][0], set[i][1]);
+    if (status == QB_OK)
+        status = qb_mbir_plan(r->scan, &r->geometry, &r->prep, &r->mbir, &r->output, "mbir", r->env, &r->job);
+    return status;
+}
+
 typedef qb_status plan_iterative(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                                  const qb_iterative_options *options, const qb_output_options *output,
                                  const char *command, const qb_env *env, qb_job **job);
@@ -104,6 +118,7 @@ static const struct {
                {"fdk", plan_fdk, false},
                {"project", plan_project, false},
                {"mbir", plan_mbir, false},
+               {"mbir of a cone", plan_mbir_cone, false, .once = true},
                {"sirt", plan_sirt, false, .once = true},
                {"cgls", plan_cgls, false, .once = true}};
 enum { METHODS = sizeof methods / sizeof methods[0] };

@@ -53,7 +53,7 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     }
     qb__free(cone->start);
     cone->start = NULL;
-    if (status == QB_CANCELLED) return status;
+    if (status == QB_CANCELLED || status == QB_NO_MEMORY) return status;
     qb__info(run->env, "mbir begins with zeros: %s", qb_detail());
     return QB_OK;
 }

@@ -194,7 +194,6 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
         const qb__format *other = !*format || raw || (*format)->begins ? by_content(path) : NULL;
         const bool sure = other && (other->begins == begins_hdf5 || other->begins == begins_npy);
         if (other && (!raw || sure)) *format = other; /* raw data may begin like text, or like a TIFF's four bytes */
-        *format = other;                              /* raw data may begin so, with four bytes */
     }
     if (!*format)
         return qb__fail(QB_UNSUPPORTED,

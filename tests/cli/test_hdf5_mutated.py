@@ -114,3 +114,14 @@ def test_no_signal(tmp_path, layout):
 def test_a_file_on_which_reading_crashes(tmp_path, command):
     """It opens well; the library dies on reading it."""
     fails(3, *command[:1], CORPUS / "read-crash.h5", *command[1:], says=["read-crash.h5", "malformed", "fails on it" if SANITIZED else "crashes"], cwd=tmp_path)
+
+
+def test_a_virtual_dataset_that_crashes_by_chance(tmp_path):
+    """The library reads beyond its memory before it finds an error: whether it dies differs from run to run."""
+    path = tmp_path / "virtual-crash.h5"
+    path.write_bytes((CORPUS / "virtual-crash.h5").read_bytes())
+    for i in (0, 2, 4):
+        with h5py.File(tmp_path / f"part{i}.h5", "w") as part:
+            part["d"] = np.ones((2, 5, 7), "f4")
+    for _ in range(40):
+        fails(3, "info", path, says=["virtual-crash.h5"])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,14 +190,16 @@ static bool leads_to_no_file(hid_t outer, const char *name) {
 /* HDF5 wants each step of a path proved before the next. One step; *inner is the object there, to be closed. */
 static int step_into(hid_t outer, const char *name, bool last, hid_t *inner) {
     *inner = H5I_INVALID_HID;
+    H5O_info_t object;
     htri_t linked = H5Lexists(outer, name, H5P_DEFAULT);
     if (linked <= 0) return linked < 0 ? -1 : 0;
     if (leads_to_no_file(outer, name)) return -1;
     if (H5Oexists_by_name(outer, name, H5P_DEFAULT) <= 0) return -1;
     if (last) return 1;
-    *inner = H5Oopen(outer, name, H5P_DEFAULT);
-    if (*inner < 0) return -1;
-    return H5Iget_type(*inner) == H5I_GROUP ? 1 : 0;
+    if (H5Oget_info_by_name2(outer, name, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) return -1;
+    if (object.type != H5O_TYPE_GROUP) return 0;
+    *inner = H5Gopen2(outer, name, H5P_DEFAULT);
+    return *inner < 0 ? -1 : 1;
 }
 
 int qb__h5_look(hid_t place, const char *path) {
@@ -226,7 +229,7 @@ bool qb__h5_exists(hid_t place, const char *path) { return qb__h5_look(place, pa
 
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]) {
     if (!qb__h5_exists(file, path)) return false;
-    hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
+    hid_t set = qb__h5_dataset(file, path);
     if (set < 0) return false;
     hid_t space = H5Dget_space(set);
     hsize_t n[H5S_MAX_RANK];
@@ -295,7 +298,7 @@ qb_status qb__h5_check_external(hid_t set) {
 
 qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit, double **values, size_t *count) {
     *values = NULL;
-    hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
+    hid_t set = qb__h5_dataset(file, path);
     if (set < 0) return qb__h5_fail(QB_NOT_FOUND, name, path);
     hid_t space = H5Dget_space(set), type = H5Dget_type(set);
     hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
@@ -353,8 +356,8 @@ static bool read_text(hid_t object, hid_t type, hid_t space, bool attribute, cha
 bool qb__h5_text(hid_t file, const char *path, const char *attribute, char *text, size_t size) {
     text[0] = 0;
     if (!qb__h5_exists(file, path)) return false;
-    hid_t object = attribute ? H5Aopen_by_name(file, path, attribute, H5P_DEFAULT, H5P_DEFAULT)
-                             : H5Dopen2(file, path, H5P_DEFAULT);
+    hid_t object =
+        attribute ? H5Aopen_by_name(file, path, attribute, H5P_DEFAULT, H5P_DEFAULT) : qb__h5_dataset(file, path);
     if (object < 0) return false;
     hid_t type = attribute ? H5Aget_type(object) : H5Dget_type(object);
     hid_t space = attribute ? H5Aget_space(object) : H5Dget_space(object);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 #include "io/hdf5/hdf5_reader.h"
 
 /* One trial for a file, as long as it stays what it was. */
@@ -106,14 +107,21 @@ static qb_status start(const char *path, const char *dataset, pid_t *child, int 
     return status;
 }
 
-/* False when it takes too long; it is ended then. */
-static bool wait_for(pid_t child, int output) {
+/* What it says of datasets, until it ends. False when that takes too long; it is ended then. */
+static bool listen_to(pid_t child, int output) {
     struct pollfd end = {.fd = output, .events = POLLIN};
+    char said[1 << 16];
+    size_t bytes = 0;
     double until = qb__now() + QB__H5_SECONDS, left;
-    int ready = 0;
-    while (ready <= 0 && (left = until - qb__now()) > 0) ready = poll(&end, 1, (int)(left * 1000) + 1);
-    if (ready <= 0) kill(child, SIGKILL);
-    return ready > 0;
+    ssize_t n = -1;
+    while (n != 0 && (left = until - qb__now()) > 0) {
+        if (poll(&end, 1, (int)(left * 1000) + 1) <= 0) continue;
+        n = read(output, said + bytes, sizeof said - bytes - 1); /* 0 is its end, and a list that is too long */
+        if (n > 0) bytes += (size_t)n;
+    }
+    if (n != 0) kill(child, SIGKILL);
+    qb__h5_note_broken(said, bytes);
+    return n == 0;
 }
 
 qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
@@ -148,7 +156,8 @@ static qb_status try_in_child(const char *path, const char *dataset) {
     int output = -1;
     qb_status status = start(path, dataset, &child, &output);
     if (status != QB_OK) return status;
-    bool in_time = wait_for(child, output);
+    qb__h5_forget_broken(path);
+    bool in_time = listen_to(child, output);
     close(output);
     status = qb__h5_guard_end(child, path, in_time);
     if (status == QB_OK) guard.proofs[guard.count++ % PROOFS] = one;

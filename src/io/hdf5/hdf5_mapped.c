@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 #include "io/writer.h"
 #include "io/hdf5/external.h"
 
@@ -66,7 +67,7 @@ static qb_status open_file(mapping *m, const char *name) {
 static qb_status compare(const mapping *m, const char *dataset) {
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK], have[H5S_MAX_RANK];
     qb_status status = QB_OK;
-    hid_t set = H5Dopen2(m->source, dataset, H5P_DEFAULT), space = set < 0 ? set : H5Dget_space(set);
+    hid_t set = qb__h5_dataset(m->source, dataset), space = set < 0 ? set : H5Dget_space(set);
     const int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, have, NULL);
     if (rank < 0)
         status = qb__h5_fail(QB_BAD_INPUT, m->label, "the shape of a source");

@@ -6,11 +6,12 @@
 
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 
 /* "120 x 1 x 6 x 64", and how many; 0 where it cannot be told. */
 static int dimensions(hid_t file, const char *path, char *text, size_t size) {
     hsize_t n[H5S_MAX_RANK];
-    hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
+    hid_t set = qb__h5_dataset(file, path);
     hid_t space = set < 0 ? -1 : H5Dget_space(set);
     const int rank = space < 0 ? 0 : H5Sget_simple_extent_dims(space, n, NULL);
     *text = 0;

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 #include "io/hdf5/hdf5_reader.h"
 #include "quickbeam/io.h"
 
@@ -111,7 +112,7 @@ static qb_status open_set(const char *path, const char *dataset, qb__source **so
     qb_status status = qb__h5_open(path, &file);
     if (status == QB_OK) {
         status = qb__h5_source(file, path, dataset, source);
-        *set = H5Dopen2(file, dataset, H5P_DEFAULT);
+        *set = qb__h5_dataset(file, dataset);
         if (!qb__h5_shape(file, dataset, rank, shape)) *rank = 3;
         H5Fclose(file);
     }

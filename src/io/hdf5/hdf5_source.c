@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 #include "io/hdf5/hdf5_chunks.h"
 #include "io/hdf5/hdf5_reader.h"
 
@@ -331,7 +332,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     if (!h5.base.shape[0] || !h5.base.shape[1] || !h5.base.shape[2])
         return qb__fail(QB_BAD_INPUT, "%s is empty: %zu x %zu x %zu", label, h5.base.shape[0], h5.base.shape[1],
                         h5.base.shape[2]);
-    h5.set = H5Dopen2(file, path, H5P_DEFAULT);
+    h5.set = qb__h5_dataset(file, path);
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
     qb_status status = qb__h5_reader_create(name, path, &h5.reader);
     if (status != QB_OK) {

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 #include "quickbeam/io.h"
 
 #ifdef QB_HAVE_HDF5
@@ -28,6 +29,7 @@ qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
     cJSON *object = NULL;
     double *numbers = NULL, unit;
     size_t count;
+    qb__h5_tell_broken();
     const bool before = qb_external_allow(true); /* whoever opens it is asked again */
     qb_status status = qb__hdf5_scan(path, &options, &parts), more;
     read_little(&parts.data);

@@ -218,19 +218,13 @@ static qb_status count_hosts(bench *b) {
     return status;
 }
 
-static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
-    return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
-}
-
 static qb_status take_room(bench *b, const qb_tool_bench_options *options) {
-    const size_t nx = number(&options->size, 0, 0), ny = number(&options->size, 1, nx),
-                 nz = number(&options->size, 2, nx);
-    const size_t count = (size_t)b->count, columns = number(&options->detector, 0, nx),
-                 rows = number(&options->detector, 1, nz);
+    const qb__trial_sizes s = qb__bench_sizes(options, 0);
+    const size_t count = (size_t)b->count, nz = s.nz;
     qb_status status;
     b->slices = nz;
-    if (!qb__mul(nx, ny, sizeof(float), &b->slice) || !qb__mul(b->slice, nz, 1, &b->part) ||
-        !qb__mul(columns, rows, sizeof(float), &b->view))
+    if (!qb__mul(s.nx, s.ny, sizeof(float), &b->slice) || !qb__mul(b->slice, nz, 1, &b->part) ||
+        !qb__mul(s.columns, s.rows, sizeof(float), &b->view))
         return qb__fail(QB_NO_MEMORY, "too many voxels or pixels");
     const size_t parts = qb__larger(b->part, count * qb__ceil_div(nz, count) * b->slice);
     QB__TRY(qb__alloc(qb__larger(b->part, b->view), 1, &b->mine));

@@ -47,14 +47,6 @@ static void from_circle(const qb_geometry *geometry, const qb__circle *circle, q
     if (cone) describe_path(geometry, info);
 }
 
-/* The z on the vertical line through (x, y) that falls on a row: v (c + d z) = a + b z. */
-static double z_of_row(const qb__matrix *matrix, double x, double y, double row) {
-    double at0[3], at1[3];
-    qb__matrix_apply(matrix, x, y, 0, at0);
-    qb__matrix_apply(matrix, x, y, 1, at1);
-    return (at0[1] - row * at0[2]) / (row * (at1[2] - at0[2]) - (at1[1] - at0[1]));
-}
-
 /* What all views see of the line through (x, y) relative to the view: `toward` the source. *middle
  * may be NULL. */
 static double height_at(const qb_geometry *geometry, double toward, double *middle) {
@@ -64,8 +56,8 @@ static double height_at(const qb_geometry *geometry, double toward, double *midd
         if (qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix) != QB_OK) return 0;
         double t = qb__view_angle(geometry->beam, &geometry->view[i]);
         double x = toward * sin(t), y = -toward * cos(t);
-        double a = z_of_row(&matrix, x, y, -0.5);
-        double b = z_of_row(&matrix, x, y, (double)geometry->rows - 0.5);
+        double a = qb__matrix_z_of_row(&matrix, x, y, -0.5);
+        double b = qb__matrix_z_of_row(&matrix, x, y, (double)geometry->rows - 0.5);
         low = fmax(low, fmin(a, b));
         high = fmin(high, fmax(a, b));
     }

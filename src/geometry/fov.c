@@ -15,14 +15,6 @@ void qb__fov_circle(double radius, qb__fov *fov) {
     }
 }
 
-/* The z on the vertical line through (x, y) that falls on a row: v (c + d z) = a + b z. */
-static double z_of_row(const qb__matrix *matrix, double x, double y, double row) {
-    double at0[3], at1[3];
-    qb__matrix_apply(matrix, x, y, 0, at0);
-    qb__matrix_apply(matrix, x, y, 1, at1);
-    return (at0[1] - row * at0[2]) / (row * (at1[2] - at0[2]) - (at1[1] - at0[1]));
-}
-
 static void narrow(qb__fov *fov, int i, double a, double b) {
     fov->low[i] = fmax(fov->low[i], fmin(a, b));
     fov->high[i] = fmin(fov->high[i], fmax(a, b));
@@ -53,7 +45,7 @@ void qb__fov_cone(const qb_geometry *geometry, double radius, bool either, qb__f
             for (int side = -1; side <= 1; side += 2) {
                 double r = side * radius * i / (QB__FOV_RADII - 1);
                 double x = r * sin(t), y = -r * cos(t);
-                narrow(fov, i, z_of_row(&matrix, x, y, first), z_of_row(&matrix, x, y, last));
+                narrow(fov, i, qb__matrix_z_of_row(&matrix, x, y, first), qb__matrix_z_of_row(&matrix, x, y, last));
             }
         }
     }

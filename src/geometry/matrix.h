@@ -30,6 +30,14 @@ static inline void qb__matrix_apply(const qb__matrix *matrix, double x, double y
     }
 }
 
+/* The z on the vertical line through (x, y) that falls on a row: v (c + d z) = a + b z. */
+static inline double qb__matrix_z_of_row(const qb__matrix *matrix, double x, double y, double row) {
+    double at0[3], at1[3];
+    qb__matrix_apply(matrix, x, y, 0, at0);
+    qb__matrix_apply(matrix, x, y, 1, at1);
+    return (at0[1] - row * at0[2]) / (row * (at1[2] - at0[2]) - (at1[1] - at0[1]));
+}
+
 /* A corner of the voxels 0..n-1: corner 0..7, one bit an axis. */
 static inline void qb__matrix_at_corner(const qb__matrix *on_grid, const qb_grid *grid, int corner, double out[3]) {
     qb__matrix_apply(on_grid, corner & 1 ? (double)grid->n[0] - 1 : 0, corner & 2 ? (double)grid->n[1] - 1 : 0,

@@ -45,8 +45,7 @@ static qb_status check_older(const char *folder, size_t count) {
 
 /* Which images it has, for whoever finds it alone. */
 static bool describe(hid_t set, const qb_writer *writer, const qb__h5_parts *parts, size_t part) {
-    const char *slash = strrchr(writer->path, '/');
-    return qb__h5_put_text(set, "part_of", slash ? slash + 1 : writer->path) &&
+    return qb__h5_put_text(set, "part_of", qb__last_part(writer->path)) &&
            qb__h5_put_text(set, "volume_id", parts->id) && qb__h5_put_text(set, "units", writer->stack.units) &&
            qb__h5_put_number(set, "first_image", (double)(writer->stack.first + part)) &&
            qb__h5_put_number(set, "image_step", (double)parts->count);

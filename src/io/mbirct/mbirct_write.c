@@ -38,7 +38,7 @@ static qb_status name_slices(const qb_writer *writer, char *pattern) {
 /* The name as it must be. */
 static qb_status check_name(const qb_writer *writer) {
     if (is_rays(writer)) return QB_OK;
-    const char *slash = strrchr(writer->path, '/'), *name = slash ? slash + 1 : writer->path;
+    const char *name = qb__last_part(writer->path);
     const char *number = strchr(name, '%');
     const size_t word = strlen(slice_word), before = number ? (size_t)(number - name) : 0;
     if (before > word && strncmp(number - word, slice_word, word) == 0) return QB_OK;

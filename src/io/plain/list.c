@@ -213,18 +213,13 @@ static qb_status check_numbers(const char *path, const qb__notes *files, const l
     return QB_OK;
 }
 
-static const char *name_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 qb_status qb__source_files(qb__source *source, const char *extensions, qb__notes *files) {
     long long *numbers;
     qb_status status = list(source->path, extensions, files, &numbers);
     if (status != QB_OK) return status;
     if (files->count > 1)
         snprintf(source->files, sizeof source->files, "%zu files, %.150s to %.150s", files->count,
-                 name_of(files->text[0]), name_of(files->text[files->count - 1]));
+                 qb__last_part(files->text[0]), qb__last_part(files->text[files->count - 1]));
     status = check_numbers(source->path, files, numbers, source->trouble, sizeof source->trouble);
     qb__free(numbers);
     return status;

@@ -89,7 +89,7 @@ qb_status qb__series_protect_inputs(const char *path, const char *word, size_t f
 
 /* `file` is known by where it leads, there or not. */
 static qb_status holds_target(const qb__series *series, size_t first, size_t count, const char *target, bool *holds) {
-    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    const char *name = qb__last_part(target);
     if (!is_ours(series, name) || !in_range(series, name, first, count)) return QB_OK;
     char *folder = qb__folder_of(target);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);

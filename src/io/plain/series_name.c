@@ -25,8 +25,7 @@ static char *copy_part(const char *text, size_t n) {
 
 /* PREFIX%05dSUFFIX, one number in it. */
 static qb_status split_pattern(const char *path, qb__series *series) {
-    const char *name = strrchr(path, '/');
-    name = name ? name + 1 : path;
+    const char *name = qb__last_part(path);
     const char *percent = strchr(name, '%');
     char *end = (char *)percent + 1;
     series->digits = 0;

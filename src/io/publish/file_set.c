@@ -19,11 +19,6 @@
 enum { TEXT_MOST = QB__FILE_SET_MOST * (PATH_MAX + 400) + 64 };
 static const char head[] = "quickbeam set 1", tail[] = "end";
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool add(char *text, size_t *used, const char *word) {
     size_t n = strlen(word) + 1;
     if (*used + n > TEXT_MOST) return false;
@@ -34,12 +29,12 @@ static bool add(char *text, size_t *used, const char *word) {
 
 static bool add_member(char *text, size_t *used, const qb__member *first, const qb__member *m) {
     char kind[32], whole[PATH_MAX];
-    const char *staging = m->staging.folder, *name = last_part(staging);
-    bool same_folder = name - staging == last_part(first->staging.folder) - first->staging.folder &&
+    const char *staging = m->staging.folder, *name = qb__last_part(staging);
+    bool same_folder = name - staging == qb__last_part(first->staging.folder) - first->staging.folder &&
                        strncmp(staging, first->staging.folder, (size_t)(name - staging)) == 0;
     snprintf(kind, sizeof kind, "%c%zu", (char)m->staging.kind, m->count);
     if (!same_folder) name = realpath(staging, whole);
-    return name && add(text, used, kind) && add(text, used, name) && add(text, used, last_part(m->staging.target));
+    return name && add(text, used, kind) && add(text, used, name) && add(text, used, qb__last_part(m->staging.target));
 }
 
 qb_status qb__file_set_write(const qb__member *members, size_t count) {
@@ -74,12 +69,12 @@ static const char *take(const char **at, const char *end) {
 /* Beside the first hidden folder, or where its whole path says. */
 static qb_status read_member(const char *folder, const char *kind, const char *staging, const char *name,
                              qb__member *m) {
-    const int near_first = staging[0] == '/' ? 0 : (int)(last_part(folder) - folder);
+    const int near_first = staging[0] == '/' ? 0 : (int)(qb__last_part(folder) - folder);
     char path[PATH_MAX], target[PATH_MAX];
     int n = snprintf(path, sizeof path, "%.*s%s", near_first, folder, staging);
     if (n < 0 || (size_t)n >= sizeof path || strchr(name, '/'))
         return qb__fail(QB_BAD_INPUT, "%s: a set of strange names", folder);
-    const int same_folder = (int)(last_part(path) - path);
+    const int same_folder = (int)(qb__last_part(path) - path);
     n = snprintf(target, sizeof target, "%.*s%s", same_folder, path, kind[0] == QB__STAGING_MEMBERS ? "." : name);
     if (n < 0 || (size_t)n >= sizeof target) return qb__fail(QB_BAD_INPUT, "%s: a set of strange names", folder);
     m->staging.kind = (qb__staging_kind)kind[0];

@@ -40,10 +40,12 @@ char *qb__folder_of(const char *path) {
     return folder;
 }
 
-bool qb__has_number(const char *path) {
+const char *qb__last_part(const char *path) {
     const char *slash = strrchr(path, '/');
-    return strchr(slash ? slash + 1 : path, '%') != NULL;
+    return slash ? slash + 1 : path;
 }
+
+bool qb__has_number(const char *path) { return strchr(qb__last_part(path), '%') != NULL; }
 
 /* The clock beside the process number: containers give every run the same one. */
 void qb__part_tag(char *tag, size_t room) {

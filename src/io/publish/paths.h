@@ -36,6 +36,8 @@ qb_status qb__part_name(const char *path, size_t part, char *name, size_t room);
 bool qb__parts_near(const char *path);
 /* Unique part of the names of a run's staging folders: PID-CLOCK. */
 void qb__part_tag(char *tag, size_t room);
+/* The last part of a path: what follows its last slash. */
+const char *qb__last_part(const char *path);
 /* "." when there is none; release with qb__free, NULL when memory is out. */
 char *qb__folder_of(const char *path);
 /* Whether two names stand for one file, or will once it is there: links are followed. */

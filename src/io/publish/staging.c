@@ -40,7 +40,7 @@ bool qb__staging_for(const char *name, const char *prefix) {
 }
 
 qb_status qb__staging_prefix(qb__staging_kind kind, const char *target, const char *label, char **prefix) {
-    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    const char *name = qb__last_part(target);
     char text[NAME_MOST + 80];
     snprintf(text, sizeof text, ".%.*s%s", NAME_MOST,
              kind != QB__STAGING_MEMBERS ? name

@@ -47,16 +47,11 @@ static bool same_inode(const char *a, const char *b, bool *both) {
     return *both && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Of two names with no file behind them: the same word in the same folder. */
 static qb_status same_name(const char *a, const char *b, bool *same) {
     bool both;
     char *x = qb__folder_of(a), *y = qb__folder_of(b);
-    *same = x && y && strcmp(last_part(a), last_part(b)) == 0 && (strcmp(x, y) == 0 || same_inode(x, y, &both));
+    *same = x && y && strcmp(qb__last_part(a), qb__last_part(b)) == 0 && (strcmp(x, y) == 0 || same_inode(x, y, &both));
     qb_status status = x && y ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", a);
     qb__free(x);
     qb__free(y);

@@ -198,6 +198,24 @@ def test_a_geometry_file_and_python_names_it(tmp_path):
     assert (np.load(tmp_path / "w.npy") == plain).all()
 
 
+def test_laminography(tmp_path):
+    """Parallel rays that are 60 degrees from the axis, as vectors."""
+    t, tilt = np.deg2rad(np.arange(40) * 9.0), np.deg2rad(60)
+    rays = np.stack([-np.sin(t) * np.sin(tilt), np.cos(t) * np.sin(tilt), np.full(40, -np.cos(tilt))], 1)
+    u = np.stack([np.cos(t), np.sin(t), 0 * t], 1)
+    v = np.cross(u, rays)
+    views = [{"source": [*d], "detector": [*(-15.5 * (a + b))], "u": [*a], "v": [*b]} for d, a, b in zip(rays, u, v)]
+    (tmp_path / "g.json").write_text(json.dumps({"quickbeam_geometry": 1, "units": "mm", "beam": "parallel", "rows": 32, "columns": 32, "views": views}))
+    z, y, x = np.mgrid[:16, :24, :24]
+    square = (x - 13) ** 2 + (y - 11) ** 2 + (z - 8) ** 2
+    ball = np.where(square < 25, WATER, 0).astype(np.float32)
+    np.save(tmp_path / "ball.npy", ball)
+    qb("project", "ball.npy", "-g", "g.json", "--voxel", 1, "-o", "s.npy", cwd=tmp_path)
+    qb("mbir", "s.npy", "-g", "g.json", "--size", "24,24,16", "--voxel", 1, "-o", "v.npy", cwd=tmp_path)
+    made = np.load(tmp_path / "v.npy")
+    assert hu(made, ball) < 25 and made[square < 10].mean() == pytest.approx(WATER, rel=0.02)
+
+
 def test_a_fan_by_both_methods(tmp_path):
     """Named by its kernel, the method takes a fan, too. Its matrix is Joseph's and not strips', which is what is left."""
     where = ["--sod", 300, "--sdd", 500]
@@ -237,6 +255,15 @@ def test_what_was_not_measured_weighs_nothing(tmp_path):
     fails(3, "mbir", "all.npy", *job, "--weights", "w.npy", says=["view 3, row 2, column 1 is -1"], cwd=tmp_path)
     np.save(tmp_path / "w.npy", 0 * weights)
     fails(3, "mbir", "all.npy", *job, "--weights", "w.npy", says=["sum to 0"], cwd=tmp_path)
+
+
+def test_values_far_from_the_others_are_told(tmp_path):
+    lines = Circle(60, 100, 16, 16, 2).project([(WATER, (1, 0, 0), (6, 6, 6))], np.arange(20) * 18.0)
+    for name, value in ("far", 90), ("usual", 0.1):
+        lines[3, :, 4] = value
+        np.save(tmp_path / "s.npy", lines)
+        report = qb_json("mbir", "s.npy", *LINES, *WIDE, "--angles", "0:360", "--pixel-size", 2, "--equits", 2, "-o", "v.npy", cwd=tmp_path)
+        assert any("[far-values]" in w for w in report["warnings"]) == (name == "far")
 
 
 def test_a_proximal_map(cone, tmp_path):

@@ -288,5 +288,5 @@ const qb__solver qb__solver_mbir = {.name = "mbir",
                                     .passes_before = 1,
                                     .passes_each = 1,
                                     .grain = 8,
-                                    .usual = 14,
+                                    .usual = 10,
                                     .run = run};

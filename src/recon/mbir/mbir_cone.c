@@ -160,12 +160,24 @@ static qb_status check_weights(const qb__mbir *m) {
     return QB_OK;
 }
 
+/* Lines far from the others, among those that the scales were computed from. By transmission, large ones weigh nothing. */
+static void warn_of_far(const qb__mbir *m, const qb_env *env) {
+    const qb__icd_weighting rule = m->settings.weighting;
+    if (!m->sigmas.left_out || m->weights_file || rule == QB__WEIGH_TRANSMISSION || rule == QB__WEIGH_TRANSMISSION_ROOT)
+        return;
+    qb__warn(env,
+             "%zu of %zu line integrals are beyond %.4g, far from the others: they leave streaks; set them to NaN, or "
+             "their weight to 0 (--weights FILE)" QB__CODE("far-values"),
+             m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);
+}
+
 static qb_status measure(void *plan, const qb__running *run) {
     qb__mbir_cone *cone = plan;
     qb__mbir *m = &cone->m;
     qb_status status;
     QB__TRY(qb__mbir_measure(m, run));
     QB__TRY(check_weights(m));
+    warn_of_far(m, run->env);
     const bool by_fdk = !m->begins_with && !m->start_is_number && cone->it.ranks < 2;
     if (by_fdk) QB__TRY(qb__mbir_cone_start(cone, run));
     qb__icd_prior prior = m->settings.prior;

@@ -134,14 +134,8 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
 
 /* ---- the cut that is taken ---- */
 
-static void fill_edges(qb__reconstruction *r) {
-    qb__candidate *c = qb__chosen(r);
-    const qb__cut *cut = &r->pick.cut;
-    r->volume.chunks = &c->chunks;
-    c->chunks.first = r->share.first;
-    if (qb__idle(r)) return;
-    qb__cut_edges(&c->offer.space, c->edge, &r->pick.cut);
-    if (!r->decision.of_views) return;
+/* Chunks of the output are blocks of views. */
+static void list_blocks(const qb__cut *cut, qb__candidate *c) {
     for (size_t i = 0; i <= cut->blocks; i++) c->edge[i] = qb__smaller(i * cut->views, c->offer.space.views);
     qb__cut_chunks(&(qb__cut){.slabs = cut->blocks, .slices = cut->views}, c->edge, &c->chunks);
 }
@@ -157,9 +151,12 @@ void qb__engines_find_facts(qb__reconstruction *r) {
 void qb__engines_settle(qb__reconstruction *r) {
     qb__candidate *c = qb__chosen(r);
     qb__pick *p = &r->pick;
-    fill_edges(r);
+    r->volume.chunks = &c->chunks;
+    c->chunks.first = r->share.first;
     p->memory = r->held;
     if (!qb__idle(r)) {
+        qb__cut_edges(&c->offer.space, c->edge, &p->cut);
+        if (r->decision.of_views) list_blocks(&p->cut, c);
         p->cut.need = need(c, &p->cut);
         c->seconds = candidate_seconds(c, &p->cut);
         p->memory = p->cut.need.host;

@@ -34,11 +34,8 @@ static void slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks) {
         cpu->view_bytes = qb__larger(cpu->view_bytes, qb__fdk_packed_bytes(fdk, w));
         cpu->slices += qb__bp_cone_worth(fdk->variant, &fdk->problem, w->z0, w->z1);
     }
-    cpu->share = 1;
-    if (!cut->grid)
-        cpu->sent_bytes = cpu->view_bytes;
-    else
-        cpu->share = (double)qb__run_count(cut->all_views) / (double)fdk->problem.views / cut->grid->rows;
+    if (!cut->grid) cpu->sent_bytes = cpu->view_bytes;
+    cpu->share = cut->grid ? (double)qb__run_count(cut->all_views) / (double)fdk->problem.views / cut->grid->rows : 1;
 }
 
 /* Where nothing was measured (planner/rates.h), guesses that need be right to a factor of two: a core filters a

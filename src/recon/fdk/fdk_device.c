@@ -75,7 +75,7 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
 static qb_status filter_there(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
-    return finish(gpu->filtering, qb__fdk_gpu_filter_run(gpu, chunk, (qb__memory *)in, out));
+    return finish(gpu->made.queue, qb__fdk_gpu_filter_run(gpu, chunk, (qb__memory *)in, out));
 }
 
 /* A part of a slab, and where its rows lie in a block: run by run, or among those of all slabs. */
@@ -266,7 +266,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                               .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, &gpu->down),
                               .run = download_run};
     qb__fdk_gpu_forecast(gpu, cut, stages, n);
-    qb__fdk_gpu_weigh(cut, stages, n);
+    qb__fdk_gpu_weigh(gpu, cut, stages);
     return n;
 }
 
@@ -331,7 +331,7 @@ static qb_status finish_device(void *state, cJSON *report, qb__prep_counts *coun
     qb__fdk_gpu *gpu = state;
     qb_status status = qb__down_count(gpu->convert, gpu->out, gpu->run->volume);
     if (status == QB_OK) status = tell_beyond(gpu, report);
-    if (status == QB_OK && gpu->on_device) status = qb__fdk_gpu_filter_count(gpu, counts);
+    if (status == QB_OK && gpu->made.filter) status = qb__fdk_gpu_filter_count(gpu, counts);
     tell_sums(gpu, report);
     return status;
 }

@@ -25,9 +25,12 @@ typedef struct qb__fdk_ring {
     size_t bytes;
 } qb__fdk_ring;
 
-/* What makes the rows that are filtered, some views at a time, where tables do not weight them: raw numbers to line integrals, and
- * these to rows. */
+/* The device's filter, and what makes the rows that it filters, some views at a time, where tables do not weight them: raw numbers
+ * to line integrals, and these to rows. */
 typedef struct qb__fdk_made {
+    qb__queue *queue;
+    qb__device_filter *filter; /* of rows, made or raw; NULL: the CPU filters */
+    size_t first_row;          /* first detector row that is prepared */
     size_t views;
     qb__device_filter *prepare;
     qb__cone_rows *rows;
@@ -50,11 +53,9 @@ struct qb__fdk_gpu {
     qb__fdk *reading;         /* as fdk, writable: the engine may take over reading */
     qb__device_arrays arrays; /* used in place */
     const qb__running *run;
-    qb__fdk_filter filter;        /* if the CPU filters */
-    qb__device_filter *on_device; /* if the device filters */
-    qb__fdk_made made;            /* rows that are resampled or weighted before the device filters them */
-    size_t first_row;             /* first detector row that is prepared */
-    qb__queue *up, *filtering, *compute, *out;
+    qb__fdk_filter filter; /* if the CPU filters */
+    qb__fdk_made made;     /* rows that are resampled or weighted before the device filters them */
+    qb__queue *up, *compute, *out;
     qb__bp_cone_plan *plan;
     qb__memory *packed;
     qb__convert *convert; /* converts slices before they come down; NULL: they come as floats */
@@ -97,7 +98,7 @@ size_t qb__fdk_gpu_pieces(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_piece(const qb__fdk_gpu *gpu, const qb__cut *cut);
 unsigned qb__fdk_gpu_ring(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* What is kept comes with the first slab, and a thicker one takes longer than those after it: of stages from the upload on. */
-void qb__fdk_gpu_weigh(const qb__cut *cut, qb__stage *stages, int count);
+void qb__fdk_gpu_weigh(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages);
 /* Row `slabs` of the engine's table. `chunks` may be NULL. */
 void qb__fdk_gpu_slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks);
 

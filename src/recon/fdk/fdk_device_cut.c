@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What a cut of qb fdk holds on a device. */
-#include "recon/fdk/fdk_cpu.h"
 #include "recon/fdk/fdk_device.h"
 
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut) {

@@ -98,7 +98,7 @@ static qb_status describe_rows(qb__fdk_gpu *gpu, tables *t, qb__device_prep *pre
         return qb__fdk_gpu_rows_open(gpu);
     }
     qb__fdk_gpu_prep(gpu, prep);
-    QB__TRY(make_pixels(fdk, gpu->first_row, prep->rows, t));
+    QB__TRY(make_pixels(fdk, gpu->made.first_row, prep->rows, t));
     prep->weights = t->views;
     prep->share = t->pixel;
     prep->share_rows = true;
@@ -114,22 +114,20 @@ qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu) {
     qb__device_prep prep;
     qb__filter_spectrum spectrum;
     qb_status status;
-    gpu->first_row = qb__prepare_first_row(gpu->run->prepare);
+    gpu->made.first_row = qb__prepare_first_row(gpu->run->prepare);
     QB__TRY(describe_rows(gpu, &t, &prep));
     qb__filter_describe(gpu->fdk->filter, &spectrum);
-    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->filtering));
-    QB__TRY(qb__device_filter_create(gpu->pick.device, &spectrum, &prep, QB__FILTER_AUTO, &gpu->on_device));
+    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->made.queue));
+    QB__TRY(qb__device_filter_create(gpu->pick.device, &spectrum, &prep, QB__FILTER_AUTO, &gpu->made.filter));
 out:
     drop(&t);
     return status;
 }
 
 void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu) {
-    qb__queue_destroy(gpu->filtering);
-    qb__device_filter_destroy(gpu->on_device);
+    qb__queue_destroy(gpu->made.queue);
+    qb__device_filter_destroy(gpu->made.filter);
     qb__fdk_gpu_rows_close(gpu);
-    gpu->filtering = NULL;
-    gpu->on_device = NULL;
 }
 
 /* ---- a block ---- */
@@ -145,8 +143,8 @@ static qb_status filter_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, cons
         const size_t view = qb__fdk_piece_view(fdk, p, i * range), before = i * range * rows;
         const qb__device_rows from = {raw, from_at + before * qb__fdk_raw_row(fdk), rows * columns, columns};
         const qb__device_rows to = {out, to_at + before * width * sizeof(float), rows * width, width};
-        status = qb__device_filter_run(gpu->on_device, gpu->filtering, &from, view, view + range, (unsigned)rows,
-                                       run->rows.r0 - gpu->first_row, 1, &to);
+        status = qb__device_filter_run(gpu->made.filter, gpu->made.queue, &from, view, view + range, (unsigned)rows,
+                                       run->rows.r0 - gpu->made.first_row, 1, &to);
     }
     return status;
 }
@@ -174,8 +172,8 @@ qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memor
 qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts) {
     const qb__fdk *fdk = gpu->fdk;
     qb__device_filter_counts found;
-    qb__device_filter *reads_raw = gpu->made.rows ? gpu->made.prepare : gpu->on_device;
-    qb_status status = qb__device_filter_found(reads_raw, gpu->filtering, &found);
+    qb__device_filter *reads_raw = gpu->made.rows ? gpu->made.prepare : gpu->made.filter;
+    qb_status status = qb__device_filter_found(reads_raw, gpu->made.queue, &found);
     if (status != QB_OK) return status;
     counts->clamped += found.clamped;
     counts->not_finite += found.not_finite;

@@ -2,7 +2,6 @@
 /* Which device and kernel a cone-beam reconstruction takes, and in what slabs and blocks. */
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,13 +9,7 @@
 #include "base/comm.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "planner/tuning.h"
-#include "recon/fdk/fdk_cpu.h"
 #include "recon/fdk/fdk_device.h"
-
-enum {
-    MOST_VIEWS = 128 /* of a block */
-};
 
 /* A bound on the filtered rows of each view, as qb fbp has it: the ramp's taps sum to 1/2, no window of ours makes that
  * more than 4 times as much, and a pixel's weight is at most 1. Nothing is known of strongly bent line integrals (prep.h) and
@@ -41,9 +34,10 @@ static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
 /* Half as many each time, down to one bundle where there is no room for more. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
+    enum { MOST = 128 };
     const qb__fdk_gpu *gpu = state;
     const size_t turns = qb__fdk_gpu_turns(gpu);
-    if (before == 0) return qb__smaller(MOST_VIEWS, gpu->fdk->problem.views) / turns;
+    if (before == 0) return qb__smaller(MOST, gpu->fdk->problem.views) / turns;
     return before > 1 ? qb__ceil_div(before * turns / 2, turns) : 0;
 }
 

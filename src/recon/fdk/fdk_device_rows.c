@@ -98,11 +98,11 @@ static qb_status run_views(const qb__fdk_gpu *gpu, const qb__fdk_window *run, si
     const qb__cone_rows_block block = {view0, view1, run->rows.r0, run->rows.r1, run->raw.first, run->raw.end};
     qb_status status;
     if (lines)
-        QB__TRY(qb__device_filter_run(made->prepare, gpu->filtering, &raw_rows, view0, view1, (unsigned)lines,
-                                      run->raw.first - gpu->first_row, 1, &line_rows));
-    QB__TRY(qb__cone_rows_run(made->rows, gpu->filtering, &block, made->lines, made->weighted));
-    QB__TRY(qb__device_filter_run(gpu->on_device, gpu->filtering, &weighted, view0, view1, (unsigned)rows, run->rows.r0,
-                                  1, &filtered));
+        QB__TRY(qb__device_filter_run(made->prepare, gpu->made.queue, &raw_rows, view0, view1, (unsigned)lines,
+                                      run->raw.first - gpu->made.first_row, 1, &line_rows));
+    QB__TRY(qb__cone_rows_run(made->rows, gpu->made.queue, &block, made->lines, made->weighted));
+    QB__TRY(qb__device_filter_run(gpu->made.filter, gpu->made.queue, &weighted, view0, view1, (unsigned)rows,
+                                  run->rows.r0, 1, &filtered));
 out:
     return status;
 }

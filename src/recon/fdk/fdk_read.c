@@ -42,6 +42,13 @@ static qb__fdk_window window_of(const qb__fdk *fdk, size_t z0, size_t z1) {
     return w;
 }
 
+/* The rows of both. */
+static void widen(qb__bp_cone_window *rows, qb__bp_cone_window more) {
+    if (more.r0 == more.r1) return;
+    if (rows->r0 == rows->r1) *rows = more;
+    *rows = (qb__bp_cone_window){qb__smaller(rows->r0, more.r0), qb__larger(rows->r1, more.r1)};
+}
+
 /* Of slices in the order of a cut: of both parts, and of each. */
 static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t first, size_t end,
                                      qb__fdk_window half[2]) {
@@ -51,14 +58,10 @@ static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t fir
         half[i] = window_of(fdk, runs.of[i].first, runs.of[i].end);
         if (paired && half[i].rows.r0 == half[i].rows.r1) half[i].raw = (qb__rows){0, 0};
     }
-    const int seen = half[0].rows.r0 == half[0].rows.r1; /* one that sees something, if any does */
-    all = half[seen];
+    all = half[half[0].rows.r0 == half[0].rows.r1]; /* one that sees something, if any does */
     all.z0 = first, all.z1 = end;
-    if (!seen && half[1].rows.r0 < half[1].rows.r1) {
-        all.rows.r0 = qb__smaller(half[0].rows.r0, half[1].rows.r0),
-        all.rows.r1 = qb__larger(half[0].rows.r1, half[1].rows.r1);
-        all.raw = raw_of(fdk, all.rows);
-    }
+    widen(&all.rows, half[1].rows);
+    if (paired && all.rows.r0 < all.rows.r1) all.raw = raw_of(fdk, all.rows);
     return all;
 }
 
@@ -146,19 +149,12 @@ static void measure(qb__fdk *fdk, const qb__fdk_window *run, size_t runs, bool t
     fdk->rows_read += all;
 }
 
-static void widen(qb__fdk_window *all, const qb__fdk_window *more) {
-    if (more->rows.r0 == more->rows.r1) return;
-    const bool none = all->rows.r0 == all->rows.r1;
-    all->rows.r0 = none ? more->rows.r0 : qb__smaller(all->rows.r0, more->rows.r0);
-    all->rows.r1 = qb__larger(all->rows.r1, more->rows.r1);
-}
-
 static void keep_rows(qb__fdk *fdk, const qb__cut *cut) {
     const bool paired = qb__fdk_paired(cut);
     fdk->keep = (qb__fdk_window){0};
     for (size_t slab = 0; slab < cut->slabs; slab++)
         for (size_t i = 0; i < (paired ? 2 : 1); i++)
-            widen(&fdk->keep, paired ? &fdk->half[2 * slab + i] : &fdk->window[slab]);
+            widen(&fdk->keep.rows, paired ? fdk->half[2 * slab + i].rows : fdk->window[slab].rows);
     if (fdk->keep.rows.r0 < fdk->keep.rows.r1) fdk->keep.raw = raw_of(fdk, fdk->keep.rows);
     fdk->window_rows = qb__larger(1, fdk->keep.rows.r1 - fdk->keep.rows.r0);
     fdk->rows_read = fdk->keep.raw.end - fdk->keep.raw.first;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a device goes through the slabs of a cone-beam reconstruction: mirrored slices together or not, rows kept for all slabs,
  * a thicker first slab, slabs that come down in pieces. The frame knows the chunks that come of it, and a number. */
-#include "base/memory.h"
 #include "recon/fdk/fdk_device.h"
 
 /* Of a slab, by what all ranks know: slabs of this one may be thinner. */
@@ -36,16 +35,11 @@ static double thinner(const qb__cut *cut) {
     return qb__fdk_lead(cut) > 1 ? (double)cut->thickness / (double)cut->slices : 1;
 }
 
-void qb__fdk_gpu_weigh(const qb__cut *cut, qb__stage *stages, int count) {
-    size_t each = cut->blocks; /* chunks of a slab */
-    bool of_scan = true;
-    if (!qb__fdk_kept(cut)) return;
-    for (int i = 0; i < count; i++) {
-        of_scan = of_scan && !stages[i].gather;
-        if (stages[i].scatter) each *= stages[i].scatter;
-        stages[i].first = each;
-        stages[i].later = of_scan ? 0 : thinner(cut);
-        if (stages[i].gather) each /= stages[i].gather;
+/* Upload, filter, back-project, download: there are no ranks. */
+void qb__fdk_gpu_weigh(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
+    for (int i = 0; i < 4 && qb__fdk_kept(cut); i++) {
+        stages[i].first = i < 3 ? cut->blocks : qb__fdk_gpu_pieces(gpu, cut);
+        stages[i].later = i < 2 ? 0 : thinner(cut);
     }
 }
 

@@ -153,14 +153,19 @@ static const qb__format *named(const char *name) {
 
 /* HDF5 may have a block of the user's in front of it, as MATLAB's files (v7.3) do: of 512 bytes or a power of two
  * times that. */
-static const qb__format *by_content(const char *path) {
+static const qb__format *by_content(const char *path, int *fault) {
     enum { BLOCK = 512, BLOCK_MOST = 1 << 20 };
     const qb__format *found = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return NULL;
+    if (fd < 0) {
+        *fault = errno;
+        return NULL;
+    }
     for (off_t at = 0; !found && at <= BLOCK_MOST; at = at ? 2 * at : BLOCK) {
         unsigned char head[8] = {0};
-        if (pread(fd, head, sizeof head, at) != (ssize_t)sizeof head) break;
+        const ssize_t got = pread(fd, head, sizeof head, at);
+        if (got < 0) *fault = errno;
+        if (got != (ssize_t)sizeof head) break;
         for (size_t i = 0; i < format_count && !found; i++)
             if (formats[i].begins && formats[i].begins(head) && (at == 0 || formats[i].begins == begins_hdf5))
                 found = &formats[i];
@@ -191,7 +196,9 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
             return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
         *format = by_name(path);
         const bool raw = *format == named("raw");
-        const qb__format *other = !*format || raw || (*format)->begins ? by_content(path) : NULL;
+        int fault = 0;
+        const qb__format *other = !*format || raw || (*format)->begins ? by_content(path, &fault) : NULL;
+        if (fault) return qb__fail_errno(fault, "opening", path);
         const bool sure = other && (other->begins == begins_hdf5 || other->begins == begins_npy);
         if (other && (!raw || sure)) *format = other; /* raw data may begin like text, or like a TIFF's four bytes */
     }

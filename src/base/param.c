@@ -108,7 +108,7 @@ static qb_status set_numbers(const qb_param *row, void *options, const char *val
     return QB_OK;
 }
 
-enum { FEW_BYTES = 1 << 16 }; /* that nobody means by a number without a unit */
+enum { FEW_BYTES = 1000 }; /* that nobody means by a number without a unit */
 
 static qb_status set_bytes(const qb_param *row, void *options, const char *value) {
     size_t bytes;

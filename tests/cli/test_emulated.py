@@ -47,9 +47,9 @@ def test_half_precision_of_given_line_integrals(cuda, tmp_path):
     """By the kernel with local memory, which is what a GPU takes: in its class, and told of what is cut off."""
     qb("simulate", "foam", "-o", tmp_path / "scan.h5", "--views", 24, "--detector", "32,24", "--photons", 20000, "--geometry", "cone", *CIRCLE, "-q")
     qb("convert", tmp_path / "scan.h5", "-o", tmp_path / "l.npy", "-q")
-    lines = np.load(tmp_path / "l.npy")
+    lines = np.load(tmp_path / "l.npy") * np.float32(1e-6)  # so that a spike below 100 is far beyond the others
     for faulty in (False, True):
-        lines[3, 4, 5] = 1e9 if faulty else lines[3, 4, 5]
+        lines[3, 4, 5] = 90 if faulty else lines[3, 4, 5]
         np.save(tmp_path / "p.npy", lines)
         job = ["fdk", tmp_path / "p.npy", *CIRCLE, "--angles", "0:360"]
         report = qb_json(*job, "-o", tmp_path / "there.h5", "--device", "cuda", "--kernel", "bp_cone_circular.half-local", env=cuda)

@@ -227,9 +227,12 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
                         "%s: what kind of file? .h5, .mha, .npy, .raw, .tif, "
                         "name_%%05d.tif or a folder that ends in /",
                         path);
+    if (!(*format)->writer && !(*format)->package)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: %s is only read here: give .h5, .mha, .npy, .raw or .tif", path,
+                        (*format)->name);
     if (!(*format)->writer)
         return qb__fail(QB_UNSUPPORTED, "%s: this build cannot write %s; install %s and build again", path,
-                        (*format)->name, (*format)->package ? (*format)->package : "another one");
+                        (*format)->name, (*format)->package);
     return QB_OK;
 }
 

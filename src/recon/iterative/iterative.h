@@ -130,4 +130,10 @@ qb_status qb__iterative_barrier(qb__iterative_run *r, qb_status status);
 
 extern const qb__engine qb__iterative_cpu, qb__iterative_device;
 
+/* The engines of all solvers: the CPU and devices. Ends with NULL. */
+extern const qb__engine *const qb__iterative_engines[];
+qb_status qb__iterative_plan(const qb__method *method, qb_scan *scan, const qb_geometry *geometry,
+                             const qb_prep_options *prep, const qb_iterative_options *options,
+                             const qb_output_options *output, const char *command, const qb_env *env, qb_job **job);
+
 #endif

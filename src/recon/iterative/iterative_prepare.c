@@ -122,7 +122,8 @@ qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb_
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume) {
     const qb_iterative_options *o = r->it->options;
-    qb__solve_options options = {.iterations = o->iterations,
+    qb__solve_options options = {.given = o,
+                                 .iterations = o->iterations,
                                  .tolerance = o->tolerance,
                                  .relaxation = o->relaxation,
                                  .nonneg = o->nonneg,

@@ -5,6 +5,7 @@
 #include "cpu/icd/icd.h"
 #include "ops/vectors.h"
 #include "quickbeam/env.h"
+#include "quickbeam/recon.h"
 
 /* Applies the matrix, or its transpose, to a vector. */
 typedef qb_status qb__linear_apply(void *self, const void *in, void *out);
@@ -51,6 +52,7 @@ typedef struct qb__solve_model {
 } qb__solve_model;
 
 typedef struct qb__solve_options {
+    const qb_iterative_options *given; /* all of them: what only one solver reads needs no field here */
     int iterations;
     double tolerance;             /* stop when an iteration changes x by less than this, relative to x; 0 = never */
     double relaxation;            /* SIRT: 0 < relaxation < 2 */
@@ -61,7 +63,7 @@ typedef struct qb__solve_options {
     const qb__solve_model *model; /* MBIR */
 } qb__solve_options;
 
-/* Cost of one iteration. */
+/* How one iteration converged. */
 typedef struct qb__solve_trace {
     double residual;   /* |A x - b| / |b| before it */
     double change;     /* |x' - x| / |x'| */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "recon/iterative/solver.h"
+#include "recon/iterative/solver_method.h"
 
 static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
                           const qb_env *env, void *b, void *x, qb__solved *solved) {
@@ -57,3 +57,10 @@ out:
 
 const qb__solver qb__solver_cgls = {
     .name = "cgls", .unknowns = 2, .equations = 2, .passes_each = 1, .equations_nonneg = 1, .run = run_cgls};
+
+const qb_param qb_cgls_params[] = {
+    QB__ITERATIVE_ROWS("20"),
+    QB_PARAMS_END(qb_iterative_options),
+};
+
+QB__SOLVER(cgls)

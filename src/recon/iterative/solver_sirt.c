@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "recon/iterative/solver.h"
+#include "recon/iterative/solver_method.h"
 
 typedef struct sirt {
     void *rows, *columns; /* one over the sums */
@@ -65,3 +65,12 @@ out:
 
 const qb__solver qb__solver_sirt = {
     .name = "sirt", .unknowns = 2, .equations = 2, .passes_before = 1, .passes_each = 1, .run = run_sirt};
+
+const qb_param qb_sirt_params[] = {
+    QB__ITERATIVE_ROWS("100"),
+    QB__ITERATIVE_ROW(relaxation, QB_PARAM_DOUBLE, "X", "1", NULL, 1e-6, 1.999,
+                      "how much of each update is taken: between 0 and 2"),
+    QB_PARAMS_END(qb_iterative_options),
+};
+
+QB__SOLVER(sirt)

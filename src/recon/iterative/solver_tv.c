@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "recon/iterative/solver.h"
+#include "recon/iterative/solver_method.h"
 
 enum { NONNEG = 1, HOLES = 4, LOOK_EVERY = 10, BALANCE_UNTIL = 80, SETTLE = 60 };
 
@@ -374,3 +374,17 @@ out:
 
 const qb__solver qb__solver_tv = {
     .name = "tv", .unknowns = 6, .equations = 4, .passes_before = 1.5, .passes_each = 1.05, .run = run};
+
+const qb_param qb_tv_params[] = {
+    QB__ITERATIVE_ROWS("300"),
+    QB__ITERATIVE_ROW(
+        lambda, QB_PARAM_TEXT, "X|auto", "auto", NULL, 0, 0,
+        "weight of the total variation, in mm; auto: from the noise that the solution leaves in the data"),
+    QB__ITERATIVE_ROW(weights, QB_PARAM_TEXT, "unweighted|transmission|transmission_root", "transmission", NULL, 0, 0,
+                      "what a ray counts for: its transmission is in proportion to the photons that came through"),
+    QB__ITERATIVE_ROW(gap, QB_PARAM_DOUBLE, "X", "1e-3", NULL, 0, 1,
+                      "stop once the primal-dual gap is this part of the objective; 0: never"),
+    QB_PARAMS_END(qb_iterative_options),
+};
+
+QB__SOLVER(tv)

@@ -162,7 +162,7 @@ typedef struct qb_iterative_options {
     const char *like;    /* the grid of this volume file instead of the three; NULL = unset */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     const char *kernel;  /* a projection variant's id; NULL = the planner chooses */
-    double relaxation;   /* SIRT: how much of each update is taken, below 2; 0 = 1 */
+    double relaxation;   /* SIRT: how much of each update is taken, at most 1.9; 0 = 1 */
     qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
     const char *lambda;  /* TV: weight of the variation in mm, or "auto" (default): from the noise */
     const char *weights; /* TV: unweighted, transmission (default) or transmission_root */

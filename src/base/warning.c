@@ -250,8 +250,8 @@ static const struct {
                  "detector, values are wrong, most at the rim: use the printed option. If air does not read 0, check "
                  "--flats, --quantity and --air."},
     {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. In "
-                  "parallel beam their slices are NaN. In cone beam qb sirt and cgls give them no weight; qb fdk takes "
-                  "them as air, so values are too low. Leave such slices out by --slices."},
+                  "parallel beam their slices are NaN, in cone beam voxels that only they see. qb sirt and cgls give "
+                  "them no weight. Leave such slices out by --slices."},
     {"rtk-element", "The RTK geometry file has an element that is not known and was not used. If it moves the source "
                     "or the detector, the geometry is wrong: check it with qb info -g FILE."},
     {"sample-motion", "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not "

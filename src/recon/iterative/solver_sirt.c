@@ -68,8 +68,8 @@ const qb__solver qb__solver_sirt = {
 
 const qb_param qb_sirt_params[] = {
     QB__ITERATIVE_ROWS("100"),
-    QB__ITERATIVE_ROW(relaxation, QB_PARAM_DOUBLE, "X", "1", NULL, 1e-6, 1.999,
-                      "how much of each update is taken: between 0 and 2"),
+    QB__ITERATIVE_ROW(relaxation, QB_PARAM_DOUBLE, "X", "1", NULL, 1e-6, 1.9,
+                      "how much of each update is taken; near 2 it swings for long"),
     QB_PARAMS_END(qb_iterative_options),
 };
 

@@ -48,6 +48,10 @@ static const struct {
     {"axes-order", "Every view holds the same mass, so the sums of its line integrals are equal. Here the sums over "
                    "the columns are: the axes are in another order, as (x, y, theta) or (column, view). Store "
                    "[view][row][column]: in numpy transpose(2, 1, 0), or .T of a sinogram."},
+    {"axes-turned",
+     "A MetaImage states by TransformMatrix that its axes are turned or mirrored. Projections are taken as they lie in "
+     "the "
+     "file. Mirror or turn the images first, or give --angles the other way round where left and right are exchanged."},
     {"axis-leans", "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
                    "slices far from the "
                    "middle are blurred. Give --tilt with the printed value."},

@@ -160,3 +160,12 @@ def test_a_pixel_size_in_metres_is_asked_about(tmp_path):
         problems = qb_json("info", tmp_path / "s.h5", "--pixel-size", given)["problems"]
         assert any("[pixel-size-differs]" in p for p in problems) == asked
         assert not asked or any(f"{given:g} mm is taken" in p and "states 0.1 mm" in p for p in problems)
+
+
+def test_turned_axes_of_projections_are_said(tmp_path):
+    qb("simulate", "disc", "--views", "30", "--detector", "24,2", "--pixel-size", "1", "-o", tmp_path / "s.mha")
+    raw = (tmp_path / "s.mha").read_bytes()
+    assert "axes-turned" not in qb("info", tmp_path / "s.mha", "--angles", "0:180").stdout
+    (tmp_path / "t.mha").write_bytes(raw.replace(b"TransformMatrix = 1 0 0", b"TransformMatrix = -1 0 0", 1))
+    assert "[axes-turned]" in qb("info", tmp_path / "t.mha", "--angles", "0:180").stdout
+    assert "[axes-turned]" in qb("fbp", tmp_path / "t.mha", "--angles", "0:180", "--center", "11.5", "-o", tmp_path / "v.npy").stderr

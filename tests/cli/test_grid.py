@@ -190,7 +190,7 @@ def test_pixels_that_are_not_square(tmp_path, beam):
     assert np.allclose(read_h5(tmp_path / "s.h5"), read_h5(tmp_path / "o.h5"), atol=1e-5)
     grid = [] if beam == "parallel" else ["--size", "90,90,72", "--voxel", 0.5]
     truth = None
-    for verb, more in [("fbp" if beam == "parallel" else "fdk", []), ("sirt", ["--iterations", 30]), ("cgls", ["--iterations", 8]), ("tv", ["--iterations", 100])]:
+    for verb, more in [("fbp" if beam == "parallel" else "fdk", []), ("sirt", ["--iterations", 30]), ("cgls", ["--iterations", 8]), ("tv", ["--iterations", 200])]:
         how = [*(["--center", 44.5] if beam == "parallel" else []), *(far if verb == "fdk" or beam == "cone" else [])]
         if beam == "parallel" and verb != "fbp":
             how += ["--geometry", "parallel"]

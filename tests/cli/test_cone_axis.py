@@ -60,3 +60,20 @@ def test_refusals(tmp_path):
     fails(2, "fdk", full, *CIRCLE, "--center", "auto", "-o", tmp_path / "v.npy", says=["--detector-offset auto"])
     fails(2, "fdk", full, *CIRCLE, "--detector-offset", "automatic", "-o", tmp_path / "v.npy", says=["automatic"])
     assert not (tmp_path / "v.npy").exists()
+
+
+def test_info_names_an_axis_that_falls_elsewhere(tmp_path):
+    scan = scan_of(tmp_path / "s.h5", 4, "--photons", "20000", detector="96,8", views=120)
+    assert "on column 51." in qb("info", scan, *CIRCLE).stdout and "by the geometry on 47.50" in qb("info", scan, *CIRCLE).stdout
+    told = json.loads(qb("info", scan, *CIRCLE, "--json").stdout)
+    assert len(told["problems"]) == 1 and "--detector-offset auto" in told["problems"][0]
+    for offset in "-2.4,0", "-4px,0px":
+        assert "no problems found" in qb("info", scan, *CIRCLE, f"--detector-offset={offset}").stdout
+
+
+@pytest.mark.parametrize("phantom", ["foam", "spheres", "ball", "disc", "baggage", "shepp-logan"])
+def test_info_says_nothing_of_good_scans(tmp_path, phantom):
+    assert "stuck" not in qb("info", scan_of(tmp_path / "s.h5", 4, phantom=phantom, detector="96,8", views=120)).stdout
+    for seed, more in enumerate(((), ("--photons", "2000"), ("--angles", "0:230"), ("--photons", "500", "--angles", "0:210"))):
+        scan = scan_of(tmp_path / "s.h5", 0, *more, "--seed", seed, phantom=phantom, detector="64,8", views=90)
+        assert "the axis falls" not in qb("info", scan, *CIRCLE).stdout, more

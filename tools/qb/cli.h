@@ -222,6 +222,8 @@ qb_status cmd_mbir(cli *c);
 qb_status cmd_project(cli *c);
 /* cone_axis.c: where --detector-offset is auto, it becomes what the scan says. */
 qb_status find_offset(cli *c, qb_scan *scan);
+/* Does a circular cone beam's axis surely fall elsewhere than options and file say? Then `text` says so. */
+bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size);
 /* cmd_iterative.c: none of the faults that only a fan's or cone's detector has here. */
 qb_status check_parallel(const qb_geometry_options *given);
 /* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. Of a scan and its

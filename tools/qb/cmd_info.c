@@ -127,7 +127,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
     return root;
 }
 
-static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing *at) {
+static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing *at, const char *axis) {
     printf("%s\n", info->path);
     printf("  format      %s, %s\n", info->format, qb_dtype_name(info->dtype));
     char of[32] = "";
@@ -164,7 +164,8 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
         printf("  axis        column %g, as the file states%s\n", info->center,
                info->center_holds ? "" : " (--center stated goes by it)");
     for (size_t i = 0; i < info->problems; i++) printf("  problem     %s\n", qb_scan_problem(scan, i));
-    if (info->problems == 0) printf("  no problems found\n");
+    if (*axis) printf("  problem     %s\n", axis);
+    if (info->problems == 0 && !*axis) printf("  no problems found\n");
 }
 
 /* One object for stdout; deletes it. */
@@ -174,8 +175,13 @@ static qb_status print_object(cli *c, cJSON *root) {
     return give_result(c, text);
 }
 
-static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info, const placing *at) {
+static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info, const placing *at, const char *axis) {
     cJSON *root = as_json(scan, info, at), *geometry = NULL;
+    if (*axis) {
+        cJSON_AddItemToArray(cJSON_GetObjectItem(root, "problems"), cJSON_CreateString(axis));
+        cJSON_AddItemToArray(cJSON_GetObjectItem(root, "problem_kinds"),
+                             cJSON_CreateString(qb_problem_name(QB_PROBLEM_OTHER)));
+    }
     qb_status status = wants_geometry(c) ? info_geometry(c, info, &geometry) : QB_OK;
     if (geometry) cJSON_AddItemToObject(root, "geometry", geometry);
     if (status == QB_OK) return print_object(c, root);
@@ -196,10 +202,12 @@ static qb_status info_scan(cli *c) {
     status = qb_scan_inspect(scan, &c->env);
     if (status == QB_OK) status = qb_scan_check(scan, &c->env);
     if (status == QB_OK) status = find_placing(c, info, &at);
+    char axis[200] = "";
+    if (status == QB_OK) axis_differs(c, scan, axis, sizeof axis);
     if (status == QB_OK && c->options.run.json) {
-        status = tell_json(c, scan, info, &at);
+        status = tell_json(c, scan, info, &at, axis);
     } else if (status == QB_OK) {
-        as_text(scan, info, &at);
+        as_text(scan, info, &at, axis);
         if (wants_geometry(c)) status = info_geometry(c, info, NULL);
     }
     qb_scan_close(scan);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --detector-offset auto[,V]: where the rotation axis falls on the detector of a cone beam, found in its middle rows. */
+#include <math.h>
 #include <string.h>
 
 #include "cli.h"
@@ -35,4 +36,32 @@ qb_status find_offset(cli *c, qb_scan *scan) {
              found.confidence, offset);
     c->env.log(NULL, QB_LOG_INFO, said);
     return qb_params_set(qb_geometry_params, &c->options.geometry, "detector-offset", offset);
+}
+
+/* The column on which the axis falls by the options and the file; NAN where they do not say. */
+static double axis_by_geometry(const cli *c, const qb_scan_info *info) {
+    const char *text = c->options.geometry.offset;
+    double u = isnan(info->detector_offset[0]) ? 0 : info->detector_offset[0], v;
+    if (text && qb_detector_offset_parse(text, info->pixel_size, info->pixel_v, &u, &v) != QB_OK) return NAN;
+    return 0.5 * ((double)info->columns - 1) - u / info->pixel_size;
+}
+
+bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size) {
+    const double SURE = 0.9, FAR = 1;
+    const qb_geometry_options *given = &c->options.geometry;
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const bool circle = (given->sod > 0 && given->sdd > 0) || (!given->sod && !given->sdd && info->sod > 0);
+    if (!circle || given->geometry || given->radius > 0 || given->tilt.count || given->jitter.count) return false;
+    if (info->geometry_from || !(info->pixel_size > 0) || !info->angles) return false;
+    const double stated = axis_by_geometry(c, info);
+    const qb_center_options options_of_circle = {.sod = given->sod, .sdd = given->sdd};
+    const qb_env quiet = {
+        .struct_size = sizeof quiet, .threads = c->env.threads, .max_ram = c->env.max_ram, .cancel = c->env.cancel};
+    qb_center_result found = {.struct_size = sizeof found};
+    if (isnan(stated) || qb_center_find(scan, NULL, &options_of_circle, &quiet, &found) != QB_OK) return false;
+    if (!(found.confidence >= SURE) || fabs(found.column - stated) <= FAR) return false;
+    snprintf(text, size,
+             "the axis falls on column %.2f (confidence %.2f), by the geometry on %.2f: give --detector-offset auto",
+             found.column, found.confidence, stated);
+    return true;
 }

@@ -56,14 +56,14 @@ static float value_of(const stuck_look *l, const char *raw, size_t pixel) {
     return (value - dark) / (scan->flat ? scan->flat[at] - dark : 1);
 }
 
-/* Known to be dead or saturated already. */
+/* Known to be dead or saturated already; or exactly open beam, as scans without noise have it. */
 static bool is_known(const stuck_look *l, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
     float value;
     qb_convert_to_float(l->first + pixel * qb_dtype_size(scan->info.dtype), scan->info.dtype, 1, &value);
     if (!isfinite(value)) return true;
-    if (scan->info.quantity != QB_COUNTS) return false;
+    if (scan->info.quantity != QB_COUNTS) return value == (scan->info.quantity == QB_TRANSMISSION ? 1 : 0);
     return value >= qb__dtype_top(scan->info.dtype) ||
            (scan->flat && !(scan->flat[at] - (scan->dark ? scan->dark[at] : 0) > 0));
 }

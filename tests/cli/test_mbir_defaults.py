@@ -101,7 +101,7 @@ def test_limited_angles(limited, tmp_path):
     slab, = report["convergence"]["slabs"]
     assert error < 0.92 * min(others)
     assert [level["side"] for level in slab["coarse"]] == [4, 2] and slab["stopped"] == "tolerance" and slab["remaining"] < 0.005
-    assert report["warnings"] == []
+    assert [w[-15:] for w in report["warnings"]] == ["[limited-angle]"]
 
 
 def test_what_has_not_converged_is_said(limited, tmp_path):
@@ -109,7 +109,8 @@ def test_what_has_not_converged_is_said(limited, tmp_path):
     scan, truth = limited
     _, report = of_fan(tmp_path, truth, "mbir", scan, "--coarse", 0)
     slab, = report["convergence"]["slabs"]
-    warned, = report["warnings"]
+    limited_to, warned = report["warnings"]
+    assert "[limited-angle]" in limited_to
     assert slab["stopped"] == "equits" and "[mbir-not-converged]" in warned and f"another {100 * slab['remaining']:.2g} %" in warned
     _, report = of_fan(tmp_path, truth, "mbir", scan, "--coarse", 0, "--stop", 0, "--equits", 1000)
     cost, = (s["cost"] for s in report["convergence"]["slabs"])
@@ -139,3 +140,13 @@ def test_ways_of_descending_stop_alike(way, tmp_path):
         slab, = report["convergence"]["slabs"]
         assert slab["stopped"] == "tolerance" and slab["remaining"] < stop / 100 and slab["equits"][-1] < most
         assert slab["change"][-1] < stop / 100
+
+
+@pytest.mark.parametrize("beam, more, covered", [("parallel", ("--angles", "0:60"), "60 of 180"), ("cone", ("--angles", "0:100"), "100 of 18"),
+                                                 ("cone", ("--angles", "0:360"), ""), ("parallel", ("--angles", "0:170"), "")])
+def test_what_few_angles_cannot_tell_is_said(tmp_path, beam, more, covered):
+    circle = ["--sod", 300, "--sdd", 500] if beam == "cone" else []
+    qb("simulate", "disc", "--geometry", beam, *circle, "--detector", "32,3", "--pixel-size", 1, "--views", 60, *more, "--photons", 20000, "-o", tmp_path / "s.h5")
+    for verb, how in (("sirt", ["--iterations", 2]), ("mbir", ["--equits", 2, *([] if beam == "cone" else ["--center", 15.5])])):
+        said = qb(verb, tmp_path / "s.h5", *circle, *how, "-o", tmp_path / "v.npy").stderr
+        assert ("[limited-angle]" in said) == bool(covered) and covered in said, (verb, said)

@@ -11,6 +11,7 @@
 #include "geometry/check.h"
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
+#include "geometry/limited.h"
 #include "geometry/parallel.h"
 #include "io/scan/scan.h"
 #include "ops/project.h"
@@ -50,17 +51,12 @@ static qb_status decide_center(qb__iterative *it, const qb_env *env) {
 
 /* Without a range of angles there are many volumes that fit, and the one that is found depends on the method. */
 static qb_status tell_limited(const qb_scan_info *info, const qb_env *env) {
-    const double MISSING = 20; /* degrees; narrower gaps do little */
     qb__angle_report report;
     double *weights;
     qb_status status = qb__alloc(info->views, sizeof *weights, &weights);
     if (status == QB_OK) status = qb__angle_weights(info->views, info->angles, weights, &report);
     qb__free(weights);
-    if (status == QB_OK && 180 - report.coverage > MISSING)
-        qb__warn(env,
-                 "the views cover %.4g of 180 degrees: edges along the missing directions are blurred, values "
-                 "uncertain by some per cent" QB__CODE("limited-angle"),
-                 report.coverage);
+    if (status == QB_OK) qb__warn_limited(report.coverage, 180, env);
     return status;
 }
 
@@ -85,6 +81,7 @@ static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given, co
     it->center = 0; /* nothing to find */
     const qb_status status = qb__geometry_check(given);
     if (status != QB_OK) return status;
+    qb__warn_limited_circle(given, env);
     if (given->views == info->views && given->rows == info->rows && given->columns == info->columns) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu",
                     given->views, given->rows, given->columns, info->path, info->views, info->rows, info->columns);

@@ -10,6 +10,7 @@
 #include "center/center.h"
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
+#include "geometry/limited.h"
 #include "geometry/parallel.h"
 #include "io/scan/scan.h"
 #include "planner/choose.h"
@@ -142,9 +143,10 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, qb__decision *deci
     if (!fan) {
         QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
         QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
-        if (report.limited) qb__info(env, "angles: %s", report.text);
+        qb__warn_limited(report.coverage, 180, env);
         snprintf(decision->angles, sizeof decision->angles, "%s", report.text);
     }
+    if (fan) qb__warn_limited_circle(m->rays, env);
     if (m->options->start_array) return QB_OK;
     if (strcmp(text, "fbp") == 0 && fan) return qb__mbir_fan_filter(m, env);
     if (strcmp(text, "fbp") == 0) return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);

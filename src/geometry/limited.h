@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_LIMITED_H
+#define QB_GEOMETRY_LIMITED_H
+
+#include "quickbeam/env.h"
+#include "quickbeam/geometry.h"
+
+/* Warn of what iterative methods cannot know where more than 20 degrees were not measured; of a circular cone beam the same. */
+void qb__warn_limited(double covered, double needed, const qb_env *env);
+void qb__warn_limited_circle(const qb_geometry *geometry, const qb_env *env);
+
+#endif

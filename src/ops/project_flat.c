@@ -6,8 +6,8 @@
 #include "base/memory.h"
 
 enum {
-    VIEWS = 16,   /* of a forward task, ... */
-    COLUMNS = 64, /* ... and columns */
+    VIEWS = 16,   /* of a forward task */
+    COLUMNS = 64, /* of a forward task */
     PLANES = 32,  /* that a copy is crossed by at a time, and the side of a tile */
     PITCH = 48    /* of a tile's lines: 32, and what vectors write beyond */
 };

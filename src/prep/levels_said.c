@@ -121,7 +121,7 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
         qb__warn(env,
                  "sums over columns are equal and sums over views are not: views and columns look exchanged; store "
                  "[view][row][column], or [row][view][column] with --as sinogram" QB__CODE("axes-order"));
-    warn_spikes(info, &f, env);
+    if (!asked->zingers) warn_spikes(info, &f, env);
     warn_hot(&f, env);
     warn_below(&f, env);
     warn_clipped(&f, env);

@@ -8,6 +8,7 @@
 typedef struct qb__levels_asked {
     const char *opaque; /* name of the weights that vanish for opaque rays, as in --weights; NULL: none */
     bool negative;      /* negative line integrals are wanted */
+    bool zingers;       /* --zingers is given: what is left of single bright pixels is its choice */
 } qb__levels_asked;
 
 /* What the levels of a few lines say of the scan's quantity: refused, or warned of. *top: what lines reach. */

@@ -12,8 +12,8 @@ enum { QB__LEVELS_SPIKES = 4 };
 
 /* Bright pixels of a row that stand alone: zingers or hot columns. */
 typedef struct qb__spikes {
-    uint32_t count;                     /* all of them ... */
-    uint32_t column[QB__LEVELS_SPIKES]; /* ... and where the first of them are */
+    uint32_t count;                     /* how many there are */
+    uint32_t column[QB__LEVELS_SPIKES]; /* columns of the first of them */
 } qb__spikes;
 
 /* What one prepared detector row holds, as far as it shows whether the scan's numbers are what they are said to be. Levels are medians
@@ -26,10 +26,10 @@ typedef struct qb__line_levels {
     qb__spikes spikes[2];        /* single ones; pairs side by side */
     uint32_t view, row, at;      /* the stored view, the row, and the view as the scan counts it */
     uint32_t below;              /* counts far below their dark */
-    float top, next;             /* the largest of its counts below the type's maximum, and the next smaller one; ... */
-    uint32_t at_top, at_next;    /* ... how many there are of each */
-    uint32_t off;                /* of those at the top, where the flat is near, but another one, ... */
-    uint32_t gaps;               /* ... and how often one or two others lie between two of them */
+    float top, next;             /* the largest of its counts below the type's maximum, and the next smaller one */
+    uint32_t at_top, at_next;    /* how many counts equal top, and next */
+    uint32_t off;                /* of those at the top, where the flat is near, but another one */
+    uint32_t gaps;               /* how often one or two other counts lie between two that equal top */
     uint32_t curved_pairs,
         turns;  /* pairs of second differences below the top, and those of opposite sign: of noise most are */
     bool whole; /* all are whole numbers */

@@ -19,8 +19,8 @@ typedef struct comparing {
     qb_scan *scan;
     char *raw;        /* [ROWS][columns]: the line itself is the first */
     float *line;      /* [ROWS][columns], line integrals but for a constant */
-    size_t rows;      /* that are there, ... */
-    size_t same_view; /* ... and how many of them are of the same view: they come first */
+    size_t rows;      /* rows that are there */
+    size_t same_view; /* rows of the same view; they come first */
 } comparing;
 
 static void integrals(const comparing *c, size_t row, const char *raw, float *out) {

@@ -84,7 +84,9 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
-    QB__TRY(qb__levels_judge(r->task.info, lines, &r->decision.levels, &top, env));
+    qb__levels_asked asked = d->levels;
+    asked.zingers = r->prep.zingers > 0;
+    QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
     qb__levels_warn_hardening(&r->prep, lines, env);
     judge_ends(r, lines, env);
     QB__TRY(qb__turn_check(lines->mass, &r->decision.turn, r->task.info->views, env, r->job.report));

@@ -302,3 +302,14 @@ def test_pairs_are_warned_of(tmp_path):
         assert float(warned.split("(zingers), ")[1].split()[0]) == pytest.approx(1e6 * (dirty == 60000).mean(), rel=0.5)
     qb("simulate", "baggage", "--size", 128, "--detector", "128,16", "--views", 200, "--photons", 50000, "-o", "b.h5", cwd=tmp_path)
     assert "[zingers]" not in qb("info", tmp_path / "b.h5").stdout
+
+
+def test_who_replaces_them_is_not_told_to(tmp_path):
+    qb("simulate", "disc", "--detector", "64,4", "--views", 60, "--photons", 20000, "-o", tmp_path / "s.h5")
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        counts = file["/exchange/data"][:]
+        counts[np.random.default_rng(1).random(counts.shape) < 0.005] += 30000
+        file["/exchange/data"][:] = counts
+    for sigma, told in ("none", True), ("300", False):
+        said = qb("fbp", tmp_path / "s.h5", "--center", 31.5, "--zingers", sigma, "-o", tmp_path / "v.npy").stderr
+        assert ("[zingers]" in said) == told, said

@@ -314,6 +314,7 @@ static void add_drawing(cJSON *root, qb_scan *scan, const qb_geometry *given) {
     const char *folder = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/qb-report-XXXXXX.svg", folder && *folder ? folder : "/tmp");
     qb_geometry own = {0};
+    if (!given && !(info->pixel_size > 0)) return; /* its scale is in mm */
     if (!given && info->angles &&
         qb_geometry_parallel(info->views, info->angles, info->rows, info->columns,
                              info->pixel_size > 0 ? info->pixel_size : 1, (double)(info->columns - 1) / 2,

@@ -140,7 +140,7 @@ typedef struct qb__scan_parts {
     char angles_from[160];
     double pixel_size, pixel_v; /* mm; pixel_v 0: the same */
     double energy, distance;    /* keV; mm from the object to the detector; 0: not stated */
-    char beam_unset[450];       /* which of them is there, but of no use, and why; "" */
+    char beam_unset[450];       /* which of energy and distance is stated but cannot be used, and why; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
     char pixel_from[160];
     double center;

@@ -14,8 +14,8 @@
 typedef struct tally {
     size_t pixels, saturated, zero, odd;
     size_t odd_view, odd_at;  /* where the first odd one is */
-    double least[2], most[2]; /* beam at either edge, ... */
-    double error[2];          /* ... and the largest standard error of it */
+    double least[2], most[2]; /* the least and the most beam at the left and right edge */
+    double error[2];          /* the largest standard error of the beam at each edge */
 } tally;
 
 static double top_of(qb_dtype dtype) {

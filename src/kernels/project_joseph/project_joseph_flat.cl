@@ -180,7 +180,7 @@ KERNEL GROUPS_OF(ITEMS, 4) void project_joseph_flat_back(
         heads[BATCH]; /* column 0 in plane 0 of the tile, step from plane to plane, to the next column, 1 / that */
 #else
     LOCAL_ALIGNED float4 table[BATCH][CAP]; /* place in plane 0 of the tile, step from plane to plane, value */
-    LOCAL_ALIGNED float4 heads[BATCH][2];   /* which column a voxel of the tile lies in: as points */
+    LOCAL_ALIGNED float4 heads[BATCH][2];   /* of a fan: how the column of a voxel in the tile follows from its place */
 #endif
     LOCAL int kinds[BATCH][2]; /* main axis, columns */
     const int item = (int)local_id(0), lane = item % TILE, warp = item / TILE, slot = item / EACH, own = item % EACH;

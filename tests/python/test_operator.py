@@ -135,14 +135,20 @@ def test_the_gradient_of_the_geometry_is_that_of_the_line_integrals(beam):
     y = random.standard_normal(A.range).astype(np.float32)
     np.testing.assert_allclose(joseph(x, vectors, 4, 5, voxel, offset, beam), A @ x, rtol=1e-4, atol=1e-4)
     gradient, step = A.geometry_gradient(x, y), 1e-6
+    compared, near = 0, 1e-4 * np.abs(gradient).max()
     for _ in range(20):
         at = tuple(random.integers((3, 4, 3)))
         values = []
-        for sign in (-1, 1):
+        for sign in (-1, 0, 1):
             moved = vectors.copy()
             moved[at] += sign * step
             values.append((joseph(x, moved, 4, 5, voxel, offset, beam) * y).sum())
-        assert gradient[at] == pytest.approx((values[1] - values[0]) / (2 * step), rel=1e-4, abs=1e-4 * np.abs(gradient).max())
+        left, right = np.diff(values) / step
+        if left != pytest.approx(right, rel=1e-3, abs=10 * near):
+            continue  # a ray meets a grid line here: the line integrals have no derivative
+        assert gradient[at] == pytest.approx((left + right) / 2, rel=1e-4, abs=near)
+        compared += 1
+    assert compared >= 15
     np.testing.assert_array_equal(A[1:].geometry_gradient(x, y[1:]), gradient[1:])
     with pytest.raises(qb.Error, match="shape"):
         A.geometry_gradient(x, y[1:])

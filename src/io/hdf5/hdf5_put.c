@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Attributes, datasets and room in an HDF5 file that is being written. */
+#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_parts.h"
 
-#ifdef QB_HAVE_HDF5
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

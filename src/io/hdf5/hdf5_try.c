@@ -7,9 +7,9 @@
 #include "io/formats.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
+#ifdef QB_HAVE_HDF5
 #include "quickbeam/io.h"
 
-#ifdef QB_HAVE_HDF5
 /* The first and the last image, one row of each, where that unpacks no large chunk. */
 static void read_little(const qb__frames *frames) {
     qb__source *source = frames->source;

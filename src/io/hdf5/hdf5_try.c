@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What the process of its own does with a file before it is read here (hdf5_guard.c). */
-#ifdef QB_HAVE_HDF5
-#include "io/hdf5/hdf5_guard.h"
-
 #include "base/memory.h"
 #include "base/status.h"
+#include "quickbeam/io.h"
+
+#ifdef QB_HAVE_HDF5
 #include "io/formats.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
-#include "quickbeam/io.h"
+#include "io/hdf5/hdf5_guard.h"
 
 /* The first and the last image, one row of each, where that unpacks no large chunk. */
 static void read_little(const qb__frames *frames) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the process of its own does with a file before it is read here (hdf5_guard.c). */
+#include "io/hdf5/hdf5_guard.h"
+
 #include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/io.h"
@@ -8,7 +10,6 @@
 #include "io/formats.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
-#include "io/hdf5/hdf5_guard.h"
 
 /* The first and the last image, one row of each, where that unpacks no large chunk. */
 static void read_little(const qb__frames *frames) {

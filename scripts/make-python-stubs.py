@@ -20,7 +20,7 @@ KNOWN = {
     "accumulate": "bool", "sod": "float | None", "sdd": "float | None", "pixel": "float | Sequence[float]", "beam": "str", "views": "Any",
 }
 RETURNS = {
-    "fbp": "Any", "fdk": "Any", "sirt": "Any", "cgls": "Any", "tv": "Any", "mbir": "Any", "project": "Any", "center": "Center",
+    "fbp": "Any", "fdk": "Any", "sirt": "Any", "cgls": "Any", "tv": "Any", "mbir": "Any", "project": "Any", "backproject": "Any", "prepare": "Any", "center": "Center",
     "compare": "dict[str, float | None]", "info": "dict[str, Any]", "read": "numpy.ndarray", "write": "None", "simulate": "Scan",
     "plan": "Plan", "operator": "Operator", "options": "list[dict[str, Any]]", "version": "str", "show_config": "dict[str, Any]",
     "parallel": "Geometry", "cone": "Geometry", "fan": "Geometry", "from_file": "Geometry", "from_vectors": "Geometry",

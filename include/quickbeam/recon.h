@@ -128,17 +128,18 @@ typedef struct qb_project_options {
 } qb_project_options;
 QB_API extern const qb_param qb_project_params[];
 
-/* A scan as line integrals in a file of another kind. */
+/* A scan as line integrals, in a file of another kind or in an array. */
 typedef struct qb_convert_options {
     size_t struct_size; /* see qb_params_init */
     const char *output; /* of a name that qb_writer_create knows */
     const char *
         center; /* the axis' column, `stated` or `middle`, for files that state it; NULL: stated where the scan does (of one
                            that qb_scan_info.center_holds says so of, for .h5), else middle (.h5: none) */
+    const qb_tensor *array; /* float32 [view][row][column] in place of output, the caller's; NULL: a file */
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* What `prep` (NULL: its defaults) makes of the scan's numbers, all rows of all its views, with their angles. `command` is kept in the
- * provenance; NULL: none. QB_BAD_INPUT for a scan without angles, QB_BAD_ARGUMENT for what the kind of file cannot hold, and what
+ * provenance; NULL: none. QB_BAD_INPUT for a file of a scan without angles, QB_BAD_ARGUMENT for what the kind of file cannot hold, and what
  * qb_writer_create and qb_scan_read return; what was not finished leaves no file. */
 QB_API qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options,
                             const char *command, const qb_env *env);

@@ -10,9 +10,11 @@ from ._files import compare, info, read, simulate, write
 from ._geometry import Geometry
 from ._jobs import Plan, plan
 from ._library import Error, Interrupted, QuickbeamWarning, version
-from ._operator import Operator, operator
+from ._operator import Operator, backproject, operator
+from ._prepare import prepare
 from ._scan import Scan
 
 __version__ = "0.2.0"
-__all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "Plan", "QuickbeamWarning", "Scan", "center", "cgls", "compare",
-           "fbp", "fdk", "info", "mbir", "operator", "options", "plan", "project", "read", "show_config", "simulate", "sirt", "tv", "version", "write"]
+__all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "Plan", "QuickbeamWarning", "Scan", "backproject",
+           "center", "cgls", "compare", "fbp", "fdk", "info", "mbir", "operator", "options", "plan", "prepare",
+           "project", "read", "show_config", "simulate", "sirt", "tv", "version", "write"]

@@ -147,3 +147,9 @@ def operator(geometry, shape=None, voxel=None, offset=None, *, kernel=None, **en
         grid.offset[:] = [float(v) for v in offset]
     handle = _Handle(geometry, grid, kernel, env)
     return Operator(handle, tuple(reversed(grid.n[:])), geometry.shape, 0, geometry.shape[0])
+
+
+def backproject(projections, geometry, shape=None, voxel=None, offset=None, *, out=None, **env):
+    """Back-projection without a filter, the exact transpose of project: projections [view][row][column] along a Geometry
+    into a volume [z][y][x]. shape, voxel and offset are those of operator(). Other keywords: threads, device, max_vram."""
+    return operator(geometry, shape, voxel, offset, **env).T.apply(projections, out)

@@ -56,6 +56,34 @@ def test_counts_with_fields_are_what_the_file_gives(scan):
     assert qb.center(counts, scan.angles, flats=flats, darks=darks).column == qb.center(scan).column == pytest.approx(31.5, abs=0.1)
 
 
+def test_preparation_by_itself(scan, tmp_path):
+    """The steps of the command, and a disc's own line integrals: 0.02/mm, radius 0.4 of 32 mm."""
+    import h5py
+    steps = {"rings": "sort", "zingers": 5}
+    run("convert", scan.info["path"], "-o", tmp_path / "lines.npy", "-q", "--rings", "sort", "--zingers", 5)
+    want = np.load(tmp_path / "lines.npy")
+    np.testing.assert_array_equal(qb.prepare(scan, **steps), want)
+    np.testing.assert_array_equal(qb.prepare(scan.info["path"], **steps), want)
+    with h5py.File(scan.info["path"]) as file:
+        counts, flats, darks = (file[f"/exchange/{name}"][:] for name in ("data", "data_white", "data_dark"))
+    out = np.empty((4, 90, 64), np.float32).swapaxes(0, 1)
+    assert qb.prepare(counts, flats=flats, darks=darks, out=out) is out
+    np.testing.assert_array_equal(out, qb.prepare(scan))
+    chord = 2 * np.sqrt(np.maximum(12.8**2 - (0.5 * (np.arange(64) - 31.5))**2, 0))
+    np.testing.assert_allclose(out.mean((0, 1)), 0.02 * chord, atol=0.01)
+    bent = qb.prepare(scan, hardening=0.5)
+    np.testing.assert_allclose(bent, qb.prepare(scan) + 0.5 * qb.prepare(scan)**2, rtol=1e-4, atol=1e-4)
+    report = qb.prepare(scan, output=tmp_path / "again.npy", **steps)
+    np.testing.assert_array_equal(np.load(tmp_path / "again.npy"), want)
+    assert report["views"] == 90 and report["preparation"]["dead"] == 0
+    with pytest.raises(TypeError, match="no option filter"):
+        qb.prepare(scan, filter="hann")
+    with pytest.raises(qb.Error, match="90 x 4 x 64"):
+        qb.prepare(scan, out=np.empty((90, 4, 63), np.float32))
+    with pytest.raises(qb.Error, match="overlaps"):
+        qb.prepare(out, quantity="line_integral", out=out)
+
+
 def test_a_cone_by_path_and_by_array(tmp_path):
     scan = qb.simulate("ball", tmp_path / "ball.h5", geometry="cone", sod=100, sdd=150, detector=(48, 32), views=60, pixel_size=0.5)
     by_path = qb.fdk(tmp_path / "ball.h5", sod=100, sdd=150)

@@ -30,6 +30,16 @@ def test_the_transpose_is_exact(rays):
         assert abs(forth - back) < 1e-6 * np.linalg.norm(A @ x) * np.linalg.norm(y)
 
 
+def test_project_and_backproject_are_each_other_s_transpose():
+    x, y = random((10, 20, 20)), random(RAYS.shape)
+    lines, back = qb.project(x, RAYS), qb.backproject(y, RAYS)
+    assert back.shape == x.shape
+    assert abs(inner(lines, y) - inner(x, back)) < 1e-6 * np.linalg.norm(lines) * np.linalg.norm(y)
+    out = np.empty((5, 9, 17), np.float32)
+    assert qb.backproject(y, RAYS, out.shape, 0.6, out=out) is out
+    np.testing.assert_array_equal(out, qb.operator(RAYS, out.shape, 0.6).T @ y)
+
+
 def any_geometry(random):
     """Parallel, fan or cone, circular or on any path, with the object in the field or beyond it."""
     views, rows, columns = random.integers(1, 9), random.integers(1, 7), random.integers(2, 20)

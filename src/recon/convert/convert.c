@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb convert: a scan's line integrals into a file of another kind, views at a time. */
+/* qb convert: a scan's line integrals into a file of another kind or an array, views at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +14,7 @@
 #include "io/mbirct/mbirct.h"
 #include "io/publish/outputs.h"
 #include "io/scan/scan.h"
+#include "io/tensor/tensor_stack.h"
 #include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
@@ -47,7 +48,7 @@ typedef struct conversion {
     size_t block, first; /* views at a time; the first of those in hand */
     char *raw;
     float *lines; /* [view][row][column] */
-    double axis;  /* as the file states it; NAN: it does not */
+    double axis;  /* as the file states it; NAN: it does not, or there is none */
     char *report;
 } conversion;
 
@@ -111,9 +112,12 @@ static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *sta
 
 static qb_status check(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
-    if (!output || !*output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
+    const qb_tensor *array = c->options->array;
+    if (array && (output || c->options->center))
+        return qb__fail(QB_BAD_ARGUMENT, "output and center are for a file: leave them out with an array");
+    if (!array && (!output || !*output)) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
     const qb_status usable = qb__scan_usable(c->scan);
-    if (usable != QB_OK) return usable;
+    if (usable != QB_OK || array) return usable;
     if (!c->info->angles) return qb__scan_lacks_angles(c->info);
     const qb__output outputs[] = {{.path = output, .images = c->info->views, .projections = true}};
     return qb__outputs_check(outputs, 1, &c->scan->inputs, env);
@@ -143,10 +147,11 @@ static qb_status create(conversion *c, const qb_env *env) {
                       .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
                       .description = "quickbeam line integrals",
                       .angles = info->angles,
-                      .beam = info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output) ? QB_BEAM_PARALLEL
-                                                                                                      : info->beam};
+                      .beam = info->beam};
     qb_status status;
+    if (c->options->array) return qb__tensor_create(c->options->array, &stack, &c->writer);
     QB__TRY(find_axis(c, env, &stack));
+    if (info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output)) stack.beam = QB_BEAM_PARALLEL;
     c->axis = stack.axis_stated ? stack.axis + ((double)info->columns - 1) / 2 : NAN;
     QB__TRY(qb__publication_create(env, &c->set));
     QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
@@ -196,7 +201,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     qb__scan_add_findings(c->scan, root);
     cJSON *told = cJSON_CreateObject();
     qb__scan_add_findings(c->scan, told);
-    cJSON_AddStringToObject(told, "output", c->options->output);
+    if (c->options->output) cJSON_AddStringToObject(told, "output", c->options->output);
     cJSON_AddNumberToObject(told, "views", (double)c->info->views);
     if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);
     cJSON_AddItemToObject(told, "preparation", cJSON_Duplicate(prepared, true));
@@ -240,8 +245,12 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__CALL();
     qb_prep_options prep;
     qb_convert_options options;
-    conversion c = {
-        .scan = scan, .info = qb_scan_describe(scan), .options = &options, .prep = &prep, .command = command};
+    conversion c = {.scan = scan,
+                    .info = qb_scan_describe(scan),
+                    .options = &options,
+                    .prep = &prep,
+                    .command = command,
+                    .axis = NAN};
     qb_status status;
     QB__TRY(qb__params_view(qb_prep_params, given_prep, &prep));
     QB__TRY(qb__params_view(qb_convert_params, given, &options));
@@ -255,7 +264,7 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(create(&c, env));
     QB__TRY(run(&c, env));
     QB__TRY(finish(&c, env));
-    status = qb__publication_commit(c.set);
+    if (c.set) status = qb__publication_commit(c.set);
     c.set = NULL;
     if (status == QB_OK) *report = c.report, c.report = NULL;
 out:

@@ -10,7 +10,6 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
-#include "bench/bench_ratio.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "cpu/features.h"
 #include "geometry/parallel.h"
@@ -104,7 +103,7 @@ static void release(bench *b) {
     qb__pool_destroy(b->pool);
 }
 
-static void report(const bench *b, double seconds, double packing, double rel_l2, double ratio, cJSON *result) {
+static void report(const bench *b, double seconds, double packing, double rel_l2, cJSON *result) {
     double updates = (double)b->problem.nx * (double)b->problem.ny * b->slices * (double)b->problem.views;
     int threads = qb__pool_threads(b->pool);
     cJSON_AddStringToObject(result, "kernel", b->variant->head.id);
@@ -113,7 +112,6 @@ static void report(const bench *b, double seconds, double packing, double rel_l2
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);
     cJSON_AddNumberToObject(result, "giga_updates_per_second_per_thread", updates / seconds * 1e-9 / threads);
-    cJSON_AddNumberToObject(result, "ratio_to_scalar", ratio);
     cJSON_AddNumberToObject(result, "packing_seconds", packing);
     cJSON_AddNumberToObject(result, "rel_l2", rel_l2);
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
@@ -121,7 +119,7 @@ static void report(const bench *b, double seconds, double packing, double rel_l2
 
 static qb_status bench_cpu(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {0};
-    double *coefficients = NULL, seconds[64], packing, rel_l2, ratio;
+    double *coefficients = NULL, seconds[64], packing, rel_l2;
     int repeat = options->repeat > 64 ? 64 : options->repeat;
     const qb__trial_sizes sizes = qb__bench_sizes(options, 64);
     const size_t slices = sizes.nz;
@@ -157,8 +155,7 @@ static qb_status bench_cpu(const qb_tool_bench_options *options, const qb_env *e
         if (i >= 0) seconds[i] = qb__now() - from;
     }
     QB__TRY(check(&b, &rel_l2));
-    QB__TRY(qb__bench_parallel_ratio(&b.problem, b.variant, b.slices, &ratio));
-    report(&b, qb__median(seconds, (size_t)repeat), packing, rel_l2, ratio, result);
+    report(&b, qb__median(seconds, (size_t)repeat), packing, rel_l2, result);
 out:
     release(&b);
     qb__free(coefficients);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qb bench backproject --geometry cone: white-noise projections of a full circle, back-projection
  * alone, by the fastest kernel for a circle and the fastest for any matrix that keep the accuracy,
- * in turn; each checked against the oracle and compared with its own scalar variant in the same
- * run. */
+ * in turn; each checked against the oracle. */
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +13,8 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
-#include "bench/bench_ratio.h"
 #include "bench/trial/trial.h"
+#include "cpu/bp_cone/bp_cone.h"
 #include "cpu/features.h"
 #include "planner/choose.h"
 
@@ -24,7 +23,7 @@ enum { IMAGES = 4, KERNELS = 2, REPEAT_MAX = 64, SAMPLES = 1000 };
 typedef struct candidate {
     const qb__bp_cone_variant *variant;
     char *packed;
-    double seconds[REPEAT_MAX], packing, rel_l2, ratio;
+    double seconds[REPEAT_MAX], packing, rel_l2;
 } candidate;
 
 typedef struct bench {
@@ -130,16 +129,6 @@ static double error_of(const bench *b) {
     return sqrt(error / norm);
 }
 
-static qb_status against_scalar(const bench *b, candidate *c) {
-    const qb__bp_cone_variant *both[] = {c->variant, qb__bench_cone_scalar(c->variant)};
-    qb__bp_cone_problem few = b->problem;
-    double seconds[2];
-    few.views = few.views < IMAGES ? few.views : IMAGES;
-    qb_status status = qb__bench_cone_block(&few, b->images, both, 2, seconds);
-    c->ratio = seconds[1] / seconds[0];
-    return status;
-}
-
 static void describe(const bench *b, candidate *c, int repeat, cJSON *result) {
     const qb__bp_cone_problem *p = &b->problem;
     const double seconds = qb__median(c->seconds, (size_t)repeat);
@@ -151,7 +140,6 @@ static void describe(const bench *b, candidate *c, int repeat, cJSON *result) {
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);
     cJSON_AddNumberToObject(result, "gups", updates / seconds / 0x1p30);
     cJSON_AddNumberToObject(result, "gups_per_thread", updates / seconds / 0x1p30 / threads);
-    cJSON_AddNumberToObject(result, "ratio_to_scalar", c->ratio);
     cJSON_AddNumberToObject(result, "packing_seconds", c->packing);
     cJSON_AddNumberToObject(result, "rel_l2", c->rel_l2);
 }
@@ -203,7 +191,6 @@ static qb_status on_cpu(const qb_tool_bench_options *options, const qb_env *env,
             if (r == repeat - 1) b.all[i].rel_l2 = error_of(&b);
         }
     }
-    for (size_t i = 0; i < b.count; i++) QB__TRY(against_scalar(&b, &b.all[i]));
     describe(&b, &b.all[0], repeat, result);
     kernels = b.count > 1 ? cJSON_AddArrayToObject(result, "also") : NULL;
     for (size_t i = 1; i < b.count; i++) {

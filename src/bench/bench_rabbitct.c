@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "bench/bench_ratio.h"
 #include "bench/bench_parts.h"
 #include "bench/rabbitct_check.h"
 #include "bench/rabbitct_engine.h"
@@ -18,7 +17,7 @@
 #include "io/plain/rabbitct.h"
 #include "job/budget.h"
 
-enum { GROUP = QB__RABBITCT_GROUP, RATIO_VIEWS = 4, REPEAT_MAX = 64, MOST_HU = 4095 };
+enum { GROUP = QB__RABBITCT_GROUP, REPEAT_MAX = 64, MOST_HU = 4095 };
 
 typedef struct bench {
     qb__rabbitct set;
@@ -66,42 +65,13 @@ static qb_status run(bench *b, bool sampling, const qb_env *env, double *seconds
     return QB_OK;
 }
 
-/* How much faster than the scalar kernel, on the first views and a block of the cube. */
-static qb_status against_scalar(bench *b, double *ratio) {
-    double matrix[RATIO_VIEWS][12], seconds[2];
-    float largest[RATIO_VIEWS];
-    const size_t n = b->set.views < RATIO_VIEWS ? b->set.views : RATIO_VIEWS;
-    const size_t pixels = b->set.columns * b->set.rows;
-    qb_status status = read_group(b, 0, n);
-    if (status != QB_OK) return status;
-    for (size_t v = 0; v < n; v++) {
-        qb__rabbitct_matrix(b->world[v], b->size, matrix[v]);
-        largest[v] = 0;
-        for (size_t i = 0; i < pixels; i++) largest[v] = fmaxf(largest[v], fabsf(b->images[v * pixels + i]));
-    }
-    const qb__bp_cone_problem problem = {.views = n,
-                                         .columns = b->set.columns,
-                                         .rows = b->set.rows,
-                                         .nx = b->size,
-                                         .ny = b->size,
-                                         .nz = b->size,
-                                         .matrix = (const double(*)[12])matrix,
-                                         .largest = largest};
-    const qb__bp_cone_variant *kernel = (const qb__bp_cone_variant *)qb__rabbitct_engine_kernel(b->engine);
-    const qb__bp_cone_variant *both[] = {kernel, qb__bench_cone_scalar(kernel)};
-    status = qb__bench_cone_block(&problem, b->images, both, 2, seconds);
-    *ratio = seconds[1] / seconds[0];
-    return status;
-}
-
 /* Named, or NULL: the CPU computes. */
 static const char *device_of(const qb_env *env) {
     const char *device = env ? env->device : NULL;
     return device && strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0 ? device : NULL;
 }
 
-/* ratio: 0 where a device computed. */
-static void describe(const bench *b, double seconds, const qb__rabbitct_quality *q, double ratio, cJSON *result) {
+static void describe(const bench *b, double seconds, const qb__rabbitct_quality *q, cJSON *result) {
     const qb__variant *kernel = qb__rabbitct_engine_kernel(b->engine);
     const int threads = qb__rabbitct_engine_threads(b->engine);
     const double updates = (double)b->voxels * (double)b->set.views, gups = updates / seconds / 0x1p30;
@@ -130,9 +100,10 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         cJSON_AddNumberToObject(result, rows[i].name, rows[i].value);
     const char *device = qb__rabbitct_engine_device(b->engine);
-    if (device) cJSON_AddStringToObject(result, "device", device);
-    if (ratio > 0) cJSON_AddNumberToObject(result, "gups_per_thread", gups / threads);
-    if (ratio > 0) cJSON_AddNumberToObject(result, "ratio_to_scalar", ratio);
+    if (device)
+        cJSON_AddStringToObject(result, "device", device);
+    else
+        cJSON_AddNumberToObject(result, "gups_per_thread", gups / threads);
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
 }
 
@@ -171,13 +142,12 @@ qb_status qb__bench_rabbitct(const char *file, const qb_tool_bench_options *opti
     if (options->ladder) return qb__bench_rabbitct_ladder(file, options, env, result);
     bench b = {.set.fd = -1};
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
-    double seconds[REPEAT_MAX], ratio = 0;
+    double seconds[REPEAT_MAX];
     qb_status status;
     QB__TRY(set_up(&b, file, options, env));
     for (int i = 0; i < repeat; i++) QB__TRY(run(&b, i == 0, env, &seconds[i]));
     const qb__rabbitct_quality q = qb__rabbitct_measure(&b.set, b.size, b.volume, b.reference, b.samples);
-    if (!device_of(env)) QB__TRY(against_scalar(&b, &ratio));
-    describe(&b, qb__median(seconds, (size_t)repeat), &q, ratio, result);
+    describe(&b, qb__median(seconds, (size_t)repeat), &q, result);
 out:
     qb__rabbitct_engine_destroy(b.engine);
     qb__rabbitct_close(&b.set);

@@ -34,7 +34,6 @@ def bench(file, *args, **how):
 def check_speed(b, updates):
     assert b["gups"] == pytest.approx(updates / b["seconds_median"] / 2**30)
     assert b["giga_updates_per_second"] == pytest.approx(updates / b["seconds_median"] / 1e9)
-    assert b["ratio_to_scalar"] > 0
 
 
 @pytest.mark.parametrize("accuracy, rel_l2", [("high", 5e-5), ("normal", 1e-3)])
@@ -76,7 +75,7 @@ def test_threads_and_kernels(sets):
     assert (one["threads"], two["threads"]) == (1, 2)
     assert one["rmse_hu"] == two["rmse_hu"] and one["rel_l2"] == two["rel_l2"]
     scalar = bench(sets / "original.rct", "--kernel", "bp_cone_matrix.scalar")
-    assert scalar["kernel"] == "bp_cone_matrix.scalar" and 0.1 < scalar["ratio_to_scalar"] < 10
+    assert scalar["kernel"] == "bp_cone_matrix.scalar"
 
 
 def test_wrong_requests(sets, tmp_path):
@@ -156,9 +155,7 @@ def test_backproject_cone(accuracy, rel_l2):
 @pytest.mark.parametrize("size", ["100,90,16", "96,96,1"])
 def test_backproject_parallel(size, more):
     b = qb_json("bench", "backproject", "--size", size, "--views", "40", "--repeat", "1", *more)
-    assert b["ratio_to_scalar"] > 0 and b["giga_updates_per_second"] > 0
-    if b["kernel"].endswith(".scalar"):
-        assert 0.02 < b["ratio_to_scalar"] < 50  # of microseconds, on a machine that may be busy
+    assert b["giga_updates_per_second"] > 0 and 0 < b["rel_l2"] < 1e-3
 
 
 def test_fdk(tmp_path, monkeypatch):

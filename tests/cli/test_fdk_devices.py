@@ -508,7 +508,7 @@ def test_rabbitct_on_a_device(opencl, rabbit, tmp_path):
     """Every run begins at zero; a device without room says so; the plug-in behind both runners' interfaces."""
     found = qb_json("bench", "rabbitct", rabbit, "--size", 128, "--device", opencl, "--repeat", 2)
     assert found["kernel"] == "bp_cone_matrix.alu" and found["rel_l2"] < 5e-5 and found["rmse_hu"] < 0.1
-    assert "ratio_to_scalar" not in found and found["gups"] > 0 and found["device"]
+    assert "gups_per_thread" not in found and found["gups"] > 0 and found["device"]
     fails(1, "bench", "rabbitct", rabbit, "--size", 128, "--device", opencl, env=Shim(tmp_path, bytes=10**6).env,
           says=["128^3 voxels", "smaller cube"])
     plugin, runner = BUILT / "librabbitct_quickbeam.so", BUILT / "plugins" / "rabbitct" / "rabbitct_test"

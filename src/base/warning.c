@@ -240,8 +240,11 @@ static const struct {
     {"phase-beam",
      "--energy or --distance differs by more than 1 % from the scan's, and is taken. Phase retrieval blurs too much or "
      "too little if it is wrong, for example in eV or m. Leave it out to take the scan's."},
-    {"pixel-size-differs", "--pixel-size is more than 50 times larger or smaller than in the file. It is taken, in mm. "
-                           "If m or um was meant, values and sizes are wrong by that factor."},
+    {"pixel-size-differs",
+     "--pixel-size is more than 4.5 times larger or smaller than in the file. It is taken, in mm. "
+     "If m or um was meant, values and sizes are wrong by that factor."},
+    {"pixel-size-odd", "Pixels above 50 mm or below 1 nm are taken, but no detector has them. Most often the unit is "
+                       "wrong. Give --pixel-size in mm."},
     {"pixel-size-unusable", "The file states a pixel size without a known unit of length, or that is not a positive "
                             "number. The pixel size is unknown. Give --pixel-size MM."},
     {"range-clamped", "Some values lie outside the range that integers or float16 of the output can hold. They were "

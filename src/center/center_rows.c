@@ -12,6 +12,7 @@
 #include "center/center_roll.h"
 #include "cpu/features.h"
 #include "job/budget.h"
+#include "prep/levels_said.h"
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"
 
@@ -102,6 +103,7 @@ qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_e
     qb_status status = qb__prepare_create(
         scan, prep, &(qb__prepared){.row0 = row0, .row1 = row1, .own0 = row0, .own1 = row1}, env, &prepare);
     if (status != QB_OK) return status;
+    QB__TRY(qb__levels_tell(scan, prepare, prep, row0, row1, env));
     if (roll->maps) QB__TRY(qb__roll_reader_create(scan, prepare, roll, pool, &roll_reader));
     for (size_t r = 0; r < c->rows; r++) {
         QB__TRY(qb__check_cancel(env));

@@ -145,6 +145,32 @@ static const qb__format *by_name(const char *path) {
     return NULL;
 }
 
+/* Files that are often taken for scans, and what to do with them. */
+static const struct {
+    const char *begins, *text;
+} strangers[] = {
+    {"PK\3\4", "a ZIP archive, as .npz and .xlsx are: save one array of it with numpy.save"},
+    {"MATLAB 5.0", "a MATLAB file of version 5: save it with -v7.3, which is HDF5"},
+    {"\x89PNG", "a PNG picture: save the views as TIFF"},
+    {"\xff\xd8\xff", "a JPEG picture: save the views as TIFF"},
+    {"\x1f\x8b", "compressed by gzip: unpack it with gunzip"},
+    {"SIMPLE  =", "a FITS file: save it as NPY or TIFF"},
+    {"\x80\x04\x95", "a Python pickle: save its array with numpy.save"},
+};
+
+static const char *stranger(const char *path) {
+    char head[16] = {0};
+    const char *text = NULL;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? 0 : pread(fd, head, sizeof head, 0);
+    for (size_t i = 0; got > 0 && i < sizeof strangers / sizeof *strangers; i++)
+        if (memcmp(head, strangers[i].begins, strlen(strangers[i].begins)) == 0) text = strangers[i].text;
+    const bool dicom = got > 0 && pread(fd, head, 4, 128) == 4 && memcmp(head, "DICM", 4) == 0;
+    if (dicom && !text) text = "a DICOM file: save the views as TIFF or MHA";
+    if (fd >= 0) close(fd);
+    return text;
+}
+
 static const qb__format *named(const char *name) {
     for (size_t i = 0; i < format_count; i++)
         if (strcmp(formats[i].name, name) == 0) return &formats[i];
@@ -202,6 +228,8 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
         const bool sure = other && (other->begins == begins_hdf5 || other->begins == begins_npy);
         if (other && (!raw || sure)) *format = other; /* raw data may begin like text, or like a TIFF's four bytes */
     }
+    const char *known = *format ? NULL : stranger(path);
+    if (known) return qb__fail(QB_UNSUPPORTED, "%s is %s", path, known);
     if (!*format)
         return qb__fail(QB_UNSUPPORTED,
                         "%s: neither its name nor its first bytes are of a format "

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/status.h"
+#include "io/scan/scan.h"
 
 /* No object is measured so: bytes that are read as other numbers than they are, or another quantity. */
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f, double most) {
@@ -110,6 +112,8 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
             QB_BAD_INPUT,
             "%s: transmissions of %.4g: its values look like counts: give --quantity counts, with --flats or --air",
             info->path, f.level);
+    if (status == QB_OK && f.below > 0.5 && f.brightest < 2 && qb_dtype_is_float(info->dtype))
+        return doubt(info, "transmissions", "--quantity transmission", env);
     if (status == QB_OK && f.counts > 0)
         status = doubt(info, "counts", "--quantity counts with --flats or --air", env);
     else if (status == QB_OK && f.transmissions)
@@ -131,6 +135,35 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
                  "transmission, or give --weights unweighted" QB__CODE("opaque-rays"),
                  f.top, asked->opaque);
     return QB_OK;
+}
+
+qb_status qb__levels_look(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__lines_look *lines) {
+    enum { ROOM = 4 << 20 };
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const size_t view =
+        info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* is held elsewhere */
+    const qb__row_sample where = {.row0 = row0,
+                                  .row1 = row1,
+                                  .step = 1,
+                                  .held1 = info->rows,
+                                  .view1 = info->views,
+                                  .room = qb__smaller(ROOM, view)};
+    return qb__line_ends_look(scan, prepare, &where, lines);
+}
+
+qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_prep_options *options, size_t row0,
+                          size_t row1, const qb_env *env) {
+    qb__lines_look *lines;
+    double top;
+    if (qb__scan_on_device(scan)) return QB_OK;
+    qb_status status = qb__alloc(1, sizeof *lines, &lines);
+    if (status != QB_OK) return status;
+    const qb__levels_asked asked = {.zingers = options->zingers > 0};
+    status = qb__levels_look(scan, prepare, row0, row1, lines);
+    if (status == QB_OK) status = qb__levels_judge(qb_scan_describe(scan), lines, &asked, &top, env);
+    if (status == QB_OK) qb__levels_warn_hardening(options, lines, env);
+    qb__free(lines);
+    return status;
 }
 
 void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env) {

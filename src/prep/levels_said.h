@@ -15,6 +15,13 @@ typedef struct qb__levels_asked {
 qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,
                            double *top, const qb_env *env);
 
+/* A few lines of rows row0 <= row < row1; prepare as in qb__line_ends_look. */
+qb_status qb__levels_look(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__lines_look *lines);
+
+/* Both, for who streams no reconstruction: what cannot be is refused, what may be is warned of. */
+qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_prep_options *options, size_t row0,
+                          size_t row1, const qb_env *env);
+
 /* Warn where lines reach the top of the curve of --hardening, beyond which larger values come out smaller. */
 void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env);
 

@@ -259,6 +259,7 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
         const qb__line_levels *l = &lines[i];
         if (beyond == 0 && l->beyond) found->odd_view = l->view, found->odd_row = l->row;
         values += l->values;
+        if (l->at_top) found->brightest = fmax(found->brightest, (double)l->top);
         beyond += l->beyond;
         below += l->below;
         if (!l->looked) continue;

@@ -67,6 +67,7 @@ typedef struct qb__levels_found {
     uint32_t view, row, column;   /* of the first spike */
     size_t hot;                   /* columns of these rows that stand out in most views, ... */
     uint32_t hot_row, hot_column; /* ... and the first of them */
+    double brightest;             /* the largest of the counts below the type's maximum */
     double below;                 /* share of the counts that are far below their dark */
     uint32_t odd_view, odd_row;   /* of the first row with something beyond */
 } qb__levels_found;

@@ -24,20 +24,6 @@ static void note(void *user, qb_log_level level, const char *text) {
     if (level == QB_LOG_WARNING) qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s", text);
 }
 
-static qb_status look(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__lines_look *lines) {
-    enum { ROOM = 4 << 20 };
-    const qb_scan_info *info = &scan->info;
-    const size_t view =
-        info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* that qb_scan_inspect() held */
-    const qb__row_sample where = {.row0 = row0,
-                                  .row1 = row1,
-                                  .step = 1,
-                                  .held1 = info->rows,
-                                  .view1 = info->views,
-                                  .room = qb__smaller(ROOM, view)};
-    return qb__line_ends_look(scan, prepare, &where, lines);
-}
-
 /* What is refused is a problem, too: the reason stands behind the path. */
 static void note_refusal(qb_scan *scan) {
     const char *why = qb_detail();
@@ -77,7 +63,7 @@ static qb_status judge_columns(qb_scan *scan, const qb__prepare *prepare, double
     if (scan->info.beam != QB_BEAM_CONE || rows < 4) return QB_OK;
     for (int side = 0; side < 2; side++) {
         *lines = (qb__lines_look){0};
-        const qb_status status = look(scan, prepare, side ? rows - few : 0, side ? rows : few, lines);
+        const qb_status status = qb__levels_look(scan, prepare, side ? rows - few : 0, side ? rows : few, lines);
         if (status != QB_OK) return status;
         held |= qb__column_end_held(lines, top) ? 1U << side : 0;
     }
@@ -107,7 +93,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
             goto out;
         }
     }
-    if (status == QB_OK) status = look(scan, prepare, 0, scan->info.rows, lines);
+    if (status == QB_OK) status = qb__levels_look(scan, prepare, 0, scan->info.rows, lines);
     if (status != QB_OK) goto out;
     status = qb__levels_judge(&scan->info, lines, &(qb__levels_asked){.opaque = "transmission"}, &top, &noting);
     if (status == QB_BAD_INPUT) {

@@ -125,7 +125,7 @@ def test_bytes_of_another_type_are_refused(tmp_path, lines, verb, garbled):
     data = lines + np.random.default_rng(1).normal(0, 0.01, lines.shape)
     wrong = data.astype(">f4").view("<f4") if garbled == "byte order" else np.ascontiguousarray(data.view("<f4").reshape(VIEWS, ROWS, 2 * N)[..., :N])
     np.save(tmp_path / "s.npy", wrong)
-    fails(3, verb, "s.npy", *MORE, "-o", "v.npy", *WAYS[verb], cwd=tmp_path, says=["cannot be line integrals", "byte order"])
+    fails(3, verb, "s.npy", *MORE, "-o", "v.npy", *WAYS[verb], cwd=tmp_path, says=["byte order", *(["cannot be line integrals"] if garbled == "float64" else [])])
     assert not (tmp_path / "v.npy").exists()
 
 
@@ -255,7 +255,7 @@ def test_info_says_the_same(tmp_path, lines, case):
         "zingers": (zingers, "transmission", "zingers", "the first in view"),
         "transmissions": (np.exp(-lines), "auto", "other-quantity", "look like transmissions"),
         "counts": (4000.3 * np.exp(-lines), "line_integral", "other-quantity", "look like counts"),
-        "byte order": (swapped, "line_integral", "other-quantity", "byte order"),
+        "byte order": (swapped, "line_integral", "scan-unusable", "byte order"),
         "outlier": (lost, "line_integral", "not-finite", "the first in view 0, row 2, column 30")}[case]
     np.save(tmp_path / "s.npy", values.astype(np.float32))
     found = problems(tmp_path, "--quantity", quantity)

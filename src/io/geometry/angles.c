@@ -126,7 +126,11 @@ static qb_status plain_text(const char *path, char *text, size_t length, char **
     *from = text + (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
     qb__text_narrow(&whole);
     if (strlen(text) == whole.length) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s holds bytes that no text has: angles are read from text, NPY and HDF5", path);
+    const bool wide = length > 3 && (!text[1] || !text[0]) && (!text[3] || !text[2]);
+    return qb__fail(QB_BAD_INPUT, "%s %s: angles are read from plain text (UTF-8), NPY and HDF5", path,
+                    strncmp(text, "PK\3\4", 4) == 0 ? "is a ZIP archive, as .npz and .xlsx are"
+                    : wide                          ? "is UTF-16 or UTF-32 without the mark of UTF-16"
+                                                    : "holds bytes that no text has");
 }
 
 static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const char **lines) {
@@ -153,9 +157,12 @@ static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const 
 
 static qb_status wrong_count(const qb__angle_list *list, const char *text, size_t n, size_t views) {
     const char *more = list->row ? ", as one row" : "";
-    if (n == views + 1 && list->values[0] == (double)views) more = "; the first is their number: FILE:1: leaves it out";
-    return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles (%zu numbers in the file%s) for %zu views", text, n,
-                    list->count, more, views);
+    const char *remedy = n > views ? "; choose lines by FILE:A:B:S, one for each view"
+                                   : "; give one angle for each stored view, also for those that --views leaves out";
+    if (n == views + 1 && list->values[0] == (double)views)
+        remedy = "; the first is their number: FILE:1: leaves it out";
+    return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles (%zu numbers in the file%s) for %zu views%s", text, n,
+                    list->count, more, views, remedy);
 }
 
 static void tell(const qb__angle_list *list, qb__angles_said *said) {

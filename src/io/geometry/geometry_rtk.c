@@ -145,7 +145,10 @@ static qb_status root_begins(reader *r, const char *name, const char **attribute
     for (; *attributes; attributes += 2)
         if (strcmp(attributes[0], "version") == 0) version = attributes[1];
     if (strcmp(version, "3") != 0 && strcmp(version, "2") != 0)
-        return qb__fail(QB_UNSUPPORTED, "its version is %.20s, not 3 or 2", version);
+        return qb__fail(QB_UNSUPPORTED,
+                        "its version is %.20s, but only 3 and 2 are read: write it anew with a later RTK", version);
+    if (!(r->detector->pixel_u > 0 && r->detector->pixel_v > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "RTK's XML does not say how large pixels are: give --pixel-size in mm");
     r->in_root = true;
     return QB_OK;
 }
@@ -264,8 +267,6 @@ static qb_status parse(reader *r, const qb__text *text) {
 
 qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector, const qb_env *env,
                                 qb_geometry *geometry) {
-    if (!(detector->pixel_u > 0 && detector->pixel_v > 0))
-        return qb__fail(QB_BAD_ARGUMENT, "RTK's XML does not say how large pixels are: give --pixel-size in mm");
     reader *r = NULL;
     *geometry = (qb_geometry){.rows = detector->rows, .columns = detector->columns};
     qb_status status = qb__alloc(1, sizeof *r, &r);

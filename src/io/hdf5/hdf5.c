@@ -305,7 +305,8 @@ qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t 
     H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     qb_status status;
     if (points < 0 || (class != H5T_INTEGER && class != H5T_FLOAT && class != H5T_ENUM))
-        status = qb__fail(QB_BAD_INPUT, "%s:%s does not hold numbers", name, path);
+        status = qb__fail(QB_BAD_INPUT, "%s:%s holds %s, not numbers: store it as integers or floats", name, path,
+                          class == H5T_STRING ? "text" : "something else");
     else if ((size_t)points > limit)
         status = qb__fail(QB_BAD_INPUT, "%s:%s holds %lld numbers; at most %zu make sense", name, path,
                           (long long)points, limit);

@@ -60,6 +60,7 @@ static qb_status parse_descr(const char *path, const char *descr, qb__plain *lay
 
 /* (n0, n1, n2) or fewer; 1-D arrays are one row. */
 static qb_status parse_shape(const char *path, const char *at, qb__plain *layout) {
+    const char *const whole = at ? at : "";
     size_t n[3] = {0}, rank = 0;
     bool good = at && *at++ == '(';
     while (good && *at != ')') {
@@ -74,6 +75,11 @@ static qb_status parse_shape(const char *path, const char *at, qb__plain *layout
         at = end;
         while (isspace((unsigned char)*at) || *at == ',') at++;
     }
+    if (rank == 3 && !good && !errno && isdigit((unsigned char)*at))
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: its array %.*s) has more than three axes: save one volume or scan of it, as numpy's "
+                        "array[0] or array.squeeze()",
+                        path, (int)strcspn(whole, ")\n"), whole);
     if (!good || errno || rank == 0)
         return qb__fail(QB_BAD_INPUT, "%s: its shape is not one, two or three numbers", path);
     for (size_t i = 0; i < 3; i++) layout->shape[i] = i < 3 - rank ? 1 : n[i - (3 - rank)];

@@ -45,8 +45,8 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
     }
     if (!holes) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
-                    "%s: %zu of %zu images have no source, the first is image %zu: add their files, or leave them out "
-                    "by --views or --exclude",
+                    "%s: %zu of %zu images have no source (or 0 bytes), the first is image %zu: add their files, or "
+                    "leave them out by --views or --exclude",
                     source->path, holes, count, at);
 }
 

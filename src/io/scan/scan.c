@@ -236,14 +236,26 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     info->quantity_from = scan->quantity_from;
 }
 
-/* Metres or micrometres, most likely: no binning is that large. */
-static void compare_pixel(double given, double stated, qb__notes *notes) {
-    const double FAR = 50, ratio = given / stated;
-    if (ratio > FAR || ratio < 1 / FAR)
-        qb__note(
-            notes,
-            "--pixel-size %g mm is taken, but the file states %g mm: is it given in mm?" QB__CODE("pixel-size-differs"),
-            given, stated);
+/* Binning by 4 is common; by more it is another unit, or a magnification. */
+static bool compare_pixel(double given, double stated, qb__notes *notes) {
+    const double FAR = 4.5, ratio = given / stated;
+    if (ratio <= FAR && ratio >= 1 / FAR) return false;
+    qb__note(
+        notes,
+        "--pixel-size %g mm is taken, but the file states %g mm: is it given in mm?" QB__CODE("pixel-size-differs"),
+        given, stated);
+    return true;
+}
+
+/* Portals for lorries have pixels of centimetres, nano-CT some of 5 nm. */
+static void judge_pixel(const qb_scan_info *info, qb__notes *notes) {
+    const double MOST = 50, LEAST = 1e-6;
+    const double low = fmin(info->pixel_size, info->pixel_v), high = fmax(info->pixel_size, info->pixel_v);
+    if (info->pixel_size > 0 && (high > MOST || low < LEAST))
+        qb__note(notes,
+                 "pixels of %g mm (%s) are too %s for a detector: give --pixel-size in mm, or all values are wrong by "
+                 "that factor" QB__CODE("pixel-size-odd"),
+                 high > MOST ? high : low, info->pixel_from, high > MOST ? "large" : "small");
 }
 
 /* Rays from a source at the stated distance part from parallel ones by more than a column at the rim of the object. At a synchrotron, 100 m
@@ -258,13 +270,14 @@ static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
     qb__scan_parts *parts = &scan->parts;
     double stored = parts->data.source->voxel[0];
     double given[2];
+    bool doubted = false;
     const qb_status status = qb__pixels(options->pixel_size, &options->pixels, given);
     info->pixel_from = "unknown";
     if (given[0] > 0.0) {
         info->pixel_size = given[0];
         info->pixel_from = "--pixel-size";
         const double stated = parts->pixel_size > 0.0 ? parts->pixel_size : stored;
-        if (stated > 0.0) compare_pixel(given[0], stated, &parts->notes);
+        if (stated > 0.0) doubted = compare_pixel(given[0], stated, &parts->notes);
     } else if (parts->pixel_size > 0.0) {
         info->pixel_size = parts->pixel_size;
         info->pixel_from = parts->pixel_from;
@@ -278,6 +291,7 @@ static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
             parts->pixel_size > 0.0 ? parts->pixel_v : parts->data.source->voxel[scan->sinogram ? 2 : 1];
         if (stated > 0.0 && fabs(stated - info->pixel_size) > 1e-5 * info->pixel_size) info->pixel_v = stated;
     }
+    if (status == QB_OK && !doubted) judge_pixel(info, &parts->notes);
     info->sod = parts->sod, info->sdd = parts->sdd;
     info->energy = parts->energy, info->distance = parts->distance;
     if (!info->beam && diverges(info)) info->beam = QB_BEAM_CONE;
@@ -329,6 +343,13 @@ static qb_status check_unusable(qb_scan *scan) {
     return QB_OK;
 }
 
+/* Only counts have a dark that could be left out. */
+static qb_status check_darks_none(const qb_scan *scan, const qb_scan_options *options) {
+    if (!qb__darks_none(options->darks) || scan->info.quantity == QB_COUNTS) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--darks none: %s (%s) has no darks; leave it out",
+                    qb_quantity_name(scan->info.quantity), scan->quantity_from);
+}
+
 /* Fields that were given are there to be used; a file's own may lie beside line integrals. */
 static void judge_given(qb_scan *scan, const qb_scan_options *options) {
     const char *const given[] = {options->flats, qb__darks_none(options->darks) ? NULL : options->darks},
@@ -377,11 +398,13 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(set_shape(scan, options));
     QB__TRY(set_angles(scan, options));
     set_quantity(scan, options);
+    QB__TRY(check_darks_none(scan, options));
     QB__TRY(set_pixel(scan, options));
     set_place(scan);
     QB__TRY(set_intensity(scan, options));
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
+    QB__TRY(qb__scan_look_at_bytes(scan, options->shape != NULL));
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
     QB__TRY(qb__scan_look_at_pixels(scan, env));
     QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));

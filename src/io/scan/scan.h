@@ -93,6 +93,8 @@ ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 /* Look at every view and leave out the bad ones, unless `keep`: then they are only named. Once fields are there. */
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
+/* Refuses a scan whose bytes are in the wrong order; raw: --shape says which order they have. */
+qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw);
 /* Fills in stuck; such pixels count as not measured from then on. */
 qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
 /* Warns of zingers in flats; `keep`: none were left out of the mean. */

@@ -112,8 +112,10 @@ static qb_status check_shape(const qb_scan *scan, series *s) {
     const size_t *n = s->all->source->shape;
     s->lines = info->rows == 1 && n[1] > 1;
     if (n[2] != info->columns || (n[1] != info->rows && !s->lines))
-        return qb__fail(QB_BAD_INPUT, "%s: %s are %zu x %zu, views are %zu x %zu", s->all->source->path, s->kind.option,
-                        n[1], n[2], info->rows, info->columns);
+        return qb__fail(QB_BAD_INPUT, "%s: %s are %zu x %zu, views are %zu x %zu: %s", s->all->source->path,
+                        s->kind.option, n[1], n[2], info->rows, info->columns,
+                        n[1] == info->columns && n[2] == info->rows ? "rows and columns are exchanged in one of both"
+                                                                    : "give those of the same detector and binning");
     return QB_OK;
 }
 
@@ -226,6 +228,9 @@ static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchange
 /* Fields that are negative say nothing of each other: the scan is refused. */
 static bool judge_signs(qb_scan *scan, const qb__field_series *seen, series *const *both) {
     float least;
+    double dark = 0;
+    for (size_t i = 0; i < seen[1].count; i++) dark += (double)seen[1].frames[i].median / (double)seen[1].count;
+    if (seen[1].count && qb__counts_shifted(both[1]->all->source->dtype, dark)) return false;
     for (int i = 0; i < 2; i++) {
         const qb_dtype dtype = seen[i].count ? both[i]->all->source->dtype : QB_F32;
         if (qb__counts_wrapped(seen[i].frames, seen[i].count, dtype, &least) != QB__WRAPPED_MANY) continue;
@@ -366,6 +371,7 @@ static void tell_saturated(qb_scan *scan, const series *flats) {
 static void tell_wrapped(qb_scan *scan, const series *s) {
     if (!s->all || scan->info.quantity != QB_COUNTS || *scan->refused) return;
     const qb_dtype dtype = s->all->source->dtype;
+    if (scan->dark && qb__counts_shifted(dtype, (double)scan->dark[0])) return;
     if (qb__count_wrapped(dtype, s->least)) qb__scan_note_wrapped(scan, s->kind.option, dtype, s->least);
 }
 

@@ -22,6 +22,7 @@ void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind, c
 
 void qb__scan_refuse(qb_scan *scan, const char *format, ...) {
     va_list args;
+    if (*scan->refused) return; /* the first reason counts */
     va_start(args, format);
     vsnprintf(scan->refused, sizeof scan->refused, format, args);
     va_end(args);
@@ -29,8 +30,10 @@ void qb__scan_refuse(qb_scan *scan, const char *format, ...) {
 }
 
 void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least) {
-    qb__scan_refuse(scan, "%s reach %g, which no detector gives: they look like %s read as %s; give --unsigned", what,
-                    (double)least, qb__unsigned_name(dtype), qb_dtype_name(dtype));
+    qb__scan_refuse(scan,
+                    "%s reach %g, which no detector gives: they look like %s read as %s; give --unsigned, or add %.0f "
+                    "where a program took that off",
+                    what, (double)least, qb__unsigned_name(dtype), qb_dtype_name(dtype), qb__signed_offset(dtype));
 }
 
 void qb__scan_note_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least) {

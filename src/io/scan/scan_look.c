@@ -228,6 +228,7 @@ static void tell_wrapped(const looking *l) {
     qb_scan *scan = l->scan;
     float least;
     if (scan->info.quantity != QB_COUNTS || *scan->refused) return;
+    if (scan->dark && qb__counts_shifted(scan->info.dtype, l->dark)) return;
     const qb__wrapped wrapped = qb__counts_wrapped(l->frames, l->series.count, scan->info.dtype, &least);
     if (wrapped == QB__WRAPPED_MANY)
         qb__scan_refuse_wrapped(scan, "counts", scan->info.dtype, least);

@@ -33,6 +33,13 @@ bool qb__counts_may_wrap(qb_dtype dtype) { return is_signed(dtype); }
 
 bool qb__count_wrapped(qb_dtype dtype, float count) { return is_signed(dtype) && count < types[dtype].noise; }
 
+bool qb__counts_shifted(qb_dtype dtype, double dark) {
+    const double PART = 0.75; /* of the way down: no dark is so bright that it would wrap to there */
+    return is_signed(dtype) && dark < -PART * qb__signed_offset(dtype);
+}
+
+double qb__signed_offset(qb_dtype dtype) { return ldexp(1, 8 * (int)qb_dtype_size(dtype) - 1); }
+
 bool qb__source_read_unsigned(qb__source *source) {
     if (!is_signed(source->dtype)) return false;
     source->dtype = types[source->dtype].as;

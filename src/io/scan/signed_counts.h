@@ -15,6 +15,11 @@ bool qb__counts_may_wrap(qb_dtype dtype);
 bool qb__count_wrapped(qb_dtype dtype, float count);
 /* Reads signed integers of the source as unsigned ones of the same size; false where it holds none. */
 bool qb__source_read_unsigned(qb__source *source);
+/* Whether darks of that level show that a program took half of the range off all counts: these need no mending, as only differences
+ * from the darks count. */
+bool qb__counts_shifted(qb_dtype dtype, double dark);
+/* That half: 32768 of int16. */
+double qb__signed_offset(qb_dtype dtype);
 /* "uint16" of int16. */
 const char *qb__unsigned_name(qb_dtype dtype);
 

@@ -21,7 +21,8 @@ typedef struct tiff_source {
     qb__notes files;
     qb__tiff_image *images;
     size_t count, room;
-    bool packed; /* not all images lie in one piece */
+    size_t empty; /* files of 0 bytes, each of which stands for an image that was not written */
+    bool packed;  /* not all images lie in one piece */
 } tiff_source;
 
 /* Rows of one image that lies in one piece. */
@@ -129,7 +130,7 @@ static qb_status add_image(tiff_source *tiff, const qb__tiff_image *image) {
 
 static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape *shape) {
     qb__source *base = &tiff->base;
-    if (tiff->count == 0) {
+    if (base->shape[2] == 0) { /* the first */
         base->dtype = shape->dtype;
         base->shape[1] = shape->rows;
         base->shape[2] = shape->columns;
@@ -177,17 +178,33 @@ static qb_status add_imagej(tiff_source *tiff, TIFF *handle, uint64_t file_bytes
     return QB_OK;
 }
 
+/* A writer that broke off leaves them: they are no images, but the numbers of the others count on. */
+static qb_status add_empty(tiff_source *tiff, uint32_t file) {
+    tiff->empty++;
+    return add_image(tiff, &(qb__tiff_image){.file = file, .data = UINT64_MAX});
+}
+
+static qb_status mark_empty(tiff_source *tiff) {
+    if (tiff->empty == tiff->files.count)
+        return qb__fail(QB_BAD_INPUT, "%s: all %zu files have 0 bytes: they were never written", tiff->base.path,
+                        tiff->empty);
+    const qb_status status = tiff->empty ? qb__alloc(tiff->count, 1, &tiff->base.holes) : QB_OK;
+    for (size_t i = 0; status == QB_OK && tiff->empty && i < tiff->count; i++)
+        tiff->base.holes[i] = tiff->images[i].data == UINT64_MAX;
+    return status;
+}
+
 /* Every full-size image of one file; thumbnails are passed over. */
 static qb_status add_file(tiff_source *tiff, uint32_t file) {
     const char *name = tiff->files.text[file];
-    qb_status status;
-    TIFF *handle = qb__tiff_handle(name, &status);
-    if (!handle) return status;
     uint64_t bytes = 0;
+    qb_status status = qb__file_size(name, &bytes);
+    if (status == QB_OK && bytes == 0) return add_empty(tiff, file);
+    TIFF *handle = status == QB_OK ? qb__tiff_handle(name, &status) : NULL;
+    if (!handle) return status;
     size_t before = tiff->count;
     qb__tiff_shape shape = {0};
     qb__tiff_image image = {.file = file};
-    QB__TRY(qb__file_size(name, &bytes));
     do {
         uint32_t kind = 0;
         QB__TRY(qb__tiff_chain(handle, name, bytes));
@@ -200,7 +217,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
                 qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are", name);
             goto out;
         }
-        if (tiff->count == 0) read_description(handle, &tiff->base);
+        if (tiff->count == tiff->empty) read_description(handle, &tiff->base);
         QB__TRY(add_image(tiff, &image));
         if (tiff->count - before > bytes / 8) { /* a directory takes more than 8 bytes */
             status = qb__fail(QB_BAD_INPUT, "%s: its directories go in a circle", name);
@@ -232,6 +249,7 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     QB__TRY(qb__source_files(&tiff->base, " .tif .tiff .btf ", &tiff->files));
     errno = 0;
     for (size_t i = 0; i < tiff->files.count; i++) QB__TRY(add_file(tiff, (uint32_t)i));
+    QB__TRY(mark_empty(tiff));
     tiff->base.shape[0] = tiff->count;
     for (size_t i = 0; i < tiff->count; i++) tiff->packed = tiff->packed || !tiff->images[i].data;
     if (tiff->packed) tiff->base.cache_each = tiff->base.chunk[1] * qb__source_row_bytes(&tiff->base);

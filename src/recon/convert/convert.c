@@ -18,6 +18,7 @@
 #include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
+#include "prep/levels_said.h"
 #include "prep/phase.h"
 #include "prep/prepare.h"
 #include "quickbeam/recon.h"
@@ -63,6 +64,24 @@ static qb_status leave_axis(const conversion *c, const qb_env *env) {
     if (isfinite(c->info->center))
         qb__info(env, "%s will not state its axis, which falls on column %g", output, c->info->center);
     return QB_OK;
+}
+
+/* A file that says nothing of the angles: how to give them to what reads it. */
+static void leave_angles(const conversion *c, const qb_env *env) {
+    const qb_scan_info *info = c->info;
+    const double degrees = 57.29577951308232, first = info->angles[0] * degrees,
+                 last = info->angles[info->views - 1] * degrees,
+                 step = info->views > 1 ? (last - first) / (double)(info->views - 1) : 0;
+    double off = 0;
+    if (c->writer->kind->keeps_angles) return;
+    for (size_t i = 0; i < info->views; i++)
+        off = fmax(off, fabs(info->angles[i] * degrees - first - (double)i * step));
+    if (step != 0 && off < 1e-3 * fabs(step))
+        qb__info(env, "%s keeps no angles: give --angles %.6g:%.6g:%zu to what reads it", c->options->output, first,
+                 last + step, info->views);
+    else
+        qb__info(env, "%s keeps no angles: give those of %s to what reads it, as --angles FILE", c->options->output,
+                 info->path);
 }
 
 /* What is neither given nor known for good is left to who reads the file; sv-mbirct knows of nobody who would look for it. */
@@ -155,6 +174,7 @@ static qb_status create(conversion *c, const qb_env *env) {
     c->axis = stack.axis_stated ? stack.axis + ((double)info->columns - 1) / 2 : NAN;
     QB__TRY(qb__publication_create(env, &c->set));
     QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
+    leave_angles(c, env);
 out:
     return status;
 }
@@ -176,6 +196,7 @@ static qb_status run(conversion *c, const qb_env *env) {
     QB__TRY(qb__alloc(c->block, pixels * qb_dtype_size(info->dtype), &c->raw));
     QB__TRY(qb__alloc(c->block, pixels * sizeof(float), &c->lines));
     QB__TRY(qb__prepare_create(c->scan, c->prep, &(qb__prepared){.row1 = info->rows, .step = 1}, env, &c->prepare));
+    QB__TRY(qb__levels_tell(c->scan, c->prepare, c->prep, 0, info->rows, env));
     qb__prepare_recount(c->prepare);
     for (c->first = 0; c->first < info->views; c->first += c->block) {
         const size_t end = qb__smaller(c->first + c->block, info->views);

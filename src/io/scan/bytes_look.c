@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Are the bytes of the numbers in the right order? The high byte of a count changes little from pixel to pixel and from view to view,
+ * the low one is noise. In the wrong order counts look like noise, and become smooth when their bytes are exchanged. Floats in the
+ * wrong order have exponents of any size. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "io/scan/scan.h"
+#include "quickbeam/io.h"
+
+enum { VIEWS = 12, ROWS = 4, LEAST_COLUMNS = 16 };
+
+/* How rough lines are, as stored or with their bytes exchanged. */
+typedef struct roughness {
+    double across,
+        along; /* sums over lines: steps from column to column, and from view to view, over the deviation from the median */
+    size_t lines;
+    size_t odd, all; /* floats other than 0: those of a size that nobody measures, and all */
+} roughness;
+
+typedef struct bytes_look {
+    qb_scan *scan;
+    size_t columns, size;
+    char *raw;   /* [2][columns]: the same row of two neighbouring views */
+    float *line; /* [2][columns] */
+    float *sorted;
+} bytes_look;
+
+/* Single bright pixels are no roughness: within the levels of 2 % and 98 %. */
+static double clip(float *line, float *sorted, size_t columns) {
+    double deviation = 0;
+    memcpy(sorted, line, columns * sizeof *line);
+    qb__sort_floats(sorted, columns);
+    const float low = sorted[columns / 50], high = sorted[columns - 1 - columns / 50], median = sorted[columns / 2];
+    for (size_t i = 0; i < columns; i++) {
+        line[i] = fminf(fmaxf(line[i], low), high);
+        deviation += fabs((double)line[i] - (double)median);
+    }
+    return deviation;
+}
+
+static void add_integers(const bytes_look *l, roughness *r) {
+    float *first = l->line, *second = l->line + l->columns;
+    double across = 0, along = 0;
+    qb_convert_to_float(l->raw, l->scan->info.dtype, 2 * l->columns, l->line);
+    for (size_t i = 0; i < 2 * l->columns; i++)
+        if (!isfinite(l->line[i])) l->line[i] = 0;
+    const double deviation = clip(first, l->sorted, l->columns);
+    clip(second, l->sorted, l->columns);
+    if (!(deviation > 0)) return;
+    for (size_t i = 0; i < l->columns; i++) {
+        across += i ? fabs((double)first[i] - (double)first[i - 1]) : 0;
+        along += fabs((double)first[i] - (double)second[i]);
+    }
+    r->across += across / deviation;
+    r->along += along / deviation;
+    r->lines++;
+}
+
+static void add_floats(const bytes_look *l, roughness *r) {
+    const double MOST = 1e15;
+    for (size_t i = 0; i < 2 * l->columns; i++) {
+        float single = 0;
+        double value = 0;
+        if (l->size == sizeof value)
+            memcpy(&value, l->raw + i * l->size, sizeof value);
+        else
+            memcpy(&single, l->raw + i * l->size, sizeof single), value = (double)single;
+        if (value == 0) continue;
+        r->all++;
+        r->odd += !(fabs(value) < MOST && fabs(value) > 1 / MOST);
+    }
+}
+
+static bool is_wide_float(qb_dtype dtype) { return dtype == QB_F32 || dtype == QB_F64; }
+
+static qb_status look(bytes_look *l, roughness *stored, roughness *exchanged) {
+    const qb_scan_info *info = &l->scan->info;
+    const size_t views = qb__smaller(VIEWS, info->views), rows = qb__smaller(ROWS, info->rows);
+    void (*const add)(const bytes_look *, roughness *) = is_wide_float(info->dtype) ? add_floats : add_integers;
+    for (size_t v = 0; v < views; v++) {
+        const size_t view = (2 * v + 1) * info->views / (2 * views),
+                     next = view + 1 < info->views ? view + 1 : view - 1;
+        for (size_t g = 0; g < rows; g++) {
+            const size_t row = (2 * g + 1) * info->rows / (2 * rows);
+            qb_status status = qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw);
+            if (status == QB_OK)
+                status = qb_scan_read(l->scan, next, next + 1, row, row + 1, l->raw + l->columns * l->size);
+            if (status != QB_OK) return status;
+            add(l, stored);
+            qb__swap_bytes(l->raw, 2 * l->columns, l->size);
+            add(l, exchanged);
+        }
+    }
+    return QB_OK;
+}
+
+/* Noise as stored, and smooth when exchanged. */
+static bool says_so(double stored, double exchanged) {
+    const double NOISE = 0.6, SMOOTHER = 0.5;
+    return stored > NOISE && exchanged < SMOOTHER * stored;
+}
+
+/* From column to column, or, where pixels differ among themselves, from view to view; neither must say the opposite. */
+static bool are_exchanged(const roughness *stored, const roughness *exchanged) {
+    if (stored->all) return exchanged->all > 0 && 4 * stored->odd > stored->all && 50 * exchanged->odd < exchanged->all;
+    if (stored->lines == 0 || exchanged->lines == 0) return false;
+    const double lines = (double)stored->lines, others = (double)exchanged->lines;
+    const double across[2] = {stored->across / lines, exchanged->across / others},
+                 along[2] = {stored->along / lines, exchanged->along / others};
+    if (across[0] < 0.8 * across[1] || along[0] < 0.8 * along[1]) return false;
+    return says_so(across[0], across[1]) || says_so(along[0], along[1]);
+}
+
+/* Many bytes would have to be unpacked for a look that only faulty files need. */
+static bool is_worth(const qb_scan *scan) {
+    const size_t UNPACKED = 64 << 20;
+    const qb_scan_info *info = &scan->info;
+    const qb__source *source = scan->parts.data.source;
+    const size_t row = qb__source_row_bytes(source), piece = source->chunk[0] * source->chunk[1] * row;
+    if (source->computes || *scan->refused || info->views < 2 || info->columns < LEAST_COLUMNS) return false;
+    if (qb__scan_on_device((qb_scan *)scan) || qb_dtype_size(info->dtype) < 2) return false;
+    return source->chunk[0] * source->chunk[1] <= 1 || 2 * VIEWS * ROWS * piece <= UNPACKED;
+}
+
+qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw) {
+    const qb_scan_info *info = &scan->info;
+    bytes_look l = {.scan = scan, .columns = info->columns, .size = qb_dtype_size(info->dtype)};
+    roughness stored = {0}, exchanged = {0};
+    qb_status status;
+    if (!is_worth(scan)) return QB_OK;
+    QB__TRY(qb__alloc(2 * l.columns, l.size, &l.raw));
+    QB__TRY(qb__alloc(2 * l.columns, sizeof *l.line, &l.line));
+    QB__TRY(qb__alloc(l.columns, sizeof *l.sorted, &l.sorted));
+    QB__TRY(look(&l, &stored, &exchanged));
+    if (are_exchanged(&stored, &exchanged))
+        qb__scan_refuse(scan,
+                        "its %s values are noise as stored, and smooth with their bytes exchanged: the byte order is "
+                        "wrong; %s",
+                        qb_dtype_name(info->dtype),
+                        raw ? "give big behind the type in --shape, as uint16big, or leave it out"
+                            : "store them again (numpy: data.byteswap())");
+out:
+    qb__free(l.raw);
+    qb__free(l.line);
+    qb__free(l.sorted);
+    return status;
+}

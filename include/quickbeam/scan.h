@@ -44,6 +44,7 @@ typedef struct qb_scan_options {
     bool keep_all_fields;      /* keep all flats and darks; their means are plain means */
     qb_numbers pixels;         /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
     bool read_unsigned;        /* integers are unsigned, also where the file says that they are signed */
+    const char *mask; /* image [row][column]; FILE.h5:/PATH: pixels that are not 0 count as not measured; NULL = none */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -93,8 +94,9 @@ typedef struct qb_scan_info {
                                    "at both ends"; NULL: nowhere, or not known */
     double sod,
         sdd; /* mm from the source to the axis and to the detector, as the file states them; 0 where it does not */
-    double energy;   /* keV of the beam as the file states it; 0 where it does not */
-    double distance; /* mm from the object to the detector as the file states it; 0 where it does not */
+    double energy;        /* keV of the beam as the file states it; 0 where it does not */
+    double distance;      /* mm from the object to the detector as the file states it; 0 where it does not */
+    size_t masked, stuck; /* pixels that count as not measured: by options->mask; that hold one value in all views */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,
@@ -128,6 +130,15 @@ QB_API const char *qb_problem_name(qb_problem problem); /* "angles" */
 /* Which frames were found to be wrong, as a JSON array: [{"code": "views-blank", "what": "views", "which": "141-158",
  * "count": 18, "of": 180, "done": "left out"}]. *json: qb_text_free it. */
 QB_API qb_status qb_scan_findings(const qb_scan *scan, char **json);
+/* Why a pixel of the detector was not measured. */
+typedef enum qb_pixel {
+    QB_PIXEL_MEASURED,
+    QB_PIXEL_MASKED, /* by options->mask */
+    QB_PIXEL_STUCK,  /* it holds one value in all views */
+    QB_PIXEL_DEAD,   /* its flat is not brighter than its dark */
+} qb_pixel;
+/* The qb_pixel of every pixel, into mask[rows][columns]. Single values may be missing besides: saturated, not finite. */
+QB_API qb_status qb_scan_mask(const qb_scan *scan, unsigned char *mask);
 /* Look into the data too (a few views): saturated, dead and non-finite pixels, drifting air, a
  * repeated end view. Adds to the problems; what `qb info` does. */
 QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);

@@ -264,6 +264,16 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
     return QB_OK;
 }
 
+char *qb__split_dataset(char *item) {
+    char *at = access(item, F_OK) == 0 ? NULL : strstr(item, ":/");
+    for (; at; at = strstr(at + 1, ":/")) {
+        *at = 0;
+        if (access(item, F_OK) == 0) return at + 1;
+        *at = ':';
+    }
+    return NULL;
+}
+
 qb_status qb__source_open(const char *path, const char *how, qb__source **source) {
     const qb__format *format;
     *source = NULL;

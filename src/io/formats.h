@@ -32,6 +32,8 @@ bool qb__is_nothing(const char *path);
 qb_status qb__format_to_read(const char *path, const qb__format **format);
 /* The format to write `path` with, by its name alone. */
 qb_status qb__format_to_write(const char *path, const qb__format **format);
+/* FILE.h5:/PATH: the path inside, behind the colon that is made an end; NULL where the text is a file's name alone. */
+char *qb__split_dataset(char *item);
 /* Open any file as a stack of images. */
 qb_status qb__source_open(const char *path, const char *how, qb__source **source);
 

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "io/scan/scan.h"
 #include "prep/air.h"
 #include "prep/fields.h"
 
@@ -67,6 +68,9 @@ static qb_status read_view(band *b, size_t view) {
     qb_convert_to_float(b->raw, b->info->dtype, b->pixels, b->values);
     for (size_t i = 0; b->gain && i < b->pixels; i++)
         b->values[i] = b->gain[i] > 0 ? (b->values[i] - b->dark[i]) * b->gain[i] : NAN;
+    const unsigned char *unmeasured = b->scan->unmeasured ? b->scan->unmeasured + b->row0 * b->info->columns : NULL;
+    for (size_t i = 0; unmeasured && i < b->pixels; i++)
+        if (unmeasured[i]) b->values[i] = NAN;
     return QB_OK;
 }
 

@@ -43,13 +43,14 @@ static void count_lost(const qb__prep *prep, const qb__line *line, size_t column
 }
 
 static void run(const qb__prep *prep, qb__line *line, size_t column, size_t columns, const float *in, float *out) {
-    const bool gains = prep->quantity != QB_LINE_INTEGRAL && prep->gain;
-    const float *gain = gains ? prep->gain + line->row * columns : NULL;
+    const bool lines = prep->quantity == QB_LINE_INTEGRAL;
+    const float *gain = !lines && prep->gain ? prep->gain + line->row * columns : NULL;
+    const float *dark = lines && prep->dark ? prep->dark + line->row * columns : NULL;
     (void)column, (void)in;
     for (size_t i = 0; line->lost && i < columns; i++) {
         size_t first = i;
         for (; i < columns && isnan(out[i]); i++) {
-            if (gain && gain[i] == 0)
+            if ((gain && gain[i] == 0) || (dark && isnan(dark[i])))
                 line->counts->dead++;
             else if (is_full(out[i]))
                 line->counts->saturated++;

@@ -22,6 +22,14 @@ void qb__prep_gain(const float *flat, const float *dark, size_t count, float *ga
     *dead = none;
 }
 
+qb_status qb__fields_make(const qb__fields *fields, float value, float **field) {
+    if (*field) return QB_OK;
+    const size_t pixels = fields->rows * fields->columns;
+    qb_status status = qb__alloc(pixels, sizeof(float), field);
+    for (size_t i = 0; status == QB_OK && i < pixels; i++) (*field)[i] = value;
+    return status;
+}
+
 qb_status qb__fields_load(qb_scan *scan, qb__fields *fields, uint64_t *dead) {
     const size_t pixels = fields->rows * fields->columns;
     qb_status status;
@@ -44,13 +52,13 @@ qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *fiel
     return status;
 }
 
-/* Of the rows that this rank speaks for. Stuck pixels were named before. */
-static uint64_t dead_of(const qb__fields *fields, const unsigned char *stuck) {
+/* Of the rows that this rank speaks for. Masked and stuck pixels were named before. */
+static uint64_t dead_of(const qb__fields *fields, const unsigned char *unmeasured) {
     uint64_t dead = 0;
-    if (stuck) stuck += fields->row0 * fields->columns;
+    if (unmeasured) unmeasured += fields->row0 * fields->columns;
     for (size_t i = (fields->own0 - fields->row0) * fields->columns;
          i < (fields->own1 - fields->row0) * fields->columns; i++)
-        dead += fields->gain[i] == 0 && !(stuck && stuck[i]);
+        dead += fields->gain[i] == 0 && !(unmeasured && unmeasured[i]);
     return dead;
 }
 
@@ -87,7 +95,7 @@ static qb_status measure(const qb__pass *pass) {
     uint64_t sum[2] = {0, (fields->own1 - fields->own0) * fields->columns}; /* dead ones, all; of all ranks */
     if (!info->flats) return check_flats(pass);
     qb_status status = fields->rows ? qb__fields_load(pass->scan, fields, &sum[0]) : QB_OK;
-    if (status == QB_OK) sum[0] = dead_of(fields, pass->scan->stuck);
+    if (status == QB_OK) sum[0] = dead_of(fields, pass->scan->unmeasured);
     status = qb__comm_sum(qb__comm_of(pass->env), status, sum, 2);
     if (status != QB_OK) return status;
     const size_t dead = sum[0], pixels = sum[1];

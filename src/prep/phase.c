@@ -147,7 +147,7 @@ static qb__phase_row row_of(const qb__phase *p, size_t row) {
     const bool bounded = p->gain || scan->info.quantity == QB_TRANSMISSION;
     return (qb__phase_row){.dtype = qb__scan_dtype(scan),
                            .columns = scan->info.columns,
-                           .stuck = scan->blank_stuck ? scan->stuck + at : NULL,
+                           .stuck = scan->blank ? scan->unmeasured + at : NULL,
                            .dark = scan->dark && scan->info.quantity == QB_COUNTS ? scan->dark + at : NULL,
                            .gain = p->gain ? p->gain + at : NULL,
                            .flat = p->gain ? scan->flat + at : NULL,

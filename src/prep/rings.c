@@ -122,14 +122,6 @@ static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) 
     return qb__smaller((size_t)rows, pass->fields->rows);
 }
 
-static qb_status make_field(const qb__fields *fields, float value, float **field) {
-    if (*field) return QB_OK;
-    const size_t pixels = fields->rows * fields->columns;
-    qb_status status = qb__alloc(pixels, sizeof(float), field);
-    for (size_t i = 0; status == QB_OK && i < pixels; i++) (*field)[i] = value;
-    return status;
-}
-
 static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     *r = (rings){.views = info->views, .columns = info->columns};
@@ -163,7 +155,7 @@ static qb_status measure(const qb__pass *pass) {
     qb_status status = qb__pool_create(pass->env ? pass->env->threads : 0, &pool);
     if (status != QB_OK) return status;
     const int threads = qb__pool_threads(pool);
-    QB__TRY(make_field(fields, lines ? 0 : 1, field));
+    QB__TRY(qb__fields_make(fields, lines ? 0 : 1, field));
     QB__TRY(open_rings(pass, &r, threads));
     const size_t block = r.rows, step = fields->step;
     const size_t first = fields->all ? fields->own0 : fields->row0,

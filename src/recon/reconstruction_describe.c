@@ -38,7 +38,8 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     if (r->phase) cJSON_AddStringToObject(plan, "phase_retrieval", qb__phase_text(r->phase));
     qb__facts_print(&r->pick.facts, cut->need.device, plan);
     describe_angles(r, plan);
-    if (r->task.scan && r->task.scan->findings) qb__scan_add_findings(r->task.scan, plan);
+    if (r->task.scan && (r->task.scan->findings || r->task.scan->info.masked))
+        qb__scan_add_findings(r->task.scan, plan);
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);

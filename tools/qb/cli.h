@@ -25,7 +25,7 @@ extern const qb_param run_params[];
 typedef struct info_options {
     size_t struct_size;
     qb_numbers detector;
-    char *preview;
+    char *preview, *mask_out;
 } info_options;
 extern const qb_param info_params[];
 
@@ -111,7 +111,7 @@ struct cli {
     int given_count, by_flags;        /* of all; of the command line, once a configuration is read */
     char *config;                     /* what --save-config writes; NULL = it is not given */
     const char *reads[2];             /* of env */
-    qb_sidecar writes[4];
+    qb_sidecar writes[5];
     qb_env env;
     char *result;             /* JSON object for stdout, when --json */
     struct html_report *page; /* what --report gathers; NULL = it is not given */
@@ -210,6 +210,8 @@ qb_status cmd_info(cli *c);
  * stdout, or as a new object when `root` is not NULL. */
 bool wants_geometry(const cli *c);
 qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root);
+/* info_mask.c: which pixels were not measured, in words ("" where all were) and as an object; into the file of --mask-out. */
+qb_status tell_mask(const cli *c, const qb_scan *scan, char *words, size_t size, cJSON *object);
 /* info_volume.c: does the file in c->argument[0] say that it is a volume, and is it asked about as
  * one? Describe it. */
 bool is_volume(const cli *c, const qb_scan_info *info);

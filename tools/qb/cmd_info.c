@@ -127,7 +127,8 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
     return root;
 }
 
-static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing *at, const char *axis) {
+static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing *at, const char *axis,
+                    const char *mask) {
     printf("%s\n", info->path);
     printf("  format      %s, %s\n", info->format, qb_dtype_name(info->dtype));
     char of[32] = "";
@@ -156,6 +157,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
         printf("  pixel       %g x %g mm (%s)\n", info->pixel_size, info->pixel_v, info->pixel_from);
     if (info->looked_views < info->views)
         printf("  looked at   %zu of %zu views for faults of single views\n", info->looked_views, info->views);
+    if (*mask) printf("  not measured  %s\n", mask);
     if (info->taller)
         printf("  object      taller than the detector %s: end slices of qb fdk are incomplete, sirt and cgls need "
                "--size with more slices\n",
@@ -175,8 +177,10 @@ static qb_status print_object(cli *c, cJSON *root) {
     return give_result(c, text);
 }
 
-static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info, const placing *at, const char *axis) {
+static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info, const placing *at, const char *axis,
+                           cJSON *mask) {
     cJSON *root = as_json(scan, info, at), *geometry = NULL;
+    cJSON_AddItemToObject(root, "not_measured", mask);
     if (*axis) {
         cJSON_AddItemToArray(cJSON_GetObjectItem(root, "problems"), cJSON_CreateString(axis));
         cJSON_AddItemToArray(cJSON_GetObjectItem(root, "problem_kinds"),
@@ -204,12 +208,17 @@ static qb_status info_scan(cli *c) {
     if (status == QB_OK) status = find_placing(c, info, &at);
     char axis[200] = "";
     if (status == QB_OK) axis_differs(c, scan, axis, sizeof axis);
+    cJSON *mask = cJSON_CreateObject();
+    char words[200] = "";
+    if (status == QB_OK) status = tell_mask(c, scan, words, sizeof words, mask);
     if (status == QB_OK && c->options.run.json) {
-        status = tell_json(c, scan, info, &at, axis);
+        status = tell_json(c, scan, info, &at, axis, mask);
+        mask = NULL;
     } else if (status == QB_OK) {
-        as_text(scan, info, &at, axis);
+        as_text(scan, info, &at, axis, words);
         if (wants_geometry(c)) status = info_geometry(c, info, NULL);
     }
+    cJSON_Delete(mask);
     qb_scan_close(scan);
     return status;
 }
@@ -229,6 +238,8 @@ static qb_status check_options(const cli *c) {
         return complain(QB_BAD_ARGUMENT, "--preview %s would overwrite what is read", picture);
     if (!wants_geometry(c) && c->count == 0)
         return complain(QB_BAD_ARGUMENT, "of what? usage: qb info %s (see qb info --help)", c->verb->arguments);
+    if (c->count == 0 && c->options.info.mask_out)
+        return complain(QB_BAD_ARGUMENT, "--mask-out is about a scan: name one");
     if (!wants_geometry(c) && idle)
         return complain(QB_BAD_ARGUMENT, "--%s is about a geometry: give -g FILE, or --sod and --sdd", idle);
     return QB_OK;

@@ -12,6 +12,10 @@ const qb_param info_params[] = {
      "pixels of the geometry's detector where neither scan nor file says", 0},
     {"preview", QB_PARAM_TEXT, offsetof(info_options, preview), "FILE.svg", NULL, NULL, 0, 0,
      "draw the geometry: source path, detector, field of view, volume", 0},
+    {"mask-out", QB_PARAM_TEXT, offsetof(info_options, mask_out), "FILE", NULL, NULL, 0, 0,
+     "write which pixels were not measured: a picture (.png), or an image that reconstructions read as a mask; 1: "
+     "masked, 2: stuck, 3: dead in the flats",
+     0},
     QB_PARAMS_END(info_options),
 };
 

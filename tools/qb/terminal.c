@@ -182,6 +182,7 @@ static void list_files(cli *c) {
     if (run->save_config) *writes++ = (qb_sidecar){run->save_config, together ? c->config : NULL};
     if (c->options.report.file) *writes++ = (qb_sidecar){c->options.report.file, NULL};
     if (c->options.info.preview) *writes++ = (qb_sidecar){c->options.info.preview, NULL};
+    if (c->options.info.mask_out) *writes++ = (qb_sidecar){c->options.info.mask_out, NULL};
 }
 
 void open_terminal(cli *c) {

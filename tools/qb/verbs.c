@@ -15,7 +15,7 @@
 const verb verbs[] = {
     {"info", "[SCAN] [-g GEOMETRY]", "what is in a scan, a volume or a geometry, and what is wrong with it",
      "qb info -g geometry.json --preview geometry.svg", 0, 1, 0, cmd_info,
-     {SCAN, SECTION("Geometry", geometry, qb_geometry_params), SECTION("Its detector and picture", info, info_params),
+     {SCAN, SECTION("Geometry", geometry, qb_geometry_params), SECTION("Detector and pictures", info, info_params),
       SECTION("The volume", grid, qb_grid_params), RUN}},
     {"plan", "VERB ...", "memory, disk and time that VERB would take, and why; the first one measures the machine",
      "qb plan fbp scan.h5 -o volume.h5", 0, 0, 0, cmd_plan, {RUN}},

@@ -405,8 +405,10 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
     QB__TRY(qb__scan_look_at_bytes(scan, options->shape != NULL));
+    QB__TRY(qb__scan_mask_load(scan, options, env));
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
     QB__TRY(qb__scan_look_at_pixels(scan, env));
+    qb__scan_leave_out(scan);
     QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));
     QB__TRY(qb__scan_look_at_rows(scan, env));
     judge_given(scan, options);
@@ -479,7 +481,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__scan_forget_views(scan);
     qb__free(scan->view);
     qb__free(scan->lost_rows);
-    qb__free(scan->stuck);
+    qb__free(scan->unmeasured);
     qb__free(scan->intensity);
     qb__free(scan->flat);
     qb__free(scan->dark);

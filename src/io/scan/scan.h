@@ -39,9 +39,9 @@ struct qb_scan {
     char no_angles[360]; /* why there are none that could be used; "" */
     qb__finding finding[QB__FINDINGS];
     size_t findings;
-    bool *lost_rows;      /* [row]: no view has measured it; NULL: there is none */
-    unsigned char *stuck; /* [row][column]: 1 for pixels that hold one value in all views; NULL: there is none */
-    bool blank_stuck;     /* they are read as not measured, where no flat field says so */
+    bool *lost_rows;           /* [row]: no view has measured it; NULL: there is none */
+    unsigned char *unmeasured; /* [row][column]: enum qb_pixel of pixels that no view has measured; NULL: all have */
+    bool blank;                /* they are read as not measured, where no flat field says so */
     struct qb__chosen_views *chosen; /* geometries of the views that it has, for their jobs */
     float most_integral;             /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
     size_t odd_view, odd_views; /* the first view in which the look saw numbers that no beam makes, and in how many */
@@ -95,8 +95,14 @@ qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
 /* Refuses a scan whose bytes are in the wrong order; raw: --shape says which order they have. */
 qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw);
-/* Fills in stuck; such pixels count as not measured from then on. */
+/* --mask, into unmeasured. */
+qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* Adds the stuck pixels to unmeasured; all of it counts as not measured from then on. */
 qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
+/* Whether numbers that are read can be made such that they count as not measured. */
+bool qb__scan_can_blank(const qb_scan *scan);
+/* All unmeasured pixels count as not measured from now on. */
+void qb__scan_leave_out(qb_scan *scan);
 /* Warns of zingers in flats; `keep`: none were left out of the mean. */
 qb_status qb__scan_look_at_flats(qb_scan *scan, bool keep);
 /* Fills in lost_rows. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/inputs.h"
@@ -28,24 +27,13 @@ typedef struct kind {
     bool read_unsigned; /* --unsigned */
 } kind;
 
-/* FILE.h5:/PATH: the path inside, behind the colon that is made an end; NULL where the text is a file's name alone. */
-static char *split_dataset(char *item) {
-    char *at = access(item, F_OK) == 0 ? NULL : strstr(item, ":/");
-    for (; at; at = strstr(at + 1, ":/")) {
-        *at = 0;
-        if (access(item, F_OK) == 0) return at + 1;
-        *at = ':';
-    }
-    return NULL;
-}
-
 /* Of another scan its own fields are meant; of raw data rows, columns and type are the scan's; else all images. */
 static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
     const qb__format *format;
     if (strcmp(item, "none") == 0 && access(item, F_OK) != 0)
         return qb__fail(QB_BAD_ARGUMENT, k->dark ? "none means no file: leave out none, or the others"
                                                  : "none: counts need flats; give their file, or --air without it");
-    const char *dataset = split_dataset(item);
+    const char *dataset = qb__split_dataset(item);
     qb_status status = qb__format_to_read(item, &format);
     if (status != QB_OK) return status;
     const bool hdf5 = strcmp(format->name, "HDF5") == 0;

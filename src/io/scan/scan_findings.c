@@ -71,6 +71,7 @@ static cJSON *list_findings(const qb_scan *scan) {
 
 void qb__scan_add_findings(const qb_scan *scan, cJSON *report) {
     cJSON_AddItemToObject(report, "findings", list_findings(scan));
+    if (scan && scan->info.masked) cJSON_AddNumberToObject(report, "masked_pixels", (double)scan->info.masked);
     if (scan && scan->info.looked_views < scan->info.views)
         cJSON_AddNumberToObject(report, "looked_views", (double)scan->info.looked_views);
 }

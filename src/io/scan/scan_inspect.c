@@ -62,7 +62,7 @@ static void add_view(const qb_scan *scan, size_t number, const float *view, tall
     const size_t n = info->rows * info->columns;
     const double limit = top_of(info->dtype);
     for (size_t i = 0; i < n; i++) {
-        if (scan->stuck && scan->stuck[i]) continue;
+        if (scan->unmeasured && scan->unmeasured[i]) continue;
         if (is_odd(scan, view[i], i)) {
             if (t->odd++ == 0) t->odd_view = number, t->odd_at = i;
             continue;

@@ -142,16 +142,16 @@ qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t r
     return status;
 }
 
-/* Stuck pixels of views that were read, out[views][row1 - row0][column], become NaN, of integers the type's maximum. */
-static void blank_stuck(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out) {
+/* Pixels that were not measured, of views that were read, out[views][row1 - row0][column], become NaN, of integers the type's maximum. */
+static void blank_pixels(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out) {
     /* The lowest bytes of each are NaN of a float and the largest number of an integer. */
     static const uint64_t none[] = {[QB_U8] = 0xff,    [QB_I8] = 0x7f,        [QB_U16] = 0xffff,
                                     [QB_I16] = 0x7fff, [QB_U32] = 0xffffffff, [QB_I32] = 0x7fffffff,
                                     [QB_F16] = 0x7e00, [QB_F32] = 0x7fc00000, [QB_F64] = 0x7ff8000000000000};
     const size_t pixels = (row1 - row0) * scan->info.columns, size = qb_dtype_size(scan->info.dtype);
-    const unsigned char *stuck = scan->stuck + row0 * scan->info.columns;
+    const unsigned char *unmeasured = scan->unmeasured + row0 * scan->info.columns;
     for (size_t i = 0; i < pixels; i++)
-        for (size_t v = 0; stuck[i] && v < views; v++)
+        for (size_t v = 0; unmeasured[i] && v < views; v++)
             memcpy((char *)out + (v * pixels + i) * size, &none[scan->info.dtype], size);
 }
 
@@ -167,7 +167,7 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
     qb__scan_door *door = scan->filtered ? scan->filtered : scan->door;
     const qb_status status = door ? door->read(door, view0, view1, row0, row1, out)
                                   : qb__scan_read_past(scan, view0, view1, row0, row1, out);
-    if (status == QB_OK && scan->blank_stuck) blank_stuck(scan, view1 - view0, row0, row1, out);
+    if (status == QB_OK && scan->blank) blank_pixels(scan, view1 - view0, row0, row1, out);
     return status;
 }
 

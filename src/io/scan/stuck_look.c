@@ -56,11 +56,12 @@ static float value_of(const stuck_look *l, const char *raw, size_t pixel) {
     return (value - dark) / (scan->flat ? scan->flat[at] - dark : 1);
 }
 
-/* Known to be dead or saturated already; or exactly open beam, as scans without noise have it. */
+/* Known to be dead, saturated or masked already; or exactly open beam, as scans without noise have it. */
 static bool is_known(const stuck_look *l, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
     float value;
+    if (scan->unmeasured[at]) return true;
     qb_convert_to_float(l->first + pixel * qb_dtype_size(scan->info.dtype), scan->info.dtype, 1, &value);
     if (!isfinite(value)) return true;
     if (scan->info.quantity != QB_COUNTS) return value == (scan->info.quantity == QB_TRANSMISSION ? 1 : 0);
@@ -123,7 +124,7 @@ static qb_status decide(stuck_look *l) {
     }
     for (size_t i = 0; i < pixels; i++) {
         if (!l->state[i] || 4 * l->outside[i] < 3 * VIEWS) continue;
-        l->scan->stuck[l->row0 * columns + i] = 1;
+        l->scan->unmeasured[l->row0 * columns + i] = QB_PIXEL_STUCK;
         l->count++;
     }
     return QB_OK;
@@ -147,24 +148,9 @@ out:
 
 /* ---- what follows ---- */
 
-/* Numbers that are read can be made such that they count as not measured. */
-static bool can_blank(const qb_scan *scan) {
-    return qb_dtype_is_float(scan->info.dtype) || scan->info.quantity == QB_COUNTS;
-}
-
-static void leave_out(qb_scan *scan) {
-    const size_t pixels = scan->info.rows * scan->info.columns;
-    if (scan->info.quantity == QB_COUNTS && scan->flat) {
-        for (size_t i = 0; i < pixels; i++)
-            if (scan->stuck[i]) scan->flat[i] = NAN;
-        return;
-    }
-    scan->blank_stuck = can_blank(scan);
-}
-
 static qb_status tell(qb_scan *scan, size_t count) {
     const size_t rows = scan->info.rows, columns = scan->info.columns;
-    const bool left_out = scan->flat || can_blank(scan);
+    const bool left_out = scan->flat || qb__scan_can_blank(scan);
     qb__finding finding = {.code = QB__CODE("stuck-pixels"),
                            .what = "pixels",
                            .count = count,
@@ -174,8 +160,8 @@ static qb_status tell(qb_scan *scan, size_t count) {
     bool *list;
     qb_status status = qb__alloc(rows + columns, sizeof *list, &list);
     if (status != QB_OK) return status;
-    for (size_t i = 0; i < rows * columns; i++) list[i % columns] |= scan->stuck[i] != 0;
-    for (size_t i = 0; i < rows * columns; i++) list[columns + i / columns] |= scan->stuck[i] != 0;
+    for (size_t i = 0; i < rows * columns; i++) list[i % columns] |= scan->unmeasured[i] == QB_PIXEL_STUCK;
+    for (size_t i = 0; i < rows * columns; i++) list[columns + i / columns] |= scan->unmeasured[i] == QB_PIXEL_STUCK;
     qb__frame_list_words(list, columns, finding.which, sizeof finding.which);
     qb__frame_list_words(list + columns, rows, in_rows, sizeof in_rows);
     qb__free(list);
@@ -215,19 +201,17 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env) {
     stuck_look l = {.scan = scan};
     qb_status status;
     if (!is_worth(scan)) return QB_OK;
-    QB__TRY(qb__alloc(all, 1, &scan->stuck));
+    if (!scan->unmeasured) QB__TRY(qb__alloc(all, 1, &scan->unmeasured));
     QB__TRY(qb__alloc(room, bytes, &l.first));
     QB__TRY(qb__alloc(room, bytes, &l.raw));
     QB__TRY(qb__alloc(room, info->columns, &l.state));
     QB__TRY(qb__alloc(room, info->columns, &l.outside));
     QB__TRY(look(&l, room, env));
-    if (l.count && (double)l.count <= MOST * (double)all) {
+    if (l.count && (double)l.count <= MOST * (double)all)
         status = tell(scan, l.count);
-        leave_out(scan);
-        goto out;
-    }
-    qb__free(scan->stuck);
-    scan->stuck = NULL;
+    else
+        for (size_t i = 0; i < all; i++)
+            if (scan->unmeasured[i] == QB_PIXEL_STUCK) scan->unmeasured[i] = QB_PIXEL_MEASURED;
 out:
     qb__free(l.first);
     qb__free(l.raw);

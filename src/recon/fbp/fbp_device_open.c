@@ -72,7 +72,7 @@ out:
 /* Rows that are read ahead, or of which pixels are blanked, are corrected by the host. */
 static qb_status open_near(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     const qb__neighbours *door = qb__prepare_neighbours(gpu->run->prepare);
-    if (!gpu->near || !door || gpu->fbp->reader.cache || gpu->fbp->scan->blank_stuck) return QB_OK;
+    if (!gpu->near || !door || gpu->fbp->reader.cache || gpu->fbp->scan->blank) return QB_OK;
     const qb__near_plan plan = qb__neighbours_plan(door);
     qb_status status = qb__near_rows_create(part->device, part->compute, &plan, &part->near);
     if (status != QB_OK) return status;

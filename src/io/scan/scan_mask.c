@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Pixels of the detector that no view has measured: those of a mask that was given, and those that the scan itself shows. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/scan/scan.h"
+#include "quickbeam/io.h"
+
+/* ---- a given mask ---- */
+
+static qb_status check_shape(const qb_scan *scan, const qb__source *source) {
+    const size_t rows = scan->info.rows, columns = scan->info.columns, *n = source->shape;
+    if (n[0] == 1 && n[1] == rows && n[2] == columns) return QB_OK;
+    if (n[0] == 1)
+        return qb__fail(QB_BAD_INPUT, "the mask is %zu x %zu pixels, the detector %zu x %zu", n[1], n[2], rows,
+                        columns);
+    return qb__fail(QB_BAD_INPUT, "the mask has %zu images of %zu x %zu: give one of %zu x %zu for all views", n[0],
+                    n[1], n[2], rows, columns);
+}
+
+static qb_status read_mask(qb_scan *scan, qb__source *source) {
+    const size_t columns = scan->info.columns, rows = scan->info.rows;
+    const qb__region region = {0, 1, 1, 0, rows};
+    char *raw = NULL;
+    float *line = NULL;
+    qb_status status;
+    QB__TRY(check_shape(scan, source));
+    QB__TRY(qb__alloc(rows * columns, qb_dtype_size(source->dtype), &raw));
+    QB__TRY(qb__alloc(columns, sizeof *line, &line));
+    QB__TRY(qb__alloc(rows * columns, 1, &scan->unmeasured));
+    QB__TRY(source->read(source, &region, raw));
+    for (size_t r = 0; r < rows; r++) {
+        qb_convert_to_float(raw + r * columns * qb_dtype_size(source->dtype), source->dtype, columns, line);
+        for (size_t c = 0; c < columns; c++) {
+            const bool masked = line[c] != 0;
+            scan->unmeasured[r * columns + c] = masked ? QB_PIXEL_MASKED : QB_PIXEL_MEASURED;
+            scan->info.masked += masked;
+        }
+    }
+    if (scan->info.masked == rows * columns)
+        status = qb__fail(QB_BAD_INPUT, "all %zu pixels are masked: 0 means measured", rows * columns);
+out:
+    qb__free(raw);
+    qb__free(line);
+    return status;
+}
+
+qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+    qb__source *source = NULL;
+    if (!options->mask) return QB_OK;
+    if (!qb__scan_can_blank(scan))
+        return qb__fail(QB_UNSUPPORTED, "--mask: integers that are %s have no number for what was not measured",
+                        qb_quantity_name(scan->info.quantity));
+    char *file = qb__strdup(options->mask);
+    qb_status status = file ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for its name");
+    const char *dataset = file ? qb__split_dataset(file) : NULL;
+    if (status == QB_OK) status = qb__source_open(file, dataset, &source);
+    if (status == QB_OK) status = read_mask(scan, source);
+    qb__source_close(source);
+    qb__free(file);
+    if (status != QB_OK) return qb__fail_in(status, "--mask %s", options->mask);
+    qb__info(env, "--mask: %zu of %zu pixels count as not measured", scan->info.masked,
+             scan->info.rows * scan->info.columns);
+    return QB_OK;
+}
+
+/* ---- what follows ---- */
+
+bool qb__scan_can_blank(const qb_scan *scan) {
+    return qb_dtype_is_float(scan->info.dtype) || scan->info.quantity == QB_COUNTS;
+}
+
+void qb__scan_leave_out(qb_scan *scan) {
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    qb_scan_info *info = &scan->info;
+    for (size_t i = 0; scan->unmeasured && i < pixels; i++) info->stuck += scan->unmeasured[i] == QB_PIXEL_STUCK;
+    if (!(info->masked + info->stuck)) {
+        qb__free(scan->unmeasured);
+        scan->unmeasured = NULL;
+        return;
+    }
+    const bool fields = info->quantity == QB_COUNTS && scan->flat;
+    scan->blank = !fields && qb__scan_can_blank(scan);
+    for (size_t i = 0; fields && i < pixels; i++)
+        if (scan->unmeasured[i]) scan->flat[i] = NAN;
+}
+
+qb_status qb_scan_mask(const qb_scan *scan, unsigned char *mask) {
+    QB__NEED(scan);
+    QB__NEED(mask);
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    const bool fields = scan->flat && scan->info.quantity == QB_COUNTS;
+    memset(mask, QB_PIXEL_MEASURED, pixels);
+    if (scan->unmeasured) memcpy(mask, scan->unmeasured, pixels);
+    for (size_t i = 0; fields && i < pixels; i++)
+        if (!mask[i] && !(scan->flat[i] > (scan->dark ? scan->dark[i] : 0))) mask[i] = QB_PIXEL_DEAD;
+    return QB_OK;
+}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""--mask FILE: what a masked pixel says has no effect on any method, and what is left gives the attenuation of a disc, 0.02/mm."""
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+
+from qbtest import devices, fails, qb, qb_json, write_scan
+
+N, ROWS, VIEWS, BEAM, DARK = 64, 4, 90, 40000, 100
+ANGLES = np.arange(VIEWS) * 180 / VIEWS
+WAYS = {"fbp": [], "sirt": ["-g", "parallel", "--iterations", 80], "cgls": ["-g", "parallel", "--iterations", 12],
+        "tv": ["-g", "parallel", "--iterations", 100], "mbir": ["--equits", 10],
+        "fdk": ["--sod", 5000, "--sdd", 5001, "--angles", f"0:360:{VIEWS}"]}
+KINDS = {"counts": [], "no flats": ["--air", "0:3,0:4"], "transmission": [], "line_integral": []}
+
+
+def mask_of(path):
+    """Two columns of a faulty chip, a pixel, and the end of a row."""
+    mask = np.zeros((ROWS, N), "f4")
+    mask[:, 20:22], mask[2, 40], mask[1, 62:] = 1, np.nan, -3
+    np.save(path, mask)
+    return mask != 0
+
+
+def scan_of(path, kind, wrong, seed):
+    """A disc of 0.02/mm; pixels of `wrong` say anything, another thing in each view."""
+    s = np.arange(N) - (N - 1) / 2
+    passed = np.broadcast_to(np.exp(-0.04 * np.sqrt(np.maximum(20.0 ** 2 - s ** 2, 0))), (VIEWS, ROWS, N)).copy()
+    noise = np.random.default_rng(1)
+    passed *= 1 + noise.normal(0, 1e-3, passed.shape)
+    anything = np.random.default_rng(seed)
+    passed[:, wrong] = anything.uniform(0.01, 1.5, (VIEWS, wrong.sum()))
+    if kind == "transmission":
+        return write_scan(path, passed.astype("f4"), ANGLES, pixel=1, quantity=kind)
+    if kind == "line_integral":
+        return write_scan(path, -np.log(passed).astype("f4"), ANGLES, pixel=1, quantity=kind)
+    dark = DARK if kind == "counts" else 0
+    counts = np.round(dark + BEAM * passed).astype("u2")
+    if kind == "no flats":
+        return write_scan(path, counts, ANGLES, pixel=1)
+    flats, darks = np.full((3, ROWS, N), BEAM + dark, "u2"), np.full((3, ROWS, N), dark, "u2")
+    return write_scan(path, counts, ANGLES, flats, darks, pixel=1)
+
+
+def inside(volume):
+    x = np.arange(volume.shape[-1]) - (volume.shape[-1] - 1) / 2
+    return volume[:, x[:, None] ** 2 + x ** 2 < 10 ** 2].mean(axis=1)
+
+
+def warnings(done):
+    codes = {line.rsplit("[", 1)[1][:-1] for line in done.stderr.splitlines() if line.startswith("warning: ")}
+    return codes - {"no-darks", "air-for-flats"}  # of scans without fields
+
+
+def cases():
+    return [(verb, kind) for verb in WAYS for kind in KINDS if verb in ("fbp", "sirt") or kind == "counts"]
+
+
+@pytest.mark.parametrize("verb, kind", cases())
+def test_masked_pixels_have_no_effect(tmp_path, verb, kind):
+    wrong = mask_of(tmp_path / "mask.npy")
+    volumes = []
+    for seed in 1, 2:
+        scan = scan_of(tmp_path / "s.h5", kind, wrong, seed)
+        out = tmp_path / f"v{seed}.npy"
+        done = qb(verb, scan, *WAYS[verb], *KINDS[kind], *(["--center", 31.5] if verb == "fbp" else []), "--mask", tmp_path / "mask.npy", "-o", out)
+        assert "--mask: 11 of 256 pixels count as not measured" in done.stderr
+        assert not warnings(done) - {"detector-narrow", "truncated"}
+        volumes.append(np.load(out))
+    assert np.array_equal(*volumes)  # NaN and all
+    assert inside(volumes[0]) == pytest.approx(0.02, rel=0.03)
+    plain = tmp_path / "p.npy"
+    qb(verb, scan, *WAYS[verb], *KINDS[kind], *(["--center", 31.5] if verb == "fbp" else []), "-o", plain)
+    assert np.linalg.norm(np.load(plain) - volumes[0]) > 0.1 * np.linalg.norm(volumes[0])
+
+
+def test_devices_do_the_same(tmp_path):
+    if not any(d["device"] == "opencl:0" for d in devices()):
+        pytest.skip("there is no OpenCL device")
+    wrong = mask_of(tmp_path / "mask.npy")
+    for kind in "no flats", "line_integral":
+        scan = scan_of(tmp_path / "s.h5", kind, wrong, 1)
+        for device in "cpu", "opencl":
+            done = qb_json("fbp", scan, *KINDS[kind], "--center", 31.5, "--mask", tmp_path / "mask.npy", "--device", device, "-o", tmp_path / f"{device}.npy")
+            assert done["preparation"]["dead"] == 11 * VIEWS and done["preparation"]["not_finite"] == 0
+        a, b = np.load(tmp_path / "cpu.npy"), np.load(tmp_path / "opencl.npy")
+        assert np.linalg.norm(a - b) < 1e-3 * np.linalg.norm(a)
+
+
+def test_info_counts_and_draws_it(tmp_path):
+    """Of each kind: masked, stuck at one value, dead in the flats."""
+    rng = np.random.default_rng(3)
+    views = rng.poisson(20000, (VIEWS, ROWS, N)) + DARK
+    views[:, 1, 30], views[:, 3, 33] = 30000, DARK
+    flats, darks = rng.poisson(20000, (10, ROWS, N)) + DARK, np.full((5, ROWS, N), DARK)
+    flats[:, 3, 33] = DARK
+    scan = write_scan(tmp_path / "s.h5", views.astype("u2"), ANGLES, flats.astype("u2"), darks.astype("u2"), pixel=1)
+    wrong = mask_of(tmp_path / "mask.npy")
+    how = ["--mask", tmp_path / "mask.npy"]
+    said = qb("info", scan, *how, "--mask-out", tmp_path / "m.png").stdout
+    assert "not measured  13 of 256 pixels: 11 by --mask, 1 stuck at one value, 1 dead in the flats" in said
+    grey = np.asarray(Image.open(tmp_path / "m.png"))
+    assert grey.shape == (ROWS, N) and np.array_equal(grey > 0, wrong | (grey > 100)) and (grey > 100).sum() == 2
+    report = qb_json("info", scan, *how, "--mask-out", tmp_path / "m.npy")
+    assert report["not_measured"] == {"masked": 11, "stuck": 1, "dead": 1, "pixels": 256}
+    again = np.load(tmp_path / "m.npy").reshape(ROWS, N)
+    assert (again[1, 30], again[3, 33]) == (2, 3) and np.array_equal(again == 1, wrong)
+    assert qb_json("info", scan, "--mask", tmp_path / "m.npy")["not_measured"]["masked"] == 13
+    plan = qb_json("plan", "fbp", scan, *how, "-o", tmp_path / "v.h5")
+    assert plan["masked_pixels"] == 11
+    qb("fbp", scan, *how, "--center", 31.5, "-o", tmp_path / "v.h5")
+    with h5py.File(tmp_path / "v.h5") as file:
+        text = file["/process/quickbeam/provenance"][()].decode()
+    assert '"masked_pixels"' in text and "mask.npy" in text
+
+
+def test_masks_that_cannot_be(tmp_path):
+    scan = scan_of(tmp_path / "s.h5", "counts", np.zeros((ROWS, N), bool), 1)
+    for shape, words in [((5, N), "5 x 64 pixels, the detector 4 x 64"), ((3, ROWS, N), "3 images of 4 x 64: give one of 4 x 64")]:
+        np.save(tmp_path / "m.npy", np.zeros(shape, "u1"))
+        fails(3, "fbp", scan, "--mask", tmp_path / "m.npy", "-o", tmp_path / "v.npy", says=[words])
+    np.save(tmp_path / "m.npy", np.ones((ROWS, N), "u1"))
+    fails(3, "info", scan, "--mask", tmp_path / "m.npy", says=["all 256 pixels are masked"])
+    lines = write_scan(tmp_path / "i.h5", np.ones((VIEWS, ROWS, N), "i2"), ANGLES, pixel=1, quantity="line_integral")
+    fails(3, "info", lines, "--mask", tmp_path / "m.npy", says=["no number for what was not measured"])
+    fails(2, "info", scan, "--mask-out", scan, says=["overwrite"])
+    fails(2, "info", "-g", "parallel", "--mask-out", tmp_path / "x.png", says=["--mask-out is about a scan"])

@@ -52,6 +52,10 @@ static const struct {
      "A MetaImage states by TransformMatrix that its axes are turned or mirrored. Projections are taken as they lie in "
      "the "
      "file. Mirror or turn the images first, or give --angles the other way round where left and right are exchanged."},
+    {"axis-differs",
+     "Views from opposite sides are mirror images about the rotation axis. They show it at another column than was "
+     "stated, and the finders are sure of it. The image is then blurred or doubled. Give the printed option, or check "
+     "--center, --detector-offset or the geometry file. qb center shows what each finder says."},
     {"axis-leans", "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
                    "slices far from the "
                    "middle are blurred. Give --tilt with the printed value."},

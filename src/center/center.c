@@ -221,13 +221,12 @@ static void choose_middle_rows(const qb_scan_info *info, qb__center_chosen *at) 
 }
 
 /* The axis of a cone beam, by the quick finders until it stays where it is, then by all that are asked. */
-static qb_status ask_fan(const choice *c, const qb__center_rows *rows, const qb_scan_info *info,
-                         qb_center_result *result) {
+static qb_status ask_fan(const choice *c, const qb__center_rows *rows, double pixel, qb_center_result *result) {
     enum { ROUNDS = 5 };
     qb__center_fan *fan;
-    double column = 0.5 * ((double)info->columns - 1), moved = INFINITY;
+    double column = 0.5 * ((double)rows->columns - 1), moved = INFINITY;
     choice quick = *c;
-    qb_status status = qb__center_fan_create(rows, c->sod, c->sdd, info->pixel_size, c->full, &fan);
+    qb_status status = qb__center_fan_create(rows, c->sod, c->sdd, pixel, c->full, &fan);
     if (status != QB_OK) return status;
     if (c->all) quick.all = false, quick.ask[SHARPNESS] = quick.ask[MASS] = false;
     for (int i = 0; i < ROUNDS && moved > 0.02; i++) {
@@ -243,6 +242,28 @@ static qb_status ask_fan(const choice *c, const qb__center_rows *rows, const qb_
     QB__TRY(ask(c, &parallel, result, NULL));
 out:
     qb__center_fan_destroy(fan);
+    return status;
+}
+
+/* The centre of mass and edges go wrong for different reasons: where both name one column, it is the axis, even if few views meet
+ * their opposites, as in half a turn. */
+static double concord(const qb_center_result *result) {
+    const double SURE = 0.9, GOOD = 0.5, NEAR = 1; /* NEAR: columns */
+    const qb_center_method *mass = &result->method[result->count - 1];
+    if (result->count < 2 || !(mass->confidence > GOOD) || !(fabs(result->column - mass->column) <= NEAR)) return 0;
+    for (int i = 0; i + 1 < result->count; i++)
+        if (fabs(result->method[i].column - mass->column) <= NEAR) return SURE;
+    return 0;
+}
+
+qb_status qb__center_quick(const qb__center_rows *rows, double sod, double sdd, double pixel,
+                           qb__center_answer *answer) {
+    choice c = {.ask = {[REGISTRATION] = true, [OVERLAP] = true, [MASS] = true}, .sod = sod, .sdd = sdd};
+    qb_center_result result = {.column = NAN};
+    qb_status status = qb__turns_fully(rows->views, rows->angles, &c.full, NULL);
+    if (status == QB_OK) status = sod > 0 ? ask_fan(&c, rows, pixel, &result) : ask(&c, rows, &result, NULL);
+    if (status == QB_OK) qb__center_combine(&result);
+    *answer = (qb__center_answer){result.column, status == QB_OK ? fmax(result.confidence, concord(&result)) : 0};
     return status;
 }
 
@@ -288,7 +309,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
                             .pool = pool,
                             .env = env};
     QB__TRY(check_turn(&rows, info, env));
-    QB__TRY(c.sod > 0 ? ask_fan(&c, &rows, info, result) : ask(&c, &rows, result, each));
+    QB__TRY(c.sod > 0 ? ask_fan(&c, &rows, info->pixel_size, result) : ask(&c, &rows, result, each));
     QB__TRY(conclude(info, &roll, c.sod > 0, &c.at, result));
     if (c.sod > 0) goto out;
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};

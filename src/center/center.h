@@ -75,6 +75,11 @@ qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_c
 /* One answer from those in result->method[0..count): column, confidence, warning. */
 void qb__center_combine(qb_center_result *result);
 
+/* The axis of rows by the finders that need no trial slices; sod, sdd, pixel in mm, sod 0: parallel rays. QB_BAD_INPUT for views
+ * that cover too little. */
+qb_status qb__center_quick(const qb__center_rows *rows, double sod, double sdd, double pixel,
+                           qb__center_answer *answer);
+
 /* Rises smoothly from 0 at `from` to 1 at `to`. */
 double qb__center_ramp(double value, double from, double to);
 /* The mean of every `bin` columns; column k of the result is column bin k + (bin - 1) / 2 of the

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* A few rows of a few views, the same for every method and engine, before anything is streamed: are the numbers what they are said
  * to be (prep/levels_said.c), and is the object wider or taller than the detector? */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
+#include "center/center_look.h"
+#include "geometry/circle.h"
 #include "io/scan/scan.h"
 #include "prep/levels_said.h"
 #include "recon/reconstruction_parts.h"
@@ -75,6 +82,63 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
     return QB_OK;
 }
 
+/* Where the geometry, or the caller, says that the axis is. */
+static void axis_asked(const qb__reconstruction *r, qb__center_look *asked, double *stated, double *radians) {
+    enum { LEAST = 2 << 20 /* bytes, of the smallest jobs */ };
+    const double OFF = 1; /* pixels from an ideal circle */
+    const qb__decision *d = &r->decision;
+    const qb_scan_info *info = r->task.info;
+    const qb_geometry *geometry = d->turn.geometry;
+    qb__circle circle;
+    *asked = (qb__center_look){.radians = radians, .middle = NAN, .row0 = d->row0, .row1 = d->row1};
+    asked->room = qb__larger(LEAST, room(r));
+    *stated = NAN;
+    if (geometry) {
+        if (qb__circle_fit(geometry, &circle) != QB_OK || !(circle.error < OFF)) return;
+        qb__view_angles(geometry, radians);
+        *stated = circle.column;
+        asked->sod = circle.sod, asked->sdd = circle.sdd, asked->pixel = circle.pixel_u;
+        if (!geometry->apart) asked->middle = circle.row;
+    } else if (d->axis > 0 && info->angles) {
+        memcpy(radians, info->angles, info->views * sizeof *radians);
+        *stated = d->axis;
+    }
+}
+
+/* Views half a turn apart are mirror images about the axis: do they say another one than was stated? A rank that has not all it
+ * takes says nothing. */
+static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
+    const double SURE = 0.9, FAR = 1;
+    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
+    qb__center_answer found = {NAN, 0}, *all = NULL;
+    qb__center_look asked;
+    double *radians = NULL, stated = NAN;
+    qb_status status;
+    if (r->decision.axis_found || (!r->decision.turn.geometry && !(r->decision.axis > 0))) return QB_OK;
+    status = qb__alloc(views, sizeof *radians, &radians);
+    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK) axis_asked(r, &asked, &stated, radians);
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && !isnan(stated) && r->share.views == views)
+        status = qb__center_look_at(r->task.scan, r->prepare, &asked, r->running.pool, env, &found);
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    QB__TRY(qb__comm_gather(r->comm, status, &found, sizeof found, all));
+    for (size_t i = ranks; i-- > 0;)
+        if (all[i].confidence >= SURE) found = all[i];
+    if (!(found.confidence >= SURE) || !(fabs(found.column - stated) > FAR)) goto out;
+    qb__warn(env,
+             "by opposite views the axis is at column %.2f (confidence %.2f), not at %.2f as stated: %s" QB__CODE(
+                 "axis-differs"),
+             found.column, found.confidence, stated,
+             r->decision.turn.geometry && r->decision.turn.geometry->read_from ? "check the geometry file"
+             : asked.sod > 0                                                   ? "give --detector-offset auto"
+                                                                               : "give --center auto");
+out:
+    qb__free(radians);
+    qb__free(all);
+    return status;
+}
+
 /* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
@@ -91,6 +155,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     judge_ends(r, lines, env);
     QB__TRY(qb__turn_check(lines->mass, &r->decision.turn, r->task.info->views, env, r->job.report));
     QB__TRY(judge_columns(r, lines, top, env));
+    QB__TRY(judge_axis(r, env));
 out:
     qb__free(lines);
     return status;

@@ -77,3 +77,44 @@ def test_info_says_nothing_of_good_scans(tmp_path, phantom):
     for seed, more in enumerate(((), ("--photons", "2000"), ("--angles", "0:230"), ("--photons", "500", "--angles", "0:210"))):
         scan = scan_of(tmp_path / "s.h5", 0, *more, "--seed", seed, phantom=phantom, detector="64,8", views=90)
         assert "the axis falls" not in qb("info", scan, *CIRCLE).stdout, more
+
+
+# ---- every method looks where the axis is ----
+
+def axis_said(*args):
+    return [line for line in qb(*args).stderr.splitlines() if "axis-differs" in line]
+
+
+@pytest.mark.parametrize("verb", [("fdk",), ("sirt", "--iterations", 1), ("cgls", "--iterations", 1), ("tv", "--iterations", 1), ("mbir", "--equits", 1)])
+def test_a_method_names_an_axis_that_falls_elsewhere(tmp_path, verb):
+    scan = scan_of(tmp_path / "s.h5", 4, "--photons", "20000", detector="64,8", views=90)
+    line, = axis_said(verb[0], scan, *verb[1:], *CIRCLE, "-o", tmp_path / "v.npy")
+    column = float(line.split("at column ")[1].split()[0])
+    assert column == pytest.approx(35.5, abs=0.2) and "not at 31.50 as stated: give --detector-offset auto" in line
+    for offset in "-2.4,0", "-4px,0px", "auto":
+        assert not axis_said(verb[0], scan, *verb[1:], *CIRCLE, f"--detector-offset={offset}", "-o", tmp_path / "v.npy")
+
+
+def test_of_a_geometry_file_and_a_short_scan(tmp_path):
+    right = scan_of(tmp_path / "s.h5", 4, "--angles", "0:230", "--geometry-out", tmp_path / "right.json", detector="96,8", views=120)
+    scan_of(tmp_path / "w.h5", 0, "--angles", "0:230", "--geometry-out", tmp_path / "wrong.json", detector="96,8", views=120)
+    line, = axis_said("cgls", right, "-g", tmp_path / "wrong.json", "--iterations", 1, "-o", tmp_path / "v.npy")
+    assert "check the geometry file" in line
+    assert not axis_said("cgls", right, "-g", tmp_path / "right.json", "--iterations", 1, "-o", tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("verb", [("fbp",), ("sirt", "--iterations", 1), ("mbir", "--equits", 1)])
+@pytest.mark.parametrize("angles", ["0:180", "0:360"])
+def test_of_parallel_rays(tmp_path, verb, angles):
+    qb("simulate", "baggage", "--pixel-size", "1", "--detector", "64,6", "--views", "90", "--angles", angles, "--center-offset", "4", "-o", tmp_path / "s.h5")
+    line, = axis_said(verb[0], tmp_path / "s.h5", *verb[1:], "--center", "31.5", "-o", tmp_path / "v.npy")
+    assert "at column 35.5" in line and "not at 31.50 as stated: give --center auto" in line
+    for center in "35.5", "auto":
+        assert not axis_said(verb[0], tmp_path / "s.h5", *verb[1:], "--center", center, "-o", tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("phantom", ["foam", "spheres", "ball", "disc", "baggage", "shepp-logan"])
+def test_no_word_of_good_scans(tmp_path, phantom):
+    for seed, more in enumerate((("--photons", "200"), ("--angles", "0:230", "--photons", "500"), ("--angles", "0:200"), ("--rings", "0.05"))):
+        scan = scan_of(tmp_path / "s.h5", 0, *more, "--seed", seed, phantom=phantom, detector="64,8", views=60)
+        assert not axis_said("sirt", scan, *CIRCLE, "--iterations", 1, "-o", tmp_path / "v.npy"), more

@@ -206,6 +206,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     QB__TRY(qb__truncation_check_size(it->geometry, &it->grid, INFINITY, &decision->ends));
     qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
     decision->turn = (qb__turn_asked){.geometry = it->geometry};
+    decision->axis_found = it->looked;
     if (solver->grain && it->ranks < 2)
         QB__TRY(qb__iterative_order(it, solver->grain));
     else

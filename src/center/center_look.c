@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* The axis from so little of a scan that every method can afford it before it begins. */
+#include "center/center_look.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "geometry/half_fan.h"
+#include "io/scan/scan.h"
+
+enum { ROWS = 5, MOST_VIEWS = 360, LEAST_VIEWS = 48, LEAST_COLUMNS = 32 };
+
+typedef struct look {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    qb__prep steps; /* those of the scan; what was not measured is interpolated */
+    size_t first;   /* row of the steps' fields */
+    size_t row[ROWS], rows, views, each;
+    double *radians;
+    float *lines; /* [row][view][column] */
+    char *raw;
+} look;
+
+static void clear(look *l) {
+    qb__free(l->radians);
+    qb__free(l->lines);
+    qb__free(l->raw);
+}
+
+/* Rows level with the source lie together; of parallel rays any row does. */
+static void choose_rows(look *l, const qb__center_look *asked) {
+    const double LEAN = 0.02; /* of a ray above or below the middle plane, at most */
+    const bool cone = asked->sod > 0 && !isnan(asked->middle);
+    const double far = fmax(1, LEAN * asked->sdd / l->info->pixel_v);
+    for (size_t i = 0; i < ROWS; i++) {
+        double row = (double)asked->row0 + (double)((2 * i + 1) * (asked->row1 - asked->row0)) / (2 * ROWS);
+        if (cone) row = asked->middle + (double)i - ROWS / 2;
+        if (cone && (row < (double)asked->row0 - far || row > (double)asked->row1 - 1 + far)) continue;
+        row = floor(fmin(fmax(row, (double)asked->row0), (double)asked->row1 - 1));
+        if (l->rows == 0 || (size_t)row > l->row[l->rows - 1]) l->row[l->rows++] = (size_t)row;
+    }
+}
+
+/* Views that cost at most a few percent of reading all, or as many as are quick to read anyway. */
+static size_t affordable(const look *l, bool full) {
+    const double SMALL = 256 << 20, PART = 0.03;
+    const qb__source *source = l->scan->parts.data.source;
+    const double views = (double)l->info->views, rows = (double)l->info->rows;
+    const double all = views * rows * (double)l->info->columns * (double)qb_dtype_size(l->info->dtype);
+    const double tall = fmin(1, (double)(l->rows * l->info->chunk_rows) / rows);
+    const double deep = source ? (double)source->chunk[l->scan->sinogram ? 1 : 0] : 1;
+    if (all <= SMALL || deep <= 1 || tall <= PART) return full ? MOST_VIEWS : l->info->views;
+    return (size_t)(PART * views / (tall * deep));
+}
+
+static qb_status choose_views(look *l, const qb__center_look *asked, bool *enough) {
+    const size_t columns = l->info->columns, all = l->info->views;
+    bool full = false;
+    qb_status status = qb__turns_fully(all, asked->radians, &full, &(double){0});
+    if (status != QB_OK) return status;
+    /* Of half a turn with parallel rays only the first and last views meet. */
+    const size_t most = affordable(l, full || asked->sod > 0);
+    l->each = qb__larger(1, qb__ceil_div(all, qb__larger(1, most)));
+    while (l->rows * qb__ceil_div(all, l->each) * columns * sizeof(float) * 3 > asked->room && l->each < all) l->each++;
+    l->views = qb__ceil_div(all, l->each);
+    *enough = l->rows > 0 && (l->views == all || l->views >= LEAST_VIEWS) && (full || asked->sod > 0 || l->each == 1);
+    return status;
+}
+
+static qb_status read_rows(look *l, const qb__center_look *asked) {
+    const size_t columns = l->info->columns, line = columns * qb_dtype_size(l->info->dtype);
+    const size_t first = l->row[0], tall = l->row[l->rows - 1] + 1 - first;
+    const bool together = tall <= 2 * l->rows;
+    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    qb_status status = QB_OK;
+    QB__TRY(qb__alloc(l->views, sizeof *l->radians, &l->radians));
+    QB__TRY(qb__alloc(l->rows * l->views, columns * sizeof(float), &l->lines));
+    QB__TRY(qb__alloc(together ? tall : 1, line, &l->raw));
+    for (size_t v = 0; v < l->views; v++) {
+        const size_t view = v * l->each;
+        l->radians[v] = asked->radians[view];
+        if (together) QB__TRY(qb_scan_read(l->scan, view, view + 1, first, first + tall, l->raw));
+        for (size_t r = 0; r < l->rows; r++) {
+            const size_t row = l->row[r];
+            if (!together) QB__TRY(qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw));
+            qb__prep_row(&l->steps, view, row - l->first, l->raw + (together ? (row - first) * line : 0),
+                         l->lines + (r * l->views + v) * columns, &counts);
+        }
+    }
+out:
+    return status;
+}
+
+qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb__center_look *asked, qb__pool *pool,
+                             const qb_env *env, qb__center_answer *found) {
+    look l = {.scan = scan, .info = qb_scan_describe(scan)};
+    bool enough = false;
+    qb_status status = QB_OK;
+    *found = (qb__center_answer){NAN, 0};
+    if (l.info->columns < LEAST_COLUMNS || l.info->views < 8 || asked->row1 <= asked->row0) return QB_OK;
+    choose_rows(&l, asked);
+    if (l.rows) QB__TRY(choose_views(&l, asked, &enough));
+    if (!enough) goto out;
+    l.steps = *qb__prepare_steps(prepare);
+    l.first = qb__prepare_first_row(prepare);
+    l.steps.keep_lost = false;
+    QB__TRY(read_rows(&l, asked));
+    QB__TRY(qb__center_clean(l.lines, l.rows, l.views, l.info->columns, pool));
+    const qb__center_rows rows = {.sinograms = l.lines,
+                                  .rows = l.rows,
+                                  .views = l.views,
+                                  .columns = l.info->columns,
+                                  .angles = l.radians,
+                                  .high = (double)l.info->columns - 1,
+                                  .pool = pool,
+                                  .env = env};
+    status = qb__center_quick(&rows, asked->sod, asked->sdd, asked->pixel, found);
+    if (status == QB_BAD_INPUT) status = QB_OK; /* views that cover too little */
+out:
+    clear(&l);
+    return status;
+}

@@ -22,8 +22,8 @@ static const struct {
      "A range of angles was not measured, and nothing stands in for it. All values are too low by the share that is "
      "named. --angle-weights auto bridges up to 25 degrees; beyond that sirt, tv and mbir do better."},
     {"angle-gap", "A range of angles was not measured, and no opposite ray makes up for it. The views beside it stand "
-                  "in, so mean values are right. Edges along the missing directions are blurred, with streaks. More "
-                  "views, or sirt, cgls, tv or mbir, do better."},
+                  "in, so mean values are right. Edges along the missing directions are blurred. More views, sirt, "
+                  "cgls, tv or mbir do better."},
     {"angle-line",
      "A line before the first number of an --angles file begins like a number, such as 1,5 or nan. It was left out as "
      "a header, so later angles may belong to the wrong views. Mend it, or put # in front of a true header."},
@@ -53,9 +53,8 @@ static const struct {
      "the "
      "file. Mirror or turn the images first, or give --angles the other way round where left and right are exchanged."},
     {"axis-differs",
-     "Views from opposite sides are mirror images about the rotation axis. They show it at another column than was "
-     "stated, and the finders are sure of it. The image is then blurred or doubled. Give the printed option, or check "
-     "--center, --detector-offset or the geometry file. qb center shows what each finder says."},
+     "Views from opposite sides are mirror images about the axis. They surely show it at another column than was "
+     "stated, so the image is blurred or doubled. Give the printed option."},
     {"axis-leans", "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
                    "slices far from the "
                    "middle are blurred. Give --tilt with the printed value."},

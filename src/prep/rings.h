@@ -16,7 +16,7 @@ enum {
     QB__RINGS_WAVELET = 16 /* dense weak stripes, by wavelets */
 };
 
-enum { QB__RINGS_BLOCKS = 16 }; /* of views */
+enum { QB__RINGS_BLOCKS = 16 /* of views */, QB__RINGS_WINDOWS = 15 /* that overlap */ };
 
 typedef struct qb__rings_how {
     const char *name; /* of the method */
@@ -30,10 +30,11 @@ qb_status qb__rings_parse(const char *text, qb__rings_how *how);
 
 /* The sinogram of one detector row after averaging neighbouring views, and what was found in it. */
 typedef struct qb__rings_row {
-    size_t columns, views, blocks;
+    size_t columns, views, blocks, windows;
     float *lines;   /* [views][columns] line integrals */
     float *change;  /* [columns] mean difference between a view of the scan and the next one */
     double *means;  /* [blocks][columns] means of consecutive views */
+    double *window; /* [windows][columns] weighted means of overlapping windows of views */
     double *work;   /* qb__rings_work() numbers */
     double *spare;  /* [blocks][columns] */
     float *ranks;   /* qb__rings_ranks_floats() numbers */
@@ -47,11 +48,15 @@ size_t qb__rings_work(size_t columns);
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
 /* Sets lost[] where a column is a stripe in some views and not in others. */
 void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row);
+/* Standard deviation over the views of column c less the line between its good neighbours. */
+double qb__rings_distance(const qb__rings_row *row, size_t c);
 /* A lost column is more than so many times as far from its neighbours as others are. */
 #define QB__RINGS_APART 1.5
 /* Whether column c is more than `times` as far from its good neighbours as these are from theirs; clears lost[] where it is not. */
 bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c);
 void qb__rings_confirm(double times, qb__rings_row *row);
+/* Makes window[]. */
+void qb__rings_windows(qb__rings_row *row);
 /* mean[column]: that of all views less the stripes so far. */
 void qb__rings_mean(const qb__rings_row *row, double *mean);
 /* Adds stripes several columns wide, up to half the window `large`, to stripe[]. */

@@ -18,8 +18,7 @@ static size_t next_good(const qb__rings_row *row, size_t c, bool left) {
     return c < row->columns ? c : row->columns;
 }
 
-/* Standard deviation over the views of column c less the line between its good neighbours. */
-static double distance(const qb__rings_row *row, size_t c) {
+double qb__rings_distance(const qb__rings_row *row, size_t c) {
     const size_t n = row->columns, left = next_good(row, c, true), right = next_good(row, c, false);
     double sum = 0, square = 0;
     if (left == n || right == n) return 0;
@@ -39,13 +38,13 @@ static double usual(const qb__rings_row *row, size_t c) {
     for (int side = 0; side < 2; side++) {
         size_t at = c;
         for (int i = 0; i < COMPARED && (at = next_good(row, at, side == 0)) < row->columns; i++)
-            most = fmax(most, distance(row, at));
+            most = fmax(most, qb__rings_distance(row, at));
     }
     return most;
 }
 
 bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c) {
-    const double own = distance(row, c);
+    const double own = qb__rings_distance(row, c);
     return own > LEAST && own > times * usual(row, c);
 }
 

@@ -15,11 +15,14 @@ static size_t together(size_t views) { return (views + VIEWS - 1) / VIEWS; }
 qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row) {
     const size_t kept = (views + together(views) - 1) / together(views);
     qb_status status;
-    *row =
-        (qb__rings_row){.columns = columns, .views = kept, .blocks = kept < QB__RINGS_BLOCKS ? kept : QB__RINGS_BLOCKS};
+    *row = (qb__rings_row){.columns = columns,
+                           .views = kept,
+                           .blocks = kept < QB__RINGS_BLOCKS ? kept : QB__RINGS_BLOCKS,
+                           .windows = kept / 2 < QB__RINGS_WINDOWS ? kept / 2 : QB__RINGS_WINDOWS};
     QB__TRY(qb__alloc(kept * columns, sizeof *row->lines, &row->lines));
     QB__TRY(qb__alloc(columns, sizeof *row->change, &row->change));
     QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->means, &row->means));
+    QB__TRY(qb__alloc(qb__larger(row->windows, 1) * columns, sizeof *row->window, &row->window));
     QB__TRY(qb__alloc(qb__rings_work(columns), sizeof *row->work, &row->work));
     QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->spare, &row->spare));
     QB__TRY(qb__alloc(qb__rings_ranks_floats(kept, columns), sizeof *row->ranks, &row->ranks));
@@ -34,6 +37,7 @@ void qb__rings_row_destroy(qb__rings_row *row) {
     qb__free(row->lines);
     qb__free(row->change);
     qb__free(row->means);
+    qb__free(row->window);
     qb__free(row->work);
     qb__free(row->spare);
     qb__free(row->ranks);
@@ -86,11 +90,13 @@ static bool lost_any(qb__rings_row *row) {
 static void bridge(qb__rings_row *row) {
     qb__rings_bridge(row);
     block_means(row);
+    qb__rings_windows(row);
 }
 
 /* Weak stripes in all columns go before wide ones are looked for: pairs of them look like a wide one. */
 static void find_stripes(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
+    if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row); /* lest its edges be taken for narrow ones */
     if (parts & QB__RINGS_NARROW) qb__rings_spikes(row);
     if (parts & (QB__RINGS_SORT | QB__RINGS_WAVELET)) qb__rings_dense(how, row);
     if (!(parts & QB__RINGS_LARGE)) return;
@@ -112,6 +118,7 @@ void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t view
     memset(row->lost, 0, row->columns * sizeof *row->lost);
     average(sinogram, views, row);
     block_means(row);
+    qb__rings_windows(row);
     if (how->parts & QB__RINGS_DEAD) find_lost(how, row);
     find_stripes(how, how->parts, row);
 }

@@ -1,149 +1,253 @@
 /* SPDX-License-Identifier: MIT */
-/* Stripes one column wide, in the mean over all views. Such a column lies off the straight line through the two columns to its
- * left, off that through the two to its right, and off the line between both sides, all by the same amount. The edge of an
- * object that stands still in the sinogram lies off these lines by different signs and is left alone. What the columns around
- * are off is the curvature of the object; its median is taken away first.
- * A stripe is the same in all views. So its mean over all views must exceed its standard error, which the means of blocks of
- * views tell. */
+/* Stripes one column wide. Such a stripe changes the second differences of the columns next to each other by 1, -2 and 1 times
+ * its height. What the object does to them is measured in overlapping windows of views (rings_windows.c): it differs from window
+ * to window, a stripe does not. The mean of the middle windows is free of what stands still in a few of them only, and their
+ * spread gives each column its own standard error.
+ *
+ * Columns are taken one by one. A column is a stripe where the height that fits best
+ *   exceeds ERRORS standard errors and a part of the object's own second differences,
+ *   is the largest of its neighbourhood, and
+ *   is found on the left, on the right and in the middle alike, within the noise. The edge of an object that stands still in
+ *   the sinogram lies off by different amounts and is left alone.
+ * After each sweep all heights found so far are fitted together, and columns next to a stripe are tried as a pair with it. */
 #include <math.h>
 #include <string.h>
 
 #include "base/sort.h"
 #include "prep/rings.h"
 
-enum { SWEEPS = 8, WORKS = 5 };
-static const double ERRORS = 3;  /* standard errors that a stripe must exceed */
-static const double AGREE = 1.5; /* the estimate is at most so many times the smallest distance from a line */
+enum { SWEEPS = 24 /* at most */, FITS = 12, WORKS = 11, GROUND = 9 };
+static const double ERRORS = 3;        /* standard errors that a stripe must exceed */
+static const double KINK_ERRORS = 2.5; /* of noise that each of the three distances may have */
+static const double ALIKE = 0.5;       /* of the height, that each of the three distances shows */
+static const double STRUCTURE = 0.1;   /* of the object's mean second difference, that a stripe must exceed */
+static const double SHARED = 0.3;      /* of the spread over the columns, added to each column's error */
+static const double APART = 3;  /* so much farther from its neighbours than others are from theirs is a lost column */
+static const double PAIR = 0.7; /* what a pair leaves unexplained, of what one column does */
 
 size_t qb__rings_work(size_t columns) { return WORKS * columns; }
 
-/* Column c + offset, mirrored at the ends. */
-static size_t near(size_t c, ptrdiff_t offset, size_t columns) {
-    const ptrdiff_t last = (ptrdiff_t)columns - 1;
-    ptrdiff_t at = (ptrdiff_t)c + offset;
-    if (at < 0) at = -at;
-    if (at > last) at = 2 * last - at;
-    return (size_t)(at < 0 ? 0 : at > last ? last : at);
+typedef struct spikes {
+    size_t n;
+    double *kinks, *kink_errors; /* [n] second differences less the stripes before, and their standard errors */
+    double *height_errors;       /* [n] of the height that fits at a column */
+    double *least;               /* [n] the object's structure */
+    double *found;               /* [n] heights; 0: none */
+    double *ground;              /* [n] what is curvature of the object */
+    double *left;                /* [n] kinks that are not explained */
+    double *heights;             /* [n] that fit what is left */
+    double *scratch;             /* [2 n] */
+} spikes;
+
+/* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
+static double kink(const double *in, size_t n, size_t c) {
+    return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];
 }
 
-/* out[c] = in[c - 1] - 2 in[c] + in[c + 1] */
-static void curve(const double *in, size_t columns, double *out) {
-    for (size_t c = 0; c < columns; c++) out[c] = in[near(c, -1, columns)] - 2 * in[c] + in[near(c, 1, columns)];
-}
-
-/* The height of a single spike at c that fits the curvatures best. */
-static double height(const double *curvatures, size_t columns, size_t c) {
-    return (curvatures[near(c, -1, columns)] - 2 * curvatures[c] + curvatures[near(c, 1, columns)]) / 6;
-}
-
-static double background(const double *curvatures, size_t columns, size_t c) {
-    static const ptrdiff_t around[] = {-4, -3, -2, 2, 3, 4};
-    double v[6];
-    for (int i = 0; i < 6; i++) { /* sorted as they come */
-        const double value = curvatures[near(c, around[i], columns)];
-        int k = i;
-        for (; k > 0 && v[k - 1] > value; k--) v[k] = v[k - 1];
-        v[k] = value;
+static void sort_few(double *values, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        const double value = values[i];
+        size_t k = i;
+        for (; k > 0 && values[k - 1] > value; k--) values[k] = values[k - 1];
+        values[k] = value;
     }
-    return 0.5 * (v[2] + v[3]);
 }
 
-/* The height of the spike at c as far as all lines agree; 0 where they do not. */
-static double spike(const double *curvatures, size_t columns, size_t c) {
-    const double fit = height(curvatures, columns, c);
-    const double sign = fit < 0 ? -1 : 1;
-    const double ground = background(curvatures, columns, c);
-    const double left = sign * (curvatures[near(c, -1, columns)] - ground),
-                 right = sign * (curvatures[near(c, 1, columns)] - ground),
-                 middle = -0.5 * sign * (curvatures[c] - ground);
-    const double least = fmin(middle, fmin(left, right));
-    return least > 0 ? sign * fmin(fabs(fit), AGREE * least) : 0;
+/* A stripe may drift: its trend is taken off before what is spread around it. Of pairs of values half the list apart, the median. */
+static void less_trend(double *values, size_t count) {
+    double steps[QB__RINGS_WINDOWS];
+    const size_t apart = count / 2, pairs = count - apart;
+    for (size_t i = 0; i < pairs; i++) steps[i] = values[i + apart] - values[i];
+    sort_few(steps, pairs);
+    const double slope = 0.5 * (steps[(pairs - 1) / 2] + steps[pairs / 2]) / (double)apart;
+    for (size_t i = 0; i < count; i++) values[i] -= slope * ((double)i - 0.5 * (double)(count - 1));
 }
 
-/* limit[c]: ERRORS standard errors of a spike's height at c, the largest of those at c and next to it. */
-static void limits(const qb__rings_row *row, double *curvatures, double *sums, double *limit) {
-    const size_t n = row->columns, blocks = row->blocks;
-    double *squares = limit;
-    memset(sums, 0, n * sizeof *sums);
-    memset(squares, 0, n * sizeof *squares);
-    for (size_t b = 0; b < blocks; b++) {
-        curve(row->means + b * n, n, curvatures);
-        for (size_t c = 0; c < n; c++) {
-            const double h = height(curvatures, n, c);
-            sums[c] += h;
-            squares[c] += h * h;
+/* Mean of the middle three fifths of count values, which stand in the order of the views. error: its standard error, by their median distance from the median. */
+static double middle(double *values, size_t count, double *error) {
+    const size_t cut = count / 5;
+    double sum = 0;
+    less_trend(values, count);
+    sort_few(values, count);
+    for (size_t i = cut; i < count - cut; i++) sum += values[i];
+    const double median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
+    for (size_t i = 0; i < count; i++) values[i] = fabs(values[i] - median);
+    sort_few(values, count);
+    /* 1.48 median distances are a standard deviation; overlapping windows hold half as many independent views */
+    *error = 1.48 * values[count / 2] * sqrt(3.6 / (double)count);
+    return sum / (double)(count - 2 * cut);
+}
+
+/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
+static void ground_of(const double *in, size_t n, double *out) {
+    const ptrdiff_t last = (ptrdiff_t)n - 1;
+    for (ptrdiff_t c = 0; c <= last; c++) {
+        double window[GROUND];
+        for (ptrdiff_t i = 0; i < GROUND; i++) {
+            ptrdiff_t at = c + i - GROUND / 2;
+            if (at < 0) at = -at;
+            if (at > last) at = 2 * last - at;
+            window[i] = in[at];
+        }
+        sort_few(window, GROUND);
+        out[c] = window[GROUND / 2];
+    }
+}
+
+static double spread(const double *values, size_t n, double *scratch) {
+    for (size_t c = 0; c < n; c++) scratch[c] = fabs(values[c]);
+    return 1.48 * qb__median(scratch, n);
+}
+
+static void add_shared(double *errors, size_t n, double all) {
+    for (size_t c = 0; c < n; c++) errors[c] = hypot(errors[c], SHARED * all);
+}
+
+static void measure(const qb__rings_row *row, spikes *s) {
+    const size_t n = s->n, windows = row->windows;
+    double values[QB__RINGS_WINDOWS];
+    for (size_t w = 0; w < windows; w++)
+        for (size_t c = 0; c < n; c++) row->spare[w * n + c] = kink(row->window + w * n, n, c);
+    for (size_t c = 0; c < n; c++) {
+        for (size_t w = 0; w < windows; w++) values[w] = row->spare[w * n + c];
+        s->kinks[c] = middle(values, windows, &s->kink_errors[c]) - kink(row->stripe, n, c);
+        for (size_t w = 0; w < windows; w++) values[w] = kink(row->spare + w * n, n, c) / 6;
+        s->heights[c] = middle(values, windows, &s->height_errors[c]);
+    }
+    ground_of(s->kinks, n, s->ground);
+    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c];
+    add_shared(s->height_errors, n, spread(s->heights, n, s->scratch));
+    add_shared(s->kink_errors, n, spread(s->left, n, s->scratch));
+}
+
+/* The object's mean second difference, a median over 7 columns of it. */
+static void measure_structure(const qb__rings_row *row, spikes *s) {
+    const size_t n = s->n;
+    double *mean = s->scratch;
+    memset(mean, 0, n * sizeof *mean);
+    for (size_t v = 0; v < row->views; v++) {
+        const float *line = row->lines + v * n;
+        for (size_t c = 1; c + 1 < n; c++) mean[c] += (double)fabsf(line[c - 1] - 2 * line[c] + line[c + 1]);
+    }
+    mean[0] = mean[1], mean[n - 1] = mean[n - 2];
+    ground_of(mean, n, s->least);
+    for (size_t c = 0; c < n; c++) s->least[c] *= STRUCTURE / (double)row->views;
+}
+
+static void look_again(spikes *s) {
+    const size_t n = s->n;
+    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - kink(s->found, n, c);
+    ground_of(s->left, n, s->ground);
+    for (size_t c = 0; c < n; c++) s->left[c] -= s->ground[c];
+    for (size_t c = 0; c < n; c++) s->heights[c] = kink(s->left, n, c) / 6;
+}
+
+static double error_around(const spikes *s, size_t c) {
+    double most = s->kink_errors[c];
+    if (c > 0) most = fmax(most, s->kink_errors[c - 1]);
+    return c + 1 < s->n ? fmax(most, s->kink_errors[c + 1]) : most;
+}
+
+static bool is_spike(const spikes *s, size_t c) {
+    const size_t n = s->n, before = c > 0 ? c - 1 : 1, after = c + 1 < n ? c + 1 : n - 2;
+    const double height = s->heights[c], size = fabs(height), sign = height < 0 ? -1 : 1;
+    if (s->found[c] != 0 || size <= ERRORS * s->height_errors[c] || size <= s->least[c]) return false;
+    if (size < fabs(s->heights[before]) || size < fabs(s->heights[after])) return false;
+    const double shown = fmin(-0.5 * sign * s->left[c], fmin(sign * s->left[before], sign * s->left[after]));
+    return shown + KINK_ERRORS * error_around(s, c) > ALIKE * size;
+}
+
+/* Fits all heights together, one after the other. */
+static void fit(spikes *s) {
+    const size_t n = s->n;
+    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c] - kink(s->found, n, c);
+    for (int i = 0; i < FITS; i++) {
+        for (size_t c = 2; c + 2 < n; c++) {
+            if (s->found[c] == 0) continue;
+            const double more = kink(s->left, n, c) / 6;
+            s->found[c] += more;
+            s->left[c - 1] -= more, s->left[c] += 2 * more, s->left[c + 1] -= more;
         }
     }
-    const double count = (double)blocks;
-    for (size_t c = 0; c < n; c++)
-        sums[c] = sqrt(fmax(0, squares[c] - sums[c] * sums[c] / count) / (count * (count - 1)));
-    for (size_t c = 0; c < n; c++) limit[c] = ERRORS * fmax(sums[c], fmax(sums[near(c, -1, n)], sums[near(c, 1, n)]));
 }
 
-void qb__rings_mean(const qb__rings_row *row, double *mean) {
-    const size_t n = row->columns;
-    for (size_t c = 0; c < n; c++) {
-        double sum = 0;
-        for (size_t b = 0; b < row->blocks; b++) sum += row->means[b * n + c];
-        mean[c] = sum / (double)row->blocks - row->stripe[c];
-    }
-}
-
-/* Takes the strongest spike of each neighbourhood off the mean; false when there is none left. before: the stripes at first. */
-static bool sweep(qb__rings_row *row, const double *limit, double *mean, double *curvatures, double *found,
-                  const double *before) {
-    const size_t n = row->columns;
+static bool add_spikes(spikes *s) {
+    const size_t n = s->n;
     bool any = false;
-    curve(mean, n, curvatures);
-    for (size_t c = 0; c < n; c++) found[c] = spike(curvatures, n, c);
+    for (size_t c = 0; c < n; c++) s->scratch[c] = is_spike(s, c) ? s->heights[c] : 0;
     for (size_t c = 0; c < n; c++) {
-        bool largest = found[c] != 0 && fabs(row->stripe[c] - before[c] + found[c]) > limit[c];
-        for (ptrdiff_t k = -2; largest && k <= 2; k++) largest = fabs(found[c]) >= fabs(found[near(c, k, n)]);
+        bool largest = s->scratch[c] != 0;
+        for (size_t k = c > 2 ? c - 2 : 0; largest && k <= c + 2 && k < n; k++)
+            largest = fabs(s->scratch[c]) >= fabs(s->scratch[k]);
         if (!largest) continue;
-        mean[c] -= found[c];
-        row->stripe[c] += found[c];
+        s->found[c] += s->scratch[c];
         any = true;
     }
     return any;
 }
 
+/* Columns `first` and the next one by the four kinks around them. Returns the norm of what is left unexplained. */
+static double fit_pair(const double *y, double *a, double *b) {
+    const double ya = y[0] - 2 * y[1] + y[2], yb = y[1] - 2 * y[2] + y[3];
+    *a = (6 * ya + 4 * yb) / 20, *b = (4 * ya + 6 * yb) / 20;
+    const double e[4] = {y[0] - *a, y[1] + 2 * *a - *b, y[2] - *a + 2 * *b, y[3] - *b};
+    return sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+}
+
+/* Whether column c, a stripe, and column d next to it explain together much more than c alone. */
+static bool add_pair(spikes *s, size_t c, size_t d) {
+    const size_t first = c < d ? c : d;
+    double y[4], a, b;
+    if (first < 2 || first + 4 > s->n || s->found[d] != 0) return false;
+    for (size_t i = 0; i < 4; i++) y[i] = s->left[first - 1 + i];
+    const double alone = sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2] + y[3] * y[3]);
+    const size_t at = c - first;
+    y[at] += s->found[c], y[at + 1] -= 2 * s->found[c], y[at + 2] += s->found[c];
+    const double both = fit_pair(y, &a, &b), of_c = c < d ? a : b, of_d = c < d ? b : a;
+    const double noise = 2 * fmax(error_around(s, first), error_around(s, first + 1));
+    if (fabs(of_d) <= ERRORS * s->height_errors[d] || both >= PAIR * alone || both >= fmax(0.5 * fabs(of_d), noise))
+        return false;
+    s->found[d] = of_d;
+    s->found[c] = fabs(of_c) < ERRORS * s->height_errors[c] ? 0 : of_c;
+    return true;
+}
+
+static bool add_pairs(spikes *s) {
+    bool any = false;
+    look_again(s);
+    for (size_t c = 1; c + 1 < s->n; c++) {
+        if (s->found[c] == 0) continue;
+        const bool pair = add_pair(s, c, c - 1) || add_pair(s, c, c + 1);
+        if (pair) look_again(s);
+        any = any || pair;
+    }
+    return any;
+}
+
+/* What is left of a lost column changes more than its stripe is high; no number mends that. */
+static bool shows_the_object(qb__rings_row *row, size_t c, double height) {
+    const bool lost = row->lost[c];
+    row->lost[c] = true; /* others are not compared with it */
+    const bool apart = qb__rings_distance(row, c) > fabs(height) && qb__rings_is_apart(row, APART, c);
+    row->lost[c] = lost;
+    return !apart;
+}
+
 void qb__rings_spikes(qb__rings_row *row) {
     const size_t n = row->columns;
-    double *curvatures = row->work, *found = curvatures + n, *limit = found + n, *mean = limit + n, *before = mean + n;
-    if (row->blocks < 4 || n < 8) return;
-    limits(row, curvatures, found, limit);
-    qb__rings_mean(row, mean);
-    memcpy(before, row->stripe, n * sizeof *before);
-    for (int i = 0; i < SWEEPS && sweep(row, limit, mean, curvatures, found, before); i++) continue;
-}
-
-/* ---- stripes in some views only ---- */
-
-/* deviation[c]: root mean square over the blocks of how much a spike's height at c differs from its median. */
-static void deviations(const qb__rings_row *row, double *line, double *curvatures, double *heights, double *deviation) {
-    const size_t n = row->columns, blocks = row->blocks;
-    for (size_t b = 0; b < blocks; b++) {
-        for (size_t c = 0; c < n; c++) line[c] = row->means[b * n + c] - row->stripe[c];
-        curve(line, n, curvatures);
-        for (size_t c = 0; c < n; c++) heights[b * n + c] = spike(curvatures, n, c);
+    double *w = row->work;
+    if (row->windows < 4 || n < 16) return;
+    spikes s = {n, w, w + n, w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n};
+    measure(row, &s);
+    measure_structure(row, &s);
+    memset(s.found, 0, n * sizeof *s.found);
+    for (int i = 0; i < SWEEPS; i++) {
+        look_again(&s);
+        const bool found = add_spikes(&s);
+        if (found) fit(&s);
+        const bool pairs = add_pairs(&s);
+        if (!found && !pairs) break;
     }
-    for (size_t c = 0; c < n; c++) {
-        double of[QB__RINGS_BLOCKS], sum = 0;
-        for (size_t b = 0; b < blocks; b++) of[b] = heights[b * n + c];
-        const double middle = qb__median(of, blocks);
-        for (size_t b = 0; b < blocks; b++) sum += (of[b] - middle) * (of[b] - middle);
-        deviation[c] = sqrt(sum / (double)blocks);
-    }
-}
-
-void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row) {
-    const size_t n = row->columns;
-    double *curvatures = row->work, *deviation = curvatures + n, *sorted = deviation + n;
-    if (row->blocks < 4 || n < 16) return;
-    deviations(row, sorted, curvatures, row->spare, deviation);
-    memcpy(sorted, deviation, n * sizeof *sorted);
-    qb__sort(sorted, n);
-    const double most = 2 * how->snr * sorted[(size_t)(0.95 * (double)(n - 1))];
-    for (size_t c = 2; c + 2 < n; c++)
-        row->lost[c] = row->lost[c] || (deviation[c] > most && qb__rings_is_apart(row, QB__RINGS_APART, c));
+    for (size_t c = 0; c < n; c++)
+        if (s.found[c] != 0 && shows_the_object(row, c, s.found[c])) row->stripe[c] += s.found[c];
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns that are a stripe in some views and not in others. In each block of views the height of a stripe one column wide is
+ * measured: such a column lies off the straight line through the two columns to its left, off that through the two to its right,
+ * and off the line between both sides, all by the same amount. */
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "prep/rings.h"
+
+static const double PART = 0.5;  /* of all that the column is off, so much comes and goes with the blocks */
+static const double AGREE = 1.5; /* the estimate is at most so many times the smallest distance from a line */
+
+/* Column c + offset, mirrored at the ends. */
+static size_t near(size_t c, ptrdiff_t offset, size_t columns) {
+    const ptrdiff_t last = (ptrdiff_t)columns - 1;
+    ptrdiff_t at = (ptrdiff_t)c + offset;
+    if (at < 0) at = -at;
+    if (at > last) at = 2 * last - at;
+    return (size_t)(at < 0 ? 0 : at > last ? last : at);
+}
+
+/* out[c] = in[c - 1] - 2 in[c] + in[c + 1] */
+static void curve(const double *in, size_t columns, double *out) {
+    for (size_t c = 0; c < columns; c++) out[c] = in[near(c, -1, columns)] - 2 * in[c] + in[near(c, 1, columns)];
+}
+
+/* The height of a single spike at c that fits the curvatures best. */
+static double height(const double *curvatures, size_t columns, size_t c) {
+    return (curvatures[near(c, -1, columns)] - 2 * curvatures[c] + curvatures[near(c, 1, columns)]) / 6;
+}
+
+static double background(const double *curvatures, size_t columns, size_t c) {
+    static const ptrdiff_t around[] = {-4, -3, -2, 2, 3, 4};
+    double v[6];
+    for (int i = 0; i < 6; i++) { /* sorted as they come */
+        const double value = curvatures[near(c, around[i], columns)];
+        int k = i;
+        for (; k > 0 && v[k - 1] > value; k--) v[k] = v[k - 1];
+        v[k] = value;
+    }
+    return 0.5 * (v[2] + v[3]);
+}
+
+/* The height of the spike at c as far as all lines agree; 0 where they do not. */
+static double spike(const double *curvatures, size_t columns, size_t c) {
+    const double fit = height(curvatures, columns, c);
+    const double sign = fit < 0 ? -1 : 1;
+    const double ground = background(curvatures, columns, c);
+    const double left = sign * (curvatures[near(c, -1, columns)] - ground),
+                 right = sign * (curvatures[near(c, 1, columns)] - ground),
+                 middle = -0.5 * sign * (curvatures[c] - ground);
+    const double least = fmin(middle, fmin(left, right));
+    return least > 0 ? sign * fmin(fabs(fit), AGREE * least) : 0;
+}
+
+/* deviation[c]: root mean square over the blocks of how much a spike's height at c differs from its median. */
+static void deviations(const qb__rings_row *row, double *line, double *curvatures, double *heights, double *deviation) {
+    const size_t n = row->columns, blocks = row->blocks;
+    for (size_t b = 0; b < blocks; b++) {
+        for (size_t c = 0; c < n; c++) line[c] = row->means[b * n + c] - row->stripe[c];
+        curve(line, n, curvatures);
+        for (size_t c = 0; c < n; c++) heights[b * n + c] = spike(curvatures, n, c);
+    }
+    for (size_t c = 0; c < n; c++) {
+        double of[QB__RINGS_BLOCKS], sum = 0;
+        for (size_t b = 0; b < blocks; b++) of[b] = heights[b * n + c];
+        const double middle = qb__median(of, blocks);
+        for (size_t b = 0; b < blocks; b++) sum += (of[b] - middle) * (of[b] - middle);
+        deviation[c] = sqrt(sum / (double)blocks);
+    }
+}
+
+void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row) {
+    const size_t n = row->columns;
+    double *curvatures = row->work, *deviation = curvatures + n, *sorted = deviation + n;
+    if (row->blocks < 4 || n < 16) return;
+    deviations(row, sorted, curvatures, row->spare, deviation);
+    memcpy(sorted, deviation, n * sizeof *sorted);
+    qb__sort(sorted, n);
+    const double most = 2 * how->snr * sorted[(size_t)(0.95 * (double)(n - 1))];
+    for (size_t c = 2; c + 2 < n; c++)
+        row->lost[c] = row->lost[c] || (deviation[c] > most && deviation[c] > PART * qb__rings_distance(row, c) &&
+                                        qb__rings_is_apart(row, QB__RINGS_APART, c));
+}

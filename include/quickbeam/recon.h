@@ -275,6 +275,12 @@ QB_API const char *qb_job_plan(const qb_job *job);
  * as the job, or until it runs again. Jobs may run at the same time, also of one scan, each in a thread of
  * its own; one that runs already says QB_BAD_ARGUMENT. */
 QB_API qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report);
+/* projections = B' volume, where B is the map from line integrals to a volume that a job of qb_fbp_plan or qb_fdk_plan is: its exact
+ * transpose, for gradients. volume [z][y][x] and projections [view][row][column] are float32, in any memory; copies of
+ * both are held, and the CPU computes. An axis that is looked for is known once the job has run. QB_UNSUPPORTED, with the
+ * reason, where B is not linear (counts, corrections of preparation, pads that fade) or for views that are resampled. */
+QB_API qb_status qb_job_transpose(qb_job *job, const qb_tensor *volume, const qb_env *env,
+                                  const qb_tensor *projections);
 QB_API void qb_job_destroy(qb_job *job); /* NULL-safe; does nothing while the job runs */
 
 /* The rotation axis. */

@@ -44,10 +44,12 @@ def _from_interface(about, memory, device, stream, what):
 def tensor_of(array, what, writes=False):
     """A qb_tensor of an array, and what must live as long."""
     if _library_of(array) == "torch":
+        import torch
         if array.requires_grad:
-            raise BadArgument(f"{what} requires a gradient, which this call does not give: hand in {what}.detach()", 6)
+            if torch.is_grad_enabled():
+                raise BadArgument(f"{what} requires a gradient, which this call does not give: hand in {what}.detach()", 6)
+            array = array.detach()
         if array.is_cuda:
-            import torch
             stream = torch.cuda.current_stream(array.device).cuda_stream
             tensor = Tensor()
             capsule = array.__dlpack__(stream=stream or 1)
@@ -86,6 +88,11 @@ def overlap(a, b):
         return False
     (first, end), (other, other_end) = _extent(a), _extent(b)
     return first < other_end and other < end
+
+
+def wants_gradient(array):
+    """Is it a tensor of PyTorch's to which gradients are to go?"""
+    return _library_of(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled()
 
 
 def shape_of(array):

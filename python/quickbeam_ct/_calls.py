@@ -2,9 +2,9 @@
 """The calls. Keyword arguments besides those named are the command's options of the same name."""
 import ctypes
 
-from ._arrays import new_like, tensor_of
+from ._arrays import new_like, tensor_of, wants_gradient
 from ._jobs import Plan, tables
-from ._library import lib, run
+from ._library import BadArgument, lib, run
 from ._options import ENVIRONMENT, Options, rows, sign
 
 def options(table):
@@ -27,8 +27,20 @@ _ABOUT = """
 _ANGLES = "angles: radians, one a view; of a scan file None, or a text as --angles has it."
 
 
+def _differentiable(verb, projections, *rays, **given):
+    """fbp or fdk inside PyTorch's graph."""
+    from ._torch import reconstruct
+    for name in ("flats", "darks", "out", "output", "dtype"):
+        if given.pop(name, None) is not None:
+            raise BadArgument(f"{name} with projections that require a gradient: leave it out, or hand in projections.detach()", 6)
+    return reconstruct(lambda lines, **more: Plan(verb, lines, *rays, **{"accuracy": "high", "keep_all_views": True, **given, **more}),
+                       projections)
+
+
 def _call(verb, what, where, geometry=True):
     def reconstruct(projections, angles=None, pixel_size=0.0, *, geometry=None, flats=None, darks=None, out=None, **given):
+        if verb == "fbp" and wants_gradient(projections):
+            return _differentiable(verb, projections, angles, pixel_size, geometry=geometry, flats=flats, darks=darks, out=out, **given)
         return Plan(verb, projections, angles, pixel_size, geometry=geometry, flats=flats, darks=darks, out=out, **given).run()
 
     return _described(verb, reconstruct, what, where, geometry)
@@ -49,6 +61,8 @@ mbir = _call("mbir", "Model-based reconstruction of a parallel beam or of a Geom
 
 
 def _fdk(projections, geometry=None, *, flats=None, darks=None, out=None, **given):
+    if wants_gradient(projections):
+        return _differentiable("fdk", projections, geometry=geometry, flats=flats, darks=darks, out=out, **given)
     return Plan("fdk", projections, geometry=geometry, flats=flats, darks=darks, out=out, **given).run()
 
 

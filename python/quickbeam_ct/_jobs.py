@@ -20,6 +20,7 @@ declare("qb_range_parse", ctypes.c_char_p, ctypes.c_char_p, _SIZE, *[_ref(_SIZE)
 declare("qb_grid_load", ctypes.c_char_p, _ref(GridStruct))
 declare("qb_job_plan", _POINTER, result=ctypes.c_char_p)
 declare("qb_job_run", _POINTER, _ref(Env), _ref(ctypes.c_char_p))
+declare("qb_job_transpose", _POINTER, _ref(Tensor), _ref(Env), _ref(Tensor))
 declare("qb_job_destroy", _POINTER, result=None)
 
 _BEAM = ("sod", "sdd")
@@ -176,6 +177,17 @@ class Plan:
         run(lib.qb_job_run, self._job, after=(ctypes.byref(report),), **env)
         self.report = json.loads(report.value)
         return self.report if self._volume is None else self._volume
+
+    def transpose(self, volume, out=None):
+        """The exact transpose of what fbp or fdk makes of line integrals: float32 [z][y][x] to [view][row][column], for
+        gradients. An axis that is looked for is known once the plan has run. Computed on the CPU."""
+        lines = new_like(volume, self._scan.shape) if out is None else out
+        source, kept = tensor_of(volume, "volume")
+        target, kept_too = tensor_of(lines, "out", writes=True)
+        env = {name: self._env[name] for name in ("threads", "progress") if name in self._env}
+        run(lib.qb_job_transpose, self._job, ctypes.byref(source), after=(ctypes.byref(target),), **env)
+        del kept, kept_too
+        return lines
 
     def _drop(self):
         if self._job:

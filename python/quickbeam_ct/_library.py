@@ -11,6 +11,7 @@ from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c
 
 SONAME = "libquickbeam.so.0.2"
 logger = logging.getLogger("quickbeam")
+logger.addHandler(logging.NullHandler())  # else Python prints to stderr what nobody listens to
 
 
 class Error(Exception):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An Operator inside PyTorch's graph: the gradient of A x is the exact transpose, A.T. As a custom operator it also stays whole
-under torch.compile."""
+"""An Operator, fbp and fdk inside PyTorch's graph: the gradient of a linear map is its exact transpose. As a custom operator
+an Operator also stays whole under torch.compile; fbp and fdk are steps between two graphs there."""
 import itertools
 import weakref
 
@@ -58,3 +58,35 @@ class TorchOperator:
 
     def __repr__(self):
         return f"<TorchOperator: {self._operator.domain} to {self._operator.range}>"
+
+
+class _Reconstruct(torch.autograd.Function):
+    """B lines, by make(lines), a Plan; its gradient is the plan's transpose."""
+
+    @staticmethod
+    def forward(ctx, lines, make):
+        plan = make(lines.detach().to(torch.float32))
+        volume = plan.run()
+        fixed = {"center": plan.report["column"]} if plan.verb == "fbp" else {}
+        ctx.plan, ctx.make, ctx.dtype = plan, lambda lines: make(lines, **fixed), lines.dtype
+        return volume
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return _Transpose.apply(gradient, ctx.plan, ctx.make).to(ctx.dtype), None
+
+
+class _Transpose(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, volume, plan, make):
+        ctx.make, ctx.dtype = make, volume.dtype
+        return plan.transpose(volume.detach().to(torch.float32)).reshape(plan._source.shape)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return _Reconstruct.apply(gradient, ctx.make).to(ctx.dtype), None, None
+
+
+@torch.compiler.disable
+def reconstruct(make, lines):
+    return _Reconstruct.apply(lines, make)

@@ -91,17 +91,32 @@ static qb_status run_once(qb_job *job, const qb_env *env, const char **report) {
     return status;
 }
 
+static qb_status begin_run(qb_job *job, const qb_env *env) {
+    qb_status status = qb__check_callback();
+    if (status == QB_OK) status = qb__env_check(env);
+    if (status != QB_OK || !atomic_exchange(&job->running, true)) return status;
+    return qb__fail(QB_BAD_ARGUMENT, "this job runs already, in another thread or in what called this from its slabs: "
+                                     "make another of the same options");
+}
+
 qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     QB__NEED(job);
     QB__CALL();
-    qb_status status = qb__check_callback();
-    if (status == QB_OK) status = qb__env_check(env);
+    qb_status status = begin_run(job, env);
     if (status != QB_OK) return status;
-    if (atomic_exchange(&job->running, true))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "this job runs already, in another thread or in what called this from its slabs: "
-                        "make another of the same options");
     status = run_once(job, env, report);
+    atomic_store(&job->running, false);
+    return status;
+}
+
+qb_status qb_job_transpose(qb_job *job, const qb_tensor *volume, const qb_env *env, const qb_tensor *projections) {
+    QB__NEED(job);
+    QB__CALL();
+    if (!job->transpose)
+        return qb__fail(QB_UNSUPPORTED, "this job has no transpose: those of qb_fbp_plan and qb_fdk_plan have");
+    qb_status status = begin_run(job, env);
+    if (status != QB_OK) return status;
+    status = job->transpose(job, volume, qb__job_listen(job, env), projections);
     atomic_store(&job->running, false);
     return status;
 }

@@ -12,8 +12,10 @@
 struct qb_job {
     qb_status (*run)(qb_job *job, const qb_env *env);
     void (*destroy)(qb_job *job); /* frees the job itself too */
-    cJSON *plan;                  /* decisions and forecast */
-    cJSON *report;                /* made by run */
+    /* projections = the transpose of what run() does; NULL: there is none */
+    qb_status (*transpose)(qb_job *job, const qb_tensor *volume, const qb_env *env, const qb_tensor *projections);
+    cJSON *plan;   /* decisions and forecast */
+    cJSON *report; /* made by run */
     char *plan_text, *report_text;
     cJSON *warnings; /* array of texts: each warning given to the caller, once */
     qb_env heard;    /* the caller's, with an ear for that */

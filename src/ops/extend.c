@@ -120,3 +120,21 @@ void qb__extend(qb_pad pad, float *row, size_t columns, size_t left, size_t righ
     ways[pad](&first, left);
     ways[pad](&last, right);
 }
+
+/* How far in the value lies that `beyond` repeats. */
+static size_t repeated(qb_pad pad, size_t beyond, size_t columns) {
+    return pad == QB_PAD_MIRROR ? mirrored(beyond, columns) : 0;
+}
+
+static void fold(qb_pad pad, const end *e, size_t count) {
+    for (size_t k = 1; k <= count; k++) {
+        const size_t i = repeated(pad, k, e->columns);
+        e->last[(ptrdiff_t)i * e->inward] += e->last[-(ptrdiff_t)k * e->inward];
+    }
+}
+
+void qb__extend_transposed(qb_pad pad, float *row, size_t columns, size_t left, size_t right) {
+    if (pad != QB_PAD_EDGE && pad != QB_PAD_MIRROR) return;
+    fold(pad, &(end){row, 1, columns}, left);
+    fold(pad, &(end){row + columns - 1, -1, columns}, right);
+}

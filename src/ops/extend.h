@@ -21,5 +21,7 @@ size_t qb__extend_reach(qb_pad pad, size_t columns);
  *            of its reach, the width. Needs no attenuation, unlike the cylinder of water of Hsieh
  *            et al., Med. Phys. 31 (2004) 2385. */
 void qb__extend(qb_pad pad, float *row, size_t columns, size_t left, size_t right);
+/* The transpose of zero, edge and mirror: adds what lies beyond the row to the values that it continues. */
+void qb__extend_transposed(qb_pad pad, float *row, size_t columns, size_t left, size_t right);
 
 #endif

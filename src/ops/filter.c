@@ -151,13 +151,18 @@ static void extend(const qb__filter *filter, const float *restrict row, float *r
     qb__extend(filter->pad, padded + left, columns, left, filter->length - left - columns);
 }
 
-static void filter_row(const qb__filter *filter, float *row, float weight, float *one, float *two) {
+/* The padded row `one` times the filter; `two` is scratch. */
+static void convolve(const qb__filter *filter, float *one, float *two) {
     size_t half = filter->half;
-    extend(filter, row, one);
     qb__fft_forward(filter->fft, one, two);
     filter->pairs(filter->turn, filter->low, filter->high, 1, two, two + 1); /* 0 and Nyquist */
     filter->pairs(filter->turn + 2, filter->low + 2, filter->high + 2, half - 1, two + 2, two + filter->length - 1);
     qb__fft_backward(filter->fft, two, one);
+}
+
+static void filter_row(const qb__filter *filter, float *row, float weight, float *one, float *two) {
+    extend(filter, row, one);
+    convolve(filter, one, two);
     const float *from = one + filter->left;
     for (size_t c = 0; c < filter->columns; c++) row[c] = from[c] * weight;
 }
@@ -171,4 +176,25 @@ void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t
         else
             for (size_t c = 0; c < filter->columns; c++) row[c] *= weight;
     }
+}
+
+qb_status qb__filter_check_transpose(qb_pad pad) {
+    if (pad == QB_PAD_EDGE || pad == QB_PAD_ZERO || pad == QB_PAD_MIRROR) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED,
+                    "--pad taper and ellipse are not linear and have no transpose: edge, zero and mirror have");
+}
+
+/* The filter itself is symmetric, since its response is real. */
+void qb__filter_row_transposed(const qb__filter *filter, float *row, float weight, void *scratch) {
+    float *one = scratch, *two = one + buffer(filter), *middle = one + filter->left;
+    const size_t columns = filter->columns;
+    if (filter->identity) {
+        for (size_t c = 0; c < columns; c++) row[c] *= weight;
+        return;
+    }
+    memset(one, 0, filter->length * sizeof *one);
+    for (size_t c = 0; c < columns; c++) middle[c] = row[c] * weight;
+    convolve(filter, one, two);
+    qb__extend_transposed(filter->pad, middle, columns, filter->left, filter->length - filter->left - columns);
+    memcpy(row, middle, columns * sizeof *row);
 }

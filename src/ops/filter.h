@@ -26,4 +26,8 @@ void qb__filter_describe(const qb__filter *filter, qb__filter_spectrum *spectrum
  * on count or on its neighbours. */
 void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t stride, float weight, void *scratch);
 
+/* The transpose of filtering a row, in place. QB_UNSUPPORTED for a pad that is not linear. */
+qb_status qb__filter_check_transpose(qb_pad pad);
+void qb__filter_row_transposed(const qb__filter *filter, float *row, float weight, void *scratch);
+
 #endif

@@ -98,6 +98,8 @@ struct qb__step {
 
 extern const qb__step *const qb__steps[]; /* ended by NULL; steps.c */
 
+/* The name of a step that changes given line integrals; NULL: none does. */
+const char *qb__steps_change(const qb_scan_info *info, const qb_prep_options *options);
 /* All of them. QB_BAD_ARGUMENT. */
 qb_status qb__steps_check(const qb_scan_info *info, const qb_prep_options *options);
 

@@ -33,3 +33,10 @@ qb_status qb__steps_check(const qb_scan_info *info, const qb_prep_options *optio
         if ((*s)->check && (*s)->wanted(info, options)) status = (*s)->check(info, options);
     return status;
 }
+
+/* `check` and `bridge` leave numbers alone. */
+const char *qb__steps_change(const qb_scan_info *info, const qb_prep_options *options) {
+    for (const qb__step *const *s = qb__steps; *s; s++)
+        if (*s != &qb__step_check && *s != &qb__step_bridge && (*s)->wanted(info, options)) return (*s)->name;
+    return NULL;
+}

@@ -57,6 +57,14 @@ typedef struct qb__instead {
     qb_status (*protect_inputs)(const void *plan, const qb__inputs *inputs, const qb_env *env);
 } qb__instead;
 
+/* The arrays of a transpose. */
+typedef struct qb__transposing {
+    const float *volume; /* [z][y][x] of the decision's stack; masked voxels are 0 */
+    float *lines;        /* [view][row][column] of the scan, zero at first */
+    qb__pool *pool;
+    const qb_env *env;
+} qb__transposing;
+
 typedef struct qb__method {
     const char *verb;
     const qb_param *params;           /* of its options */
@@ -87,6 +95,9 @@ typedef struct qb__method {
     qb_status (*open)(void *plan, const qb__cut *cut);
     /* Behind it, before the output gets its name; `set` takes files that are written with it. */
     qb_status (*end)(void *plan, cJSON *report, qb__publication *set);
+    /* The exact transpose of what the streaming makes of line integrals. QB_UNSUPPORTED with the reason for options that are not
+     * linear. NULL: the method is not. */
+    qb_status (*transpose)(void *plan, const qb__transposing *t);
     /* The end of every run: releases what measure() found and open() took. `named`: the output has got its name. */
     void (*close)(void *plan, bool named);
 } qb__method;

@@ -415,6 +415,7 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     if (status != QB_OK) return status;
     r->job.run = run;
     r->job.destroy = destroy;
+    r->job.transpose = qb__reconstruction_transpose;
     r->method = method;
     r->job.scan = request->scan;
     env = qb__job_listen(&r->job, env);

@@ -144,6 +144,11 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 /* Warn of values, angles and ends of rows that cannot be right. Collective over all ranks, once the scan is prepared. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env);
 
+/* ---- the transpose (reconstruction_transpose.c) ---- */
+
+qb_status qb__reconstruction_transpose(qb_job *job, const qb_tensor *volume, const qb_env *env,
+                                       const qb_tensor *projections);
+
 /* ---- going on (reconstruction_keep.c) ---- */
 
 /* Decide what the volume keeps for a resumed run. QB_BAD_ARGUMENT with the reason if it cannot be resumed. */

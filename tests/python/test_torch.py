@@ -90,3 +90,41 @@ def test_the_graph_keeps_its_operator():
     gc.collect()
     lines.sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), A.T @ np.ones(A.range, np.float32))
+
+
+def fbp(lines):
+    views = lines.shape[0]
+    return qb.fbp(lines, np.pi * np.arange(views) / views, 0.5, center=4.4)
+
+
+def fdk(lines):
+    return qb.fdk(lines, qb.Geometry.cone(2 * np.pi * np.arange(7) / 7, 3, 9, 0.5, 60, 90), size=(6, 6, 3))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function, shape", [(fbp, (6, 2, 9)), (fbp, (6, 9)), (fdk, (7, 3, 9))])
+def test_gradients_of_fbp_and_fdk(function, shape):
+    lines = random(*shape).requires_grad_()
+    volume = function(lines)
+    np.testing.assert_array_equal(volume.detach().numpy(), function(lines.detach()).numpy()) if function is fbp else None
+    x = torch.randn(volume.shape)
+    gradient, = torch.autograd.grad(volume, lines, x)
+    assert gradient.shape == lines.shape
+    difference = float((volume.double() * x).sum() - (lines.double() * gradient).sum())
+    assert abs(difference) < 1e-6 * float(volume.norm() * x.norm())
+    lines = random(*shape).double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda v: function(v).double(), (lines,), eps=0.5, atol=1e-4, rtol=1e-3, fast_mode=True)
+    assert torch.autograd.gradgradcheck(lambda v: (function(v).double() ** 2).sum(), (lines,), eps=0.5, atol=1e-3, rtol=1e-3, fast_mode=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fbp_with_gradients_says_what_it_cannot_do():
+    lines = random(6, 2, 9).requires_grad_()
+    with pytest.raises(qb.Error, match="out with projections"):
+        qb.fbp(lines, np.arange(6), 0.5, center=4, out=torch.empty(2, 9, 9))
+    with pytest.raises(qb.Error, match="detach"):
+        qb.sirt(lines, np.arange(6), 0.5, center=4, iterations=1)
+    with torch.no_grad():
+        assert qb.sirt(lines, np.pi * np.arange(6) / 6, 0.5, center=4, iterations=1).shape == (2, 9, 9)
+    with pytest.raises(qb.Error, match="taper"):
+        qb.fbp(lines, np.pi * np.arange(6) / 6, 0.5, center=4, pad="taper").sum().backward()

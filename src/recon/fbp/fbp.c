@@ -51,6 +51,7 @@ static const qb__method method = {
     .open = qb__fbp_open,
     .close = qb__fbp_close,
     .end = report_axis,
+    .transpose = qb__fbp_transpose,
 };
 
 qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_options *options,

@@ -83,6 +83,8 @@ void qb__fbp_close(void *plan, bool named);
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
+/* fbp_transpose.c */
+qb_status qb__fbp_transpose(void *plan, const qb__transposing *t);
 /* fbp_sweep.c */
 extern const qb__instead qb__fbp_sweep;
 

@@ -36,6 +36,7 @@ static const qb__method method = {
     .rows = qb__fdk_rows,
     .range = qb__fdk_range,
     .open = qb__fdk_open,
+    .transpose = qb__fdk_transpose,
 };
 
 qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,

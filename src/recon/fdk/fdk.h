@@ -124,7 +124,8 @@ qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double 
 /* Windows of detector rows of a cut's slabs. Every engine calls it first when slabs are cut anew; the views of its cuts are bundles
  * of `turns`, one from each range. */
 void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t turns);
-void qb__fdk_delegate_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
+qb_status qb__fdk_transpose(void *plan, const qb__transposing *t); /* fdk_transpose.c */
+void qb__fdk_delegate_reading(qb__fdk *fdk, bool left);            /* to the engine, which has opened */
 /* Of the cut in hand: windows of a slab that are back-projected, two where it is folded. Returns how many. */
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need);
 /* Room for the windows of all ranks. */

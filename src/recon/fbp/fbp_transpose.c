@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* The transpose of a filtered back-projection: each slice is spread over its rows by the weights with which the linear
+ * back-projection reads them, then filtered by the transpose of the filter. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "recon/fbp/fbp.h"
+
+enum { LANES = 8, VIEWS = 16 }; /* slices at a time; views between two looks at cancel */
+
+typedef struct transpose {
+    const qb__fbp *fbp;
+    const qb__transposing *t;
+    size_t first;  /* view of task 0 */
+    char *scratch; /* [thread][bytes] */
+    size_t bytes;
+} transpose;
+
+/* Of a thread: sums of a row for each lane, with one column more on both sides; a line of voxels; a row; the filter's. */
+typedef struct parts {
+    double *sums; /* [width + 2][lanes] */
+    float *line;  /* [nx][lanes] */
+    float *row;   /* [width] */
+    void *filter;
+    size_t bytes;
+} parts;
+
+static parts lay_out(const qb__fbp *fbp, char *scratch) {
+    parts p = {.sums = (double *)scratch};
+    size_t at = qb__round_up((fbp->width + 2) * LANES * sizeof(double), 64);
+    p.line = (float *)(scratch + at);
+    at += qb__round_up(fbp->grid.n[0] * LANES * sizeof(float), 64);
+    p.row = (float *)(scratch + at);
+    at += qb__round_up(fbp->width * sizeof(float), 64);
+    p.filter = scratch + at;
+    p.bytes = at + qb__filter_scratch(fbp->filter);
+    return p;
+}
+
+/* Voxels of one line of the slices, lane by lane. */
+static void gather_line(const float *from, size_t apart, size_t nx, size_t lanes, float *line) {
+    for (size_t s = 0; s < lanes; s++)
+        for (size_t x = 0; x < nx; x++) line[x * lanes + s] = from[s * apart + x];
+}
+
+/* sums[k + 1] is column k; the compiler makes one loop for each constant number of lanes. */
+static inline void spread_line(const qb__bp_parallel_problem *p, size_t view, size_t y, const float *line, size_t lanes,
+                               double *sums) {
+    const double start = p->ay[view] * (double)y + p->h0[view], step = p->ax[view], end = (double)p->columns;
+    for (size_t x = 0; x < p->nx; x++) {
+        const double h = start + step * (double)x;
+        if (!(h > -1 && h < end)) continue;
+        const double below = floor(h), high = h - below, low = 1 - high;
+        double *at = sums + (size_t)(below + 1) * lanes;
+        for (size_t s = 0; s < lanes; s++) {
+            at[s] += low * (double)line[x * lanes + s];
+            at[lanes + s] += high * (double)line[x * lanes + s];
+        }
+    }
+}
+
+static void spread(const transpose *c, size_t view, size_t slice, size_t lanes, const parts *p) {
+    const qb__bp_parallel_problem *problem = &c->fbp->problem;
+    const size_t nx = problem->nx, ny = problem->ny;
+    memset(p->sums, 0, (problem->columns + 2) * lanes * sizeof *p->sums);
+    for (size_t y = 0; y < ny; y++) {
+        gather_line(c->t->volume + (slice * ny + y) * nx, ny * nx, nx, lanes, p->line);
+        if (lanes == LANES)
+            spread_line(problem, view, y, p->line, LANES, p->sums);
+        else
+            spread_line(problem, view, y, p->line, 1, p->sums);
+    }
+}
+
+static void finish_row(const transpose *c, size_t view, size_t slice, size_t lane, size_t lanes, const parts *p) {
+    const qb__fbp *fbp = c->fbp;
+    const size_t columns = fbp->info->columns, row = fbp->first_row + slice * fbp->step;
+    const float *share = qb__fbp_share_of(fbp, view), *from = p->row + fbp->fan.before;
+    float *line = c->t->lines + (view * fbp->info->rows + row) * columns;
+    for (size_t k = 0; k < fbp->width; k++) p->row[k] = (float)p->sums[(k + 1) * lanes + lane];
+    qb__filter_row_transposed(fbp->filter, p->row, fbp->weights[view], p->filter);
+    for (size_t k = 0; k < columns; k++) line[k] = share ? from[k] * share[k] : from[k];
+}
+
+static void transpose_view(void *context, size_t task, int worker) {
+    const transpose *c = context;
+    const parts p = lay_out(c->fbp, c->scratch + (size_t)worker * c->bytes);
+    const size_t view = c->first + task, slices = c->fbp->grid.n[2];
+    for (size_t slice = 0, lanes; slice < slices; slice += lanes) {
+        lanes = slices - slice >= LANES ? LANES : 1;
+        spread(c, view, slice, lanes, &p);
+        for (size_t lane = 0; lane < lanes; lane++) finish_row(c, view, slice + lane, lane, lanes, &p);
+    }
+}
+
+static qb_status check(const qb__fbp *fbp) {
+    if (fbp->sweep) return qb__fail(QB_UNSUPPORTED, "a sweep over axes has no transpose: give --center COLUMN");
+    if (fbp->roll.maps)
+        return qb__fail(QB_UNSUPPORTED, "rows that are resampled have no transpose: give a level detector");
+    if (fbp->options->interp > QB_INTERP_LINEAR)
+        return qb__fail(QB_UNSUPPORTED, "--interp %s has no transpose: linear has",
+                        qb_interp_name(fbp->options->interp));
+    if (isnan(fbp->center) && !fbp->axis)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "the axis is not known before the job has run: run it first, or give its column");
+    return qb__filter_check_transpose(fbp->options->pad);
+}
+
+qb_status qb__fbp_transpose(void *plan, const qb__transposing *t) {
+    const qb__fbp *fbp = plan;
+    const size_t views = fbp->info->views;
+    transpose c = {.fbp = fbp, .t = t};
+    static char none[1];
+    qb_status status;
+    QB__TRY(check(fbp));
+    c.bytes = qb__round_up(lay_out(fbp, none).bytes, 64);
+    QB__TRY(qb__alloc((size_t)qb__pool_threads(t->pool), c.bytes, &c.scratch));
+    for (c.first = 0; c.first < views; c.first += VIEWS) {
+        QB__TRY(qb__check_cancel(t->env));
+        qb__pool_for(t->pool, qb__smaller(VIEWS, views - c.first), transpose_view, &c);
+        qb__progress(t->env, "transpose", qb__smaller(c.first + VIEWS, views), views);
+    }
+out:
+    qb__free(c.scratch);
+    return status;
+}

@@ -28,7 +28,7 @@ RETURNS = {
     "problems": "list[str]", "findings": "list[dict[str, Any]]", "inspect": "list[str]", "save": "None", "picture": "None",
 }
 PROPERTIES = {"shape": "tuple[int, ...]", "info": "dict[str, Any]", "domain": "tuple[int, ...]", "range": "tuple[int, ...]",
-              "kernel": "str", "angles": "numpy.ndarray | None", "vectors": "numpy.ndarray"}
+              "kernel": "str", "forecast": "dict[str, Any]", "report": "dict[str, Any] | None", "angles": "numpy.ndarray | None", "vectors": "numpy.ndarray"}
 
 
 def type_of(row):

@@ -99,6 +99,13 @@ def shape_of(array):
     return tuple(int(n) for n in array.shape)
 
 
+def is_dense(array):
+    """Can it be reshaped without a copy?"""
+    if _library_of(array) == "torch":
+        return array.is_contiguous()
+    return bool(getattr(getattr(array, "flags", None), "c_contiguous", False))
+
+
 def new_like(array, shape, dtype="float32"):
     """An array of what `array` is of, on its device; None: of NumPy."""
     library = None if array is None else _library_of(array)

@@ -105,6 +105,22 @@ class Geometry:
         views = (View * self._struct.views).from_address(ctypes.addressof(self._struct.view.contents))
         return numpy.frombuffer(views, numpy.float64).reshape(self._struct.views, 4, 3).copy()
 
+    def _stacked(self, count, grid):
+        """These rays, of one row through one slice of `grid`, once for each of `count` slices one above the other; None where
+        they are not of a parallel beam, or leave the middle of their slice."""
+        import numpy
+        vectors, (views, _, columns) = self.vectors, self.shape
+        apart, z = grid.voxel[2], grid.offset[2]
+        along, corner, u, v = vectors.transpose(1, 0, 2)
+        if self.beam != "parallel" or max(abs(corner[:, 2] - z).max(), abs(along[:, 2]).max(), abs(u[:, 2]).max()) > 1e-9 * apart:
+            return None
+        vectors[:, 1, 2] -= (count - 1) / 2 * apart
+        vectors[:, 3] = 0, 0, apart
+        self = Geometry.parallel([0.0] * views, count, columns)
+        room = (View * views).from_address(ctypes.addressof(self._struct.view.contents))
+        numpy.frombuffer(room, numpy.float64)[:] = vectors.ravel()
+        return self
+
     def picture(self, path):
         """Draw it into an SVG file, from above and from the side."""
         check(lib.qb_geometry_picture(os.fsencode(path), ctypes.byref(self._struct), None))

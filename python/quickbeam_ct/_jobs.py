@@ -79,7 +79,7 @@ class Plan:
     def __init__(self, verb, source, angles=None, pixel_size=0.0, *, geometry=None, flats=None, darks=None, out=None, **given):
         if verb not in _verbs:
             raise BadArgument(f"plan of {verb!r}: give one of {', '.join(_verbs)}", 6)
-        self.verb, self.report, self._job, self._room = verb, None, _POINTER(), []
+        self.verb, self._report, self._job, self._room = verb, None, _POINTER(), []
         self._env = {name: given.pop(name) for name in ENVIRONMENT if name in given}
         if verb == "fbp" and isinstance(geometry, Geometry):
             raise BadArgument("fbp goes by angles: give angles and pixel_size, or the path of a geometry file", 6)
@@ -163,7 +163,19 @@ class Plan:
         finally:
             for room in rooms:
                 room.close()
-        self.forecast = json.loads(lib.qb_job_plan(self._job))
+        self._forecast = None
+
+    @property
+    def forecast(self):
+        if self._forecast is None:
+            self._forecast = json.loads(lib.qb_job_plan(self._job))
+        return self._forecast
+
+    @property
+    def report(self):
+        if isinstance(self._report, bytes):
+            self._report = json.loads(self._report)
+        return self._report
 
     @property
     def shape(self):
@@ -175,7 +187,7 @@ class Plan:
         if progress is not None:
             env["progress"] = progress
         run(lib.qb_job_run, self._job, after=(ctypes.byref(report),), **env)
-        self.report = json.loads(report.value)
+        self._report, self._forecast = report.value, None
         return self.report if self._volume is None else self._volume
 
     def transpose(self, volume, out=None):

@@ -4,6 +4,7 @@ import ctypes
 import logging
 import os
 import pathlib
+import queue
 import sys
 import threading
 import warnings
@@ -243,24 +244,56 @@ def _callers():
     return level
 
 
+class _Worker:
+    """The thread that works while the main one waits. It is kept, since making one takes as long as a small slice."""
+
+    def __init__(self):
+        self.jobs, self.process = None, None
+
+    def begin(self, work):
+        """A lock that is free once work() is done. After a fork the parent's thread is gone."""
+        if self.process != os.getpid():
+            self.jobs, self.process = queue.SimpleQueue(), os.getpid()
+            threading.Thread(target=self._serve, args=(self.jobs,), name="quickbeam", daemon=True).start()
+        done = threading.Lock()
+        done.acquire()
+        self.jobs.put((work, done))
+        return done
+
+    @staticmethod
+    def _serve(jobs):
+        while True:
+            work, done = jobs.get()
+            try:
+                work()
+            finally:
+                done.release()
+                del work, done
+
+
+_worker = _Worker()
+
+
 def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progress=None, after=(), environment=True):
     """A long call: its environment, if it has one, comes behind `arguments`, then `after`. It works in a thread of its own, so that
     Ctrl-C is heard at once: it stops the call, and KeyboardInterrupt goes on."""
     talk, outcome = _Talk(threads, max_ram, device, max_vram, progress), {}
 
     def work():
-        outcome["status"] = call(*arguments, *((byref(talk.env),) if environment else ()), *after)
-        outcome["words"] = lib.qb_detail().decode(errors="replace")
+        try:
+            outcome["status"] = call(*arguments, *((byref(talk.env),) if environment else ()), *after)
+            outcome["words"] = lib.qb_detail().decode(errors="replace")
+        except BaseException as error:  # of ctypes: raised where it is waited for
+            talk.failed = error
 
     if threading.current_thread() is threading.main_thread():
-        thread = threading.Thread(target=work, name="quickbeam")
-        thread.start()
+        done = _worker.begin(work)
         try:
-            while thread.is_alive():
-                thread.join(0.1)
+            while not done.acquire(timeout=0.1):
+                pass
         except BaseException:
             talk.cancel.value = 1
-            thread.join()
+            done.acquire()
             raise
     else:
         work()

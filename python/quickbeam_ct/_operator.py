@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Projection and its exact transpose as an operator, for methods of one's own."""
 import ctypes
+import math
 
-from ._arrays import new_like, shape_of, tensor_of
+from ._arrays import is_dense, new_like, shape_of, tensor_of
 from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib, run
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
@@ -22,8 +23,24 @@ class _Handle:
 
     def __init__(self, geometry, grid, kernel, env):
         self.pointer = _POINTER()
+        self._made_of, self._stacks = (geometry, grid, kernel, env), {}
         run(lib.qb_projector_create, ctypes.byref(geometry._struct), ctypes.byref(grid), kernel.encode() if kernel else None,
             after=(ctypes.byref(self.pointer),), **env)
+
+    def stack(self, count):
+        """The projector of a volume of `count` slices that does to each slice what this one does to its only one; None where
+        there is none. The last few are kept."""
+        if count not in self._stacks:
+            geometry, grid, kernel, env = self._made_of
+            rays = geometry._stacked(count, grid)
+            if rays is None:
+                return None
+            tall = GridStruct.from_buffer_copy(grid)
+            tall.n[2] = count
+            if len(self._stacks) >= 4:
+                self._stacks.pop(next(iter(self._stacks)))
+            self._stacks[count] = _Handle(rays, tall, kernel, env)
+        return self._stacks[count]
 
     def __del__(self):
         if lib and self.pointer:
@@ -76,20 +93,36 @@ class Operator:
         if accumulate and not self._transposed:
             raise BadArgument("accumulate is for the transpose, A.T", 6)
         if len(shape) > 3:
-            for i in range(shape[0]):
+            return self._apply_batch(x, out, accumulate)
+        self._run(self._handle, x, out, accumulate)
+        return out
+
+    def _apply_batch(self, x, out, accumulate):
+        """Slices of a parallel beam go in one call, as the slices of one volume and the rows of one detector; others one by one."""
+        count = math.prod(shape_of(x)[:-3])
+        slices = self._volume[0] == self._lines[1] == 1 and count > 1 and is_dense(x) and is_dense(out)
+        stacked = self._handle.stack(count) if slices else None
+        if stacked is None:
+            for i in range(len(x)):
                 self.apply(x[i], out[i], accumulate)
             return out
+        images, lines = (out, x) if self._transposed else (x, out)
+        images = images.reshape((count, *self._volume[1:]))
+        lines = lines.reshape((count, self._end - self._first, self._lines[2])).swapaxes(0, 1)
+        self._run(stacked, *((lines, images) if self._transposed else (images, lines)), accumulate)
+        return out
+
+    def _run(self, handle, x, out, accumulate):
         source, kept = tensor_of(x, "x")
         target, kept_too = tensor_of(out, "out", writes=True)
         views = (self._first, self._end)
         if self._transposed:
-            run(lib.qb_projector_adjoint_tensor, self._handle.pointer, ctypes.byref(source), *views, accumulate,
+            run(lib.qb_projector_adjoint_tensor, handle.pointer, ctypes.byref(source), *views, accumulate,
                 after=(ctypes.byref(target),))
         else:
-            run(lib.qb_projector_forward_tensor, self._handle.pointer, ctypes.byref(source), *views,
+            run(lib.qb_projector_forward_tensor, handle.pointer, ctypes.byref(source), *views,
                 after=(ctypes.byref(target),))
         del kept, kept_too
-        return out
 
     def __matmul__(self, x):
         return self.apply(x)

@@ -24,8 +24,6 @@ static int by_angle(const void *a, const void *b) {
 
 void qb__sort(double *values, size_t count) { qsort(values, count, sizeof *values, by_value); }
 
-void qb__sort_floats(float *values, size_t count) { qsort(values, count, sizeof *values, by_float); }
-
 /* Bits whose order as unsigned integers is that of the floats. */
 static uint32_t key_of(float x) {
     uint32_t bits;
@@ -38,7 +36,7 @@ void qb__sort_floats_with(float *values, size_t count, float *scratch) {
     enum { BITS = 8, DIGITS = 1 << BITS, PASSES = 4 };
     uint32_t ends[PASSES][DIGITS] = {{0}};
     if (count > UINT32_MAX) {
-        qb__sort_floats(values, count);
+        qsort(values, count, sizeof *values, by_float);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -59,6 +57,26 @@ void qb__sort_floats_with(float *values, size_t count, float *scratch) {
         from = to, to = swapped;
     }
     if (from != values) memcpy(values, from, count * sizeof *values);
+}
+
+static void insert(float *values, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        const float value = values[i];
+        size_t at = i;
+        for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+void qb__sort_floats(float *values, size_t count) {
+    enum { FEW = 32, SOME = 2048 };
+    float scratch[SOME];
+    if (count <= FEW)
+        insert(values, count);
+    else if (count <= SOME)
+        qb__sort_floats_with(values, count, scratch);
+    else
+        qsort(values, count, sizeof *values, by_float);
 }
 
 void qb__sort_directions(qb__direction *list, size_t count) { qsort(list, count, sizeof *list, by_angle); }

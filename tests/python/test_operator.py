@@ -40,6 +40,27 @@ def test_project_and_backproject_are_each_other_s_transpose():
     np.testing.assert_array_equal(out, qb.operator(RAYS, out.shape, 0.6).T @ y)
 
 
+def test_a_batch_of_slices_is_one_call(monkeypatch):
+    from quickbeam_ct import _operator
+    vectors = qb.Geometry.parallel(ANGLES, 1, 40, 0.5, center=18.3).vectors + [[0] * 3, [0, 0, 2], [0] * 3, [0] * 3]
+    rays = qb.Geometry.from_vectors(vectors, 1, 40, "parallel")
+    A, calls, run = qb.operator(rays, (1, 24, 28), 0.6, (1.0, -0.5, 2.0)), [], _operator.run
+    monkeypatch.setattr(_operator, "run", lambda call, *rest, **more: (calls.append(call.__name__), run(call, *rest, **more)))
+    x = random((2, 4, *A.domain))
+    lines = A @ x
+    back = A[3:9].T @ lines[..., 3:9, :, :]
+    assert [calls.count(f"qb_projector_{name}_tensor") for name in ("forward", "adjoint")] == [1, 8]  # the second is not dense
+    calls.clear()
+    dense = A[3:9].T @ np.ascontiguousarray(lines[..., 3:9, :, :])
+    assert calls == ["qb_projector_adjoint_tensor"]
+    np.testing.assert_allclose(dense, back, atol=1e-5 * np.abs(back).max())
+    for i in range(2):
+        for j in range(4):
+            np.testing.assert_allclose(lines[i, j], A @ x[i, j], atol=1e-5 * np.abs(lines).max())
+    fan = qb.operator(qb.Geometry.fan(ANGLES, 40, 0.5, 100, 150), (1, 24, 28), 0.3)
+    np.testing.assert_array_equal((fan @ x)[1, 3], fan @ x[1, 3])
+
+
 def any_geometry(random):
     """Parallel, fan or cone, circular or on any path, with the object in the field or beyond it."""
     views, rows, columns = random.integers(1, 9), random.integers(1, 7), random.integers(2, 20)

@@ -97,6 +97,9 @@ typedef struct qb_scan_info {
     double energy;        /* keV of the beam as the file states it; 0 where it does not */
     double distance;      /* mm from the object to the detector as the file states it; 0 where it does not */
     size_t masked, stuck; /* pixels that count as not measured: by options->mask; that hold one value in all views */
+    double
+        detector_tilt; /* degrees by which the file states the detector of a cone beam to be turned in its plane, as in
+                             qb_geometry_options.tilt; 0 where it does not */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

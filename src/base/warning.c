@@ -97,6 +97,8 @@ static const struct {
     {"column-ends",
      "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods put "
      "it into the end slices, which become much too bright. Give the printed --size, and do not use its end slices."},
+    {"connected-scans",
+     "The object was taken in several scans above one another. Only the named one is reconstructed."},
     {"counts-negative", "A few counts are far below 0, which no detector gives. Most likely unsigned counts were "
                         "stored as signed numbers: of 16 bits all above 32767 becomes negative. Values are wrong "
                         "there. --unsigned reads them as they were meant."},
@@ -211,6 +213,8 @@ static const struct {
      "row; a row without any value is taken as air, which makes values too low. Leave bad views out by --exclude."},
     {"not-projections", "The file says that its values are no projections, but a volume or attenuation, say. They are "
                         "read as projections. Check that it is the right file; --quantity says what the values are."},
+    {"object-tilt", "The scanner's settings state that the axis leans along the beam. This is not applied: slices far "
+                    "from the beam's plane are blurred. Give a geometry file (-g)."},
     {"odd-darks", "Some dark fields differ far from the others, as when the beam was on. They are left out of the "
                   "mean. --keep-all-fields keeps "
                   "them; --exclude-darks LIST leaves out others."},
@@ -243,6 +247,8 @@ static const struct {
     {"phase-beam",
      "--energy or --distance differs by more than 1 % from the scan's, and is taken. Phase retrieval blurs too much or "
      "too little if it is wrong, for example in eV or m. Leave it out to take the scan's."},
+    {"pixel-ratio", "A SkyScan file states that pixels are not square, but not which side is longer. They are taken as "
+                    "square. If the object appears stretched, give --pixel-size U,V."},
     {"pixel-size-differs",
      "--pixel-size is more than 4.5 times larger or smaller than in the file. It is taken, in mm. "
      "If m or um was meant, values and sizes are wrong by that factor."},
@@ -250,6 +256,8 @@ static const struct {
                        "wrong. Give --pixel-size in mm."},
     {"pixel-size-unusable", "The file states a pixel size without a known unit of length, or that is not a positive "
                             "number. The pixel size is unknown. Give --pixel-size MM."},
+    {"random-movement", "The scanner moved the object between views to blur rings. Where edges look doubled, let the "
+                        "scanner's program undo the shifts first."},
     {"range-clamped", "Some values lie outside the range that integers or float16 of the output can hold. They were "
                       "set to the nearest end of "
                       "the range. Give --range LO,HI, or write float32."},

@@ -103,6 +103,27 @@ static const qb__format formats[] = {
         .provenance = qb__sidecar_provenance,
     },
     {
+        .name = "Nikon",
+        .extensions = " .xtekct ",
+        .line = "Nikon (.xtekct, TIFF beside it): reads cone-beam scans with their geometry",
+        .open = qb__vendor_open,
+        .scan = qb__nikon_scan,
+    },
+    {
+        .name = "SkyScan",
+        .extensions = " .log ",
+        .line = "SkyScan (.log of Bruker, TIFF beside it): reads cone-beam scans with their geometry",
+        .open = qb__vendor_open,
+        .scan = qb__skyscan_scan,
+    },
+    {
+        .name = "phoenix",
+        .extensions = " .pca ",
+        .line = "phoenix (.pca of GE, TIFF beside it): reads cone-beam scans with their geometry",
+        .open = qb__vendor_open,
+        .scan = qb__phoenix_scan,
+    },
+    {
         .name = "simulated",
         .extensions = " .sim ",
         .line = "simulated (.sim): a scan of qb simulate that is computed when it is read, view by view",

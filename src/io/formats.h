@@ -57,6 +57,11 @@ qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source
 qb_status qb__mbirct_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__simulated_open(const char *path, const char *how, qb__source **source);
 qb_status qb__simulated_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+/* Scanners' own settings (io/vendor); `open` gives their images. */
+qb_status qb__vendor_open(const char *path, const char *how, qb__source **source);
+qb_status qb__nikon_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__skyscan_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__phoenix_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 /* The shape is VIEWS,ROWS,COLUMNS; of sinograms, which lie [row][view][column], too. */
 qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source);
 

@@ -92,6 +92,9 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
 /* *source with its values times `slope` plus `offset`, as float32; it owns the one before. */
 qb_status qb__source_scale(qb__source **source, double slope, double offset);
 
+/* One image of one number, of the size of those of `like`; float32. */
+qb_status qb__source_constant(const qb__source *like, double value, qb__source **source);
+
 /* *source with columns or rows of its images in reverse order; it owns the one before. */
 qb_status qb__source_mirror(qb__source **source, bool columns, bool rows);
 
@@ -142,6 +145,8 @@ typedef struct qb__scan_parts {
     double energy, distance;    /* keV; mm from the object to the detector; 0: not stated */
     char beam_unset[450];       /* which of energy and distance is stated but cannot be used, and why; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
+    bool detector_stated;       /* detector[] is: mm from the principal ray to its middle along u and v, */
+    double detector[3];         /* and degrees by which it is turned in its plane */
     char pixel_from[160];
     double center;
     bool center_holds;  /* as qb_scan_info's */

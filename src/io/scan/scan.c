@@ -307,6 +307,12 @@ static void set_place(qb_scan *scan) {
     qb_scan_info *info = &scan->info;
     const double u = source->offset[0], v = source->offset[1], pixel = source->voxel[0];
     info->detector_offset[0] = info->detector_offset[1] = NAN;
+    if (scan->parts.detector_stated) {
+        const double *detector = scan->parts.detector;
+        info->detector_offset[0] = detector[0], info->detector_offset[1] = detector[1];
+        info->detector_tilt = detector[2];
+        return;
+    }
     if (strcmp(source->format, "MetaImage") != 0 || !(pixel > 0)) return;
     const double first_u = u - 0.5 * ((double)source->shape[2] - 1) * pixel,
                  first_v = v - 0.5 * ((double)source->shape[1] - 1) * source->voxel[1];

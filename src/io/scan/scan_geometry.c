@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The geometry of a scan, and whether the two belong together. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -74,6 +75,7 @@ static qb_status choose_views(const qb_scan_info *scan, const char *path, const 
 static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, char *text, size_t size,
                         const qb_env *env) {
     const double u = scan->detector_offset[0], v = scan->detector_offset[1], least = 1e-3 * scan->pixel_size;
+    const bool scanner = scan->sod > 0; /* it states a whole geometry, of which this is a part */
     if (!(fabs(u) > least || fabs(v) > least) || options->offset) return;
     if (options->geometry) {
         qb__warn(env,
@@ -84,6 +86,7 @@ static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, 
     }
     qb__print(text, size, "%.17g,%.17gmm", u, v);
     options->offset = text;
+    if (scanner) return;
     qb__warn(env,
              "%s puts the middle of its images at %g,%g mm: taken as the detector's; --detector-offset gives "
              "another" QB__CODE("detector-offset-stated"),
@@ -94,8 +97,15 @@ static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, 
 static void take_distances(const qb_scan_info *scan, qb_geometry_options *options, const qb_env *env) {
     if (options->geometry || options->sod > 0 || options->sdd > 0 || !(scan->sod > 0)) return;
     options->sod = scan->sod, options->sdd = scan->sdd;
-    qb__info(env, "the source is %.6g mm from the axis and %.6g mm from the detector, as %s states", scan->sod,
-             scan->sdd, scan->path);
+    if (!options->tilt.count && scan->detector_tilt != 0)
+        options->tilt = (qb_numbers){.count = 1, .value = {scan->detector_tilt}};
+    const double *offset = scan->detector_offset;
+    char place[120] = "";
+    if (isfinite(offset[0]) && !options->offset)
+        snprintf(place, sizeof place, ", the detector's middle at %.6g,%.6g mm, turned by %.4g degrees", offset[0],
+                 offset[1], scan->detector_tilt);
+    qb__info(env, "the source is %.6g mm from the axis and %.6g mm from the detector%s, as %s states", scan->sod,
+             scan->sdd, place, scan->path);
 }
 
 qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options, const qb_detector *detector,

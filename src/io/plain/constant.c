@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* One image of one number: the flat field of a scanner whose images are corrected, and whose settings state the count of
+ * open beam. */
+#include "base/status.h"
+#include "io/plain/source.h"
+
+typedef struct constant {
+    qb__source base;
+    float value;
+} constant;
+
+static qb_status read_constant(qb__source *source, const qb__region *region, void *out) {
+    const float value = ((const constant *)source)->value;
+    const size_t count = region->count * (region->row1 - region->row0) * source->shape[2];
+    float *to = out;
+    for (size_t i = 0; i < count; i++) to[i] = value;
+    return QB_OK;
+}
+
+qb_status qb__source_constant(const qb__source *like, double value, qb__source **source) {
+    constant *c;
+    const qb_status status = qb__source_create(sizeof *c, like->format, like->path, &c);
+    if (status != QB_OK) return status;
+    c->base.dtype = QB_F32;
+    c->base.shape[0] = 1, c->base.shape[1] = like->shape[1], c->base.shape[2] = like->shape[2];
+    c->base.read = read_constant;
+    c->value = (float)value;
+    *source = &c->base;
+    return QB_OK;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/vendor/ini.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/status.h"
+
+enum { TEXT_MOST = 16 << 20, VALUE = 256 };
+
+qb_status qb__ini_read(const char *path, qb__ini *ini) {
+    ini->path = path;
+    const qb_status status = qb__text_read(path, TEXT_MOST, &ini->text);
+    if (status != QB_OK) return status;
+    qb__text_narrow(&ini->text);
+    if (ini->text.data && strlen(ini->text.data) == ini->text.length) return QB_OK;
+    qb__text_clear(&ini->text);
+    return qb__fail(QB_BAD_INPUT, "%s holds bytes that are 0: it is no text of settings", path);
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '_' || c == '\r'; }
+
+/* What follows the key and its '='; NULL where the line is of another key. */
+static const char *behind_key(const char *line, const char *key) {
+    for (; *key; key++) {
+        if (is_blank(*key)) continue;
+        while (is_blank(*line)) line++;
+        if (tolower((unsigned char)*line) != tolower((unsigned char)*key)) return NULL;
+        line++;
+    }
+    while (is_blank(*line)) line++;
+    return *line == '=' ? line + 1 : NULL;
+}
+
+bool qb__ini_text(const qb__ini *ini, const char *key, char *value, size_t size) {
+    value[0] = 0;
+    for (const char *line = ini->text.data; line && *line;) {
+        const char *at = behind_key(line, key), *end = line + strcspn(line, "\n");
+        if (at) {
+            while (at < end && (isspace((unsigned char)*at) || *at == '"')) at++;
+            while (end > at && (isspace((unsigned char)end[-1]) || end[-1] == '"')) end--;
+            snprintf(value, size, "%.*s", (int)(end - at < (ptrdiff_t)size ? end - at : (ptrdiff_t)size), at);
+            return true;
+        }
+        line = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+static qb_status take(const qb__ini *ini, const qb__ini_number *n, double *out) {
+    char value[VALUE], *end;
+    *out = NAN;
+    if (!qb__ini_text(ini, n->key, value, sizeof value)) {
+        if (!n->needed) return QB_OK;
+        return qb__fail(QB_BAD_INPUT, "%s has no line `%s=...`, which is needed to reconstruct", ini->path, n->key);
+    }
+    const double number = qb__strtod(value, &end);
+    if (end > value && number >= n->low && number <= n->high) {
+        *out = number;
+        return QB_OK;
+    }
+    return qb__fail(QB_BAD_INPUT, "%s: %s is '%.60s', which should be a number from %g to %g", ini->path, n->key, value,
+                    n->low, n->high);
+}
+
+qb_status qb__ini_numbers(const qb__ini *ini, const qb__ini_number *numbers, size_t count, void *out) {
+    for (size_t i = 0; i < count; i++) {
+        const qb_status status = take(ini, &numbers[i], (double *)(void *)((char *)out + numbers[i].at));
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}

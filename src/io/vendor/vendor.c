@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/vendor/vendor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/hdf5/external.h"
+
+static const double degree = 3.14159265358979323846 / 180.0;
+
+qb_status qb__vendor_path(const qb__ini *ini, const char *name, char *path, size_t size) {
+    const char *slash = strrchr(ini->path, '/');
+    const int folder = slash && *name != '/' && *name != '\\' ? (int)(slash - ini->path) + 1 : 0;
+    if (strpbrk(name, "*?[%"))
+        return qb__fail(QB_BAD_INPUT, "%s names '%.80s', with one of * ? [ %%: rename its files", ini->path, name);
+    if ((size_t)snprintf(path, size, "%.*s%s", folder, ini->path, name) >= size)
+        return qb__fail(QB_BAD_INPUT, "%s names '%.80s...', which is too long", ini->path, name);
+    for (char *c = path + folder; *c; c++)
+        if (*c == '\\') *c = '/';
+    return qb__external_check(ini->path, path);
+}
+
+qb_status qb__vendor_images(const qb__ini *ini, const char *prefix, char *path, size_t size) {
+    const qb_status status = qb__vendor_path(ini, prefix, path, size);
+    const size_t n = strlen(path);
+    if (status == QB_OK) snprintf(path + n, size - n, "%%d.tif");
+    return status;
+}
+
+qb_status qb__vendor_scan(const char *path, qb_status (*read)(const qb__ini *ini, qb__scan_parts *parts),
+                          qb__scan_parts *parts) {
+    qb__ini ini = {0};
+    qb_status status = qb__ini_read(path, &ini);
+    if (status == QB_OK) status = read(&ini, parts);
+    qb__text_clear(&ini.text);
+    return status;
+}
+
+qb_status qb__vendor_open(const char *path, const char *how, qb__source **source) {
+    const qb__format *format;
+    qb__scan_parts parts = {0};
+    (void)how;
+    qb_status status = qb__format_to_read(path, &format);
+    if (status == QB_OK) status = format->scan(path, NULL, &parts);
+    if (status == QB_OK) {
+        *source = parts.data.source;
+        parts.data.source = NULL;
+    }
+    qb__scan_parts_release(&parts);
+    return status;
+}
+
+static qb_status check_size(const qb__vendor *v, const qb__source *source) {
+    const size_t *n = source->shape;
+    if ((!v->rows || v->rows == n[1]) && (!v->columns || v->columns == n[2])) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s states images of %zu x %zu pixels, and %s holds %zu x %zu", v->path, v->columns,
+                    v->rows, source->path, n[2], n[1]);
+}
+
+/* Images are corrected already: the count of open beam is one number, and the dark is 0. Where that is the largest number of their
+ * type, it is no saturated count, and they are read as transmissions. */
+static qb_status add_fields(const qb__vendor *v, qb__scan_parts *parts) {
+    qb__source *images = parts->data.source;
+    if (!(v->white > 0)) return QB_OK;
+    if (v->white >= (double)qb__dtype_top(images->dtype)) {
+        const bool quiet = !*images->trouble;
+        snprintf(parts->quantity, sizeof parts->quantity, "transmission");
+        const qb_status scaled = qb__source_scale(&parts->data.source, 1 / v->white, 0);
+        if (scaled == QB_OK && quiet) parts->data.source->trouble[0] = 0;
+        return scaled;
+    }
+    qb_status status = qb__source_constant(parts->data.source, v->white, &parts->flats.source);
+    if (status == QB_OK) status = qb__source_constant(parts->data.source, 0, &parts->darks.source);
+    if (status == QB_OK) parts->flats.count = parts->darks.count = 1;
+    return status;
+}
+
+qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts) {
+    qb_status status;
+    QB__TRY(qb__source_open(pattern, NULL, &parts->data.source));
+    qb__source *source = parts->data.source;
+    parts->data.count = source->shape[0];
+    QB__TRY(check_size(v, source));
+    source->beam = QB_BEAM_CONE;
+    QB__TRY(qb__alloc(v->views, sizeof *parts->angles, &parts->angles));
+    parts->format = v->format;
+    parts->angle_count = v->views;
+    for (size_t i = 0; i < v->views; i++) parts->angles[i] = (v->first + (double)i * v->step) * degree;
+    snprintf(parts->angles_from, sizeof parts->angles_from, "%.150s", v->path);
+    snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.150s", v->path);
+    snprintf(parts->quantity, sizeof parts->quantity, "counts");
+    parts->pixel_size = v->pixel_u, parts->pixel_v = v->pixel_v > 0 ? v->pixel_v : v->pixel_u;
+    parts->sod = v->sod, parts->sdd = v->sdd;
+    parts->detector[0] = v->offset_u, parts->detector[1] = v->offset_v, parts->detector[2] = v->tilt;
+    parts->detector_stated = true;
+    QB__TRY(add_fields(v, parts));
+out:
+    return status;
+}

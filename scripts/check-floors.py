@@ -8,6 +8,9 @@ The objects in build/ show the same of calls: a function calls only functions of
 call each other in a circle, and a function that only its own source uses is static. A row of a table that names a function is
 no call. This is left out where an object is missing or older than its source; --calls makes that an error.
 
+The structs of a job (JOB) are written by at most three files each: only these assign to their fields. A struct within one
+counts by itself.
+
 Prints everything that breaks these rules and exits with 1."""
 import pathlib
 import re
@@ -19,6 +22,8 @@ FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4
 root = pathlib.Path(__file__).resolve().parent.parent
 GUESTS = {"plugins": {"bench/rabbitct_engine.h"},
           "tools": {"bench/bench_options.h", "io/hdf5/hdf5_guard.h", "planner/cluster_plan.h"}}  # qb_tool_...: exported, but for qb alone
+JOB = ("qb_job qb__reconstruction qb__candidate qb__pick qb__share qb__fbp qb__fbp_reader qb__fbp_devices qb__fdk qb__iterative "
+       "qb__projection qb__mbir qb__mbir_images qb__mbir_levels qb__mbir_terms qb__mbir_flat qb__mbir_measured").split()
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 bad = 0
 
@@ -114,6 +119,28 @@ def check_circles():
         complain(" ".join(part), "sources that need each other: take apart what both need")
 
 
+def check_writers():
+    """Assignments to a field by way of a pointer or a member whose declaration names the struct, function by function."""
+    function = re.compile(r"^\w[^;{}=\n]*\([^;{}]*\)\s*\{.*?^\}", re.M | re.S)
+    code = {f: re.sub(r"/\*.*?\*/", "", f.read_text(), flags=re.S) for f in files("src")}
+    bodies = [(str(f.relative_to(root)), body) for f, text in code.items() for body in function.findall(text)]
+    headers = "\n".join(text for f, text in code.items() if f.suffix == ".h")
+    for struct in JOB:
+        if not re.search(rf"\}} {struct};|struct {struct} \{{", headers):
+            complain("src", f"{struct} is no struct any more: take it out of JOB")
+        member = set(re.findall(rf"^    {struct} (\w+);", headers, re.M))
+        writers = set()
+        for file, body in bodies:
+            names = [rf"\b{n}->" for n in re.findall(rf"(?<!const )\b{struct} \*(?:const )?(\w+)", body)]
+            names += [rf"\b{n}\." for n in re.findall(rf"(?<!const )\b{struct} (\w+)", body)]
+            names += [rf"(?:->|\.){n}\." for n in member]
+            field = rf"(?:{'|'.join(names)})\w+"
+            if names and re.search(rf"{field}\s*(?:[-+*/|&]?=(?!=)|\+\+|--)|(?:\+\+|--){field}", body):
+                writers.add(file)
+        if len(writers) > 3:
+            complain(f"{struct}", f"is written by {len(writers)} files, three at most: " + " ".join(sorted(writers)))
+
+
 def objects():
     """The object of each source of the library, by the source's name below src/ without ending; None if one is not up to date."""
     made = {}
@@ -171,6 +198,7 @@ def check_calls(must):
 check_floors()
 check_guests()
 check_circles()
+check_writers()
 check_calls("--calls" in sys.argv[1:])
-print(f"floors: {bad} wrong includes, calls or circles")
+print(f"floors: {bad} wrong includes, calls, circles or writers")
 sys.exit(bad != 0)

@@ -170,6 +170,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__ranks_cut(r));
     QB__TRY(look_before(r, env));
     qb__engines_settle(r);
+    r->remarks = cJSON_Duplicate(r->job.plan, true);
     status = qb__reconstruction_describe(r);
 out:
     return status;

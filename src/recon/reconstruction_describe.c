@@ -8,12 +8,6 @@
 #include "prep/phase.h"
 #include "recon/reconstruction_parts.h"
 
-/* What decide() remarked stays; all else is said anew. */
-static cJSON *remarks_of(qb__reconstruction *r) {
-    if (!r->remarks) r->remarks = cJSON_Duplicate(r->job.plan, true);
-    return cJSON_Duplicate(r->remarks, true);
-}
-
 static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
     const qb_scan_info *info = r->task.info;
     char text[sizeof r->decision.angles];
@@ -31,7 +25,7 @@ static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     const qb__cut *cut = &r->pick.cut;
     const qb__cut_space *space = &qb__chosen(r)->offer.space;
-    cJSON *plan = remarks_of(r);
+    cJSON *plan = cJSON_Duplicate(r->remarks, true); /* all else is said anew */
     qb__describe_subject(plan, &r->decision.subject);
     qb__describe_options(plan, r->method->params, r->options);
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);

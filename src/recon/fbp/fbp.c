@@ -27,8 +27,8 @@ static void facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
     qb__fbp *fbp = plan;
     facts->layout = layout(fbp);
     facts->spent = qb__fbp_read_ahead(fbp, cut, facts->spare);
-    qb__fbp_describe_turn(fbp, fbp->redundancy, sizeof fbp->redundancy);
-    if (fbp->redundancy[0]) qb__fact_text(facts, "redundancy", fbp->redundancy);
+    const char *redundancy = qb__fbp_redundancy(fbp);
+    if (redundancy[0]) qb__fact_text(facts, "redundancy", redundancy);
     qb__fact_number(facts, NULL, "fft_length", (double)qb__filter_length(fbp->filter));
     qb__fact_number(facts, NULL, "rows_read_ahead", (double)fbp->reader.cache_rows);
 }

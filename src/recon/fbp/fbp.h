@@ -22,7 +22,7 @@ typedef struct qb__fbp_reader {
 } qb__fbp_reader;
 
 /* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of slices and needs only their detector
- * rows. fbp_plan.c fills the struct for any engine; afterwards only the axis changes, when fbp_axis.c finds it. */
+ * rows. fbp_plan.c, fbp_grid.c and fbp_roll.c fill the struct for any engine; afterwards only the axis changes, when it is found. */
 typedef struct qb__fbp {
     qb_scan *scan;
     const qb_scan_info *info;
@@ -65,7 +65,7 @@ typedef struct qb__fbp {
 
     qb__mask mask;
     qb__fbp_reader reader;
-    char redundancy[320]; /* what the plan says of rays that are measured twice (qb__fbp_describe_turn) */
+    char redundancy[320]; /* of qb__fbp_redundancy */
 } qb__fbp;
 
 /* ---- rows of the method's table ---- */
@@ -79,8 +79,11 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan, bool named);
-/* fbp_plan.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the struct. */
+/* fbp_grid.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
+void qb__fbp_take_axis(qb__fbp *fbp, double column);
+/* What the plan says of rays that are measured twice; "" if there are none. Lives as long as the plan. */
+const char *qb__fbp_redundancy(qb__fbp *fbp);
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_transpose.c */

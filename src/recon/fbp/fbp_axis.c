@@ -9,11 +9,6 @@
 #include "geometry/parallel.h"
 #include "recon/fbp/fbp.h"
 
-static void take_axis(qb__fbp *fbp, double column) {
-    fbp->center = column;
-    fbp->found = true;
-}
-
 const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view) {
     return fbp->view_share ? fbp->view_share + view * fbp->info->columns : fbp->share;
 }
@@ -58,7 +53,7 @@ static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
         .method = fbp->options->center, .search = fbp->options->search, .tilt = fbp->options->tilt};
     double column = NAN;
     qb_status status = qb__center_seek(fbp->scan, fbp->prep, &options, env, report, &column);
-    if (status == QB_OK) take_axis(fbp, column);
+    if (status == QB_OK) qb__fbp_take_axis(fbp, column);
     return status;
 }
 

@@ -236,7 +236,3 @@ qb__question qb__fbp_question(const qb__fbp *fbp) {
                           .accuracy = fbp->options->accuracy,
                           .id = fbp->options->kernel};
 }
-
-void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant) {
-    fbp->variant = (const qb__bp_parallel_variant *)variant;
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The volume of a parallel-beam reconstruction: any pixels in x and y, slices where detector rows
- * are. */
+ * are; and what may be found later: the axis, another kernel. */
 #include <math.h>
 
 #include "base/log.h"
@@ -94,4 +94,15 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     if (status != QB_OK) return status;
     describe_output(fbp, decision);
     return QB_OK;
+}
+
+/* ---- found later ---- */
+
+void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant) {
+    fbp->variant = (const qb__bp_parallel_variant *)variant;
+}
+
+void qb__fbp_take_axis(qb__fbp *fbp, double column) {
+    fbp->center = column;
+    fbp->found = true;
 }

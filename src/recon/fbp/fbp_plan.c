@@ -229,6 +229,11 @@ static qb_status bound_rows(qb__fbp *fbp) {
     return QB_OK;
 }
 
+const char *qb__fbp_redundancy(qb__fbp *fbp) {
+    qb__fbp_describe_turn(fbp, fbp->redundancy, sizeof fbp->redundancy);
+    return fbp->redundancy;
+}
+
 /* What the CPU's single slices are made with (fbp_slice.c), and its volume where it computes that:
  * the same bits, whatever a device is asked for. */
 static qb_status decide_kernel(qb__fbp *fbp) {

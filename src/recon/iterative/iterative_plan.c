@@ -240,3 +240,8 @@ void qb__iterative_release(void *plan) {
     it->order = it->place = it->subset = NULL;
     it->projector = NULL;
 }
+
+qb_status qb__iterative_open(void *plan, const qb__cut *cut) {
+    ((qb__iterative *)plan)->cut = *cut;
+    return QB_OK;
+}

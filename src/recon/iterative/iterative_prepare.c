@@ -49,11 +49,6 @@ int qb__iterative_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
     return 1;
 }
 
-qb_status qb__iterative_open(void *plan, const qb__cut *cut) {
-    ((qb__iterative *)plan)->cut = *cut;
-    return QB_OK;
-}
-
 /* ---- preparation ---- */
 
 static size_t prepare_tasks(void *self, size_t chunk) {

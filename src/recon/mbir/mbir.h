@@ -34,6 +34,14 @@ typedef struct qb__mbir_image {
 } qb__mbir_image;
 enum { QB__MBIR_TOWARD, QB__MBIR_START, QB__MBIR_REFERENCE, QB__MBIR_IMAGES };
 
+/* The images of a descent; written by mbir_images.c and mbir_reference.c. */
+typedef struct qb__mbir_images {
+    qb__mbir_image image[QB__MBIR_IMAGES];
+    const qb__mbir_image *begins_with; /* the image of the start; NULL = none */
+    bool proximal;                     /* proximal map: voxels are pulled toward an image, without a prior */
+    bool reference_in_hu;
+} qb__mbir_images;
+
 /* A level of coarser voxels, on which the descent begins. */
 typedef struct qb__mbir_level {
     qb__system_matrix matrix;  /* its columns are not kept */
@@ -41,10 +49,37 @@ typedef struct qb__mbir_level {
 } qb__mbir_level;
 enum { QB__MBIR_LEVELS = 4 };
 
+/* Written by mbir_coarse.c. */
+typedef struct qb__mbir_levels {
+    qb__mbir_level level[QB__MBIR_LEVELS]; /* voxels of 2, 4, 8, ... times the side */
+    size_t levels;
+} qb__mbir_levels;
+
+/* What the options say of the cost and of the start; written by mbir_terms.c. */
+typedef struct qb__mbir_terms {
+    const char *weights_file; /* NULL: weights by rule */
+    double constant;          /* start from this number, if is_number */
+    bool is_number;
+} qb__mbir_terms;
+
+/* A flat detector of a fan, on which the start is filtered; written by mbir_fan.c. */
+typedef struct qb__mbir_flat {
+    qb_geometry screen;       /* a copy of the geometry, or the detector that touches a bent one, at column `left` */
+    qb__cone_weights weights; /* on `screen` */
+    size_t left;
+} qb__mbir_flat;
+
+/* Found in the data, or read, by qb__mbir_measure(); written by mbir_sigmas.c. */
+typedef struct qb__mbir_measured {
+    qb__mbir_sigmas sigmas;
+    qb_array weights; /* weights of the file */
+    char job[48];     /* unique name of this job, sent by rank 0 */
+} qb__mbir_measured;
+
 /* A model-based reconstruction of a parallel beam or a fan. Without a prior between slices, they pass in slabs of whole groups;
- * with one there is a single slab, or one for each rank. */
+ * with one there is a single slab, or one for each rank. Decided by mbir_plan.c, of a cone by mbir_cone.c; the CPU's engine
+ * chooses how the matrix is kept. */
 typedef struct qb__mbir {
-    /* decided by mbir_plan.c; only read afterwards */
     qb_scan *scan;
     const qb_scan_info *info;
     const qb_mbir_options *options;
@@ -58,33 +93,20 @@ typedef struct qb__mbir {
     size_t first_row;     /* detector row of slice 0 */
     size_t rows;          /* detector rows that the volume is made of, from this one on */
     qb_geometry geometry; /* of a fan: the geometry of its plane */
-    double *theta;        /* [view] angular weight in radians; of a fan `fan` has the weights */
-    qb__cone_weights fan; /* weights on `screen` */
-    qb_geometry screen;   /* a flat detector of a fan, which the start is filtered on: a copy of the geometry,
-                              or that which touches a bent one, at column `left` */
-    size_t left;
+    double *theta;        /* [view] angular weight in radians; of a fan `flat` has the weights */
+    qb__mbir_flat flat;
     qb__filter *filter; /* filter of the back-projection at the start; NULL = start from a constant or an image */
-    double constant;    /* the constant */
-    bool start_is_number;
-    const qb__mbir_image *begins_with; /* the image; NULL = none */
-    qb__mbir_image image[QB__MBIR_IMAGES];
-    bool reference_in_hu;
-    bool proximal; /* proximal map: voxels are pulled toward an image, without a prior */
+    qb__mbir_images images;
+    qb__mbir_terms terms;
     const qb__icd_variant *variant;
-    qb__system_matrix matrix;               /* the engine decides whether its columns are kept */
-    qb_mbir_matrix kind;                    /* how columns are kept; known once the cut is chosen */
-    qb__icd_settings settings;              /* without sigma_x and sigma_y, which come from the data */
-    qb__icd_halo halo;                      /* exchange of slices between ranks, with a prior between slices */
-    size_t grain;                           /* a rank's slices are a multiple of this */
-    qb__mbir_level coarse[QB__MBIR_LEVELS]; /* voxels of 2, 4, 8, ... times the side */
-    size_t levels;
-    const char *weights_file; /* NULL: weights by rule */
-    /* set by qb__mbir_measure() from the data */
-    qb__mbir_sigmas sigmas;
-    qb_array weights; /* weights of the file */
-    char job[48];     /* unique name of this job, sent by rank 0 */
-    /* of the current cut */
-    qb__cut cut;
+    qb__system_matrix matrix;  /* the engine decides whether its columns are kept */
+    qb_mbir_matrix kind;       /* how columns are kept; known once the cut is chosen */
+    qb__icd_settings settings; /* without sigma_x and sigma_y, which come from the data */
+    qb__icd_halo halo;         /* exchange of slices between ranks, with a prior between slices */
+    size_t grain;              /* a rank's slices are a multiple of this */
+    qb__mbir_levels coarse;
+    qb__mbir_measured measured;
+    qb__cut cut; /* the current one */
     qb__checkpoint keep;
 } qb__mbir;
 

@@ -35,7 +35,7 @@ static int equits_of(const qb__mbir *m, size_t level) {
 }
 
 static qb_status decide_level(qb__mbir *m, size_t level) {
-    qb__mbir_level *l = &m->coarse[level - 1];
+    qb__mbir_level *l = &m->coarse.level[level - 1];
     const qb_grid grid = qb__mbir_grid_of(m, level);
     l->settings = m->settings;
     l->settings.radius = radius_of(m, level);
@@ -55,7 +55,7 @@ static qb_status levels_by_itself(const qb__mbir *m, size_t side, size_t *levels
     double around;
     qb_status status;
     *levels = 0;
-    if (m->proximal || m->begins_with) return QB_OK;
+    if (m->images.proximal || m->images.begins_with) return QB_OK;
     QB__TRY(qb__alloc(views, sizeof *order, &order));
     QB__TRY(qb__mbir_views_around(m, &around, order));
     const bool few = 4 * views <= side, limited = (double)views < 0.9 * around;
@@ -71,42 +71,43 @@ qb_status qb__mbir_coarse_decide(qb__mbir *m) {
     size_t levels = m->options->coarse > 0 ? (size_t)m->options->coarse : 0;
     qb_status status = asked ? QB_OK : levels_by_itself(m, side, &levels);
     if (!levels || status != QB_OK) return status;
-    if (m->proximal)
+    if (m->images.proximal)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--coarse begins with coarser voxels, and the image of --prox has none: leave one of them out");
-    if (m->begins_with)
+    if (m->images.begins_with)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--coarse makes an image to begin with, and --start gives one: leave one of them out");
     if (side >> levels < LEAST)
         return qb__fail(QB_BAD_ARGUMENT, "--coarse %zu leaves fewer than %d voxels a side of %zu x %zu: give less",
                         levels, LEAST, m->grid.n[0], m->grid.n[1]);
-    for (m->levels = 0; m->levels < levels && status == QB_OK; m->levels += status == QB_OK)
-        status = decide_level(m, m->levels + 1);
+    for (m->coarse.levels = 0; m->coarse.levels < levels && status == QB_OK; m->coarse.levels += status == QB_OK)
+        status = decide_level(m, m->coarse.levels + 1);
     return asked || status == QB_NO_MEMORY ? status : QB_OK; /* else with as many as can be */
 }
 
 void qb__mbir_coarse_release(qb__mbir *m) {
-    for (size_t i = 0; i < m->levels; i++) qb__system_matrix_destroy(&m->coarse[i].matrix);
-    m->levels = 0;
+    for (size_t i = 0; i < m->coarse.levels; i++) qb__system_matrix_destroy(&m->coarse.level[i].matrix);
+    m->coarse.levels = 0;
 }
 
 /* ---- what it costs ---- */
 
 size_t qb__mbir_coarse_stack_bytes(const qb__mbir *m, size_t slices, int threads) {
     size_t most = 0;
-    for (size_t i = 0; i < m->levels; i++)
-        most = qb__larger(most, qb__icd_stack_bytes(&m->coarse[i].matrix, &m->coarse[i].settings, slices, threads));
+    for (size_t i = 0; i < m->coarse.levels; i++)
+        most = qb__larger(
+            most, qb__icd_stack_bytes(&m->coarse.level[i].matrix, &m->coarse.level[i].settings, slices, threads));
     return most;
 }
 
 size_t qb__mbir_coarse_image_bytes(const qb__mbir *m, size_t slices) {
-    return m->levels ? slices * m->grid.n[0] * m->grid.n[1] * sizeof(float) : 0;
+    return m->coarse.levels ? slices * m->grid.n[0] * m->grid.n[1] * sizeof(float) : 0;
 }
 
 int qb__mbir_coarse_equits(const qb__mbir *m) {
     int most = m->settings.equits;
-    for (size_t i = 0; i < m->levels; i++)
-        if (m->coarse[i].settings.equits > most) most = m->coarse[i].settings.equits;
+    for (size_t i = 0; i < m->coarse.levels; i++)
+        if (m->coarse.level[i].settings.equits > most) most = m->coarse.level[i].settings.equits;
     return most;
 }
 
@@ -147,8 +148,8 @@ static void refine_slice(void *context, size_t slice, int worker) {
 
 /* *image of a level becomes that of the next. */
 static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t level, float **image) {
-    const qb__system_matrix *few = &m->coarse[level - 1].matrix,
-                            *more = level > 1 ? &m->coarse[level - 2].matrix : &m->matrix;
+    const qb__system_matrix *few = &m->coarse.level[level - 1].matrix,
+                            *more = level > 1 ? &m->coarse.level[level - 2].matrix : &m->matrix;
     refining r = {.from = *image, .few = {few->nx, few->ny}, .n = {more->nx, more->ny}};
     qb_status status = qb__alloc(c->slices * r.n[0] * r.n[1], sizeof(float), &r.to);
     if (status != QB_OK) return status;
@@ -187,13 +188,13 @@ out:
 }
 
 qb_status qb__mbir_coarse_run(qb__mbir *m, qb__mbir_coarse *c, const qb__icd_given *given, float **image) {
-    const qb__system_matrix *first = &m->coarse[m->levels - 1].matrix;
+    const qb__system_matrix *first = &m->coarse.level[m->coarse.levels - 1].matrix;
     qb__icd_given now = *given;
     float *x = NULL;
     qb_status status;
     QB__TRY(qb__alloc(c->slices * first->nx * first->ny, sizeof *x, &x));
-    for (size_t level = m->levels; level > 0; level--) {
-        QB__TRY(descend(&m->coarse[level - 1], level, c, &now, x));
+    for (size_t level = m->coarse.levels; level > 0; level--) {
+        QB__TRY(descend(&m->coarse.level[level - 1], level, c, &now, x));
         QB__TRY(refine(m, c, level, &x));
         now.images = x;
     }

@@ -20,7 +20,7 @@ static const char *units_of(const qb__mbir *m) { return qb__volume_units(m->opti
 
 static void warn_of_rest(const qb__mbir_cone *cone, const qb__solved *solved, const qb_env *env) {
     const double worth_telling = 0.01;
-    if (strcmp(solved->stopped, "equits") != 0 || !(solved->rest > worth_telling) || cone->m.proximal) return;
+    if (strcmp(solved->stopped, "equits") != 0 || !(solved->rest > worth_telling) || cone->m.images.proximal) return;
     qb__warn(env,
              "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits "
              "%d" QB__CODE("mbir-not-converged"),
@@ -37,11 +37,12 @@ static void report_descent(const qb__iterative_run *r, cJSON *json) {
     cJSON *change = cJSON_AddArrayToObject(slab, "change"), *cost = cJSON_AddArrayToObject(slab, "cost");
     cJSON *rmse = qb__mbir_has_reference(m) ? cJSON_AddArrayToObject(slab, "rmse") : NULL;
     warn_of_rest(cone, solved, r->run->env);
-    cJSON_AddNumberToObject(json, m->proximal ? "sigma_p" : "sigma_x", m->proximal ? m->sigmas.p : m->sigmas.x);
-    cJSON_AddNumberToObject(json, "sigma_y", m->sigmas.y);
-    if (m->sigmas.rms > 0) {
-        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(m->sigmas.rms / m->sigmas.y));
-        cJSON_AddNumberToObject(json, "noise", m->sigmas.noise);
+    cJSON_AddNumberToObject(json, m->images.proximal ? "sigma_p" : "sigma_x",
+                            m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x);
+    cJSON_AddNumberToObject(json, "sigma_y", m->measured.sigmas.y);
+    if (m->measured.sigmas.rms > 0) {
+        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(m->measured.sigmas.rms / m->measured.sigmas.y));
+        cJSON_AddNumberToObject(json, "noise", m->measured.sigmas.noise);
     }
     if (rmse) cJSON_AddStringToObject(json, "rmse_units", units_of(m));
     cJSON_AddNumberToObject(json, "subsets", (double)(r->it->subsets ? r->it->subsets : 1));
@@ -133,14 +134,14 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     inner.options = &cone->options;
     cone->it.model = &cone->model;
     cone->it.report = report_descent;
-    cone->it.more_lines = m->weights_file ? 1 : 0;
+    cone->it.more_lines = m->terms.weights_file ? 1 : 0;
     QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
     QB__TRY(decide_detector(cone));
     QB__TRY(qb__mbir_images_decide(m));
-    cone->it.more_unknowns = (m->proximal ? 1 : 0) + (qb__mbir_has_reference(m) ? 1 : 0);
+    cone->it.more_unknowns = (m->images.proximal ? 1 : 0) + (qb__mbir_has_reference(m) ? 1 : 0);
     decision->more += qb__mbir_images_bytes(m) + qb__iterative_unknowns(&cone->it) * sizeof(float) +
-                      (m->weights_file ? qb__iterative_equations(&cone->it) * sizeof(float) : 0);
-    if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
+                      (m->terms.weights_file ? qb__iterative_equations(&cone->it) * sizeof(float) : 0);
+    if (!m->terms.weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
         decision->levels.opaque = m->options->weights;
     decision->levels.negative = m->options->no_positivity;
 out:
@@ -151,7 +152,7 @@ out:
 
 static qb_status check_weights(const qb__mbir *m) {
     const size_t columns = m->info->columns, image = m->info->rows * columns;
-    const float *w = m->weights.data;
+    const float *w = m->measured.weights.data;
     for (size_t i = 0; w && i < m->info->views * image; i++)
         if (!isfinite(w[i]) || w[i] < 0)
             return qb__fail(QB_BAD_INPUT,
@@ -163,12 +164,13 @@ static qb_status check_weights(const qb__mbir *m) {
 /* Lines far from the others, among those that the scales were computed from. By transmission, large ones weigh nothing. */
 static void warn_of_far(const qb__mbir *m, const qb_env *env) {
     const qb__icd_weighting rule = m->settings.weighting;
-    if (!m->sigmas.left_out || m->weights_file || rule == QB__WEIGH_TRANSMISSION || rule == QB__WEIGH_TRANSMISSION_ROOT)
+    if (!m->measured.sigmas.left_out || m->terms.weights_file || rule == QB__WEIGH_TRANSMISSION ||
+        rule == QB__WEIGH_TRANSMISSION_ROOT)
         return;
     qb__warn(env,
              "%zu of %zu line integrals are beyond %.4g, far from the others: they leave streaks; set them to NaN, or "
              "their weight to 0 (--weights FILE)" QB__CODE("far-values"),
-             m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);
+             m->measured.sigmas.left_out, m->measured.sigmas.of, m->measured.sigmas.limit);
 }
 
 static qb_status measure(void *plan, const qb__running *run) {
@@ -178,20 +180,20 @@ static qb_status measure(void *plan, const qb__running *run) {
     QB__TRY(qb__mbir_measure(m, run));
     QB__TRY(check_weights(m));
     warn_of_far(m, run->env);
-    const bool by_fdk = !m->begins_with && !m->start_is_number && cone->it.ranks < 2;
+    const bool by_fdk = !m->images.begins_with && !m->terms.is_number && cone->it.ranks < 2;
     if (by_fdk) QB__TRY(qb__mbir_cone_start(cone, run));
     qb__icd_prior prior = m->settings.prior;
-    prior.sigma = m->sigmas.x;
-    if (m->proximal) prior = (qb__icd_prior){.p = 2, .q = 2, .t = 1, .sigma = 1};
+    prior.sigma = m->measured.sigmas.x;
+    if (m->images.proximal) prior = (qb__icd_prior){.p = 2, .q = 2, .t = 1, .sigma = 1};
     cone->model = (qb__solve_model){.prior = prior,
-                                    .pull = m->proximal ? 1 / (m->sigmas.p * m->sigmas.p) : 0,
+                                    .pull = m->images.proximal ? 1 / (m->measured.sigmas.p * m->measured.sigmas.p) : 0,
                                     .rule = m->settings.weighting,
-                                    .sigma_y = m->sigmas.y,
-                                    .weights = m->weights.data,
-                                    .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], 0),
-                                    .start = by_fdk ? cone->start : qb__mbir_image_at(m, m->begins_with, 0),
-                                    .constant = m->constant,
-                                    .reference = qb__mbir_image_at(m, &m->image[QB__MBIR_REFERENCE], 0),
+                                    .sigma_y = m->measured.sigmas.y,
+                                    .weights = m->measured.weights.data,
+                                    .toward = qb__mbir_image_at(m, &m->images.image[QB__MBIR_TOWARD], 0),
+                                    .start = by_fdk ? cone->start : qb__mbir_image_at(m, m->images.begins_with, 0),
+                                    .constant = m->terms.constant,
+                                    .reference = qb__mbir_image_at(m, &m->images.image[QB__MBIR_REFERENCE], 0),
                                     .stop = m->options->stop / 100};
 out:
     return status;
@@ -202,7 +204,7 @@ out:
 static void close_all(void *plan, bool named) {
     qb__mbir_cone *cone = plan;
     (void)named;
-    qb_array_destroy(&cone->m.weights);
+    qb_array_destroy(&cone->m.measured.weights);
     qb__mbir_images_release(&cone->m);
     qb__free(cone->start);
     cone->start = NULL;

@@ -65,20 +65,21 @@ static qb__mbir_cost cost_at(const qb__mbir *m, const voxels_of *v, qb_mbir_matr
 }
 
 qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t slices, int threads) {
-    const voxels_of own = {&m->matrix, &m->settings, m->filter && !m->levels};
+    const voxels_of own = {&m->matrix, &m->settings, m->filter && !m->coarse.levels};
     return cost_at(m, &own, kind, slices, threads);
 }
 
 /* The first settles what there is to settle, those after it what is left at their edges. */
 double qb__mbir_level_equits(const qb__mbir *m, size_t i) {
     enum { FIRST = 40, LATER = 15 };
-    return fmin(m->coarse[i].settings.equits, i + 1 == m->levels ? FIRST : LATER);
+    return fmin(m->coarse.level[i].settings.equits, i + 1 == m->coarse.levels ? FIRST : LATER);
 }
 
 double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads) {
     double sum = 0;
-    for (size_t i = 0; i < m->levels; i++) {
-        const voxels_of level = {&m->coarse[i].matrix, &m->coarse[i].settings, i + 1 == m->levels && m->filter};
+    for (size_t i = 0; i < m->coarse.levels; i++) {
+        const voxels_of level = {&m->coarse.level[i].matrix, &m->coarse.level[i].settings,
+                                 i + 1 == m->coarse.levels && m->filter};
         const qb__mbir_cost cost = cost_at(m, &level, QB_MATRIX_FLY, slices, threads);
         sum += cost.start + qb__mbir_level_equits(m, i) * cost.equit;
     }
@@ -87,5 +88,5 @@ double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads) {
 
 double qb__mbir_equits(const qb__mbir *m) {
     enum { USUAL = 9, BEGUN = 6 };
-    return m->settings.stop > 0 ? fmin(m->settings.equits, m->levels ? BEGUN : USUAL) : m->settings.equits;
+    return m->settings.stop > 0 ? fmin(m->settings.equits, m->coarse.levels ? BEGUN : USUAL) : m->settings.equits;
 }

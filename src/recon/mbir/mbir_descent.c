@@ -62,11 +62,6 @@ int qb__mbir_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
     return 1;
 }
 
-qb_status qb__mbir_open(void *plan, const qb__cut *cut) {
-    ((qb__mbir *)plan)->cut = *cut;
-    return QB_OK;
-}
-
 /* ---- preparation ---- */
 
 static size_t prepare_tasks(void *self, size_t chunk) {
@@ -89,14 +84,14 @@ static qb_status prepare_run(void *self, size_t chunk, size_t view, int worker, 
 static size_t slice_floats(const qb__mbir *m) { return qb__mbir_has_reference(m) ? m->grid.n[0] * m->grid.n[1] : 0; }
 
 static size_t weight_rows(const qb__mbir *m, size_t slices) {
-    return m->weights_file ? m->info->views * slices * m->info->columns : 0;
+    return m->terms.weights_file ? m->info->views * slices * m->info->columns : 0;
 }
 
 /* With what the data say. */
 static qb__icd_settings settings_of(const qb__mbir *m) {
     qb__icd_settings settings = m->settings;
-    settings.prior.sigma = m->proximal ? m->sigmas.p : m->sigmas.x;
-    settings.sigma_y = m->sigmas.y;
+    settings.prior.sigma = m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x;
+    settings.sigma_y = m->measured.sigmas.y;
     return settings;
 }
 
@@ -118,15 +113,16 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
     if (m->settings.halo) cJSON_AddNumberToObject(json, "ranks", qb__comm_count(m->halo.comm));
     cJSON_AddNumberToObject(json, "pixel", m->pixel);
     cJSON_AddNumberToObject(json, "column", m->center);
-    cJSON_AddNumberToObject(json, m->proximal ? "sigma_p" : "sigma_x", m->proximal ? m->sigmas.p : m->sigmas.x);
-    cJSON_AddNumberToObject(json, "sigma_y", m->sigmas.y);
+    cJSON_AddNumberToObject(json, m->images.proximal ? "sigma_p" : "sigma_x",
+                            m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x);
+    cJSON_AddNumberToObject(json, "sigma_y", m->measured.sigmas.y);
     uint64_t sum = qb__hash(m->geometry.view, m->geometry.views * sizeof *m->geometry.view, 0);
     if (m->geometry.radius > 0) sum = qb__hash(&m->geometry.radius, sizeof m->geometry.radius, sum);
     sum = qb__hash(lines, data, sum);
-    if (m->weights_file) sum = qb__hash(d->some, data, sum);
+    if (m->terms.weights_file) sum = qb__hash(d->some, data, sum);
     for (int i = 0; i < QB__MBIR_IMAGES; i++)
-        if (m->image[i].data.data)
-            sum = qb__hash(qb__mbir_image_at(m, &m->image[i], slab->first - m->first_row),
+        if (m->images.image[i].data.data)
+            sum = qb__hash(qb__mbir_image_at(m, &m->images.image[i], slab->first - m->first_row),
                            slab->slices * slab->image * sizeof(float), sum);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)sum);
     cJSON_AddStringToObject(json, "data", hash);
@@ -170,7 +166,7 @@ static qb_status stack_of_level(void *self, qb__system_matrix *matrix, const qb_
 /* What coarser voxels come to is what it begins with. */
 static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
                                 float **image) {
-    d->coarsely = d->m->levels > 0;
+    d->coarsely = d->m->coarse.levels > 0;
     if (!d->coarsely) return QB_OK;
     d->coarse = (qb__mbir_coarse){.self = d,
                                   .stack = stack_of_level,
@@ -194,11 +190,11 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
                            .more = d->masked.more,
                            .most = d->masked.far ? d->masked.limit : 0,
                            .told = d->masked.told,
-                           .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
-                           .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
+                           .toward = qb__mbir_image_at(m, &m->images.image[QB__MBIR_TOWARD], first),
+                           .images = resumed ? NULL : qb__mbir_image_at(m, m->images.begins_with, first),
                            .filter = resumed ? NULL : m->filter,
                            .theta = m->theta,
-                           .constant = resumed ? 0 : m->constant};
+                           .constant = resumed ? 0 : m->terms.constant};
     turning t = {d, slab, QB_OK};
     const qb__icd_watch watch = {turned, &t, qb__mbir_has_reference(m) ? qb__mbir_units(m) : NULL};
     float *begun = NULL, *fan = NULL;
@@ -247,12 +243,12 @@ static qb_status weigh_masked(qb__mbir_descent *d) {
 
 static qb_status look_for_masked(qb__mbir_descent *d, const qb__checkpoint_slab *slab, const float *lines) {
     const qb__mbir *m = d->m;
-    qb_status status = qb__mbir_masked_find(m, slab->first, slab->slices, lines, m->weights_file ? d->some : NULL,
+    qb_status status = qb__mbir_masked_find(m, slab->first, slab->slices, lines, m->terms.weights_file ? d->some : NULL,
                                             d->run->pool, &d->masked);
     if (status != QB_OK) return status;
     qb__mbir_masked_report(m, slab->first, slab->slices, &d->masked, d->run->env);
     if (!d->warned_far) d->warned_far = qb__mbir_far_warn(m, slab->first, slab->slices, &d->masked, d->run->env);
-    const float *weights = m->weights_file ? d->some : NULL;
+    const float *weights = m->terms.weights_file ? d->some : NULL;
     status = qb__mbir_truncation_find(m, slab->slices, lines, weights, d->masked.limit, d->run->pool, &d->truncation);
     if (status != QB_OK) return status;
     if (!d->warned_truncation)
@@ -275,7 +271,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     qb_status status;
     d->coarsely = false;
     QB__TRY(check_values(d));
-    if (m->weights_file) qb__mbir_weights(m, slab.first, slab.slices, d->some);
+    if (m->terms.weights_file) qb__mbir_weights(m, slab.first, slab.slices, d->some);
     QB__TRY(look_for_masked(d, &slab, in));
     QB__TRY(tell_job(d, &slab, in, &job));
     slab.job = job;
@@ -344,8 +340,8 @@ static qb_status open_checkpoint(qb__mbir_descent *d, const qb__cut *cut) {
     qb__mbir *m = d->m;
     const qb_mbir_options *o = m->options;
     const bool alone = qb__comm_count(qb__comm_of(d->run->env)) == 1;
-    return qb__checkpoint_open(m->output, o->resume, o->checkpoint, cut->slabs > 1 || !alone, alone ? NULL : m->job,
-                               m->settings.halo, d->run->env, &m->keep);
+    return qb__checkpoint_open(m->output, o->resume, o->checkpoint, cut->slabs > 1 || !alone,
+                               alone ? NULL : m->measured.job, m->settings.halo, d->run->env, &m->keep);
 }
 
 void qb__mbir_descent_close(void *state) {

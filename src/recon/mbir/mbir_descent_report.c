@@ -19,7 +19,7 @@ const char *qb__mbir_units(const qb__mbir *m) {
 
 static void note_coarse(const qb__mbir_descent *d, cJSON *slab) {
     cJSON *levels = d->coarsely ? cJSON_AddArrayToObject(slab, "coarse") : NULL;
-    for (size_t i = d->m->levels; levels && i-- > 0;) {
+    for (size_t i = d->m->coarse.levels; levels && i-- > 0;) {
         cJSON *level = cJSON_CreateObject();
         cJSON_AddNumberToObject(level, "side", ldexp(1, (int)i + 1));
         cJSON_AddNumberToObject(level, "equits", d->coarse.came[i].equits);
@@ -37,7 +37,7 @@ static void note_reference(const qb__mbir_descent *d, const qb__checkpoint_slab 
 /* What a level left is not seen in how the cost falls after it. */
 static double rest_of(const qb__mbir_descent *d, const qb__checkpoint_slab *of) {
     double rest = of->turns ? d->trace[of->turns - 1].rest : 0;
-    for (size_t i = 0; d->coarsely && i < d->m->levels; i++) rest = fmax(rest, d->coarse.came[i].rest);
+    for (size_t i = 0; d->coarsely && i < d->m->coarse.levels; i++) rest = fmax(rest, d->coarse.came[i].rest);
     return rest;
 }
 
@@ -71,12 +71,12 @@ qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkp
 /* Loops around proximal maps mean to stop early. */
 static void warn_of_rest(const qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
-    if (!d->unfinished || m->proximal) return;
+    if (!d->unfinished || m->images.proximal) return;
     qb__warn(d->run->env,
              "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits "
              "%d%s" QB__CODE("mbir-not-converged"),
              m->settings.equits, 100 * d->rest, 4 * m->settings.equits,
-             m->levels || m->begins_with ? "" : ", or --coarse 2");
+             m->coarse.levels || m->images.begins_with ? "" : ", or --coarse 2");
 }
 
 qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts) {
@@ -84,16 +84,16 @@ qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *c
     qb__mbir_descent *d = state;
     warn_of_rest(d);
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
-    cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x",
-                            d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
-    cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
-    if (d->m->sigmas.rms > 0) {
-        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(d->m->sigmas.rms / d->m->sigmas.y));
-        cJSON_AddNumberToObject(json, "noise", d->m->sigmas.noise);
+    cJSON_AddNumberToObject(json, d->m->images.proximal ? "sigma_p" : "sigma_x",
+                            d->m->images.proximal ? d->m->measured.sigmas.p : d->m->measured.sigmas.x);
+    cJSON_AddNumberToObject(json, "sigma_y", d->m->measured.sigmas.y);
+    if (d->m->measured.sigmas.rms > 0) {
+        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(d->m->measured.sigmas.rms / d->m->measured.sigmas.y));
+        cJSON_AddNumberToObject(json, "noise", d->m->measured.sigmas.noise);
     }
-    if (d->m->sigmas.left_out) {
-        cJSON_AddNumberToObject(json, "sigmas_without", (double)d->m->sigmas.left_out);
-        cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->sigmas.of);
+    if (d->m->measured.sigmas.left_out) {
+        cJSON_AddNumberToObject(json, "sigmas_without", (double)d->m->measured.sigmas.left_out);
+        cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->measured.sigmas.of);
     }
     if (qb__mbir_has_reference(d->m)) cJSON_AddStringToObject(json, "rmse_units", qb__mbir_units(d->m));
     cJSON_AddItemToObject(json, "slabs", d->slabs);

@@ -27,7 +27,7 @@ static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, 
                           qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
                           qb__icd_taps(&matrix->footprints),
                           settings->prior.interslice > 0 && m->grid.n[2] > 1,
-                          m->proximal,
+                          m->images.proximal,
                           m->rays != NULL,
                           m->options->deterministic};
 }
@@ -59,8 +59,8 @@ static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
 /* One after another. */
 static qb__icd_room with_levels(const on_device *gpu, const qb__cut *cut, qb__icd_room most) {
     const qb__mbir *m = gpu->descent.m;
-    for (size_t i = 0; i < m->levels; i++) {
-        const qb__mbir_level *l = &m->coarse[i];
+    for (size_t i = 0; i < m->coarse.levels; i++) {
+        const qb__mbir_level *l = &m->coarse.level[i];
         qb__icd_room room = {0, qb__icd_stack_bytes(&l->matrix, &l->settings, cut->slices, gpu->descent.threads)};
         if (is_for_device(gpu, &l->matrix, &l->settings))
             room = qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &l->matrix, &l->settings, cut->slices,
@@ -83,7 +83,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
 /* Equits of the volume's own voxels that those before come to, and their starts. */
 static double equits_of_levels(const qb__mbir *m) {
     double sum = 0;
-    for (size_t i = 0; i < m->levels; i++) sum += ldexp(qb__mbir_level_equits(m, i) + 1.5, -2 * (int)(i + 1));
+    for (size_t i = 0; i < m->coarse.levels; i++) sum += ldexp(qb__mbir_level_equits(m, i) + 1.5, -2 * (int)(i + 1));
     return sum;
 }
 

@@ -51,7 +51,6 @@ qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
                         "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset",
                         center);
     qb_grid_default(g, &m->grid);
-    m->pixel = m->grid.voxel[0];
     const bool chosen = m->options->size.count || m->options->voxel > 0;
     if (!chosen && qb_geometry_describe(g, &about) == QB_OK && qb__grid_narrow(&about, &m->grid, text, sizeof text))
         qb__warn(env, "%s", text);
@@ -77,18 +76,18 @@ static qb_status note_geometry(const qb__mbir *m, cJSON *json) {
     return QB_OK;
 }
 
-qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json) {
+qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json, qb_geometry *flat) {
     qb_grid *grid = &m->grid;
     const size_t row1 = m->first_row + grid->n[2];
     qb__fan_plane plane;
     qb_status status = qb__fan_plane_create(m->rays, m->first_row, row1, reach_of(m), &plane);
     if (status != QB_OK) goto out;
-    m->geometry = plane.flat;
+    *flat = plane.flat;
     plane.flat = (qb_geometry){0};
     grid->voxel[2] = plane.step;
     grid->offset[2] = plane.z + ((double)grid->n[2] - 1) / 2 * plane.step;
     const qb_grid slice = {.n = {grid->n[0], grid->n[1], 1}, .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]}};
-    QB__TRY(qb_geometry_check_grid(&m->geometry, &slice));
+    QB__TRY(qb_geometry_check_grid(flat, &slice));
     QB__TRY(note_geometry(m, json));
     qb__info(env, "fan beam: %s, rows %zu to %zu, a slice each", m->info->path, m->first_row, row1 - 1);
 out:
@@ -111,33 +110,35 @@ static qb_status unbend(qb__mbir *m) {
                         "the fan opens by %.4g degrees to a side, too far for filtered back-projection: give --start 0",
                         fmax(low, high) * degrees);
     const double per_radian = g->radius / qb__norm(g->view[0].u);
-    m->left = (size_t)ceil(per_radian * tan(low));
-    qb_status status =
-        qb__geometry_create(QB_BEAM_CONE, g->views, 1, m->left + (size_t)ceil(per_radian * tan(high)) + 1, &m->screen);
+    m->flat.left = (size_t)ceil(per_radian * tan(low));
+    qb_status status = qb__geometry_create(QB_BEAM_CONE, g->views, 1,
+                                           m->flat.left + (size_t)ceil(per_radian * tan(high)) + 1, &m->flat.screen);
     for (size_t v = 0; status == QB_OK && v < g->views; v++) {
         const double touch = qb__curve_of_view(g, v).touch;
-        m->screen.view[v] = g->view[v];
-        for (int j = 0; j < 3; j++) m->screen.view[v].detector[j] += (touch - (double)m->left) * g->view[v].u[j];
+        m->flat.screen.view[v] = g->view[v];
+        for (int j = 0; j < 3; j++)
+            m->flat.screen.view[v].detector[j] += (touch - (double)m->flat.left) * g->view[v].u[j];
     }
     return status;
 }
 
 /* Parts of the turn that were not measured make a poorer beginning, no more. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
-    qb_status status = m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->screen);
+    qb_status status = m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->flat.screen);
     if (status != QB_OK) return status;
-    status = qb__cone_weights_create(&m->screen, reach_of(m), &m->fan);
+    status = qb__cone_weights_create(&m->flat.screen, reach_of(m), &m->flat.weights);
     if (status != QB_OK) return qb__fail_in(status, "--start fbp (--start 0 does without)");
-    if (m->fan.missing > 1e-6)
-        qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->fan.span * degrees,
-                 m->fan.missing * degrees);
-    return qb__filter_create("hann", QB_PAD_EDGE, m->fan.before + m->screen.columns + m->fan.after, m->fan.pitch,
-                             &m->filter);
+    if (m->flat.weights.missing > 1e-6)
+        qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->flat.weights.span * degrees,
+                 m->flat.weights.missing * degrees);
+    return qb__filter_create("hann", QB_PAD_EDGE,
+                             m->flat.weights.before + m->flat.screen.columns + m->flat.weights.after,
+                             m->flat.weights.pitch, &m->filter);
 }
 
 void qb__mbir_fan_release(qb__mbir *m) {
-    qb__cone_weights_destroy(&m->fan);
-    qb_geometry_destroy(&m->screen);
+    qb__cone_weights_destroy(&m->flat.weights);
+    qb_geometry_destroy(&m->flat.screen);
 }
 
 /* ---- filtered back-projection ---- */
@@ -161,13 +162,13 @@ static size_t row_floats(size_t columns) { return qb__round_up(columns, LINE); }
 /* A view's line as the screen sees it: between columns of a bent detector, nothing beyond. */
 static void screen_line(const qb__mbir *m, size_t view, const float *line, float *to) {
     if (!(m->geometry.radius > 0)) {
-        memcpy(to, line, m->screen.columns * sizeof *to);
+        memcpy(to, line, m->flat.screen.columns * sizeof *to);
         return;
     }
     const qb__curve curve = qb__curve_of_view(&m->geometry, view);
     const double per_radian = curve.radius / curve.pitch, last = (double)m->geometry.columns - 1;
-    for (size_t c = 0; c < m->screen.columns; c++) {
-        const double at = curve.touch + per_radian * atan(((double)c - (double)m->left) / per_radian);
+    for (size_t c = 0; c < m->flat.screen.columns; c++) {
+        const double at = curve.touch + per_radian * atan(((double)c - (double)m->flat.left) / per_radian);
         const size_t before = (size_t)fmin(fmax(at, 0), fmax(last - 1, 0)),
                      after = qb__smaller(before + 1, m->geometry.columns - 1);
         const float share = (float)(at - (double)before);
@@ -178,15 +179,16 @@ static void screen_line(const qb__mbir *m, size_t view, const float *line, float
 static void filter_view(void *context, size_t view, int worker) {
     const projecting *p = context;
     const qb__mbir *m = p->m;
-    const size_t width = p->problem.columns, columns = m->screen.columns;
-    float *row = (float *)(void *)p->scratch[worker], *weight = row + row_floats(width), *middle = row + m->fan.before;
+    const size_t width = p->problem.columns, columns = m->flat.screen.columns;
+    float *row = (float *)(void *)p->scratch[worker], *weight = row + row_floats(width),
+          *middle = row + m->flat.weights.before;
     float *line = weight + row_floats(columns), *rest = line + row_floats(m->geometry.columns);
     const float more = qb__icd_start_row(p->given, view * p->slices + p->slice, p->slice, m->geometry.columns, line);
     memset(row, 0, width * sizeof *row);
     screen_line(m, view, line, middle);
-    qb__cone_pixel_weights(&m->screen, &m->fan, view, 0, 1, weight);
+    qb__cone_pixel_weights(&m->flat.screen, &m->flat.weights, view, 0, 1, weight);
     for (size_t c = 0; c < columns; c++) middle[c] *= weight[c];
-    qb__filter_rows(m->filter, row, 1, width, more * (float)m->fan.view[view], rest);
+    qb__filter_rows(m->filter, row, 1, width, more * (float)m->flat.weights.view[view], rest);
     p->variant->pack(&p->problem, view, only_row, row, width, p->packed + view * p->view_bytes);
 }
 
@@ -202,7 +204,7 @@ static void back_project(void *context, size_t task, int worker) {
 static void place(const qb__mbir *m, const qb__matrix *from, double (*to)[12]) {
     for (size_t v = 0; v < m->geometry.views; v++)
         for (int j = 0; j < 4; j++) {
-            to[v][j] = from[v].m[0][j] + (double)m->fan.before * from[v].m[2][j];
+            to[v][j] = from[v].m[0][j] + (double)m->flat.weights.before * from[v].m[2][j];
             to[v][4 + j] = from[v].m[1][j];
             to[v][8 + j] = from[v].m[2][j];
         }
@@ -226,20 +228,20 @@ static qb_status choose(projecting *p) {
 static size_t scratch_bytes(const projecting *p) {
     const qb__mbir *m = p->m;
     const size_t rows =
-        (row_floats(p->problem.columns) + row_floats(m->screen.columns) + row_floats(m->geometry.columns)) *
+        (row_floats(p->problem.columns) + row_floats(m->flat.screen.columns) + row_floats(m->geometry.columns)) *
         sizeof(float);
     return qb__larger(rows + qb__filter_scratch(m->filter), p->variant->scratch_bytes(&p->problem));
 }
 
 size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices) {
-    const qb_grid grid = qb__mbir_grid_of(m, m->levels);
+    const qb_grid grid = qb__mbir_grid_of(m, m->coarse.levels);
     return m->rays && m->filter ? slices * grid.n[0] * grid.n[1] * sizeof(float) : 0;
 }
 
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
                              float **images) {
     const size_t views = m->geometry.views, threads = (size_t)qb__pool_threads(pool);
-    qb_grid grid = qb__mbir_grid_of(m, m->levels);
+    qb_grid grid = qb__mbir_grid_of(m, m->coarse.levels);
     projecting p = {.m = m, .given = given, .slices = slices};
     qb__matrix *matrices = NULL;
     double(*matrix)[12] = NULL;
@@ -248,15 +250,16 @@ qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_giv
     *images = NULL;
     QB__TRY(qb__alloc(views, sizeof *matrices, &matrices));
     QB__TRY(qb__alloc(views, sizeof *matrix, &matrix));
-    QB__TRY(qb__matrices_on_grid(&m->screen, &grid, matrices));
+    QB__TRY(qb__matrices_on_grid(&m->flat.screen, &grid, matrices));
     place(m, matrices, matrix);
-    p.problem = (qb__bp_cone_problem){.views = views,
-                                      .columns = m->fan.before + m->screen.columns + m->fan.after,
-                                      .rows = 1,
-                                      .nx = grid.n[0],
-                                      .ny = grid.n[1],
-                                      .nz = 1,
-                                      .matrix = (const double(*)[12])matrix};
+    p.problem =
+        (qb__bp_cone_problem){.views = views,
+                              .columns = m->flat.weights.before + m->flat.screen.columns + m->flat.weights.after,
+                              .rows = 1,
+                              .nx = grid.n[0],
+                              .ny = grid.n[1],
+                              .nz = 1,
+                              .matrix = (const double(*)[12])matrix};
     QB__TRY(choose(&p));
     QB__TRY(qb__alloc(views, p.view_bytes, &p.packed));
     QB__TRY(qb__alloc(threads, sizeof *p.scratch, &p.scratch));

@@ -10,8 +10,8 @@
 
 /* Check that the scan fits the geometry of the options, and make the grid of all its rows. */
 qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env);
-/* Set m->geometry and the positions of slices, once the rows and the extent of voxels are known. */
-qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json);
+/* Find the geometry of the plane and the positions of slices, once the rows and the extent of voxels are known. */
+qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json, qb_geometry *flat);
 /* Prepare the start by filtered back-projection: weights and filter. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env);
 void qb__mbir_fan_release(qb__mbir *m);

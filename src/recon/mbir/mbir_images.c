@@ -27,7 +27,7 @@ static qb_status shape_of(qb__mbir *m, const qb__mbir_image *image, char name[QB
     if (status != QB_OK) return status;
     memcpy(shape, image->array ? tensor.shape : found.shape, sizeof found.shape);
     if (image->array) qb__tensor_name(&tensor, name);
-    return image == &m->image[QB__MBIR_REFERENCE] ? qb__mbir_reference_units(m, &found) : QB_OK;
+    return image == &m->images.image[QB__MBIR_REFERENCE] ? qb__mbir_reference_units(m, &found) : QB_OK;
 }
 
 /* A look at it now, as at weights. */
@@ -45,32 +45,34 @@ static qb_status look(qb__mbir *m, const qb__mbir_image *image) {
 
 qb_status qb__mbir_images_decide(qb__mbir *m) {
     const qb_mbir_options *o = m->options;
-    const bool begins = o->start_array || (strcmp(o->start, "fbp") != 0 && !m->start_is_number);
-    qb__mbir_image *toward = &m->image[QB__MBIR_TOWARD], *start = &m->image[QB__MBIR_START];
+    const bool begins = o->start_array || (strcmp(o->start, "fbp") != 0 && !m->terms.is_number);
+    qb__mbir_image *toward = &m->images.image[QB__MBIR_TOWARD], *start = &m->images.image[QB__MBIR_START];
     qb_status status = QB_OK;
     if (o->prox || o->prox_array)
         *toward = (qb__mbir_image){.option = "--prox", .path = o->prox, .array = o->prox_array, .besides = ""};
-    m->proximal = is_given(toward);
+    m->images.proximal = is_given(toward);
     if (o->reference)
-        m->image[QB__MBIR_REFERENCE] = (qb__mbir_image){.option = "--reference", .path = o->reference, .besides = ""};
+        m->images.image[QB__MBIR_REFERENCE] =
+            (qb__mbir_image){.option = "--reference", .path = o->reference, .besides = ""};
     if (begins && !o->start_array && strcmp(o->start, "prox") == 0) {
-        if (!m->proximal) return qb__fail(QB_BAD_ARGUMENT, "--start prox begins with the image of --prox: give one");
-        m->begins_with = toward;
+        if (!m->images.proximal)
+            return qb__fail(QB_BAD_ARGUMENT, "--start prox begins with the image of --prox: give one");
+        m->images.begins_with = toward;
     } else if (begins) {
         *start = (qb__mbir_image){.option = "--start",
                                   .path = o->start,
                                   .array = o->start_array,
                                   .besides = ", and it is neither fbp, prox nor a number in 1/mm"};
-        m->begins_with = start;
+        m->images.begins_with = start;
     }
     for (int i = 0; i < QB__MBIR_IMAGES && status == QB_OK; i++)
-        if (is_given(&m->image[i])) status = look(m, &m->image[i]);
+        if (is_given(&m->images.image[i])) status = look(m, &m->images.image[i]);
     return status;
 }
 
 size_t qb__mbir_images_bytes(const qb__mbir *m) {
     size_t count = 0;
-    for (int i = 0; i < QB__MBIR_IMAGES; i++) count += is_given(&m->image[i]);
+    for (int i = 0; i < QB__MBIR_IMAGES; i++) count += is_given(&m->images.image[i]);
     return count * m->grid.n[0] * m->grid.n[1] * m->grid.n[2] * sizeof(float);
 }
 
@@ -102,7 +104,7 @@ static qb_status check_voxels(const qb__mbir *m, const qb__mbir_image *image) {
 
 qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
     for (int i = 0; i < QB__MBIR_IMAGES; i++) {
-        qb__mbir_image *image = &m->image[i];
+        qb__mbir_image *image = &m->images.image[i];
         if (!is_given(image)) continue;
         qb_status status =
             image->array ? copy(image, &image->data) : qb_array_load_values(image->path, NULL, &image->data, NULL);
@@ -117,5 +119,5 @@ qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
 }
 
 void qb__mbir_images_release(qb__mbir *m) {
-    for (int i = 0; i < QB__MBIR_IMAGES; i++) qb_array_destroy(&m->image[i].data);
+    for (int i = 0; i < QB__MBIR_IMAGES; i++) qb_array_destroy(&m->images.image[i].data);
 }

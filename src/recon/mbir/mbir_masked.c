@@ -150,7 +150,8 @@ qb_status qb__mbir_masked_find(const qb__mbir *m, size_t row, size_t slices, con
                  .slices = slices,
                  .columns = m->info->columns,
                  .weighting = m->settings.weighting,
-                 .limit = m->sigmas.limit > 0 ? m->sigmas.limit : qb__mbir_limit(lines, all, 1 + 2 * (all / SAMPLE))};
+                 .limit = m->measured.sigmas.limit > 0 ? m->measured.sigmas.limit
+                                                       : qb__mbir_limit(lines, all, 1 + 2 * (all / SAMPLE))};
     qb_status status;
     *masked = (qb__mbir_masked){0};
     QB__TRY(qb__alloc(m->info->views * slices, sizeof *f.gone, &f.gone));

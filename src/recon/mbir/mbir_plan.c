@@ -55,7 +55,7 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     const qb_scan_info *info = m->info;
     const qb_mbir_options *options = m->options;
     const bool known = info->pixel_size > 0;
-    m->pixel = known ? info->pixel_size : 1;
+    const double pixel = known ? info->pixel_size : 1;
     if (!known && options->hu > 0) return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
     if (!known)
         qb__warn(env,
@@ -64,7 +64,7 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, m->center, m->center, &fan);
     if (status != QB_OK) return status;
     m->grid = (qb_grid){.n = {qb__half_fan_width(&fan), qb__half_fan_width(&fan), info->rows},
-                        .voxel = {m->pixel, m->pixel, known ? info->pixel_v : 1}};
+                        .voxel = {pixel, pixel, known ? info->pixel_v : 1}};
     if (fan.used && !options->size.count && !(options->voxel > 0)) {
         char text[160];
         qb__half_fan_report(&fan, m->center, text, sizeof text);
@@ -96,6 +96,7 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
     qb_grid *grid = &m->grid;
     qb_status status = m->rays ? qb__mbir_fan_grid(m, env) : parallel_grid(m, env);
     if (status != QB_OK) return status;
+    m->pixel = grid->voxel[0];
     const double thick = grid->voxel[2];
     if (options->size.count > 0)
         for (int j = 0; j < 2; j++) grid->n[j] = (size_t)options->size.value[options->size.count > 1 ? j : 0];
@@ -111,7 +112,7 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
         options->roi > 0 ? options->roi / grid->voxel[0] : (double)qb__larger(grid->n[0], grid->n[1]) / 2;
     if (options->size.count > 2 && options->size.value[2] != (double)grid->n[2])
         return qb__fail(QB_BAD_ARGUMENT, "--size takes NX,NY here: slices are detector rows, --slices A:B");
-    if (m->rays) status = qb__mbir_fan_rows(m, env, json);
+    if (m->rays) status = qb__mbir_fan_rows(m, env, json, &m->geometry);
     if (status == QB_OK) status = share_slices(m, qb__comm_of(env), decision);
     if (status != QB_OK) return status;
     decision->hu = options->hu;
@@ -207,15 +208,15 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(qb__mbir_weights_decide(m));
     QB__TRY(decide_start(m, env, decision));
     QB__TRY(qb__mbir_images_decide(m));
-    if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
+    if (m->images.proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
-    if (!m->weights_file) /* which says what counts */
+    if (!m->terms.weights_file) /* which says what counts */
         QB__TRY(qb__truncation_check_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
                                           &decision->ends));
     decision->axis_found = m->looked;
     if (!m->rays && !isnan(m->center)) decision->axis = m->center;
     decision->turn = (qb__turn_asked){.radians = m->rays ? NULL : m->info->angles, .geometry = m->rays};
-    if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
+    if (!m->terms.weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
         decision->levels.opaque = m->options->weights;
     decision->levels.negative = m->options->no_positivity;
     m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
@@ -232,6 +233,11 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (!isnan(m->center) && !m->rays) cJSON_AddNumberToObject(json, "column", m->center);
 out:
     return status;
+}
+
+qb_status qb__mbir_open(void *plan, const qb__cut *cut) {
+    ((qb__mbir *)plan)->cut = *cut;
+    return QB_OK;
 }
 
 void qb__mbir_facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {

@@ -6,21 +6,21 @@
 
 #include "base/status.h"
 
-bool qb__mbir_has_reference(const qb__mbir *m) { return m->image[QB__MBIR_REFERENCE].path != NULL; }
+bool qb__mbir_has_reference(const qb__mbir *m) { return m->images.image[QB__MBIR_REFERENCE].path != NULL; }
 
 qb_status qb__mbir_reference_units(qb__mbir *m, const qb_array_info *info) {
-    m->reference_in_hu = strcmp(info->units, "HU") == 0;
-    if (!m->reference_in_hu || m->options->hu > 0) return QB_OK;
+    m->images.reference_in_hu = strcmp(info->units, "HU") == 0;
+    if (!m->images.reference_in_hu || m->options->hu > 0) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT,
                     "--reference %s is in Hounsfield units: say with --hu what attenuation of water they are of",
                     m->options->reference);
 }
 
 void qb__mbir_reference_convert(qb__mbir *m) {
-    qb_array *array = &m->image[QB__MBIR_REFERENCE].data;
+    qb_array *array = &m->images.image[QB__MBIR_REFERENCE].data;
     const double water = m->options->hu;
     float *x = array->data;
-    if (!m->reference_in_hu) return;
+    if (!m->images.reference_in_hu) return;
     for (size_t i = 0; i < qb_array_count(array); i++) x[i] = (float)(water + water / 1000 * (double)x[i]);
 }
 
@@ -32,7 +32,7 @@ qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack,
     } sum = {0, (double)slices * (double)voxels};
     qb_status status = QB_OK;
     for (size_t s = 0; s < slices && status == QB_OK; s++) {
-        const float *want = qb__mbir_image_at(m, &m->image[QB__MBIR_REFERENCE], first + s);
+        const float *want = qb__mbir_image_at(m, &m->images.image[QB__MBIR_REFERENCE], first + s);
         status = qb__icd_stack_image(stack, s, 1, room);
         for (size_t i = 0; i < voxels && status == QB_OK; i++) {
             const double d = (double)room[i] - (double)want[i];

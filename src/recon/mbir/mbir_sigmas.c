@@ -61,14 +61,14 @@ qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, siz
 }
 
 static qb_status load_weights(qb__mbir *m, const qb__running *run) {
-    if (!m->weights_file) return QB_OK;
-    qb_status status = qb_array_load_values(m->weights_file, NULL, &m->weights, NULL);
-    if (status == QB_OK) status = qb_array_to_float(&m->weights);
+    if (!m->terms.weights_file) return QB_OK;
+    qb_status status = qb_array_load_values(m->terms.weights_file, NULL, &m->measured.weights, NULL);
+    if (status == QB_OK) status = qb_array_to_float(&m->measured.weights);
     if (status != QB_OK) return status;
     const size_t count = m->info->views * m->info->rows * m->info->columns;
-    if (qb_array_count(&m->weights) != count)
-        return qb__fail(QB_BAD_INPUT, "%s has changed since it was looked at", m->weights_file);
-    qb__content_add(run->job->content, "weights", m->weights.data, count * sizeof(float));
+    if (qb_array_count(&m->measured.weights) != count)
+        return qb__fail(QB_BAD_INPUT, "%s has changed since it was looked at", m->terms.weights_file);
+    qb__content_add(run->job->content, "weights", m->measured.weights.data, count * sizeof(float));
     return QB_OK;
 }
 
@@ -110,9 +110,9 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
         if (qb__comm_rank(comm) == owner)
             status = qb__prepare_rows(run->prepare, m->scan, row, row + 1, run->pool, lines + i * one, counts);
         QB__TRY(qb__comm_bcast(comm, status, owner, lines + i * one, one * sizeof *lines));
-        if (m->weights_file) qb__mbir_weights(m, row, 1, weights + i * one);
+        if (m->terms.weights_file) qb__mbir_weights(m, row, 1, weights + i * one);
     }
-    for (size_t i = 0; !m->weights_file && i < rows * one; i++)
+    for (size_t i = 0; !m->terms.weights_file && i < rows * one; i++)
         weights[i] = qb__icd_weigh(m->settings.weighting, lines[i]);
     const double width = (double)m->info->columns * m->pixel, voxel = m->grid.voxel[0] / m->pixel;
     *usual = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, 0, 40);
@@ -133,18 +133,18 @@ out:
 static qb_status check_size(const qb__mbir *m) {
     static const double least = 1e-17;
     const qb_mbir_options *o = m->options;
-    const double prior = m->proximal ? m->sigmas.p : m->sigmas.x;
-    const char *name = m->proximal ? "p" : "x";
-    if (prior >= least && m->sigmas.y >= least) return QB_OK;
-    const bool asked = prior >= least ? o->sigma_y > 0 : (m->proximal ? o->sigma_p : o->sigma_x) > 0;
+    const double prior = m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x;
+    const char *name = m->images.proximal ? "p" : "x";
+    if (prior >= least && m->measured.sigmas.y >= least) return QB_OK;
+    const bool asked = prior >= least ? o->sigma_y > 0 : (m->images.proximal ? o->sigma_p : o->sigma_x) > 0;
     if (asked)
         return qb__fail(QB_BAD_ARGUMENT, "--sigma-%s %g: 32-bit numbers take no less than %g",
-                        prior >= least ? "y" : name, prior >= least ? m->sigmas.y : prior, least);
+                        prior >= least ? "y" : name, prior >= least ? m->measured.sigmas.y : prior, least);
     return qb__fail(QB_BAD_INPUT,
                     "%s: its line integrals are next to nothing: sigma_%s comes to %.3g and sigma_y to %.3g, where "
                     "32-bit numbers take "
                     "no less than %g; scale them, or say by --quantity what they are",
-                    m->info->path, name, prior, m->sigmas.y, least);
+                    m->info->path, name, prior, m->measured.sigmas.y, least);
 }
 
 typedef struct scale {
@@ -168,58 +168,58 @@ static void warn_of(const scale *s, const qb_env *env) {
 /* What lies so far from the usual is mostly of other units. On the smooth side an edge of the whole attenuation is beyond
  * 100 sigma_x and gone; on the other nothing changes any more from some ten times on, so that who wants no prior may well ask for it. */
 static void check_usual(const qb__mbir *m, const qb__mbir_sigmas *usual, const qb_env *env) {
-    const scale scales[] = {{"x", "--sharpness", m->sigmas.x, usual->x, false},
-                            {"y", "--snr-db", m->sigmas.y, usual->y, true}};
-    for (int i = 0; usual->met && !m->proximal && i < 2; i++) warn_of(&scales[i], env);
+    const scale scales[] = {{"x", "--sharpness", m->measured.sigmas.x, usual->x, false},
+                            {"y", "--snr-db", m->measured.sigmas.y, usual->y, true}};
+    for (int i = 0; usual->met && !m->images.proximal && i < 2; i++) warn_of(&scales[i], env);
 }
 
 qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     qb__mbir *m = plan;
     const qb_mbir_options *o = m->options;
     qb_status status = load_weights(m, run);
-    const double prior = m->proximal ? o->sigma_p : o->sigma_x;
+    const double prior = m->images.proximal ? o->sigma_p : o->sigma_x;
     qb__mbir_sigmas usual = {0}, told = {0};
     if (status == QB_OK) status = qb__mbir_images_load(m, run);
     const bool asked =
         !(prior > 0) || !(o->sigma_y > 0); /* of a proximal map, many of which make a loop, nothing is compared */
-    if (status == QB_OK && (asked || !m->proximal)) status = look(m, run, &usual, &told);
-    if (asked) m->sigmas = told;
-    qb__part_tag(m->job, sizeof m->job);
-    status = qb__comm_bcast(qb__comm_of(run->env), status, 0, m->job, sizeof m->job);
+    if (status == QB_OK && (asked || !m->images.proximal)) status = look(m, run, &usual, &told);
+    if (asked) m->measured.sigmas = told;
+    qb__part_tag(m->measured.job, sizeof m->measured.job);
+    status = qb__comm_bcast(qb__comm_of(run->env), status, 0, m->measured.job, sizeof m->measured.job);
     if (status != QB_OK) return status;
-    if (o->sigma_x > 0) m->sigmas.x = o->sigma_x;
-    if (o->sigma_p > 0) m->sigmas.p = o->sigma_p;
-    if (o->sigma_y > 0) m->sigmas.y = o->sigma_y;
-    if (!isfinite(m->sigmas.x) || !isfinite(m->sigmas.p) || !isfinite(m->sigmas.y))
+    if (o->sigma_x > 0) m->measured.sigmas.x = o->sigma_x;
+    if (o->sigma_p > 0) m->measured.sigmas.p = o->sigma_p;
+    if (o->sigma_y > 0) m->measured.sigmas.y = o->sigma_y;
+    if (!isfinite(m->measured.sigmas.x) || !isfinite(m->measured.sigmas.p) || !isfinite(m->measured.sigmas.y))
         return qb__fail(QB_BAD_INPUT,
                         "%s holds numbers that are none: mask or mend them, or give --sigma-%c and --sigma-y",
-                        m->info->path, m->proximal ? 'p' : 'x');
+                        m->info->path, m->images.proximal ? 'p' : 'x');
     status = check_size(m);
     if (status != QB_OK) return status;
     check_usual(m, &usual, run->env);
     char without[96] = "", why[96] = "";
-    if (m->sigmas.left_out)
+    if (m->measured.sigmas.left_out)
         qb__print(without, sizeof without, ", told without %zu of %zu line integrals, which lie beyond %.4g",
-                  m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);
-    if (m->sigmas.rms > 0)
+                  m->measured.sigmas.left_out, m->measured.sigmas.of, m->measured.sigmas.limit);
+    if (m->measured.sigmas.rms > 0)
         qb__print(why, sizeof why, " (%s %.3g dB; noise of a line integral %.3g)",
                   isnan(o->snr_db) && !(o->sigma_y > 0) ? "--snr-db auto:" : "signal-to-noise",
-                  20 * log10(m->sigmas.rms / m->sigmas.y), m->sigmas.noise);
-    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g%s%s", m->proximal ? 'p' : 'x',
-             m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y, why, without);
+                  20 * log10(m->measured.sigmas.rms / m->measured.sigmas.y), m->measured.sigmas.noise);
+    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g%s%s", m->images.proximal ? 'p' : 'x',
+             m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x, m->measured.sigmas.y, why, without);
     return QB_OK;
 }
 
 void qb__mbir_close(void *plan, bool named) {
     qb__mbir *m = plan;
-    qb_array_destroy(&m->weights);
+    qb_array_destroy(&m->measured.weights);
     qb__mbir_images_release(m);
     if (named) qb__checkpoint_drop(&m->keep);
 }
 
 void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out) {
     const qb_scan_info *info = m->info;
-    const float *all = m->weights.data;
+    const float *all = m->measured.weights.data;
     for (size_t view = 0; view < info->views; view++)
         memcpy(out + view * slices * info->columns, all + (view * info->rows + row) * info->columns,
                slices * info->columns * sizeof *out);

@@ -14,7 +14,7 @@
 /* A look at it now: a file that a run will read is among its inputs, and no output takes its place. */
 static qb_status check_weights(const qb__mbir *m) {
     const qb_scan_info *info = m->info;
-    const char *path = m->weights_file;
+    const char *path = m->terms.weights_file;
     qb_array_info found = {.struct_size = sizeof found};
     qb_status status = qb_array_describe(path, NULL, &found);
     if (status == QB_NOT_FOUND && qb__is_folder(path))
@@ -34,13 +34,13 @@ qb_status qb__mbir_weights_decide(qb__mbir *m) {
     static const char *const rules[] = {"unweighted", "transmission", "transmission_root", "emission"};
     const char *text = m->options->weights;
     m->settings.weighting = QB__WEIGH_GIVEN;
-    m->weights_file = text;
+    m->terms.weights_file = text;
     for (int i = 0; i < 4; i++) {
         if (strcmp(text, rules[i]) != 0) continue;
         m->settings.weighting = (qb__icd_weighting)i;
-        m->weights_file = NULL;
+        m->terms.weights_file = NULL;
     }
-    return m->weights_file ? check_weights(m) : QB_OK;
+    return m->terms.weights_file ? check_weights(m) : QB_OK;
 }
 
 /* A proximal map has no prior: what shapes one would do nothing. */
@@ -92,9 +92,10 @@ qb_status qb__mbir_prior_decide(qb__mbir *m) {
 qb_status qb__mbir_start_number(qb__mbir *m) {
     const char *text = m->options->start;
     char *stop;
-    m->constant = qb__strtod(text, &stop);
-    m->start_is_number = stop > text && !*stop;
-    if (!m->start_is_number || (fabs(m->constant) <= 1e6 && (m->constant >= 0 || m->options->no_positivity)))
+    m->terms.constant = qb__strtod(text, &stop);
+    m->terms.is_number = stop > text && !*stop;
+    if (!m->terms.is_number ||
+        (fabs(m->terms.constant) <= 1e6 && (m->terms.constant >= 0 || m->options->no_positivity)))
         return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--start %s is not a number in 1/mm%s", text,
                     m->options->no_positivity ? " from -1e6 to 1e6" : " from 0 to 1e6");

@@ -20,7 +20,7 @@ def _library_of(array):
 
 
 def _typed(typestr):
-    name = {"f": "float", "u": "uint", "i": "int"}.get(typestr[1], "?") + str(8 * int(typestr[2:]))
+    name = {"f": "float", "u": "uint", "i": "int"}.get(typestr[1], "?") + (str(8 * int(typestr[2:])) if typestr[2:].isdigit() else "")
     if typestr[0] == ">" or name not in DTYPES:
         raise BadArgument(f"an array of {typestr}: quickbeam takes {', '.join(_names)} in the machine's byte order", 6)
     return name
@@ -29,7 +29,7 @@ def _typed(typestr):
 def _from_interface(about, memory, device, stream, what):
     """__array_interface__ and __cuda_array_interface__ have the same fields."""
     name, shape = _typed(about["typestr"]), about["shape"]
-    size = int(about["typestr"][2:])
+    size = DTYPE_SIZES[DTYPES[name]]
     if not 1 <= len(shape) <= 4:
         raise BadArgument(f"{what} has {len(shape)} dimensions: give 2 or 3", 6)
     tensor = Tensor(data=about["data"][0], memory=memory, device=device, ndim=len(shape), dtype=DTYPES[name], stream=stream)
@@ -95,7 +95,9 @@ def wants_gradient(array):
     return _library_of(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled()
 
 
-def shape_of(array):
+def shape_of(array, what="an argument"):
+    if not hasattr(array, "shape"):
+        raise BadArgument(f"{what} is a {type(array).__name__}: give an array of NumPy, CuPy or PyTorch", 6)
     return tuple(int(n) for n in array.shape)
 
 

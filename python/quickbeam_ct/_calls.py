@@ -3,9 +3,11 @@
 import ctypes
 
 from ._arrays import new_like, tensor_of, wants_gradient
+from ._geometry import rays_of
 from ._jobs import Plan, tables
-from ._library import BadArgument, lib, run
+from ._library import BadArgument, lib
 from ._options import ENVIRONMENT, Options, rows, sign
+from ._run import run
 
 def options(table):
     """The options of a call (fbp, fdk, sirt, cgls, tv, mbir, center, project, simulate), or those that several calls share: of
@@ -74,6 +76,7 @@ def project(volume, geometry, *, out=None, **given):
     """Line integrals of a volume [z][y][x] in 1/mm along a Geometry (options("project")). Voxels are as large as pixels
     appear at the axis, about the origin."""
     env = {name: given.pop(name) for name in ENVIRONMENT if name in given}
+    rays_of(geometry)
     source, kept = tensor_of(volume, "volume")
     lines = new_like(volume, geometry.shape) if out is None else out
     target, kept_too = tensor_of(lines, "out", writes=True)

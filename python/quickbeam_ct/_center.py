@@ -3,8 +3,9 @@
 import ctypes
 import typing
 
-from ._library import BadArgument, CenterResult, Env, declare, lib, run
+from ._library import BadArgument, CenterResult, Env, declare, lib
 from ._options import ENVIRONMENT, Options, names, sign
+from ._run import run
 from ._scan import Scan, is_path
 
 declare("qb_center_find", *[ctypes.c_void_p] * 3, ctypes.POINTER(Env), ctypes.POINTER(CenterResult))

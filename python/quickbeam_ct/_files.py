@@ -7,8 +7,10 @@ import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_size_t, c_void_p
 
 from ._arrays import DTYPES
-from ._library import Array, ArrayInfo, BadArgument, Comparison, Env, Stack, check, declare, lib, run
+from ._check import numbers, path_bytes, text_bytes
+from ._library import Array, ArrayInfo, BadArgument, Comparison, Env, Stack, check, declare, lib
 from ._options import Options, sign
+from ._run import run
 from ._scan import Scan, is_path
 
 declare("qb_array_load_values", c_char_p, c_char_p, POINTER(Array), POINTER(c_double))
@@ -32,7 +34,7 @@ class _Loaded:
 
     def __init__(self, path, dataset):
         self.array = Array()
-        run(lib.qb_array_load_values, os.fsencode(path), dataset.encode() if dataset else None, byref(self.array), None,
+        run(lib.qb_array_load_values, path_bytes(path), dataset.encode() if dataset else None, byref(self.array), None,
             environment=False)
 
     @property
@@ -57,7 +59,7 @@ def info(path, dataset=None):
     """What a file says: of a volume format, shape, dtype, voxel and offset in mm (x, y, z; None: not said), quantity and
     units; of a scan what Scan(path).info has."""
     about = ArrayInfo(struct_size=ctypes.sizeof(ArrayInfo))
-    status = lib.qb_array_describe(os.fsencode(path), dataset.encode() if dataset else None, byref(about))
+    status = lib.qb_array_describe(path_bytes(path), dataset.encode() if dataset else None, byref(about))
     if status != 0 or about.quantity.decode() in ("counts", "transmission", "line integrals", "line-integrals", ""):
         try:
             return Scan(path, **({"dataset": dataset} if dataset else {})).info
@@ -82,11 +84,11 @@ def write(path, volume, voxel=0.0, *, offset=(0.0, 0.0, 0.0), units="1/mm", quan
     """Write a volume [z][y][x] as the name ends: .h5, .tif, .mha, .npy, .raw, FOLDER/. voxel: mm, one number or (x, y, z);
     0: not known. offset: mm, where the middle lies. The file appears when it is whole."""
     dense = _dense(volume)
-    voxel = voxel if isinstance(voxel, (tuple, list)) else (voxel,) * 3
+    voxel, offset = numbers(voxel, "voxel", 3), numbers(offset, "offset", 3)
     stack = Stack(dtype=DTYPES[dense.dtype.name], shape=dense.shape, voxel=tuple(voxel), offset=tuple(offset), units=units.encode(),
                   quantity=quantity.encode(), description=description.encode() if description else None, axis=math.nan)
     writer = c_void_p()
-    check(lib.qb_writer_create(os.fsencode(path), byref(stack), byref(writer)))
+    check(lib.qb_writer_create(path_bytes(path), byref(stack), byref(writer)))
     try:
         run(lib.qb_writer_write, writer, 0, dense.shape[0], dense.ctypes.data, environment=False)
     except BaseException:
@@ -122,7 +124,7 @@ def simulate(phantom, output, **given):
     env = {name: given.pop(name) for name in ("threads", "max_ram", "progress") if name in given}
     given = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in given.items()}
     with Options("simulate", {**given, "output": os.fsdecode(output)}) as room:
-        run(lib.qb_simulate, phantom.encode(), room, **env)
+        run(lib.qb_simulate, text_bytes(phantom, "phantom"), room, **env)
     return Scan(output)
 
 

@@ -5,11 +5,33 @@ import os
 import tempfile
 
 from ._arrays import doubles
+from ._check import numbers, path_bytes, whole
 from ._library import BadArgument, DetectorStruct, GeometryStruct, GridStruct, View, check, declare, lib, text_of
 
 declare("qb_geometry_report", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), ctypes.POINTER(ctypes.c_void_p))
 declare("qb_geometry_picture", ctypes.c_char_p, ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct))
 _FIELDS = ("source", "detector", "u", "v")
+
+
+def _size(rows, columns):
+    return whole(rows, "rows", 1, 1 << 24), whole(columns, "columns", 1, 1 << 24)
+
+
+def _are(arrays, rows, columns):
+    """Is it [any][rows][columns]?"""
+    try:
+        return len(arrays) > 0 and all(len(a) == rows and all(len(row) == columns for row in a) for a in arrays)
+    except TypeError:
+        return False
+
+
+def rays_of(geometry):
+    """A Geometry that says something."""
+    if not isinstance(geometry, Geometry):
+        raise BadArgument(f"the geometry is a {type(geometry).__name__}: give a Geometry; Geometry.from_file reads a path", 6)
+    if not geometry._struct.views:
+        raise BadArgument("the geometry is empty: make one by Geometry.parallel, .fan, .cone, .from_vectors, ...", 6)
+    return geometry
 
 
 class Geometry:
@@ -23,6 +45,7 @@ class Geometry:
     def parallel(cls, angles, rows, columns, pixel=1.0, center=None):
         """A parallel beam: angles in radians, pixels of `pixel` mm, the axis on column `center` (None: the middle one)."""
         self, radians = cls(), doubles(angles, "angles")
+        rows, columns = _size(rows, columns)
         middle = (columns - 1) / 2 if center is None else center
         check(lib.qb_geometry_parallel(len(radians), radians, rows, columns, pixel, middle, ctypes.byref(self._struct)))
         return self
@@ -32,7 +55,8 @@ class Geometry:
         """A cone beam on a circle: source to axis `sod` and source to detector `sdd` in mm; `pixel` in mm, one number or
         (along columns, along rows); `offset` (u, v) in mm of the detector's centre from the principal ray."""
         self, radians = cls(), doubles(angles, "angles")
-        u, v = pixel if isinstance(pixel, (tuple, list)) else (pixel, pixel)
+        rows, columns = _size(rows, columns)
+        u, v = numbers(pixel, "pixel", 2)
         check(lib.qb_geometry_cone(len(radians), radians, rows, columns, u, v, sod, sdd, *offset,
                                    ctypes.byref(self._struct)))
         return self
@@ -48,7 +72,7 @@ class Geometry:
         pixel (column 0, row 0), the step to the next column, the step to the next row."""
         if beam not in ("cone", "parallel"):
             raise BadArgument(f"beam {beam!r}: give cone or parallel", 6)
-        if any(len(view) != 4 or any(len(vector) != 3 for vector in view) for view in vectors):
+        if not _are(vectors, 4, 3):
             raise BadArgument("vectors: give [view][4][3]: source, pixel (0, 0), column step, row step", 6)
         zeros = [0.0] * len(vectors)
         self = cls.parallel(zeros, rows, columns) if beam == "parallel" else cls.cone(zeros, rows, columns, 1.0, 1.0, 2.0)
@@ -62,8 +86,8 @@ class Geometry:
     def from_matrices(cls, matrices, rows, columns, pixel):
         """A cone beam by projection matrices [view][3][4] from mm to (column w, row w, w). pixel: mm, one number or (along
         columns, along rows)."""
-        u, v = pixel if isinstance(pixel, (tuple, list)) else (pixel, pixel)
-        if any(len(matrix) != 3 or any(len(row) != 4 for row in matrix) for matrix in matrices):
+        u, v = numbers(pixel, "pixel", 2)
+        if not _are(matrices, 3, 4):
             raise BadArgument("matrices: give [view][3][4]", 6)
         text = "\n".join(" ".join(repr(float(x)) for row in matrix for x in row) for matrix in matrices)
         with tempfile.TemporaryDirectory() as folder:
@@ -76,15 +100,15 @@ class Geometry:
     def from_file(cls, path, rows=0, columns=0, pixel=0.0):
         """A geometry file: quickbeam's JSON, RTK's XML, or matrices. Detector and pixel (mm) for files that do not state them."""
         self = cls()
-        u, v = pixel if isinstance(pixel, (tuple, list)) else (pixel, pixel)
+        u, v = numbers(pixel, "pixel", 2)
         detector = DetectorStruct(rows, columns, u, v, 0, 0)
-        check(lib.qb_geometry_load(os.fsencode(path), ctypes.byref(detector) if rows or columns or u else None, None,
+        check(lib.qb_geometry_load(path_bytes(path), ctypes.byref(detector) if rows or columns or u else None, None,
                                    ctypes.byref(self._struct)))
         return self
 
     def save(self, path):
         """Write it: .json keeps all, .xml is RTK's, .txt and .csv are matrices."""
-        check(lib.qb_geometry_save(os.fsencode(path), ctypes.byref(self._struct)))
+        check(lib.qb_geometry_save(path_bytes(path), ctypes.byref(self._struct)))
 
     @property
     def shape(self):
@@ -95,6 +119,7 @@ class Geometry:
     def info(self):
         """What it is, as a dict: distances in mm, field of view, coverage in degrees, problems, ..."""
         text = ctypes.c_void_p()
+        rays_of(self)
         check(lib.qb_geometry_report(ctypes.byref(self._struct), None, ctypes.byref(text)))
         return json.loads(text_of(text))
 
@@ -102,6 +127,7 @@ class Geometry:
     def vectors(self):
         """[view][4][3], as from_vectors takes them, as a NumPy array."""
         import numpy
+        rays_of(self)
         views = (View * self._struct.views).from_address(ctypes.addressof(self._struct.view.contents))
         return numpy.frombuffer(views, numpy.float64).reshape(self._struct.views, 4, 3).copy()
 
@@ -123,7 +149,7 @@ class Geometry:
 
     def picture(self, path):
         """Draw it into an SVG file, from above and from the side."""
-        check(lib.qb_geometry_picture(os.fsencode(path), ctypes.byref(self._struct), None))
+        check(lib.qb_geometry_picture(path_bytes(path), ctypes.byref(self._struct), None))
 
     def _repr_html_(self):
         with tempfile.TemporaryDirectory() as folder:

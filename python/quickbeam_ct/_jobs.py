@@ -4,11 +4,13 @@ import ctypes
 import json
 import os
 
-from ._arrays import new_like, overlap, tensor_of
+from ._arrays import new_like, overlap, shape_of, tensor_of
 from ._center import center
-from ._geometry import Geometry
-from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib, run
+from ._check import path_bytes, whole
+from ._geometry import Geometry, rays_of
+from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib
 from ._options import ENVIRONMENT, Options, names
+from ._run import run
 from ._scan import Scan, is_path
 
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
@@ -54,8 +56,9 @@ def result_shape(shape, flat, options):
     else:
         size = options.get("size")
         size = list(size) if isinstance(size, (list, tuple)) else [size] * _count(size)
-        nx = int(size[0]) if size else shape[2]
-        n = [nx, int(size[1]) if len(size) > 1 else nx, int(size[2]) if len(size) > 2 else shape[1]]
+        size = [whole(n, "size", 1, 65536) for n in size]
+        nx = size[0] if size else shape[2]
+        n = [nx, size[1] if len(size) > 1 else nx, size[2] if len(size) > 2 else shape[1]]
     if options.get("slices") is not None:
         first, end, step = _SIZE(), _SIZE(), _SIZE()
         check(lib.qb_range_parse(str(options["slices"]).encode(), b"slices", n[2], *map(ctypes.byref, (first, end, step))))
@@ -68,7 +71,7 @@ def result_shape(shape, flat, options):
 def grid_of(path):
     """The grid of a volume file."""
     grid = GridStruct()
-    check(lib.qb_grid_load(os.fsencode(path), ctypes.byref(grid)))
+    check(lib.qb_grid_load(path_bytes(path), ctypes.byref(grid)))
     return grid
 
 
@@ -104,7 +107,7 @@ class Plan:
     def _geometry(self, geometry):
         """The Geometry of a beam that is not parallel by the scan's own angles; None: parallel."""
         if self.verb == "fbp" or isinstance(geometry, Geometry):
-            return geometry if isinstance(geometry, Geometry) else None
+            return rays_of(geometry) if isinstance(geometry, Geometry) else None
         options = dict(self._parts["geometry"])
         cone = self.verb == "fdk" or options or self._scan.info["beam"] == "cone"
         if cone and str(options.get("detector_offset", "")).startswith("auto"):
@@ -141,7 +144,7 @@ class Plan:
         options = self._parts[self.verb]
         if out is None or options.get("size") is not None or options.get("like") is not None:
             return options
-        size = tuple(reversed(tuple(out.shape)))
+        size = tuple(reversed(shape_of(out, "out")))
         rows = self.verb in ("fbp", "mbir") or options.get("slices") is not None
         return {**options, "size": size[:2] if rows else size + (1,) * (3 - len(size))}
 

@@ -4,10 +4,7 @@ import ctypes
 import logging
 import os
 import pathlib
-import queue
 import sys
-import threading
-import warnings
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 SONAME = "libquickbeam.so.0.2"
@@ -208,98 +205,3 @@ def text_of(pointer):
 def version():
     """Of the library that runs."""
     return lib.qb_version().decode()
-
-
-class _Talk:
-    """An environment and what is heard through it. Callbacks come from the library's threads."""
-
-    def __init__(self, threads, max_ram, device, max_vram, progress):
-        self.warned, self.failed, self.cancel = [], None, c_int(0)
-        self.env = Env(struct_size=ctypes.sizeof(Env), threads=threads, max_ram=max_ram,
-                       device=device.encode() if device else None, max_vram=max_vram, cancel=ctypes.pointer(self.cancel))
-        self.env.log = LOG(self._log)
-        if progress:
-            self.progress = progress
-            self.env.progress = PROGRESS(self._progress)
-
-    def _log(self, _user, level, text):
-        words = text.decode(errors="replace")
-        if level == 2:
-            self.warned.append(words)
-        logger.log((logging.DEBUG, logging.INFO, logging.WARNING)[level], "%s", words)
-
-    def _progress(self, _user, what, done, total):
-        try:
-            self.progress(what.decode(errors="replace"), done, total)
-        except BaseException as error:  # ends the call, which raises it
-            self.failed = error
-            self.cancel.value = 1
-
-
-def _callers():
-    """How far up the caller of this package is, for warnings that name its line."""
-    frame, level, here = sys._getframe(1), 1, os.path.dirname(__file__)
-    while frame.f_back and os.path.dirname(frame.f_code.co_filename) == here:
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-class _Worker:
-    """The thread that works while the main one waits. It is kept, since making one takes as long as a small slice."""
-
-    def __init__(self):
-        self.jobs, self.process = None, None
-
-    def begin(self, work):
-        """A lock that is free once work() is done. After a fork the parent's thread is gone."""
-        if self.process != os.getpid():
-            self.jobs, self.process = queue.SimpleQueue(), os.getpid()
-            threading.Thread(target=self._serve, args=(self.jobs,), name="quickbeam", daemon=True).start()
-        done = threading.Lock()
-        done.acquire()
-        self.jobs.put((work, done))
-        return done
-
-    @staticmethod
-    def _serve(jobs):
-        while True:
-            work, done = jobs.get()
-            try:
-                work()
-            finally:
-                done.release()
-                del work, done
-
-
-_worker = _Worker()
-
-
-def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progress=None, after=(), environment=True):
-    """A long call: its environment, if it has one, comes behind `arguments`, then `after`. It works in a thread of its own, so that
-    Ctrl-C is heard at once: it stops the call, and KeyboardInterrupt goes on."""
-    talk, outcome = _Talk(threads, max_ram, device, max_vram, progress), {}
-
-    def work():
-        try:
-            outcome["status"] = call(*arguments, *((byref(talk.env),) if environment else ()), *after)
-            outcome["words"] = lib.qb_detail().decode(errors="replace")
-        except BaseException as error:  # of ctypes: raised where it is waited for
-            talk.failed = error
-
-    if threading.current_thread() is threading.main_thread():
-        done = _worker.begin(work)
-        try:
-            while not done.acquire(timeout=0.1):
-                pass
-        except BaseException:
-            talk.cancel.value = 1
-            done.acquire()
-            raise
-    else:
-        work()
-    for words in dict.fromkeys(talk.warned):
-        warnings.warn(words, QuickbeamWarning, stacklevel=_callers())
-    if talk.failed is not None:
-        raise talk.failed
-    if outcome["status"] != OK:
-        raise error_of(outcome["status"], outcome["words"])

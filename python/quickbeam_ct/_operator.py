@@ -4,7 +4,10 @@ import ctypes
 import math
 
 from ._arrays import is_dense, new_like, shape_of, tensor_of
-from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib, run
+from ._check import numbers, whole
+from ._geometry import rays_of
+from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib
+from ._run import run
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
 declare("qb_projector_create", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), ctypes.c_char_p, ctypes.POINTER(Env),
@@ -83,12 +86,12 @@ class Operator:
 
     def apply(self, x, out=None, accumulate=False):
         """A x into `out` (None: a new array); with `accumulate`, of A.T alone, out += A.T x."""
-        shape = shape_of(x)
+        shape = shape_of(x, "x")
         if shape[-3:] != self.domain:
             raise BadArgument(f"an array of shape {shape} for an operator on {self.domain}", 6)
         if out is None:
             out = new_like(x, (*shape[:-3], *self.range))
-        if shape_of(out) != (*shape[:-3], *self.range):
+        if shape_of(out, "out") != (*shape[:-3], *self.range):
             raise BadArgument(f"out has the shape {shape_of(out)} and should have {(*shape[:-3], *self.range)}", 6)
         if accumulate and not self._transposed:
             raise BadArgument("accumulate is for the transpose, A.T", 6)
@@ -171,13 +174,16 @@ def operator(geometry, shape=None, voxel=None, offset=None, *, kernel=None, **en
     """The projection along a Geometry of a volume of `shape` [z][y][x] with voxels of `voxel` mm (one number or x, y, z),
     its middle at `offset` (x, y, z) mm. None: as qb.project has it. Also threads, device, max_vram."""
     grid = GridStruct()
+    rays_of(geometry)
     lib.qb_grid_default(ctypes.byref(geometry._struct), ctypes.byref(grid))
     if shape is not None:
-        grid.n[:] = [int(n) for n in reversed(shape)]
+        if len(shape) != 3:
+            raise BadArgument(f"shape {tuple(shape)}: give three numbers, (z, y, x)", 6)
+        grid.n[:] = [whole(n, "shape", 1) for n in reversed(shape)]
     if voxel is not None:
-        grid.voxel[:] = [float(v) for v in (voxel if isinstance(voxel, (list, tuple)) else [voxel] * 3)]
+        grid.voxel[:] = numbers(voxel, "voxel", 3)
     if offset is not None:
-        grid.offset[:] = [float(v) for v in offset]
+        grid.offset[:] = numbers(offset, "offset", 3)
     handle = _Handle(geometry, grid, kernel, env)
     return Operator(handle, tuple(reversed(grid.n[:])), geometry.shape, 0, geometry.shape[0])
 

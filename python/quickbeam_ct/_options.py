@@ -13,6 +13,8 @@ _TYPES = ["flag", "int", "bytes", "double", "text", "choice", "dtype", "numbers"
 
 def table(verb):
     """The first row of a table."""
+    if not hasattr(lib, f"qb_{verb}_params"):
+        raise BadArgument(f"options of {verb!r}: give the name of a call, as fbp, or scan, prep, geometry or output", 6)
     return (Param * 1).in_dll(lib, f"qb_{verb}_params")
 
 

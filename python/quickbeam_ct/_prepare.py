@@ -2,11 +2,12 @@
 """Counts to line integrals: the preparation that every reconstruction does, by itself."""
 import ctypes
 import json
-import os
 
 from ._arrays import new_like, overlap, tensor_of
-from ._library import BadArgument, Env, Tensor, c_char_p, c_size_t, declare, lib, run, text_of
+from ._check import path_bytes
+from ._library import BadArgument, Env, Tensor, c_char_p, c_size_t, declare, lib, text_of
 from ._options import ENVIRONMENT, Options, names, sign
+from ._run import run
 from ._scan import Scan, is_path
 
 declare("qb_convert_report", *[ctypes.c_void_p] * 3, c_char_p, ctypes.POINTER(Env), ctypes.POINTER(ctypes.c_void_p))
@@ -41,7 +42,7 @@ def prepare(projections, angles=None, *, flats=None, darks=None, out=None, outpu
     array = not is_path(projections) and not isinstance(projections, Scan)
     options, kept = _ConvertOptions(struct_size=ctypes.sizeof(_ConvertOptions)), None
     if output is not None:
-        options.output = os.fsencode(output)
+        options.output = path_bytes(output)
     else:
         out = new_like(projections if array else None, scan.shape) if out is None else out
         tensor, kept = tensor_of(out, "out", writes=True)

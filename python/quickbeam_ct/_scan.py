@@ -5,10 +5,12 @@ import json
 import math
 import os
 
-from ._arrays import doubles, tensor_of
+from ._arrays import doubles, shape_of, tensor_of
+from ._check import path_bytes
 from ._geometry import Geometry
-from ._library import Array, BadArgument, DetectorStruct, Env, GeometryStruct, ScanInfo, Tensor, check, declare, lib, run, text_of
+from ._library import Array, BadArgument, DetectorStruct, Env, GeometryStruct, ScanInfo, Tensor, check, declare, lib, text_of
 from ._options import Options
+from ._run import run
 
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
 declare("qb_scan_open", ctypes.c_char_p, _POINTER, _ref(Env), _ref(_POINTER))
@@ -43,8 +45,9 @@ class Scan:
         if is_path(source):
             given.update(angles=self._text(angles, "angles"), flats=self._text(flats, "flats"), darks=self._text(darks, "darks"))
             with Options("scan", given) as room:
-                run(lib.qb_scan_open, os.fsencode(source), room, after=(ctypes.byref(self._pointer),), **env)
+                run(lib.qb_scan_open, path_bytes(source), room, after=(ctypes.byref(self._pointer),), **env)
         else:
+            shape_of(source, "projections")
             tensors = [self._tensor(array, name) for array, name in ((source, "projections"), (flats, "flats"), (darks, "darks"))]
             radians = None if angles is None or isinstance(angles, str) else doubles(angles, "angles")
             if radians is not None and len(source.shape) and options.get("as_") != "sinogram" and len(radians) != source.shape[0]:
@@ -115,7 +118,7 @@ class Scan:
         import numpy
         bounds = []
         for chosen, count in ((views, self._info.views), (rows, self._info.rows)):
-            first, end, step = (chosen or slice(None)).indices(count)
+            first, end, step = chosen.indices(count) if isinstance(chosen, slice) else (0, count, 1) if chosen is None else (0, 0, 0)
             if step != 1 or end <= first:
                 raise BadArgument(f"{chosen} of {count}: give a slice of neighbours", 6)
             bounds += [first, end]

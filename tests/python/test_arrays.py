@@ -96,6 +96,46 @@ def test_strides_and_types_are_taken_in_place():
     np.testing.assert_allclose(half, plain, atol=3e-5)
 
 
+def test_the_library_gets_the_arrays_own_addresses():
+    from quickbeam_ct._arrays import tensor_of
+    for array in (LINES, LINES.transpose(2, 0, 1), LINES[::-2, 1:], LINES.astype(np.float16)):
+        tensor, _ = tensor_of(array, "array")
+        assert tensor.data == array.ctypes.data and list(tensor.shape[:3]) == list(array.shape)
+        strides = list(tensor.strides[:3])
+        assert strides == [step // array.itemsize for step in array.strides] or (array.flags.c_contiguous and not any(strides))
+    torch = pytest.importorskip("torch")
+    for array in (torch.from_numpy(LINES.copy()), torch.zeros(4, 5, 6).permute(2, 0, 1)):
+        tensor, _ = tensor_of(array, "array")
+        assert tensor.data == array.data_ptr() and tuple(tensor.shape[:3]) == tuple(array.shape)
+
+
+def test_dense_arrays_are_not_copied():
+    """The most memory that a process takes while it computes, and what Python's allocator sees, stay below the smallest array."""
+    script = """
+import tracemalloc, warnings
+import numpy as np, quickbeam_ct as qb
+warnings.simplefilter("ignore")
+def resident(name):
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith(name))
+def growth(call, least):
+    call(0)
+    open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here
+    before = resident("VmRSS")
+    tracemalloc.start()
+    call(before + (60 << 20))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20, peak
+    assert resident("VmHWM") - before < least, (resident("VmHWM") - before, least)
+angles = np.pi * np.arange(200) / 200
+lines, out = np.ones((200, 400, 256), np.float32), np.zeros((400, 256, 256), np.float32)
+growth(lambda cap: qb.fbp(lines, angles, 1.0, center=127.5, out=out, max_ram=cap, threads=1), lines.nbytes)
+again = np.lib.stride_tricks.as_strided(out, lines.shape)
+growth(lambda cap: qb.prepare(lines, angles, quantity="line_integral", out=again, max_ram=cap), lines.nbytes)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 def test_arrays_of_other_libraries_pass_by_dlpack():
     class Other:
         """Only what DLPack asks for."""

@@ -324,6 +324,9 @@ static const struct {
     {"tuning-lock",
      "Another process held the lock of the file of measured speeds for several seconds. The file was written without "
      "the lock, so its measurements may be lost. The result of this run is not affected."},
+    {"turn-sense", "Rays from opposite sides of a cone beam agree only if the views go round in the right sense. They "
+                   "agree better in the other one: the image is blurred away from the middle and mirrored. Give "
+                   "--angles with the other sign, such as 0:-360, or images that are not mirrored."},
     {"two-angles", "The scan and the geometry file state different angles. The angles of the geometry file are used. "
                    "Check that the two "
                    "files belong together."},

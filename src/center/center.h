@@ -120,6 +120,10 @@ typedef struct qb__center_fan qb__center_fan;
 qb_status qb__center_fan_create(const qb__center_rows *rows, double sod, double sdd, double pixel, bool full,
                                 qb__center_fan **fan);
 void qb__center_fan_destroy(qb__center_fan *fan); /* NULL-safe */
+/* How badly rays from opposite sides agree with the axis at `column`, if the views are a turn in the stated sense, and if in the
+ * other one: mean squares of their differences over mean squares of the rays. NAN, both, for less than a turn. */
+qb_status qb__center_fan_senses(const qb__center_rows *rows, double sod, double sdd, double pixel, double column,
+                                double disagree[2]);
 /* The parallel beam with the axis assumed at `column`; an axis that is found there is the fan's. Valid until the next call. */
 qb__center_rows qb__center_fan_rows(qb__center_fan *fan, double column);
 

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "geometry/half_fan.h"
 
 static const double TURN = 2 * M_PI;
 
@@ -149,4 +150,45 @@ qb__center_rows qb__center_fan_rows(qb__center_fan *f, double column) {
     rows.views = f->views;
     rows.angles = f->angles;
     return rows;
+}
+
+/* Rays of the sorted views and their opposites, mirrored about the axis. */
+static double disagreement(const qb__center_rows *rows, double column) {
+    const size_t half = rows->views / 2, columns = rows->columns;
+    double apart = 0, all = 0;
+    for (size_t r = 0; r < rows->rows; r++)
+        for (size_t v = 0; v < half; v++) {
+            const float *line = rows->sinograms + (r * rows->views + v) * columns;
+            const float *opposite = line + half * columns;
+            for (size_t c = 0; c < columns; c++) {
+                const double mirrored = 2 * column - (double)c;
+                if (mirrored < 0 || mirrored > (double)columns - 1) continue;
+                const double a = line[c], b = between(opposite, columns, mirrored);
+                apart += (a - b) * (a - b), all += a * a + b * b;
+            }
+        }
+    return all > 0 ? apart / all : NAN;
+}
+
+qb_status qb__center_fan_senses(const qb__center_rows *rows, double sod, double sdd, double pixel, double column,
+                                double disagree[2]) {
+    double *angles;
+    bool full = false;
+    qb_status status = qb__turns_fully(rows->views, rows->angles, &full, NULL);
+    disagree[0] = disagree[1] = NAN;
+    if (status != QB_OK || !full) return status;
+    status = qb__alloc(rows->views, sizeof *angles, &angles);
+    for (int i = 0; i < 2 && status == QB_OK; i++) {
+        qb__center_rows turned = *rows;
+        qb__center_fan *fan;
+        for (size_t v = 0; v < rows->views; v++) angles[v] = (i ? -1 : 1) * rows->angles[v];
+        turned.angles = angles;
+        status = qb__center_fan_create(&turned, sod, sdd, pixel, true, &fan);
+        if (status != QB_OK) break;
+        const qb__center_rows parallel = qb__center_fan_rows(fan, column);
+        disagree[i] = disagreement(&parallel, column);
+        qb__center_fan_destroy(fan);
+    }
+    qb__free(angles);
+    return status;
 }

@@ -94,11 +94,12 @@ out:
 }
 
 qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb__center_look *asked, qb__pool *pool,
-                             const qb_env *env, qb__center_answer *found) {
+                             const qb_env *env, qb__center_shown *found) {
     look l = {.scan = scan, .info = qb_scan_describe(scan)};
     bool enough = false;
     qb_status status = QB_OK;
-    *found = (qb__center_answer){NAN, 0};
+    double disagree[2] = {NAN, NAN};
+    *found = (qb__center_shown){.axis = {NAN, 0}};
     if (l.info->columns < LEAST_COLUMNS || l.info->views < 8 || asked->row1 <= asked->row0) return QB_OK;
     choose_rows(&l, asked);
     if (l.rows) QB__TRY(choose_views(&l, asked, &enough));
@@ -116,7 +117,10 @@ qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb
                                   .high = (double)l.info->columns - 1,
                                   .pool = pool,
                                   .env = env};
-    status = qb__center_quick(&rows, asked->sod, asked->sdd, asked->pixel, found);
+    status = qb__center_quick(&rows, asked->sod, asked->sdd, asked->pixel, &found->axis);
+    if (status == QB_OK && asked->sod > 0 && found->axis.confidence > 0)
+        status = qb__center_fan_senses(&rows, asked->sod, asked->sdd, asked->pixel, found->axis.column, disagree);
+    if (disagree[1] > 0) found->other_sense = disagree[0] / disagree[1];
     if (status == QB_BAD_INPUT) status = QB_OK; /* views that cover too little */
 out:
     clear(&l);

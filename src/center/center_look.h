@@ -14,8 +14,14 @@ typedef struct qb__center_look {
     size_t room;            /* bytes that it may hold */
 } qb__center_look;
 
-/* Into *found: the column and its confidence, 0 where nothing can be said, as of too few or too costly rows. */
+/* What it shows: the axis, with a confidence of 0 where nothing can be said, as of too few or too costly rows; of a cone beam
+ * over a turn by how much better opposite rays agree if it turns the other way, as a factor, 0 where nothing can be said. */
+typedef struct qb__center_shown {
+    qb__center_answer axis;
+    double other_sense;
+} qb__center_shown;
+
 qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb__center_look *asked, qb__pool *pool,
-                             const qb_env *env, qb__center_answer *found);
+                             const qb_env *env, qb__center_shown *found);
 
 #endif

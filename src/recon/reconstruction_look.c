@@ -105,12 +105,24 @@ static void axis_asked(const qb__reconstruction *r, qb__center_look *asked, doub
     }
 }
 
+/* Of scans that turn as stated the factor is below 1, however noisy. */
+static void judge_sense(const qb__reconstruction *r, double factor, const qb_env *env) {
+    const double SURE = 1.1;
+    const char *file = r->decision.turn.geometry ? r->decision.turn.geometry->read_from : NULL;
+    if (factor > SURE)
+        qb__warn(
+            env,
+            "opposite rays agree %.3g times better if it turned the other way, or if images are mirrored: %s" QB__CODE(
+                "turn-sense"),
+            factor, file ? "check the geometry file" : "give --angles with the other sign");
+}
+
 /* Views half a turn apart are mirror images about the axis: do they say another one than was stated? A rank that has not all it
  * takes says nothing. */
 static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
     const double SURE = 0.9, FAR = 1;
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
-    qb__center_answer found = {NAN, 0}, *all = NULL;
+    qb__center_shown found = {.axis = {NAN, 0}}, *all = NULL;
     qb__center_look asked;
     double *radians = NULL, stated = NAN;
     qb_status status;
@@ -124,12 +136,13 @@ static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     QB__TRY(qb__comm_gather(r->comm, status, &found, sizeof found, all));
     for (size_t i = ranks; i-- > 0;)
-        if (all[i].confidence >= SURE) found = all[i];
-    if (!(found.confidence >= SURE) || !(fabs(found.column - stated) > FAR)) goto out;
+        if (all[i].axis.confidence >= SURE) found = all[i];
+    judge_sense(r, found.other_sense, env);
+    if (!(found.axis.confidence >= SURE) || !(fabs(found.axis.column - stated) > FAR)) goto out;
     qb__warn(env,
              "by opposite views the axis is at column %.2f (confidence %.2f), not at %.2f as stated: %s" QB__CODE(
                  "axis-differs"),
-             found.column, found.confidence, stated,
+             found.axis.column, found.axis.confidence, stated,
              r->decision.turn.geometry && r->decision.turn.geometry->read_from ? "check the geometry file"
              : asked.sod > 0                                                   ? "give --detector-offset auto"
                                                                                : "give --center auto");

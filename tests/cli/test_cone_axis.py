@@ -118,3 +118,23 @@ def test_no_word_of_good_scans(tmp_path, phantom):
     for seed, more in enumerate((("--photons", "200"), ("--angles", "0:230", "--photons", "500"), ("--angles", "0:200"), ("--rings", "0.05"))):
         scan = scan_of(tmp_path / "s.h5", 0, *more, "--seed", seed, phantom=phantom, detector="64,8", views=60)
         assert not axis_said("sirt", scan, *CIRCLE, "--iterations", 1, "-o", tmp_path / "v.npy"), more
+
+
+@pytest.mark.parametrize("phantom", ["foam", "spheres", "shepp-logan", "baggage"])
+@pytest.mark.parametrize("more", [(), ("--photons", "50000")])
+def test_the_other_sense_of_the_turn(tmp_path, phantom, more):
+    """Rays from opposite sides agree in one sense only; mirrored images look like the other one."""
+    scan = scan_of(tmp_path / "s.h5", 4.5, "--angles", "0:360", *more, phantom=phantom, detector="128,8", views=120)
+    run = ["fdk", scan, *CIRCLE, "--detector-offset=-2.7,0", "-o", tmp_path / "v.npy"]
+    assert "[turn-sense]" not in qb(*run).stderr
+    done = qb(*run, "--angles", "0:-360")
+    assert "give --angles with the other sign [turn-sense]" in done.stderr
+    assert "[turn-sense]" in qb("sirt", *run[1:], "--iterations", 1, "--angles", "0:-360").stderr
+
+
+def test_mirrored_images(tmp_path):
+    qb("simulate", "foam", "--geometry", "cone", *CIRCLE, "--pixel-size", "0.6", "--detector", "128,8", "--views", 120, "-o", tmp_path / "s.npy")
+    np.save(tmp_path / "m.npy", np.load(tmp_path / "s.npy")[:, :, ::-1].copy())
+    run = ["--quantity", "transmission", "--angles", "0:360", *CIRCLE, "--pixel-size", "0.6", "-o", tmp_path / "v.npy"]
+    assert "[turn-sense]" not in qb("fdk", tmp_path / "s.npy", *run).stderr
+    assert "[turn-sense]" in qb("fdk", tmp_path / "m.npy", *run).stderr

@@ -341,6 +341,10 @@ static const struct {
      "zeros. Here they are not read: leave them out with --views, or map the files."},
     {"unwritten-chunks", "Parts of the HDF5 data were never written, so they read as a fill value, mostly 0: the scan "
                          "was interrupted, or copied while it was written. Views or rows without data are wrong."},
+    {"view-gains",
+     "From one view to the next all pixels change by one factor, and later back: a block of views has another gain, "
+     "exposure or scale than the others. Values are wrong and streaks appear. --air auto mends counts where air is "
+     "seen at the edges; else scale these views, or leave them out by --exclude."},
     {"views-blank", "Some views are as dark as the dark fields: the shutter was closed. They are left out, and the "
                     "other views take their weight. A long gap takes away what only these saw. --keep-all-views keeps "
                     "them; --exclude LIST leaves out others."},

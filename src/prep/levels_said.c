@@ -11,6 +11,13 @@
 #include "base/status.h"
 #include "io/scan/scan.h"
 
+bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, const qb_env *env) {
+    const bool mended = scan->info.quantity != QB_LINE_INTEGRAL && (options->air || scan->info.intensity);
+    if (!*scan->gains || mended) return false;
+    qb__warn(env, "%s" QB__CODE("view-gains"), scan->gains);
+    return true;
+}
+
 /* No object is measured so: bytes that are read as other numbers than they are, or another quantity. */
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f, double most) {
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
@@ -119,7 +126,7 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     else if (status == QB_OK && f.transmissions)
         status = doubt(info, "transmissions", "--quantity transmission", env);
     if (status != QB_OK) return status;
-    warn_bright(info, &f, env);
+    if (!asked->gains) warn_bright(info, &f, env);
     if (!asked->negative) warn_negative(info, &f, env);
     if (lines->transposed)
         qb__warn(env,
@@ -158,7 +165,8 @@ qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_pr
     if (qb__scan_on_device(scan)) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
-    const qb__levels_asked asked = {.zingers = options->zingers > 0};
+    const qb__levels_asked asked = {.zingers = options->zingers > 0,
+                                    .gains = qb__levels_warn_gains(scan, options, env)};
     status = qb__levels_look(scan, prepare, row0, row1, lines);
     if (status == QB_OK) status = qb__levels_judge(qb_scan_describe(scan), lines, &asked, &top, env);
     if (status == QB_OK) qb__levels_warn_hardening(options, lines, env);

@@ -9,7 +9,11 @@ typedef struct qb__levels_asked {
     const char *opaque; /* name of the weights that vanish for opaque rays, as in --weights; NULL: none */
     bool negative;      /* negative line integrals are wanted */
     bool zingers;       /* --zingers is given: what is left of single bright pixels is its choice */
+    bool gains;         /* views of another gain were named: they make air brighter or darker */
 } qb__levels_asked;
+
+/* Warn of views that have another gain than most, unless the preparation makes up for that. Whether it did. */
+bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, const qb_env *env);
 
 /* What the levels of a few lines say of the scan's quantity: refused, or warned of. *top: what lines reach. */
 qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,

@@ -95,7 +95,8 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     }
     if (status == QB_OK) status = qb__levels_look(scan, prepare, 0, scan->info.rows, lines);
     if (status != QB_OK) goto out;
-    status = qb__levels_judge(&scan->info, lines, &(qb__levels_asked){.opaque = "transmission"}, &top, &noting);
+    const qb__levels_asked asked = {.opaque = "transmission", .gains = qb__levels_warn_gains(scan, &options, &noting)};
+    status = qb__levels_judge(&scan->info, lines, &asked, &top, &noting);
     if (status == QB_BAD_INPUT) {
         note_refusal(scan);
         status = QB_OK;

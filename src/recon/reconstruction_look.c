@@ -163,6 +163,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
     qb__levels_asked asked = d->levels;
     asked.zingers = r->prep.zingers > 0;
+    asked.gains = qb__levels_warn_gains(r->task.scan, &r->prep, env);
     QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
     qb__levels_warn_hardening(&r->prep, lines, env);
     judge_ends(r, lines, env);

@@ -239,3 +239,68 @@ def test_how_many_views_were_looked_at(tmp_path):
     assert 3 < looked < 400
     done = qb("fbp", tmp_path / "large.h5", "--slices", "0:1", "--center", 255.5, "--json", "-o", tmp_path / "v.npy")
     assert json.loads(done.stdout)["looked_views"] == looked and f"{looked} of 400 views were looked at" in done.stderr
+
+
+# ---- views of another gain ----
+
+GAINS = slice(30, 60)
+
+
+def plate(views, width=30.0, thickness=2.0, columns=N):
+    """Line integrals of a flat ellipse, which look quite otherwise edge-on."""
+    turn = np.arange(views)[:, None] * np.pi / views
+    s, reach = np.arange(columns) - (columns - 1) / 2, (width * np.sin(turn)) ** 2 + (thickness * np.cos(turn)) ** 2
+    lines = 0.02 * 2 * width * thickness * np.sqrt(np.maximum(reach - s ** 2, 0)) / reach
+    return np.repeat(lines[:, None], ROWS, axis=1)
+
+
+@pytest.mark.parametrize("verb", [*WAYS, "info", "convert", "center"])
+def test_views_of_another_gain(tmp_path, verb):
+    """A third of the views is 1.3 times as bright; --air auto makes up for that."""
+    views, flats, darks = counted()
+    views[GAINS] = (views[GAINS] - 100) * 1.3 + 100
+    scan = write_scan(tmp_path / "s.h5", views.astype("u4"), ANGLES, flats.astype("u4"), darks.astype("u4"), pixel=1)
+    words = "views 30-59 (30 of 90) are 1.3 times as bright"
+    if verb == "info":
+        assert words in problems(scan)["view-gains"]
+        return
+    out = [] if verb == "center" else ["-o", tmp_path / "v.npy"]
+    done = qb(verb, scan, *WAYS.get(verb, []), *out)
+    assert words in done.stderr and "bright-air" not in codes(done)
+    assert "view-gains" not in codes(qb(verb, scan, *WAYS.get(verb, []), "--air", "auto", *out))
+    if verb == "fbp":
+        assert inside(tmp_path / "v.npy") == pytest.approx(0.02, rel=0.01)
+
+
+@pytest.mark.parametrize("case", ["line integrals", "transmissions", "no air", "one view", "the last views"])
+def test_other_gains_are_seen_in_any_numbers(tmp_path, case):
+    lines = disc(0.02) + np.random.default_rng(3).normal(0, 0.005, (VIEWS, ROWS, N))
+    if case == "line integrals":
+        lines[GAINS] *= 1.3
+        scan = write_scan(tmp_path / "s.h5", lines.astype("f4"), ANGLES, pixel=1, quantity="line_integral")
+        assert "views 30-59 (30 of 90) are 1.3 times those" in problems(scan)["view-gains"]
+        return
+    passed = np.exp(-lines)
+    which = {"one view": slice(30, 31), "the last views": slice(60, 90)}.get(case, GAINS)
+    passed[which] *= 0.8
+    if case == "no air":
+        passed = passed[:, :, 16:-16]
+    scan = write_scan(tmp_path / "s.h5", passed.astype("f4"), ANGLES, pixel=1, quantity="transmission")
+    named = {"one view": "views 30 (1", "the last views": "views 60-89 (30"}.get(case, "views 30-59 (30")
+    assert f"{named} of 90) are 0.8" in problems(scan)["view-gains"]
+
+
+@pytest.mark.parametrize("views", [12, 30, 90])
+@pytest.mark.parametrize("photons", [0, 100, 10000])
+def test_a_turning_plate_is_no_other_gain(tmp_path, views, photons):
+    lines, angles = plate(views), np.arange(views) * 180 / views
+    for cut in (0, 20):
+        passed = np.exp(-lines)[:, :, cut:N - cut]
+        if photons:
+            passed = np.maximum(np.random.default_rng(views).poisson(photons * passed), 1) / photons
+        for quantity, data in ("transmission", passed), ("line_integral", -np.log(passed)):
+            scan = write_scan(tmp_path / "s.h5", data.astype("f4"), angles, pixel=1, quantity=quantity)
+            assert "view-gains" not in problems(scan)
+    kept = np.r_[0:views // 3, views // 2:views]  # a gap
+    scan = write_scan(tmp_path / "s.h5", np.exp(-lines[kept]).astype("f4"), angles[kept], pixel=1, quantity="transmission")
+    assert "view-gains" not in problems(scan)

@@ -2,6 +2,7 @@
 #include "io/scan/frame_look.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/log.h"
@@ -9,6 +10,7 @@
 #include "base/share.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "io/scan/frame_steps.h"
 #include "quickbeam/io.h"
 
 enum {
@@ -37,7 +39,8 @@ static void pick(const qb__frame_series *series, const char *row, float *samples
 }
 
 static void judge(float *samples, size_t count, float limit, float *scratch, qb__frame *frame) {
-    const float ends[2] = {frame->low_end, frame->high_end};
+    const float ends[2] = {frame->low_end, frame->high_end},
+                step[3] = {frame->step, frame->step_error, frame->step_spread};
     size_t good = 0, lost = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(samples[i]))
@@ -48,6 +51,9 @@ static void judge(float *samples, size_t count, float limit, float *scratch, qb_
     *frame = (qb__frame){.looked = true,
                          .low_end = ends[0],
                          .high_end = ends[1],
+                         .step = step[0],
+                         .step_error = step[1],
+                         .step_spread = step[2],
                          .least = NAN,
                          .most = NAN,
                          .low = NAN,
@@ -115,8 +121,23 @@ static void add_ends(const qb__frame_series *series, const char *row, qb__frame 
     frame->low_end = range[0], frame->high_end = range[1];
 }
 
+/* before[]: the samples of the last frame of the block before; then of this one. */
+static void add_steps(const qb__frame_series *series, size_t first, size_t count, const float *samples, float *before,
+                      qb__frame *frames) {
+    const size_t each = samples_of(series) * series->lines;
+    float scratch[MOST];
+    for (size_t i = 0; i < count; i++) {
+        qb__frame *frame = &frames[first + i * series->stride];
+        const float *own = samples + i * each;
+        frame->step = frame->step_error = frame->step_spread = NAN;
+        if (series->steps && first + i > 0)
+            qb__frame_step_of(i ? own - each : before, own, each, series->zero, series->part, scratch, frame);
+    }
+    if (count) memcpy(before, samples + (count - 1) * each, each * sizeof *before);
+}
+
 static qb_status look_at_block(const qb__frame_series *series, size_t first, size_t count, char *raw, float *samples,
-                               qb__frame *frames) {
+                               float *before, qb__frame *frames) {
     const size_t few = samples_of(series), bytes = series->columns * qb_dtype_size(series->dtype);
     judging j = {samples, few * series->lines, count, qb__dtype_top(series->dtype), frames + first, series->stride};
     for (size_t line = 0; line < series->lines; line++) {
@@ -129,6 +150,7 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
             if (series->ends) add_ends(series, raw + i * bytes, frame);
         }
     }
+    add_steps(series, first, count, samples, before, frames);
     return qb__share(qb__smaller(qb__share_threads(), 4), qb__ceil_div(count, TURN), judge_some, &j);
 }
 
@@ -138,13 +160,14 @@ qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb_
     const size_t each = bytes + samples_of(series) * series->lines * sizeof(float);
     const size_t block = qb__smaller(all, qb__larger(1, ROOM / each));
     char *raw = NULL;
-    float *samples = NULL;
+    float *samples = NULL, before[MOST];
     qb_status status;
     QB__TRY(qb__alloc(block, bytes, &raw));
     QB__TRY(qb__alloc(block * samples_of(series) * series->lines, sizeof *samples, &samples));
     for (size_t done = 0; done < all; done += block) {
         QB__TRY(qb__check_cancel(env));
-        QB__TRY(look_at_block(series, done * series->stride, qb__smaller(block, all - done), raw, samples, frames));
+        QB__TRY(
+            look_at_block(series, done * series->stride, qb__smaller(block, all - done), raw, samples, before, frames));
     }
 out:
     qb__free(raw);

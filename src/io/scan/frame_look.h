@@ -16,6 +16,9 @@ typedef struct qb__frame {
     float low_end,
         high_end;    /* range of the finite numbers of every column of the rows, and 0; 0 where `ends` is false */
     float lost, top; /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
+    /* Logarithm of the factor from the frame before: the middle of all pixels, how far noise may move that, and the range of most
+     * of them; NaN: not known, or not asked for. */
+    float step, step_error, step_spread;
 } qb__frame;
 
 /* Frames of one series, and how their rows are read. */
@@ -28,6 +31,8 @@ typedef struct qb__frame_series {
     size_t lines;  /* look at so many rows, spread over the height */
     size_t stride; /* look at every such frame */
     bool ends;     /* fill in low_end and high_end, too */
+    bool steps;    /* fill in step and step_spread, too, of numbers farther from `zero` than `part` of the largest */
+    float zero, part;
 } qb__frame_series;
 
 /* Into frames[count]. It holds about 256 KiB, or a row where that is more. `lines` is 16 at most. */

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "io/digest.h"
 #include "io/plain/source.h"
+#include "io/scan/frame_look.h"
 
 /* What was found wrong with some frames, for programs. */
 typedef struct qb__finding {
@@ -47,6 +48,7 @@ struct qb_scan {
     size_t odd_view, odd_views; /* the first view in which the look saw numbers that no beam makes, and in how many */
     double worst;               /* largest share of a view's numbers that is saturated, among those looked at */
     size_t worst_view;          /* the stored view in which most samples were saturated */
+    char gains[400];            /* which views have another gain than most, in words; "": none */
     char refused[400];          /* why no method may use it; "": they may */
     qb__digest *digests;        /* digests of the jobs that read it */
     qb__scan_door *door;        /* NULL: rows are handed out as they are stored */
@@ -93,6 +95,8 @@ ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 /* Look at every view and leave out the bad ones, unless `keep`: then they are only named. Once fields are there. */
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
+/* Fills in gains by the look at its views; bad[view] is not 0 for views that are none. */
+qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
 /* Refuses a scan whose bytes are in the wrong order; raw: --shape says which order they have. */
 qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw);
 /* --mask, into unmeasured. */

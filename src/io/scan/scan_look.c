@@ -65,6 +65,8 @@ static void choose_reading(const qb_scan *scan, qb__frame_series *series) {
                                  .rows = info->rows,
                                  .columns = info->columns,
                                  .stride = 1,
+                                 .steps = true,
+                                 .part = info->quantity == QB_LINE_INTEGRAL ? 0.2f : 0.02f,
                                  .ends = qb_dtype_is_float(info->dtype) || qb__counts_may_wrap(info->dtype)};
     series->lines = qb__smaller(info->rows, all <= SMALL ? 4 * LINES : packed ? 1 : LINES);
     while (packed && unpacked(scan, series->stride) > most && series->stride < info->views / LEAST) series->stride++;
@@ -304,6 +306,7 @@ static bool nothing_there(const looking *l) {
 static qb_status look(looking *l, bool keep, const qb_env *env) {
     qb_status status;
     if (l->scan->dark && l->scan->info.quantity == QB_COUNTS) l->dark = field_level(l, l->scan->dark);
+    l->series.zero = (float)l->dark;
     QB__TRY(qb__frames_look(&l->series, env, l->frames));
     judge(l);
     if (bad_views(l) && l->series.stride > 1) {
@@ -327,6 +330,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         l->scan->worst_view = qb__scan_stored(l->scan, i);
     }
     find_odd_view(l, keep);
+    if (l->series.stride == 1) QB__TRY(qb__scan_find_gains(l->scan, l->frames, l->fault, l->series.count));
     tell(l, keep);
     tell_wrapped(l);
     if (!keep) status = drop(l);

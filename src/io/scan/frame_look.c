@@ -39,8 +39,8 @@ static void pick(const qb__frame_series *series, const char *row, float *samples
 }
 
 static void judge(float *samples, size_t count, float limit, float *scratch, qb__frame *frame) {
-    const float ends[2] = {frame->low_end, frame->high_end},
-                step[3] = {frame->step, frame->step_error, frame->step_spread};
+    const float ends[2] = {frame->low_end, frame->high_end};
+    const qb__frame_step step = frame->step;
     size_t good = 0, lost = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(samples[i]))
@@ -51,9 +51,7 @@ static void judge(float *samples, size_t count, float limit, float *scratch, qb_
     *frame = (qb__frame){.looked = true,
                          .low_end = ends[0],
                          .high_end = ends[1],
-                         .step = step[0],
-                         .step_error = step[1],
-                         .step_spread = step[2],
+                         .step = step,
                          .least = NAN,
                          .most = NAN,
                          .low = NAN,
@@ -129,9 +127,9 @@ static void add_steps(const qb__frame_series *series, size_t first, size_t count
     for (size_t i = 0; i < count; i++) {
         qb__frame *frame = &frames[first + i * series->stride];
         const float *own = samples + i * each;
-        frame->step = frame->step_error = frame->step_spread = NAN;
+        frame->step = (qb__frame_step){NAN, NAN, NAN};
         if (series->steps && first + i > 0)
-            qb__frame_step_of(i ? own - each : before, own, each, series->zero, series->part, scratch, frame);
+            qb__frame_step_of(i ? own - each : before, own, each, series->zero, series->part, scratch, &frame->step);
     }
     if (count) memcpy(before, samples + (count - 1) * each, each * sizeof *before);
 }

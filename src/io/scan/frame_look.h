@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "io/scan/frame_steps.h"
 #include "quickbeam/array.h"
 #include "quickbeam/env.h"
 
@@ -14,11 +15,9 @@ typedef struct qb__frame {
     float least, most;         /* range of the finite numbers below the type's maximum; NaN = none */
     float low, median, bright; /* their 5 %, 50 % and 95 % levels */
     float low_end,
-        high_end;    /* range of the finite numbers of every column of the rows, and 0; 0 where `ends` is false */
-    float lost, top; /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
-    /* Logarithm of the factor from the frame before: the middle of all pixels, how far noise may move that, and the range of most
-     * of them; NaN: not known, or not asked for. */
-    float step, step_error, step_spread;
+        high_end;        /* range of the finite numbers of every column of the rows, and 0; 0 where `ends` is false */
+    float lost, top;     /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
+    qb__frame_step step; /* from the frame before; NaN where nobody asked for it */
 } qb__frame;
 
 /* Frames of one series, and how their rows are read. */
@@ -31,7 +30,7 @@ typedef struct qb__frame_series {
     size_t lines;  /* look at so many rows, spread over the height */
     size_t stride; /* look at every such frame */
     bool ends;     /* fill in low_end and high_end, too */
-    bool steps;    /* fill in step and step_spread, too, of numbers farther from `zero` than `part` of the largest */
+    bool steps;    /* fill in step, too, of numbers farther from `zero` than `part` of the largest */
     float zero, part;
 } qb__frame_series;
 

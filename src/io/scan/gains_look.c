@@ -1,14 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* Views of another gain, or another beam, than most. */
+/* Views of another gain, or another beam, than most. When the gain or the beam changes at once, all pixels of a view change by the
+ * same factor. When an object turns, pixels change by different factors, and little from view to view. */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan/frame_list.h"
-#include "io/scan/frame_steps.h"
 #include "io/scan/scan.h"
+
+enum { LEAST_FRAMES = 8 };
+
+static double median_of(double *values, size_t count) {
+    if (!count) return 0;
+    qb__sort(values, count);
+    return values[count / 2];
+}
+
+/* Small beside this step, or back again: not the slope of a change over several frames. */
+static bool is_apart(const qb__frame *frames, size_t count, size_t at) {
+    const float step = frames[at].step.size;
+    for (int side = 0; side < 2; side++) {
+        if (side ? at + 1 >= count : at < 2) continue;
+        const float other = frames[side ? at + 1 : at - 1].step.size;
+        if (!isnan(other) && other * step > 0.35f * step * step) return false;
+    }
+    return true;
+}
+
+/* level[i]: the logarithm by which frame i is brighter than most frames, by jumps at which all pixels change alike. How many frames
+ * have another level than most. skip[i]: the step before frame i says nothing. scratch[count]. */
+static size_t find_levels(const qb__frame *frames, const bool *skip, size_t count, double *level, double *scratch) {
+    const double LEAST = 0.04, USUAL = 8, ERRORS = 8, ALIKE = 1.2;
+    size_t known = 0, other = 0;
+    bool any = false;
+    memset(level, 0, count * sizeof *level);
+    for (size_t i = 1; i < count; i++)
+        if (!skip[i] && !isnan(frames[i].step.size)) scratch[known++] = fabs((double)frames[i].step.size);
+    if (known < LEAST_FRAMES) return 0;
+    const double usual = median_of(scratch, known);
+    known = 0;
+    for (size_t i = 1; i < count; i++)
+        if (!skip[i] && !isnan(frames[i].step.size)) scratch[known++] = (double)frames[i].step.spread;
+    const double spread = median_of(scratch, known);
+    for (size_t i = 1; i < count; i++) {
+        const double step = (double)frames[i].step.size, size = fabs(step);
+        level[i] = level[i - 1];
+        if (skip[i] || !(size > fmax(LEAST, fmax(USUAL * usual, ERRORS * (double)frames[i].step.error))))
+            continue; /* not so of NaN */
+        if ((double)frames[i].step.spread > fmin(1.5 * spread + 0.3 * size, ALIKE * size) ||
+            !is_apart(frames, count, i))
+            continue;
+        level[i] += step;
+        any = true;
+    }
+    if (!any) return 0;
+    memcpy(scratch, level, count * sizeof *scratch);
+    const double base = median_of(scratch, count);
+    for (size_t i = 0; i < count; i++) {
+        level[i] -= base;
+        if (fabs(level[i]) < 0.75 * LEAST) level[i] = 0;
+        other += level[i] != 0;
+    }
+    return other;
+}
 
 /* At a gap of the angles an object may look otherwise, and bad views say nothing. scratch[count]. */
 static void skip_steps(const double *angles, const unsigned char *bad, size_t count, double *scratch, bool *skip) {
@@ -45,7 +102,7 @@ qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsi
     QB__TRY(qb__alloc(count, sizeof *level, &level));
     QB__TRY(qb__alloc(count, sizeof *scratch, &scratch));
     skip_steps(scan->info.angles, bad, count, scratch, skip);
-    const size_t others = qb__frame_levels(frames, skip, count, level, scratch);
+    const size_t others = find_levels(frames, skip, count, level, scratch);
     for (size_t i = 0; others && i < count; i++) {
         if (level[i] == 0) continue;
         chosen[qb__scan_stored(scan, i)] = true;

@@ -83,9 +83,8 @@ static const struct {
                      "Put the linked files "
                      "where the file expects them, or give --dataset."},
     {"center-cone",
-     "The scan is a cone beam, and where source and detector are is not known, so that its rows were taken for those "
-     "of parallel rays. "
-     "The axis may be off by a part of a pixel, over less than a turn by more. With --sod and --sdd it is exact."},
+     "The scan is a cone beam of unknown source and detector, so that its rows were taken for parallel rays. The axis "
+     "may be off by a part of a pixel, over less than a turn by more. --sod and --sdd make it exact."},
     {"center-doubt",
      "The methods that find the axis disagree, or are not sure. A wrong axis doubles edges. Reconstruct one slice for "
      "a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},
@@ -120,11 +119,9 @@ static const struct {
     {"few-views",
      "Views lie many degrees apart. Each view leaves streaks, and the object is hidden by them. Use more views, or an "
      "iterative method (sirt, cgls, mbir)."},
-    {"fields-are-views",
-     "Frames that --flats or --darks names are views of the scan. Divided by them, the object cancels. Name the "
-     "dataset "
-     "or the files of the open beam. If some images of one dataset are flats, leave them out of the views by --views "
-     "and the others out of the flats by --exclude-flats."},
+    {"fields-are-views", "Frames that --flats or --darks names are views of the scan. Divided by them, the object "
+                         "cancels. Name the dataset or files of the open beam. If some images of one dataset are "
+                         "flats, leave them out by --views, and the others by --exclude-flats."},
     {"fields-exchanged", "Every flat is darker than every dark, so flats are taken as darks and darks as flats. "
                          "Correct the file or --flats and --darks. --keep-all-fields takes them as they are called."},
     {"fields-unusable",
@@ -207,10 +204,9 @@ static const struct {
     {"no-voxel-size", "The size of a voxel is not known, so lengths are in voxels. Line integrals are right only if "
                       "the values of the volume "
                       "are attenuation per voxel. Give --voxel MM."},
-    {"not-finite",
-     "Some values are NaN, infinite or impossible: transmissions beyond 1000, line integrals beyond 100 and 100 times "
-     "the usual largest one. qb sirt, cgls, tv and mbir give them no weight. The other verbs interpolate along the "
-     "row; a row without any value is taken as air, which makes values too low. Leave bad views out by --exclude."},
+    {"not-finite", "Some values are NaN, infinite or impossible: transmissions beyond 1000, line integrals beyond 100 "
+                   "and 100 times the usual largest. Iterative methods give them no weight. Other verbs interpolate "
+                   "along the row; a row without any value is taken as air, which makes values too low."},
     {"not-projections", "The file says that its values are no projections, but a volume or attenuation, say. They are "
                         "read as projections. Check that it is the right file; --quantity says what the values are."},
     {"object-tilt", "The scanner's settings state that the axis leans along the beam. This is not applied: slices far "
@@ -275,10 +271,9 @@ static const struct {
     {"sample-motion", "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not "
                       "corrected, so the image is blurred by as many pixels as are said. Choose --views between moves, "
                       "or describe the motion by a geometry file: qb fdk, sirt and cgls -g."},
-    {"saturated",
-     "Some counts stand at the largest number of their type, or many at one largest value: the detector was saturated. "
-     "At the type's maximum they count as not measured: iterative methods give them no weight, the others interpolate "
-     "along the row. A plateau at a lower value is not mended: take a shorter exposure."},
+    {"saturated", "Some counts stand at the largest number of their type, or many at one largest value. At the type's "
+                  "maximum they count as not measured: iterative methods give them no weight, others interpolate along "
+                  "the row. A plateau at a lower value is not mended: expose shorter."},
     {"scaled-values", "The file states a slope and an offset for its stored numbers (ElementToIntensityFunctionSlope "
                       "of MetaImage, scale_factor and add_offset of HDF5). They are applied on reading; the values are "
                       "floats from then on. If they are wrong, remove these entries."},
@@ -342,9 +337,8 @@ static const struct {
     {"unwritten-chunks", "Parts of the HDF5 data were never written, so they read as a fill value, mostly 0: the scan "
                          "was interrupted, or copied while it was written. Views or rows without data are wrong."},
     {"view-gains",
-     "From one view to the next all pixels change by one factor, and later back: a block of views has another gain, "
-     "exposure or scale than the others. Values are wrong and streaks appear. --air auto mends counts where air is "
-     "seen at the edges; else scale these views, or leave them out by --exclude."},
+     "At one view all pixels change by one factor, and later back: these views have another gain or exposure. Values "
+     "are wrong, with streaks. --air auto mends counts that show air; else scale these views, or --exclude them."},
     {"views-blank", "Some views are as dark as the dark fields: the shutter was closed. They are left out, and the "
                     "other views take their weight. A long gap takes away what only these saw. --keep-all-views keeps "
                     "them; --exclude LIST leaves out others."},

@@ -41,12 +41,9 @@ BENCHES = {
     "project": ["project", "--size", "512", "--views", "512"],
     "project-one-slice": ["project", "--size", "1024,1024,1", "--views", "360"],
     "project-one-fan": ["project", "--size", "1024,1024,1", "--views", "360", "--geometry", "cone"],
-    "ifdk-ladder": ["ifdk", "--ladder", "--problem", "512-512", "--accuracy", "normal", "--repeat", "1"],
 }
-IFDK = ["ifdk", "--accuracy", "normal", "--repeat", "1"]
-# The benchmark's own number of views, and as many as its ladder needs.
-RABBITS = {"rabbitct": (["--views", "496"], ["--size", "512"]),
-           "rabbitct-ladder": (["--views", "96"], ["--size", "256", "--ladder", "--repeat", "1"])}
+# The benchmark's own number of views, and as many as the table of the paper needs.
+RABBITS = {"rabbitct": ["--views", "496"], "rabbitct-ladder": ["--views", "96"]}
 CIRCLE = ["--sod", "1000", "--sdd", "1500", "--pixel-size", "1.5"]
 # From files to files in memory: seconds that it takes at most, and bytes of room.
 FDK_WHOLE = ["fdk", "--size", "1024", "--views", "1024", "--repeat", "3", "--accuracy"]
@@ -286,7 +283,7 @@ def rabbit_of(check, name):
 
 def rabbit(check, name):
     if not rabbit_of(check, name).exists():
-        check.alone(f"simulate {name}", [check.program("qb"), "simulate", "rabbitct", "-o", str(rabbit_of(check, name)), *RABBITS[name][0],
+        check.alone(f"simulate {name}", [check.program("qb"), "simulate", "rabbitct", "-o", str(rabbit_of(check, name)), *RABBITS[name],
                                          "--size", "128", "--quiet"], takes=5)
 
 
@@ -394,17 +391,22 @@ def speed(check):
         bench(name, words, takes=3)
     for name in WHOLES:
         bench_whole(name)
-    for name, (_, words) in RABBITS.items():
+    for name in RABBITS:
         rabbit(check, name)
-        if rabbit_of(check, name).exists():
-            bench(name, ["rabbitct", str(rabbit_of(check, name)), *words])
-        else:
+        file = str(rabbit_of(check, name))
+        if not os.path.exists(file):
             check.not_run(f"bench-{name}", "its scan was not simulated")
+        elif name == "rabbitct":
+            bench(name, ["rabbitct", file, "--size", "512"])
+        else:
+            check.alone(f"bench-{name}", [check.program("tests/variants/rabbitct_ladder"), file, "cuda", "256", "1"], kind="json")
         rabbit_of(check, name).unlink(missing_ok=True)
     cgls(check)
     kernelcheck = [check.program("tests/kernelcheck/kernelcheck"), "--bench", "--json", "--filter"]
     check.alone("kernels", [*kernelcheck, "@cuda:0", "--quick"], kind="json", takes=5)
-    bench("ifdk", IFDK, takes=20)
+    table = [sys.executable, str(ROOT / "scripts/ifdk-table.py"), check.program("qb"), "cuda", "--repeat", "1"]
+    check.alone("bench-ifdk-ladder", [*table, "--problem", "512-512", "--kernels"], kind="json", takes=8)
+    check.alone("bench-ifdk", table, kind="json", takes=25)
     if kernels(check, f"@{opencl_of(check)}"):
         check.alone("kernels-opencl", [*kernelcheck, f"@{opencl_of(check)}", "--quick"], kind="json", takes=15)
     if os.access(check.program("tests/variants/bench_pack"), os.X_OK):

@@ -37,11 +37,6 @@ const qb_param qb_tool_bench_params[] = {
      "timed runs; the median counts", 0},
     {"ablate", QB_PARAM_FLAG, offsetof(qb_tool_bench_options, ablate), NULL, "false", NULL, 0, 0,
      "mbir on a device: then each parameter of the kernel is changed by itself, and timed", 0},
-    {"ladder", QB_PARAM_FLAG, offsetof(qb_tool_bench_options, ladder), NULL, "false", NULL, 0, 0,
-     "rabbitct, ifdk on a device: the kernels of the paper's table, one after another, as that table; --json as JSON",
-     0},
-    {"problem", QB_PARAM_TEXT, offsetof(qb_tool_bench_options, problem), "NAME", NULL, NULL, 0, 0,
-     "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
     {"cases", QB_PARAM_INT, offsetof(qb_tool_bench_options, cases), "N", "0", NULL, 0, 100000,
      "mbir: bags of seeds 1 to N instead of a foam", 0},
     QB_PARAMS_END(qb_tool_bench_options),
@@ -63,18 +58,7 @@ typedef struct way {
     3, { 512, 512, 512 }
 
 /* Options beside --size, --repeat and --geometry, of which a benchmark takes some. */
-enum {
-    VIEWS = 1,
-    DETECTOR = 2,
-    ACCURACY = 4,
-    INTERP = 8,
-    KERNEL = 16,
-    REFERENCE = 32,
-    ABLATE = 64,
-    LADDER = 128,
-    PROBLEM = 256,
-    CASES = 512
-};
+enum { VIEWS = 1, DETECTOR = 2, ACCURACY = 4, INTERP = 8, KERNEL = 16, REFERENCE = 32, ABLATE = 64, CASES = 128 };
 
 static const struct {
     const char *name;
@@ -118,11 +102,6 @@ static const struct {
      VIEWS | DETECTOR | KERNEL | ABLATE | CASES,
      NULL},
     {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, 0, NULL},
-    {"ifdk",
-     {qb__bench_ifdk, true, false, {1, {1024}}},
-     {qb__bench_ifdk, true, false, {1, {1024}}},
-     ACCURACY | KERNEL | LADDER | PROBLEM,
-     NULL},
     {"mpi",
      {qb__bench_mpi, true, false, {3, {256, 256, 256}}},
      {qb__bench_mpi, true, false, {3, {256, 256, 256}}},
@@ -131,7 +110,7 @@ static const struct {
     {"rabbitct",
      {NULL, true, false, {1, {256}}},
      {NULL, true, false, {1, {256}}},
-     ACCURACY | KERNEL | REFERENCE | LADDER,
+     ACCURACY | KERNEL | REFERENCE,
      qb__bench_rabbitct},
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
@@ -167,16 +146,12 @@ static qb_status check_options(size_t bench, const qb_tool_bench_options *o) {
                 {KERNEL, "kernel", o->kernel != NULL},
                 {REFERENCE, "reference", o->reference != NULL},
                 {ABLATE, "ablate", o->ablate},
-                {LADDER, "ladder", o->ladder},
-                {PROBLEM, "problem", o->problem != NULL},
                 {CASES, "cases", o->cases > 0}};
     char text[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(benches[bench].takes & rows[i].option))
             return qb__fail(QB_BAD_ARGUMENT, "%s takes no --%s, which is for %s", benches[bench].name, rows[i].name,
                             takers(rows[i].option, text, sizeof text));
-    if (o->ladder && o->kernel)
-        return qb__fail(QB_BAD_ARGUMENT, "--ladder goes through kernels of its own: leave --kernel out");
     return QB_OK;
 }
 
@@ -223,6 +198,5 @@ qb_status qb_tool_bench(const char *what, const char *file, const qb_tool_bench_
     }
     return qb__fail(
         QB_BAD_ARGUMENT,
-        "there is no %s; there are backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi and rabbitct",
-        what);
+        "there is no %s; there are backproject, filter, fbp, fdk, project, resident, mbir, io, mpi and rabbitct", what);
 }

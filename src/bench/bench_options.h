@@ -21,13 +21,11 @@ typedef struct qb_tool_bench_options {
     int repeat;
     char *reference; /* rabbitct: a file of uint16 HU to compare with; NULL = the data set's own */
     bool ablate;     /* mbir on a device: each parameter of the kernel is changed by itself */
-    bool ladder;     /* rabbitct, ifdk on a device: the papers' kernels one after another */
-    char *problem;   /* ifdk: one of the fifteen, by its name; NULL = all that fit */
     int cases;       /* mbir: bags of a suite in the place of a foam; 0 = none */
 } qb_tool_bench_options;
 QB_API extern const qb_param qb_tool_bench_params[];
 
-/* Time `what` (backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi, rabbitct): a JSON object, released with
+/* Time `what` (backproject, filter, fbp, fdk, project, resident, mbir, io, mpi, rabbitct): a JSON object, released with
  * qb_text_free. `file` is rabbitct's data set, NULL for the others. mpi is collective where env
  * has ranks (quickbeam/ranks.h), and the only one that they can share: rank 0 has the result. */
 QB_API qb_status qb_tool_bench(const char *what, const char *file, const qb_tool_bench_options *options,

@@ -21,15 +21,10 @@ qb_status qb__bench_fdk(const qb_tool_bench_options *options, const qb_env *env,
 qb_status qb__bench_project(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* Model-based reconstruction: slices a second to within 10 HU of 40 equits, and the system matrix. */
 qb_status qb__bench_mbir(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* The fifteen problems of the iFDK paper, on a device. */
-qb_status qb__bench_ifdk(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* What several ranks give together: exchanges, files, filter and back-projection, and the rates of planner/cluster.h. */
 qb_status qb__bench_mpi(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 /* The RabbitCT benchmark on one of its data sets, in either layout. */
 qb_status qb__bench_rabbitct(const char *file, const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
-/* The RabbitCT benchmark on a device, for the configurations of the RabbitCT paper's Table I. */
-qb_status qb__bench_rabbitct_ladder(const char *file, const qb_tool_bench_options *options, const qb_env *env,
-                                    cJSON *result);
 /* Writing and reading a volume of the size asked for, in each format. */
 qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 

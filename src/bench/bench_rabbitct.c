@@ -139,7 +139,6 @@ out:
 }
 
 qb_status qb__bench_rabbitct(const char *file, const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
-    if (options->ladder) return qb__bench_rabbitct_ladder(file, options, env, result);
     bench b = {.set.fd = -1};
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
     double seconds[REPEAT_MAX];

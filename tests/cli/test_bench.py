@@ -89,7 +89,7 @@ def test_wrong_requests(sets, tmp_path):
     fails(1, "bench", "rabbitct", file, "--size", "1024", "--max-ram", "1G", says=["1024^3", "1.1 are allowed"])
     fails(2, "bench", "fbp", file, says=["takes no file"])
     fails(2, "bench", "fbp", "--reference", file, says=["fbp takes no --reference, which is for rabbitct"])
-    for what, option, value in (("ifdk", "views", 64), ("ifdk", "detector", "99,99"), ("rabbitct", "views", 3), ("io", "accuracy", "fast"), ("mpi", "views", 7),
+    for what, option, value in (("rabbitct", "views", 3), ("rabbitct", "detector", "99,99"), ("io", "accuracy", "fast"), ("mpi", "views", 7),
                                 ("filter", "kernel", "x"), ("fdk", "interp", "nearest")):  # of no effect: refused
         fails(2, "bench", what, *([file] if what == "rabbitct" else []), f"--{option}", value, says=[f"{what} takes no --{option}, which is for"])
     fails(2, "bench", "fbp", "--geometry", "cone", says=["fdk"])

@@ -60,7 +60,7 @@ const verb verbs[] = {
      {SCAN, PREP, SECTION("The scan to write", convert, qb_convert_params), RUN}},
     {"compare", "A B", "how far A is from B", "qb compare a.h5 b.mha --json", 2, 2, 0, cmd_compare,
      {SECTION("Comparison", compare, compare_params), RUN}},
-    {"bench", "WHAT [FILE]", "speed and accuracy of backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi, or rabbitct FILE.rct",
+    {"bench", "WHAT [FILE]", "speed and accuracy of backproject, filter, fbp, fdk, project, resident, mbir, io, mpi, or rabbitct FILE.rct",
      "qb bench backproject --size 1024,1024,64 --views 1024", 1, 2, ON_DEVICES | SHARES, cmd_bench,
      {SECTION("The problem", bench, qb_tool_bench_params), RUN}},
     {"tune", "", "measure kernels on this machine: a device's best parameters, how fast the CPU's are of a cone beam", "qb tune --device cuda --seconds 60",

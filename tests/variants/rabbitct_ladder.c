@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench rabbitct --ladder: Table I of Papenhausen, Zheng and Mueller, "GPU-Accelerated Back-Projection Revisited", on
- * one device: each configuration once through the data set, and what each step of theirs brings. As in the benchmark, the
- * clock runs from an image in the host's memory to the volume there, and stands while images are read from the file. */
+/* rabbitct_ladder FILE DEVICE SIZE [REPEAT]: Table I of Papenhausen, Zheng and Mueller, "GPU-Accelerated Back-Projection
+ * Revisited", on one device: each configuration once through the data set, and what each step of theirs brings. As in the
+ * benchmark, the clock runs from an image in the host's memory to the volume there, and stands while images are read from the
+ * file. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "bench/bench_parts.h"
 #include "bench/rabbitct_check.h"
 #include "bench/rabbitct_engine.h"
 #include "kernels/bp_cone/bp_cone_device.h"
@@ -85,23 +87,19 @@ static qb_status read_matrices(ladder *l) {
     return status;
 }
 
-static qb_status set_up(ladder *l, const char *file, const qb_tool_bench_options *options, const qb_env *env) {
-    qb_status status = qb__rabbitct_check_size(&options->size, &l->size);
+static qb_status set_up(ladder *l, const char *file, double size) {
+    const qb_numbers asked = {1, {size}};
+    qb_status status = qb__rabbitct_check_size(&asked, &l->size);
     if (status != QB_OK) return status;
     l->voxels = l->size * l->size * l->size;
     QB__TRY(qb__rabbitct_open(file, &l->set));
     QB__TRY(qb__rabbitct_check_matrices(&l->set, l->size));
     l->pixels = l->set.columns * l->set.rows;
-    const double need = (double)l->voxels * 6 + (double)l->pixels * GROUP * sizeof(float);
-    const double cap = (double)qb__memory_cap(env);
-    QB__TRY(need <= cap ? QB_OK
-                        : qb__fail(QB_NO_MEMORY, "%zu^3 voxels need %.1f GB, %.1f are allowed: try a smaller --size",
-                                   l->size, need * 1e-9, cap * 1e-9));
     QB__TRY(qb__alloc(l->set.views, sizeof *l->matrix, &l->matrix));
     QB__TRY(qb__alloc(QB__RABBITCT_SAMPLES, sizeof *l->samples, &l->samples));
     qb__rabbitct_draw_samples(l->size, l->samples);
     QB__TRY(read_matrices(l));
-    QB__TRY(qb__rabbitct_load_reference(&l->set, l->size, options->reference, &l->reference));
+    QB__TRY(qb__rabbitct_load_reference(&l->set, l->size, NULL, &l->reference));
     l->problem = (qb__bp_cone_problem){.views = l->set.views,
                                        .columns = l->set.columns,
                                        .rows = l->set.rows,
@@ -169,12 +167,12 @@ out:
 }
 
 /* Once through the data set. */
-static qb_status run(const ladder *l, attempt *a, const qb_env *env, double *seconds) {
+static qb_status run(const ladder *l, attempt *a, double *seconds) {
     memset(a->volume, 0, l->voxels * sizeof *a->volume);
     *seconds = 0;
     for (size_t v = 0; v < l->set.views; v += (size_t)a->views) {
         const size_t end = qb__smaller(v + (size_t)a->views, l->set.views);
-        qb_status status = qb__check_cancel(env);
+        qb_status status = QB_OK;
         for (size_t i = v; i < end && status == QB_OK; i++) {
             double world[12];
             status = qb__rabbitct_view(&l->set, i, world, a->images + (i - v) * l->pixels);
@@ -208,9 +206,9 @@ static void set_views(attempt *a) {
         if (strcmp(parameter[i].name, "VIEWS") == 0) a->values[i] = a->views;
 }
 
-static qb_status climb(ladder *l, const rung *r, int repeat, const qb_env *env, cJSON *list) {
+static qb_status climb(ladder *l, const rung *r, int repeat, cJSON *list) {
     const qb__variant *head = qb__variant_named(r->kernel);
-    attempt a = {.variant = qb__bp_cone_on_device(head),
+    attempt a = {.variant = head ? qb__bp_cone_on_device(head) : NULL,
                  .locked = r->locked,
                  .each = r->each,
                  .views = r->views == BEST ? l->best : r->views};
@@ -219,6 +217,8 @@ static qb_status climb(ladder *l, const rung *r, int repeat, const qb_env *env, 
     cJSON *row = cJSON_CreateObject();
     cJSON_AddItemToArray(list, row);
     cJSON_AddStringToObject(row, "configuration", r->name);
+    if (!head) cJSON_AddStringToObject(row, "not_run", "this build has no kernels of papers");
+    if (!head) return QB_OK;
     cJSON_AddStringToObject(row, "kernel", head->id);
     qb__parameter_combination(head, 0, a.values);
     set_views(&a);
@@ -226,7 +226,7 @@ static qb_status climb(ladder *l, const rung *r, int repeat, const qb_env *env, 
     if (why) cJSON_AddStringToObject(row, "not_run", why);
     if (why) return QB_OK;
     QB__TRY(open_attempt(l, &a));
-    for (int i = 0; i < repeat; i++) QB__TRY(run(l, &a, env, &seconds[i]));
+    for (int i = 0; i < repeat; i++) QB__TRY(run(l, &a, &seconds[i]));
     seconds[0] = qb__median(seconds, (size_t)repeat);
     describe(l, &a, seconds[0], row);
     if (!r->locked && (l->best == 0 || seconds[0] < l->best_seconds)) l->best = a.views, l->best_seconds = seconds[0];
@@ -235,40 +235,45 @@ out:
     return status;
 }
 
-static qb_status climb_all(ladder *l, int repeat, const qb_env *env, cJSON *result) {
+static qb_status climb_all(ladder *l, int repeat, cJSON *result) {
     cJSON *list = cJSON_AddArrayToObject(result, "configurations");
     qb_status status = QB_OK;
-    for (int i = 0; i < RUNGS && status == QB_OK; i++) {
-        status = climb(l, &rungs[i], repeat, env, list);
-        qb__progress(env, "configurations", (uint64_t)i + 1, RUNGS);
-    }
+    for (int i = 0; i < RUNGS && status == QB_OK; i++) { status = climb(l, &rungs[i], repeat, list); }
     cJSON_AddNumberToObject(result, "best_views_per_launch", l->best);
     return status;
 }
 
-qb_status qb__bench_rabbitct_ladder(const char *file, const qb_tool_bench_options *options, const qb_env *env,
-                                    cJSON *result) {
-    ladder l = {.set.fd = -1};
-    qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK) return status;
-    if (set.count == 0) return qb__fail(QB_NO_DEVICE, "--ladder computes on devices: --device cuda or opencl");
-    l.device = set.device[0];
-    qb__compile_watch(&set, env);
-    QB__TRY(set_up(&l, file, options, env));
-    cJSON_AddStringToObject(result, "device", qb__device_info_of(l.device)->name);
-    cJSON_AddNumberToObject(result, "size", (double)l.size);
-    cJSON_AddNumberToObject(result, "views", (double)l.set.views);
-    cJSON_AddNumberToObject(result, "columns", (double)l.set.columns);
-    cJSON_AddNumberToObject(result, "rows", (double)l.set.rows);
-    cJSON_AddBoolToObject(result, "reference_present", l.reference != NULL);
-    QB__TRY(climb_all(&l, options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat, env, result));
+static qb_status measure(ladder *l, const char *file, const char *size, int repeat, cJSON *result) {
+    qb_status status;
+    QB__TRY(set_up(l, file, atof(size)));
+    cJSON_AddStringToObject(result, "device", qb__device_info_of(l->device)->name);
+    cJSON_AddNumberToObject(result, "size", (double)l->size);
+    cJSON_AddNumberToObject(result, "views", (double)l->set.views);
+    cJSON_AddBoolToObject(result, "reference_present", l->reference != NULL);
+    QB__TRY(climb_all(l, repeat, result));
 out:
-    qb__compile_done(&set, result);
-    qb__device_set_close(&set);
-    qb__rabbitct_close(&l.set);
-    qb__free(l.matrix);
-    qb__free(l.samples);
-    qb__free(l.reference);
+    qb__rabbitct_close(&l->set);
+    qb__free(l->matrix);
+    qb__free(l->samples);
+    qb__free(l->reference);
     return status;
+}
+
+int main(int argc, char **argv) {
+    ladder l = {.set.fd = -1};
+    const int repeat = argc > 4 ? atoi(argv[4]) : 5;
+    if (argc < 4 || repeat < 1 || repeat > REPEAT_MAX) {
+        fprintf(stderr, "rabbitct_ladder FILE DEVICE SIZE [REPEAT]\n");
+        return 2;
+    }
+    cJSON *result = cJSON_CreateObject();
+    qb_status status = qb__device_open(argv[2], &l.device);
+    if (!status) status = measure(&l, argv[1], argv[3], repeat, result);
+    if (status) fprintf(stderr, "%s: %s\n", qb_status_text(status), qb_detail());
+    char *text = status ? NULL : cJSON_Print(result);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(result);
+    qb__device_close(l.device);
+    return status != QB_OK;
 }

@@ -35,10 +35,6 @@ const qb_param qb_tool_bench_params[] = {
      "rabbitct: the volume to compare with, uint16 HU; default: the data set's own", 0},
     {"repeat", QB_PARAM_INT, offsetof(qb_tool_bench_options, repeat), "N", "5", NULL, 1, 64,
      "timed runs; the median counts", 0},
-    {"ablate", QB_PARAM_FLAG, offsetof(qb_tool_bench_options, ablate), NULL, "false", NULL, 0, 0,
-     "mbir on a device: then each parameter of the kernel is changed by itself, and timed", 0},
-    {"cases", QB_PARAM_INT, offsetof(qb_tool_bench_options, cases), "N", "0", NULL, 0, 100000,
-     "mbir: bags of seeds 1 to N instead of a foam", 0},
     QB_PARAMS_END(qb_tool_bench_options),
 };
 
@@ -58,7 +54,7 @@ typedef struct way {
     3, { 512, 512, 512 }
 
 /* Options beside --size, --repeat and --geometry, of which a benchmark takes some. */
-enum { VIEWS = 1, DETECTOR = 2, ACCURACY = 4, INTERP = 8, KERNEL = 16, REFERENCE = 32, ABLATE = 64, CASES = 128 };
+enum { VIEWS = 1, DETECTOR = 2, ACCURACY = 4, INTERP = 8, KERNEL = 16, REFERENCE = 32 };
 
 static const struct {
     const char *name;
@@ -99,7 +95,7 @@ static const struct {
     {"mbir",
      {qb__bench_mbir, true, false, {3, {512, 512, 16}}},
      {NULL, false, false, {CUBE}},
-     VIEWS | DETECTOR | KERNEL | ABLATE | CASES,
+     VIEWS | DETECTOR | KERNEL,
      NULL},
     {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, 0, NULL},
     {"mpi",
@@ -144,9 +140,7 @@ static qb_status check_options(size_t bench, const qb_tool_bench_options *o) {
                 {ACCURACY, "accuracy", o->accuracy != QB_ACCURACY_HIGH},
                 {INTERP, "interp", o->interp != QB_INTERP_AUTO},
                 {KERNEL, "kernel", o->kernel != NULL},
-                {REFERENCE, "reference", o->reference != NULL},
-                {ABLATE, "ablate", o->ablate},
-                {CASES, "cases", o->cases > 0}};
+                {REFERENCE, "reference", o->reference != NULL}};
     char text[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(benches[bench].takes & rows[i].option))

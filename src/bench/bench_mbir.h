@@ -39,14 +39,13 @@ typedef struct qb__mbir_bench {
 
 /* `width` is the field's in mm. What is made is released with qb__mbir_bench_release, also after a failure. */
 qb_status qb__mbir_bench_make(const qb_tool_bench_options *o, const qb_env *env, double width, qb__mbir_bench *b);
+/* All of it of a foam, a bag of water with hundreds of holes, 256 mm wide. */
+qb_status qb__mbir_bench_foam(const qb_tool_bench_options *o, const qb_env *env, qb__mbir_bench *b);
 void qb__mbir_bench_release(qb__mbir_bench *b);
 /* The lines of the first `slices` slices of b->phantom, and sigma_x and sigma_y of them. */
 qb_status qb__mbir_bench_project(qb__mbir_bench *b, size_t slices);
 /* To b->golden, or timed until the slices of one phantom are close to it together, of several each. */
 qb_status qb__mbir_bench_descend(qb__mbir_bench *b, bool golden, const qb_env *env);
 void qb__mbir_bench_add_device(const qb__mbir_bench *b, cJSON *result);
-
-/* --cases: a suite. */
-qb_status qb__bench_mbir_suite(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 
 #endif

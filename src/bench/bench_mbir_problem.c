@@ -254,3 +254,14 @@ void qb__mbir_bench_add_device(const qb__mbir_bench *b, cJSON *result) {
     cJSON_AddStringToObject(result, "device", info->name);
     cJSON_AddItemToObject(result, "kernel_parameters", qb__parameters_json(b->choice.variant, b->choice.values));
 }
+
+qb_status qb__mbir_bench_foam(const qb_tool_bench_options *options, const qb_env *env, qb__mbir_bench *b) {
+    qb_status status;
+    QB__TRY(qb__mbir_bench_make(options, env, 256, b));
+    QB__TRY(qb__alloc(1, sizeof *b->phantom, &b->phantom));
+    b->phantoms = 1;
+    QB__TRY(qb__phantom_create("foam", &b->grid, b->water, 1, b->phantom));
+    QB__TRY(qb__mbir_bench_project(b, b->grid.n[2]));
+out:
+    return status;
+}

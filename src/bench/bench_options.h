@@ -20,8 +20,6 @@ typedef struct qb_tool_bench_options {
     char *kernel; /* a variant's id; NULL = the planner's choice */
     int repeat;
     char *reference; /* rabbitct: a file of uint16 HU to compare with; NULL = the data set's own */
-    bool ablate;     /* mbir on a device: each parameter of the kernel is changed by itself */
-    int cases;       /* mbir: bags of a suite in the place of a foam; 0 = none */
 } qb_tool_bench_options;
 QB_API extern const qb_param qb_tool_bench_params[];
 

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench mbir --cases N: what Table 1 of Wang et al. (PPoPP 2017) says of 3,200 slices of luggage, which are not
- * public, of bags packed by seeds 1 to N: each to within 10 HU of where 40 equits lead. --size's slices are in hand at
- * once, none knowing of another: one by one for a slice's own time, in stacks for throughput. */
+/* bench_mbir cases N | ablate 1 [size NX,NY,NZ] [views N] [detector COLUMNS] [kernel ID] [device D] [threads N]: JSON.
+ * cases: what Table 1 of Wang et al. (PPoPP 2017) says of 3,200 slices of luggage, which are not public, of bags packed by
+ * seeds 1 to N: each to within 10 HU of where 40 equits lead. The slices of `size` are in hand at once, none knowing of
+ * another: one by one for a slice's own time, in stacks for throughput.
+ * ablate: the foam of qb bench mbir on a device, once for each value of each parameter of the kernel. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "bench/bench_mbir.h"
 #include "cpu/features.h"
@@ -136,14 +142,13 @@ static void report(const qb__mbir_bench *b, size_t stack, const table *t, cJSON 
     cJSON_AddItemToObject(result, "seconds_by_case", cJSON_CreateDoubleArray(t->seconds, (int)t->cases));
 }
 
-qb_status qb__bench_mbir_suite(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
+static qb_status suite(size_t cases, const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     qb__mbir_bench b = {0};
     table t = {0};
     qb_status status;
-    if (options->ablate) return qb__fail(QB_BAD_ARGUMENT, "--ablate is of one problem: leave --cases out");
     QB__TRY(qb__mbir_bench_make(options, env, width, &b));
     const size_t stack = b.grid.n[2];
-    QB__TRY(create((size_t)options->cases, &t));
+    QB__TRY(create(cases, &t));
     QB__TRY(qb__alloc(stack, sizeof *b.phantom, &b.phantom));
     QB__TRY(run(&b, stack, env, &t));
     report(&b, stack, &t, result);
@@ -151,4 +156,94 @@ out:
     release(&t);
     qb__mbir_bench_release(&b);
     return status;
+}
+
+/* ---- what each parameter is worth ---- */
+
+/* To the same image with other values of the kernel's parameters. */
+static qb_status descend_with(qb__mbir_bench *b, const int *values, const qb_env *env, cJSON *list) {
+    qb__choice kept = b->choice;
+    memcpy(b->choice.values, values, sizeof b->choice.values);
+    qb_status status = qb__mbir_bench_descend(b, false, env);
+    cJSON *one = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, one);
+    cJSON_AddItemToObject(one, "kernel_parameters", qb__parameters_json(b->choice.variant, values));
+    if (status == QB_OK) {
+        cJSON_AddNumberToObject(one, "start_seconds", b->start);
+        cJSON_AddNumberToObject(one, "seconds", b->seconds);
+        cJSON_AddNumberToObject(one, "equits", b->equits);
+        cJSON_AddNumberToObject(one, "equit_seconds_per_slice", b->seconds / b->equits / (double)b->grid.n[2]);
+        cJSON_AddNumberToObject(one, "slices_per_second", (double)b->grid.n[2] / (b->start + b->seconds));
+    } else {
+        cJSON_AddStringToObject(one, "failed", qb_detail());
+    }
+    b->choice = kept;
+    return status == QB_CANCELLED ? status : QB_OK;
+}
+
+static qb_status change_each(qb__mbir_bench *b, const qb_env *env, cJSON *result) {
+    const qb__variant *v = b->choice.variant;
+    cJSON *list = cJSON_AddArrayToObject(result, "ablation");
+    qb_status status = QB_OK;
+    for (int i = 0; i < qb__parameter_count(v); i++)
+        for (int n = 0; n < v->parameters[i].count && status == QB_OK; n++) {
+            int values[QB__PARAMETERS_MAX];
+            memcpy(values, b->choice.values, sizeof values);
+            values[i] = v->parameters[i].values[n];
+            if (values[i] != b->choice.values[i]) status = descend_with(b, values, env, list);
+        }
+    return status;
+}
+
+static qb_status ablate(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
+    qb__mbir_bench b = {0};
+    qb_status status;
+    QB__TRY(qb__mbir_bench_foam(options, env, &b));
+    if (!b.set.count)
+        status = qb__fail(QB_BAD_ARGUMENT, "a device's kernel has parameters: give device cuda or opencl");
+    if (status == QB_OK) status = qb__mbir_bench_descend(&b, true, env);
+    if (status == QB_OK) status = descend_with(&b, b.choice.values, env, cJSON_AddArrayToObject(result, "planned"));
+    if (status == QB_OK) status = change_each(&b, env, result);
+out:
+    qb__mbir_bench_release(&b);
+    return status;
+}
+
+/* NAME VALUE, as the options of qb bench, and what runs. */
+static qb_status read_options(int argc, char **argv, qb_tool_bench_options *options, qb_env *env) {
+    const double usual[] = {512, 512, 16};
+    qb_status status = qb_params_init(qb_tool_bench_params, options);
+    for (int i = 3; i + 1 < argc && status == QB_OK; i += 2) {
+        const qb_param *row = qb_param_find(qb_tool_bench_params, argv[i]);
+        if (strcmp(argv[i], "device") == 0)
+            env->device = argv[i + 1];
+        else if (strcmp(argv[i], "threads") == 0)
+            env->threads = atoi(argv[i + 1]);
+        else
+            status = row ? qb_param_set(row, options, argv[i + 1]) : qb__fail(QB_BAD_ARGUMENT, "%s: unknown", argv[i]);
+    }
+    for (int i = options->size.count; i < 3; i++) options->size.value[i] = usual[i];
+    options->size.count = 3;
+    return status;
+}
+
+int main(int argc, char **argv) {
+    qb_env env = {.struct_size = sizeof env};
+    qb_tool_bench_options options;
+    const int cases = argc > 2 && strcmp(argv[1], "cases") == 0 ? atoi(argv[2]) : 0;
+    if (argc < 3 || argc % 2 == 0 || (cases < 1 && strcmp(argv[1], "ablate") != 0)) {
+        fprintf(stderr, "bench_mbir cases N | ablate 1 [size NX,NY,NZ] [views N] [detector COLUMNS] [kernel ID] "
+                        "[device D] [threads N]\n");
+        return 2;
+    }
+    cJSON *result = cJSON_CreateObject();
+    qb_status status = read_options(argc, argv, &options, &env);
+    if (!status) status = cases ? suite((size_t)cases, &options, &env, result) : ablate(&options, &env, result);
+    if (status) fprintf(stderr, "%s: %s\n", qb_status_text(status), qb_detail());
+    char *text = status ? NULL : cJSON_Print(result);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(result);
+    qb_params_clear(qb_tool_bench_params, &options);
+    return status != QB_OK;
 }

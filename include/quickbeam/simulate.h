@@ -39,6 +39,8 @@ typedef struct qb_simulate_options {
     const char *output;
     double voxel;      /* mm, of the box and of `truth`; 0 = pixel_size / magnification */
     qb_numbers pixels; /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
+    const char
+        *faults; /* KIND=VALUE,...: wide, partial, drifting, dead, flicker columns; tilt, fade, move of the beam */
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 

@@ -57,6 +57,16 @@ bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c);
 void qb__rings_confirm(double times, qb__rings_row *row);
 /* Makes window[]. */
 void qb__rings_windows(qb__rings_row *row);
+/* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
+double qb__rings_kink(const double *in, size_t columns, size_t c);
+/* Mean of the middle three fifths of `windows` values in the order of the views, which are used up, and its standard error. */
+double qb__rings_middle(double *values, size_t windows, double *error);
+/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
+void qb__rings_ground(const double *in, size_t columns, double *out);
+/* Standard deviation by the median of the sizes; scratch[columns]. */
+double qb__rings_spread(const double *values, size_t columns, double *scratch);
+/* Adds a part of `all`, which is the same for all columns, to each standard error. */
+void qb__rings_add_shared(double *errors, size_t columns, double all);
 /* mean[column]: that of all views less the stripes so far. */
 void qb__rings_mean(const qb__rings_row *row, double *mean);
 /* Adds stripes several columns wide, up to half the window `large`, to stripe[]. */

@@ -16,12 +16,11 @@
 #include "base/sort.h"
 #include "prep/rings.h"
 
-enum { SWEEPS = 24 /* at most */, FITS = 12, WORKS = 11, GROUND = 9 };
+enum { SWEEPS = 24 /* at most */, FITS = 12, WORKS = 11 };
 static const double ERRORS = 3;        /* standard errors that a stripe must exceed */
 static const double KINK_ERRORS = 2.5; /* of noise that each of the three distances may have */
 static const double ALIKE = 0.5;       /* of the height, that each of the three distances shows */
 static const double STRUCTURE = 0.1;   /* of the object's mean second difference, that a stripe must exceed */
-static const double SHARED = 0.3;      /* of the spread over the columns, added to each column's error */
 static const double APART = 3;  /* so much farther from its neighbours than others are from theirs is a lost column */
 static const double PAIR = 0.7; /* what a pair leaves unexplained, of what one column does */
 
@@ -39,85 +38,21 @@ typedef struct spikes {
     double *scratch;             /* [2 n] */
 } spikes;
 
-/* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
-static double kink(const double *in, size_t n, size_t c) {
-    return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];
-}
-
-static void sort_few(double *values, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        const double value = values[i];
-        size_t k = i;
-        for (; k > 0 && values[k - 1] > value; k--) values[k] = values[k - 1];
-        values[k] = value;
-    }
-}
-
-/* A stripe may drift: its trend is taken off before what is spread around it. Of pairs of values half the list apart, the median. */
-static void less_trend(double *values, size_t count) {
-    double steps[QB__RINGS_WINDOWS];
-    const size_t apart = count / 2, pairs = count - apart;
-    for (size_t i = 0; i < pairs; i++) steps[i] = values[i + apart] - values[i];
-    sort_few(steps, pairs);
-    const double slope = 0.5 * (steps[(pairs - 1) / 2] + steps[pairs / 2]) / (double)apart;
-    for (size_t i = 0; i < count; i++) values[i] -= slope * ((double)i - 0.5 * (double)(count - 1));
-}
-
-/* Mean of the middle three fifths of count values, which stand in the order of the views. error: its standard error, by their median distance from the median. */
-static double middle(double *values, size_t count, double *error) {
-    const size_t cut = count / 5;
-    double sum = 0;
-    less_trend(values, count);
-    sort_few(values, count);
-    for (size_t i = cut; i < count - cut; i++) sum += values[i];
-    const double median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
-    for (size_t i = 0; i < count; i++) values[i] = fabs(values[i] - median);
-    sort_few(values, count);
-    /* 1.48 median distances are a standard deviation; overlapping windows hold half as many independent views */
-    *error = 1.48 * values[count / 2] * sqrt(3.6 / (double)count);
-    return sum / (double)(count - 2 * cut);
-}
-
-/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
-static void ground_of(const double *in, size_t n, double *out) {
-    const ptrdiff_t last = (ptrdiff_t)n - 1;
-    for (ptrdiff_t c = 0; c <= last; c++) {
-        double window[GROUND];
-        for (ptrdiff_t i = 0; i < GROUND; i++) {
-            ptrdiff_t at = c + i - GROUND / 2;
-            if (at < 0) at = -at;
-            if (at > last) at = 2 * last - at;
-            window[i] = in[at];
-        }
-        sort_few(window, GROUND);
-        out[c] = window[GROUND / 2];
-    }
-}
-
-static double spread(const double *values, size_t n, double *scratch) {
-    for (size_t c = 0; c < n; c++) scratch[c] = fabs(values[c]);
-    return 1.48 * qb__median(scratch, n);
-}
-
-static void add_shared(double *errors, size_t n, double all) {
-    for (size_t c = 0; c < n; c++) errors[c] = hypot(errors[c], SHARED * all);
-}
-
 static void measure(const qb__rings_row *row, spikes *s) {
     const size_t n = s->n, windows = row->windows;
     double values[QB__RINGS_WINDOWS];
     for (size_t w = 0; w < windows; w++)
-        for (size_t c = 0; c < n; c++) row->spare[w * n + c] = kink(row->window + w * n, n, c);
+        for (size_t c = 0; c < n; c++) row->spare[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
     for (size_t c = 0; c < n; c++) {
         for (size_t w = 0; w < windows; w++) values[w] = row->spare[w * n + c];
-        s->kinks[c] = middle(values, windows, &s->kink_errors[c]) - kink(row->stripe, n, c);
-        for (size_t w = 0; w < windows; w++) values[w] = kink(row->spare + w * n, n, c) / 6;
-        s->heights[c] = middle(values, windows, &s->height_errors[c]);
+        s->kinks[c] = qb__rings_middle(values, windows, &s->kink_errors[c]) - qb__rings_kink(row->stripe, n, c);
+        for (size_t w = 0; w < windows; w++) values[w] = qb__rings_kink(row->spare + w * n, n, c) / 6;
+        s->heights[c] = qb__rings_middle(values, windows, &s->height_errors[c]);
     }
-    ground_of(s->kinks, n, s->ground);
+    qb__rings_ground(s->kinks, n, s->ground);
     for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c];
-    add_shared(s->height_errors, n, spread(s->heights, n, s->scratch));
-    add_shared(s->kink_errors, n, spread(s->left, n, s->scratch));
+    qb__rings_add_shared(s->height_errors, n, qb__rings_spread(s->heights, n, s->scratch));
+    qb__rings_add_shared(s->kink_errors, n, qb__rings_spread(s->left, n, s->scratch));
 }
 
 /* The object's mean second difference, a median over 7 columns of it. */
@@ -130,16 +65,16 @@ static void measure_structure(const qb__rings_row *row, spikes *s) {
         for (size_t c = 1; c + 1 < n; c++) mean[c] += (double)fabsf(line[c - 1] - 2 * line[c] + line[c + 1]);
     }
     mean[0] = mean[1], mean[n - 1] = mean[n - 2];
-    ground_of(mean, n, s->least);
+    qb__rings_ground(mean, n, s->least);
     for (size_t c = 0; c < n; c++) s->least[c] *= STRUCTURE / (double)row->views;
 }
 
 static void look_again(spikes *s) {
     const size_t n = s->n;
-    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - kink(s->found, n, c);
-    ground_of(s->left, n, s->ground);
+    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - qb__rings_kink(s->found, n, c);
+    qb__rings_ground(s->left, n, s->ground);
     for (size_t c = 0; c < n; c++) s->left[c] -= s->ground[c];
-    for (size_t c = 0; c < n; c++) s->heights[c] = kink(s->left, n, c) / 6;
+    for (size_t c = 0; c < n; c++) s->heights[c] = qb__rings_kink(s->left, n, c) / 6;
 }
 
 static double error_around(const spikes *s, size_t c) {
@@ -160,11 +95,11 @@ static bool is_spike(const spikes *s, size_t c) {
 /* Fits all heights together, one after the other. */
 static void fit(spikes *s) {
     const size_t n = s->n;
-    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c] - kink(s->found, n, c);
+    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c] - qb__rings_kink(s->found, n, c);
     for (int i = 0; i < FITS; i++) {
         for (size_t c = 2; c + 2 < n; c++) {
             if (s->found[c] == 0) continue;
-            const double more = kink(s->left, n, c) / 6;
+            const double more = qb__rings_kink(s->left, n, c) / 6;
             s->found[c] += more;
             s->left[c - 1] -= more, s->left[c] += 2 * more, s->left[c + 1] -= more;
         }

@@ -1,81 +1,89 @@
 /* SPDX-License-Identifier: MIT */
-/* Stripes several columns wide, as scintillators with a flaw or two joined detectors leave them. Such a stripe begins with a
- * step in the mean over all views and ends with the opposite one. A step is where the lines through two columns on each side
- * miss each other by nearly the same amount at the first column and at the last, and where the columns farther out are
- * smooth. The edge of an object that stands still in the sinogram rises like a square root: its next columns are not smooth.
- * Both steps must exceed their standard errors, stand out from the other columns, and be of nearly the same height. The stripe is their mean. */
+/* Stripes several columns wide, as scintillators with a flaw or two joined detectors leave them. Such a stripe of height h begins
+ * with a step: the second differences of the columns before and after it are h and -h. It ends with the opposite step. What the
+ * second differences are is measured in windows of views, as for narrow stripes (rings_windows.c), and so are their errors.
+ * All four must show the height, and columns farther out must be smooth. The edge of an object that stands still in the
+ * sinogram rises like a square root: its second differences are not alike, and its next columns are not smooth. */
 #include <math.h>
 #include <string.h>
 
 #include "base/sort.h"
 #include "prep/rings.h"
 
-enum { STRIPES = 64 };             /* in a row, at most */
-static const double ERRORS = 3;    /* standard errors that a step must exceed */
-static const double ALIKE = 0.7;   /* the smaller of two heights, at least so much of the larger */
-static const double SMOOTH = 0.35; /* curvature beside a step, at most so much of its height */
+enum { STRIPES = 64, /* in a row, at most */ NARROWEST = 3 /* columns; two are a pair of narrow ones */ };
+static const double ALIKE =
+    0.7; /* of the height, that each of the four second differences shows at least, but for noise */
+static const double SMOOTH = 0.35; /* second differences beside a step, at most so much of its height, but for noise */
+static const double CLEARLY = 1.2; /* so much more of them */
+static const double NOISE = 2;     /* standard errors that each may be off */
 
-/* out[c] = in[c - 1] - 2 in[c] + in[c + 1]; 0 at the ends. */
-static void curve(const double *in, size_t columns, double *out) {
-    out[0] = out[columns - 1] = 0;
-    for (size_t c = 1; c + 1 < columns; c++) out[c] = in[c - 1] - 2 * in[c] + in[c + 1];
-}
+typedef struct steps {
+    size_t n;
+    double *kinks, *kink_errors; /* [n] less the stripes found, and their standard errors */
+    double *errors;              /* [n] of the height of a step between columns c - 1 and c */
+    double *left, *ground;       /* [n] kinks less what is curvature of the object */
+    double snr;
+} steps;
 
-static bool alike(double a, double b) { return a * b > 0 && fmin(fabs(a), fabs(b)) >= ALIKE * fmax(fabs(a), fabs(b)); }
-
-/* The height of the step between columns c - 1 and c; 0 where there is none. */
-static double step_at(const double *curvature, size_t c) {
-    const double before = curvature[c - 1], after = -curvature[c], height = 0.5 * (before + after);
-    const double next = fmax(fabs(curvature[c - 2]), fabs(curvature[c + 1]));
-    return alike(before, after) && next <= SMOOTH * fabs(height) ? height : 0;
-}
-
-/* errors[c]: squared standard error of the height of a step between columns c - 1 and c. */
-static void square_errors(const qb__rings_row *row, double *curvature, double *sums, double *errors) {
-    const size_t n = row->columns;
-    const double count = (double)row->blocks;
-    memset(sums, 0, n * sizeof *sums);
-    memset(errors, 0, n * sizeof *errors);
-    for (size_t b = 0; b < row->blocks; b++) {
-        curve(row->means + b * n, n, curvature);
-        for (size_t c = 1; c < n; c++) {
-            const double height = 0.5 * (curvature[c - 1] - curvature[c]);
-            sums[c] += height;
-            errors[c] += height * height;
-        }
+static void measure(const qb__rings_row *row, steps *s) {
+    const size_t n = s->n, windows = row->windows;
+    double values[QB__RINGS_WINDOWS];
+    for (size_t w = 0; w < windows; w++)
+        for (size_t c = 0; c < n; c++) row->spare[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
+    for (size_t c = 0; c < n; c++) {
+        for (size_t w = 0; w < windows; w++) values[w] = row->spare[w * n + c];
+        s->kinks[c] = qb__rings_middle(values, windows, &s->kink_errors[c]) - qb__rings_kink(row->stripe, n, c);
+        for (size_t w = 0; c > 0 && w < windows; w++)
+            values[w] = 0.5 * (row->spare[w * n + c - 1] - row->spare[w * n + c]);
+        if (c > 0) s->left[c] = qb__rings_middle(values, windows, &s->errors[c]);
     }
-    for (size_t c = 0; c < n; c++) errors[c] = fmax(0, errors[c] - sums[c] * sums[c] / count) / (count * (count - 1));
+    s->left[0] = s->errors[0] = 0;
+    const double all = qb__rings_spread(s->left, n, s->ground);
+    for (size_t c = 0; c < n; c++) s->errors[c] = hypot(s->errors[c], all); /* it stands out from the other columns */
+    qb__rings_ground(s->kinks, n, s->ground);
+    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c];
+    double *scratch = row->work + 5 * n;
+    qb__rings_add_shared(s->kink_errors, n, qb__rings_spread(s->left, n, scratch));
 }
 
-/* Raises errors[] to where a step also stands out from those of all columns, `snr` times their median. */
-static void raise_errors(double snr, const double *mean, size_t n, double *heights, double *curvature, double *errors) {
-    curve(mean, n, curvature);
-    heights[0] = 0;
-    for (size_t c = 1; c < n; c++) heights[c] = 0.5 * fabs(curvature[c - 1] - curvature[c]);
-    const double least = snr / ERRORS * qb__median(heights, n);
-    for (size_t c = 0; c < n; c++) errors[c] = fmax(errors[c], least * least);
+static bool is_smooth(const steps *s, size_t c, double height) {
+    return fabs(s->left[c]) < SMOOTH * fabs(height) + NOISE * s->kink_errors[c];
 }
 
-static void find_steps(size_t n, const double *mean, const double *errors, double *curvature, double *steps) {
-    curve(mean, n, curvature);
-    memset(steps, 0, n * sizeof *steps);
-    for (size_t c = 3; c + 3 < n; c++) {
-        const double height = step_at(curvature, c);
-        if (height * height > ERRORS * ERRORS * errors[c]) steps[c] = height;
+/* Whether the second differences around columns c - 1 and c are better explained by a step between them than by a narrow stripe in
+ * one of them: by the squares that each explains. */
+static bool is_step(const steps *s, size_t c) {
+    const double *k = s->left + c;
+    const double step = k[-1] - k[0], before = k[-2] - 2 * k[-1] + k[0], after = k[-1] - 2 * k[0] + k[1];
+    return step * step / 2 > CLEARLY * fmax(before * before, after * after) / 6;
+}
+
+/* Whether columns first <= c < end are a stripe of that height. The columns inside a thin one are its edges. */
+static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
+    const double sign = height < 0 ? -1 : 1;
+    const size_t at[4] = {first - 1, first, end - 1, end};
+    for (int i = 0; i < 4; i++) {
+        const double shown = (i % 3 == 0 ? sign : -sign) * s->left[at[i]];
+        if (shown + NOISE * s->kink_errors[at[i]] < ALIKE * fabs(height) || shown <= 0) return false;
     }
+    if (!is_step(s, first) || !is_step(s, end)) return false;
+    if (!is_smooth(s, first - 2, height) || !is_smooth(s, end + 1, height)) return false;
+    return end - first < 4 || (is_smooth(s, first + 1, height) && is_smooth(s, end - 2, height));
 }
 
-/* The pair of steps of the greatest height, at most `widest` columns apart: its first column; 0 for none. */
-static size_t highest_pair(size_t n, size_t widest, const double *steps, size_t *end, double *height) {
+/* The stripe of the greatest height, at most `widest` columns wide: its first column; 0 for none. */
+static size_t highest(const steps *s, size_t widest, size_t *end, double *height) {
+    const size_t n = s->n;
+    const double *k = s->left;
     size_t first = 0;
     *height = 0;
-    for (size_t c = 3; c + 3 < n; c++) {
-        if (fabs(steps[c]) <= fabs(*height)) continue;
-        for (size_t e = c + 2; e <= c + widest && e + 3 < n; e++) {
-            if (steps[e] == 0) continue;
-            if (alike(steps[c], -steps[e]) && fabs(steps[c] - steps[e]) > 2 * fabs(*height))
-                first = c, *end = e, *height = 0.5 * (steps[c] - steps[e]);
-            break; /* the next step ends it or does not */
+    for (size_t c = 3; c + 3 + NARROWEST < n; c++) {
+        const double step = 0.5 * (k[c - 1] - k[c]);
+        if (fabs(step) < s->snr * s->errors[c]) continue;
+        for (size_t e = c + NARROWEST; e <= c + widest && e + 3 < n; e++) {
+            const double down = 0.5 * (k[e - 1] - k[e]), mean = 0.5 * (step - down);
+            if (step * down >= 0 || fabs(down) < s->snr * s->errors[e] || fabs(mean) <= fabs(*height)) continue;
+            if (is_stripe(s, c, e, mean)) first = c, *end = e, *height = mean;
         }
     }
     return first;
@@ -83,20 +91,20 @@ static size_t highest_pair(size_t n, size_t widest, const double *steps, size_t 
 
 void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
-    double *curvature = row->work, *errors = curvature + n, *mean = errors + n, *steps = mean + n;
-    if (row->blocks < 4 || n < 16) return;
-    square_errors(row, curvature, mean, errors);
-    qb__rings_mean(row, mean);
-    raise_errors(how->snr, mean, n, steps, curvature, errors);
+    double *w = row->work;
+    if (row->windows < 4 || n < 16) return;
+    steps s = {n, w, w + n, w + 2 * n, w + 3 * n, w + 4 * n, how->snr + 1}; /* there are many pairs */
+    measure(row, &s);
     for (int i = 0; i < STRIPES; i++) {
         size_t end = 0;
         double height;
-        find_steps(n, mean, errors, curvature, steps);
-        const size_t first = highest_pair(n, how->large / 2, steps, &end, &height);
+        for (size_t c = 0; c < n; c++) s.left[c] = s.kinks[c];
+        qb__rings_ground(s.left, n, s.ground);
+        for (size_t c = 0; c < n; c++) s.left[c] -= s.ground[c];
+        const size_t first = highest(&s, how->large / 2, &end, &height);
         if (first == 0) return;
-        for (size_t c = first; c < end; c++) {
-            mean[c] -= height;
-            row->stripe[c] += height;
-        }
+        for (size_t c = first; c < end; c++) row->stripe[c] += height;
+        s.kinks[first - 1] -= height, s.kinks[first] += height;
+        s.kinks[end - 1] += height, s.kinks[end] -= height;
     }
 }

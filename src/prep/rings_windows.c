@@ -4,7 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "prep/rings.h"
+
+enum { GROUND = 9 };
+static const double SHARED = 0.3; /* of the spread over the columns, added to each column's error */
 
 void qb__rings_windows(qb__rings_row *row) {
     const size_t n = row->columns;
@@ -32,4 +36,68 @@ void qb__rings_mean(const qb__rings_row *row, double *mean) {
         for (size_t b = 0; b < row->blocks; b++) sum += row->means[b * n + c];
         mean[c] = sum / (double)row->blocks - row->stripe[c];
     }
+}
+
+/* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
+double qb__rings_kink(const double *in, size_t n, size_t c) {
+    return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];
+}
+
+static void sort_few(double *values, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        const double value = values[i];
+        size_t k = i;
+        for (; k > 0 && values[k - 1] > value; k--) values[k] = values[k - 1];
+        values[k] = value;
+    }
+}
+
+/* A stripe may drift: its trend is taken off before what is spread around it. Of pairs of values half the list apart, the median. */
+static void less_trend(double *values, size_t count) {
+    double steps[QB__RINGS_WINDOWS];
+    const size_t apart = count / 2, pairs = count - apart;
+    for (size_t i = 0; i < pairs; i++) steps[i] = values[i + apart] - values[i];
+    sort_few(steps, pairs);
+    const double slope = 0.5 * (steps[(pairs - 1) / 2] + steps[pairs / 2]) / (double)apart;
+    for (size_t i = 0; i < count; i++) values[i] -= slope * ((double)i - 0.5 * (double)(count - 1));
+}
+
+/* Mean of the middle three fifths of count values, which stand in the order of the views. error: its standard error, by their median distance from the median. */
+double qb__rings_middle(double *values, size_t count, double *error) {
+    const size_t cut = count / 5;
+    double sum = 0;
+    less_trend(values, count);
+    sort_few(values, count);
+    for (size_t i = cut; i < count - cut; i++) sum += values[i];
+    const double median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
+    for (size_t i = 0; i < count; i++) values[i] = fabs(values[i] - median);
+    sort_few(values, count);
+    /* 1.48 median distances are a standard deviation; overlapping windows hold half as many independent views */
+    *error = 1.48 * values[count / 2] * sqrt(3.6 / (double)count);
+    return sum / (double)(count - 2 * cut);
+}
+
+/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
+void qb__rings_ground(const double *in, size_t n, double *out) {
+    const ptrdiff_t last = (ptrdiff_t)n - 1;
+    for (ptrdiff_t c = 0; c <= last; c++) {
+        double window[GROUND];
+        for (ptrdiff_t i = 0; i < GROUND; i++) {
+            ptrdiff_t at = c + i - GROUND / 2;
+            if (at < 0) at = -at;
+            if (at > last) at = 2 * last - at;
+            window[i] = in[at];
+        }
+        sort_few(window, GROUND);
+        out[c] = window[GROUND / 2];
+    }
+}
+
+double qb__rings_spread(const double *values, size_t n, double *scratch) {
+    for (size_t c = 0; c < n; c++) scratch[c] = fabs(values[c]);
+    return 1.48 * qb__median(scratch, n);
+}
+
+void qb__rings_add_shared(double *errors, size_t n, double all) {
+    for (size_t c = 0; c < n; c++) errors[c] = hypot(errors[c], SHARED * all);
 }

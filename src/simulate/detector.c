@@ -58,13 +58,16 @@ double qb__poisson(qb__random *random, double mean) {
 
 /* ---- the detector ---- */
 
-/* -1..1 across the detector. */
-static double across(size_t index, size_t count) { return count > 1 ? 2 * (double)index / (double)(count - 1) - 1 : 0; }
+double qb__across(double index, size_t count) { return count > 1 ? 2 * index / (double)(count - 1) - 1 : 0; }
+
+double qb__beam(double x, double y) {
+    return 1.05 - 0.22 * (x - 0.15) * (x - 0.15) - 0.12 * (y + 0.1) * (y + 0.1) + 0.02 * sin(5 * x + 3 * y);
+}
 
 static void paint_profile(qb__detector *d) {
     for (size_t i = 0; i < d->rows * d->columns; i++) {
-        double x = across(i % d->columns, d->columns), y = across(i / d->columns, d->rows);
-        double beam = 1.05 - 0.22 * (x - 0.15) * (x - 0.15) - 0.12 * (y + 0.1) * (y + 0.1) + 0.02 * sin(5 * x + 3 * y);
+        double x = qb__across((double)(i % d->columns), d->columns), y = qb__across((double)(i / d->columns), d->rows);
+        double beam = qb__beam(x, y);
         qb__random random = qb__random_stream(stream_seed(d->seed, PATTERN_PIXEL), i);
         d->profile[i] = (float)(beam * (1 + 0.01 * normal(&random)));
     }

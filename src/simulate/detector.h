@@ -38,6 +38,10 @@ void qb__detector_destroy(qb__detector *detector);
 size_t qb__detector_expose(const qb__detector *detector, enum qb__frame kind, size_t frame, size_t row,
                            const double *transmission, uint16_t *out);
 
+/* -1..1 across a detector; the brightness of its beam there. */
+double qb__across(double index, size_t count);
+double qb__beam(double x, double y);
+
 /* An integer with the Poisson distribution of that mean: by inversion below 10, else by transformed
  * rejection (PTRS; W. Hoermann, Insurance: Mathematics and Economics 12 (1993) 39). */
 double qb__poisson(qb__random *random, double mean);

@@ -45,6 +45,7 @@ static void expose_band(void *context, size_t task, int worker) {
         char *place = e->out + (view * s->rows + row) * columns * e->pixel_bytes;
         char *out = e->lines ? e->scratch + (size_t)(worker + 1) * e->scratch_bytes - columns * sizeof(float) : place;
         for (size_t c = 0; c < columns; c++) line[c] = exp(-line[c]);
+        qb__faults_apply(&s->faults, e->first + view, row, line);
         if (s->options->photons > 0) {
             e->clipped[worker] +=
                 qb__detector_expose(&s->detector, QB__FRAME_VIEW, e->first + view, row, line, (uint16_t *)out);

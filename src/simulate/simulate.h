@@ -12,6 +12,7 @@
 #include "quickbeam/io.h"
 #include "quickbeam/simulate.h"
 #include "simulate/detector.h"
+#include "simulate/faults.h"
 
 /* A simulation with everything decided. */
 typedef struct qb__simulation {
@@ -27,6 +28,7 @@ typedef struct qb__simulation {
     qb_grid grid;
     qb__phantom phantom;
     qb__detector detector;
+    qb__faults faults;
     qb__pool *pool;
     qb__publication *set; /* scan, truth and geometry: together or not at all */
     qb__cut scan, truth;  /* how many views, slices of the truth, are held at a time */

@@ -35,6 +35,7 @@ static qb_status refuse_others(const qb_simulate_options *o) {
                   {"sdd", o->sdd > 0},
                   {"photons", o->photons > 0},
                   {"rings", o->rings > 0},
+                  {"faults", o->faults != NULL},
                   {"center-offset", o->center_offset != 0},
                   {"seed", o->seed != 0},
                   {"truth", o->truth},

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "simulate/faults.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "simulate/detector.h"
+
+enum {
+    STREAM_PLACE = 6, /* those below are the detector's */
+    STREAM_FLICKER,
+    STREAMS,
+    EDGE = 4,   /* columns at both ends without faults */
+    APART = 4,  /* columns between two faults */
+    TRIES = 200 /* for a place */
+};
+
+/* per_hundred: so many faults for 100 columns, two at least; 0: VALUE is their number, or the fault is the beam's. */
+static const struct {
+    const char *name;
+    double most;
+    double per_hundred;
+    size_t narrowest, widest; /* columns */
+} kinds[QB__FAULT_KINDS] = {
+    [QB__FAULT_WIDE] = {"wide", 0.5, 1, 5, 12},        [QB__FAULT_PARTIAL] = {"partial", 0.5, 2, 1, 1},
+    [QB__FAULT_DRIFTING] = {"drifting", 0.5, 2, 1, 1}, [QB__FAULT_DEAD] = {"dead", 1000, 0, 1, 1},
+    [QB__FAULT_FLICKER] = {"flicker", 1000, 0, 1, 1},  [QB__FAULT_TILT] = {"tilt", 0.5, 0, 0, 0},
+    [QB__FAULT_FADE] = {"fade", 0.9, 0, 0, 0},         [QB__FAULT_MOVE] = {"move", 1000, 0, 0, 0},
+};
+
+static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
+    for (int i = 0; i < QB__FAULT_KINDS; i++) {
+        const size_t length = strlen(kinds[i].name);
+        char *end;
+        if (strncmp(from, kinds[i].name, length) != 0 || from[length] != '=') continue;
+        const double value = qb__strtod(from + length + 1, &end);
+        const bool counted = kinds[i].narrowest > 0 && kinds[i].per_hundred == 0;
+        if (end == from + length + 1 || (*end && *end != ',')) break;
+        if (!(value > 0 && value <= kinds[i].most) || (counted && value != floor(value)))
+            return qb__fail(QB_BAD_ARGUMENT, "--faults %s: %s takes %s above 0, up to %g", text, kinds[i].name,
+                            counted ? "a number of columns" : "a number", kinds[i].most);
+        f->amount[i] = value;
+        return QB_OK;
+    }
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade or move", text);
+}
+
+static qb_status parse(const char *text, qb__faults *f) {
+    for (const char *at = text;;) {
+        qb_status status = parse_one(text, at, f);
+        if (status != QB_OK) return status;
+        at += strcspn(at, ",");
+        if (!*at) return QB_OK;
+        at++;
+    }
+}
+
+static bool is_free(const qb__faults *f, size_t first, size_t width) {
+    for (size_t c = first - APART; c < first + width + APART; c++)
+        if (c < f->columns && f->column[c].kind >= 0) return false;
+    return true;
+}
+
+/* One more fault of that kind, where there is a free place. */
+static void put(qb__faults *f, int kind, qb__random *random) {
+    const size_t width =
+        kinds[kind].narrowest +
+        (size_t)(qb__random_unit(random) * (double)(kinds[kind].widest - kinds[kind].narrowest + 1) * 0.9999);
+    if (f->columns < 2 * EDGE + width + 1) return;
+    for (int i = 0; i < TRIES; i++) {
+        const double room = (double)(f->columns - 2 * EDGE - width);
+        const size_t first = EDGE + (size_t)(qb__random_unit(random) * room);
+        if (!is_free(f, first, width)) continue;
+        const double part = 0.25 + 0.25 * qb__random_unit(random), begin = (1 - part) * qb__random_unit(random);
+        const double sign = qb__random_unit(random) < 0.5 ? -1 : 1;
+        const qb__fault_column fault = {
+            .kind = kind,
+            .size = (float)(f->amount[kind] * sign * (0.5 + qb__random_unit(random))),
+            .view0 = (size_t)(begin * (double)f->views),
+            .view1 = (size_t)((begin + part) * (double)f->views),
+        };
+        for (size_t c = first; c < first + width; c++) f->column[c] = fault;
+        return;
+    }
+}
+
+qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t columns, uint64_t seed,
+                            qb__faults *faults) {
+    *faults = (qb__faults){.views = views, .rows = rows, .columns = columns, .seed = seed};
+    if (!text) return QB_OK;
+    qb_status status = parse(text, faults);
+    if (status == QB_OK) status = qb__alloc(columns, sizeof *faults->column, &faults->column);
+    if (status != QB_OK) return status;
+    for (size_t c = 0; c < columns; c++) faults->column[c].kind = -1;
+    for (int kind = 0; kind < QB__FAULT_KINDS; kind++) {
+        if (faults->amount[kind] == 0 || kinds[kind].narrowest == 0) continue;
+        const double wanted = kinds[kind].per_hundred > 0 ? kinds[kind].per_hundred * (double)columns / 100 : 0;
+        const size_t count = wanted > 0 ? (size_t)fmax(2, wanted) : (size_t)faults->amount[kind];
+        qb__random random = qb__random_stream(seed * STREAMS + STREAM_PLACE, (uint64_t)kind);
+        for (size_t i = 0; i < count; i++) put(faults, kind, &random);
+    }
+    return QB_OK;
+}
+
+void qb__faults_destroy(qb__faults *faults) {
+    qb__free(faults->column);
+    *faults = (qb__faults){0};
+}
+
+static double of_column(const qb__faults *f, size_t view, size_t row, size_t c) {
+    const qb__fault_column *fault = &f->column[c];
+    const double size = (double)fault->size;
+    switch (fault->kind) {
+    case QB__FAULT_WIDE: return 1 + size;
+    case QB__FAULT_PARTIAL: return view >= fault->view0 && view < fault->view1 ? 1 + size : 1;
+    case QB__FAULT_DRIFTING: return 1 + size * (f->views > 1 ? (double)view / (double)(f->views - 1) : 0);
+    case QB__FAULT_DEAD: return 0;
+    case QB__FAULT_FLICKER: {
+        qb__random random =
+            qb__random_stream(f->seed * STREAMS + STREAM_FLICKER, ((uint64_t)view * f->rows + row) * f->columns + c);
+        return 0.05 + 1.9 * qb__random_unit(&random);
+    }
+    default: return 1;
+    }
+}
+
+void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *transmission) {
+    if (!f->column) return;
+    const double part = f->views > 1 ? (double)view / (double)(f->views - 1) : 0; /* of the scan */
+    const double fade = 1 - f->amount[QB__FAULT_FADE] * part, moved = f->amount[QB__FAULT_MOVE] * part;
+    for (size_t c = 0; c < f->columns; c++) {
+        const double x = qb__across((double)c, f->columns), y = qb__across((double)row, f->rows);
+        double factor = of_column(f, view, row, c) * fade * (1 + f->amount[QB__FAULT_TILT] * part * x);
+        if (moved > 0) factor *= qb__beam(qb__across((double)c - moved, f->columns), y) / qb__beam(x, y);
+        transmission[c] *= factor;
+    }
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""qb simulate --faults: what each kind does to a scan, against the same scan without it; and which --rings takes it off."""
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, read_h5
+
+SCAN = ["simulate", "foam", "--detector", "128,2", "--views", 101, "--seed", 4]
+
+
+def values(folder, *faults, scan=SCAN):
+    qb(*scan, "-o", "s.h5", *faults, "-q", cwd=folder)
+    with h5py.File(folder / "s.h5") as f:
+        return f["/exchange/data"][:].astype(float)
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    return values(tmp_path_factory.mktemp("clean"))
+
+
+def runs(columns):
+    """Lengths of runs of neighbouring columns."""
+    return [len(r) for r in np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)]
+
+
+def test_columns(tmp_path, clean):
+    part = np.linspace(0, 1, 101)
+    for kind, size in (("wide", 0.1), ("partial", 0.2), ("drifting", 0.2)):
+        factor = values(tmp_path, "--faults", f"{kind}={size}") / clean
+        assert np.allclose(factor[:, 0], factor[:, 1], atol=1e-5), "all rows have it"
+        columns = np.flatnonzero(np.abs(factor[:, 0] - 1).max(0) > 1e-4)
+        assert len(runs(columns)) == 2 and columns[0] >= 4 and columns[-1] < 124
+        assert all(5 <= n <= 12 if kind == "wide" else n == 1 for n in runs(columns))
+        for f in factor[:, 0, columns].T:
+            error = f[np.abs(f - 1).argmax()] - 1
+            assert 0.5 * size - 1e-4 <= abs(error) <= 1.5 * size + 1e-4
+            if kind == "partial":
+                faulty = np.abs(f - 1) > 1e-4
+                assert 0.2 < faulty.mean() < 0.52 and len(runs(np.flatnonzero(faulty))) == 1
+                assert np.allclose(f[faulty], 1 + error, atol=1e-4)
+            else:
+                assert np.allclose(f, 1 + error * (part if kind == "drifting" else 1), atol=1e-4)
+
+
+def test_dead_and_flickering_columns(tmp_path, clean):
+    scan = values(tmp_path, "--faults", "dead=2,flicker=3")
+    assert ((scan == 0).all(axis=(0, 1))).sum() == 2
+    factor = scan[:, :, (scan != 0).all(axis=(0, 1))] / clean[:, :, (scan != 0).all(axis=(0, 1))]
+    flickering = np.abs(factor - 1).max(axis=(0, 1)) > 1e-4
+    assert flickering.sum() == 3
+    assert abs(factor[:, :, flickering].mean() - 1) < 0.15 and factor[:, :, flickering].std() > 0.4
+    counts = values(tmp_path, "--faults", "dead=2", "--photons", 5000)
+    assert (counts.mean(axis=(0, 1)) < 110).sum() == 2, "a dead column has the dark's counts"
+
+
+def test_the_beam(tmp_path, clean):
+    part, x = np.linspace(0, 1, 101)[:, None, None], np.linspace(-1, 1, 128)
+    y = np.array([-1, 1])[:, None]
+
+    def beam(x):
+        return 1.05 - 0.22 * (x - 0.15) ** 2 - 0.12 * (y + 0.1) ** 2 + 0.02 * np.sin(5 * x + 3 * y)
+
+    for faults, truth in (("fade=0.03", 1 - 0.03 * part), ("tilt=0.05", 1 + 0.05 * part * x),
+                          ("move=6", beam(x - 6 * part * 2 / 127) / beam(x)),
+                          ("fade=0.1,tilt=0.02", (1 - 0.1 * part) * (1 + 0.02 * part * x))):
+        assert np.allclose(values(tmp_path, "--faults", faults), clean * truth, rtol=1e-5), faults
+
+
+def test_what_cannot_be(tmp_path):
+    for text, says in (("magic=1", "wide, partial"), ("wide", "KIND=VALUE"), ("wide=0", "above 0"), ("dead=1.5", "number of columns"),
+                       ("fade=2", "up to 0.9"), ("wide=0.1;dead=1", "KIND=VALUE"), ("wide=nan", "above 0")):
+        fails(2, *SCAN, "-o", "s.h5", "--faults", text, says=["--faults", says], cwd=tmp_path)
+    fails(2, *SCAN, "-o", "s.sim", "--faults", "dead=1", says=["--faults"], cwd=tmp_path)
+
+
+# ---- what --rings makes of them ----
+
+METHODS = ["sort", "wavelet", "large", "dead", "all"]
+KINDS = {"narrow": ["--rings", 0.03], "wide": ["--faults", "wide=0.1"], "partial": ["--faults", "partial=0.3"],
+         "drifting": ["--faults", "drifting=0.2"], "flicker": ["--faults", "flicker=3"]}
+CURES = {"narrow": ["sort", "wavelet", "large", "all"], "wide": ["large", "all"], "partial": ["dead", "all"],
+         "drifting": ["sort", "wavelet", "large", "all"], "flicker": ["dead", "all"]}
+
+
+def ring_energy(image):
+    """Of the means over each half turn of a polar transform, which rings of a scan over half a turn keep."""
+    n = len(image)
+    middle = (n - 1) / 2
+    radius, angle = np.arange(6, middle - 2, 0.5)[:, None], np.linspace(0, 2 * np.pi, 720, endpoint=False)
+    y, x = middle + radius * np.sin(angle), middle + radius * np.cos(angle)
+    i, j = y.astype(int), x.astype(int)
+    u, v = y - i, x - j
+    polar = (1 - u) * ((1 - v) * image[i, j] + v * image[i, j + 1]) + u * ((1 - v) * image[i + 1, j] + v * image[i + 1, j + 1])
+    return sum((half.mean(1) ** 2 * radius[:, 0]).sum() for half in np.split(polar, 2, axis=1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rings_of_each_kind(tmp_path, kind):
+    """Where a method is for a kind, the energy of its rings goes down ten times, of narrow ones five; none makes any kind worse."""
+    scan = ["simulate", "foam", "--detector", "256,1", "--views", 400, "--seed", 5]
+
+    def slice_of(name, *options):
+        qb("fbp", name, "-o", "v.h5", "--center", "127.5", "-q", *options, cwd=tmp_path)
+        return read_h5(tmp_path / "v.h5")[0].astype(float)
+
+    qb(*scan, "-o", "clean.h5", "-q", cwd=tmp_path)
+    qb(*scan, "-o", "faulty.h5", "-q", *KINDS[kind], cwd=tmp_path)
+    truth = slice_of("clean.h5")
+    faults = slice_of("faulty.h5") - truth
+    for method in METHODS:
+        left = slice_of("faulty.h5", "--rings", method) - truth
+        error, rings = np.linalg.norm(left) / np.linalg.norm(faults), ring_energy(left) / ring_energy(faults)
+        print(f"{kind}: --rings {method} leaves {error:.3f} of the error, {rings:.4f} of the rings' energy")
+        assert error < 1.01, method
+        if method in CURES[kind]:
+            assert rings < (0.2 if kind == "narrow" else 0.1), method

@@ -67,8 +67,6 @@ void qb__rings_ground(const double *in, size_t columns, double *out);
 double qb__rings_spread(const double *values, size_t columns, double *scratch);
 /* Adds a part of `all`, which is the same for all columns, to each standard error. */
 void qb__rings_add_shared(double *errors, size_t columns, double all);
-/* mean[column]: that of all views less the stripes so far. */
-void qb__rings_mean(const qb__rings_row *row, double *mean);
 /* Adds stripes several columns wide, up to half the window `large`, to stripe[]. */
 void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row);
 /* Adds stripes that are one column wide to stripe[]. */

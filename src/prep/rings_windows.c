@@ -29,15 +29,6 @@ void qb__rings_windows(qb__rings_row *row) {
     }
 }
 
-void qb__rings_mean(const qb__rings_row *row, double *mean) {
-    const size_t n = row->columns;
-    for (size_t c = 0; c < n; c++) {
-        double sum = 0;
-        for (size_t b = 0; b < row->blocks; b++) sum += row->means[b * n + c];
-        mean[c] = sum / (double)row->blocks - row->stripe[c];
-    }
-}
-
 /* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
 double qb__rings_kink(const double *in, size_t n, size_t c) {
     return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];

@@ -53,10 +53,8 @@ const qb_param qb_simulate_params[] = {
     ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
         "voxel of the box in mm; default: a detector pixel as it appears at the axis", 0),
     ROW(faults, "faults", QB_PARAM_TEXT, "KIND=VALUE,...", NULL, NULL, 0, 0,
-        "what flats do not see. Relative gain errors of columns: wide (5 to 12 together), partial (in some views "
-        "only), "
-        "drifting (from 0 on). Numbers of columns: dead, flicker. From the first view to the last: tilt and fade of "
-        "the beam (parts), move (pixels)",
+        "what flats do not see: gain errors of columns (wide, partial, drifting), numbers of columns (dead, flicker), "
+        "changes of the beam until the last view (tilt, fade, move: pixels)",
         0),
     QB_PARAMS_END(qb_simulate_options),
 };

@@ -3,6 +3,7 @@
 import numpy
 
 from ._calls import fbp
+from ._cil import cil, cil_fbp  # noqa: F401
 from ._library import BadArgument
 
 

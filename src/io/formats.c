@@ -2,6 +2,7 @@
 #include "io/formats.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ static bool begins_npy(const unsigned char head[8]) { return memcmp(head, "\x93N
 static bool begins_mha(const unsigned char head[8]) {
     return memcmp(head, "ObjectTy", 8) == 0 || memcmp(head, "NDims = ", 8) == 0;
 }
+
+static bool begins_nrrd(const unsigned char head[8]) { return memcmp(head, "NRRD000", 7) == 0; }
 
 static const qb__format formats[] = {
     {
@@ -59,13 +62,13 @@ static const qb__format formats[] = {
         .package = "libtiff-dev",
 #endif
         .begins = begins_tiff,
+        .series = true,
         .writer = &qb__tiff_writer,
     },
     {
         .name = "MetaImage",
         .extensions = " .mha .mhd ",
-        .line = "MetaImage (.mha .mhd): reads uncompressed data, in the file or beside it; writes "
-                ".mha",
+        .line = "MetaImage (.mha .mhd): reads data in the file or beside it, also compressed; writes .mha",
         .begins = begins_mha,
         .open = qb__mha_open,
         .writer = &qb__mha_writer,
@@ -87,9 +90,34 @@ static const qb__format formats[] = {
         .line = "raw (.raw .bin .dat .img, folders, patterns): reads with --shape or our .json beside it; writes, "
                 "with a .json beside it",
         .open = qb__raw_open,
+        .series = true,
         .scan = qb__sidecar_scan,
         .writer = &qb__raw_writer,
         .provenance = qb__sidecar_provenance,
+    },
+    {
+        .name = "NRRD",
+        .extensions = " .nrrd .nhdr ",
+        .line = "NRRD (.nrrd .nhdr): reads raw and gzip data, in the file or beside it; writes .nrrd, with a .json "
+                "beside it",
+        .begins = begins_nrrd,
+        .open = qb__nrrd_open,
+        .scan = qb__sidecar_scan,
+        .writer = &qb__nrrd_writer,
+        .provenance = qb__sidecar_provenance,
+    },
+    {
+        .name = "MRC",
+        .extensions = " .mrc .mrcs .rec .ali .st ",
+        .line = "MRC (.mrc .mrcs .rec .ali .st): reads modes 0, 1, 2, 6 and 12",
+        .open = qb__mrc_open,
+    },
+    {
+        .name = "EDF",
+        .extensions = " .edf ",
+        .line = "EDF of ESRF (.edf, folders, patterns): reads uncompressed images",
+        .open = qb__edf_open,
+        .series = true,
     },
     {
         .name = "sv-mbirct",
@@ -221,6 +249,18 @@ static const qb__format *by_content(const char *path, int *fault) {
     return found;
 }
 
+/* Of which its first file of a known kind is, that comes in several; raw files have no names of their own. */
+static const qb__format *in_folder(const char *path) {
+    const qb__format *found = NULL;
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+        found = entry->d_name[0] != '.' ? by_name(entry->d_name) : NULL;
+        if (found && (!found->series || found == named("raw"))) found = NULL;
+    }
+    if (folder) closedir(folder);
+    return found;
+}
+
 /* An output is not there, too, where a run was killed while it exchanged it for a new one. */
 static bool find(const char *path, struct stat *what) {
     if (stat(path, what) == 0) return true;
@@ -234,8 +274,8 @@ static bool find(const char *path, struct stat *what) {
 qb_status qb__format_to_read(const char *path, const qb__format **format) {
     *format = NULL;
     if (qb__is_folder(path) || qb__is_pattern(path)) {
-        const bool raw = !qb__is_folder(path) && by_name(path) == named("raw");
-        *format = named(raw ? "raw" : "TIFF");
+        *format = qb__is_folder(path) ? in_folder(path) : by_name(path);
+        if (!*format || !(*format)->series) *format = named("TIFF");
     } else {
         struct stat what;
         if (!find(path, &what)) return qb__fail_errno(errno, "opening", path);

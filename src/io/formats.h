@@ -20,6 +20,7 @@ typedef struct qb__format {
     qb_status (*open)(const char *path, const char *how, qb__source **source);
     /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
     qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+    bool series;                   /* open() also takes folders and patterns of files */
     const qb__writer_kind *writer; /* NULL = cannot */
     /* What the writer was told of a file's making; *object NULL when the file does not say. NULL: it never does. */
     qb_status (*provenance)(const char *path, cJSON **object);
@@ -52,6 +53,9 @@ qb_status qb__npy_open(const char *path, const char *how, qb__source **source);
 /* The same, but integers of 64 bits stand in it as doubles with their bits: *wide is "i" or "u" then, as a character. */
 qb_status qb__npy_open_wide(const char *path, char *wide, qb__source **source);
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source);
+qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source);
+qb_status qb__mrc_open(const char *path, const char *how, qb__source **source);
+qb_status qb__edf_open(const char *path, const char *how, qb__source **source);
 qb_status qb__raw_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mbirct_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);

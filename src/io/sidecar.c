@@ -202,11 +202,11 @@ qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb_
     parts->data.count = parts->data.source->shape[0];
     parts->pixel_size = parts->data.source->voxel[0];
     parts->pixel_v = parts->data.source->voxel[1];
-    snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.100s.json", path);
     memcpy(parts->quantity, parts->data.source->quantity, sizeof parts->quantity);
     cJSON *object;
     status = load(path, &object);
     if (status != QB_OK) return status;
+    snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.100s%s", path, object ? ".json" : "");
     const cJSON *list = cJSON_GetObjectItem(object, "angles_degrees"), *item;
     int n = cJSON_GetArraySize(list);
     if (n > 0) status = qb__alloc((size_t)n, sizeof(double), &parts->angles);

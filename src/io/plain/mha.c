@@ -39,7 +39,7 @@ typedef struct header {
     size_t dims, skip;
     qb_beam beam;
     double slope, intercept; /* of the values: slope * stored + intercept */
-    bool skip_back, skips, typed, shaped;
+    bool skip_back, skips, typed, shaped, packed;
     bool asked, failed;  /* for its provenance; for want of memory */
     const char *refused; /* why it cannot be read */
 } header;
@@ -80,9 +80,7 @@ static void set_type(header *h, const char *value) {
 
 static void set_order(header *h, const char *value) { h->layout.swap = is_true(value); }
 
-static void set_packed(header *h, const char *value) {
-    if (is_true(value)) h->refused = "its data are compressed; save it without compression";
-}
+static void set_packed(header *h, const char *value) { h->packed = is_true(value); }
 
 static void set_channels(header *h, const char *value) {
     if (strtoul(value, NULL, 10) != 1) h->refused = "it has more than one value per voxel";
@@ -199,6 +197,8 @@ static qb_status read_header(header *h) {
 /* HeaderSize -1 means that the data are the end of the file. */
 static qb_status data_offset(header *h, const char *file, bool local) {
     if (!local) h->layout.offset = h->skip;
+    if (h->packed && h->skip_back)
+        return qb__fail(QB_UNSUPPORTED, "%s: HeaderSize -1 of compressed data is not supported", h->path);
     if (!h->skip_back) return QB_OK;
     uint64_t have;
     qb_status status = qb__file_size(file, &have);
@@ -241,7 +241,7 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     h.layout.longer = "DimSize, or HeaderSize where a header is to be skipped, does not fit";
     h.layout.trailer = local || h.skips;
     status = data_offset(&h, local ? path : file, local);
-    if (status == QB_OK) status = qb__plain_open(local ? path : file, &h.layout, source);
+    if (status == QB_OK) status = (h.packed ? qb__packed_open : qb__plain_open)(local ? path : file, &h.layout, source);
     if (status != QB_OK) return local ? status : qb__fail_in(status, "%s", path);
     if (strcmp(h.units, "1/pixel") != 0) place(&h, *source);
     memcpy((*source)->scale, h.scale, sizeof h.scale);

@@ -73,6 +73,10 @@ typedef struct qb__plain {
 /* QB_BAD_INPUT with both numbers when the file is shorter than the layout says, or longer where that is refused. */
 qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **source);
 
+/* The same for data in one stream of deflate, zlib's or gzip's, which is unpacked into memory. QB_UNSUPPORTED in builds without
+ * zlib. */
+qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **source);
+
 /* pread until `bytes` are there; QB_BAD_INPUT when the file ends before. */
 qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint64_t offset);
 void qb__swap_bytes(void *values, size_t count, size_t size);

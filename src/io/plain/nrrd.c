@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* NRRD (teem.sourceforge.net/nrrd/format.html): lines "key: value" until an empty one, then the data, or a file beside it. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/geometry/unit_words.h"
+#include "io/hdf5/external.h"
+#include "io/writer.h"
+
+enum { HEADER_MOST = 65536 };
+
+static const struct {
+    const char *name; /* the first of a type is written */
+    qb_dtype dtype;
+} types[] = {
+    {"uint8", QB_U8},      {"uchar", QB_U8},           {"unsigned char", QB_U8}, {"uint8_t", QB_U8},
+    {"int8", QB_I8},       {"signed char", QB_I8},     {"int8_t", QB_I8},        {"uint16", QB_U16},
+    {"ushort", QB_U16},    {"unsigned short", QB_U16}, {"uint16_t", QB_U16},     {"unsigned short int", QB_U16},
+    {"int16", QB_I16},     {"short", QB_I16},          {"signed short", QB_I16}, {"int16_t", QB_I16},
+    {"short int", QB_I16}, {"uint32", QB_U32},         {"uint", QB_U32},         {"unsigned int", QB_U32},
+    {"uint32_t", QB_U32},  {"int32", QB_I32},          {"int", QB_I32},          {"signed int", QB_I32},
+    {"int32_t", QB_I32},   {"float", QB_F32},          {"double", QB_F64},
+};
+enum { TYPES = sizeof types / sizeof types[0] };
+
+typedef struct header {
+    const char *path;
+    qb__plain layout;
+    size_t dims, skip_lines;
+    long long skip_bytes;
+    double spacing[3], first[3];
+    double unit; /* mm */
+    bool typed, shaped, packed, placed, turned;
+    char file[512];
+    char refused[96];
+} header;
+
+static void set_type(header *h, const char *value) {
+    for (size_t i = 0; i < TYPES; i++)
+        if (strcasecmp(types[i].name, value) == 0) h->layout.dtype = types[i].dtype, h->typed = true;
+}
+
+static void set_dims(header *h, const char *value) { h->dims = strtoul(value, NULL, 10); }
+
+/* The fastest axis first. */
+static void set_sizes(header *h, const char *value) {
+    for (size_t i = 0; i < 3; i++) {
+        char *end;
+        h->layout.shape[2 - i] = 1;
+        if (i >= h->dims) continue;
+        h->layout.shape[2 - i] = strtoull(value, &end, 10);
+        if (end == value) return;
+        value = end;
+    }
+    h->shaped = h->dims >= 1 && h->dims <= 3;
+}
+
+static void set_spacings(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->spacing, NULL); }
+
+/* (a,b,c) (d,e,f) (g,h,i): a step along each axis. */
+static void set_directions(header *h, const char *value) {
+    for (int axis = 0; axis < 3 && value && (value = strchr(value, '(')); axis++, value++) {
+        double step[3] = {0};
+        const int n = qb__read_numbers(value + 1, ',', 3, step, NULL);
+        double length = 0;
+        for (int i = 0; i < n; i++) length += step[i] * step[i];
+        h->spacing[axis] = sqrt(length);
+        h->turned |= fabs(step[axis] - h->spacing[axis]) > 1e-6 * h->spacing[axis];
+    }
+}
+
+static void set_origin(header *h, const char *value) {
+    h->placed = *value == '(' && qb__read_numbers(value + 1, ',', 3, h->first, NULL) == 3;
+}
+
+static void set_units(header *h, const char *value) {
+    char word[32];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(value + (*value == '"'), "\" "), value + (*value == '"'));
+    const double unit = qb__length_unit(word);
+    if (unit > 0) h->unit = unit;
+}
+
+static void set_endian(header *h, const char *value) { h->layout.swap = strcasecmp(value, "big") == 0; }
+
+static void set_encoding(header *h, const char *value) {
+    h->packed = strcasecmp(value, "gzip") == 0 || strcasecmp(value, "gz") == 0;
+    if (!h->packed && strcasecmp(value, "raw") != 0)
+        snprintf(h->refused, sizeof h->refused, "its encoding is %.24s: save it as raw or gzip", value);
+}
+
+static void set_skip_lines(header *h, const char *value) { h->skip_lines = strtoul(value, NULL, 10); }
+static void set_skip_bytes(header *h, const char *value) { h->skip_bytes = strtoll(value, NULL, 10); }
+static void set_file(header *h, const char *value) { snprintf(h->file, sizeof h->file, "%.511s", value); }
+
+static const struct {
+    const char *key;
+    void (*set)(header *h, const char *value);
+} keys[] = {
+    {"type", set_type},
+    {"dimension", set_dims},
+    {"sizes", set_sizes},
+    {"spacings", set_spacings},
+    {"space directions", set_directions},
+    {"space origin", set_origin},
+    {"space units", set_units},
+    {"endian", set_endian},
+    {"encoding", set_encoding},
+    {"line skip", set_skip_lines},
+    {"lineskip", set_skip_lines},
+    {"byte skip", set_skip_bytes},
+    {"byteskip", set_skip_bytes},
+    {"data file", set_file},
+    {"datafile", set_file},
+};
+
+static void set_key(header *h, char *line) {
+    char *colon = strchr(line, ':');
+    if (*line == '#' || !colon || colon[1] == '=') return; /* a comment, or a note of somebody's */
+    *colon = 0;
+    char *value = colon + 1;
+    while (isspace((unsigned char)*value)) value++;
+    for (size_t n = strlen(value); n && isspace((unsigned char)value[n - 1]);) value[--n] = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcasecmp(line, keys[i].key) == 0) keys[i].set(h, value);
+}
+
+static qb_status parse(header *h, char *text, size_t bytes) {
+    size_t at = 0;
+    bool whole = false;
+    while (at < bytes && !whole) {
+        char *line = text + at, *end = memchr(line, '\n', bytes - at);
+        if (!end) break;
+        *end = 0;
+        at = (size_t)(end + 1 - text);
+        whole = !*line || strcmp(line, "\r") == 0;
+        set_key(h, line);
+    }
+    h->layout.offset = at;
+    if (memcmp(text, "NRRD000", 7) != 0) return qb__fail(QB_BAD_INPUT, "%s does not begin like an NRRD file", h->path);
+    if (!whole && !*h->file)
+        return qb__fail(QB_BAD_INPUT, "%s: no empty line ends its header within %d bytes", h->path, HEADER_MOST);
+    if (*h->refused) return qb__fail(QB_UNSUPPORTED, "%s: %s", h->path, h->refused);
+    if (!h->shaped)
+        return qb__fail(QB_UNSUPPORTED, "%s: dimension %zu and sizes do not give one to three numbers", h->path,
+                        h->dims);
+    if (!h->typed) return qb__fail(QB_UNSUPPORTED, "%s: its type is not supported", h->path);
+    if (h->skip_lines || h->skip_bytes > 0 || (h->skip_bytes < 0 && h->packed))
+        return qb__fail(QB_UNSUPPORTED, "%s: lines or bytes to be skipped before its data are not supported", h->path);
+    return QB_OK;
+}
+
+static qb_status read_header(header *h) {
+    uint64_t bytes;
+    char *text = NULL;
+    qb_status status = qb__file_size(h->path, &bytes);
+    if (status != QB_OK) return status;
+    const size_t n = bytes < HEADER_MOST ? (size_t)bytes : HEADER_MOST;
+    const int fd = open(h->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return qb__fail_errno(errno, "opening", h->path);
+    status = qb__alloc(n + 8, 1, &text);
+    if (status == QB_OK) status = qb__pread_all(fd, h->path, text, n, 0);
+    if (status == QB_OK) status = parse(h, text, n);
+    qb__free(text);
+    close(fd);
+    return status;
+}
+
+/* A file of data of its own: without a header. */
+static qb_status find_data(header *h, char *file, size_t size) {
+    const char *slash = strrchr(h->path, '/');
+    snprintf(file, size, "%s", h->path);
+    if (!*h->file) return QB_OK;
+    if (strncasecmp(h->file, "LIST", 4) == 0 || strchr(h->file, '%'))
+        return qb__fail(QB_UNSUPPORTED, "%s: its data are spread over several files", h->path);
+    snprintf(file, size, "%.*s%s", slash && h->file[0] != '/' ? (int)(slash + 1 - h->path) : 0, h->path, h->file);
+    h->layout.offset = 0;
+    return qb__external_check(h->path, file);
+}
+
+/* byte skip -1: the data are the end of the file. */
+static qb_status take_end(header *h, const char *file) {
+    uint64_t have;
+    size_t bytes;
+    const size_t *n = h->layout.shape;
+    if (h->skip_bytes != -1) return QB_OK;
+    const qb_status status = qb__file_size(file, &have);
+    if (status != QB_OK) return status;
+    if (!qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, qb_dtype_size(h->layout.dtype), 1, &bytes) ||
+        bytes > have)
+        return qb__fail(QB_BAD_INPUT, "%s is shorter than its sizes", file);
+    h->layout.offset = have - bytes;
+    return QB_OK;
+}
+
+qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) {
+    header h = {.path = path, .layout = {.format = "NRRD", .longer = "its sizes do not fit"}, .unit = 1};
+    char file[4096];
+    (void)how;
+    *source = NULL;
+    qb_status status = read_header(&h);
+    if (status == QB_OK) status = find_data(&h, file, sizeof file);
+    if (status == QB_OK) status = take_end(&h, file);
+    if (status == QB_OK) status = (h.packed ? qb__packed_open : qb__plain_open)(file, &h.layout, source);
+    if (status != QB_OK) return status;
+    for (int i = 0; i < 3; i++) {
+        const double mm = h.spacing[i] * h.unit;
+        if (!(mm > 0) || !isfinite(mm)) continue;
+        (*source)->voxel[i] = mm;
+        if (h.placed && isfinite(h.first[i]))
+            (*source)->offset[i] = h.first[i] * h.unit + 0.5 * ((double)h.layout.shape[2 - i] - 1) * mm;
+    }
+    (*source)->turned = h.turned;
+    status = qb__sidecar_apply(path, *source);
+    if (status == QB_OK) return QB_OK;
+    qb__source_close(*source);
+    *source = NULL;
+    return status;
+}
+
+static const char *type_name(qb_dtype dtype) {
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].dtype == dtype) return types[i].name;
+    return NULL;
+}
+
+static qb_status begin_nrrd(qb_writer *writer) {
+    const qb_stack *s = &writer->stack;
+    char text[1024];
+    double d[3], first[3];
+    if (!type_name(s->dtype))
+        return qb__fail(QB_BAD_ARGUMENT, "%s: NRRD has no %s; use .h5, .npy or .tif, or another --dtype", writer->path,
+                        qb_dtype_name(s->dtype));
+    for (int i = 0; i < 3; i++) {
+        d[i] = s->voxel[i] > 0 ? s->voxel[i] : 1;
+        first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1) * d[i];
+    }
+    const int n =
+        qb__print(text, sizeof text,
+                  "NRRD0005\ntype: %s\ndimension: 3\nspace dimension: 3\nsizes: %zu %zu %zu\nspace directions: "
+                  "(%.12g,0,0) (0,%.12g,0) (0,0,%.12g)\nspace origin: (%.12g,%.12g,%.12g)\n%sendian: "
+                  "little\nencoding: raw\n\n",
+                  type_name(s->dtype), s->shape[2], s->shape[1], s->shape[0], d[0], d[1], d[2], first[0], first[1],
+                  first[2], s->voxel[0] > 0 ? "space units: \"mm\" \"mm\" \"mm\"\n" : "");
+    if (n < 0 || (size_t)n >= sizeof text) return qb__fail(QB_BAD_ARGUMENT, "%s: too long a header", writer->path);
+    writer->data_offset = (uint64_t)n;
+    return writer->taken_up ? QB_OK : qb__pwrite_all(writer->fd, writer->path, text, (size_t)n, 0);
+}
+
+const qb__writer_kind qb__nrrd_writer = {
+    .begin = begin_nrrd, .finish = qb__write_sidecar, .resumes = true, .keeps_angles = true};

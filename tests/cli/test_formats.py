@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Files of other programs, built by hand from what is written of their formats; tests/peers/test_formats.py has the programs themselves."""
+import gzip
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+from qbtest import qb, qb_json
+
+VALUES = (100 * np.random.default_rng(3).random((4, 5, 6))).astype(np.float32)
+
+
+def nrrd(values, packed=False, big=False, **more):
+    lines = ["NRRD0004", "# by hand", f"type: {'float' if values.dtype == np.float32 else 'unsigned short'}", f"dimension: {values.ndim}",
+             "sizes: " + " ".join(map(str, values.shape[::-1])), f"endian: {'big' if big else 'little'}", f"encoding: {'gzip' if packed else 'raw'}",
+             *(f"{key.replace('_', ' ')}: {value}" for key, value in more.items())]
+    data = values.astype(values.dtype.newbyteorder(">" if big else "<")).tobytes()
+    return "\n".join(lines).encode() + b"\n\n" + (gzip.compress(data) if packed else data)
+
+
+def mha(values):
+    return (f"ObjectType = Image\nNDims = 3\nCompressedData = True\nElementSpacing = 0.1 0.2 0.3\nDimSize = {' '.join(map(str, values.shape[::-1]))}\n"
+            "ElementType = MET_FLOAT\nElementDataFile = LOCAL\n").encode() + zlib.compress(values.tobytes())
+
+
+def mrc(values, order="<", extended=80, mode=2):
+    words = bytearray(1024)
+    struct.pack_into(order + "4i", words, 0, *values.shape[::-1], mode)
+    struct.pack_into(order + "3i3f", words, 28, *values.shape[::-1], *(1e7 * n * 0.25 for n in values.shape[::-1]))
+    struct.pack_into(order + "3i", words, 64, 1, 2, 3)
+    struct.pack_into(order + "i", words, 92, extended)
+    words[208:212] = b"MAP "
+    return bytes(words) + bytes(extended) + values.astype(values.dtype.newbyteorder(order)).tobytes()
+
+
+def edf(image, order="LowByteFirst", kind="FloatValue"):
+    text = f"{{\nHeaderID = EH:000001:000000:000000 ;\nImage = 1 ;\nByteOrder = {order} ;\nDataType = {kind} ;\nDim_1 = {image.shape[1]} ;\nDim_2 = {image.shape[0]} ;\n"
+    return text.ljust(1022).encode() + b"}\n" + image.astype(image.dtype.newbyteorder("<" if order[0] == "L" else ">")).tobytes()
+
+
+@pytest.mark.parametrize("name, data", [
+    ("a.nrrd", nrrd(VALUES)), ("a.nrrd", nrrd(VALUES, packed=True)), ("a.nrrd", nrrd(VALUES, big=True)), ("a.nrrd", nrrd(VALUES, packed=True, big=True)),
+    ("no-ending", nrrd(VALUES)), ("a.mha", mha(VALUES)), ("a.mrc", mrc(VALUES)), ("a.mrc", mrc(VALUES, ">")), ("a.st", mrc(VALUES, extended=0)),
+    ("a.edf", b"".join(edf(image) for image in VALUES)), ("a.edf", b"".join(edf(image, "HighByteFirst") for image in VALUES)),
+])
+def test_numbers(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    np.save(tmp_path / "want.npy", VALUES)
+    assert qb_json("compare", name, "want.npy", cwd=tmp_path)["rmse"] == 0
+
+
+def test_a_folder_and_patterns_of_edf(tmp_path):
+    (tmp_path / "views").mkdir()
+    np.save(tmp_path / "want.npy", VALUES)
+    for i, image in enumerate(VALUES):
+        (tmp_path / f"views/v_{i:03d}.edf").write_bytes(edf(image))
+    (tmp_path / "views/notes.txt").write_text("no image")
+    for name in ("views", "views/v_%03d.edf", "views/v_*.edf"):
+        assert qb_json("compare", name, "want.npy", cwd=tmp_path)["rmse"] == 0
+    assert qb_json("info", "views", cwd=tmp_path)["files"] == "4 files, v_000.edf to v_003.edf"
+
+
+def test_sizes_of_pixels(tmp_path):
+    (tmp_path / "a.nrrd").write_bytes(nrrd(VALUES, spacings="100 200 300", space_units='"um" "um" "um"'))
+    (tmp_path / "a.mha").write_bytes(mha(VALUES))
+    (tmp_path / "a.mrc").write_bytes(mrc(VALUES))
+    for name, u, v in (("a.nrrd", 0.1, 0.2), ("a.mha", 0.1, 0.2), ("a.mrc", 0.25, 0.25)):
+        told = qb_json("info", name, cwd=tmp_path)
+        assert (told["pixel_size_mm"], told.get("pixel_v_mm", told["pixel_size_mm"])) == (pytest.approx(u), pytest.approx(v))
+
+
+def test_written_nrrd_comes_back(tmp_path):
+    qb("simulate", "foam", "--detector", "32,8", "--views", 40, "-o", "s.npy", "--pixel-size", 0.25, cwd=tmp_path)
+    for name in ("v.nrrd", "v.npy"):
+        qb("fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 15.5, "-o", name, cwd=tmp_path)
+    assert qb_json("compare", "v.nrrd", "v.npy", cwd=tmp_path)["rmse"] == 0
+    header = (tmp_path / "v.nrrd").read_bytes().split(b"\n\n")[0].decode()
+    assert "space directions: (0.25,0,0) (0,0.25,0) (0,0,0.25)" in header and "sizes: 32 32 8" in header
+    qb("fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 15.5, "--dtype", "float16", "-o", "h.nrrd", code=2, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name, data, code, words", [
+    ("a.nrrd", nrrd(VALUES)[:-7], 3, "do not fit"),
+    ("a.nrrd", nrrd(VALUES, packed=True)[:-30], 3, "end too early"),
+    ("a.nrrd", nrrd(VALUES, packed=True)[:200] + bytes(120), 3, "compressed data"),
+    ("a.nrrd", nrrd(VALUES).replace(b"raw", b"bzip2"), 3, "save it as raw or gzip"),
+    ("a.nrrd", nrrd(VALUES, data_file="/etc/passwd"), 3, "outside its own folder"),
+    ("a.nrrd", nrrd(VALUES).replace(b"sizes: 6 5 4", b"sizes: 6 5 4000000000000"), 3, "do not fit"),
+    ("a.nrrd", nrrd(VALUES, packed=True).replace(b"sizes: 6 5 4", b"sizes: 6 5 40000000"), 3, "cannot be packed"),
+    ("a.mrc", mrc(VALUES)[:-3], 3, "do not fit"),
+    ("a.mrc", mrc(VALUES, mode=4), 3, "mode 4"),
+    ("a.mrc", bytes(2000), 3, "no header of MRC"),
+    ("a.edf", edf(VALUES[0])[:-5], 3, "within an image"),
+    ("a.edf", edf(VALUES[0]) + edf(VALUES[0][:3]), 3, "the first one is"),
+    ("a.edf", edf(VALUES[0]).replace(b"FloatValue", b"ComplexVal"), 3, "DataType"),
+    ("a.edf", b"x" * 600, 3, "no EDF header"),
+])
+def test_bad_files(tmp_path, name, data, code, words):
+    (tmp_path / name).write_bytes(data)
+    assert words in qb("info", name, code=code, cwd=tmp_path).stderr

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "fuzz.h"
+
+const char *const fuzz_name = "edf";
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const qb_scan_options options = {.angles = "0:180"};
+    fuzz_file(data, size, &options);
+    return 0;
+}
+
+bool fuzz_seed(size_t index, const char *path) {
+    static const char *const seeds[] = {
+        "{\nHeaderID = EH:000001:000000:000000 ;\nImage = 1 ;\nByteOrder = LowByteFirst ;\nDataType = UnsignedShort "
+        ";\nDim_1 = 6 ;\nDim_2 = 5 ;\nSize = 60 ;\n",
+        "{ ByteOrder = HighByteFirst; DataType = FloatValue; Dim_1 = 3; Dim_2 = 2; ",
+    };
+    char text[1200];
+    if (index >= 2) return false;
+    int n = snprintf(text, sizeof text, "%-510s}\n", seeds[index]); /* a block of the header, then the image */
+    for (int i = 0; i < 60; i++) text[n++] = (char)('0' + i % 10);
+    text[n] = 0;
+    return fuzz_text_seed(text, path);
+}

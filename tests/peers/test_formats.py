@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Files that other programs write are read, number for number, and they read ours: fabio (EDF), mrcfile (MRC), pynrrd (NRRD), ITK
+(compressed MetaImage and NRRD)."""
+import fabio
+import itk
+import mrcfile
+import nrrd
+import numpy as np
+import pytest
+
+from qbtest import qb, qb_json
+
+TYPES = ["uint8", "int16", "uint16", "int32", "float32", "float64"]
+SHAPE = 4, 5, 6
+
+
+@pytest.fixture(params=TYPES)
+def values(request, tmp_path):
+    made = (100 * np.random.default_rng(7).random(SHAPE)).astype(request.param)
+    np.save(tmp_path / "want.npy", made)
+    return made
+
+
+def same(folder, *names):
+    for name in names:
+        assert qb_json("compare", name, "want.npy", cwd=folder)["rmse"] == 0, name
+
+
+def test_edf(values, tmp_path):
+    (tmp_path / "views").mkdir()
+    for i, image in enumerate(values):
+        fabio.edfimage.EdfImage(data=image).write(tmp_path / f"views/v_{i:04d}.edf")
+    several = fabio.edfimage.EdfImage(data=values[0])
+    for image in values[1:]:
+        several.append_frame(data=image)
+    several.write(tmp_path / "several.edf")
+    same(tmp_path, "views", "views/v_%04d.edf", "views/*.edf", "several.edf")
+
+
+def test_mrc(values, tmp_path):
+    if values.dtype.name not in ("int16", "uint16", "float32"):
+        pytest.skip("no mode of MRC")
+    with mrcfile.new(tmp_path / "a.mrc") as file:
+        file.set_data(values)
+        file.voxel_size = (10, 20, 30)
+        file.set_extended_header(np.zeros(64, "V1"))
+    same(tmp_path, "a.mrc")
+    told = qb_json("info", "a.mrc", cwd=tmp_path)
+    assert (told["pixel_size_mm"], told["pixel_v_mm"]) == (pytest.approx(1e-6), pytest.approx(2e-6))
+
+
+def test_nrrd(values, tmp_path):
+    theirs = values.transpose(2, 1, 0)
+    nrrd.write(str(tmp_path / "a.nrrd"), theirs, {"encoding": "gzip", "spacings": [0.1, 0.2, 0.3]})
+    nrrd.write(str(tmp_path / "b.nhdr"), theirs, {"encoding": "raw", "space directions": np.diag([0.1, 0.2, 0.3]), "space": "left-posterior-superior",
+                                                  "space origin": [1, 2, 3], "space units": ["mm"] * 3})
+    image = itk.image_from_array(values)
+    image.SetSpacing((0.1, 0.2, 0.3))
+    for name in ("c.mha", "d.mhd", "e.nrrd"):
+        itk.imwrite(image, str(tmp_path / name), compression=True)
+    same(tmp_path, "a.nrrd", "b.nhdr", "c.mha", "d.mhd", "e.nrrd")
+
+
+def test_they_read_ours(tmp_path):
+    qb("simulate", "foam", "--detector", "32,8", "--views", 40, "-o", "s.npy", "--pixel-size", 0.25, cwd=tmp_path)
+    for name in ("v.nrrd", "v.npy"):
+        qb("fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 15.5, "-o", name, cwd=tmp_path)
+    want = np.load(tmp_path / "v.npy")
+    data, header = nrrd.read(str(tmp_path / "v.nrrd"))
+    np.testing.assert_array_equal(data.transpose(2, 1, 0), want)
+    np.testing.assert_allclose(header["space directions"], 0.25 * np.eye(3))
+    image = itk.imread(str(tmp_path / "v.nrrd"))
+    np.testing.assert_array_equal(itk.array_from_image(image), want)
+    np.testing.assert_allclose(image.GetSpacing(), 0.25)
+    np.testing.assert_allclose(image.GetOrigin()[0], -0.25 * 15.5)

@@ -171,6 +171,8 @@ static const struct {
     {"machine-unmeasured", "The speed of this machine could not be measured, so forecasts of time use listed speeds "
                            "and may be wrong by a factor. "
                            "Results are not affected."},
+    {"margins-empty", "Columns at the ends hold 0 in all views, but the object goes on there. They count as not "
+                      "measured; --pad begins at the last measured column."},
     {"matrix-cache", "The system matrix could not be read from --matrix-cache or left there. It was computed instead, "
                      "with the same result. The folder must be yours, and nobody else may write to it: chmod go-w."},
     {"mbir-not-converged", "Model-based reconstruction stopped after --equits, while its cost was still falling by the "

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Columns that have no value are counted, and bridged by a line between the good ones around them. At a row's end, where
- * there is no second one, the good one goes on; what is saturated there is air. */
+ * there is no second one, the row goes on as --pad has it, else with the good one; what is saturated there is air. */
 #include <math.h>
 #include <string.h>
 
+#include "ops/extend.h"
 #include "prep/pixel_key.h"
 #include "prep/prep.h"
 #include "prep/step.h"
@@ -19,8 +20,8 @@ static bool is_full(float value) {
     return bits == QB__LINE_FULL;
 }
 
-/* Columns first..end-1, which are NaN. */
-static void bridge(float *out, size_t columns, size_t first, size_t end) {
+/* Columns first..end-1, which are NaN. At an end that --pad is to continue, only what is saturated gets a value. */
+static void bridge(qb_pad ends, float *out, size_t columns, size_t first, size_t end) {
     float left = first > 0 ? out[first - 1] : end < columns ? out[end] : 0;
     float right = end < columns ? out[end] : left;
     const bool at_end = first == 0 || end == columns;
@@ -29,9 +30,18 @@ static void bridge(float *out, size_t columns, size_t first, size_t end) {
             out[i] = 0;
             continue;
         }
+        if (at_end && ends != QB_PAD_EDGE && end - first < columns) continue;
         float part = (float)(i - first + 1) / (float)(end - first + 1);
         out[i] = (1 - part) * left + part * right;
     }
+}
+
+/* The detector ends where its last pixel measured: from there on as --pad has it. */
+static void continue_row(qb_pad ends, float *out, size_t columns) {
+    size_t first = 0, end = columns;
+    while (first < columns && isnan(out[first])) first++;
+    while (end > first && isnan(out[end - 1])) end--;
+    if (first < end && (first > 0 || end < columns)) qb__extend(ends, out + first, end - first, first, columns - end);
 }
 
 static void count_lost(const qb__prep *prep, const qb__line *line, size_t column) {
@@ -47,6 +57,7 @@ static void run(const qb__prep *prep, qb__line *line, size_t column, size_t colu
     const float *gain = !lines && prep->gain ? prep->gain + line->row * columns : NULL;
     const float *dark = lines && prep->dark ? prep->dark + line->row * columns : NULL;
     (void)column, (void)in;
+    const bool ends = line->lost && !prep->keep_lost && prep->ends != QB_PAD_EDGE;
     for (size_t i = 0; line->lost && i < columns; i++) {
         size_t first = i;
         for (; i < columns && isnan(out[i]); i++) {
@@ -57,8 +68,9 @@ static void run(const qb__prep *prep, qb__line *line, size_t column, size_t colu
             else
                 count_lost(prep, line, i);
         }
-        if (i > first && !prep->keep_lost) bridge(out, columns, first, i);
+        if (i > first && !prep->keep_lost) bridge(prep->ends, out, columns, first, i);
     }
+    if (ends) continue_row(prep->ends, out, columns);
     line->lost = 0;
 }
 

@@ -28,6 +28,7 @@ typedef struct qb__prep {
     float top;         /* numbers from it on are saturated and have no value; INFINITY: none (of qb__prep_begin()) */
     float floor;       /* transmissions below are raised to it, and counted */
     float most;        /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
+    qb_pad ends;       /* what continues a row whose end was not measured: of filters --pad, else edge */
     bool keep_lost;    /* what has no value stays NaN, and is counted; else it is bridged */
     /* of qb__prep_begin(): */
     const qb_prep_options *options;

@@ -82,7 +82,8 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
                                 .columns = info->columns,
                                 .row0 = rows->row0,
                                 .floor = (float)options->transmission_floor,
-                                .most = scan->most_integral};
+                                .most = scan->most_integral,
+                                .ends = rows->ends};
     qb__prep_begin(&prepare->steps, NULL);
     for (size_t i = 0; qb__steps[i]; i++) {
         const qb__step *step = qb__steps[i];
@@ -139,6 +140,7 @@ size_t qb__prepare_first_row(const qb__prepare *prepare) { return prepare->field
 
 void qb__prep_define(const qb__prep *prep, qb__macros *macros) {
     const qb__step *const *lists[] = {prep->value, prep->row};
+    if (prep->ends != QB_PAD_EDGE) qb__macros_add(macros, "ENDS", (long long)prep->ends);
     for (int i = 0; i < 2; i++)
         for (const qb__step *const *s = lists[i]; *s; s++)
             if ((*s)->define) (*s)->define(prep->options, macros);

@@ -19,6 +19,7 @@ typedef struct qb__prepared {
     size_t own0, own1; /* not looked at where all have all, or on one's own */
     bool all;
     bool keep_lost; /* what has no value stays NaN; passes over the scan bridge it all the same */
+    qb_pad ends;    /* as qb__prep's */
 } qb__prepared;
 
 /* Runs the passes over the scan: its fields, and what else is asked for (the air region of every view). Says what it decided.

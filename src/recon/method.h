@@ -24,7 +24,8 @@ typedef struct qb__decision {
     size_t row0, row1;                 /* detector rows that are prepared: row0 <= row < row1 */
     size_t row_step;                   /* prepare every row_step-th row; 0 = 1 */
     bool keep_lost;                    /* unmeasured values of prepared rows stay NaN; else they are interpolated */
-    bool slices_are_rows;              /* slice i sees detector row row0 + i * row_step and no other */
+    qb_pad pad;           /* what continues rows whose ends were not measured; of methods that filter --pad */
+    bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */
     /* [slices], the plan's: nothing that a slice sees was ever measured; NULL: of slices that are rows, the rows' own */
     const bool *lost;
     size_t grain;     /* ranks' shares of slices are multiples of this, since such slices depend on each other; 0 = 1 */

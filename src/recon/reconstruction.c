@@ -323,7 +323,8 @@ static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
                                .own0 = share->own0,
                                .own1 = share->own1,
                                .all = share->ranks != NULL,
-                               .keep_lost = d->keep_lost};
+                               .keep_lost = d->keep_lost,
+                               .ends = d->pad};
     qb_status status = QB_OK;
     const bool late = share->ranks && !d->summed && !qb__prepare_reads_all(r->task.info, &r->prep);
     if (late) qb__digest_detach(&r->task.scan->digests, &r->job.digest);

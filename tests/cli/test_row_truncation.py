@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle
-from qbtest import few, opencl, qb, sinogram, write_scan  # noqa: F401 (a fixture)
+from qbtest import few, opencl, qb, qb_json, sinogram, write_scan  # noqa: F401 (a fixture)
 
 WORDS = "do not end in air"
 COLUMNS, ROWS, MU = 64, 8, 0.02
@@ -232,3 +232,58 @@ def test_devices(tmp_path, opencl):
     for scan, how, verb in ((lines(tmp_path, slab(WIDE, HALF), HALF), ["--center", MIDDLE], ["fbp"]), (*cone(other, CONES[1]), ["fdk"])):
         here, device = (told(tmp_path, scan, verb, *how, "--device", d) for d in ("cpu", opencl))
         assert here[0] == device[0] and here[0]["left"] > 0.6
+
+
+# ---- columns at the ends that measured nothing ----
+
+def cut_disc(kind, columns=64, cut=14, views=90, rows=4):
+    """Line integrals, or counts with their fields, of a disc of radius 20 of which 18 columns on either side of the axis were measured."""
+    s = np.arange(columns) - (columns - 1) / 2
+    lines = np.broadcast_to(2 * 0.02 * np.sqrt(np.maximum(20.0 ** 2 - s ** 2, 0)), (views, rows, columns)).copy()
+    margin = np.r_[0:cut, columns - cut:columns]
+    if kind in ("NaN", "0"):
+        lines[:, :, margin] = float(kind)
+        return {"projections": lines.astype("f4"), "quantity": "line_integral"}
+    flats, darks = np.full((3, rows, columns), 40100), np.full((3, rows, columns), 100)
+    counts = np.round(40000 * np.exp(-lines)) + 100
+    for part in (counts, flats, darks) if kind == "dead" else (counts,):
+        part[:, :, margin] = 0
+    return {"projections": counts.astype("u2"), "flats": flats.astype("u2"), "darks": darks.astype("u2")}
+
+
+@pytest.mark.parametrize("kind", ["NaN", "0", "counts of 0", "dead"])
+def test_padding_begins_at_the_last_measured_column(tmp_path, kind):
+    """As of a detector that is so narrow: the row-ends are no air, and --pad ellipse makes up for what is cut off."""
+    angles = np.arange(90) * 2.0
+    scan = write_scan(tmp_path / "s.h5", **cut_disc(kind), angles_deg=angles, pixel=1)
+    s = np.arange(64) - 31.5
+    inner = s[:, None] ** 2 + s ** 2 < 10 ** 2
+    for verb, how in ("fbp", []), ("cgls", ["--iterations", 8]), ("mbir", ["--equits", 2]):
+        said = qb(verb, scan, "--center", 31.5, *how, "-o", tmp_path / "v.npy").stderr
+        assert "[row-ends]" in said and ("[margins-empty]" in said) == (kind in ("0", "counts of 0")), said
+    said = qb("fbp", scan, "--center", 31.5, "--pad", "ellipse", "-o", tmp_path / "v.npy").stderr
+    assert "row-ends" not in said
+    assert np.load(tmp_path / "v.npy")[:, inner].mean() == pytest.approx(0.02, rel=0.01)
+    if kind in ("0", "counts of 0"):
+        [finding] = [f for f in qb_json("info", scan)["findings"] if f["code"] == "margins-empty"]
+        assert finding["which"] == "0-13, 50-63" and finding["count"] == 28
+
+
+@pytest.mark.parametrize("pad", ["ellipse", "taper", "zero"])
+def test_devices_pad_from_the_last_measured_column(tmp_path, opencl, pad):
+    scan = write_scan(tmp_path / "s.h5", **cut_disc("NaN"), angles_deg=np.arange(90) * 4.0, pixel=1)
+    for verb, how in ("fbp", ["--center", 31.5]), ("fdk", ["--sod", 5000, "--sdd", 6000]):
+        for device in "cpu", opencl:
+            qb(verb, scan, *how, "--pad", pad, "--device", device, "--accuracy", "high", "-o", tmp_path / f"{device[:3]}.npy")
+        cpu, other = np.load(tmp_path / "cpu.npy"), np.load(tmp_path / f"{opencl[:3]}.npy")
+        assert np.abs(cpu - other).max() < 1e-4 * np.abs(cpu).max()
+
+
+@pytest.mark.parametrize("phantom", ["disc", "shepp-logan", "ball", "foam"])
+def test_air_is_no_empty_margin(tmp_path, phantom):
+    """Without noise air is 0, and an object ends at the same column in all views."""
+    for more in [], ["--geometry", "cone", "--sod", 500, "--sdd", 800]:
+        qb("simulate", phantom, "--views", 40, "--detector", "64,6", "--pixel-size", 1, *more, "-o", tmp_path / "s.h5")
+        assert not [p for p in qb_json("info", tmp_path / "s.h5")["problems"] if "margins" in p]
+        qb("convert", tmp_path / "s.h5", *([] if more else ["--center", "middle"]), "-o", tmp_path / "l.h5")
+        assert not [p for p in qb_json("info", tmp_path / "l.h5")["problems"] if "margins" in p]

@@ -107,6 +107,8 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
 bool qb__scan_can_blank(const qb_scan *scan);
 /* All unmeasured pixels count as not measured from now on. */
 void qb__scan_leave_out(qb_scan *scan);
+/* Adds columns of 0 at the ends of rows to unmeasured, where they are no air. */
+qb_status qb__scan_look_at_margins(qb_scan *scan);
 /* Warns of zingers in flats; `keep`: none were left out of the mean. */
 qb_status qb__scan_look_at_flats(qb_scan *scan, bool keep);
 /* Fills in lost_rows. */

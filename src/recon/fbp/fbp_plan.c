@@ -328,6 +328,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     if (!fbp->roll.maps && !fbp->axis && !isnan(fbp->center)) decision->axis = fbp->center;
     if (!fbp->roll.maps) decision->turn = (qb__turn_asked){.radians = fbp->info->angles, .file = fbp->axis != NULL};
     decision->ends.ends = (qb__truncation){.count = {!fbp->fan.before, !fbp->fan.after}};
+    decision->pad = options->pad;
     qb__truncation_check_pad(options->filter, options->pad, &decision->ends);
     if (fbp->fan.off_center && !fbp->fan.used) qb__truncation_check_turn(fbp->fan.covered, &decision->ends);
     decision->resume = options->resume;

@@ -257,6 +257,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(describe_geometry(fdk, json));
     QB__TRY(qb__truncation_of(fdk->real, &decision->ends.ends));
     decision->turn = (qb__turn_asked){.geometry = fdk->real};
+    decision->pad = fdk->options->pad;
     qb__truncation_check_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
     if (fdk->weights.offset && !fdk->weights.sided)
         qb__truncation_check_turn(fdk->weights.span * degrees, &decision->ends);

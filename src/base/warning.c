@@ -347,6 +347,10 @@ static const struct {
     {"views-constant",
      "Some views hold the same number everywhere, as where nothing was written. They are left out, and the other views "
      "take their weight. Check that the file, and all files behind a virtual dataset, are complete."},
+    {"views-jump",
+     "From one view to the next the image changes many times as much as before and after. Views are missing "
+     "or exchanged there, or the object slipped, so the volume is blurred. Look at these views; give --angles or "
+     "--exclude."},
     {"views-not-numbers", "Some views hold nothing but NaN or infinite values. They are left out, and the other views "
                           "take their weight. A long gap takes away what only these saw."},
     {"views-saturated", "Nearly all of some views stands at the largest number of their type: the detector was "

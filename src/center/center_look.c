@@ -3,12 +3,14 @@
 #include "center/center_look.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "geometry/half_fan.h"
 #include "io/scan/scan.h"
+#include "prep/row_sample.h"
 
 enum { ROWS = 5, MOST_VIEWS = 360, LEAST_VIEWS = 48, LEAST_COLUMNS = 32 };
 
@@ -43,29 +45,18 @@ static void choose_rows(look *l, const qb__center_look *asked) {
     }
 }
 
-/* Views that cost at most a few percent of reading all, or as many as are quick to read anyway. */
-static size_t affordable(const look *l, bool full) {
-    const double SMALL = 256 << 20, PART = 0.03;
-    const qb__source *source = l->scan->parts.data.source;
-    const double views = (double)l->info->views, rows = (double)l->info->rows;
-    const double all = views * rows * (double)l->info->columns * (double)qb_dtype_size(l->info->dtype);
-    const double tall = fmin(1, (double)(l->rows * l->info->chunk_rows) / rows);
-    const double deep = source ? (double)source->chunk[l->scan->sinogram ? 1 : 0] : 1;
-    if (all <= SMALL || deep <= 1 || tall <= PART) return full ? MOST_VIEWS : l->info->views;
-    return (size_t)(PART * views / (tall * deep));
-}
-
 static qb_status choose_views(look *l, const qb__center_look *asked, bool *enough) {
     const size_t columns = l->info->columns, all = l->info->views;
     bool full = false;
     qb_status status = qb__turns_fully(all, asked->radians, &full, &(double){0});
     if (status != QB_OK) return status;
     /* Of half a turn with parallel rays only the first and last views meet. */
-    const size_t most = affordable(l, full || asked->sod > 0);
+    const bool few = full || asked->sod > 0;
+    const size_t cheap = qb__views_affordable(l->scan, l->rows), most = few ? qb__smaller(MOST_VIEWS, cheap) : cheap;
     l->each = qb__larger(1, qb__ceil_div(all, qb__larger(1, most)));
     while (l->rows * qb__ceil_div(all, l->each) * columns * sizeof(float) * 3 > asked->room && l->each < all) l->each++;
     l->views = qb__ceil_div(all, l->each);
-    *enough = l->rows > 0 && (l->views == all || l->views >= LEAST_VIEWS) && (full || asked->sod > 0 || l->each == 1);
+    *enough = l->rows > 0 && (l->views == all || l->views >= LEAST_VIEWS) && (few || l->each == 1);
     return status;
 }
 
@@ -93,6 +84,25 @@ out:
     return status;
 }
 
+/* Rows without an object hold noise, in which anything can be found. */
+static void drop_empty_rows(look *l) {
+    const double LEAST = 0.03; /* line integral of the mean of all views */
+    const size_t columns = l->info->columns, size = l->views * columns;
+    size_t kept = 0;
+    for (size_t r = 0; r < l->rows; r++) {
+        double low = INFINITY, high = -INFINITY;
+        for (size_t c = 0; c < columns; c++) {
+            double sum = 0;
+            for (size_t v = 0; v < l->views; v++) sum += (double)l->lines[r * size + v * columns + c];
+            low = fmin(low, sum / (double)l->views), high = fmax(high, sum / (double)l->views);
+        }
+        if (!(high - low > LEAST)) continue;
+        if (kept < r) memcpy(l->lines + kept * size, l->lines + r * size, size * sizeof *l->lines);
+        kept++;
+    }
+    l->rows = kept;
+}
+
 qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb__center_look *asked, qb__pool *pool,
                              const qb_env *env, qb__center_shown *found) {
     look l = {.scan = scan, .info = qb_scan_describe(scan)};
@@ -108,6 +118,8 @@ qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb
     l.first = qb__prepare_first_row(prepare);
     l.steps.keep_lost = false;
     QB__TRY(read_rows(&l, asked));
+    drop_empty_rows(&l);
+    if (l.rows == 0) goto out;
     QB__TRY(qb__center_clean(l.lines, l.rows, l.views, l.info->columns, pool));
     const qb__center_rows rows = {.sinograms = l.lines,
                                   .rows = l.rows,

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "prep/row_sample.h"
 
+#include <math.h>
+
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 
@@ -81,4 +84,16 @@ qb_status qb__row_sample_read(qb_scan *scan, const qb__row_sample *where, qb__li
             status = look_at_block(&l, row, view, at, self);
     qb__free(l.raw);
     return status;
+}
+
+size_t qb__views_affordable(const qb_scan *scan, size_t rows) {
+    const double SMALL = 256 << 20, PART = 0.03;
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const qb__source *source = scan->parts.data.source;
+    const double views = (double)info->views, height = (double)info->rows;
+    const double all = views * height * (double)info->columns * (double)qb_dtype_size(info->dtype);
+    const double tall = fmin(1, (double)(rows * qb__larger(1, info->chunk_rows)) / height);
+    const double deep = source ? (double)qb__larger(1, source->chunk[scan->sinogram ? 1 : 0]) : 1;
+    if (all <= SMALL || tall <= PART) return info->views;
+    return (size_t)fmin(views, PART * views / (tall * deep));
 }

@@ -25,4 +25,7 @@ typedef void (*qb__line_looker)(void *self, size_t number, size_t view, size_t r
 /* Reads as little as the storage lets it. */
 qb_status qb__row_sample_read(qb_scan *scan, const qb__row_sample *where, qb__line_looker look, void *self);
 
+/* Of how many views so many rows can be read at the cost of a few percent of the scan; all of them where it is small. */
+size_t qb__views_affordable(const qb_scan *scan, size_t rows);
+
 #endif

@@ -16,6 +16,7 @@
 #include "prep/truncation/truncation.h"
 #include "prep/levels_said.h"
 #include "prep/turn_check.h"
+#include "prep/view_steps.h"
 #include "quickbeam/recon.h"
 
 /* A warning becomes a problem. */
@@ -105,7 +106,12 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
         QB__TRY(judge_columns(scan, prepare, top, lines));
     }
     const qb__turn_asked turn = {.radians = scan->info.angles, .cone = scan->info.beam != QB_BEAM_PARALLEL};
-    if (status == QB_OK) status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL);
+    qb__view_steps jumps = {0};
+    if (status == QB_OK && prepare && turn.radians)
+        status = qb__view_steps_find(scan, prepare, turn.radians, 0, scan->info.rows, &jumps);
+    if (status == QB_OK) qb__view_steps_warn(&jumps, &noting);
+    if (status == QB_OK && !(jumps.unlike > 0))
+        status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);

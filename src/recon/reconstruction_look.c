@@ -12,6 +12,7 @@
 #include "geometry/circle.h"
 #include "io/scan/scan.h"
 #include "prep/levels_said.h"
+#include "prep/view_steps.h"
 #include "recon/reconstruction_parts.h"
 
 /* In what streaming will take. */
@@ -152,11 +153,37 @@ out:
     return status;
 }
 
+/* Do images change evenly? A rank that has not all views says nothing. */
+static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, bool *unlike) {
+    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
+    const qb__decision *d = &r->decision;
+    qb__view_steps found = {0}, *all = NULL;
+    double *radians = NULL;
+    if (!d->turn.geometry && !d->turn.radians) return QB_OK;
+    qb_status status = qb__alloc(views, sizeof *radians, &radians);
+    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK && d->turn.radians) memcpy(radians, d->turn.radians, views * sizeof *radians);
+    if (status == QB_OK && !d->turn.radians) qb__view_angles(d->turn.geometry, radians);
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && r->share.views == views)
+        status = qb__view_steps_find(r->task.scan, r->prepare, radians, d->row0, d->row1, &found);
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;)
+        if (all[i].jumps || all[i].unlike > 0) found = all[i];
+    if (status == QB_OK) qb__view_steps_warn(&found, env);
+    *unlike = found.unlike > 0;
+    qb__free(radians);
+    qb__free(all);
+    return status;
+}
+
 /* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb__lines_look *lines;
     double top = 0;
+    bool unlike = false;
     if (!r->task.scan || qb__scan_on_device(r->task.scan) || d->instead) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
@@ -167,7 +194,8 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
     qb__levels_warn_hardening(&r->prep, lines, env);
     judge_ends(r, lines, env);
-    QB__TRY(qb__turn_check(lines->mass, &r->decision.turn, r->task.info->views, env, r->job.report));
+    QB__TRY(judge_steps(r, env, &unlike));
+    if (!unlike) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report));
     QB__TRY(judge_columns(r, lines, top, env));
     QB__TRY(judge_axis(r, env));
 out:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Angles that the data contradict: the centre of mass of a row moves as a sine of the angle. Good scans say nothing of it."""
+import h5py
 import numpy as np
 import pytest
 
@@ -8,7 +9,7 @@ from qbtest import instead, qb, qb_json
 PARALLEL = ["--detector", "96,6", "--pixel-size", 1, "--views", 120]
 CONE = ["--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 3, "--detector", "96,12", "--views", 120]
 PLACE = ["--sod", 500, "--sdd", 800]
-CODES = ("angle-span", "angles-misfit")
+CODES = ("angle-span", "angles-misfit", "views-jump")
 
 
 def simulate(folder, phantom, *options, name="s.h5"):
@@ -64,6 +65,46 @@ def test_angles_of_other_views(tmp_path):
     np.savetxt(tmp_path / "a.txt", np.random.default_rng(1).permutation(np.arange(120) * 1.5), fmt="%.9g")
     line, = said("fbp", "s.h5", "--angles", "a.txt:deg", "--center", 47.5, "-o", "v.npy", cwd=tmp_path)
     assert "[angles-misfit]" in line
+
+
+def slipped(x):
+    return np.concatenate([x[:60], np.roll(x[60:], 16, axis=2)])
+
+
+def rolled(x):
+    return np.concatenate([x[:40], np.roll(x[40:80], 20, axis=2), x[80:]])
+
+
+def exchanged(x):
+    return np.concatenate([x[:30], x[60:90], x[30:60], x[90:]])
+
+
+def lost(x):
+    """40 of 600 frames, the rest spread over the same range."""
+    return np.delete(x, slice(300, 340), axis=0)
+
+
+def permuted(x):
+    return x[np.random.default_rng(3).permutation(len(x))]
+
+
+@pytest.mark.parametrize("fault, jumps, first", [(slipped, 1, 59), (rolled, 2, 39), (exchanged, 3, 29), (lost, 1, 299), (permuted, 0, 0)])
+@pytest.mark.parametrize("phantom, beam", [("spheres", "parallel"), ("foam", "parallel"), ("baggage", "cone")])
+def test_views_that_moved(tmp_path, fault, jumps, first, phantom, beam):
+    """Where the object slipped and frames are missing or exchanged is seen from view to view, wherever its centre of mass is."""
+    options = instead(CONE, "--detector", "96,40") if beam == "cone" else instead(PARALLEL, "--detector", "96,40")
+    options = instead(options, "--views", 600) if fault is lost else options
+    simulate(tmp_path, phantom, *options, "--photons", 20000, "--seed", 1)
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        views, angles = fault(file["exchange/data"][...]), file["exchange/theta"][...]
+        attrs = {name: dict(file[f"exchange/{name}"].attrs) for name in ("data", "theta")}
+        for name, values in ("data", views), ("theta", np.linspace(angles[0], angles[-1], len(views))):
+            del file[f"exchange/{name}"]
+            file.create_dataset(f"exchange/{name}", data=values).attrs.update(attrs[name])
+    verb = ["sirt", "s.h5", *PLACE, "--iterations", 1, "-o", "v.npy"] if beam == "cone" else ["fbp", "s.h5", "--center", 47.5, "-o", "v.npy"]
+    for lines in said(*verb, cwd=tmp_path), said("info", "s.h5", cwd=tmp_path):
+        line = " ".join(lines)
+        assert (f"from view {first} to the next" in line and f"({jumps} such jumps)" in line) if jumps else "[angles-misfit]" in line
 
 
 GOOD = {

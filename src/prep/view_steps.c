@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "prep/view_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/scan/scan.h"
+#include "prep/row_sample.h"
+
+enum {
+    ROWS = 3,
+    BINS = 128,
+    FEWEST_BINS = 32,
+    LEAST_VIEWS = 12,
+    ANCHORS = 16,
+    FAR = 4 /* anchors, a quarter of all */
+};
+
+static const double LEAST = 0.003; /* line integrals; less is rounding */
+
+typedef struct place {
+    double angle;
+    size_t view;
+} place;
+
+typedef struct steps {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    qb__prep prep; /* that of the scan; what was not measured is interpolated */
+    size_t first;  /* row of its fields */
+    size_t row[ROWS], rows, bins;
+    bool fine;             /* neighbouring views look alike in so many bins */
+    place *order;          /* [views] one behind the other */
+    double *spread;        /* [columns] scratch */
+    double *size, *sorted; /* [views] of the step to the next one; scratch */
+    double *far;           /* [views] how much one differs from a distant one */
+    double signal, noise;  /* rms of all lines, about the mean of each; noise of a difference */
+    float *line, *now, *last;
+    float *anchor; /* [ANCHORS] views, evenly over all */
+    char *raw;
+} steps;
+
+static int by_angle(const void *a, const void *b) {
+    const double x = ((const place *)a)->angle, y = ((const place *)b)->angle;
+    return (x > y) - (x < y);
+}
+
+/* As they were measured where angles go one way; else by their angles within a turn. */
+static void arrange(steps *s, const double *radians) {
+    const double TURN = 2 * M_PI;
+    const size_t n = s->info->views;
+    size_t up = 0, down = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        up += radians[i + 1] > radians[i];
+        down += radians[i + 1] < radians[i];
+    }
+    const bool one_way =
+        20 * qb__larger(up, down) > 19 * (n - 1) && fabs(radians[n - 1] - radians[0]) < 0.2 * (double)n;
+    for (size_t i = 0; i < n; i++)
+        s->order[i] = (place){one_way ? radians[i] : radians[i] - TURN * floor(radians[i] / TURN), i};
+    if (!one_way) qsort(s->order, n, sizeof *s->order, by_angle);
+}
+
+/* Mean square of noise from column to column: what a straight line through two neighbours leaves. */
+static double noise_of(const float *line, size_t columns, double *scratch) {
+    const double GAUSS = 0.6745;
+    if (columns < 8) return 0;
+    for (size_t c = 1; c + 1 < columns; c++)
+        scratch[c - 1] = fabs((double)line[c - 1] - 2 * (double)line[c] + (double)line[c + 1]);
+    const double sigma = qb__median(scratch, columns - 2) / GAUSS;
+    return sigma * sigma / 6;
+}
+
+/* The rows of a view, in `bins` means each, without the mean of a row: the beam may flicker. */
+static qb_status read_view(steps *s, size_t view) {
+    const size_t columns = s->info->columns;
+    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    for (size_t r = 0; r < s->rows; r++) {
+        float *out = s->now + r * s->bins;
+        double mean = 0;
+        const qb_status status = qb_scan_read(s->scan, view, view + 1, s->row[r], s->row[r] + 1, s->raw);
+        if (status != QB_OK) return status;
+        qb__prep_row(&s->prep, view, s->row[r] - s->first, s->raw, s->line, &counts);
+        s->noise += noise_of(s->line, columns, s->spread);
+        for (size_t b = 0; b < s->bins; b++) {
+            const size_t from = b * columns / s->bins, to = (b + 1) * columns / s->bins;
+            double sum = 0;
+            for (size_t c = from; c < to; c++) sum += (double)s->line[c];
+            out[b] = (float)(sum / (double)(to - from));
+            mean += (double)out[b] / (double)s->bins;
+        }
+        for (size_t b = 0; b < s->bins; b++) {
+            out[b] -= (float)mean;
+            s->signal += (double)out[b] * (double)out[b];
+        }
+    }
+    return QB_OK;
+}
+
+static double difference(const float *a, const float *b, size_t count) {
+    double square = 0;
+    for (size_t k = 0; k < count; k++) square += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
+    return sqrt(square / (double)count);
+}
+
+static qb_status measure(steps *s) {
+    const size_t n = s->info->views, count = s->rows * s->bins;
+    for (size_t i = 0, anchors = 0; i < n; i++) {
+        const qb_status status = read_view(s, s->order[i].view);
+        if (status != QB_OK) return status;
+        if (i) s->size[i - 1] = difference(s->now, s->last, count);
+        if (i * ANCHORS >= anchors * n) memcpy(s->anchor + anchors++ * count, s->now, count * sizeof *s->now);
+        s->far[i] = anchors > FAR ? difference(s->now, s->anchor + (anchors - 1 - FAR) * count, count) : 0;
+        memcpy(s->last, s->now, count * sizeof *s->now);
+    }
+    s->signal = sqrt(s->signal / (double)(n * count));
+    s->noise = sqrt(2 * s->noise / (double)(n * s->rows) * (double)s->bins / (double)s->info->columns);
+    return QB_OK;
+}
+
+/* Steps so small that a ray at the rim moves a bin: neighbours look alike, unless the angles are those of other views. */
+static void choose_bins(steps *s) {
+    const double RIM = 2; /* bins over both sides of the axis */
+    const size_t n = s->info->views;
+    for (size_t i = 0; i + 1 < n; i++) s->sorted[i] = fabs(s->order[i + 1].angle - s->order[i].angle);
+    const double step = qb__median(s->sorted, n - 1), fine = step > 0 ? RIM / step : BINS;
+    s->bins = qb__smaller(s->info->columns, (size_t)fmin(fmax(fine, FEWEST_BINS), BINS));
+    s->fine = fine >= FEWEST_BINS;
+}
+
+static void judge_order(steps *s, qb__view_steps *found) {
+    const double UNLIKE = 0.85, NOISE = 3;
+    const size_t n = s->info->views, first = (FAR * n + ANCHORS - 1) / ANCHORS + 1;
+    memcpy(s->sorted, s->size, (n - 1) * sizeof *s->sorted);
+    const double near = qb__median(s->sorted, n - 1);
+    memcpy(s->sorted, s->far + first, (n - first) * sizeof *s->sorted);
+    const double far = qb__median(s->sorted, n - first);
+    if (s->fine && near > UNLIKE * far && far > fmax(NOISE * s->noise, LEAST)) found->unlike = near / far;
+}
+
+/* A view that is bad by itself makes two large steps, an edge that is seen along makes several: neither is a jump. */
+static void judge(steps *s, qb__view_steps *found) {
+    enum { NEAR = 3 };
+    const double TIMES = 3, STEADY = 1.25, TIMES_OF_STEADY = 1.8, PART = 0.05;
+    const size_t n = s->info->views;
+    memcpy(s->sorted, s->size, (n - 1) * sizeof *s->sorted);
+    const double usual = qb__median(s->sorted, n - 1);
+    for (size_t i = 2; i + 3 < n; i++) {
+        const double wide = fabs(s->order[i + 1].angle - s->order[i].angle);
+        double most = usual, least = usual;
+        bool alike = true;
+        for (size_t k = i > NEAR ? i - NEAR : 0; k <= i + NEAR && k + 1 < n; k++) {
+            if (k == i) continue;
+            most = fmax(most, s->size[k]);
+            least = fmin(least, s->size[k]);
+            alike &= fabs(s->order[k + 1].angle - s->order[k].angle) > 0.6 * wide;
+        }
+        const double times = most < STEADY * least ? TIMES_OF_STEADY : TIMES; /* steady as noise is */
+        if (!alike || !(s->size[i] > times * most) || !(s->size[i] > fmax(LEAST, PART * s->signal))) continue;
+        if (!found->jumps++)
+            found->view = qb__scan_stored(s->scan, s->order[i].view), found->larger = s->size[i] / most;
+    }
+}
+
+qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const double *radians, size_t row0,
+                              size_t row1, qb__view_steps *found) {
+    steps s = {.scan = scan, .info = qb_scan_describe(scan)};
+    const size_t n = s.info->views, columns = s.info->columns;
+    qb_status status;
+    *found = (qb__view_steps){0};
+    s.rows = row1 > row0 ? qb__smaller(ROWS, row1 - row0) : 0;
+    if (n < LEAST_VIEWS || s.rows == 0 || qb__views_affordable(scan, s.rows) < n) return QB_OK;
+    for (size_t r = 0; r < s.rows; r++) s.row[r] = row0 + (2 * r + 1) * (row1 - row0) / (2 * s.rows);
+    s.prep = *qb__prepare_steps(prepare);
+    s.prep.keep_lost = false;
+    s.first = qb__prepare_first_row(prepare);
+    QB__TRY(qb__alloc(n, sizeof *s.order, &s.order));
+    QB__TRY(qb__alloc(n, sizeof *s.size, &s.size));
+    QB__TRY(qb__alloc(n, sizeof *s.sorted, &s.sorted));
+    QB__TRY(qb__alloc(columns, sizeof *s.line, &s.line));
+    QB__TRY(qb__alloc(n, sizeof *s.far, &s.far));
+    QB__TRY(qb__alloc(columns, sizeof *s.spread, &s.spread));
+    arrange(&s, radians);
+    choose_bins(&s);
+    QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.now, &s.now));
+    QB__TRY(qb__alloc(ANCHORS * s.rows * s.bins, sizeof *s.anchor, &s.anchor));
+    QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.last, &s.last));
+    QB__TRY(qb__alloc(columns, qb_dtype_size(s.info->dtype), &s.raw));
+    QB__TRY(measure(&s));
+    judge(&s, found);
+    judge_order(&s, found);
+out:
+    qb__free(s.order);
+    qb__free(s.size);
+    qb__free(s.sorted);
+    qb__free(s.far);
+    qb__free(s.spread);
+    qb__free(s.anchor);
+    qb__free(s.line);
+    qb__free(s.now);
+    qb__free(s.last);
+    qb__free(s.raw);
+    return status;
+}
+
+void qb__view_steps_warn(const qb__view_steps *found, const qb_env *env) {
+    if (found->unlike > 0)
+        qb__warn(env,
+                 "neighbouring views differ as much as distant ones (%.2g times): the angles belong to other views; "
+                 "check --angles and the order of the files" QB__CODE("angles-misfit"),
+                 found->unlike);
+    if (found->jumps)
+        qb__warn(env,
+                 "from view %zu to the next the image changes %.2g times as much as nearby (%zu such jumps): views are "
+                 "missing or exchanged, or the object moved; check --angles" QB__CODE("views-jump"),
+                 found->view, found->larger, found->jumps);
+}

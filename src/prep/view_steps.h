@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_VIEW_STEPS_H
+#define QB_PREP_VIEW_STEPS_H
+
+#include "prep/prepare.h"
+
+/* An object that turns evenly changes little from one view to the next. A single step that is many times larger than those before and
+ * after it means that the object moved, or that views are missing there or were exchanged. */
+typedef struct qb__view_steps {
+    size_t jumps;  /* how many such steps there are; 0: none, or nothing can be said */
+    size_t view;   /* the first of them leads from this view to the next one */
+    double larger; /* how many times larger it is */
+    double unlike; /* neighbouring views differ so many times as much as distant ones; 0: less */
+} qb__view_steps;
+
+/* Of rows row0 <= row < row1, which are prepared; radians[views] as stated. Reads three rows of all views, if that is a small part of
+ * the scan. */
+qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const double *radians, size_t row0,
+                              size_t row1, qb__view_steps *found);
+void qb__view_steps_warn(const qb__view_steps *found, const qb_env *env);
+
+#endif

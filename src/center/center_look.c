@@ -86,17 +86,22 @@ out:
 
 /* Rows without an object hold noise, in which anything can be found. */
 static void drop_empty_rows(look *l) {
-    const double LEAST = 0.03; /* line integral of the mean of all views */
+    const double LEAST = 1e-4, NOISE = 12; /* line integral; times that of the mean of all views, whose range is 6 */
     const size_t columns = l->info->columns, size = l->views * columns;
     size_t kept = 0;
     for (size_t r = 0; r < l->rows; r++) {
-        double low = INFINITY, high = -INFINITY;
+        double low = INFINITY, high = -INFINITY, steps = 0;
         for (size_t c = 0; c < columns; c++) {
             double sum = 0;
-            for (size_t v = 0; v < l->views; v++) sum += (double)l->lines[r * size + v * columns + c];
+            for (size_t v = 0; v < l->views; v++) {
+                const float *value = l->lines + r * size + v * columns + c;
+                sum += (double)value[0];
+                steps += c ? fabs((double)value[0] - (double)value[-1]) : 0;
+            }
             low = fmin(low, sum / (double)l->views), high = fmax(high, sum / (double)l->views);
         }
-        if (!(high - low > LEAST)) continue;
+        const double noise = 0.886 * steps / (double)size / sqrt((double)l->views);
+        if (!(high - low > fmax(LEAST, NOISE * noise))) continue;
         if (kept < r) memcpy(l->lines + kept * size, l->lines + r * size, size * sizeof *l->lines);
         kept++;
     }

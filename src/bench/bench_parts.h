@@ -46,10 +46,6 @@ typedef qb_status qb__bench_on_device(const qb_tool_bench_options *options, qb__
 typedef qb_status qb__bench_on_cpu(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 qb_status qb__bench_either(const qb_tool_bench_options *options, qb__bench_on_device *on_device,
                            qb__bench_on_cpu *on_cpu, const qb_env *env, cJSON *result);
-/* Back-projection on a device whose memory holds the data. */
-qb_status qb__bench_backproject_device(const qb_tool_bench_options *options, qb__operation operation,
-                                       const qb__trial_sizes *sizes, qb__device *device, cJSON *result);
-
 double qb__bench_number(const cJSON *object, const char *name); /* 0 when it is not there */
 /* The least a run could have taken, from its report: the larger of all CPU seconds / threads and of the
  * slowest stage alone: its CPU seconds on all threads, or on its own thread when it is I/O; the seconds

@@ -300,7 +300,7 @@ static bool bench(const qb__variant *row, qb__device *device, size_t number, con
     const bool slow = qb__device_info_of(device)->is_cpu;
     if (number >= (o->quick || o->size || slow ? 1u : 2u)) return false;
     const size_t n = o->size ? o->size : slow ? 64 : edges[number];
-    if (!device_bench(row, device, &(qb__trial_sizes){n, n, n, n, n, n, false}, o, m)) return false;
+    if (!device_bench(row, device, &(qb__trial_sizes){n, n, n, n, n, n, false, NULL}, o, m)) return false;
     snprintf(m->problem.s, sizeof m->problem.s, "%zu^2 pixels, %zu views, %zu^3 voxels", n, n, n);
     return true;
 }

@@ -226,7 +226,7 @@ static bool bench(const qb__variant *row, qb__device *device, size_t number, con
     if (number >= (o->quick || o->size || slow ? 1u : 2u)) return false;
     const size_t n = o->size ? o->size : slow ? 256 : edges[number], usual = slow ? 16 : 128;
     const size_t slices = row->most && row->most < usual ? row->most : usual;
-    if (!device_bench(row, device, &(qb__trial_sizes){n, n, 1, n, n, slices, false}, o, m)) return false;
+    if (!device_bench(row, device, &(qb__trial_sizes){n, n, 1, n, n, slices, false, NULL}, o, m)) return false;
     m->scalar = bp_parallel_scalar_speed(row->interp);
     snprintf(m->problem.s, sizeof m->problem.s, "%zux%zu pixels, %zu views, %zu slice%s", n, n, n, slices,
              slices == 1 ? "" : "s");

@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
     const qb__bp_parallel_device_variant *const *all = qb__bp_parallel_device_variants(&count);
     const size_t views = (size_t)atoi(argv[2]), n = (size_t)atoi(argv[3]);
     b.slices = (unsigned)atoi(argv[4]);
-    const qb__trial_sizes sizes = {views, n, 1, n, n, b.slices, false};
+    const qb__trial_sizes sizes = {views, n, 1, n, n, b.slices, false, NULL};
     qb_status status = qb__device_open(o.spec, &b.device);
     if (!status) status = qb__trial_create(QB__BP_PARALLEL, b.device, &sizes, &b.trial);
     if (status) {

@@ -2,6 +2,7 @@
 #ifndef QB_BENCH_TRIAL_H
 #define QB_BENCH_TRIAL_H
 
+#include "base/pool.h"
 #include "device/device.h"
 #include "planner/choose.h"
 
@@ -13,22 +14,22 @@ typedef struct qb__trial qb__trial;
 typedef struct qb__trial_sizes {
     size_t views, columns, rows; /* rows: a cone beam's detector; a parallel beam has one a slice */
     size_t nx, ny, nz;
-    bool parallel; /* projection: parallel rays */
+    bool parallel;  /* projection: parallel rays */
+    qb__pool *pool; /* on the CPU: its threads work on all of the grid; NULL: one thread on a part of it */
 } qb__trial_sizes;
 
 typedef struct qb__trial_result {
-    double seconds; /* median of a back-projection, by the device's own clock; of the thread's time on the CPU */
+    double
+        seconds; /* median of a back-projection, by the device's own clock; of one thread of the CPU, by its own time */
     double fastest;
     double pack_seconds; /* of all views, into the layout of the kernel */
     double rel_l2;       /* against the double-precision oracle, at voxels all over */
-    double giga_updates; /* a second, of the slices asked for; on the CPU of one thread */
+    double giga_updates; /* a second, of the slices asked for or of what was made on the CPU */
     size_t packed_bytes; /* of a parallel beam's pass, of a cone beam's block */
     size_t block;        /* views at a time */
 } qb__trial_result;
 
-/* Whether there are trials of that operation there. */
-bool qb__trial_can(qb__operation operation, bool on_device);
-/* device NULL: the CPU, where one thread works on a part of the grid. QB_NO_MEMORY when the problem does not fit, the
+/* device NULL: the CPU. QB_NO_MEMORY when the problem does not fit, the
  * device must outlive the trial. */
 qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb__trial_sizes *sizes,
                            qb__trial **trial);
@@ -47,7 +48,6 @@ void qb__joseph_trial_part(qb__trial *trial, qb__trial_part part);
 /* ---- what other benches check with (trial_parallel.c, trial_cone.c) ---- */
 
 struct qb__bp_parallel_problem;
-struct qb__bp_cone_problem;
 
 /* The rows of one slice, [view][column], as they were back-projected. */
 typedef qb_status qb__slice_rows(void *context, unsigned slice, float *rows);
@@ -55,8 +55,5 @@ typedef qb_status qb__slice_rows(void *context, unsigned slice, float *rows);
  * pixels all over its first, middle and last slice. */
 qb_status qb__parallel_error(qb__queue *queue, const qb__memory *out, const struct qb__bp_parallel_problem *problem,
                              qb_interp interp, unsigned slices, qb__slice_rows *rows_of, void *context, double *rel_l2);
-/* The matrices of a full circle of views, for a problem whose other sizes are set: a detector that
- * takes in the grid, the source at twice its larger side. */
-qb_status qb__cone_circle(const struct qb__bp_cone_problem *problem, double (*matrix)[12]);
 
 #endif

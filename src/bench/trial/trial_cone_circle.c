@@ -9,7 +9,7 @@
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 
-qb_status qb__cone_circle(const qb__bp_cone_problem *p, double (*matrix)[12]) {
+static qb_status circle(const qb__bp_cone_problem *p, double (*matrix)[12]) {
     const double most = (double)(p->nx > p->nz ? p->nx : p->nz), sod = 2 * most, sdd = 1.5 * sod;
     const double pixel = 1.5 * (double)p->nx / (double)p->columns;
     const qb_grid grid = {.n = {p->nx, p->ny, p->nz}, .voxel = {1, 1, 1}};
@@ -44,7 +44,7 @@ qb_status qb__cone_trial_make(qb__cone_trial *t, const qb__trial_sizes *sizes) {
     t->problem.matrix = (const double(*)[12])t->matrix;
     t->problem.largest = t->largest;
     for (size_t v = 0; v < sizes->views; v++) t->largest[v] = 1; /* qb__noise */
-    status = qb__cone_circle(&t->problem, t->matrix);
+    status = circle(&t->problem, t->matrix);
 out:
     return status;
 }

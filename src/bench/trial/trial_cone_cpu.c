@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials of a cone beam on the CPU: one thread, a block in the grid's middle, a few views of the circle. */
+/* Trials of a cone beam on the CPU: all of it by a pool's threads; or one thread, a block in the grid's middle, a few views of
+ * the circle. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -9,19 +10,21 @@
 #include "cpu/bp_cone/bp_cone.h"
 
 enum {
-    VIEWS = 32,   /* at most: a processor's speed is theirs, whatever the number */
+    VIEWS = 32,   /* at most, of one thread: a processor's speed is theirs, whatever the number */
     EDGE = 64,    /* voxels of the block along x and y */
+    IMAGES = 4,   /* distinct ones: view v shows number v % IMAGES */
     SAMPLES = 500 /* that are checked */
 };
 
 typedef struct cpu_trial {
     qb__cone_trial cone;
     qb__bp_cone_problem few; /* the views that are worked on */
-    float *images;           /* [few][rows][columns] */
+    float *images;           /* [IMAGES][rows][columns] */
     qb__bp_cone_brick brick;
-    float *block; /* [nz][edge][edge] */
+    float *block; /* of the brick */
     /* of an attempt */
     char *packed, *scratch;
+    size_t scratch_bytes, tasks[3]; /* bricks of the kernel along x, y and z */
 } cpu_trial;
 
 static const qb__bp_cone_variant *variant_of(const cpu_trial *t) {
@@ -31,6 +34,8 @@ static const qb__bp_cone_variant *variant_of(const cpu_trial *t) {
 static qb__bp_cone_window whole(const cpu_trial *t) { return (qb__bp_cone_window){0, t->cone.problem.rows}; }
 
 static size_t image(const cpu_trial *t) { return t->cone.problem.rows * t->cone.problem.columns; }
+
+static const float *image_of(const cpu_trial *t, size_t view) { return t->images + view % IMAGES * image(t); }
 
 static size_t voxels(const cpu_trial *t) {
     return (t->brick.x1 - t->brick.x0) * (t->brick.y1 - t->brick.y0) * t->cone.problem.nz;
@@ -50,13 +55,15 @@ static qb_status make(qb__trial *trial, const qb__trial_sizes *sizes) {
     qb_status status;
     QB__TRY(qb__cone_trial_make(&t->cone, sizes));
     t->few = t->cone.problem;
-    t->few.views = qb__smaller(sizes->views, VIEWS);
-    t->brick = (qb__bp_cone_brick){.z1 = sizes->nz};
-    middle(sizes->nx, &t->brick.x0, &t->brick.x1);
-    middle(sizes->ny, &t->brick.y0, &t->brick.y1);
-    QB__TRY(qb__alloc(t->few.views * image(t), sizeof *t->images, &t->images));
+    t->brick = (qb__bp_cone_brick){.x1 = sizes->nx, .y1 = sizes->ny, .z1 = sizes->nz};
+    if (!trial->pool) {
+        t->few.views = qb__smaller(sizes->views, VIEWS);
+        middle(sizes->nx, &t->brick.x0, &t->brick.x1);
+        middle(sizes->ny, &t->brick.y0, &t->brick.y1);
+    }
+    QB__TRY(qb__alloc(IMAGES * image(t), sizeof *t->images, &t->images));
     QB__TRY(qb__alloc(voxels(t), sizeof *t->block, &t->block));
-    qb__noise(t->images, t->few.views * image(t), 20262);
+    qb__noise(t->images, IMAGES * image(t), 20262);
 out:
     return status;
 }
@@ -70,15 +77,24 @@ static void release(qb__trial *trial) {
 
 /* ---- one attempt ---- */
 
+/* Voxels of a task along an axis. */
+static size_t side(const cpu_trial *t, int axis, size_t all) {
+    const size_t wanted = variant_of(t)->brick[axis];
+    return wanted ? wanted : all;
+}
+
 static qb_status open_attempt(qb__trial *trial, qb__trial_result *result) {
     cpu_trial *t = (cpu_trial *)trial;
     const qb__bp_cone_variant *variant = variant_of(t);
     const size_t bytes = variant->view_bytes(&t->few, whole(t));
+    const size_t n[3] = {t->brick.x1 - t->brick.x0, t->brick.y1 - t->brick.y0, t->brick.z1};
     qb_status status;
+    for (int i = 0; i < 3; i++) t->tasks[i] = qb__ceil_div(n[i], side(t, i, n[i]));
+    t->scratch_bytes = qb__round_up(variant->scratch_bytes(&t->few), 64);
     result->block = t->few.views;
     result->packed_bytes = t->few.views * bytes;
     QB__TRY(qb__alloc(t->few.views, bytes, &t->packed));
-    QB__TRY(qb__alloc(1, variant->scratch_bytes(&t->few), &t->scratch));
+    QB__TRY(qb__alloc(qb__trial_threads(trial), t->scratch_bytes, &t->scratch));
     for (size_t i = 0; i < voxels(t); i++) t->block[i] = NAN;
 out:
     return status;
@@ -91,21 +107,38 @@ static void close_attempt(qb__trial *trial) {
     t->packed = t->scratch = NULL;
 }
 
+static void pack_view(void *context, size_t view, int worker) {
+    const cpu_trial *t = context;
+    (void)worker;
+    variant_of(t)->pack(&t->few, view, whole(t), image_of(t, view), t->few.columns,
+                        t->packed + view * variant_of(t)->view_bytes(&t->few, whole(t)));
+}
+
 static qb_status pack(qb__trial *trial) {
-    cpu_trial *t = (cpu_trial *)trial;
-    const size_t bytes = variant_of(t)->view_bytes(&t->few, whole(t));
-    for (size_t v = 0; v < t->few.views; v++)
-        variant_of(t)->pack(&t->few, v, whole(t), t->images + v * image(t), t->few.columns, t->packed + v * bytes);
+    qb__trial_each(trial, ((const cpu_trial *)trial)->few.views, pack_view);
     return QB_OK;
 }
 
-static qb_status pass(qb__trial *trial) {
-    cpu_trial *t = (cpu_trial *)trial;
-    const qb__bp_cone_brick b = t->brick;
-    const size_t nx = b.x1 - b.x0, ny = b.y1 - b.y0;
-    const uintptr_t before = (b.y0 * nx + b.x0) * sizeof *t->block;
+static void add_brick(void *context, size_t task, int worker) {
+    const cpu_trial *t = context;
+    const qb__bp_cone_brick all = t->brick;
+    const size_t nx = all.x1 - all.x0, ny = all.y1 - all.y0, before = (all.y0 * nx + all.x0) * sizeof *t->block;
+    const size_t begin[3] = {all.x0, all.y0, all.z0}, end[3] = {all.x1, all.y1, all.z1};
+    size_t from[3], to[3];
+    for (int i = 0; i < 3; i++) {
+        const size_t edge = side(t, i, end[i] - begin[i]);
+        from[i] = begin[i] + task % t->tasks[i] * edge;
+        to[i] = qb__smaller(from[i] + edge, end[i]);
+        task /= t->tasks[i];
+    }
+    const qb__bp_cone_brick b = {from[0], to[0], from[1], to[1], from[2], to[2]};
     variant_of(t)->run(&t->few, 0, t->few.views, t->packed, whole(t), b, (float *)((uintptr_t)t->block - before),
-                       ny * nx, nx, false, t->scratch);
+                       ny * nx, nx, false, t->scratch + (size_t)worker * t->scratch_bytes);
+}
+
+static qb_status pass(qb__trial *trial) {
+    const size_t *n = ((const cpu_trial *)trial)->tasks;
+    qb__trial_each(trial, n[0] * n[1] * n[2], add_brick);
     return QB_OK;
 }
 
@@ -118,7 +151,7 @@ static qb_status error_of(qb__trial *trial, double *rel_l2) {
         const size_t x = n * 7919 % nx, y = n * 104729 % ny, z = n * 1299709 % t->few.nz;
         double want = 0;
         for (size_t v = 0; v < t->few.views; v++)
-            want += qb__bp_cone_reference(&t->few, v, t->images + v * image(t), t->few.columns, b.x0 + x, b.y0 + y, z);
+            want += qb__bp_cone_reference(&t->few, v, image_of(t, v), t->few.columns, b.x0 + x, b.y0 + y, z);
         const double d = (double)t->block[(z * ny + y) * nx + x] - want;
         error += d * d;
         norm += want * want;

@@ -11,7 +11,8 @@ typedef struct qb__trial_kind qb__trial_kind;
 struct qb__trial {
     const qb__trial_kind *kind;
     size_t views;
-    unsigned all; /* slices of a planner's question; 1 where an update is one of the whole problem */
+    unsigned all;   /* slices of a planner's question; 1 where an update is one of the whole problem */
+    qb__pool *pool; /* the CPU's, for all of the grid; NULL: one thread, or a device */
     /* A device's; NULL on the CPU. */
     qb__device *device;
     qb__queue *queue;
@@ -42,7 +43,12 @@ struct qb__trial_kind {
     double (*updates)(const qb__trial *trial); /* of a pass; NULL: the whole problem's */
 };
 
-extern const qb__trial_kind qb__trial_parallel, qb__trial_cone, qb__trial_cone_cpu, qb__trial_joseph;
+/* On the CPU: tasks by the threads of the pool, or by the caller. */
+void qb__trial_each(qb__trial *trial, size_t count, void (*run)(void *context, size_t task, int worker));
+size_t qb__trial_threads(const qb__trial *trial);
+
+extern const qb__trial_kind qb__trial_parallel, qb__trial_parallel_cpu, qb__trial_cone, qb__trial_cone_cpu,
+    qb__trial_joseph;
 
 /* ---- of a cone beam, wherever (trial_cone_circle.c) ---- */
 

@@ -9,14 +9,12 @@
 enum { REPEAT_MAX = 64 };
 
 static const qb__trial_kind *kind_of(qb__operation operation, bool on_device) {
-    static const qb__trial_kind *const kinds[] = {&qb__trial_parallel, &qb__trial_cone, &qb__trial_cone_cpu,
-                                                  &qb__trial_joseph};
+    static const qb__trial_kind *const kinds[] = {&qb__trial_parallel, &qb__trial_parallel_cpu, &qb__trial_cone,
+                                                  &qb__trial_cone_cpu, &qb__trial_joseph};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i]->operation == operation && kinds[i]->on_device == on_device) return kinds[i];
     return NULL;
 }
-
-bool qb__trial_can(qb__operation operation, bool on_device) { return kind_of(operation, on_device); }
 
 qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb__trial_sizes *sizes,
                            qb__trial **trial) {
@@ -31,6 +29,7 @@ qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb
     t->kind = kind;
     t->device = device;
     t->views = sizes->views;
+    t->pool = device ? NULL : sizes->pool;
     if (device) {
         QB__TRY(qb__queue_create(device, &t->queue));
         QB__TRY(qb__event_create(device, &t->from));
@@ -78,12 +77,19 @@ out:
     return status;
 }
 
-/* A device by its own clock; one thread of the CPU by the time that it was given. */
+void qb__trial_each(qb__trial *t, size_t count, void (*run)(void *context, size_t task, int worker)) {
+    if (t->pool) qb__pool_for(t->pool, count, run, t);
+    for (size_t i = 0; !t->pool && i < count; i++) run(t, i, 0);
+}
+
+size_t qb__trial_threads(const qb__trial *t) { return t->pool ? (size_t)qb__pool_threads(t->pool) : 1; }
+
+/* A device by its own clock; one thread of the CPU by the time that it was given, several by the clock on the wall. */
 static qb_status elapsed(qb__trial *t, qb_status (*work)(qb__trial *), double *seconds) {
     if (t->queue) return on_device(t, work, seconds);
-    const double from = qb__now_thread();
+    const double from = t->pool ? qb__now() : qb__now_thread();
     const qb_status status = work(t);
-    *seconds = qb__now_thread() - from;
+    *seconds = (t->pool ? qb__now() : qb__now_thread()) - from;
     return status;
 }
 

@@ -190,7 +190,7 @@ static qb_status tune_all(tuner *t, const qb_tune_options *options, qb__device *
     size_t n[3] = {1024, 1024, 64};
     for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
     if (options->size.count == 1) n[1] = n[0];
-    const qb__trial_sizes sizes = {(size_t)options->views, n[0], n[2], n[0], n[1], n[2], false};
+    const qb__trial_sizes sizes = {(size_t)options->views, n[0], n[2], n[0], n[1], n[2], false, NULL};
     qb_status status;
     QB__TRY(count_wanted(t));
     QB__TRY(qb__trial_create(operation, device, &sizes, &t->place.trial));
@@ -241,7 +241,7 @@ qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) 
     if (status == QB_OK) status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
     const qb__operation operation = operation_of(&options, set.count > 0);
-    if (!qb__trial_can(operation, set.count > 0)) return no_device(set.named);
+    if (!set.count && operation != QB__BP_CONE) return no_device(set.named);
     qb__device *device = set.count > 0 ? set.device[0] : NULL;
     char name[QB__TUNING_NAME];
     cJSON *root = cJSON_CreateObject();

@@ -168,3 +168,15 @@ def test_a_volume_of_nothing_to_project(tmp_path):
     np.save(tmp_path / "n.npy", volume)
     assert "nan-slices" in codes(qb("project", tmp_path / "n.npy", *how, "-o", tmp_path / "p.npy"))
     assert json.loads((tmp_path / "p.npy.json").read_text()) and qb_json("info", tmp_path / "p.npy")
+
+
+@pytest.mark.parametrize("verb", ["info", "fbp", "sirt", "mbir", "convert"])
+def test_line_integrals_of_nothing(tmp_path, verb):
+    """Zeros in all views, as of a file that was never written."""
+    scan = write_scan(tmp_path / "s.h5", np.zeros((VIEWS, ROWS, N), "f4"), ANGLES, pixel=1, quantity="line_integral")
+    words = f"all {VIEWS} views hold one value, 0"
+    if verb == "info":
+        assert words in problems(scan)["views-constant"]
+        return
+    how = {"sirt": ["--iterations", 1, "--center", "middle"], "convert": []}.get(verb, ["--center", "middle"])
+    assert words in qb(verb, scan, *how, "-o", tmp_path / "v.npy").stderr

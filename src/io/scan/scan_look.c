@@ -303,6 +303,17 @@ static bool nothing_there(const looking *l) {
     return flat > 0 && fabs(l->beam) < 1e-3 * flat;
 }
 
+/* Line integrals of one value in all views: 0 where nothing was written, and no object has another one. */
+static void tell_all_constant(const looking *l) {
+    const float value = l->frames[0].least;
+    for (size_t i = 0; i < l->series.count; i++)
+        if (l->frames[i].looked && (!is_constant(&l->frames[i]) || l->frames[i].least != value)) return;
+    if (l->scan->info.quantity == QB_LINE_INTEGRAL && l->series.count > 1 && l->series.columns >= 16)
+        qb__note_of(&l->scan->parts.notes, QB_PROBLEM_FRAMES,
+                    "all %zu views hold one value, %.6g: no object is seen in them" QB__CODE("views-constant"),
+                    l->series.count, (double)value);
+}
+
 static qb_status look(looking *l, bool keep, const qb_env *env) {
     qb_status status;
     if (l->scan->dark && l->scan->info.quantity == QB_COUNTS) l->dark = field_level(l, l->scan->dark);
@@ -332,6 +343,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
     find_odd_view(l, keep);
     if (l->series.stride == 1) QB__TRY(qb__scan_find_gains(l->scan, l->frames, l->fault, l->series.count));
     tell(l, keep);
+    tell_all_constant(l);
     tell_wrapped(l);
     if (!keep) status = drop(l);
 out:

@@ -103,6 +103,33 @@ static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
                  100 * f->clipped, f->clip);
 }
 
+/* A row holds the same mass in all views. Where instead all rows of a view do, and views differ, a view is the sinogram of one row. */
+static void warn_sinograms(const qb__lines_look *lines, const qb_env *env) {
+    const double EQUAL = 0.03, DIFFERENT = 0.4;
+    enum { LEAST_ROWS = 4, LEAST_VIEWS = 12 };
+    double sum = 0, squares = 0, within = 0, views = 0;
+    for (size_t v = 0; v < QB__SAMPLE_VIEWS; v++) {
+        double rows = 0, all = 0, square = 0;
+        bool whole = true;
+        for (size_t g = 0; g < QB__SAMPLE_GROUPS; g++) {
+            const qb__line_mass *m = &lines->mass[g * QB__SAMPLE_VIEWS + v];
+            if (!m->looked) continue;
+            whole &= m->whole;
+            rows++, all += m->mass, square += m->mass * m->mass;
+        }
+        if (!whole || rows < LEAST_ROWS) continue;
+        const double mean = all / rows;
+        views++, sum += mean, squares += mean * mean;
+        within = fmax(within, sqrt(fmax(square / rows - mean * mean, 0)) / mean);
+    }
+    const double mean = sum / views;
+    if (views < LEAST_VIEWS || within > EQUAL || sqrt(fmax(squares / views - mean * mean, 0)) < DIFFERENT * mean)
+        return;
+    qb__warn(env,
+             "all rows of a view hold the same mass, and views differ: these are sinograms; give --as sinogram, or "
+             "leave it out where it is given" QB__CODE("axes-order"));
+}
+
 qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,
                            double *top, const qb_env *env) {
     const double OPAQUE = 15, NOT_A_BEAM = 10;
@@ -132,6 +159,7 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
         qb__warn(env,
                  "sums over columns are equal and sums over views are not: views and columns look exchanged; store "
                  "[view][row][column], or [row][view][column] with --as sinogram" QB__CODE("axes-order"));
+    warn_sinograms(lines, env);
     if (!asked->zingers) warn_spikes(info, &f, env);
     warn_hot(&f, env);
     warn_below(&f, env);

@@ -172,6 +172,19 @@ def test_axes_in_another_order(tmp_path):
     assert "axes-order" in codes(qb("sirt", tmp_path / "xyt.npy", *how, "-g", "parallel", "--iterations", 3, "-o", tmp_path / "v.npy"))
 
 
+def test_sinograms_read_as_projections(tmp_path):
+    """An object that tapers: each row holds another mass, the same in all views."""
+    lines = off_axis() * (1 + np.arange(8)[None, :, None]).astype("f4")
+    lines = np.repeat(lines, 4, axis=1)
+    np.save(tmp_path / "right.npy", lines)
+    np.save(tmp_path / "sinograms.npy", lines.transpose(1, 0, 2))
+    how = ["--angles", "0:180", "--pixel-size", 1]
+    for name, more, wrong in (("right", [], False), ("sinograms", [], True), ("sinograms", ["--as", "sinogram"], False), ("right", ["--as", "sinogram"], True)):
+        assert ("axes-order" in problems(tmp_path / f"{name}.npy", *how, *more)) == wrong
+        done = qb("fbp", tmp_path / f"{name}.npy", *how, *more, "--center", "middle", "-o", tmp_path / "v.npy")
+        assert ("axes-order" in codes(done)) == wrong
+
+
 def test_fields_and_angles_tell_the_order_of_axes(tmp_path):
     views, flats, darks = (frames[:, :ROWS - 1].astype("u2") for frames in counted())
     turned = views.transpose(2, 1, 0)

@@ -100,3 +100,17 @@ def test_written_nrrd_comes_back(tmp_path):
 def test_bad_files(tmp_path, name, data, code, words):
     (tmp_path / name).write_bytes(data)
     assert words in qb("info", name, code=code, cwd=tmp_path).stderr
+
+
+def test_tiff_begins_as_imagej_reads_it(tmp_path):
+    """ImageJ takes the unit from the description, and counts pixels a unit in the resolution, whose own unit is open."""
+    qb("simulate", "foam", "--detector", "32,8", "--views", 40, "-o", "s.npy", "--pixel-size", 0.25, cwd=tmp_path)
+    qb("fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 15.5, "-o", "v.tif", cwd=tmp_path)
+    data = (tmp_path / "v.tif").read_bytes()
+    assert b"ImageJ=1.54f\nimages=8\nslices=8\nloop=false\nunit=mm\nspacing=0.25\nquickbeam\n" in data
+    at, = struct.unpack_from("<I", data, 4)
+    entries = {tag: (kind, value) for tag, kind, _, value in (struct.unpack_from("<HHII", data, at + 2 + 12 * i) for i in range(struct.unpack_from("<H", data, at)[0]))}
+    number, over = struct.unpack_from("<II", data, entries[282][1])
+    assert number / over == 4 and entries[296][1] & 0xffff == 1
+    told = qb_json("info", "v.tif", cwd=tmp_path)
+    assert told["kind"] == "volume" and told["voxel_mm"] == [0.25, 0.25, 0.25] and told["provenance"]["program"] == "quickbeam"

@@ -7,6 +7,7 @@ import mrcfile
 import nrrd
 import numpy as np
 import pytest
+import tifffile
 
 from qbtest import qb, qb_json
 
@@ -73,3 +74,22 @@ def test_they_read_ours(tmp_path):
     np.testing.assert_array_equal(itk.array_from_image(image), want)
     np.testing.assert_allclose(image.GetSpacing(), 0.25)
     np.testing.assert_allclose(image.GetOrigin()[0], -0.25 * 15.5)
+
+
+def test_tiff_with_sizes(tmp_path):
+    """tifffile, which reads as ImageJ and Bio-Formats do, finds millimetres in ours; what it writes for ImageJ and OME states them to us."""
+    qb("simulate", "foam", "--detector", "32,8", "--views", 40, "-o", "s.npy", "--pixel-size", 0.25, cwd=tmp_path)
+    for name in ("v.tif", "w_%03d.tif"):
+        qb("fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 15.5, "-o", name, cwd=tmp_path)
+    for name, shape in (("v.tif", (8, 32, 32)), ("w_000.tif", (32, 32))):
+        with tifffile.TiffFile(tmp_path / name) as file:
+            said, (number, over) = file.imagej_metadata, file.pages[0].tags["XResolution"].value
+            assert file.is_imagej and file.series[0].shape == shape
+            assert said["unit"] == "mm" and said["spacing"] == 0.25 and number / over == 4
+    values = tifffile.imread(tmp_path / "v.tif")
+    tifffile.imwrite(tmp_path / "ij.tif", values, imagej=True, resolution=(1 / 2.5, 1 / 5), metadata={"unit": "um", "spacing": 7.5})
+    tifffile.imwrite(tmp_path / "o.ome.tif", values, metadata={"axes": "ZYX", "PhysicalSizeX": 2.5, "PhysicalSizeXUnit": "µm", "PhysicalSizeY": 0.005, "PhysicalSizeYUnit": "mm"})
+    for name in ("ij.tif", "o.ome.tif"):
+        told = qb_json("info", name, cwd=tmp_path)
+        assert (told["pixel_size_mm"], told["pixel_v_mm"]) == (pytest.approx(0.0025), pytest.approx(0.005))
+        assert qb_json("compare", name, "v.tif", cwd=tmp_path)["rmse"] == 0

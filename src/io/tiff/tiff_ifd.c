@@ -55,12 +55,13 @@ static unsigned sample_format(qb_dtype dtype) {
     return dtype == QB_I8 || dtype == QB_I16 || dtype == QB_I32 ? 2 : 1;
 }
 
-/* Pixels per centimetre, with as many decimals as 32 bits hold. */
+/* Pixels per millimetre, with as many decimals as 32 bits hold. ImageJ's lines in the description name the unit; that of TIFF,
+ * which knows inches and centimetres alone, is left open, or ImageJ took both. */
 static void resolution(double pixel, uint32_t *number, uint32_t *over) {
-    double per_cm = 10.0 / pixel;
+    double per_mm = 1.0 / pixel;
     *over = 1;
-    while (*over < 1000000 && per_cm * *over * 10.0 < 4e9) *over *= 10;
-    *number = (uint32_t)fmin(per_cm * *over + 0.5, 4294967295.0);
+    while (*over < 1000000 && per_mm * *over * 10.0 < 4e9) *over *= 10;
+    *number = (uint32_t)fmin(per_mm * *over + 0.5, 4294967295.0);
 }
 
 size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t data, uint64_t text, size_t length,
@@ -87,7 +88,7 @@ size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t d
     uint64_t inlined = scaled ? number | (uint64_t)over << 32 : 0;
     if (scaled) add(&e, X_RESOLUTION, RATIONAL, 1, layout->big ? inlined : ratio);
     if (scaled) add(&e, Y_RESOLUTION, RATIONAL, 1, layout->big ? inlined : ratio);
-    if (scaled) add(&e, RESOLUTION_UNIT, SHORT, 1, 3);
+    if (scaled) add(&e, RESOLUTION_UNIT, SHORT, 1, 1);
     add(&e, SAMPLE_FORMAT, SHORT, 1, sample_format(layout->dtype));
     put(out, (uint64_t)e.count, head);
     e.at = put(e.at, next, wide);

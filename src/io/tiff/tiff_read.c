@@ -144,11 +144,18 @@ static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape
                     qb_dtype_name(base->dtype));
 }
 
-/* "key=value" lines behind the word quickbeam, as our own files have them. */
+/* "key=value" lines behind the word quickbeam, as our own files have them; of others, the sizes of voxels. */
 static void read_description(TIFF *handle, qb__source *source) {
-    char *text = NULL;
-    if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) || !text) return;
-    if (strncmp(text, "quickbeam", 9) != 0) return;
+    char *whole = NULL;
+    if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &whole) || !whole) return;
+    const char *text = qb__tiff_ours(whole);
+    if (!text) {
+        float per_unit[2] = {0, 0};
+        TIFFGetField(handle, TIFFTAG_XRESOLUTION, &per_unit[0]);
+        TIFFGetField(handle, TIFFTAG_YRESOLUTION, &per_unit[1]);
+        qb__tiff_voxel(whole, per_unit, source->voxel);
+        return;
+    }
     const char *quantity = strstr(text, "\nquantity="), *voxel = strstr(text, "\nvoxel_mm=");
     const char *beam = strstr(text, "\nbeam="), *units = strstr(text, "\nunits=");
     char name[16];
@@ -271,9 +278,10 @@ qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     qb_status status = qb__list_images(path, " .tif .tiff .btf ", &files);
     TIFF *handle = status == QB_OK ? qb__tiff_handle(files.text[0], &status) : NULL;
     cJSON *object = NULL;
-    char *text = NULL;
+    char *whole = NULL;
+    const char *text = NULL;
     *found = NULL;
-    if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) && text && strncmp(text, "quickbeam", 9) == 0 &&
+    if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &whole) && whole && (text = qb__tiff_ours(whole)) &&
         (text = strchr(text, '{')))
         status = qb__json_parse(text, &object);
     if (status == QB_BAD_INPUT && handle) status = QB_OK; /* words that only begin like ours */

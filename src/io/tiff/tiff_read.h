@@ -40,4 +40,9 @@ qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__t
 /* Decode rows row0 <= row < row1 of the current directory, dense. */
 qb_status qb__tiff_decode(TIFF *tiff, const char *path, size_t row0, size_t row1, void *out);
 
+/* Of an ImageDescription: where our own lines begin, NULL in files of others. */
+const char *qb__tiff_ours(const char *text);
+/* Of others', the sides of voxels in mm, where ImageJ or OME state them; per_unit: the resolution along columns and rows, 0: none. */
+void qb__tiff_voxel(const char *text, const float per_unit[2], double voxel[3]);
+
 #endif

@@ -19,12 +19,16 @@ typedef struct tiff_writer {
     bool series;
     qb__series files;
     qb__tiff_layout layout;
-    char note[512]; /* the description every image gets at once */
+    char note[640]; /* the description every image gets at once */
 } tiff_writer;
 
-static void write_note(const qb_stack *s, char *text, size_t size) {
-    int n = snprintf(text, size, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
+/* ImageJ's lines, by which Fiji and others know the stack and its voxels, then ours. */
+static void write_note(const qb_stack *s, size_t images, char *text, size_t size) {
+    int n = snprintf(text, size, "ImageJ=1.54f\nimages=%zu\nslices=%zu\nloop=false\n", images, images);
     size_t used = n < 0 || (size_t)n >= size ? size - 1 : (size_t)n;
+    if (s->voxel[0] > 0.0) used += (size_t)qb__print(text + used, size - used, "unit=mm\nspacing=%.9g\n", s->voxel[2]);
+    n = snprintf(text + used, size - used, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
+    used += n < 0 || (size_t)n >= size - used ? size - used - 1 : (size_t)n;
     if (s->voxel[0] > 0.0)
         used += (size_t)qb__print(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0], s->voxel[1],
                                   s->voxel[2]);
@@ -57,7 +61,7 @@ static qb_status prepare(qb_writer *writer, bool series) {
     size_t images = tiff->series ? 1 : s->shape[0];
     double bytes = (double)images * (double)writer->image_bytes + 1024.0 * (double)images;
     tiff->layout = (qb__tiff_layout){bytes > 4.0e9, s->dtype, s->shape[1], s->shape[2], s->voxel[0]};
-    write_note(s, tiff->note, sizeof tiff->note);
+    write_note(s, images, tiff->note, sizeof tiff->note);
     writer->data_offset = QB__TIFF_DATA;
     return QB_OK;
 }

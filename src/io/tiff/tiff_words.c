@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What the ImageDescription of a TIFF says: our own lines, ImageJ's "key=value" lines, or OME's XML. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "io/geometry/unit_words.h"
+#include "io/tiff/tiff_read.h"
+
+const char *qb__tiff_ours(const char *text) {
+    static const char word[] = "quickbeam\n";
+    if (strncmp(text, word, sizeof word - 1) == 0) return text;
+    if (strncmp(text, "ImageJ=", 7) != 0) return NULL;
+    const char *at = strstr(text, "\nquickbeam\n");
+    return at ? at + 1 : NULL;
+}
+
+/* The text behind a key, up to the end of the line or a quote; "" when it is not there. */
+static void value_of(const char *text, const char *key, char *value, size_t size) {
+    const char *at = strstr(text, key);
+    at = at ? at + strlen(key) : "";
+    snprintf(value, size, "%.*s", (int)strcspn(at, "\"\r\n"), at);
+}
+
+static void set(double *voxel, double length, double unit) {
+    if (length > 0 && isfinite(length) && unit > 0) *voxel = length * unit;
+}
+
+/* Pixels along x and y for each unit; between slices: units. */
+static void imagej(const char *text, const float per_unit[2], double voxel[3]) {
+    char word[32];
+    value_of(text, "\nunit=", word, sizeof word);
+    const double unit = strcmp(word, "\\u00B5m") == 0 ? 1e-3 : qb__length_unit(word);
+    for (int i = 0; i < 2; i++) set(&voxel[i], per_unit[i] > 0 ? 1 / (double)per_unit[i] : 0, unit);
+    value_of(text, "\nspacing=", word, sizeof word);
+    set(&voxel[2], fabs(qb__strtod(word, NULL)), unit);
+}
+
+/* Micrometres unless a unit is named. */
+static void ome(const char *text, double voxel[3]) {
+    static const char *const sides = "XYZ";
+    for (int i = 0; i < 3; i++) {
+        char key[32], value[32], word[32];
+        snprintf(key, sizeof key, " PhysicalSize%c=\"", sides[i]);
+        value_of(text, key, value, sizeof value);
+        snprintf(key, sizeof key, " PhysicalSize%cUnit=\"", sides[i]);
+        value_of(text, key, word, sizeof word);
+        set(&voxel[i], qb__strtod(value, NULL), *word ? qb__length_unit(word) : 1e-3);
+    }
+}
+
+void qb__tiff_voxel(const char *text, const float per_unit[2], double voxel[3]) {
+    if (strncmp(text, "ImageJ=", 7) == 0)
+        imagej(text, per_unit, voxel);
+    else if (strstr(text, "<OME") && strstr(text, "<Pixels"))
+        ome(text, voxel);
+}

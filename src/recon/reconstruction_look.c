@@ -140,6 +140,9 @@ static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
         if (all[i].axis.confidence >= SURE) found = all[i];
     judge_sense(r, found.other_sense, env);
     if (!(found.axis.confidence >= SURE) || !(fabs(found.axis.column - stated) > FAR)) goto out;
+    /* One finder alone is not believed near the rim, where little overlaps. */
+    const double wide = (double)r->task.info->columns;
+    if (found.axis.confidence <= SURE && fabs(found.axis.column - 0.5 * (wide - 1)) > 0.3 * wide) goto out;
     qb__warn(env,
              "by opposite views the axis is at column %.2f (confidence %.2f), not at %.2f as stated: %s" QB__CODE(
                  "axis-differs"),

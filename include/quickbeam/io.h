@@ -61,6 +61,7 @@ typedef struct qb_stack {
         axis; /* projections of a parallel beam: by how many columns the axis lies behind the middle one; NAN: not known */
     bool
         axis_stated; /* HDF5: the file states the axis (attribute rotation_axis_column of the images), and readers use it */
+    const double *flat_views; /* HDF5: [flats->shape[0]] the view before which each flat was taken; NULL: not said */
 } qb_stack;
 
 /* A file being written under a temporary name; nothing that looks finished exists before commit. */

@@ -24,6 +24,10 @@ typedef enum qb_image { QB_IMAGE_AUTO, QB_IMAGE_PROJECTION, QB_IMAGE_SINOGRAM } 
  * radians: then QB_BAD_INPUT. */
 typedef enum qb_angle_unit { QB_ANGLE_AUTO, QB_ANGLE_DEGREES, QB_ANGLE_RADIANS } qb_angle_unit;
 
+/* Where flats were taken at several times: their mean, or for each view what lies on the line between the series before and
+ * behind it, or the nearer one. Auto: linear where it is known when they were taken, else the mean. */
+typedef enum qb_flat_fields { QB_FLATS_AUTO, QB_FLATS_MEAN, QB_FLATS_LINEAR, QB_FLATS_NEAREST } qb_flat_fields;
+
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {
     size_t struct_size;  /* see qb_params_init */
@@ -45,6 +49,8 @@ typedef struct qb_scan_options {
     qb_numbers pixels;         /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
     bool read_unsigned;        /* integers are unsigned, also where the file says that they are signed */
     const char *mask; /* image [row][column]; FILE.h5:/PATH: pixels that are not 0 count as not measured; NULL = none */
+    qb_flat_fields flat_fields; /* which flat a view is divided by */
+    const char *flats_at; /* "0,900": the views before which the series of flats were taken; NULL = from the scan */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -100,6 +106,7 @@ typedef struct qb_scan_info {
     double
         detector_tilt; /* degrees by which the file states the detector of a cone beam to be turned in its plane, as in
                              qb_geometry_options.tilt; 0 where it does not */
+    const char *flats_how; /* how flats of several times are taken, in words; NULL: their mean */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

@@ -39,8 +39,9 @@ typedef struct qb_simulate_options {
     const char *output;
     double voxel;      /* mm, of the box and of `truth`; 0 = pixel_size / magnification */
     qb_numbers pixels; /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
-    const char
-        *faults; /* KIND=VALUE,...: wide, partial, drifting, dead, flicker columns; tilt, fade, move of the beam */
+    const char *
+        faults; /* KIND=VALUE,...: wide, partial, drifting, dead, flicker columns; tilt, fade, move, sway of the beam */
+    int flat_series; /* series of 20 flats, evenly spaced from before the first view to behind the last; 0 = one, before */
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 

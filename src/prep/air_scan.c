@@ -10,9 +10,11 @@
 #include "base/number.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "io/scan/drift.h"
 #include "io/scan/scan.h"
 #include "prep/air.h"
 #include "prep/fields.h"
+#include "prep/prep.h"
 
 /* Transmissions of a band of rows, a view at a time. */
 typedef struct band {
@@ -61,13 +63,20 @@ out:
     return status;
 }
 
-/* values[row][column] of one view; NaN where the flat is dead. */
+/* values[row][column] of one view, over its own flat; NaN where the flat is dead. */
 static qb_status read_view(band *b, size_t view) {
     qb_status status = qb_scan_read(b->scan, view, view + 1, b->row0, b->row0 + b->rows, b->raw);
     if (status != QB_OK) return status;
     qb_convert_to_float(b->raw, b->info->dtype, b->pixels, b->values);
     for (size_t i = 0; b->gain && i < b->pixels; i++)
         b->values[i] = b->gain[i] > 0 ? (b->values[i] - b->dark[i]) * b->gain[i] : NAN;
+    const qb__drift *drift = b->gain ? b->scan->drift : NULL;
+    for (size_t i = 0, n; drift && i < b->pixels; i += n) {
+        float change[QB__PREP_BLOCK];
+        n = qb__smaller(QB__PREP_BLOCK, b->pixels - i);
+        qb__drift_changes(drift, view, b->row0 * b->info->columns + i, n, change);
+        for (size_t k = 0; k < n; k++) b->values[i + k] /= change[k];
+    }
     const unsigned char *unmeasured = b->scan->unmeasured ? b->scan->unmeasured + b->row0 * b->info->columns : NULL;
     for (size_t i = 0; unmeasured && i < b->pixels; i++)
         if (unmeasured[i]) b->values[i] = NAN;

@@ -3,6 +3,7 @@
 #include "prep/fields.h"
 
 #include <float.h>
+#include <stdio.h>
 
 #include "base/comm.h"
 #include "base/log.h"
@@ -108,6 +109,7 @@ static qb_status measure(const qb__pass *pass) {
         qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead: they %s" QB__CODE("dead-flat"), info->path, dead,
                  pixels,
                  pass->keep_lost ? "count as not measured" : "are replaced by interpolation between their neighbours");
+    if (info->flats_how) snprintf(pass->note, pass->note_size, "%s", info->flats_how);
     return QB_OK;
 }
 

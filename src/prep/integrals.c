@@ -2,6 +2,7 @@
 /* The two ways to line integrals, by the loops of cpu/rows/lines.h, which fuse all that happens to a
  * number: dark, gain, air and -ln of counts and transmissions; dark and a check of what are
  * integrals already. One of them is the first value step of every scan. */
+#include "io/scan/drift.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 
@@ -15,9 +16,16 @@ static bool none(const qb_scan_info *info, const qb_prep_options *options) { ret
 static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in,
                           float *out) {
     const size_t at = line->row * prep->columns + column;
+    const float *gain = prep->gain ? prep->gain + at : NULL;
+    float drifted[QB__PREP_BLOCK];
     qb__lines_found found = {0, 0};
-    prep->loops->integrals(in, prep->dark ? prep->dark + at : NULL, prep->gain ? prep->gain + at : NULL,
-                           prep->air ? 1 / prep->air[line->view] : 1, prep->floor, prep->top, count, out, &found);
+    if (gain && prep->drift) {
+        qb__drift_gain(prep->drift, line->view, (prep->row0 + line->row) * prep->columns + column, count, gain,
+                       drifted);
+        gain = drifted;
+    }
+    prep->loops->integrals(in, prep->dark ? prep->dark + at : NULL, gain, prep->air ? 1 / prep->air[line->view] : 1,
+                           prep->floor, prep->top, count, out, &found);
     line->counts->clamped += found.clamped;
     line->lost += found.bad;
 }

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan/drift.h"
+#include "io/scan/scan.h"
 #include "prep/step.h"
 
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
@@ -17,7 +19,10 @@ static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     qb_status status = qb__alloc(info->views, sizeof(float), &pass->fields->air);
     if (status != QB_OK) return status;
-    for (size_t v = 0; v < info->views; v++) pass->fields->air[v] = (float)info->intensity[v];
+    const qb__drift *drift =
+        pass->scan->drift; /* flats between series follow the beam already, as far as the monitor says */
+    for (size_t v = 0; v < info->views; v++)
+        pass->fields->air[v] = (float)info->intensity[v] / (drift ? drift->monitor[v] : 1);
     snprintf(pass->note, pass->note_size, "%.100s, %.4g to %.4g of the flats'", info->intensity_from,
              info->intensity_range[0], info->intensity_range[1]);
     qb__info(pass->env, "the beam's intensity by %s: %.4g to %.4g times that of the flats, divided out",

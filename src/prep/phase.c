@@ -15,6 +15,7 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "io/scan/drift.h"
 #include "prep/phase_filter.h"
 #include "prep/step.h"
 #include "prep/phase_rows.h"
@@ -103,9 +104,9 @@ const char *qb__phase_text(const qb__phase *p) { return p ? p->text : NULL; }
 
 static size_t raw_row(const qb__phase *p) { return p->scan.info.columns * qb_dtype_size(qb__scan_dtype(&p->scan)); }
 
-/* Of a thread: the two blocks of the filter, and a row. */
+/* Of a thread: the two blocks of the filter, and two rows. */
 static size_t scratch_floats(const qb__phase *p) {
-    return qb__phase_scratch(qb__phase_filter_blocks(p->filter)) + qb__round_up(p->scan.info.columns, 16);
+    return qb__phase_scratch(qb__phase_filter_blocks(p->filter)) + 2 * qb__round_up(p->scan.info.columns, 16);
 }
 
 static size_t threads_of(const qb__phase *p) {
@@ -132,8 +133,8 @@ size_t qb__phase_bytes(const qb__phase *p) {
 typedef struct piece {
     qb__phase *p;
     const char *raw;
-    size_t row0, row1, first, end, block0, blocks; /* blocks from block0 on */
-    float *out;                                    /* [view][first <= row < end] */
+    size_t view0, row0, row1, first, end, block0, blocks; /* blocks from block0 on */
+    float *out;                                           /* [view][first <= row < end] */
     float **scratch;
 } piece;
 
@@ -141,8 +142,12 @@ static const char *raw_of(const piece *w, size_t view, size_t row) {
     return w->raw + (view * (w->row1 - w->row0) + row - w->row0) * raw_row(w->p);
 }
 
-static qb__phase_row row_of(const qb__phase *p, size_t row) {
+/* change: room for a row. */
+static qb__phase_row row_of(const piece *w, size_t view, size_t row, float *change) {
+    const qb__phase *p = w->p;
     const qb_scan *scan = &p->scan;
+    const qb__drift *drift = p->gain ? scan->drift : NULL;
+    if (drift) qb__drift_changes(drift, w->view0 + view, row * scan->info.columns, scan->info.columns, change);
     const size_t at = row * scan->info.columns;
     const bool bounded = p->gain || scan->info.quantity == QB_TRANSMISSION;
     return (qb__phase_row){.dtype = qb__scan_dtype(scan),
@@ -151,6 +156,7 @@ static qb__phase_row row_of(const qb__phase *p, size_t row) {
                            .dark = scan->dark && scan->info.quantity == QB_COUNTS ? scan->dark + at : NULL,
                            .gain = p->gain ? p->gain + at : NULL,
                            .flat = p->gain ? scan->flat + at : NULL,
+                           .change = drift ? change : NULL,
                            .top = p->top,
                            .most = bounded ? 1000 : 1e30f}; /* that no beam makes */
 }
@@ -163,7 +169,7 @@ static void extend_row(float *line, const qb__phase_blocks *b, size_t columns) {
 }
 
 /* The rows that a block looks at; beyond the detector its first and its last row go on. */
-static void load(const piece *w, size_t view, size_t block, float *cells) {
+static void load(const piece *w, size_t view, size_t block, float *cells, float *change) {
     const qb__phase *p = w->p;
     const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
     const size_t columns = p->scan.info.columns;
@@ -173,7 +179,7 @@ static void load(const piece *w, size_t view, size_t block, float *cells) {
     const float *good = NULL; /* the last row with a value */
     for (ptrdiff_t r = low; r < high; r++) {
         float *line = cells + (size_t)(r - from) * b->stride;
-        const qb__phase_row row = row_of(p, (size_t)r);
+        const qb__phase_row row = row_of(w, view, (size_t)r, change);
         const bool lost = qb__phase_transmissions(&row, raw_of(w, view, (size_t)r), line + b->left) > 0;
         const bool any = !lost || qb__phase_fill(line + b->left, columns);
         if (any) extend_row(line, b, columns);
@@ -202,10 +208,11 @@ static qb_status filter_block(void *context, size_t task, size_t worker) {
     const size_t view = task / w->blocks, block = w->block0 + task % w->blocks, columns = w->p->scan.info.columns;
     const size_t first = qb__larger(w->first, block * b->rows), end = qb__smaller(w->end, (block + 1) * b->rows);
     float *cells = w->scratch[worker], *more = cells + qb__round_up(b->height * b->stride, 16);
-    load(w, view, block, cells);
+    float *change = cells + scratch_floats(w->p) - qb__round_up(columns, 16);
+    load(w, view, block, cells, change);
     qb__phase_filter_run(w->p->filter, cells, more);
     for (size_t r = first; r < end; r++) {
-        const qb__phase_row row = row_of(w->p, r);
+        const qb__phase_row row = row_of(w, view, r, change);
         qb__phase_numbers(&row, raw_of(w, view, r), cells + (r + b->margin - block * b->rows) * b->stride + b->left,
                           more, w->out + (view * (w->end - w->first) + r - w->first) * columns);
     }
@@ -255,7 +262,7 @@ static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size
     QB__TRY(make_scratch(p, threads, &w.scratch));
     for (size_t view = view0; view < view1; view += each) {
         const size_t views = qb__smaller(each, view1 - view);
-        w.raw = raw;
+        w.raw = raw, w.view0 = view;
         w.out = (float *)out + (view - view0) * (row1 - row0) * columns;
         QB__TRY(read_views(&w, view, view + views, raw));
         QB__TRY(qb__share(threads, views * w.blocks, filter_block, &w));

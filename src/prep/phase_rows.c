@@ -33,6 +33,7 @@ size_t qb__phase_transmissions(const qb__phase_row *row, const void *raw, float 
     for (size_t c = 0; dark && c < columns; c++) out[c] -= dark[c];
     for (size_t c = 0; gain && c < columns; c++)
         out[c] = float_of(bits_of(out[c] * gain[c]) | (-(bits_of(gain[c]) <= 0) & NOT_A_NUMBER));
+    for (size_t c = 0; row->change && c < columns; c++) out[c] /= row->change[c];
     for (size_t c = 0; row->stuck && c < columns; c++)
         if (row->stuck[c]) out[c] = NAN;
     for (size_t c = 0; c < columns; c++) {
@@ -66,6 +67,7 @@ void qb__phase_numbers(const qb__phase_row *row, const void *raw, const float *l
     const float *dark = row->dark, *flat = row->flat;
     const size_t lost = qb__phase_transmissions(row, raw, scratch);
     for (size_t c = 0; c < columns; c++) out[c] = line[c];
+    for (size_t c = 0; row->change && c < columns; c++) out[c] *= row->change[c];
     for (size_t c = 0; flat && c < columns; c++) out[c] *= dark ? flat[c] - dark[c] : flat[c];
     for (size_t c = 0; dark && c < columns; c++) out[c] += dark[c];
     for (size_t c = 0; lost && c < columns; c++)

@@ -12,8 +12,9 @@ typedef struct qb__phase_row {
     size_t columns;
     const unsigned char *stuck; /* [columns] 1: the pixel has no value; NULL: all have */
     const float *dark, *gain,
-        *flat;       /* of the row: (number - dark) * gain; NULL: 0, 1 and 1. gain is 0 where the flat is dead */
-    float top, most; /* numbers from `top` on and transmissions from `most` on are no values */
+        *flat;           /* of the row: (number - dark) * gain; NULL: 0, 1 and 1. gain is 0 where the flat is dead */
+    const float *change; /* [columns] of the flat in that view (io/scan/drift.h); NULL: 1 */
+    float top, most;     /* numbers from `top` on and transmissions from `most` on are no values */
 } qb__phase_row;
 
 /* Into out[columns], NAN where a pixel has no value; how many have none. */

@@ -8,9 +8,6 @@
 #include "prep/step.h"
 #include "quickbeam/io.h"
 
-/* Columns that pass through all value steps together, in the first-level cache. */
-enum { BLOCK = 512 };
-
 void qb__prep_begin(qb__prep *prep, const qb_prep_options *options) {
     static const qb_prep_options defaults = {0};
     const qb_scan_info info = {.quantity = prep->quantity};
@@ -33,9 +30,9 @@ void qb__prep_begin(qb__prep *prep, const qb_prep_options *options) {
 void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out, qb__prep_counts *counts) {
     size_t size = qb_dtype_size(prep->dtype);
     qb__line line = {view, row, 0, counts};
-    _Alignas(64) float block[BLOCK];
-    for (size_t at = 0; at < prep->columns; at += BLOCK) {
-        size_t count = prep->columns - at < BLOCK ? prep->columns - at : BLOCK;
+    _Alignas(64) float block[QB__PREP_BLOCK];
+    for (size_t at = 0; at < prep->columns; at += QB__PREP_BLOCK) {
+        size_t count = prep->columns - at < QB__PREP_BLOCK ? prep->columns - at : QB__PREP_BLOCK;
         qb_convert_to_float((const char *)raw + at * size, prep->dtype, count, block);
         const float *in = block;
         for (const qb__step *const *s = prep->value; *s; s++, in = out + at)

@@ -11,7 +11,10 @@
 
 typedef struct qb__step qb__step; /* step.h */
 
-enum { QB__PREP_STEPS = 8 };
+enum {
+    QB__PREP_STEPS = 8,
+    QB__PREP_BLOCK = 512 /* columns that pass through all value steps together, in the first-level cache */
+};
 
 /* Detector numbers -> line integrals, one detector row at a time:
  *   transmission = (counts - dark) / (flat - dark) / air[view],   line integral = -ln(transmission)
@@ -25,11 +28,13 @@ typedef struct qb__prep {
     const float *dark; /* [row][column] taken off the numbers: the mean dark; NULL = 0 */
     const float *gain; /* [row][column] times: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
     const float *air;  /* [view] over: transmission of open beam; NULL = 1 */
-    float top;         /* numbers from it on are saturated and have no value; INFINITY: none (of qb__prep_begin()) */
-    float floor;       /* transmissions below are raised to it, and counted */
-    float most;        /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
-    qb_pad ends;       /* what continues a row whose end was not measured: of filters --pad, else edge */
-    bool keep_lost;    /* what has no value stays NaN, and is counted; else it is bridged */
+    const struct qb__drift
+        *drift;     /* how 1/gain changes over the views, of the whole detector (io/scan/drift.h); NULL: not */
+    float top;      /* numbers from it on are saturated and have no value; INFINITY: none (of qb__prep_begin()) */
+    float floor;    /* transmissions below are raised to it, and counted */
+    float most;     /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
+    qb_pad ends;    /* what continues a row whose end was not measured: of filters --pad, else edge */
+    bool keep_lost; /* what has no value stays NaN, and is counted; else it is bridged */
     /* of qb__prep_begin(): */
     const qb_prep_options *options;
     const qb__lines *loops;                                      /* those of this CPU */

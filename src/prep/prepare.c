@@ -10,7 +10,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/scan/drift.h"
 #include "io/scan/scan.h"
+#include "kernels/filter/filter_device.h"
 #include "geometry/partition.h"
 #include "prep/neighbours.h"
 #include "prep/pixel_key.h"
@@ -96,6 +98,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
         prepare->steps.dark = fields->dark;
         prepare->steps.gain = fields->gain;
         prepare->steps.air = fields->air;
+        prepare->steps.drift = scan->drift;
     }
     qb__prep_begin(&prepare->steps, options);
     if (scan->worst > 0) qb__print(prepare->worst, sizeof prepare->worst, ", most in view %zu", scan->worst_view);
@@ -137,6 +140,14 @@ qb__neighbours *qb__prepare_neighbours(const qb__prepare *prepare) { return prep
 size_t qb__prepare_rows_held(const qb__prepare *prepare) { return prepare->fields.rows; }
 
 size_t qb__prepare_first_row(const qb__prepare *prepare) { return prepare->fields.row0; }
+
+void qb__prep_drift(const qb__prep *prep, qb__device_prep *device) {
+    const qb__drift *d = prep->drift;
+    if (!d || !prep->gain) return;
+    device->modes = d->modes, device->mode_apart = d->pixels;
+    device->mode = d->mode + prep->row0 * prep->columns;
+    device->drift = d->weight;
+}
 
 void qb__prep_define(const qb__prep *prep, qb__macros *macros) {
     const qb__step *const *lists[] = {prep->value, prep->row};

@@ -48,6 +48,9 @@ size_t qb__prepare_rows_held(const qb__prepare *prepare);
 size_t qb__prepare_first_row(const qb__prepare *prepare);
 /* The door through which its rows come; NULL: no step looks at neighbours. */
 struct qb__neighbours *qb__prepare_neighbours(const qb__prepare *prepare);
+/* How flats change over the views, into what a device is told; the rest of it is there. */
+struct qb__device_prep;
+void qb__prep_drift(const qb__prep *prep, struct qb__device_prep *device);
 /* The macros of the steps that prepare_rows.clh must be told of. */
 void qb__prep_define(const qb__prep *prep, qb__macros *macros);
 

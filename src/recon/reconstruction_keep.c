@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan/drift.h"
 #include "io/scan/scan.h"
 #include "io/writer.h"
 #include "quickbeam/version.h"
@@ -92,7 +93,8 @@ static qb_status add_input(cJSON *json, qb__reconstruction *r) {
     cJSON_AddStringToObject(json, "quantity", qb_quantity_name(scan->info.quantity));
     hash = qb__hash(scan->angles, scan->angles ? scan->info.views * sizeof *scan->angles : 0, 0);
     hash = qb__hash(scan->flat, scan->flat ? pixels : 0, hash);
-    add_hash(json, "angles_and_fields", qb__hash(scan->dark, scan->dark ? pixels : 0, hash));
+    hash = qb__hash(scan->dark, scan->dark ? pixels : 0, hash);
+    add_hash(json, "angles_and_fields", qb__drift_hash(scan->drift, hash));
     return add_sample(json, scan);
 }
 

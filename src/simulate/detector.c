@@ -123,6 +123,7 @@ size_t qb__detector_expose(const qb__detector *d, enum qb__frame kind, size_t fr
         qb__random random = qb__random_stream(seed, (uint64_t)frame * d->rows * d->columns + pixel);
         double mean = kind == QB__FRAME_DARK ? 0 : d->photons * d->profile[pixel];
         if (kind == QB__FRAME_VIEW) mean *= d->fault[c] * transmission[c];
+        if (kind == QB__FRAME_FLAT && transmission) mean *= transmission[c];
         double drawn = d->gain * qb__poisson(&random, mean + READ_NOISE / d->gain);
         double counts = floor(drawn + 0.5) + PEDESTAL + dark_pattern(d, pixel);
         clipped += counts > CEILING;

@@ -33,7 +33,7 @@ qb_status qb__detector_create(size_t rows, size_t columns, double photons, doubl
                               qb__detector *detector);
 void qb__detector_destroy(qb__detector *detector);
 
-/* One row of one frame; transmission[columns] is read for QB__FRAME_VIEW alone. Returns how many
+/* One row of one frame; transmission[columns] is not read for QB__FRAME_DARK; NULL: 1. Returns how many
  * pixels were clipped at 65535. Depends on nothing but its arguments: any thread, any order. */
 size_t qb__detector_expose(const qb__detector *detector, enum qb__frame kind, size_t frame, size_t row,
                            const double *transmission, uint16_t *out);

@@ -11,7 +11,7 @@
 #include "simulate/detector.h"
 
 enum {
-    STREAM_PLACE = 6, /* those below are the detector's */
+    STREAM_PLACE = 6, /* of kinds, and behind them of frames; those below are the detector's */
     STREAM_FLICKER,
     STREAMS,
     EDGE = 4,   /* columns at both ends without faults */
@@ -30,6 +30,7 @@ static const struct {
     [QB__FAULT_DRIFTING] = {"drifting", 0.5, 2, 1, 1}, [QB__FAULT_DEAD] = {"dead", 1000, 0, 1, 1},
     [QB__FAULT_FLICKER] = {"flicker", 1000, 0, 1, 1},  [QB__FAULT_TILT] = {"tilt", 0.5, 0, 0, 0},
     [QB__FAULT_FADE] = {"fade", 0.9, 0, 0, 0},         [QB__FAULT_MOVE] = {"move", 1000, 0, 0, 0},
+    [QB__FAULT_SWAY] = {"sway", 1000, 0, 0, 0},
 };
 
 static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
@@ -47,7 +48,8 @@ static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
         return QB_OK;
     }
     return qb__fail(QB_BAD_ARGUMENT,
-                    "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade or move", text);
+                    "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade, move or sway",
+                    text);
 }
 
 static qb_status parse(const char *text, qb__faults *f) {
@@ -129,14 +131,35 @@ static double of_column(const qb__faults *f, size_t view, size_t row, size_t c) 
     }
 }
 
+/* Stripes along the rows, of that share of the beam and so many rows, which stand elsewhere in each frame. */
+static double stripes(const qb__faults *f, bool flat, size_t frame, size_t row) {
+    const double SHARE = 0.05, PERIOD = 12;
+    if (f->amount[QB__FAULT_SWAY] == 0) return 1;
+    qb__random random = qb__random_stream(f->seed * STREAMS + STREAM_PLACE, QB__FAULT_KINDS + 2 * frame + flat);
+    const double radius = sqrt(-2 * log(qb__random_unit(&random)));
+    const double shift = f->amount[QB__FAULT_SWAY] * radius * cos(2 * M_PI * qb__random_unit(&random));
+    return 1 + SHARE * sin(2 * M_PI * ((double)row - shift) / PERIOD);
+}
+
+/* The beam at a moment of the scan: 0 in the first view, 1 in the last. */
+static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
+    const double moved = f->amount[QB__FAULT_MOVE] * part;
+    const double x = qb__across((double)c, f->columns), y = qb__across((double)row, f->rows);
+    const double factor = (1 - f->amount[QB__FAULT_FADE] * part) * (1 + f->amount[QB__FAULT_TILT] * part * x);
+    return moved != 0 ? factor * qb__beam(qb__across((double)c - moved, f->columns), y) / qb__beam(x, y) : factor;
+}
+
 void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *transmission) {
     if (!f->column) return;
-    const double part = f->views > 1 ? (double)view / (double)(f->views - 1) : 0; /* of the scan */
-    const double fade = 1 - f->amount[QB__FAULT_FADE] * part, moved = f->amount[QB__FAULT_MOVE] * part;
-    for (size_t c = 0; c < f->columns; c++) {
-        const double x = qb__across((double)c, f->columns), y = qb__across((double)row, f->rows);
-        double factor = of_column(f, view, row, c) * fade * (1 + f->amount[QB__FAULT_TILT] * part * x);
-        if (moved > 0) factor *= qb__beam(qb__across((double)c - moved, f->columns), y) / qb__beam(x, y);
-        transmission[c] *= factor;
-    }
+    const double part = f->views > 1 ? (double)view / (double)(f->views - 1) : 0;
+    const double striped = stripes(f, false, view, row);
+    for (size_t c = 0; c < f->columns; c++)
+        transmission[c] *= of_column(f, view, row, c) * of_beam(f, part, row, c) * striped;
+}
+
+void qb__faults_of_flat(const qb__faults *f, size_t flat, double view, size_t row, double *transmission) {
+    if (!f->column) return;
+    const double part = isnan(view) || f->views < 2 ? 0 : (view - 0.5) / (double)(f->views - 1);
+    const double striped = stripes(f, true, flat, row);
+    for (size_t c = 0; c < f->columns; c++) transmission[c] *= of_beam(f, part, row, c) * striped;
 }

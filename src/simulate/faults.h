@@ -7,7 +7,7 @@
 
 #include "quickbeam/status.h"
 
-/* Faults of a detector and its beam that flats do not show, after the open beam was measured: factors on the transmission of
+/* Faults of a detector and its beam that flats do not show, unless they are taken at several times: factors on the transmission of
  * a view. The kinds are the rows of a table in faults.c. Where a fault stands, and how large it is, follows from the seed. */
 enum {
     QB__FAULT_WIDE,
@@ -18,6 +18,7 @@ enum {
     QB__FAULT_TILT,
     QB__FAULT_FADE,
     QB__FAULT_MOVE,
+    QB__FAULT_SWAY,
     QB__FAULT_KINDS
 };
 
@@ -40,5 +41,7 @@ qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t 
 void qb__faults_destroy(qb__faults *faults);
 /* Multiplies a row of a view. Depends on nothing but its arguments: any thread, any order. */
 void qb__faults_apply(const qb__faults *faults, size_t view, size_t row, double *transmission);
+/* What of it is the beam's, for a flat that is taken before a view; NAN: before anything has changed. */
+void qb__faults_of_flat(const qb__faults *faults, size_t flat, double view, size_t row, double *transmission);
 
 #endif

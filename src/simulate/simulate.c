@@ -14,7 +14,15 @@
 #include "prep/prep.h"
 #include "quickbeam/io.h"
 
-enum { FLATS = 20, DARKS = 10, BAND_PIXELS = 32768 };
+enum { DARKS = 10, BAND_PIXELS = 32768 };
+
+static size_t flats_of(const qb__simulation *s) { return s->flat_series * QB__SIMULATED_FLATS; }
+
+/* The view before which a flat is taken. */
+static double flat_view(const qb__simulation *s, size_t flat) {
+    const double of = (double)(flat / QB__SIMULATED_FLATS);
+    return s->flat_series > 1 ? (double)s->views * of / (double)(s->flat_series - 1) : 0;
+}
 
 /* A chunk of views is cut into bands of rows, one task each. */
 typedef struct exposure {
@@ -61,26 +69,45 @@ typedef struct field {
     const qb__simulation *simulation;
     enum qb__frame kind;
     qb_array frames;
+    double *lines; /* [workers][columns] */
 } field;
 
 static void expose_field(void *context, size_t task, int worker) {
     const field *f = context;
+    const qb__simulation *s = f->simulation;
     size_t rows = f->frames.shape[1], columns = f->frames.shape[2];
-    (void)worker;
-    for (size_t row = 0; row < rows; row++)
-        qb__detector_expose(&f->simulation->detector, f->kind, task, row, NULL,
+    double *line = f->lines + (size_t)worker * columns;
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t c = 0; c < columns; c++) line[c] = 1;
+        if (f->kind == QB__FRAME_FLAT)
+            qb__faults_of_flat(&s->faults, task, s->flat_series > 1 ? flat_view(s, task) : NAN, row, line);
+        qb__detector_expose(&s->detector, f->kind, task, row, line,
                             (uint16_t *)f->frames.data + (task * rows + row) * columns);
+    }
 }
 
 static qb_status make_field(field *f, size_t frames) {
     const qb__simulation *s = f->simulation;
-    qb_status status = qb_array_create(QB_U16, frames, s->rows, s->columns, &f->frames);
-    if (status == QB_OK) qb__pool_for(s->pool, frames, expose_field, f);
+    qb_status status;
+    QB__TRY(qb_array_create(QB_U16, frames, s->rows, s->columns, &f->frames));
+    QB__TRY(qb__alloc((size_t)qb__pool_threads(s->pool) * s->columns, sizeof *f->lines, &f->lines));
+    qb__pool_for(s->pool, frames, expose_field, f);
+out:
+    qb__free(f->lines);
     return status;
 }
 
 /* sv-mbirct knows nothing else. */
 static bool wants_lines(const qb__simulation *s) { return qb__mbirct_is_scan(s->options->output); }
+
+/* The view before which each flat is taken; NULL: all before the first, as scans without drift have always had them. */
+static qb_status find_flat_views(const qb__simulation *s, double **views) {
+    const size_t count = s->flat_series > 1 ? flats_of(s) : 0;
+    *views = NULL;
+    const qb_status status = count ? qb__alloc(count, sizeof **views, views) : QB_OK;
+    for (size_t i = 0; status == QB_OK && i < count; i++) (*views)[i] = flat_view(s, i);
+    return status;
+}
 
 static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const qb_array *darks, qb_writer **writer) {
     const bool lines = wants_lines(s), counts = s->options->photons > 0 && !lines;
@@ -101,7 +128,12 @@ static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const
         .darks = counts ? darks : NULL,
         .axis = qb__simulate_axis(s),
     };
-    return qb__writer_create(s->set, NULL, s->options->output, &stack, writer);
+    double *flat_views;
+    qb_status status = find_flat_views(s, &flat_views);
+    stack.flat_views = counts ? flat_views : NULL;
+    if (status == QB_OK) status = qb__writer_create(s->set, NULL, s->options->output, &stack, writer);
+    qb__free(flat_views);
+    return status;
 }
 
 /* What makes line integrals of a detector's numbers. */
@@ -169,7 +201,8 @@ qb__simulate_bytes qb__simulate_needs(const qb__simulation *s) {
     return (qb__simulate_bytes){
         .view = pixels * (double)e.pixel_bytes,
         .scratch = (double)qb__pool_threads(s->pool) * (double)e.scratch_bytes,
-        .fields = s->options->photons > 0 ? pixels * (2.0 * (FLATS + DARKS) + (wants_lines(s) ? 12 : 0)) : 0};
+        .fields =
+            s->options->photons > 0 ? pixels * (2.0 * (double)(flats_of(s) + DARKS) + (wants_lines(s) ? 12 : 0)) : 0};
 }
 
 static qb_status prepare(const qb__simulation *s, exposure *e) {
@@ -225,13 +258,13 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
 
 /* The scan opens the set, since the first of a set is there only together with the others. */
 qb_status qb__simulate_write(const qb__simulation *s, const qb_env *env) {
-    field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
+    field flat = {.simulation = s, .kind = QB__FRAME_FLAT}, dark = {.simulation = s, .kind = QB__FRAME_DARK};
     const bool describes = qb__simulate_describes(s->options);
     qb_writer *writer = NULL;
     line_maker l = {0};
     qb_status status;
     if (s->options->photons > 0) {
-        QB__TRY(make_field(&flat, FLATS));
+        QB__TRY(make_field(&flat, flats_of(s)));
         QB__TRY(make_field(&dark, DARKS));
     }
     if (!describes) {

@@ -15,6 +15,8 @@
 #include "simulate/faults.h"
 
 /* A simulation with everything decided. */
+enum { QB__SIMULATED_FLATS = 20 }; /* of a series */
+
 typedef struct qb__simulation {
     const char *name; /* name of the phantom; owned by the caller */
     const qb_simulate_options *options;
@@ -31,6 +33,7 @@ typedef struct qb__simulation {
     qb__faults faults;
     qb__pool *pool;
     qb__publication *set; /* scan, truth and geometry: together or not at all */
+    size_t flat_series;   /* of QB__SIMULATED_FLATS */
     qb__cut scan, truth;  /* how many views, slices of the truth, are held at a time */
     qb__inputs inputs;    /* the geometry's file, the angles' */
 } qb__simulation;

@@ -41,6 +41,8 @@ const qb_param qb_simulate_params[] = {
         "relative gain error of one column in ten, which the flats do not see", 0),
     ROW(center_offset, "center-offset", QB_PARAM_DOUBLE, "PIXELS", NULL, NULL, -1e6, 1e6,
         "where the axis falls, from the detector's middle column (COLUMNS - 1) / 2", 0),
+    ROW(flat_series, "flat-series", QB_PARAM_INT, "N", NULL, NULL, 0, 1000,
+        "series of 20 flats, from before to behind the views; default: 1", 0),
     ROW(seed, "seed", QB_PARAM_INT, "N", NULL, NULL, 0, 0,
         "of noise, faults, foam and baggage; the same seed gives the same files", 0),
     ROW(truth, "truth", QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -54,7 +56,8 @@ const qb_param qb_simulate_params[] = {
         "voxel of the box in mm; default: a detector pixel as it appears at the axis", 0),
     ROW(faults, "faults", QB_PARAM_TEXT, "KIND=VALUE,...", NULL, NULL, 0, 0,
         "what flats do not see: gain errors of columns (wide, partial, drifting), numbers of columns (dead, flicker), "
-        "changes of the beam until the last view (tilt, fade, move: pixels)",
+        "changes of the beam until the last view (tilt, fade, move: pixels), stripes in it (sway: pixels from frame to "
+        "frame, in flats, too)",
         0),
     QB_PARAMS_END(qb_simulate_options),
 };

@@ -99,6 +99,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
     if (info->distance > 0) cJSON_AddNumberToObject(root, "object_to_detector_mm", info->distance);
     cJSON_AddNumberToObject(root, "flats", (double)info->flats);
     cJSON_AddNumberToObject(root, "darks", (double)info->darks);
+    if (info->flats_how) cJSON_AddStringToObject(root, "flat_fields", info->flats_how);
     if (info->angles) {
         double low, high;
         angle_range(info, &low, &high);
@@ -145,7 +146,8 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
         print_placing(info, at);
     else if (info->distance > 0)
         printf("  detector    %.6g mm behind the object\n", info->distance);
-    printf("  fields      %zu flats, %zu darks\n", info->flats, info->darks);
+    printf("  fields      %zu flats, %zu darks%s%s\n", info->flats, info->darks, info->flats_how ? "; " : "",
+           info->flats_how ? info->flats_how : "");
     if (info->angles) {
         double low, high;
         angle_range(info, &low, &high);

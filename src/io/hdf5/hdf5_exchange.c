@@ -82,6 +82,21 @@ static bool is_reversed(const size_t field[3], const size_t data[3]) {
     return (field[1] == data[1] && field[2] == data[0]) || (field[0] == data[0] && field[1] == data[1]);
 }
 
+/* When the flats were taken, where the file says so. */
+static void read_flat_views(hid_t file, const char *name, const char *group, qb__scan_parts *parts) {
+    char path[600];
+    int rank;
+    size_t shape[3], count;
+    double *views;
+    snprintf(path, sizeof path, "%s/white_before_view", group);
+    if (!parts->flats.count || !qb__h5_shape(file, path, &rank, shape)) return;
+    if (shape[0] * shape[1] * shape[2] != parts->flats.count)
+        qb__note(&parts->notes, "%s has %zu numbers for %zu flats: it is not used" QB__CODE("metadata-unusable"), path,
+                 shape[0] * shape[1] * shape[2], parts->flats.count);
+    else if (qb__h5_numbers(file, name, path, parts->flats.count, &views, &count) == QB_OK)
+        parts->flat_views = views;
+}
+
 /* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
  * cannot be used would become another volume. */
 static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
@@ -146,6 +161,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
     if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
     if (status != QB_OK) return status;
+    read_flat_views(file, name, group, parts);
     qb__h5_pixels(file, name, pixels, high, parts);
     qb__h5_beam(file, name, energies, distances, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);

@@ -49,6 +49,8 @@ static void take_intensity(hid_t file, const char *name, const char *entry, size
     } else if (qb__alloc(data->count, sizeof *parts->intensity, &parts->intensity) == QB_OK) {
         for (size_t i = 0; i < flats->count; i++) open += values[flats->index[i]] / (double)flats->count;
         for (size_t i = 0; i < data->count; i++) parts->intensity[i] = values[data->index[i]] / open;
+        if (qb__alloc(flats->count, sizeof *parts->flat_intensity, &parts->flat_intensity) == QB_OK)
+            for (size_t i = 0; i < flats->count; i++) parts->flat_intensity[i] = values[flats->index[i]] / open;
         snprintf(parts->intensity_from, sizeof parts->intensity_from, "%.159s", path);
     }
     qb__free(values);

@@ -47,6 +47,15 @@ static bool put_fields(hid_t file, const char *path, const qb_array *fields, con
     return good;
 }
 
+/* When flats were taken, as qb__exchange_scan() reads it. */
+static bool put_flat_views(hid_t file, const qb_stack *stack) {
+    if (!stack->flats || !stack->flat_views) return true;
+    hid_t set =
+        make_set(file, "/exchange/white_before_view", H5T_IEEE_F64LE, 1, stack->flats->shape, stack->flat_views);
+    if (set >= 0) H5Dclose(set);
+    return set >= 0;
+}
+
 static bool put_theta(hid_t file, const qb_stack *stack, const double *degrees) {
     if (!degrees) return true;
     hid_t set = make_set(file, "/exchange/theta", H5T_IEEE_F64LE, 1, stack->shape, degrees);
@@ -112,7 +121,7 @@ static bool fill_file(hid_t file, qb_writer *writer, const double *degrees) {
     H5Dclose(set);
     if (projections)
         good = good && put_fields(file, "/exchange/data_white", stack->flats, "theta_white:y:x") &&
-               put_fields(file, "/exchange/data_dark", stack->darks, "theta_dark:y:x") &&
+               put_flat_views(file, stack) && put_fields(file, "/exchange/data_dark", stack->darks, "theta_dark:y:x") &&
                put_theta(file, stack, degrees) && put_detector(file, stack);
     return good && put_string(file, "/implements", projections ? "exchange:measurement:process" : "exchange:process");
 }

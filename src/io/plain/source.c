@@ -155,6 +155,8 @@ void qb__scan_parts_release(qb__scan_parts *parts) {
     qb__frames_release(&parts->darks);
     qb__free(parts->angles);
     qb__free(parts->intensity);
+    qb__free(parts->flat_intensity);
+    qb__free(parts->flat_views);
     qb__free(parts->placed);
     qb__notes_release(&parts->notes);
     *parts = (qb__scan_parts){0};

@@ -158,6 +158,8 @@ typedef struct qb__scan_parts {
     char quantity[24];  /* "" = not stated */
     double *intensity;  /* [data.count] of the beam in each view, over that in its own flats; NULL: not stated */
     char intensity_from[160];
+    double *flat_intensity; /* [flats.count] of the beam in each flat, over their mean; NULL: not stated */
+    double *flat_views;     /* [flats.count] the stored view before which each flat was taken; NULL: not stated */
     char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */
     char unusable[440]; /* why fields that are there cannot be used, which matters for counts; "" */
     qb__notes notes;

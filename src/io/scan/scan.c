@@ -18,6 +18,7 @@
 #include "geometry/units.h"
 #include "io/scan/axes_look.h"
 #include "io/formats.h"
+#include "io/scan/drift.h"
 #include "io/scan/signed_counts.h"
 
 static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
@@ -418,6 +419,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     qb__scan_leave_out(scan);
     QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));
     QB__TRY(qb__scan_look_at_rows(scan, env));
+    QB__TRY(qb__scan_weigh_flats(scan, options));
     judge_given(scan, options);
     judge_fields(scan, options);
     qb__scan_judge_angles(scan, options->angles || options->angle_unit != QB_ANGLE_AUTO);
@@ -492,6 +494,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__free(scan->intensity);
     qb__free(scan->flat);
     qb__free(scan->dark);
+    qb__drift_destroy(scan->drift);
     qb__free(scan->path);
     qb__inputs_release(&scan->inputs);
     qb__free(scan);

@@ -35,7 +35,9 @@ struct qb_scan {
     double *angles;     /* [views] */
     double *intensity;  /* [views] or NULL */
     float *flat, *dark; /* [row][column] means, or NULL */
-    float dark_noise;   /* standard deviation of a usual pixel of one dark frame; 0: it is not known */
+    struct qb__drift
+        *drift;       /* how the open beam changes over the views (io/scan/drift.h); NULL: it is flat - dark in all */
+    float dark_noise; /* standard deviation of a usual pixel of one dark frame; 0: it is not known */
     char quantity_from[200];
     char no_angles[360]; /* why there are none that could be used; "" */
     qb__finding finding[QB__FINDINGS];
@@ -69,6 +71,10 @@ qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t
 void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw);
 /* The type of the stored numbers; that of the scan's rows is info.dtype. */
 static inline qb_dtype qb__scan_dtype(const qb_scan *scan) { return scan->parts.data.source->dtype; }
+/* The weights of scan->drift, once the scan's views are chosen. */
+qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options);
+/* Series of flats, or other modes of its drift; 0: there is no drift. */
+size_t qb__scan_modes(const qb_scan *scan);
 /* The view in the source that a view of the scan is. */
 static inline size_t qb__scan_stored(const qb_scan *scan, size_t view) {
     return scan->view ? scan->view[view] : scan->first + view * scan->step;

@@ -11,6 +11,7 @@
 #include "base/warning.h"
 #include "io/scan/field_mean.h"
 #include "io/scan/fields_judge.h"
+#include "io/scan/flat_series.h"
 #include "io/formats.h"
 #include "io/scan/frame_list.h"
 #include "io/scan/scan.h"
@@ -47,7 +48,7 @@ static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
 }
 
 /* All items of the list, joined. */
-static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames) {
+static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames, size_t **counts, size_t *parts) {
     char *list = qb__strdup(k->path), *rest = NULL;
     qb__frames *part = NULL;
     size_t n = 0, most = 1;
@@ -63,6 +64,8 @@ static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames
         n++;
     }
     if (status == QB_OK && !n) status = qb__fail(QB_BAD_ARGUMENT, "an empty list");
+    if (status == QB_OK) status = qb__alloc(n, sizeof **counts, counts);
+    for (*parts = 0; status == QB_OK && *parts < n; ++*parts) (*counts)[*parts] = part[*parts].count;
     if (status == QB_OK) status = qb__frames_join(part, n, frames);
     for (size_t i = 0; i < n; i++) qb__frames_release(&part[i]);
     qb__free(part);
@@ -84,13 +87,16 @@ typedef struct series {
     size_t *index; /* of what is taken, in the source */
     size_t taken;
     qb__field_found found;
-    float least; /* of all its values, and 0; of signed integers */
+    float least;  /* of all its values, and 0; of signed integers */
+    size_t *part; /* [parts] frames of each file, pattern or folder that was given */
+    size_t parts;
 } series;
 
 static void close_series(series *s) {
     qb__free(s->bad);
     qb__free(s->frames);
     qb__free(s->index);
+    qb__free(s->part);
     qb__inputs_release(&s->files);
     qb__frames_release(&s->given);
 }
@@ -115,7 +121,7 @@ static qb_status open_series(qb_scan *scan, series *s, const qb_env *env) {
                        : QB_OK;
     if (s->kind.path) {
         qb__inputs_begin(&s->files);
-        status = open_given(&s->kind, env, &s->given);
+        status = open_given(&s->kind, env, &s->given, &s->part, &s->parts);
         qb__inputs_end(&s->files);
         if (status != QB_OK) return status;
         frames = &s->given;
@@ -266,61 +272,6 @@ out:
 
 /* ---- the mean ---- */
 
-typedef struct adding {
-    const char *raw;
-    qb_dtype dtype;
-    qb__field_mean *mean;
-    float *least; /* [piece] of the values and 0; NULL: nobody asks */
-} adding;
-
-enum { PIECE = 1 << 16 }; /* values: a thread's turn */
-
-static qb_status add_piece(void *context, size_t piece, size_t worker) {
-    (void)worker;
-    enum { RUN = 4096 }; /* values that stay in a core's own memory from converting to adding */
-    const adding *a = context;
-    const size_t end = qb__smaller(a->mean->pixels, (piece + 1) * PIECE);
-    float values[RUN];
-    for (size_t at = piece * PIECE; at < end; at += RUN) {
-        const size_t n = qb__smaller(RUN, end - at);
-        qb_convert_to_float(a->raw + at * qb_dtype_size(a->dtype), a->dtype, n, values);
-        qb__field_mean_add(a->mean, at, n, values);
-        for (size_t i = 0; a->least && i < n; i++) a->least[piece] = fminf(a->least[piece], values[i]);
-    }
-    return QB_OK;
-}
-
-/* Every line of an image is a frame where the detector has a single row. */
-static qb_status mean_of(series *s, bool robust, const qb_env *env, float *mean) {
-    const qb__source *source = s->all->source;
-    const size_t image = source->shape[1] * source->shape[2], parts = s->lines ? source->shape[1] : 1,
-                 pixels = image / parts;
-    const qb__frames taken = {.source = s->all->source, .index = s->index, .count = s->taken};
-    char *raw = NULL;
-    float *least = NULL;
-    qb__field_mean m = {0};
-    qb_status status;
-    QB__TRY(qb__alloc(image, qb_dtype_size(source->dtype), &raw));
-    QB__TRY(qb__field_mean_begin(&m, pixels, s->taken * parts, source->dtype, robust));
-    if (qb__counts_may_wrap(source->dtype)) QB__TRY(qb__alloc(qb__ceil_div(pixels, PIECE), sizeof *least, &least));
-    for (size_t f = 0; f < s->taken; f++) {
-        const qb__region region = {f, 1, 1, 0, source->shape[1]};
-        QB__TRY(qb__check_cancel(env));
-        QB__TRY(qb__frames_read(&taken, &region, raw));
-        for (size_t part = 0; part < parts; part++) {
-            adding a = {raw + part * pixels * qb_dtype_size(source->dtype), source->dtype, &m, least};
-            QB__TRY(qb__share(source->threads, qb__ceil_div(pixels, PIECE), add_piece, &a));
-        }
-    }
-    qb__field_mean_take(&m, mean, &s->found);
-    for (size_t i = 0; least && i < qb__ceil_div(pixels, PIECE); i++) s->least = fminf(s->least, least[i]);
-out:
-    qb__free(least);
-    qb__field_mean_end(&m);
-    qb__free(raw);
-    return status;
-}
-
 /* Beyond which a file of such images is mainly something else, as a scan is that was named for its flats. */
 static uint64_t most_bytes(const qb__frames *frames) {
     return 2 * frames->count * frames->source->shape[1] * qb__source_row_bytes(frames->source) + (1 << 20);
@@ -336,7 +287,8 @@ static qb_status load(qb_scan *scan, series *s, bool robust, const qb_env *env, 
     *count = s->taken * (s->lines ? s->all->source->shape[1] : 1);
     QB__TRY(qb__source_check_holes(s->all->source, s->index, 0, s->taken, 1));
     QB__TRY(qb__alloc(scan->info.rows * scan->info.columns, sizeof **mean, mean));
-    QB__TRY(mean_of(s, robust, env, *mean));
+    const qb__frames taken = {.source = s->all->source, .index = s->index, .count = s->taken};
+    QB__TRY(qb__frames_mean(&taken, s->lines, robust, env, *mean, &s->found, &s->least));
     if (s->found.left_out)
         qb__info(
             env,
@@ -376,6 +328,8 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
     QB__TRY(load(scan, &darks, !keep, env, &scan->dark, &scan->info.darks));
     scan->dark_noise = (float)darks.found.noise;
+    const qb__flats taken = {flats.all, flats.bad, flats.taken, flats.part, flats.parts, flats.lines, !keep};
+    QB__TRY(qb__flat_series_load(scan, &taken, options, env));
     for (int i = 0; i < 2; i++) {
         const series *given = i ? &darks : &flats;
         if (given->all && given->kind.path && !given->lines)

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/rows/lines.h"
+#include "io/scan/drift.h"
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
@@ -26,7 +27,7 @@ static double top_of(qb_dtype dtype) {
 }
 
 /* The mean of an edge, relative to the flat there, and the standard error that its pixels show. */
-static double edge_beam(const qb_scan *scan, const float *view, bool right, double *error) {
+static double edge_beam(const qb_scan *scan, size_t number, const float *view, bool right, double *error) {
     const qb_scan_info *info = &scan->info;
     size_t width = info->columns / 32 + 1, first = right ? info->columns - width : 0;
     double beam = 0.0, flat = 0.0, squares = 0.0, both = 0.0, flats = 0.0;
@@ -35,7 +36,10 @@ static double edge_beam(const qb_scan *scan, const float *view, bool right, doub
             size_t i = r * info->columns + c;
             double dark = scan->dark ? scan->dark[i] : 0.0;
             if (!isfinite(view[i])) continue;
-            const double counts = view[i] - dark, open = scan->flat ? scan->flat[i] - dark : 1.0;
+            float change = 1;
+            if (scan->flat && scan->drift) qb__drift_changes(scan->drift, number, i, 1, &change);
+            const double counts = view[i] - dark,
+                         open = scan->flat ? ((double)scan->flat[i] - dark) * (double)change : 1.0;
             beam += counts, flat += open;
             squares += counts * counts, both += counts * open, flats += open * open;
         }
@@ -72,7 +76,7 @@ static void add_view(const qb_scan *scan, size_t number, const float *view, tall
     }
     t->pixels += n;
     for (int right = 0; right < 2; right++) {
-        double error, beam = edge_beam(scan, view, right, &error);
+        double error, beam = edge_beam(scan, number, view, right, &error);
         t->error[right] = fmax(t->error[right], error);
         t->least[right] = fmin(t->least[right], beam);
         t->most[right] = fmax(t->most[right], beam);

@@ -5,7 +5,9 @@
 #include "quickbeam/scan.h"
 
 /* A choice is written as an int. */
-static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int), "enums must be as large as int");
+static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int) &&
+                  sizeof(qb_flat_fields) == sizeof(int),
+              "enums must be as large as int");
 
 #define SCAN(field) offsetof(qb_scan_options, field)
 #define OUTPUT(field) offsetof(qb_output_options, field)
@@ -48,6 +50,19 @@ const qb_param qb_scan_params[] = {
      .offset = SCAN(darks),
      .meta = "FILE[:/PATH]|FOLDER|PATTERN|none",
      .help = "dark fields (no beam), likewise; none: the dark is 0"},
+    {.name = "flat-fields",
+     .type = QB_PARAM_CHOICE,
+     .offset = SCAN(flat_fields),
+     .initial = "auto",
+     .choices = "auto|mean|linear|nearest",
+     .help =
+         "flats of several times: their mean, a line between the series before and behind a view, or the nearer one "
+         "(auto: linear where the times are known)"},
+    {.name = "flats-at",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(flats_at),
+     .meta = "VIEW,...",
+     .help = "the views before which series of flats were taken: of equal length, or one of each file"},
     {.name = "pixel-size",
      .type = QB_PARAM_NUMBERS,
      .offset = SCAN(pixels),

@@ -41,6 +41,7 @@ static void define_prep(qb__macros *m, const qb__device_filter *filter, const qb
     qb__macros_add(m, "HAS_DARK", filter->dark != NULL);
     qb__macros_add(m, "HAS_GAIN", filter->gain != NULL);
     qb__macros_add(m, "HAS_AIR", filter->air != NULL);
+    if (filter->mode) qb__macros_add(m, "DRIFT", (long long)prep->modes);
 }
 
 static void define_filter(qb__macros *m, const qb__device_filter *filter) {
@@ -84,6 +85,22 @@ out:
     return status;
 }
 
+/* `bytes`: of a field. */
+static qb_status upload_drift(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep, size_t bytes) {
+    const size_t weights = prep->views * (prep->modes + 1) * sizeof(float);
+    size_t all;
+    qb_status status;
+    if (!qb__mul(prep->modes, bytes, 1, &all)) return qb__fail(QB_NO_MEMORY, "%zu series of flats", prep->modes);
+    QB__TRY(upload(filter, queue, prep->drift, weights, &filter->drift));
+    QB__TRY(qb__memory_create(filter->device, all, &filter->mode));
+    filter->bytes += all;
+    for (size_t k = 0; k < prep->modes; k++)
+        QB__TRY(qb__memory_upload(queue, filter->mode, k * bytes, prep->mode + k * prep->mode_apart, bytes));
+    status = qb__queue_finish(queue);
+out:
+    return status;
+}
+
 static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep) {
     bool logarithm = prep->quantity != QB_LINE_INTEGRAL;
     size_t views = prep->views, bytes;
@@ -96,6 +113,7 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue, const 
     QB__TRY(upload_shares(filter, queue, prep, bytes));
     if (prep->dark) QB__TRY(upload(filter, queue, prep->dark, bytes, &filter->dark));
     if (logarithm && prep->gain) QB__TRY(upload(filter, queue, prep->gain, bytes, &filter->gain));
+    if (logarithm && prep->gain && prep->modes) QB__TRY(upload_drift(filter, queue, prep, bytes));
     if (logarithm && prep->air) {
         QB__TRY(qb__alloc(views, sizeof *inverse, &inverse));
         for (size_t v = 0; v < views; v++) inverse[v] = 1 / prep->air[v];
@@ -198,8 +216,9 @@ void qb__device_filter_destroy(qb__device_filter *filter) {
     if (!filter) return;
     qb__filter_long_destroy(filter->passes);
     qb__program_release(filter->program);
-    qb__memory *const all[] = {filter->weights, filter->share, filter->view_share,   filter->air,   filter->dark,
-                               filter->gain,    filter->roots, filter->coefficients, filter->counts};
+    qb__memory *const all[] = {filter->weights, filter->share,        filter->view_share, filter->air,
+                               filter->dark,    filter->gain,         filter->mode,       filter->drift,
+                               filter->roots,   filter->coefficients, filter->counts};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) qb__memory_destroy(all[i]);
     qb__free(filter);
 }
@@ -208,8 +227,8 @@ const char *qb__device_filter_method(const qb__device_filter *filter) { return f
 size_t qb__device_filter_bytes(const qb__device_filter *filter) { return filter->bytes; }
 
 size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
-                                  qb__filter_method method, size_t views, size_t rows) {
-    size_t bytes = 2 * views * sizeof(float) + (2 * rows + 1) * filter->columns * sizeof(float) +
+                                  qb__filter_method method, size_t views, size_t rows, size_t modes) {
+    size_t bytes = (2 + modes) * views * sizeof(float) + ((2 + modes) * rows + 1) * filter->columns * sizeof(float) +
                    QB__FILTER_FOUND_WORDS * sizeof(uint32_t);
     qb__filter_plan plan;
     if (filter->identity) return bytes;

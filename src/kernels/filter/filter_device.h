@@ -27,8 +27,12 @@ typedef struct qb__device_prep {
     size_t rows;          /* detector rows that the fields have */
     const float *dark;    /* [rows][columns]; NULL = 0 */
     const float *gain;    /* [rows][columns] 1/(flat - dark), 0 where dead; NULL = 1 */
-    float floor;          /* transmissions below are raised to it, and counted; > 0 */
-    float most;           /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
+    /* Flats that change over the views (io/scan/drift.h): modes x [rows][columns], mode_apart elements from one to the next,
+     * and weights [views][modes + 1]. 0 modes: they do not. */
+    size_t modes, mode_apart;
+    const float *mode, *drift;
+    float floor; /* transmissions below are raised to it, and counted; > 0 */
+    float most;  /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
     /* Rows that are wider than what was measured, zeros beside it: its `columns` begin at column
      * `before`, each times its share (ops/half_fan.h). NULL: the filter's columns are the raw ones,
      * and the two are not looked at. */
@@ -50,7 +54,7 @@ size_t qb__device_filter_bytes(const qb__device_filter *filter); /* device memor
 /* What it will hold at most on such a device, for planning; cuFFT's work space, which only it knows,
  * comes to it, and shares beyond those of the columns. */
 size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
-                                  qb__filter_method method, size_t views, size_t rows);
+                                  qb__filter_method method, size_t views, size_t rows, size_t modes);
 
 /* Where the rows of a block of views stand: that of the block's i-th view and slice s begins at
  * `offset` bytes, a multiple of the element's, plus i view_stride + s slice_stride elements. */

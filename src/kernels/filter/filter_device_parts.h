@@ -25,7 +25,8 @@ struct qb__device_filter {
     char method[256];
 
     qb__memory *weights, *air, *dark, *gain; /* air, dark, gain: NULL = 1, 0, 1 */
-    qb__memory *share, *view_share;          /* [measured] or [rows][measured], [views][measured]; or NULL */
+    qb__memory *mode, *drift;       /* [modes][rows][measured], [views][modes + 1] of flats that change; or NULL */
+    qb__memory *share, *view_share; /* [measured] or [rows][measured], [views][measured]; or NULL */
     bool share_rows;
     size_t measured, before; /* columns of a raw row, and where they begin */
     qb__memory *roots, *coefficients, *counts;

@@ -12,10 +12,13 @@ qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const 
                              const qb__row_block *block, bool weighted) {
     const uint64_t all[] = {block->raw_first, block->raw_view, block->raw_slice,
                             block->out_first, block->out_view, block->out_slice};
+    const uint64_t apart = (uint64_t)filter->rows * filter->measured;
     int32_t in_fours = divides(4, all, 6), times = weighted;
     const qb__arg args[] = {QB__MEMORY(raw),
                             QB__MEMORY(filter->dark),
                             QB__MEMORY(filter->gain),
+                            QB__MEMORY(filter->mode),
+                            QB__MEMORY(filter->drift),
                             QB__MEMORY(filter->air),
                             QB__MEMORY(filter->weights),
                             QB__MEMORY(filter->share),
@@ -32,6 +35,7 @@ qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const 
                             QB__VALUE(block->view0),
                             QB__VALUE(block->row0),
                             QB__VALUE(block->row_step),
+                            QB__VALUE(apart),
                             QB__VALUE(filter->bound),
                             QB__VALUE(in_fours),
                             QB__VALUE(times)};
@@ -43,10 +47,13 @@ qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb
                            const qb__row_block *block) {
     const uint64_t from[] = {block->raw_first, block->raw_view, block->raw_slice};
     const uint64_t to[] = {block->out_first, block->out_view, block->out_slice};
+    const uint64_t apart = (uint64_t)filter->rows * filter->measured;
     int32_t in_fours = divides(4, from, 3), in_twos = divides(2, to, 3);
     const qb__arg args[] = {QB__MEMORY(raw),
                             QB__MEMORY(filter->dark),
                             QB__MEMORY(filter->gain),
+                            QB__MEMORY(filter->mode),
+                            QB__MEMORY(filter->drift),
                             QB__MEMORY(filter->air),
                             QB__MEMORY(filter->weights),
                             QB__MEMORY(filter->share),
@@ -66,6 +73,7 @@ qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb
                             QB__VALUE(block->view0),
                             QB__VALUE(block->row0),
                             QB__VALUE(block->row_step),
+                            QB__VALUE(apart),
                             QB__VALUE(filter->bound),
                             QB__VALUE(in_fours),
                             QB__VALUE(in_twos),

@@ -47,7 +47,7 @@ static size_t filter_bytes(const qb__fbp_devices *gpu) {
     size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* that the fields hold */
     qb__filter_describe(fbp->filter, &spectrum);
     return qb__device_filter_forecast(qb__device_info_of(gpu->part[0].device), &spectrum, QB__FILTER_AUTO,
-                                      fbp->info->views, rows) +
+                                      fbp->info->views, rows, qb__scan_modes(fbp->scan)) +
            (fbp->view_share ? fbp->info->views * fbp->info->columns * sizeof(float) : 0);
 }
 

@@ -7,6 +7,7 @@
  * Any other rows are made of line integrals before they are filtered (fdk_device_rows.c). */
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan/scan.h"
 #include "recon/fdk/fdk_device.h"
 
 static bool by_view(const qb__fdk *fdk) { return !fdk->same_weights; }
@@ -35,7 +36,7 @@ size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     qb__filter_describe(fdk->filter, &spectrum);
     return (makes ? qb__fdk_gpu_rows_bytes(gpu, cut) : qb__fdk_gpu_filter_tables(fdk)) +
            qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &spectrum, QB__FILTER_AUTO,
-                                      fdk->info->views, makes ? 0 : fdk->info->rows);
+                                      fdk->info->views, makes ? 0 : fdk->info->rows, qb__scan_modes(fdk->scan));
 }
 
 /* ---- tables ---- */

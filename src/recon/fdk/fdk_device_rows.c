@@ -4,6 +4,7 @@
  * steps, which the device's cache may hold. */
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan/scan.h"
 #include "recon/fdk/fdk_device.h"
 
 enum { BETWEEN = 32 << 20 }; /* bytes of both pieces, but for a single view's */
@@ -37,7 +38,7 @@ size_t qb__fdk_gpu_rows_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__filter_spectrum none = no_filter(fdk);
     return views_at_once(fdk, cut) * (lines_of_view(fdk) + rows_of_view(fdk)) + qb__cone_rows_bytes(&plan) +
            qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &none, QB__FILTER_AUTO, fdk->info->views,
-                                      fdk->info->rows);
+                                      fdk->info->rows, qb__scan_modes(fdk->scan));
 }
 
 /* Those of qb__cone_rows and the filters' weights. */
@@ -136,5 +137,6 @@ void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep) {
                               .gain = steps->gain,
                               .floor = steps->floor,
                               .most = steps->most};
+    qb__prep_drift(steps, prep);
     qb__prep_define(steps, &prep->steps);
 }

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Flats that were taken at several times of a scan. Frames between which no view was taken are a series; the flat of a view lies on
+ * the straight line between the means of the series before and behind it, pixel by pixel, or is the nearer one of them. Time is
+ * counted in frames where a file keeps all of them in their order (NXtomo), else in views. */
+#include "io/scan/flat_series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+
+typedef struct shot {
+    double time;
+    size_t frame;  /* number in qb__flats' list */
+    size_t before; /* stored views that were taken before it */
+} shot;
+
+typedef struct timing {
+    qb_scan *scan;
+    const qb__flats *flats;
+    shot *shot;    /* [flats->taken], by time */
+    size_t *first; /* [series + 1] of the flats */
+    size_t series;
+} timing;
+
+static bool in_one_file(const qb_scan *scan, const qb__flats *flats) {
+    return !flats->parts && flats->all->index && scan->parts.data.index;
+}
+
+static double view_time(const qb_scan *scan, bool frames, size_t stored) {
+    return frames ? (double)scan->parts.data.index[stored] : (double)stored;
+}
+
+/* ---- when flats were taken ---- */
+
+/* --flats-at A,B,...: as many series as numbers, of the files that were given or of equal length. */
+static qb_status take_given(const timing *t, const char *at, double *time) {
+    enum { MOST = 1024 };
+    const qb__flats *f = t->flats;
+    double view[MOST];
+    size_t n = 0, frame = 0;
+    for (const char *rest = at; n < MOST; rest++) {
+        char *end;
+        view[n++] = qb__strtod(rest, &end);
+        if (end == rest || (*end && *end != ',') || !(view[n - 1] >= 0 && view[n - 1] <= (double)t->scan->stored))
+            return qb__fail(QB_BAD_ARGUMENT, "--flats-at %s: give numbers of views from 0 to %zu, as 0,%zu", at,
+                            t->scan->stored, t->scan->stored);
+        if (!*end) break;
+        rest = end;
+    }
+    const bool files = f->parts == n && n > 1;
+    if (!files && f->all->count % n)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--flats-at %s: %zu flats are not %zu series of equal length; give a --flats for each", at,
+                        f->all->count, n);
+    for (size_t s = 0; s < n; s++) {
+        const size_t count = files ? f->part[s] : f->all->count / n;
+        for (size_t i = 0; i < count; i++) time[frame++] = view[s] - 0.5;
+    }
+    return QB_OK;
+}
+
+/* The time of each flat of the list; *known: somebody says it. */
+static qb_status find_times(const timing *t, const char *at, double *time, bool *known) {
+    const qb__flats *f = t->flats;
+    const qb__scan_parts *parts = &t->scan->parts;
+    const bool frames = in_one_file(t->scan, f);
+    *known = true;
+    if (at) return take_given(t, at, time);
+    *known = frames || (f->all == &parts->flats && parts->flat_views);
+    for (size_t i = 0; *known && i < f->all->count; i++)
+        time[i] = frames ? (double)f->all->index[i] : parts->flat_views[i] - 0.5;
+    return QB_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+    const shot *x = a, *y = b;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+static size_t views_before(const qb_scan *scan, bool frames, double time) {
+    size_t low = 0, high = scan->stored;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (view_time(scan, frames, middle) < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void group(timing *t, bool frames) {
+    const size_t n = t->flats->taken;
+    qsort(t->shot, n, sizeof *t->shot, by_time);
+    for (size_t i = 0; i < n; i++) t->shot[i].before = views_before(t->scan, frames, t->shot[i].time);
+    t->series = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || t->shot[i].before != t->shot[i - 1].before) t->first[t->series++] = i;
+    t->first[t->series] = n;
+}
+
+static qb_status make_timing(timing *t, const char *at, bool *known) {
+    const qb__flats *f = t->flats;
+    double *time = NULL;
+    size_t n = 0;
+    qb_status status;
+    QB__TRY(qb__alloc(f->all->count, sizeof *time, &time));
+    QB__TRY(qb__alloc(f->taken, sizeof *t->shot, &t->shot));
+    QB__TRY(qb__alloc(f->taken + 1, sizeof *t->first, &t->first));
+    QB__TRY(find_times(t, at, time, known));
+    for (size_t i = 0; *known && i < f->all->count; i++)
+        if (!f->bad[i]) t->shot[n++] = (shot){.time = time[i], .frame = i};
+    if (*known) group(t, !at && in_one_file(t->scan, f));
+out:
+    qb__free(time);
+    return status;
+}
+
+/* ---- their means ---- */
+
+static double level_of(const qb_scan *scan, const float *mode) {
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    double flat = 0, series = 0;
+    for (size_t p = 0; p < pixels; p++) {
+        const double beam = (double)scan->flat[p] - (scan->dark ? (double)scan->dark[p] : 0);
+        if (!(beam > 0)) continue;
+        flat += beam;
+        series += beam * (double)mode[p];
+    }
+    return flat > 0 ? series / flat : 1;
+}
+
+/* From a series' mean to how much brighter it is than the mean flat. A pixel that is dead in a series is dead. */
+static void make_mode(qb_scan *scan, float *mode) {
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    for (size_t p = 0; p < pixels; p++) {
+        const float dark = scan->dark ? scan->dark[p] : 0, all = scan->flat[p] - dark, own = mode[p] - dark;
+        const bool good = own > 0 && all > 0 && isfinite(own / all);
+        if (!good) scan->flat[p] = all > 0 ? NAN : scan->flat[p];
+        mode[p] = good ? own / all : 1;
+    }
+}
+
+static qb_status read_series(timing *t, size_t s, size_t *index, float *mode, const qb_env *env) {
+    const qb__flats *f = t->flats;
+    const double *monitor = f->all == &t->scan->parts.flats ? t->scan->parts.flat_intensity : NULL;
+    qb__drift *drift = t->scan->drift;
+    qb__field_found found = {0};
+    float least = 0;
+    const size_t first = t->first[s], count = t->first[s + 1] - first;
+    drift->level[s] = monitor ? 0 : 1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t frame = t->shot[first + i].frame;
+        index[i] = f->all->index ? f->all->index[frame] : frame;
+        drift->time[s] += t->shot[first + i].time / (double)count;
+        if (monitor) drift->level[s] += monitor[frame] / (double)count;
+    }
+    const qb__frames taken = {.source = f->all->source, .index = index, .count = count};
+    const qb_status status = qb__frames_mean(&taken, false, f->robust, env, mode, &found, &least);
+    if (status == QB_OK) make_mode(t->scan, mode);
+    return status;
+}
+
+static void describe(const timing *t, bool nearest, double low, double high) {
+    qb__drift *drift = t->scan->drift;
+    const size_t last = t->shot[t->first[t->series - 1]].before;
+    qb__print(drift->text, sizeof drift->text, "%s %zu series of flats, before view%s %zu%s %zu, levels %.4g to %.4g",
+              nearest ? "the nearer of" : "linear between", t->series, t->series > 2 ? "s" : "", t->shot[0].before,
+              t->series > 2 ? " to" : " and", last, low, high);
+}
+
+static qb_status make_drift(timing *t, bool nearest, const qb_env *env) {
+    qb_scan *scan = t->scan;
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    size_t *index = NULL, all;
+    double low = INFINITY, high = 0;
+    qb_status status;
+    if (!qb__mul(t->series, pixels, sizeof(float), &all))
+        return qb__fail(QB_NO_MEMORY, "%zu series of flats of %zu pixels", t->series, pixels);
+    QB__TRY(qb__alloc(1, sizeof *scan->drift, &scan->drift));
+    scan->drift->modes = t->series, scan->drift->pixels = pixels, scan->drift->columns = scan->info.columns;
+    QB__TRY(qb__alloc(t->series * pixels, sizeof(float), &scan->drift->mode));
+    QB__TRY(qb__alloc(t->series, sizeof(double), &scan->drift->time));
+    QB__TRY(qb__alloc(t->series, sizeof(double), &scan->drift->level));
+    QB__TRY(qb__alloc(t->flats->taken, sizeof *index, &index));
+    for (size_t s = 0; s < t->series; s++) {
+        float *mode = scan->drift->mode + s * pixels;
+        QB__TRY(read_series(t, s, index, mode, env));
+        const double level = level_of(scan, mode);
+        low = fmin(low, level), high = fmax(high, level);
+    }
+    describe(t, nearest, low, high);
+out:
+    qb__free(index);
+    return status;
+}
+
+/* What speaks against an option that was given; NULL: nothing. */
+static const char *contradicts(const qb_scan *scan, const qb__flats *flats, const qb_scan_options *options) {
+    const bool moves = options->flat_fields > QB_FLATS_MEAN;
+    if (options->flats_at && options->flat_fields == QB_FLATS_MEAN)
+        return "--flats-at does not go with --flat-fields mean";
+    if (!moves && !options->flats_at) return NULL;
+    if (scan->info.quantity != QB_COUNTS) return "--flat-fields and --flats-at are for counts";
+    if (!flats->all) return "--flat-fields and --flats-at: there are no flats; give --flats FILE";
+    return flats->lines ? "--flat-fields and --flats-at: a detector of one row has flats of one time" : NULL;
+}
+
+qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_scan_options *options,
+                               const qb_env *env) {
+    const qb_flat_fields how = options->flat_fields;
+    const char *fault = contradicts(scan, flats, options);
+    timing t = {.scan = scan, .flats = flats};
+    bool known = false;
+    qb_status status = QB_OK;
+    if (fault) return qb__fail(QB_BAD_ARGUMENT, "%s: %s", scan->info.path, fault);
+    if (how == QB_FLATS_MEAN || scan->info.quantity != QB_COUNTS || !flats->all || flats->lines) return QB_OK;
+    QB__TRY(make_timing(&t, options->flats_at, &known));
+    if (!known && how != QB_FLATS_AUTO)
+        status =
+            qb__fail(QB_BAD_ARGUMENT,
+                     "%s does not say when its flats were taken: give --flats-at, such as 0,%zu for as many before "
+                     "the views as behind them",
+                     scan->info.path, scan->stored);
+    else if (known && t.series > 1)
+        status = make_drift(&t, how == QB_FLATS_NEAREST, env);
+    if (status == QB_OK && scan->drift) qb__info(env, "flats: %s", scan->drift->text);
+    scan->info.flats_how = scan->drift ? scan->drift->text : NULL;
+out:
+    qb__free(t.shot);
+    qb__free(t.first);
+    return status;
+}
+
+/* ---- weights ---- */
+
+size_t qb__scan_modes(const qb_scan *scan) { return scan->drift ? scan->drift->modes : 0; }
+
+/* Of the series before and behind that time; beyond the first and the last: theirs. */
+static void weigh(const qb__drift *d, double time, bool nearest, float *weight) {
+    size_t next = 0;
+    while (next < d->modes && d->time[next] < time) next++;
+    memset(weight, 0, (d->modes + 1) * sizeof *weight);
+    if (next == 0 || next == d->modes) {
+        weight[next == 0 ? 1 : d->modes] = 1;
+        return;
+    }
+    double part = (time - d->time[next - 1]) / (d->time[next] - d->time[next - 1]);
+    if (nearest) part = part > 0.5;
+    weight[next] = (float)(1 - part);
+    weight[next + 1] = (float)part;
+}
+
+qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options) {
+    qb__drift *d = scan->drift;
+    const bool frames = !options->flats_at && !options->flats && scan->parts.data.index;
+    qb_status status;
+    if (!d) return QB_OK;
+    d->views = scan->info.views;
+    QB__TRY(qb__alloc(d->views * (d->modes + 1), sizeof *d->weight, &d->weight));
+    QB__TRY(qb__alloc(d->views, sizeof *d->monitor, &d->monitor));
+    for (size_t v = 0; v < d->views; v++) d->monitor[v] = 1;
+    for (size_t v = 0; v < d->views; v++) {
+        float *weight = d->weight + v * (d->modes + 1), level = 0;
+        weigh(d, view_time(scan, frames, qb__scan_stored(scan, v)), options->flat_fields == QB_FLATS_NEAREST, weight);
+        for (size_t k = 0; k < d->modes; k++) level += weight[k + 1] * (float)d->level[k];
+        d->monitor[v] = level;
+    }
+out:
+    return status;
+}

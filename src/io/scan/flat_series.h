@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_FLAT_SERIES_H
+#define QB_IO_FLAT_SERIES_H
+
+#include "io/scan/drift.h"
+#include "io/scan/field_mean.h"
+#include "io/scan/scan.h"
+
+/* The flats of a scan. */
+typedef struct qb__flats {
+    const qb__frames *all; /* NULL: there are none */
+    const bool *bad;       /* [all->count] those that are left out */
+    size_t taken;
+    const size_t *part; /* [parts] frames of each --flats; 0 parts: they are the scan's own */
+    size_t parts;
+    bool lines;  /* the detector has a single row: each line of an image is a flat */
+    bool robust; /* single values that are far off are left out of means */
+} qb__flats;
+
+/* Of such frames of a source, [row][column]; *lowest: the least of all values and itself. */
+qb_status qb__frames_mean(const qb__frames *taken, bool lines, bool robust, const qb_env *env, float *mean,
+                          qb__field_found *found, float *lowest);
+/* scan->drift by --flat-fields, but for its weights; scan->flat and scan->dark are there. */
+qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_scan_options *options,
+                               const qb_env *env);
+
+#endif

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Flats of several times: what a view is divided by is the beam that was there when it was taken. Truths are line integrals of a
+disc of 0.02/mm behind beams that change linearly."""
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import devices, fails, qb, qb_json, write_scan
+
+N, ROWS, VIEWS, DARK = 64, 6, 90, 100.0
+ANGLES = np.arange(VIEWS) * 180 / VIEWS
+S = np.arange(N) - (N - 1) / 2
+LINES = np.broadcast_to(0.04 * np.sqrt(np.maximum(20.0 ** 2 - S ** 2, 0)), (VIEWS, ROWS, N))
+WAYS = {"fbp": ["--center", 31.5], "sirt": ["-g", "parallel", "--iterations", 10], "cgls": ["-g", "parallel", "--iterations", 5],
+        "tv": ["-g", "parallel", "--iterations", 20], "mbir": ["--equits", 3],
+        "fdk": ["--sod", 5000, "--sdd", 5001, "--angles", f"0:360:{VIEWS}"]}
+KEYS = np.r_[[2] * 3, [1] * 4, [0] * 40, [1] * 2, [0] * 50, [1] * 5]  # image_key: darks, flats before, within and behind
+
+
+def pixels(seed=1):
+    """The beam of a detector, and how much of it each pixel loses during the scan: 3 % by fading, 3 % by tilting, and its own."""
+    rng = np.random.default_rng(seed)
+    return 30000 * (1 + rng.normal(0, 0.1, (ROWS, N))), -0.03 + 0.03 * S / S.max() + rng.normal(0, 0.005, (ROWS, N))
+
+
+def beam(moment):
+    """At moments 0 to 1."""
+    start, change = pixels()
+    return start * (1 + change * np.asarray(moment)[..., None, None])
+
+
+def nxtomo(path, moment, dtype="f4", lines=LINES, monitor=False):
+    """Frames in their order; moment: of each frame."""
+    frames = np.where((KEYS == 2)[:, None, None], 0, beam(moment))
+    frames[KEYS == 0] *= np.exp(-lines)
+    with h5py.File(path, "w") as f:
+        f["entry/definition"] = "NXtomo"
+        f["entry/instrument/detector/data"] = np.round(frames + DARK) if dtype == "u2" else (frames + DARK).astype(dtype)
+        f["entry/instrument/detector/image_key"] = KEYS
+        angles = np.zeros(len(KEYS))
+        angles[KEYS == 0] = ANGLES
+        f["entry/sample/rotation_angle"] = angles
+        f["entry/sample/rotation_angle"].attrs["units"] = "degree"
+        f["entry/instrument/detector/x_pixel_size"] = 1e-3
+        f["entry/instrument/detector/x_pixel_size"].attrs["units"] = "m"
+        if monitor:
+            f["entry/control/data"] = 5.0 * (1 - 0.03 * np.asarray(moment))
+    return path
+
+
+TIMES = np.linspace(0, 1, len(KEYS))
+SERIES = [np.flatnonzero(KEYS == 1)[a:b] for a, b in ((0, 4), (4, 6), (6, 11))]
+
+
+def lines_of(scan, out, *how):
+    qb("convert", scan, *how, "-o", out)
+    return np.load(out)
+
+
+def test_a_linear_drift_is_exact(tmp_path):
+    scan = nxtomo(tmp_path / "s.nx", TIMES)
+    assert np.abs(lines_of(scan, tmp_path / "l.npy") - LINES).max() < 1e-5  # auto: the file says when
+    assert np.abs(lines_of(scan, tmp_path / "l.npy", "--flat-fields", "linear") - LINES).max() < 1e-5
+    assert np.abs(lines_of(scan, tmp_path / "l.npy", "--flat-fields", "mean") - LINES).max() > 0.02
+    nearest = np.array([min(SERIES, key=lambda s: abs(s.mean() - i)).mean() for i in np.flatnonzero(KEYS == 0)])
+    wanted = LINES - np.log(beam(TIMES[KEYS == 0]) / beam(nearest / (len(KEYS) - 1)))
+    assert np.abs(lines_of(scan, tmp_path / "l.npy", "--flat-fields", "nearest") - wanted).max() < 1e-5
+    how = qb_json("info", scan)
+    assert how["flat_fields"].startswith("linear between 3 series of flats, before views 0 to 90, levels")
+    assert not [p for p in how["problems"] if "beam-drift" in p]
+    plan = qb_json("plan", "fbp", scan, "--center", 31.5, "-o", tmp_path / "v.h5")
+    assert plan["flat_fields"] == how["flat_fields"]
+    qb("fbp", scan, "--center", 31.5, "-o", tmp_path / "v.h5")
+    with h5py.File(tmp_path / "v.h5") as file:
+        assert how["flat_fields"] in file["/process/quickbeam/provenance"][()].decode()
+
+
+def test_chosen_views_keep_their_times(tmp_path):
+    """Also where views without beam are left out."""
+    scan = nxtomo(tmp_path / "s.nx", TIMES, "u2")
+    with h5py.File(scan, "r+") as f:
+        frames = f["entry/instrument/detector/data"][:]
+        frames[np.flatnonzero(KEYS == 0)[30:33]] = DARK + 1
+        f["entry/instrument/detector/data"][...] = frames
+    got = lines_of(scan, tmp_path / "l.npy", "--views", "10:80", "--exclude", "50:55")
+    kept = np.setdiff1d(np.arange(10, 80), np.r_[30:33, 50:55])
+    assert len(got) == len(kept) and np.abs(got - LINES[kept]).mean() < 1e-4
+    some = lines_of(scan, tmp_path / "l.npy", "--exclude-flats", "0:2,6", "--views", "0:30")
+    assert np.abs(some - LINES[:30]).mean() < 1e-4
+
+
+@pytest.mark.parametrize("verb", WAYS)
+def test_every_method_takes_them(tmp_path, verb):
+    drifting, steady = nxtomo(tmp_path / "d.nx", TIMES), nxtomo(tmp_path / "s.nx", 0 * TIMES)
+    for scan in drifting, steady:
+        qb(verb, scan, *WAYS[verb], "-o", tmp_path / f"{scan.stem}.npy")
+    d, s = np.load(tmp_path / "d.npy"), np.load(tmp_path / "s.npy")
+    assert np.linalg.norm(d - s) < 3e-5 * np.linalg.norm(s)
+
+
+def test_phases_and_open_beam(tmp_path):
+    """What works on transmissions sees those of the beam that was there."""
+    drifting, steady = nxtomo(tmp_path / "d.nx", TIMES), nxtomo(tmp_path / "s.nx", 0 * TIMES)
+    for how in ["--paganin", "4px"], ["--air", "0:3,0:6"], ["--zingers", 8], ["--rings", "sort"]:
+        d, s = (lines_of(scan, tmp_path / "l.npy", *how) for scan in (drifting, steady))
+        assert np.abs(d - s).max() < 1e-4, how
+
+
+@pytest.mark.parametrize("more", [[], ["--monitor", "ignore"], ["--flat-fields", "mean"]])
+def test_a_monitor_is_not_counted_twice(tmp_path, more):
+    """The monitor says what fades; with a mean flat it is all that is known of it."""
+    scan = nxtomo(tmp_path / "s.nx", TIMES, monitor=True)
+    got = lines_of(scan, tmp_path / "l.npy", *more)
+    worst = np.abs(got - LINES).max()
+    assert worst > 0.01 if "mean" in more else worst < 2e-4  # the fade of flats less that of the monitor's straight line
+
+
+def test_the_same_bits_however_it_is_cut(tmp_path):
+    scan = nxtomo(tmp_path / "s.nx", TIMES, "u2")
+    volumes = set()
+    for i, how in enumerate([["--threads", 1], ["--threads", 2], ["--slices", "0:3"], ["--slices", "3:6"]]):
+        qb("fbp", scan, "--center", 31.5, "--kernel", "bp_parallel_linear.scalar", *how, "-o", tmp_path / f"{i}.npy")
+    one, two, first, last = (np.load(tmp_path / f"{i}.npy") for i in range(4))
+    assert np.array_equal(one, two) and np.array_equal(one, np.concatenate([first, last]))
+    if any(d["device"] == "opencl:0" for d in devices()):
+        for verb in "fbp", "fdk":
+            for device in "cpu", "opencl":
+                done = qb_json(verb, scan, *WAYS[verb], "--device", device, "-o", tmp_path / f"{device}.npy")
+                volumes.add((verb, done["preparation"]["dead"], done["preparation"]["clamped"]))
+            a, b = np.load(tmp_path / "cpu.npy"), np.load(tmp_path / "opencl.npy")
+            assert np.linalg.norm(a - b) < 1e-3 * np.linalg.norm(a)
+        assert len(volumes) == 2
+
+
+def test_times_that_are_given(tmp_path):
+    """Of DataExchange files, which do not say them; of a --flats each, and of equal parts of one."""
+    start, end = beam(0.0), beam(1.0)
+    moment = (np.arange(VIEWS) + 0.5) / VIEWS
+    views = (beam(moment) * np.exp(-LINES) + DARK).astype("f4")
+    darks = np.full((2, ROWS, N), DARK, "f4")
+    before, behind = (np.broadcast_to(b + DARK, (4, ROWS, N)).astype("f4") for b in (start, end))
+    scan = write_scan(tmp_path / "s.h5", views, ANGLES, np.concatenate([before, behind]), darks, pixel=1)
+    assert np.abs(lines_of(scan, tmp_path / "l.npy", "--flats-at", f"0,{VIEWS}") - LINES).max() < 1e-5
+    assert np.abs(lines_of(scan, tmp_path / "l.npy") - LINES).max() > 0.02
+    np.save(tmp_path / "a.npy", before[:3])
+    np.save(tmp_path / "b.npy", behind)
+    two = ["--flats", tmp_path / "a.npy", "--flats", tmp_path / "b.npy", "--flats-at"]
+    assert np.abs(lines_of(scan, tmp_path / "l.npy", *two, "0,90") - LINES).max() < 1e-5
+    fails(2, "convert", scan, "-o", tmp_path / "x.npy", "--flat-fields", "linear", says=["does not say when its flats were taken", "--flats-at", "0,90"])
+    fails(2, "convert", scan, "-o", tmp_path / "x.npy", "--flats-at", "0,45,90", says=["8 flats are not 3 series"])
+    fails(2, "convert", scan, "-o", tmp_path / "x.npy", "--flats-at", "0,91", says=["from 0 to 90"])
+    fails(2, "convert", scan, "-o", tmp_path / "x.npy", "--flats-at", "0,x", says=["--flats-at 0,x"])
+    fails(2, "convert", scan, "-o", tmp_path / "x.npy", "--flats-at", "0,90", "--flat-fields", "mean", says=["does not go with"])
+    lines = write_scan(tmp_path / "i.h5", LINES.astype("f4"), ANGLES, pixel=1, quantity="line_integral")
+    fails(2, "convert", lines, "-o", tmp_path / "x.npy", "--flat-fields", "linear", says=["are for counts"])
+
+
+@pytest.mark.parametrize("series", [2, 3])
+def test_a_simulated_beam_that_fades_and_tilts(tmp_path, series):
+    """By 3 % each: what is left of it is below 0.1 %, and 1.5 % without."""
+    qb("simulate", "disc", "--attenuation", 1e-9, "--detector", "64,32", "--views", 60, "--photons", 1e6, "--faults", "fade=0.03,tilt=0.03",
+       "--flat-series", series, "-o", tmp_path / "s.h5")
+    assert qb_json("info", tmp_path / "s.h5")["flat_fields"].startswith(f"linear between {series} series")
+    left = {}
+    for how in "auto", "mean":
+        lines = lines_of(tmp_path / "s.h5", tmp_path / "l.npy", "--flat-fields", how)
+        blocks = lines.reshape(60, 32, 8, 8).mean(axis=(1, 3))  # of 256 pixels of a view: noise 1/16 of a pixel's
+        left[how] = np.abs(blocks).max()
+    assert left["auto"] < 1e-3 and left["mean"] > 0.015
+
+
+def test_series_of_flats_need_counts(tmp_path):
+    fails(2, "simulate", "disc", "-o", tmp_path / "s.h5", "--flat-series", 2, says=["--photons"])

@@ -89,3 +89,22 @@ def test_naf_s_rays_see_what_the_pickle_has(tmp_path):
     np.testing.assert_allclose(theirs, data["train"]["projections"], rtol=2e-3, atol=2e-3 * theirs.max())
     with pytest.raises(qb.Error, match="no value above 0"):
         export.naf(tmp_path / "n.pickle", lines, angles, pixel, sod, sdd, 0 * ball, 1.25)
+
+
+def test_a_method_of_httomo():
+    """It takes data, angles and the axis' column by these names, and gives TomoPy's slices in HTTomo's order."""
+    import inspect
+
+    from quickbeam_ct import algorithm
+    assert list(inspect.signature(algorithm.fbp).parameters)[:3] == ["data", "angles", "center"]
+    s = np.arange(32) - 15.0
+    x = s - 5 * np.cos(ANGLES)[:, None] + 4 * np.sin(ANGLES)[:, None]
+    lines = np.repeat((2 * 0.02 * np.sqrt(np.maximum(0, 16 - x ** 2)))[:, None], 3, 1).astype(np.float32)
+    lines[:, 2] *= 2
+    found, recon = algorithm.fbp(lines, ANGLES, 15.0, filter="hann"), np.zeros((3, 32, 32), np.float32)
+    adapters.tomopy(qb.fbp, filter="hann")(lines.swapaxes(0, 1), np.full(3, 15.0), recon, ANGLES, 32, 32, {})
+    assert type(found) is np.ndarray and found.shape == (32, 3, 32)
+    np.testing.assert_array_equal(found.swapaxes(0, 1), recon)
+    yaml = pytest.importorskip("yaml")
+    entries = [yaml.safe_load(text) for text in algorithm.__doc__.replace("${{", "").replace("}}", "").split("\n\n") if text.startswith("    ")]
+    assert entries[0]["algorithm"]["fbp"]["pattern"] == "sinogram" and entries[1][0]["module_path"] == algorithm.__name__

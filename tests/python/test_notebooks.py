@@ -25,9 +25,3 @@ def test_it_runs(path):
     drawn = [output for cell in cells for output in cell.get("outputs", ()) if "image/png" in output.get("data", ())]
     assert drawn, "no picture is kept: run-notebooks.py --write makes it"
     subprocess.run([sys.executable, ROOT / "scripts" / "run-notebooks.py", path], check=True)
-
-
-def test_they_are_notebooks():
-    nbformat = pytest.importorskip("nbformat")
-    for path in NOTEBOOKS:
-        nbformat.validate(nbformat.read(path, as_version=4))

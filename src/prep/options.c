@@ -7,9 +7,10 @@ const qb_param qb_prep_params[] = {
     {"transmission-floor", QB_PARAM_DOUBLE, offsetof(qb_prep_options, transmission_floor), "T", "1e-6", NULL, 1e-30, 1,
      "smaller transmissions are raised to this before -log, and counted", 0},
     {"rings", QB_PARAM_TEXT, offsetof(qb_prep_options, rings),
-     "keep|sort|wavelet|large|dead|all[:snr=S,large=N,small=N]", "keep", NULL, 0, 0,
-     "take out rings: dense weak ones by sorting (Vo 2018) or wavelets (Muench 2009), large ones, dead columns, or "
-     "all; "
+     "keep|auto|sort|wavelet|titarenko|raven|double-flat|fit|large|dead|all[:snr=S,large=N,small=N]", "keep", NULL, 0,
+     0,
+     "take out rings: large ones, dead columns, all, what each row shows (auto), or only dense weak ones by sorting, "
+     "wavelets and so on; "
      "snr (3), windows of large (61) and small (15) columns. Finders of the axis do so in any case",
      0},
     {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,

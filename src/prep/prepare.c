@@ -24,7 +24,7 @@ struct qb__prepare {
     qb__prep steps;
     qb__fields fields;
     qb__neighbours *neighbours; /* NULL: no step looks at them */
-    char note[NOTES][160];      /* of the steps, by their rows */
+    char note[NOTES][240];      /* of the steps, by their rows */
     const qb_scan *scan;
     char worst[64]; /* where most is saturated, in words; "" */
 };

@@ -27,6 +27,7 @@ typedef struct rings {
     size_t views, columns, rows;
     float *sinograms;    /* [row][view][column] */
     float *stripes;      /* [row][column]; NaN: lost */
+    unsigned *kinds;     /* [row] that were found */
     qb__rings_row *work; /* [thread] */
 } rings;
 
@@ -34,6 +35,7 @@ static void find_stripes(void *context, size_t row, int worker) {
     const rings *r = context;
     qb__rings_row *work = &r->work[worker];
     qb__rings_find(&r->how, r->sinograms + row * r->views * r->columns, r->views, work);
+    r->kinds[row] = work->kinds;
     for (size_t c = 0; c < r->columns; c++)
         r->stripes[row * r->columns + c] = work->lost[c] ? NAN : (float)work->stripe[c];
 }
@@ -55,14 +57,24 @@ static unsigned count(const qb_scan_info *info, const qb_prep_options *options) 
     return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
 }
 
-/* How strong the stripes are, and how many pixels are lost. */
+/* What --rings tells of. */
+static const struct {
+    unsigned kind;
+    const char *name;
+} kinds[] = {{QB__RINGS_DEAD, "unusable columns"},
+             {QB__RINGS_LARGE, "wide stripes"},
+             {QB__RINGS_NARROW, "narrow stripes"},
+             {QB__RINGS_SORT, "weak stripes in all columns"}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* How strong the stripes are, how many pixels are lost, and how many rows have each kind. */
 typedef struct strength {
-    double squares, largest, pixels, lost;
+    double squares, largest, pixels, lost, rows, of[KINDS];
 } strength;
 
 /* All of the scan is read for it, too, between blocks. */
 static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
-    const bool sorting = strncmp(options->rings, "wavelet", 7) != 0;
+    const bool sorting = strncmp(options->rings, "sort", 4) == 0;
     const double values = (double)info->views * (double)rows * (double)info->columns;
     return values / qb__rate(sorting ? QB__RATE_SORT : QB__RATE_WAVELET, sorting ? 25e6 : 40e6) / threads;
 }
@@ -81,6 +93,8 @@ static void apply(const rings *r, size_t row, bool lines, float *field, strength
         s->largest = fmax(s->largest, fabs(f));
     }
     s->pixels += (double)r->columns;
+    s->rows++;
+    for (size_t k = 0; k < KINDS; k++) s->of[k] += (r->kinds[row] & kinds[k].kind) != 0;
 }
 
 /* Of all ranks, each of which has its rows. */
@@ -94,6 +108,8 @@ static qb_status add_up(qb__comm *comm, strength *s) {
         s->squares += all[i].squares;
         s->pixels += all[i].pixels;
         s->lost += all[i].lost;
+        s->rows += all[i].rows;
+        for (size_t k = 0; k < KINDS; k++) s->of[k] += all[i].of[k];
         s->largest = fmax(s->largest, all[i].largest);
     }
     qb__free(all);
@@ -130,6 +146,7 @@ static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     QB__TRY(qb__rings_parse(pass->options->rings, &r->how));
     QB__TRY(qb__alloc(rows * r->views, r->columns * sizeof(float), &r->sinograms));
     QB__TRY(qb__alloc(rows * r->columns, sizeof(float), &r->stripes));
+    QB__TRY(qb__alloc(rows, sizeof *r->kinds, &r->kinds));
     QB__TRY(qb__alloc((size_t)threads, sizeof *r->work, &r->work));
     for (int i = 0; i < threads; i++) QB__TRY(qb__rings_row_create(r->views, r->columns, &r->work[i]));
     r->rows = rows;
@@ -140,8 +157,26 @@ out:
 static void close_rings(rings *r, int threads) {
     for (int i = 0; r->work && i < threads; i++) qb__rings_row_destroy(&r->work[i]);
     qb__free(r->work);
+    qb__free(r->kinds);
     qb__free(r->stripes);
     qb__free(r->sinograms);
+}
+
+/* For --rings auto also in how many rows there is what. */
+static void describe(const rings *r, const strength *s, char *note, size_t size) {
+    const bool tells = r->how.parts & QB__RINGS_SURE;
+    bool any = false;
+    snprintf(note, size, "%s: stripes of %.2g rms, at most %.2g", r->how.name,
+             sqrt(s->squares / fmax(1, s->pixels - s->lost)), s->largest);
+    for (size_t k = 0; tells && k < KINDS; k++) {
+        const size_t used = strlen(note);
+        if (s->of[k] > 0) snprintf(note + used, size - used, "%s %s in %.0f", any ? "," : ";", kinds[k].name, s->of[k]);
+        any = any || s->of[k] > 0;
+    }
+    if (tells && !any) snprintf(note, size, "%s: none found in %.0f rows", r->how.name, s->rows);
+    if (any) snprintf(note + strlen(note), size - strlen(note), " of %.0f rows", s->rows);
+    if (s->lost > 0)
+        snprintf(note + strlen(note), size - strlen(note), "; %.0f of %.0f pixels are unusable", s->lost, s->pixels);
 }
 
 static qb_status measure(const qb__pass *pass) {
@@ -175,13 +210,7 @@ static qb_status measure(const qb__pass *pass) {
     qb__progress(pass->env, "finding rings", end - first, end - first);
     QB__TRY(qb__fields_share(fields, qb__comm_of(pass->env), *field));
     QB__TRY(add_up(qb__comm_of(pass->env), &found));
-    snprintf(pass->note, pass->note_size, "%s: stripes of %.2g rms, at most %.2g", r.how.name,
-             sqrt(found.squares / fmax(1, found.pixels - found.lost)), found.largest);
-    if (found.lost > 0) {
-        const size_t used = strlen(pass->note);
-        snprintf(pass->note + used, pass->note_size - used, "; %.0f of %.0f pixels are unusable", found.lost,
-                 found.pixels);
-    }
+    describe(&r, &found, pass->note, pass->note_size);
     qb__info(pass->env, "rings, %s", pass->note);
 out:
     close_rings(&r, threads);

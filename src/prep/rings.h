@@ -9,20 +9,26 @@
 
 /* What --rings can remove. A method is a set of these. */
 enum {
-    QB__RINGS_DEAD = 1,    /* columns without a usable answer are interpolated */
-    QB__RINGS_LARGE = 2,   /* stripes several columns wide */
-    QB__RINGS_NARROW = 4,  /* stripes one column wide */
-    QB__RINGS_SORT = 8,    /* dense weak stripes, by sorted columns */
-    QB__RINGS_WAVELET = 16 /* dense weak stripes, by wavelets */
+    QB__RINGS_DEAD = 1,     /* columns without a usable answer are interpolated */
+    QB__RINGS_LARGE = 2,    /* stripes several columns wide */
+    QB__RINGS_NARROW = 4,   /* stripes one column wide */
+    QB__RINGS_SORT = 8,     /* dense weak stripes, by sorted columns */
+    QB__RINGS_WAVELET = 16, /* dense weak stripes, by wavelets */
+    QB__RINGS_PROFILE = 32, /* dense weak stripes, by the mean over the views */
+    QB__RINGS_SURE = 64     /* narrow stripes only where a row has some, or a strong one */
 };
 
 enum { QB__RINGS_BLOCKS = 16 /* of views */, QB__RINGS_WINDOWS = 15 /* that overlap */ };
 
+/* q[columns]: the smooth curve through p; scratch[columns]. */
+typedef void (*qb__rings_smooth)(double small, const double *p, size_t columns, double *q, double *scratch);
+
 typedef struct qb__rings_how {
     const char *name; /* of the method */
     unsigned parts;
-    double snr;          /* how far a column must stand out */
-    size_t large, small; /* windows in columns */
+    double snr;              /* how far a column must stand out */
+    size_t large, small;     /* windows in columns */
+    qb__rings_smooth smooth; /* QB__RINGS_PROFILE's */
 } qb__rings_how;
 
 /* METHOD or METHOD:snr=S,large=N,small=N. QB_BAD_ARGUMENT says what is wrong. NULL is keep. */
@@ -41,6 +47,7 @@ typedef struct qb__rings_row {
     double *stripe; /* [columns] found so far: to be subtracted from line integrals */
     bool *lost;     /* [columns] has no usable value */
     bool *doubt;    /* [columns], scratch */
+    unsigned kinds; /* that were found: QB__RINGS_DEAD, LARGE, NARROW, and SORT for dense ones */
 } qb__rings_row;
 size_t qb__rings_work(size_t columns);
 
@@ -70,11 +77,17 @@ void qb__rings_add_shared(double *errors, size_t columns, double all);
 /* Adds stripes several columns wide, up to half the window `large`, to stripe[]. */
 void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row);
 /* Adds stripes that are one column wide to stripe[]. */
-void qb__rings_spikes(qb__rings_row *row);
+void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row);
 /* Interpolates the lost columns of lines[]. */
 void qb__rings_bridge(qb__rings_row *row);
 /* Adds dense weak stripes to stripe[], as far as they are alike in all views; lines[] are used up. */
 void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row);
+/* found[column]: dense stripes by the mean over the views; scratch[2 columns]. */
+void qb__rings_profile(const qb__rings_how *how, const qb__rings_row *row, double *scratch, double *found);
+void qb__rings_titarenko(double small, const double *p, size_t columns, double *q, double *scratch);
+void qb__rings_raven(double small, const double *p, size_t columns, double *q, double *scratch);
+void qb__rings_double_flat(double small, const double *p, size_t columns, double *q, double *scratch);
+void qb__rings_fit(double small, const double *p, size_t columns, double *q, double *scratch);
 size_t qb__rings_ranks_floats(size_t views, size_t columns);
 
 /* Room for rows of a scan; one for each thread. */

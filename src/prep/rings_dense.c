@@ -8,7 +8,9 @@
  *            Stampanoni, Opt. Express 17 (2009) 8567, for a damping of width 0); the transform is that of Daubechies' second
  *            wavelet, the mean over all its shifts, so that no column is treated otherwise than its neighbour
  *
- * Both take structure of the object for stripes, which can do more harm than the stripes do. A stripe is the same at all
+ *   others  the mean over the views less a smooth curve: rings_profile.c
+ *
+ * All take structure of the object for stripes, which can do more harm than the stripes do. A stripe is the same at all
  * ranks, structure is not. So the square of what the sorted columns show is compared with its squared standard error, both as
  * medians over the columns. Where structure explains it nothing is taken off, nor where neighbouring columns show nearly the same. */
 #include <math.h>
@@ -172,8 +174,10 @@ void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     for (size_t q = 0; q < RANKS; q++) less_median(n, how->small / 2, ranks + q * n, scratch);
     const double part = trust(row, ranks, found, squares, errors);
     if (part <= 0) return;
+    row->kinds |= QB__RINGS_SORT;
     for (size_t c = 0; c < n; c++) squares[c] = fabs(found[c]);
     const double most = MOST * qb__median(squares, n);
     if (how->parts & QB__RINGS_WAVELET) medians_of_details(row, scratch, found);
+    if (how->parts & QB__RINGS_PROFILE) qb__rings_profile(how, row, squares, found);
     for (size_t c = 0; c < n; c++) row->stripe[c] += part * fmax(-most, fmin(most, found[c]));
 }

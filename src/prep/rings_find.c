@@ -82,6 +82,7 @@ static void block_means(qb__rings_row *row) {
 static bool lost_any(qb__rings_row *row) {
     size_t count = 0;
     for (size_t c = 0; c < row->columns; c++) count += row->lost[c];
+    if (count > 0 && count <= row->columns / LOST_PART) row->kinds |= QB__RINGS_DEAD;
     if (count <= row->columns / LOST_PART) return count > 0;
     memset(row->lost, 0, row->columns * sizeof *row->lost);
     return false;
@@ -95,13 +96,14 @@ static void bridge(qb__rings_row *row) {
 
 /* Weak stripes in all columns go before wide ones are looked for: pairs of them look like a wide one. */
 static void find_stripes(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
+    row->kinds &= QB__RINGS_DEAD;
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
     if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row); /* lest its edges be taken for narrow ones */
-    if (parts & QB__RINGS_NARROW) qb__rings_spikes(row);
-    if (parts & (QB__RINGS_SORT | QB__RINGS_WAVELET)) qb__rings_dense(how, row);
+    if (parts & QB__RINGS_NARROW) qb__rings_spikes(how, row);
+    if (parts & (QB__RINGS_SORT | QB__RINGS_WAVELET | QB__RINGS_PROFILE)) qb__rings_dense(how, row);
     if (!(parts & QB__RINGS_LARGE)) return;
     qb__rings_wide(how, row);
-    qb__rings_spikes(row); /* once more, beside the edges */
+    qb__rings_spikes(how, row); /* once more, beside the edges */
 }
 
 /* Strong stripes are taken off for it, since beside them a column may look wrong. */
@@ -115,6 +117,7 @@ static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
 }
 
 void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row) {
+    row->kinds = 0;
     memset(row->lost, 0, row->columns * sizeof *row->lost);
     average(sinogram, views, row);
     block_means(row);

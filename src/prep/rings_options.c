@@ -7,15 +7,20 @@
 #include "base/status.h"
 #include "prep/rings.h"
 
-#define METHODS "keep, sort, wavelet, large, dead or all"
+#define METHODS "keep, auto, sort, wavelet, titarenko, raven, double-flat, fit, large, dead or all"
 
 static const qb__rings_how methods[] = {
-    {"keep", 0, 3, 61, 15},
-    {"sort", QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15},
-    {"wavelet", QB__RINGS_NARROW | QB__RINGS_WAVELET, 3, 61, 15},
-    {"large", QB__RINGS_NARROW | QB__RINGS_LARGE, 3, 61, 15},
-    {"dead", QB__RINGS_DEAD, 3, 61, 15},
-    {"all", QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15},
+    {"keep", 0, 3, 61, 15, NULL},
+    {"sort", QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15, NULL},
+    {"wavelet", QB__RINGS_NARROW | QB__RINGS_WAVELET, 3, 61, 15, NULL},
+    {"titarenko", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_titarenko},
+    {"raven", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_raven},
+    {"double-flat", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_double_flat},
+    {"fit", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_fit},
+    {"large", QB__RINGS_NARROW | QB__RINGS_LARGE, 3, 61, 15, NULL},
+    {"dead", QB__RINGS_DEAD, 3, 61, 15, NULL},
+    {"all", QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET, 3, 61, 15, NULL},
+    {"auto", QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET | QB__RINGS_SURE, 3, 61, 15, NULL},
 };
 
 /* KEY=NUMBER at `from`, up to a comma or the end. */

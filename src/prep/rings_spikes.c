@@ -16,8 +16,9 @@
 #include "base/sort.h"
 #include "prep/rings.h"
 
-enum { SWEEPS = 24 /* at most */, FITS = 12, WORKS = 11 };
+enum { SWEEPS = 24 /* at most */, SURE_PART = 30 /* of the columns, one in so many */, FITS = 12, WORKS = 11 };
 static const double ERRORS = 3;        /* standard errors that a stripe must exceed */
+static const double SURE_ERRORS = 10;  /* a stripe that cannot be chance */
 static const double KINK_ERRORS = 2.5; /* of noise that each of the three distances may have */
 static const double ALIKE = 0.5;       /* of the height, that each of the three distances shows */
 static const double STRUCTURE = 0.1;   /* of the object's mean second difference, that a stripe must exceed */
@@ -168,7 +169,17 @@ static bool shows_the_object(qb__rings_row *row, size_t c, double height) {
     return !apart;
 }
 
-void qb__rings_spikes(qb__rings_row *row) {
+/* A few weak ones among many columns may be chance. */
+static bool is_sure(const spikes *s) {
+    size_t count = 0;
+    for (size_t c = 0; c < s->n; c++) {
+        count += s->found[c] != 0;
+        if (fabs(s->found[c]) > SURE_ERRORS * s->height_errors[c]) return true;
+    }
+    return count * SURE_PART >= s->n;
+}
+
+void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
     if (row->windows < 4 || n < 16) return;
@@ -183,6 +194,10 @@ void qb__rings_spikes(qb__rings_row *row) {
         const bool pairs = add_pairs(&s);
         if (!found && !pairs) break;
     }
-    for (size_t c = 0; c < n; c++)
-        if (s.found[c] != 0 && shows_the_object(row, c, s.found[c])) row->stripe[c] += s.found[c];
+    if ((how->parts & QB__RINGS_SURE) && !is_sure(&s)) return;
+    for (size_t c = 0; c < n; c++) {
+        if (s.found[c] == 0 || !shows_the_object(row, c, s.found[c])) continue;
+        row->stripe[c] += s.found[c];
+        row->kinds |= QB__RINGS_NARROW;
+    }
 }

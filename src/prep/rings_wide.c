@@ -103,6 +103,7 @@ void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row) {
         for (size_t c = 0; c < n; c++) s.left[c] -= s.ground[c];
         const size_t first = highest(&s, how->large / 2, &end, &height);
         if (first == 0) return;
+        row->kinds |= QB__RINGS_LARGE;
         for (size_t c = first; c < end; c++) row->stripe[c] += height;
         s.kinks[first - 1] -= height, s.kinks[first] += height;
         s.kinks[end - 1] += height, s.kinks[end] -= height;

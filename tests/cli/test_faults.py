@@ -77,11 +77,12 @@ def test_what_cannot_be(tmp_path):
 
 # ---- what --rings makes of them ----
 
-METHODS = ["sort", "wavelet", "large", "dead", "all"]
+DENSE = ["sort", "wavelet", "titarenko", "raven", "double-flat", "fit"]  # and single columns
+METHODS = [*DENSE, "large", "dead", "all", "auto"]
 KINDS = {"narrow": ["--rings", 0.03], "wide": ["--faults", "wide=0.1"], "partial": ["--faults", "partial=0.3"],
          "drifting": ["--faults", "drifting=0.2"], "flicker": ["--faults", "flicker=3"]}
-CURES = {"narrow": ["sort", "wavelet", "large", "all"], "wide": ["large", "all"], "partial": ["dead", "all"],
-         "drifting": ["sort", "wavelet", "large", "all"], "flicker": ["dead", "all"]}
+CURES = {"narrow": [*DENSE, "large", "all", "auto"], "wide": ["large", "all", "auto"], "partial": ["dead", "all", "auto"],
+         "drifting": [*DENSE, "large", "all", "auto"], "flicker": ["dead", "all", "auto"]}
 
 
 def ring_energy(image):

@@ -138,7 +138,7 @@ def test_gains_of_single_columns_on_a_foam(tmp_path, method, most):
     assert 0.03 < before and after < most and after <= before
 
 
-@pytest.mark.parametrize("method", ["sort", "wavelet", "large", "dead", "all"])
+@pytest.mark.parametrize("method", ["sort", "wavelet", "titarenko", "raven", "double-flat", "fit", "large", "dead", "all", "auto"])
 def test_an_object_without_stripes_stays(tmp_path, foam, method):
     """A foam; concentric shells, whose edges are stripes of the object itself, without noise and with it."""
     truth = lines_reconstructed(tmp_path, foam)
@@ -179,7 +179,7 @@ def test_weak_stripes_in_all_columns(tmp_path):
     lines += random.normal(0, 0.003, lines.shape)
     faulty = lines + random.normal(0, 0.01, columns)
     truth, before = (lines_reconstructed(tmp_path, p) for p in (lines, faulty))
-    for method in ("sort", "wavelet", "all"):
+    for method in ("sort", "wavelet", "titarenko", "raven", "double-flat", "fit", "all", "auto"):
         after = lines_reconstructed(tmp_path, faulty, "--rings", method)
         print(f"{difference(before, truth):.4f} before, {difference(after, truth):.4f} after --rings {method}")
         assert difference(after, truth) < 0.5 * difference(before, truth)
@@ -196,6 +196,30 @@ def test_unusable_columns_give_the_same_bits_and_are_counted(tmp_path, foam):
     want = read_h5(tmp_path / "v.h5")
     for options in (["--threads", "1"], ["--max-ram", "60M"]):
         assert (reconstruct(tmp_path, FBP[:3], "s.h5", "--rings", "all:snr=4", *options) == want).all(), options
+
+
+def test_auto_says_what_there_is(tmp_path, foam):
+    """Each kind by its name; nothing is changed where there is none."""
+    def said(lines):
+        write_scan(tmp_path / "s.h5", np.repeat(lines[:, None], 2, 1).astype(np.float32), np.arange(400) * 180 / 400, pixel=1.0,
+                   quantity="line_integral")
+        return qb_json("fbp", "s.h5", "-o", "v.h5", "--center", "127.5", "--rings", "auto", cwd=tmp_path)["preparation"]["rings"]
+
+    assert said(foam) == "auto: none found in 2 rows"
+    faulty, random = foam.copy(), np.random.default_rng(6)
+    faulty[:, 77] += random.normal(0, 1, 400)
+    faulty[:, 120:128] += 0.2
+    faulty[:, random.choice(70, 10, False) + 150] += 0.1
+    text = said(faulty)
+    assert all(f"{kind} in 2" in text for kind in ("unusable columns", "wide stripes", "narrow stripes")), text
+    assert "of 2 rows" in text and "2 of 512 pixels" in text, text
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 7])
+def test_auto_leaves_foams_alone(tmp_path, seed):
+    qb("simulate", "foam", "--detector", "200,3", "--views", 300, "--seed", seed, "-o", "clean.h5", cwd=tmp_path)
+    clean, after = (reconstruct(tmp_path, ["fbp", "--center", "99.5"], "clean.h5", "--rings", m) for m in ("keep", "auto"))
+    assert difference(after, clean) < 1e-3
 
 
 def test_a_method_that_is_not_there(tmp_path):

@@ -9,9 +9,8 @@ const qb_param qb_prep_params[] = {
     {"rings", QB_PARAM_TEXT, offsetof(qb_prep_options, rings),
      "keep|auto|sort|wavelet|titarenko|raven|double-flat|fit|large|dead|all[:snr=S,large=N,small=N]", "keep", NULL, 0,
      0,
-     "take out rings: large ones, dead columns, all, what each row shows (auto), or only dense weak ones by sorting, "
-     "wavelets and so on; "
-     "snr (3), windows of large (61) and small (15) columns. Finders of the axis do so in any case",
+     "take out rings: what each row shows (auto), all kinds, large ones, dead columns, or dense weak ones by sorting, "
+     "wavelets and so on; snr (3), large (61) and small (15) columns. Finders of the axis do so in any case",
      0},
     {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},

@@ -109,6 +109,10 @@ typedef struct qb_slab {
 /* QB_OK to go on; anything else ends the job with it, and nothing is left of its output. */
 typedef qb_status (*qb_slab_fn)(void *user, const qb_slab *slab);
 
+/* All but 1 in 10,000 values at either end: of the middle slice (fbp and fdk only), or of the whole volume, for which the job is
+ * done twice. */
+typedef enum qb_range_of { QB_RANGE_OF_SLICE, QB_RANGE_OF_VOLUME } qb_range_of;
+
 /* Where results go and as what. */
 typedef struct qb_output_options {
     size_t struct_size;  /* see qb_params_init */
@@ -129,6 +133,7 @@ typedef struct qb_output_options {
     const char
         *window; /* grey levels of pictures (preview, contact sheet): "LO,HI", the values that are black and white;
                           NULL or "auto": from the 0.5 to the 99.5 percentile */
+    qb_range_of range_of; /* integer types without `range`: where that is from */
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };
 QB_API extern const qb_param qb_output_params[];

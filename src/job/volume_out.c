@@ -62,6 +62,8 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     qb__grey_levels window;
     if (status == QB_OK) status = qb__grey_levels_parse(options->window, &window);
     if (status != QB_OK) return status;
+    if (options->range_of == QB_RANGE_OF_VOLUME && (range->count || qb_dtype_is_float(options->dtype)))
+        return qb__fail(QB_BAD_ARGUMENT, "--range-of volume is for --dtype uint16 or uint8 without --range");
     if (range->count == 0) return QB_OK;
     if (range->count != 2 || range->value[0] >= range->value[1])
         return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");

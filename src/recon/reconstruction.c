@@ -90,8 +90,8 @@ static void begin_subject(const qb__reconstruction *r, qb__subject *subject) {
 static qb_status check_dtype(const qb__reconstruction *r) {
     if (qb_dtype_is_float(r->output.dtype)) return QB_OK;
     if (r->decision.of_views) return qb__fail(QB_BAD_ARGUMENT, "line integrals are written as float32 or float16");
-    if (r->output.range.count == 0 && !r->method->range)
-        return qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
+    if (r->output.range.count == 0 && !r->method->range && !r->output.range_of)
+        return qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI, or --range-of volume");
     return QB_OK;
 }
 
@@ -205,14 +205,16 @@ static void release(qb__reconstruction *r) {
     if (r->task.scan) qb__digest_detach(&r->task.scan->digests, &r->job.digest);
 }
 
-/* The range of integers, from the middle slice, by the rank that has it. */
+/* The range of integers, from the middle slice or the volume, by the rank that has that slice. */
 static qb_status find_range(qb__reconstruction *r) {
     const qb_stack *stack = &r->volume.stack;
     const int from =
         qb__cut_owner(stack->shape[0], qb__larger(1, r->decision.grain), qb__comm_count(r->comm), stack->shape[0] / 2);
     double range[2];
     qb_status status = QB_OK;
-    if (qb__comm_rank(r->comm) == from) status = r->method->range(r->plan, &r->running, &range[0], &range[1]);
+    if (qb__comm_rank(r->comm) == from)
+        status = r->output.range_of ? qb__range_of_volume(r, qb__reconstruction_plan, &range[0], &range[1])
+                                    : r->method->range(r->plan, &r->running, &range[0], &range[1]);
     status = qb__comm_bcast(r->comm, status, from, range, sizeof range);
     if (status != QB_OK) return status;
     r->volume.low = range[0], r->volume.high = range[1];

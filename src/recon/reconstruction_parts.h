@@ -87,6 +87,12 @@ static inline bool qb__idle(const qb__reconstruction *r) { return r->comm && r->
 
 static inline qb__candidate *qb__chosen(qb__reconstruction *r) { return &r->candidate[r->pick.chosen]; }
 
+/* What integers stand for, by a run of the whole job before; planner: qb__reconstruction_plan(). */
+struct qb__request;
+typedef qb_status qb__planner(const qb__method *method, const struct qb__request *request, const qb_env *env,
+                              qb_job **job);
+qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner, double *low, double *high);
+
 /* ---- what a cut holds and takes with an engine (reconstruction_stages.c, reconstruction_cut.c) ---- */
 
 /* Chunks that the first stage makes. */

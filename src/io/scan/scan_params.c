@@ -6,7 +6,7 @@
 
 /* A choice is written as an int. */
 static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int) &&
-                  sizeof(qb_flat_fields) == sizeof(int),
+                  sizeof(qb_flat_fields) == sizeof(int) && sizeof(qb_range_of) == sizeof(int),
               "enums must be as large as int");
 
 #define SCAN(field) offsetof(qb_scan_options, field)
@@ -140,6 +140,12 @@ const qb_param qb_output_params[] = {
      .offset = OUTPUT(range),
      .meta = "LO,HI",
      .help = "values that become 0 and the maximum of an integer type; default of fbp and fdk: from the middle slice"},
+    {.name = "range-of",
+     .type = QB_PARAM_CHOICE,
+     .offset = OUTPUT(range_of),
+     .initial = "slice",
+     .choices = "slice|volume",
+     .help = "that default: from the middle slice, or from the whole volume, for which the job is done twice"},
     {.name = "preview",
      .type = QB_PARAM_TEXT,
      .offset = OUTPUT(preview),

@@ -84,7 +84,7 @@ else
     echo "FAILED: $wheel is larger than 15 MB or needs more than manylinux allows"
     failed=$((failed + 1))
 fi
-for version in ${PYTHONS:-3 3.10 3.13 3.14 3.14t}; do
+for version in ${PYTHONS:-3 3.10 3.13 3.13t 3.14 3.14t}; do
     one "$version"
 done
 echo "$passed passed, $failed failed, $skipped skipped"

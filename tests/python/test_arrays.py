@@ -241,6 +241,29 @@ def test_several_threads_at_once():
         np.testing.assert_array_equal(volume, want)
 
 
+def test_two_threads_with_work_of_their_own():
+    """Also without Python's global lock: values, options and errors are each thread's own."""
+    data = [LINES, LINES[:, ::-1] * np.float32(0.5)]
+    want = [qb.fbp(lines, ANGLES, PIXEL, center=31.5) for lines in data]
+    A = qb.operator(qb.Geometry.parallel(ANGLES, ROWS, N, PIXEL), (ROWS, N, N), PIXEL)
+    projected, wrong = A @ want[0], []
+
+    def work(i):
+        for _ in range(10):
+            wrong.extend(["fbp"] * (not np.array_equal(qb.fbp(data[i], ANGLES, PIXEL, center=31.5, threads=1), want[i])))
+            wrong.extend(["operator"] * (not np.array_equal(A @ want[0], projected)))
+            try:
+                qb.fbp(data[i], ANGLES[i + 1:], PIXEL)
+            except qb.Error as error:
+                wrong.extend([str(error)] * (f"{VIEWS - i - 1} angles" not in str(error)))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    [t.start() for t in threads]
+    work(0)  # the main thread works, too
+    [t.join() for t in threads]
+    assert not wrong
+
+
 def test_structs_are_as_the_headers_have_them(tmp_path):
     """Sizes and offsets, by the C compiler."""
     from quickbeam_ct import _library as l

@@ -322,6 +322,9 @@ static void jobs(void **state) {
     no(qb_convert(NULL, NULL, &(qb_convert_options){0}, NULL, NULL));
     no(qb_convert(scan, NULL, NULL, NULL, NULL));
     no(qb_convert(scan, NULL, &(qb_convert_options){0}, NULL, NULL));
+    no(qb_convert(scan, NULL, &(qb_convert_options){.output = "x.npy", .array = &(qb_tensor){0}}, NULL, NULL));
+    no(qb_convert(scan, NULL, &(qb_convert_options){.array = &(qb_tensor){0}}, NULL, NULL));
+    no(qb_job_transpose(NULL, NULL, NULL, NULL));
     no(qb_convert_report(scan, NULL, &(qb_convert_options){.output = "x.npy"}, NULL, NULL, NULL));
     assert_null(qb_job_plan(NULL));
     qb_job_destroy(NULL);

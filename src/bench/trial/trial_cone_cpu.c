@@ -23,8 +23,7 @@ typedef struct cpu_trial {
     qb__bp_cone_brick brick;
     float *block; /* of the brick */
     /* of an attempt */
-    char *packed, *scratch;
-    size_t scratch_bytes, tasks[3]; /* bricks of the kernel along x, y and z */
+    size_t tasks[3]; /* bricks of the kernel along x, y and z */
 } cpu_trial;
 
 static const qb__bp_cone_variant *variant_of(const cpu_trial *t) {
@@ -86,32 +85,20 @@ static size_t side(const cpu_trial *t, int axis, size_t all) {
 static qb_status open_attempt(qb__trial *trial, qb__trial_result *result) {
     cpu_trial *t = (cpu_trial *)trial;
     const qb__bp_cone_variant *variant = variant_of(t);
-    const size_t bytes = variant->view_bytes(&t->few, whole(t));
     const size_t n[3] = {t->brick.x1 - t->brick.x0, t->brick.y1 - t->brick.y0, t->brick.z1};
-    qb_status status;
     for (int i = 0; i < 3; i++) t->tasks[i] = qb__ceil_div(n[i], side(t, i, n[i]));
-    t->scratch_bytes = qb__round_up(variant->scratch_bytes(&t->few), 64);
+    trial->scratch_bytes = variant->scratch_bytes(&t->few);
     result->block = t->few.views;
-    result->packed_bytes = t->few.views * bytes;
-    QB__TRY(qb__alloc(t->few.views, bytes, &t->packed));
-    QB__TRY(qb__alloc(qb__trial_threads(trial), t->scratch_bytes, &t->scratch));
+    result->packed_bytes = t->few.views * variant->view_bytes(&t->few, whole(t));
     for (size_t i = 0; i < voxels(t); i++) t->block[i] = NAN;
-out:
-    return status;
-}
-
-static void close_attempt(qb__trial *trial) {
-    cpu_trial *t = (cpu_trial *)trial;
-    qb__free(t->packed);
-    qb__free(t->scratch);
-    t->packed = t->scratch = NULL;
+    return QB_OK;
 }
 
 static void pack_view(void *context, size_t view, int worker) {
     const cpu_trial *t = context;
     (void)worker;
     variant_of(t)->pack(&t->few, view, whole(t), image_of(t, view), t->few.columns,
-                        t->packed + view * variant_of(t)->view_bytes(&t->few, whole(t)));
+                        t->cone.base.views_packed + view * variant_of(t)->view_bytes(&t->few, whole(t)));
 }
 
 static qb_status pack(qb__trial *trial) {
@@ -132,8 +119,9 @@ static void add_brick(void *context, size_t task, int worker) {
         task /= t->tasks[i];
     }
     const qb__bp_cone_brick b = {from[0], to[0], from[1], to[1], from[2], to[2]};
-    variant_of(t)->run(&t->few, 0, t->few.views, t->packed, whole(t), b, (float *)((uintptr_t)t->block - before),
-                       ny * nx, nx, false, t->scratch + (size_t)worker * t->scratch_bytes);
+    variant_of(t)->run(&t->few, 0, t->few.views, t->cone.base.views_packed, whole(t), b,
+                       (float *)((uintptr_t)t->block - before), ny * nx, nx, false,
+                       t->cone.base.scratch + (size_t)worker * t->cone.base.scratch_bytes);
 }
 
 static qb_status pass(qb__trial *trial) {
@@ -171,7 +159,6 @@ const qb__trial_kind qb__trial_cone_cpu = {.operation = QB__BP_CONE,
                                            .make = make,
                                            .release = release,
                                            .open = open_attempt,
-                                           .close = close_attempt,
                                            .pack = pack,
                                            .pass = pass,
                                            .error = error_of,

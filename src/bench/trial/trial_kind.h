@@ -22,7 +22,9 @@ struct qb__trial {
     const qb__variant *row;
     const int *values;
     unsigned slices;
-    qb__memory *packed; /* on a device */
+    qb__memory *packed;           /* on a device */
+    char *views_packed, *scratch; /* on the CPU; scratch: [thread][scratch_bytes] */
+    size_t scratch_bytes;
 };
 
 struct qb__trial_kind {
@@ -33,8 +35,8 @@ struct qb__trial_kind {
      * also after a failure. */
     qb_status (*make)(qb__trial *trial, const qb__trial_sizes *sizes);
     void (*release)(qb__trial *trial);
-    /* An attempt, and result: packed_bytes, block; memory of a device is poisoned behind it. `close` also after a
-     * failure. */
+    /* An attempt, and result: packed_bytes, block; on the CPU scratch_bytes. Memory of these sizes is made behind it, a
+     * device's poisoned. `close`, which may be NULL, also after a failure. */
     qb_status (*open)(qb__trial *trial, qb__trial_result *result);
     void (*close)(qb__trial *trial);
     qb_status (*pack)(qb__trial *trial); /* a block */
@@ -45,7 +47,6 @@ struct qb__trial_kind {
 
 /* On the CPU: tasks by the threads of the pool, or by the caller. */
 void qb__trial_each(qb__trial *trial, size_t count, void (*run)(void *context, size_t task, int worker));
-size_t qb__trial_threads(const qb__trial *trial);
 
 extern const qb__trial_kind qb__trial_parallel, qb__trial_parallel_cpu, qb__trial_cone, qb__trial_cone_cpu,
     qb__trial_joseph;

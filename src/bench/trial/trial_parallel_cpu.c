@@ -25,8 +25,6 @@ typedef struct cpu_trial {
     /* of an attempt */
     unsigned lanes;
     size_t across[2]; /* tiles along x and y */
-    char *packed, *scratch;
-    size_t scratch_bytes;
 } cpu_trial;
 
 typedef struct tile {
@@ -74,31 +72,20 @@ static qb_status open_attempt(qb__trial *trial, qb__trial_result *result) {
     cpu_trial *t = (cpu_trial *)trial;
     const qb__bp_parallel_variant *variant = variant_of(t);
     const size_t n[2] = {t->problem.nx, t->problem.ny}, most = trial->pool ? SIZE_MAX : FEW;
-    qb_status status;
     t->lanes = qb__variant_padded(trial->row, trial->slices);
     for (int i = 0; i < 2; i++) t->across[i] = qb__smaller(qb__ceil_div(n[i], variant->tile), most);
-    t->scratch_bytes = qb__round_up(variant->scratch_bytes(&t->problem, t->lanes), 64);
+    trial->scratch_bytes = variant->scratch_bytes(&t->problem, t->lanes);
     result->block = t->problem.views;
     result->packed_bytes = t->problem.views * variant->view_bytes(&t->problem, t->lanes);
-    QB__TRY(qb__alloc(1, result->packed_bytes, &t->packed));
-    QB__TRY(qb__alloc(qb__trial_threads(trial), t->scratch_bytes, &t->scratch));
     for (size_t i = 0; trial->pool && i < trial->slices * n[0] * n[1]; i++) t->slab[i] = NAN;
-out:
-    return status;
-}
-
-static void close_attempt(qb__trial *trial) {
-    cpu_trial *t = (cpu_trial *)trial;
-    qb__free(t->packed);
-    qb__free(t->scratch);
-    t->packed = t->scratch = NULL;
+    return QB_OK;
 }
 
 static void pack_view(void *context, size_t view, int worker) {
     const cpu_trial *t = context;
     (void)worker;
     variant_of(t)->pack(&t->problem, view, t->lanes, t->base.slices, rows_of(t, view), t->stride,
-                        t->packed + view * variant_of(t)->view_bytes(&t->problem, t->lanes));
+                        t->base.views_packed + view * variant_of(t)->view_bytes(&t->problem, t->lanes));
 }
 
 static qb_status pack(qb__trial *trial) {
@@ -123,8 +110,9 @@ static tile tile_at(const cpu_trial *t, size_t i) {
 static void run_tile(void *context, size_t task, int worker) {
     const cpu_trial *t = context;
     const tile k = tile_at(t, task);
-    variant_of(t)->run(&t->problem, t->packed, t->lanes, t->base.slices, k.x0, k.x1, k.y0, k.y1, t->slab,
-                       t->problem.nx * t->problem.ny, t->problem.nx, t->scratch + (size_t)worker * t->scratch_bytes);
+    variant_of(t)->run(&t->problem, t->base.views_packed, t->lanes, t->base.slices, k.x0, k.x1, k.y0, k.y1, t->slab,
+                       t->problem.nx * t->problem.ny, t->problem.nx,
+                       t->base.scratch + (size_t)worker * t->base.scratch_bytes);
 }
 
 static qb_status pass(qb__trial *trial) {
@@ -172,7 +160,6 @@ const qb__trial_kind qb__trial_parallel_cpu = {.operation = QB__BP_PARALLEL,
                                                .make = make,
                                                .release = release,
                                                .open = open_attempt,
-                                               .close = close_attempt,
                                                .pack = pack,
                                                .pass = pass,
                                                .error = error_of,

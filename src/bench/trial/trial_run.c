@@ -82,8 +82,6 @@ void qb__trial_each(qb__trial *t, size_t count, void (*run)(void *context, size_
     for (size_t i = 0; !t->pool && i < count; i++) run(t, i, 0);
 }
 
-size_t qb__trial_threads(const qb__trial *t) { return t->pool ? (size_t)qb__pool_threads(t->pool) : 1; }
-
 /* A device by its own clock; one thread of the CPU by the time that it was given, several by the clock on the wall. */
 static qb_status elapsed(qb__trial *t, qb_status (*work)(qb__trial *), double *seconds) {
     if (t->queue) return on_device(t, work, seconds);
@@ -96,7 +94,11 @@ static qb_status elapsed(qb__trial *t, qb_status (*work)(qb__trial *), double *s
 static qb_status open_attempt(qb__trial *t, qb__trial_result *result) {
     qb_status status;
     QB__TRY(t->kind->open(t, result));
-    if (!t->device) return QB_OK;
+    if (!t->device) {
+        t->scratch_bytes = qb__round_up(t->scratch_bytes, 64);
+        QB__TRY(qb__alloc(1, result->packed_bytes, &t->views_packed));
+        return qb__alloc(t->pool ? (size_t)qb__pool_threads(t->pool) : 1, t->scratch_bytes, &t->scratch);
+    }
     QB__TRY(qb__memory_create(t->device, result->packed_bytes, &t->packed));
     QB__TRY(qb__memory_fill(t->queue, t->packed, 0, 0xff, result->packed_bytes));
     QB__TRY(qb__memory_fill(t->queue, t->out, 0, 0xff, qb__memory_bytes(t->out)));
@@ -105,9 +107,12 @@ out:
 }
 
 static void close_attempt(qb__trial *t) {
-    t->kind->close(t);
+    if (t->kind->close) t->kind->close(t);
     qb__memory_destroy(t->packed);
+    qb__free(t->views_packed);
+    qb__free(t->scratch);
     t->packed = NULL;
+    t->views_packed = t->scratch = NULL;
 }
 
 static double updates_of(const qb__trial *t) {

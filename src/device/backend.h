@@ -144,7 +144,6 @@ struct qb__backend {
     qb_status (*event_create)(qb__event *event);
     void (*event_destroy)(qb__event *event);
     qb_status (*event_record)(qb__event *event, qb__queue *queue);
-    qb_status (*event_wait)(qb__event *event);
     qb_status (*queue_wait)(qb__queue *queue, qb__event *event);
     qb_status (*event_seconds)(const qb__event *from, const qb__event *to, double *seconds);
 
@@ -159,7 +158,6 @@ struct qb__backend {
     void (*unload)(qb__program *program);
     qb_status (*kernel_get)(qb__kernel *kernel);
     void (*kernel_release)(qb__kernel *kernel);
-    qb_status (*kernel_inspect)(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
     qb_status (*kernel_launch)(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                                const qb__arg *args, size_t count);
 };

@@ -59,9 +59,6 @@ enum {
     QB__CU_STREAM_NON_BLOCKING = 1,
     QB__CU_EVENT_BLOCKING_SYNC = 1,
     QB__CU_HOST_PORTABLE = 1,
-    QB__CU_FUNCTION_SHARED = 1,
-    QB__CU_FUNCTION_LOCAL = 3,
-    QB__CU_FUNCTION_REGISTERS = 4,
     QB__CU_FUNCTION_DYNAMIC_SHARED = 8,
     QB__CU_OUT_OF_MEMORY = 2
 };
@@ -102,7 +99,6 @@ enum {
     X(event_create, "cuEventCreate", (void **, unsigned))                                                              \
     X(event_destroy, "cuEventDestroy_v2", (void *))                                                                    \
     X(event_record, "cuEventRecord", (void *, void *))                                                                 \
-    X(event_wait, "cuEventSynchronize", (void *))                                                                      \
     X(event_elapsed, "cuEventElapsedTime", (float *, void *, void *))                                                  \
     X(array_create, "cuArray3DCreate_v2", (void **, const qb__cu_array_shape *))                                       \
     X(array_destroy, "cuArrayDestroy", (void *))                                                                       \
@@ -112,9 +108,7 @@ enum {
     X(module_load, "cuModuleLoadDataEx", (void **, const void *, unsigned, int *, void **))                            \
     X(module_unload, "cuModuleUnload", (void *))                                                                       \
     X(function_get, "cuModuleGetFunction", (void **, void *, const char *))                                            \
-    X(function_attribute, "cuFuncGetAttribute", (int *, int, void *))                                                  \
     X(function_set, "cuFuncSetAttribute", (void *, int, int))                                                          \
-    X(function_groups, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, void *, int, size_t))                    \
     X(launch, "cuLaunchKernel",                                                                                        \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))
 
@@ -199,7 +193,6 @@ qb_status qb__cuda_load(qb__program *program, const qb__binary *binary);
 void qb__cuda_unload(qb__program *program);
 qb_status qb__cuda_kernel_get(qb__kernel *kernel);
 void qb__cuda_kernel_release(qb__kernel *kernel);
-qb_status qb__cuda_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
 qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                                  const qb__arg *args, size_t count);
 

@@ -124,11 +124,6 @@ static qb_status event_record(qb__event *event, qb__queue *queue) {
     return QB_OK;
 }
 
-static qb_status event_wait(qb__event *event) {
-    QB__CUDA_CALL(event->device, "waiting for an event", qb__cuda.event_wait(event->native));
-    return QB_OK;
-}
-
 static qb_status queue_wait(qb__queue *queue, qb__event *event) {
     QB__CUDA_CALL(queue->device, "making a stream wait", qb__cuda.stream_wait(queue->native, event->native, 0));
     return QB_OK;
@@ -166,7 +161,6 @@ const qb__backend qb__cuda_backend = {
     .event_create = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,
-    .event_wait = event_wait,
     .queue_wait = queue_wait,
     .event_seconds = event_seconds,
     .texture_create = qb__cuda_texture_create,
@@ -177,6 +171,5 @@ const qb__backend qb__cuda_backend = {
     .unload = qb__cuda_unload,
     .kernel_get = qb__cuda_kernel_get,
     .kernel_release = qb__cuda_kernel_release,
-    .kernel_inspect = qb__cuda_kernel_inspect,
     .kernel_launch = qb__cuda_kernel_launch,
 };

@@ -58,23 +58,6 @@ static qb__cu_result opt_in(qb__kernel *kernel, size_t bytes) {
     return result;
 }
 
-qb_status qb__cuda_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts) {
-    qb__device *device = kernel->program->device;
-    qb_status status = qb__cuda_enter(device);
-    if (status != QB_OK) return status;
-    pthread_mutex_lock(&kernel->lock);
-    qb__cu_result result = opt_in(kernel, local_bytes);
-    pthread_mutex_unlock(&kernel->lock);
-    if (!result) { result = qb__cuda.function_attribute(&facts->registers, QB__CU_FUNCTION_REGISTERS, kernel->native); }
-    if (!result) { result = qb__cuda.function_attribute(&facts->spilled_bytes, QB__CU_FUNCTION_LOCAL, kernel->native); }
-    if (!result) { result = qb__cuda.function_attribute(&facts->local_bytes, QB__CU_FUNCTION_SHARED, kernel->native); }
-    if (!result) {
-        result = qb__cuda.function_groups(&facts->groups_per_multiprocessor, kernel->native, (int)group, local_bytes);
-    }
-    qb__cuda_leave(device);
-    return qb__cuda_status(device, result, kernel->name);
-}
-
 qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                                  const qb__arg *args, size_t count) {
     void *values[ARGS_MAX];

@@ -24,7 +24,6 @@ typedef struct qb__device_info {
     bool arch_specific;   /* CUDA: code for exactly this chip (sm_90a) can be had */
     bool is_cpu;          /* an OpenCL device that is the host's processor (PoCL) */
     bool in_host_memory;  /* its memory is the host's (processors, chips that share it) */
-    bool local_is_cache;  /* local memory is ordinary memory (CPU devices) */
     bool half_arithmetic; /* arithmetic on half, not only storage */
     bool doubles;         /* double precision */
     bool images;          /* textures with linear filtering */
@@ -121,7 +120,6 @@ qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const 
 qb_status qb__event_create(qb__device *device, qb__event **event);
 void qb__event_destroy(qb__event *event); /* NULL-safe */
 qb_status qb__event_record(qb__event *event, qb__queue *queue);
-qb_status qb__event_wait(qb__event *event);                   /* the calling thread waits */
 qb_status qb__queue_wait(qb__queue *queue, qb__event *event); /* the queue waits, the thread does not */
 qb_status qb__event_seconds(const qb__event *from, const qb__event *to, double *seconds); /* both passed */
 
@@ -151,11 +149,6 @@ qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__mem
 qb_status qb__program_build(qb__device *device, const char *source, const char *const *macros, qb__program **program);
 void qb__program_release(qb__program *program); /* NULL-safe */
 qb_status qb__kernel_get(qb__program *program, const char *name, qb__kernel **kernel);
-/* What the compiler made of it; -1 where the api does not say. */
-typedef struct qb__kernel_facts {
-    int registers, spilled_bytes, local_bytes, groups_per_multiprocessor;
-} qb__kernel_facts;
-qb_status qb__kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
 
 /* One argument of a launch. */
 typedef enum qb__arg_kind { QB__ARG_MEMORY, QB__ARG_TEXTURE, QB__ARG_VALUE, QB__ARG_LOCAL } qb__arg_kind;

@@ -194,12 +194,6 @@ qb_status qb__event_record(qb__event *event, qb__queue *queue) {
 }
 
 /* An event never recorded lies in the past, as in CUDA. */
-qb_status qb__event_wait(qb__event *event) {
-    qb_status status = qb__device_check(event->device);
-    if (status != QB_OK || !event->recorded) return status;
-    return event->device->backend->event_wait(event);
-}
-
 qb_status qb__queue_wait(qb__queue *queue, qb__event *event) {
     qb_status status = qb__device_check(queue->device);
     if (status != QB_OK || !event->recorded) return status;

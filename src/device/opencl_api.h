@@ -31,7 +31,6 @@ enum {
     QB__CL_DEVICE_IMAGES = 0x1016,
     QB__CL_DEVICE_CACHE_BYTES = 0x101e,
     QB__CL_DEVICE_MEMORY = 0x101f,
-    QB__CL_DEVICE_LOCAL_TYPE = 0x1022,
     QB__CL_DEVICE_LOCAL_BYTES = 0x1023,
     QB__CL_DEVICE_AVAILABLE = 0x1027,
     QB__CL_DEVICE_COMPILER = 0x1028,
@@ -45,7 +44,6 @@ enum {
     QB__CL_NVIDIA_MINOR = 0x4001,
     QB__CL_NVIDIA_WARP = 0x4003,
     QB__CL_AMD_WAVEFRONT = 0x4043,
-    QB__CL_LOCAL_IS_LOCAL = 1,
     QB__CL_MEMORY_READ_WRITE = 1 << 0,
     QB__CL_MEMORY_READ_ONLY = 1 << 2,
     QB__CL_MEMORY_HOST = 1 << 4,
@@ -54,7 +52,6 @@ enum {
     QB__CL_PROGRAM_LOG = 0x1183,
     QB__CL_PROGRAM_SIZES = 0x1165,
     QB__CL_PROGRAM_BINARIES = 0x1166,
-    QB__CL_KERNEL_LOCAL_BYTES = 0x11b2,
     QB__CL_IMAGE_2D = 0x10f1,
     QB__CL_IMAGE_2D_ARRAY = 0x10f3,
     QB__CL_R = 0x10b0,
@@ -105,7 +102,6 @@ enum {
     X(qb__cl_result, unmap, "clEnqueueUnmapMemObject", (void *, void *, void *, QB__CL_EVENTS))                        \
     X(qb__cl_result, marker, "clEnqueueMarkerWithWaitList", (void *, QB__CL_EVENTS))                                   \
     X(qb__cl_result, barrier, "clEnqueueBarrierWithWaitList", (void *, QB__CL_EVENTS))                                 \
-    X(qb__cl_result, wait, "clWaitForEvents", (uint32_t, void *const *))                                               \
     X(qb__cl_result, event_release, "clReleaseEvent", (void *))                                                        \
     X(qb__cl_result, event_time, "clGetEventProfilingInfo", (void *, uint32_t, size_t, void *, size_t *))              \
     X(void *, program_create, "clCreateProgramWithSource",                                                             \
@@ -119,7 +115,6 @@ enum {
     X(void *, kernel_create, "clCreateKernel", (void *, const char *, qb__cl_result *))                                \
     X(qb__cl_result, kernel_release, "clReleaseKernel", (void *))                                                      \
     X(qb__cl_result, kernel_arg, "clSetKernelArg", (void *, uint32_t, size_t, const void *))                           \
-    X(qb__cl_result, kernel_info, "clGetKernelWorkGroupInfo", (void *, void *, uint32_t, size_t, void *, size_t *))    \
     X(qb__cl_result, launch, "clEnqueueNDRangeKernel",                                                                 \
       (void *, void *, uint32_t, const size_t *, const size_t *, const size_t *, QB__CL_EVENTS))
 
@@ -156,7 +151,6 @@ qb_status qb__opencl_load(qb__program *program, const qb__binary *binary);
 void qb__opencl_unload(qb__program *program);
 qb_status qb__opencl_kernel_get(qb__kernel *kernel);
 void qb__opencl_kernel_release(qb__kernel *kernel);
-qb_status qb__opencl_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts);
 qb_status qb__opencl_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                                    const qb__arg *args, size_t count);
 

@@ -78,10 +78,6 @@ static qb_status event_record(qb__event *event, qb__queue *queue) {
     return qb__opencl_status(queue->device, result, QB__CL_RUNS, "recording an event");
 }
 
-static qb_status event_wait(qb__event *event) {
-    return qb__opencl_status(event->device, qb__opencl.wait(1, &event->native), QB__CL_RUNS, "waiting for an event");
-}
-
 static qb_status queue_wait(qb__queue *queue, qb__event *event) {
     return qb__opencl_status(queue->device, qb__opencl.barrier(queue->native, 1, &event->native, NULL), QB__CL_RUNS,
                              "making a queue wait");
@@ -118,7 +114,6 @@ const qb__backend qb__opencl_backend = {
     .event_create = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,
-    .event_wait = event_wait,
     .queue_wait = queue_wait,
     .event_seconds = event_seconds,
     .texture_create = qb__opencl_texture_create,
@@ -129,6 +124,5 @@ const qb__backend qb__opencl_backend = {
     .unload = qb__opencl_unload,
     .kernel_get = qb__opencl_kernel_get,
     .kernel_release = qb__opencl_kernel_release,
-    .kernel_inspect = qb__opencl_kernel_inspect,
     .kernel_launch = qb__opencl_kernel_launch,
 };

@@ -66,7 +66,6 @@ static void describe(qb__device *device, int index) {
     snprintf(device->compiler, sizeof device->compiler, "%.40s %.20s", version, driver);
     info->is_cpu = (number(id, QB__CL_DEVICE_TYPE) & QB__CL_DEVICE_TYPE_CPU) != 0;
     info->in_host_memory = info->is_cpu || number(id, QB__CL_DEVICE_SHARES_MEMORY) != 0;
-    info->local_is_cache = number(id, QB__CL_DEVICE_LOCAL_TYPE) != QB__CL_LOCAL_IS_LOCAL;
     info->half_arithmetic = strstr(extensions, "cl_khr_fp16") != NULL;
     info->doubles = strstr(extensions, "cl_khr_fp64") != NULL;
     info->images = number(id, QB__CL_DEVICE_IMAGES) != 0;

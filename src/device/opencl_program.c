@@ -115,17 +115,6 @@ qb_status qb__opencl_kernel_get(qb__kernel *kernel) {
 
 void qb__opencl_kernel_release(qb__kernel *kernel) { qb__opencl.kernel_release(kernel->native); }
 
-qb_status qb__opencl_kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts) {
-    uint64_t bytes = 0;
-    (void)group;
-    (void)local_bytes;
-    if (!qb__opencl.kernel_info(kernel->native, kernel->program->device->id, QB__CL_KERNEL_LOCAL_BYTES, sizeof bytes,
-                                &bytes, NULL)) {
-        facts->local_bytes = (int)bytes;
-    }
-    return QB_OK;
-}
-
 static qb__cl_result set_args(qb__kernel *kernel, const qb__arg *args, size_t count) {
     uint32_t index = 0;
     qb__cl_result result = 0;

@@ -270,11 +270,6 @@ qb_status qb__kernel_get(qb__program *program, const char *name, qb__kernel **ke
     return status;
 }
 
-qb_status qb__kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes, qb__kernel_facts *facts) {
-    *facts = (qb__kernel_facts){-1, -1, -1, -1};
-    return kernel->program->device->backend->kernel_inspect(kernel, group, local_bytes, facts);
-}
-
 qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                             const qb__arg *args, size_t count) {
     qb__device *device = queue->device;

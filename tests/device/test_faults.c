@@ -212,7 +212,6 @@ static qb_status tour(size_t host_bytes) {
     qb__event *event = NULL;
     qb__program *program = NULL;
     qb__kernel *kernel;
-    qb__kernel_facts facts;
     void *host = NULL;
     const qb__texture_shape shape = {4, 4, 0, 1, false, true};
     const size_t one[3] = {1, 1, 1};
@@ -232,10 +231,9 @@ static qb_status tour(size_t host_bytes) {
         (status = qb__memory_copy(queue, memory, 0, memory, 512, 512)) == QB_OK &&
         (status = qb__texture_load(queue, texture, memory, 0)) == QB_OK &&
         (status = qb__event_record(event, queue)) == QB_OK && (status = qb__queue_wait(queue, event)) == QB_OK &&
-        (status = qb__event_wait(event)) == QB_OK && (status = qb__event_seconds(event, event, &seconds)) == QB_OK &&
+        (status = qb__queue_finish(queue)) == QB_OK && (status = qb__event_seconds(event, event, &seconds)) == QB_OK &&
         (status = qb__program_build(device, "device_probe.cl", NULL, &program)) == QB_OK &&
         (status = qb__kernel_get(program, "probe_scale", &kernel)) == QB_OK &&
-        (status = qb__kernel_inspect(kernel, 64, 50000, &facts)) == QB_OK &&
         (status = qb__kernel_launch(kernel, queue, one, one, NULL, 0)) == QB_OK) {
         status = qb__queue_finish(queue);
     }

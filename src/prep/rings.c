@@ -76,7 +76,7 @@ typedef struct strength {
 static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
     const bool sorting = strncmp(options->rings, "sort", 4) == 0;
     const double values = (double)info->views * (double)rows * (double)info->columns;
-    return values / qb__rate(sorting ? QB__RATE_SORT : QB__RATE_WAVELET, sorting ? 25e6 : 40e6) / threads;
+    return values / qb__rate(sorting ? QB__RATE_SORT : QB__RATE_WAVELET, 100e6) / threads;
 }
 
 /* The pixel's field less its stripe: of line integrals what is taken off, else the gain. */

@@ -7,6 +7,18 @@
 
 #include "quickbeam/status.h"
 
+/* What is measured in windows of views: second differences of columns, the height of a stripe one column wide that fits them, the
+ * height of a step before a column. */
+enum {
+    QB__RINGS_KINK,
+    QB__RINGS_KINK_ERROR,
+    QB__RINGS_HEIGHT,
+    QB__RINGS_HEIGHT_ERROR,
+    QB__RINGS_STEP,
+    QB__RINGS_STEP_ERROR,
+    QB__RINGS_MEASURES
+};
+
 /* What --rings can remove. A method is a set of these. */
 enum {
     QB__RINGS_DEAD = 1,     /* columns without a usable answer are interpolated */
@@ -37,17 +49,18 @@ qb_status qb__rings_parse(const char *text, qb__rings_how *how);
 /* The sinogram of one detector row after averaging neighbouring views, and what was found in it. */
 typedef struct qb__rings_row {
     size_t columns, views, blocks, windows;
-    float *lines;   /* [views][columns] line integrals */
-    float *change;  /* [columns] mean difference between a view of the scan and the next one */
-    double *means;  /* [blocks][columns] means of consecutive views */
-    double *window; /* [windows][columns] weighted means of overlapping windows of views */
-    double *work;   /* qb__rings_work() numbers */
-    double *spare;  /* [blocks][columns] */
-    float *ranks;   /* qb__rings_ranks_floats() numbers */
-    double *stripe; /* [columns] found so far: to be subtracted from line integrals */
-    bool *lost;     /* [columns] has no usable value */
-    bool *doubt;    /* [columns], scratch */
-    unsigned kinds; /* that were found: QB__RINGS_DEAD, LARGE, NARROW, and SORT for dense ones */
+    float *lines;                         /* [views][columns] line integrals */
+    float *change;                        /* [columns] mean difference between a view of the scan and the next one */
+    double *means;                        /* [blocks][columns] means of consecutive views */
+    double *window;                       /* [windows][columns] weighted means of overlapping windows of views */
+    double *measured[QB__RINGS_MEASURES]; /* [columns] of the windows, and their standard errors */
+    double *work;                         /* qb__rings_work() numbers */
+    double *spare;                        /* [blocks][columns] */
+    float *ranks;                         /* qb__rings_ranks_floats() numbers */
+    double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
+    bool *lost;                           /* [columns] has no usable value */
+    bool *doubt;                          /* [columns], scratch */
+    unsigned kinds;                       /* that were found: QB__RINGS_DEAD, LARGE, NARROW, and SORT for dense ones */
 } qb__rings_row;
 size_t qb__rings_work(size_t columns);
 
@@ -62,12 +75,10 @@ double qb__rings_distance(const qb__rings_row *row, size_t c);
 /* Whether column c is more than `times` as far from its good neighbours as these are from theirs; clears lost[] where it is not. */
 bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c);
 void qb__rings_confirm(double times, qb__rings_row *row);
-/* Makes window[]. */
+/* Makes window[] and measured[]. */
 void qb__rings_windows(qb__rings_row *row);
 /* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
 double qb__rings_kink(const double *in, size_t columns, size_t c);
-/* Mean of the middle three fifths of `windows` values in the order of the views, which are used up, and its standard error. */
-double qb__rings_middle(double *values, size_t windows, double *error);
 /* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
 void qb__rings_ground(const double *in, size_t columns, double *out);
 /* Standard deviation by the median of the sizes; scratch[columns]. */

@@ -23,6 +23,7 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
     QB__TRY(qb__alloc(columns, sizeof *row->change, &row->change));
     QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->means, &row->means));
     QB__TRY(qb__alloc(qb__larger(row->windows, 1) * columns, sizeof *row->window, &row->window));
+    for (int i = 0; i < QB__RINGS_MEASURES; i++) QB__TRY(qb__alloc(columns, sizeof(double), &row->measured[i]));
     QB__TRY(qb__alloc(qb__rings_work(columns), sizeof *row->work, &row->work));
     QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->spare, &row->spare));
     QB__TRY(qb__alloc(qb__rings_ranks_floats(kept, columns), sizeof *row->ranks, &row->ranks));
@@ -38,6 +39,7 @@ void qb__rings_row_destroy(qb__rings_row *row) {
     qb__free(row->change);
     qb__free(row->means);
     qb__free(row->window);
+    for (int i = 0; i < QB__RINGS_MEASURES; i++) qb__free(row->measured[i]);
     qb__free(row->work);
     qb__free(row->spare);
     qb__free(row->ranks);
@@ -94,14 +96,18 @@ static void bridge(qb__rings_row *row) {
     qb__rings_windows(row);
 }
 
-/* Weak stripes in all columns go before wide ones are looked for: pairs of them look like a wide one. */
-static void find_stripes(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
+/* Wide ones first, lest their edges be taken for narrow ones. */
+static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
     row->kinds &= QB__RINGS_DEAD;
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
-    if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row); /* lest its edges be taken for narrow ones */
+    if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row);
     if (parts & QB__RINGS_NARROW) qb__rings_spikes(how, row);
-    if (parts & (QB__RINGS_SORT | QB__RINGS_WAVELET | QB__RINGS_PROFILE)) qb__rings_dense(how, row);
-    if (!(parts & QB__RINGS_LARGE)) return;
+}
+
+/* Weak stripes in all columns, and then what shows without them. */
+static void find_weak(const qb__rings_how *how, qb__rings_row *row) {
+    if (how->parts & (QB__RINGS_SORT | QB__RINGS_WAVELET | QB__RINGS_PROFILE)) qb__rings_dense(how, row);
+    if (!(how->parts & QB__RINGS_LARGE)) return;
     qb__rings_wide(how, row);
     qb__rings_spikes(how, row); /* once more, beside the edges */
 }
@@ -111,9 +117,11 @@ static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     qb__rings_dead(how, row);
     qb__rings_confirm(QB__RINGS_APART, row);
     if (lost_any(row)) bridge(row);
-    find_stripes(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
+    find_strong(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
     qb__rings_partial(how, row);
-    if (lost_any(row)) bridge(row);
+    if (!lost_any(row) && (how->parts & QB__RINGS_LARGE)) return; /* the stripes are found already */
+    bridge(row);
+    find_strong(how, how->parts, row);
 }
 
 void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row) {
@@ -122,6 +130,9 @@ void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t view
     average(sinogram, views, row);
     block_means(row);
     qb__rings_windows(row);
-    if (how->parts & QB__RINGS_DEAD) find_lost(how, row);
-    find_stripes(how, how->parts, row);
+    if (how->parts & QB__RINGS_DEAD)
+        find_lost(how, row);
+    else
+        find_strong(how, how->parts, row);
+    find_weak(how, row);
 }

@@ -40,19 +40,13 @@ typedef struct spikes {
 } spikes;
 
 static void measure(const qb__rings_row *row, spikes *s) {
-    const size_t n = s->n, windows = row->windows;
-    double values[QB__RINGS_WINDOWS];
-    for (size_t w = 0; w < windows; w++)
-        for (size_t c = 0; c < n; c++) row->spare[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
-    for (size_t c = 0; c < n; c++) {
-        for (size_t w = 0; w < windows; w++) values[w] = row->spare[w * n + c];
-        s->kinks[c] = qb__rings_middle(values, windows, &s->kink_errors[c]) - qb__rings_kink(row->stripe, n, c);
-        for (size_t w = 0; w < windows; w++) values[w] = qb__rings_kink(row->spare + w * n, n, c) / 6;
-        s->heights[c] = qb__rings_middle(values, windows, &s->height_errors[c]);
-    }
+    const size_t n = s->n;
+    memcpy(s->kink_errors, row->measured[QB__RINGS_KINK_ERROR], n * sizeof(double));
+    memcpy(s->height_errors, row->measured[QB__RINGS_HEIGHT_ERROR], n * sizeof(double));
+    for (size_t c = 0; c < n; c++) s->kinks[c] = row->measured[QB__RINGS_KINK][c] - qb__rings_kink(row->stripe, n, c);
     qb__rings_ground(s->kinks, n, s->ground);
     for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c];
-    qb__rings_add_shared(s->height_errors, n, qb__rings_spread(s->heights, n, s->scratch));
+    qb__rings_add_shared(s->height_errors, n, qb__rings_spread(row->measured[QB__RINGS_HEIGHT], n, s->scratch));
     qb__rings_add_shared(s->kink_errors, n, qb__rings_spread(s->left, n, s->scratch));
 }
 

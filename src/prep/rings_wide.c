@@ -26,24 +26,16 @@ typedef struct steps {
 } steps;
 
 static void measure(const qb__rings_row *row, steps *s) {
-    const size_t n = s->n, windows = row->windows;
-    double values[QB__RINGS_WINDOWS];
-    for (size_t w = 0; w < windows; w++)
-        for (size_t c = 0; c < n; c++) row->spare[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
+    const size_t n = s->n;
+    const double all = qb__rings_spread(row->measured[QB__RINGS_STEP], n, s->ground);
+    memcpy(s->kink_errors, row->measured[QB__RINGS_KINK_ERROR], n * sizeof(double));
     for (size_t c = 0; c < n; c++) {
-        for (size_t w = 0; w < windows; w++) values[w] = row->spare[w * n + c];
-        s->kinks[c] = qb__rings_middle(values, windows, &s->kink_errors[c]) - qb__rings_kink(row->stripe, n, c);
-        for (size_t w = 0; c > 0 && w < windows; w++)
-            values[w] = 0.5 * (row->spare[w * n + c - 1] - row->spare[w * n + c]);
-        if (c > 0) s->left[c] = qb__rings_middle(values, windows, &s->errors[c]);
+        s->kinks[c] = row->measured[QB__RINGS_KINK][c] - qb__rings_kink(row->stripe, n, c);
+        s->errors[c] = hypot(row->measured[QB__RINGS_STEP_ERROR][c], all); /* it stands out from the other columns */
     }
-    s->left[0] = s->errors[0] = 0;
-    const double all = qb__rings_spread(s->left, n, s->ground);
-    for (size_t c = 0; c < n; c++) s->errors[c] = hypot(s->errors[c], all); /* it stands out from the other columns */
     qb__rings_ground(s->kinks, n, s->ground);
     for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c];
-    double *scratch = row->work + 5 * n;
-    qb__rings_add_shared(s->kink_errors, n, qb__rings_spread(s->left, n, scratch));
+    qb__rings_add_shared(s->kink_errors, n, qb__rings_spread(s->left, n, row->work + 5 * n));
 }
 
 static bool is_smooth(const steps *s, size_t c, double height) {

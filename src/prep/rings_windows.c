@@ -10,25 +10,6 @@
 enum { GROUND = 9 };
 static const double SHARED = 0.3; /* of the spread over the columns, added to each column's error */
 
-void qb__rings_windows(qb__rings_row *row) {
-    const size_t n = row->columns;
-    const double half = (double)(row->views - 1) / (double)(row->windows + 1);
-    memset(row->window, 0, row->windows * n * sizeof *row->window);
-    for (size_t w = 0; w < row->windows; w++) {
-        const double centre = half * (double)(w + 1);
-        double *mean = row->window + w * n, sum = 0;
-        for (size_t v = 0; v < row->views; v++) {
-            const double far = fabs((double)v - centre) / half;
-            if (far >= 1) continue;
-            const double weight = 0.5 + 0.5 * cos(M_PI * far);
-            const float *line = row->lines + v * n;
-            sum += weight;
-            for (size_t c = 0; c < n; c++) mean[c] += weight * (double)line[c];
-        }
-        for (size_t c = 0; c < n; c++) mean[c] /= sum;
-    }
-}
-
 /* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
 double qb__rings_kink(const double *in, size_t n, size_t c) {
     return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];
@@ -54,7 +35,7 @@ static void less_trend(double *values, size_t count) {
 }
 
 /* Mean of the middle three fifths of count values, which stand in the order of the views. error: its standard error, by their median distance from the median. */
-double qb__rings_middle(double *values, size_t count, double *error) {
+static double middle(double *values, size_t count, double *error) {
     const size_t cut = count / 5;
     double sum = 0;
     less_trend(values, count);
@@ -91,4 +72,39 @@ double qb__rings_spread(const double *values, size_t n, double *scratch) {
 
 void qb__rings_add_shared(double *errors, size_t n, double all) {
     for (size_t c = 0; c < n; c++) errors[c] = hypot(errors[c], SHARED * all);
+}
+
+static void measure(qb__rings_row *row) {
+    const size_t n = row->columns, windows = row->windows;
+    double values[QB__RINGS_WINDOWS], *const *m = row->measured, *kinks = row->spare;
+    for (size_t w = 0; w < windows; w++)
+        for (size_t c = 0; c < n; c++) kinks[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
+    for (size_t c = 0; c < n; c++) {
+        for (size_t w = 0; w < windows; w++) values[w] = kinks[w * n + c];
+        m[QB__RINGS_KINK][c] = middle(values, windows, &m[QB__RINGS_KINK_ERROR][c]);
+        for (size_t w = 0; w < windows; w++) values[w] = qb__rings_kink(kinks + w * n, n, c) / 6;
+        m[QB__RINGS_HEIGHT][c] = middle(values, windows, &m[QB__RINGS_HEIGHT_ERROR][c]);
+        for (size_t w = 0; w < windows; w++) values[w] = c > 0 ? 0.5 * (kinks[w * n + c - 1] - kinks[w * n + c]) : 0;
+        m[QB__RINGS_STEP][c] = middle(values, windows, &m[QB__RINGS_STEP_ERROR][c]);
+    }
+}
+
+void qb__rings_windows(qb__rings_row *row) {
+    const size_t n = row->columns;
+    const double half = (double)(row->views - 1) / (double)(row->windows + 1);
+    memset(row->window, 0, row->windows * n * sizeof *row->window);
+    for (size_t w = 0; w < row->windows; w++) {
+        const double centre = half * (double)(w + 1);
+        double *mean = row->window + w * n, sum = 0;
+        for (size_t v = 0; v < row->views; v++) {
+            const double far = fabs((double)v - centre) / half;
+            if (far >= 1) continue;
+            const double weight = 0.5 + 0.5 * cos(M_PI * far);
+            const float *line = row->lines + v * n;
+            sum += weight;
+            for (size_t c = 0; c < n; c++) mean[c] += weight * (double)line[c];
+        }
+        for (size_t c = 0; c < n; c++) mean[c] /= sum;
+    }
+    if (row->windows >= 4) measure(row);
 }

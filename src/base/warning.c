@@ -15,12 +15,10 @@ static const struct {
      "Differences between pixels stay and become rings. Give --flats FILE where flats were measured."},
     {"air-level", "The region that --air names is much darker or brighter than the flat fields. An object in it makes "
                   "all values of the view too small. Choose a region that no view covers, or leave --air out."},
-    {"alignment-frames", "Some frames are marked as alignment frames (image_key_control -1). They were taken to check "
-                         "for movement and are not "
-                         "used as projections. Nothing needs to be done."},
-    {"angle-cap",
-     "A range of angles was not measured, and nothing stands in for it. All values are too low by the share that is "
-     "named. --angle-weights auto bridges up to 25 degrees; beyond that sirt, tv and mbir do better."},
+    {"alignment-frames", "Some frames are marked as alignment frames (image_key_control -1), taken to "
+                         "check for movement. They are not used as projections."},
+    {"angle-cap", "A range of angles was not measured. All values are too low by the share that is "
+                  "named. --angle-weights auto bridges up to 25 degrees; beyond that sirt, tv and mbir do better."},
     {"angle-gap", "A range of angles was not measured, and no opposite ray makes up for it. The views beside it stand "
                   "in, so mean values are right. Edges along the missing directions are blurred. More views, sirt, "
                   "cgls, tv or mbir do better."},
@@ -45,9 +43,9 @@ static const struct {
                           "--angles FROM:TO or a file."},
     {"angles-unusable", "The angles in the file cannot be used: another number than views, not finite, or unreadable. "
                         "Give --angles FROM:TO or a file."},
-    {"axes-order", "Every view holds the same mass, so the sums of its line integrals are equal. Here the sums over "
-                   "the columns are: the axes are in another order, as (x, y, theta) or (column, view). Store "
-                   "[view][row][column]: in numpy transpose(2, 1, 0), or .T of a sinogram."},
+    {"axes-order",
+     "In every view a row holds the same mass, but in these data it does not, as if the axes had another order. Store "
+     "[view][row][column] (numpy transpose), or give --as sinogram for [row][view][column]."},
     {"axes-turned",
      "A MetaImage states by TransformMatrix that its axes are turned or mirrored. Projections are taken as they lie in "
      "the "
@@ -268,6 +266,8 @@ static const struct {
     {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. In "
                   "parallel beam their slices are NaN, in cone beam voxels that only they see. qb sirt and cgls give "
                   "them no weight. Leave such slices out by --slices."},
+    {"rows-shift", "The means of rows shift along the axis: the object slipped or drifted, and slices are mixed. "
+                   "Reconstruct each part by --views, or correct the views."},
     {"rtk-element", "The RTK geometry file has an element that is not known and was not used. If it moves the source "
                     "or the detector, the geometry is wrong: check it with qb info -g FILE."},
     {"sample-motion", "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not "

@@ -16,6 +16,7 @@
 #include "prep/truncation/truncation.h"
 #include "prep/levels_said.h"
 #include "prep/turn_check.h"
+#include "prep/row_shift.h"
 #include "prep/view_steps.h"
 #include "quickbeam/recon.h"
 
@@ -77,6 +78,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     QB__CALL();
     const qb_env quiet = {.struct_size = sizeof quiet, .cancel = env ? env->cancel : NULL};
     const qb_env noting = {.struct_size = sizeof noting, .log = note, .user = scan};
+    enum { ROOM = 32 << 20 };
     qb_prep_options options;
     qb__prepare *prepare = NULL;
     qb__lines_look *lines = NULL;
@@ -112,6 +114,10 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (status == QB_OK) qb__view_steps_warn(&jumps, &noting);
     if (status == QB_OK && !(jumps.unlike > 0))
         status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL);
+    qb__row_shift shift = {0};
+    if (status == QB_OK && prepare)
+        status = qb__row_shift_find(scan, prepare, 0, scan->info.rows, !turn.cone, ROOM, &shift);
+    if (status == QB_OK) qb__row_shift_warn(&shift, &noting);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);

@@ -12,6 +12,7 @@
 #include "geometry/circle.h"
 #include "io/scan/scan.h"
 #include "prep/levels_said.h"
+#include "prep/row_shift.h"
 #include "prep/view_steps.h"
 #include "recon/reconstruction_parts.h"
 
@@ -181,6 +182,24 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, bool *unl
     return status;
 }
 
+/* Does the object stay at its height? A rank that has not all views says nothing. */
+static qb_status judge_height(qb__reconstruction *r, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    const size_t ranks = (size_t)qb__comm_count(r->comm);
+    qb__row_shift found = {0}, *all = NULL;
+    qb_status status = qb__alloc(ranks, sizeof *all, &all);
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && r->share.views == r->task.info->views && d->row_step <= 1)
+        status = qb__row_shift_find(r->task.scan, r->prepare, d->row0, d->row1, !d->turn.geometry, room(r), &found);
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;)
+        if (all[i].rows != 0) found = all[i];
+    if (status == QB_OK) qb__row_shift_warn(&found, env);
+    qb__free(all);
+    return status;
+}
+
 /* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
@@ -200,6 +219,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(judge_steps(r, env, &unlike));
     if (!unlike) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report));
     QB__TRY(judge_columns(r, lines, top, env));
+    QB__TRY(judge_height(r, env));
     QB__TRY(judge_axis(r, env));
 out:
     qb__free(lines);

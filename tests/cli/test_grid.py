@@ -215,3 +215,14 @@ def test_voxels_that_cannot_be_meant(tmp_path, voxel):
     for verb in (["fdk"], ["sirt", "--iterations", 1]):
         fails(2, *verb, tmp_path / "s.h5", "--sod", 500, "--sdd", 800, "--voxel", voxel, "-o", tmp_path / "v.h5", says=["--voxel", "1 mm", "in mm?"])
     qb("fdk", tmp_path / "s.h5", "--sod", 500, "--sdd", 800, "--voxel", 0.001, "-o", tmp_path / "v.h5")
+
+
+@pytest.mark.parametrize("verb, voxel, slices", [("cgls", 2, 12), ("sirt", 1.7, 15), ("sirt", 0.5, 24)])
+def test_larger_voxels_leave_no_slice_empty(tmp_path, verb, voxel, slices):
+    """A cylinder through all rows: every slice of it holds the same."""
+    qb("simulate", "disc", "--detector", "64,24", "--pixel-size", 1, "--views", 40, "-o", tmp_path / "s.h5")
+    qb(verb, tmp_path / "s.h5", "--center", 31.5, "--iterations", 30, "--voxel", voxel, "-o", tmp_path / "v.npy")
+    volume = np.load(tmp_path / "v.npy")
+    assert volume.shape == (slices, 64, 64)
+    if voxel > 1:
+        assert volume[:, 24:40, 24:40].mean(axis=(1, 2)) == pytest.approx(0.02, rel=0.08)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Angles that the data contradict: the centre of mass of a row moves as a sine of the angle. Good scans say nothing of it."""
+import re
+
 import h5py
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from qbtest import instead, qb, qb_json
 PARALLEL = ["--detector", "96,6", "--pixel-size", 1, "--views", 120]
 CONE = ["--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 3, "--detector", "96,12", "--views", 120]
 PLACE = ["--sod", 500, "--sdd", 800]
-CODES = ("angle-span", "angles-misfit", "views-jump")
+CODES = ("angle-span", "angles-misfit", "views-jump", "rows-shift")
 
 
 def simulate(folder, phantom, *options, name="s.h5"):
@@ -105,6 +107,35 @@ def test_views_that_moved(tmp_path, fault, jumps, first, phantom, beam):
     for lines in said(*verb, cwd=tmp_path), said("info", "s.h5", cwd=tmp_path):
         line = " ".join(lines)
         assert (f"from view {first} to the next" in line and f"({jumps} such jumps)" in line) if jumps else "[angles-misfit]" in line
+
+
+@pytest.mark.parametrize("verb", [("fbp",), ("sirt", "--iterations", 1), ("info",)])
+@pytest.mark.parametrize("phantom, more, first, rows", [
+    ("spheres", [], 40, 3), ("shepp-logan", [], 90, -5), ("baggage", ["--angles", "0:360"], 60, 2), ("ball", ["--size", "60,60,40"], 25, 8)])
+def test_slips_along_the_axis(tmp_path, verb, phantom, more, first, rows):
+    """The rows that leave the detector come in at its other side: neither holds much."""
+    simulate(tmp_path, phantom, *instead(PARALLEL, "--detector", "96,40", *more))
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        file["exchange/data"][first:] = np.roll(file["exchange/data"][first:], rows, axis=1)
+    out = [] if verb[0] == "info" else ["--center", 47.5, "-o", "v.npy"]
+    line, = [line for line in said(verb[0], "s.h5", *verb[1:], *out, cwd=tmp_path) if "rows-shift" in line]
+    before, since, moved = map(float, re.search(r"between views (\d+) and (\d+) the image moves by ([\d.]+) rows", line).groups())
+    assert before < first <= since <= before + 3 and moved == pytest.approx(abs(rows), abs=0.5)
+
+
+def test_drifts_along_the_axis(tmp_path):
+    """By six rows in all, as evenly as whole rows can."""
+    simulate(tmp_path, "spheres", *instead(PARALLEL, "--detector", "96,40"))
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        views = file["exchange/data"][...]
+        file["exchange/data"][...] = [moved(view, 6 * i / 119) for i, view in enumerate(views)]
+    line, = [line for line in said("fbp", "s.h5", "--center", 47.5, "-o", "v.npy", cwd=tmp_path) if "rows-shift" in line]
+    assert float(re.search(r"moves slowly by ([\d.]+) rows", line).group(1)) == pytest.approx(6, abs=1)
+
+
+def moved(view, rows):
+    whole, part = int(rows), rows - int(rows)
+    return (1 - part) * np.roll(view, whole, axis=0) + part * np.roll(view, whole + 1, axis=0)
 
 
 GOOD = {

@@ -121,6 +121,14 @@ static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *
     return QB_OK;
 }
 
+/* Slices of larger voxels than the usual ones are fewer: those above and below the detector would stay empty. In x and y the object
+ * may well be wider than the detector. */
+static void keep_height(const qb_grid_options *asked, double usual, size_t slices, qb_grid *grid) {
+    const double ROUNDING = 1e-6;
+    const double n = ceil((double)slices * usual / grid->voxel[2] - ROUNDING);
+    if (asked->size.count < 3 && !asked->like && n < (double)grid->n[2]) grid->n[2] = (size_t)fmax(n, 1);
+}
+
 static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision *decision) {
     const qb_iterative_options *options = it->options;
     const bool in_mm = it->geometry != &it->own || it->info->pixel_size > 0;
@@ -134,8 +142,11 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
     qb_status status =
         usual_grid(it, asked.size.count || asked.voxel > 0 || asked.voxels.count || asked.like, env, grid);
     if (status == QB_OK) {
+        const double usual = grid->voxel[2];
+        const size_t slices = grid->n[2];
         qb__grid_report_height(grid, &asked, env);
         status = qb_grid_make(&asked, grid);
+        if (status == QB_OK) keep_height(&asked, usual, slices, grid);
     }
     if (status == QB_OK && options->hu > 0 && !in_mm)
         status = qb__fail(QB_BAD_INPUT, "--hu needs the size of a pixel in mm: give --pixel-size");

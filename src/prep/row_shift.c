@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "prep/row_shift.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/scan/scan.h"
+#include "prep/row_sample.h"
+
+enum { VIEWS = 48, FEWEST_VIEWS = 8, FEWEST_ROWS = 8 };
+
+typedef struct shift {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    qb__prep prep; /* that of the scan; what was not measured is interpolated */
+    size_t first;  /* row of its fields */
+    size_t row0, rows, view[VIEWS], views;
+    size_t block;  /* rows that are read at once */
+    double *means; /* [views][rows] */
+    double *pair;  /* [2][rows] scratch */
+    float *line;
+    char *raw;
+} shift;
+
+/* Two views, one moved against the other until they match. */
+typedef struct match {
+    double rows, before, after; /* the move; rms difference of the means without and with it */
+} match;
+
+static qb_status read_view(shift *s, size_t i) {
+    const size_t columns = s->info->columns, bytes = columns * qb_dtype_size(s->info->dtype), view = s->view[i];
+    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    for (size_t r = 0; r < s->rows; r += s->block) {
+        const size_t few = qb__smaller(s->block, s->rows - r), row = s->row0 + r;
+        const qb_status status = qb_scan_read(s->scan, view, view + 1, row, row + few, s->raw);
+        if (status != QB_OK) return status;
+        for (size_t k = 0; k < few; k++) {
+            double sum = 0;
+            qb__prep_row(&s->prep, view, row + k - s->first, s->raw + k * bytes, s->line, &counts);
+            for (size_t c = 0; c < columns; c++) sum += (double)s->line[c];
+            s->means[i * s->rows + r + k] = sum / (double)columns;
+        }
+    }
+    return QB_OK;
+}
+
+/* Rms of a[r] - b[r + move] about its mean: the beam may flicker. */
+static double difference(const double *a, const double *b, size_t rows, double move) {
+    const size_t whole = (size_t)fabs(move);
+    const double part = fabs(move) - (double)whole;
+    const double *still = move < 0 ? b : a, *moved = move < 0 ? a : b;
+    const size_t n = rows - whole - 1;
+    double sum = 0, square = 0;
+    for (size_t r = 0; r < n; r++) {
+        const double d = still[r] - (1 - part) * moved[r + whole] - part * moved[r + whole + 1];
+        sum += d, square += d * d;
+    }
+    return sqrt(fmax(square / (double)n - sum / (double)n * (sum / (double)n), 0));
+}
+
+/* The mean of views i to i + few - 1. */
+static void mean_of(const shift *s, size_t i, size_t few, double *out) {
+    for (size_t r = 0; r < s->rows; r++) {
+        out[r] = 0;
+        for (size_t k = i; k < i + few; k++) out[r] += s->means[k * s->rows + r] / (double)few;
+    }
+}
+
+/* The few views up to `i` with the few from `j` on. */
+static match match_of(const shift *s, size_t i, size_t j) {
+    const double STEP = 0.5;
+    const size_t few = qb__larger(1, s->views / 12), before = qb__smaller(few, i + 1);
+    const int most = (int)(s->rows / 3);
+    mean_of(s, i + 1 - before, before, s->pair);
+    mean_of(s, j, qb__smaller(few, s->views - j), s->pair + s->rows);
+    match m = {.before = difference(s->pair, s->pair + s->rows, s->rows, 0)};
+    m.after = m.before;
+    for (int k = -2 * most; k <= 2 * most; k++) {
+        const double after = difference(s->pair, s->pair + s->rows, s->rows, STEP * k);
+        if (after < m.after) m.after = after, m.rows = STEP * k;
+    }
+    return m;
+}
+
+/* How much the means differ from row to row: what matches everywhere tells nothing. */
+static double variation(const shift *s) {
+    double least = INFINITY;
+    for (size_t i = 0; i < s->views; i++) {
+        double sum = 0, square = 0;
+        for (size_t r = 0; r < s->rows; r++) {
+            const double m = s->means[i * s->rows + r];
+            sum += m, square += m * m;
+        }
+        least = fmin(least, square / (double)s->rows - sum / (double)s->rows * (sum / (double)s->rows));
+    }
+    return sqrt(fmax(least, 0));
+}
+
+static void judge(const shift *s, bool parallel, qb__row_shift *found) {
+    const double FAR = 1, MATCH = 0.35, TIMES = 3, PART = 0.03;
+    match most = {0};
+    double before[VIEWS] = {0}, moved[VIEWS] = {0};
+    const size_t n = s->views - 1;
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        const match m = match_of(s, i, i + 1);
+        before[i] = m.before, moved[i] = fabs(m.rows);
+        if (m.before > most.before) most = m, at = i;
+    }
+    const double least = fmax(TIMES * qb__median(before, n), PART * variation(s)), often = qb__median(moved, n);
+    if (most.before > least && most.after < MATCH * most.before && fabs(most.rows) >= fmax(FAR, TIMES * often))
+        *found = (qb__row_shift){.rows = most.rows, .before = s->view[at], .from = s->view[at + 1]};
+    if (found->rows != 0 || !parallel) return;
+    most = match_of(s, 0, n);
+    if (most.before > least && most.after < 0.5 * MATCH * most.before && fabs(most.rows) >= FAR)
+        *found = (qb__row_shift){.rows = most.rows, .before = s->view[0], .from = s->view[n], .slowly = true};
+}
+
+static bool worth(shift *s, size_t room) {
+    enum { BLOCK = 4 << 20 };
+    const size_t line = s->info->columns * qb_dtype_size(s->info->dtype);
+    const size_t affordable = qb__views_affordable(s->scan, s->rows), all = s->info->views;
+    s->views = qb__smaller(qb__smaller(VIEWS, all), affordable < all ? affordable / 2 : all);
+    if (s->rows < FEWEST_ROWS || s->views < FEWEST_VIEWS) return false;
+    s->block = qb__smaller(s->rows, qb__larger(qb__larger(1, s->info->chunk_rows), BLOCK / line));
+    for (size_t i = 0; i < s->views; i++) s->view[i] = i * (all - 1) / (s->views - 1);
+    return s->block * line + s->views * s->rows * sizeof(double) < room;
+}
+
+qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, bool parallel,
+                             size_t room, qb__row_shift *found) {
+    shift s = {.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .rows = row1 > row0 ? row1 - row0 : 0};
+    qb_status status;
+    *found = (qb__row_shift){0};
+    if (!worth(&s, room)) return QB_OK;
+    s.prep = *qb__prepare_steps(prepare);
+    s.prep.keep_lost = false;
+    s.first = qb__prepare_first_row(prepare);
+    QB__TRY(qb__alloc(s.views * s.rows, sizeof *s.means, &s.means));
+    QB__TRY(qb__alloc(2 * s.rows, sizeof *s.pair, &s.pair));
+    QB__TRY(qb__alloc(s.info->columns, sizeof *s.line, &s.line));
+    QB__TRY(qb__alloc(s.block, s.info->columns * qb_dtype_size(s.info->dtype), &s.raw));
+    for (size_t i = 0; i < s.views; i++) QB__TRY(read_view(&s, i));
+    judge(&s, parallel, found);
+    found->before = qb__scan_stored(scan, found->before);
+    found->from = qb__scan_stored(scan, found->from);
+out:
+    qb__free(s.means);
+    qb__free(s.pair);
+    qb__free(s.line);
+    qb__free(s.raw);
+    return status;
+}
+
+void qb__row_shift_warn(const qb__row_shift *found, const qb_env *env) {
+    if (found->rows != 0)
+        qb__warn(env,
+                 "between views %zu and %zu the image moves %sby %.3g rows along the axis: the object %s; use --views "
+                 "of one part" QB__CODE("rows-shift"),
+                 found->before, found->from, found->slowly ? "slowly " : "", fabs(found->rows),
+                 found->slowly ? "drifted" : "slipped");
+}

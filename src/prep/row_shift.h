@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_ROW_SHIFT_H
+#define QB_PREP_ROW_SHIFT_H
+
+#include "prep/prepare.h"
+
+/* While an object turns, the mean of each detector row stays as it is (parallel rays) or changes slowly (a cone beam). Where these
+ * means shift by some rows from one view to another, the object slipped along the axis. */
+typedef struct qb__row_shift {
+    double rows;         /* how far it moved; 0: it did not, or nothing can be said */
+    size_t before, from; /* views between which it did */
+    bool slowly;         /* by a little from view to view */
+} qb__row_shift;
+
+/* Of rows row0 <= row < row1, which are prepared. Reads at most 48 views, if that is a small part of the scan, at most `room`
+ * bytes at once. */
+qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, bool parallel,
+                             size_t room, qb__row_shift *found);
+void qb__row_shift_warn(const qb__row_shift *found, const qb_env *env);
+
+#endif

@@ -314,6 +314,22 @@ typedef struct qb_center_result {
 QB_API qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
                                 const qb_env *env, qb_center_result *result);
 
+/* The curve of qb_prep_options.hardening for an object of one material, from its own scan. */
+typedef struct qb_hardening_result {
+    size_t struct_size; /* sizeof(qb_hardening_result), or 0: that of the first version. New fields come at the end */
+    double a, b;        /* p + a p^2 + b p^3 is in proportion to the length of a ray in the object */
+    double most;        /* largest line integral that was measured */
+    double loss;        /* which share of its proportional value that one lacks */
+    double rms;         /* of what strays from the curve, over the largest value */
+    double column;      /* of the axis, found on the way */
+    char warning[256];  /* empty when the curve fits */
+} qb_hardening_result;
+
+/* The axis is looked for as qb_center_find does it, with its options; a hardening in `prep` is left out. QB_BAD_INPUT as there, and
+ * where the object's rays are of too few lengths. */
+QB_API qb_status qb_hardening_find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
+                                   const qb_env *env, qb_hardening_result *result);
+
 #ifdef __cplusplus
 }
 #endif

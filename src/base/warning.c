@@ -148,6 +148,9 @@ static const struct {
     {"half-precision",
      "Some filtered values are so large that half precision on the device cannot hold them together with the small "
      "ones, often because of spikes. Give the option that is named, or remove the spikes."},
+    {"hardening-poor",
+     "The scan's line integrals do not follow one curve of the path through the object. It may be of several "
+     "materials, or go beyond the detector. Look at slices with and without --hardening before using the numbers."},
     {"hardening-turns", "The curve of --hardening rises to a largest value, then falls. Line integrals reach that "
                         "value, so dense parts come out too thin. Give A of 0 or more."},
     {"hot-pixels", "Some detector pixels are brighter than those next to them in most views, and their flats do not "

@@ -53,6 +53,9 @@ typedef struct choice {
     double sod, sdd;                  /* of a cone beam, whose rows are sorted as a parallel beam's; 0: they are not */
     double low, high;
     qb__center_chosen at;
+    qb_status (*use)(const qb__center_rows *rows, double column,
+                     void *context); /* once the axis is known; NULL: none */
+    void *context;
 } choice;
 
 bool qb__center_names_method(const char *text) {
@@ -239,7 +242,11 @@ static qb_status ask_fan(const choice *c, const qb__center_rows *rows, double pi
         column = found.column;
     }
     const qb__center_rows parallel = qb__center_fan_rows(fan, column);
-    QB__TRY(ask(c, &parallel, result, NULL));
+    if (c->use)
+        QB__TRY(c->use(&parallel, column, c->context));
+    else
+        QB__TRY(ask(c, &parallel, result, NULL));
+    if (c->use) result->column = column;
 out:
     qb__center_fan_destroy(fan);
     return status;
@@ -267,13 +274,15 @@ qb_status qb__center_quick(const qb__center_rows *rows, double sod, double sdd, 
     return status;
 }
 
-static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given, const qb_env *env,
-                      qb_center_result *result) {
+qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given,
+                               const qb_env *env,
+                               qb_status (*use)(const qb__center_rows *rows, double column, void *context),
+                               void *context, qb_center_result *result) {
     qb_center_options options;
     qb_prep_options steps;
     *result = (qb_center_result){.column = NAN, .tilt = NAN};
     const qb_scan_info *info = qb_scan_describe(scan);
-    choice c = {0};
+    choice c = {.use = use, .context = context};
     double each[QB__CENTER_ROWS];
     for (size_t i = 0; i < QB__CENTER_ROWS; i++) each[i] = NAN;
     float *sinograms = NULL;
@@ -310,8 +319,10 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
                             .env = env};
     QB__TRY(check_turn(&rows, info, env));
     QB__TRY(c.sod > 0 ? ask_fan(&c, &rows, info->pixel_size, result) : ask(&c, &rows, result, each));
+    if (use && c.sod > 0) goto out;
     QB__TRY(conclude(info, &roll, c.sod > 0, &c.at, result));
-    if (c.sod > 0) goto out;
+    if (use) status = use(&rows, result->column, context);
+    if (use || c.sod > 0) goto out;
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};
     QB__TRY(qb__center_tilt(&lean, each, options.tilt, result));
 out:
@@ -333,7 +344,7 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep, const qb_ce
     qb_status status = qb__result_check(result, FIRST_RESULT, "qb_center_result");
     if (status == QB_OK) status = qb__env_check(env);
     if (status != QB_OK) return status;
-    status = find(scan, prep, options, env, &found);
+    status = qb__center_find_with(scan, prep, options, env, NULL, NULL, &found);
     qb__result_give(&found, sizeof found, FIRST_RESULT, result);
     return status;
 }

@@ -110,6 +110,12 @@ qb_status qb__center_check_room(const qb__center_chosen *chosen, const qb_scan_i
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
                           const qb__roll *roll, qb__center_chosen *chosen, float *sinograms);
 
+/* qb_center_find(), and what `use` makes of the rows, as parallel rays, with their axis. */
+qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
+                               const qb_env *env,
+                               qb_status (*use)(const qb__center_rows *rows, double column, void *context),
+                               void *context, qb_center_result *result);
+
 /* center_fan.c */
 
 /* Rows of a fan beam, sorted as a parallel beam's. */

@@ -236,6 +236,7 @@ qb_status show_plan(cli *c, const char *plan);
 /* The scan in c->argument[0], its problems told. */
 qb_status open_scan(cli *c, qb_scan **scan);
 qb_status cmd_center(cli *c);
+qb_status cmd_hardening(cli *c);
 qb_status cmd_simulate(cli *c);
 qb_status cmd_convert(cli *c);
 qb_status cmd_compare(cli *c);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CENTER_HARDENING_SLICE_H
+#define QB_CENTER_HARDENING_SLICE_H
+
+#include "center/center.h"
+
+/* One detector row of parallel rays over half a turn or more, reduced to at most 256 columns. */
+typedef struct qb__hardening_row {
+    size_t views, columns;
+    double axis;          /* column of the axis */
+    const double *angles; /* [views] radians */
+    double *lines;        /* [view][column] line integrals, in any unit */
+    double *lengths;      /* [view][column] of the path in the object, in columns; 0 outside of it */
+} qb__hardening_row;
+
+/* Sets lengths: a slice is reconstructed from `lines`, is the object where it is above its threshold (Otsu, 1979), and is projected. */
+qb_status qb__hardening_lengths(qb__hardening_row *row, qb__pool *pool);
+
+#endif

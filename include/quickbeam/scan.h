@@ -25,8 +25,15 @@ typedef enum qb_image { QB_IMAGE_AUTO, QB_IMAGE_PROJECTION, QB_IMAGE_SINOGRAM } 
 typedef enum qb_angle_unit { QB_ANGLE_AUTO, QB_ANGLE_DEGREES, QB_ANGLE_RADIANS } qb_angle_unit;
 
 /* Where flats were taken at several times: their mean, or for each view what lies on the line between the series before and
- * behind it, or the nearer one. Auto: linear where it is known when they were taken, else the mean. */
-typedef enum qb_flat_fields { QB_FLATS_AUTO, QB_FLATS_MEAN, QB_FLATS_LINEAR, QB_FLATS_NEAREST } qb_flat_fields;
+ * behind it, or the nearer one. Pca: the mean and principal components of all flats, as much of each as makes a view smoothest (dynamic flat fields, Van
+ * Nieuwenhove 2015). Auto: linear where it is known when they were taken, else the mean. */
+typedef enum qb_flat_fields {
+    QB_FLATS_AUTO,
+    QB_FLATS_MEAN,
+    QB_FLATS_LINEAR,
+    QB_FLATS_NEAREST,
+    QB_FLATS_PCA
+} qb_flat_fields;
 
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {

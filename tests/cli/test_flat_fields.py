@@ -169,5 +169,33 @@ def test_a_simulated_beam_that_fades_and_tilts(tmp_path, series):
     assert left["auto"] < 1e-3 and left["mean"] > 0.015
 
 
+@pytest.mark.parametrize("fade", [0, 0.03])
+def test_principal_components_of_a_beam_that_sways(tmp_path, fade):
+    """Stripes of 5 % of the beam stand elsewhere in each view: two components, a sine and a cosine. With series the fading is known, too."""
+    common = ["--detector", "64,48", "--views", 40, "--photons", 2e5]
+    qb("simulate", "disc", *common, "-o", tmp_path / "n.h5")
+    qb("simulate", "disc", *common, "--faults", f"sway=2{f',fade={fade}' if fade else ''}", "--flat-series", 2, "-o", tmp_path / "s.h5")
+    truth = lines_of(tmp_path / "n.h5", tmp_path / "n.npy")
+    left = {}
+    for how in "mean", "pca":
+        wrong = lines_of(tmp_path / "s.h5", tmp_path / "l.npy", "--flat-fields", how) - truth
+        rows = wrong[:, :, 20:44].mean(axis=2)  # noise of 24 pixels
+        left[how] = np.sqrt(np.mean(rows ** 2)), np.abs(rows.mean(axis=1)).max()
+    assert left["mean"][0] > 0.025 and left["pca"][0] < 0.1 * left["mean"][0]
+    assert left["pca"][1] < 2e-3
+    said = qb_json("info", tmp_path / "s.h5", "--flat-fields", "pca")["flat_fields"]
+    assert said.startswith("2 principal components of 40 flats")
+    qb("fbp", tmp_path / "s.h5", "--flat-fields", "pca", "--center", 31.5, "-o", tmp_path / "v.npy")
+    qb("fbp", tmp_path / "s.h5", "--flat-fields", "pca", "--center", 31.5, "--threads", 1, "-o", tmp_path / "w.npy")
+    assert np.array_equal(np.load(tmp_path / "v.npy"), np.load(tmp_path / "w.npy"))
+
+
+def test_components_of_noise_alone_are_none(tmp_path):
+    qb("simulate", "disc", "--detector", "64,16", "--views", 30, "--photons", 10000, "-o", tmp_path / "s.h5")
+    a, b = (lines_of(tmp_path / "s.h5", tmp_path / "l.npy", "--flat-fields", how) for how in ("mean", "pca"))
+    assert np.array_equal(a, b)
+    fails(2, "convert", tmp_path / "s.h5", "--flat-fields", "pca", "--exclude-flats", "4:20", "-o", tmp_path / "l.npy", says=["4 flats", "5 do"])
+
+
 def test_series_of_flats_need_counts(tmp_path):
     fails(2, "simulate", "disc", "-o", tmp_path / "s.h5", "--flat-series", 2, says=["--photons"])

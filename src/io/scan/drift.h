@@ -2,6 +2,7 @@
 #ifndef QB_IO_DRIFT_H
 #define QB_IO_DRIFT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,12 +16,15 @@
  * Flats of several series: mode k is series k over the mean flat. Principal components: weight[v][0] is the level. */
 typedef struct qb__drift {
     size_t modes, pixels, columns, views;
-    float *mode;    /* [modes][row][column]; finite everywhere */
-    float *weight;  /* [views][modes + 1] */
-    double *time;   /* [modes] when a series was taken; NULL: modes are no series */
-    double *level;  /* [modes] of a series by the beam's monitor, over all flats'; 1 where there is none */
-    float *monitor; /* [views] what the monitor says of flats that were interpolated so */
-    char text[200]; /* how flats are taken, in words */
+    float *mode;   /* [modes][row][column]; finite everywhere */
+    float *weight; /* [views][modes + 1] */
+    size_t series; /* of flats, with known times; modes, or of principal components another number */
+    double *time;  /* [series] when each was taken */
+    double
+        *level; /* [series] the beam, over all flats': by its monitor, 1 where there is none; of components by counts */
+    float *monitor;  /* [views] what the monitor says of flats that were interpolated so */
+    bool components; /* modes are principal components, not series */
+    char text[200];  /* how flats are taken, in words */
 } qb__drift;
 
 void qb__drift_destroy(qb__drift *drift); /* NULL-safe */

@@ -4,6 +4,8 @@
  * counted in frames where a file keeps all of them in their order (NXtomo), else in views. */
 #include "io/scan/flat_series.h"
 
+#include "io/scan/flat_pca.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +186,8 @@ static qb_status make_drift(timing *t, bool nearest, const qb_env *env) {
     if (!qb__mul(t->series, pixels, sizeof(float), &all))
         return qb__fail(QB_NO_MEMORY, "%zu series of flats of %zu pixels", t->series, pixels);
     QB__TRY(qb__alloc(1, sizeof *scan->drift, &scan->drift));
-    scan->drift->modes = t->series, scan->drift->pixels = pixels, scan->drift->columns = scan->info.columns;
+    scan->drift->modes = scan->drift->series = t->series, scan->drift->pixels = pixels,
+    scan->drift->columns = scan->info.columns;
     QB__TRY(qb__alloc(t->series * pixels, sizeof(float), &scan->drift->mode));
     QB__TRY(qb__alloc(t->series, sizeof(double), &scan->drift->time));
     QB__TRY(qb__alloc(t->series, sizeof(double), &scan->drift->level));
@@ -198,6 +201,41 @@ static qb_status make_drift(timing *t, bool nearest, const qb_env *env) {
     describe(t, nearest, low, high);
 out:
     qb__free(index);
+    return status;
+}
+
+/* The principal components of all flats; where times are known, how bright each series is. */
+static qb_status make_components(timing *t, bool known, const qb_env *env) {
+    const qb__flats *f = t->flats;
+    qb__drift *drift;
+    size_t *index = NULL;
+    double *level = NULL;
+    qb_status status = qb__alloc(1, sizeof *drift, &drift);
+    if (status != QB_OK) return status;
+    t->scan->drift = drift;
+    QB__TRY(qb__alloc(f->taken, sizeof *index, &index));
+    QB__TRY(qb__alloc(f->taken, sizeof *level, &level));
+    for (size_t i = 0, n = 0; i < f->all->count; i++) {
+        if (f->bad[i]) continue;
+        const size_t frame = known ? t->shot[n].frame : i; /* by time where that is known */
+        index[n++] = f->all->index ? f->all->index[frame] : frame;
+    }
+    const qb__frames taken = {.source = f->all->source, .index = index, .count = f->taken};
+    QB__TRY(qb__flat_pca_modes(t->scan, &taken, env, drift, level));
+    drift->components = true;
+    drift->series = known ? t->series : 0;
+    QB__TRY(qb__alloc(drift->series, sizeof(double), &drift->time));
+    QB__TRY(qb__alloc(drift->series, sizeof(double), &drift->level));
+    for (size_t s = 0; s < drift->series; s++) {
+        const size_t first = t->first[s], count = t->first[s + 1] - first;
+        for (size_t i = first; i < first + count; i++) {
+            drift->time[s] += t->shot[i].time / (double)count;
+            drift->level[s] += level[i] / (double)count;
+        }
+    }
+out:
+    qb__free(index);
+    qb__free(level);
     return status;
 }
 
@@ -222,7 +260,14 @@ qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_s
     if (fault) return qb__fail(QB_BAD_ARGUMENT, "%s: %s", scan->info.path, fault);
     if (how == QB_FLATS_MEAN || scan->info.quantity != QB_COUNTS || !flats->all || flats->lines) return QB_OK;
     QB__TRY(make_timing(&t, options->flats_at, &known));
-    if (!known && how != QB_FLATS_AUTO)
+    if (how == QB_FLATS_PCA) QB__TRY(make_components(&t, known, env));
+    if (scan->drift && !scan->drift->modes) {
+        qb__info(env, "flats: no principal component is beyond noise; they are taken as by --flat-fields auto");
+        qb__drift_destroy(scan->drift);
+        scan->drift = NULL;
+    }
+    if (scan->drift) goto told;
+    if (!known && how != QB_FLATS_AUTO && how != QB_FLATS_PCA)
         status =
             qb__fail(QB_BAD_ARGUMENT,
                      "%s does not say when its flats were taken: give --flats-at, such as 0,%zu for as many before "
@@ -230,6 +275,7 @@ qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_s
                      scan->info.path, scan->stored);
     else if (known && t.series > 1)
         status = make_drift(&t, how == QB_FLATS_NEAREST, env);
+told:
     if (status == QB_OK && scan->drift) qb__info(env, "flats: %s", scan->drift->text);
     scan->info.flats_how = scan->drift ? scan->drift->text : NULL;
 out:
@@ -242,13 +288,13 @@ out:
 
 size_t qb__scan_modes(const qb_scan *scan) { return scan->drift ? scan->drift->modes : 0; }
 
-/* Of the series before and behind that time; beyond the first and the last: theirs. */
+/* What the series before and behind that time count for; beyond the first and the last: these. */
 static void weigh(const qb__drift *d, double time, bool nearest, float *weight) {
     size_t next = 0;
-    while (next < d->modes && d->time[next] < time) next++;
+    while (next < d->series && d->time[next] < time) next++;
     memset(weight, 0, (d->modes + 1) * sizeof *weight);
-    if (next == 0 || next == d->modes) {
-        weight[next == 0 ? 1 : d->modes] = 1;
+    if (next == 0 || next == d->series) {
+        weight[next == 0 ? 1 : d->series] = 1;
         return;
     }
     double part = (time - d->time[next - 1]) / (d->time[next] - d->time[next - 1]);
@@ -257,7 +303,24 @@ static void weigh(const qb__drift *d, double time, bool nearest, float *weight) 
     weight[next + 1] = (float)part;
 }
 
-qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options) {
+/* Principal components: the level between the series' ones, then each component's part. */
+static qb_status weigh_components(qb_scan *scan, bool frames, const qb_env *env) {
+    qb__drift *d = scan->drift;
+    for (size_t v = 0; v < d->views; v++) {
+        const double time = view_time(scan, frames, qb__scan_stored(scan, v));
+        size_t next = 0;
+        while (next < d->series && d->time[next] < time) next++;
+        double level = d->series ? d->level[next < d->series ? next : d->series - 1] : 1;
+        if (next > 0 && next < d->series) {
+            const double part = (time - d->time[next - 1]) / (d->time[next] - d->time[next - 1]);
+            level = d->level[next - 1] + part * (d->level[next] - d->level[next - 1]);
+        }
+        d->weight[v * (d->modes + 1)] = d->monitor[v] = (float)level;
+    }
+    return qb__flat_pca_weigh(scan, env);
+}
+
+qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
     qb__drift *d = scan->drift;
     const bool frames = !options->flats_at && !options->flats && scan->parts.data.index;
     qb_status status;
@@ -266,6 +329,7 @@ qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options) {
     QB__TRY(qb__alloc(d->views * (d->modes + 1), sizeof *d->weight, &d->weight));
     QB__TRY(qb__alloc(d->views, sizeof *d->monitor, &d->monitor));
     for (size_t v = 0; v < d->views; v++) d->monitor[v] = 1;
+    if (d->components) return weigh_components(scan, frames, env);
     for (size_t v = 0; v < d->views; v++) {
         float *weight = d->weight + v * (d->modes + 1), level = 0;
         weigh(d, view_time(scan, frames, qb__scan_stored(scan, v)), options->flat_fields == QB_FLATS_NEAREST, weight);

@@ -419,7 +419,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     qb__scan_leave_out(scan);
     QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));
     QB__TRY(qb__scan_look_at_rows(scan, env));
-    QB__TRY(qb__scan_weigh_flats(scan, options));
+    QB__TRY(qb__scan_weigh_flats(scan, options, env));
     judge_given(scan, options);
     judge_fields(scan, options);
     qb__scan_judge_angles(scan, options->angles || options->angle_unit != QB_ANGLE_AUTO);

@@ -72,7 +72,7 @@ void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, siz
 /* The type of the stored numbers; that of the scan's rows is info.dtype. */
 static inline qb_dtype qb__scan_dtype(const qb_scan *scan) { return scan->parts.data.source->dtype; }
 /* The weights of scan->drift, once the scan's views are chosen. */
-qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options);
+qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* Series of flats, or other modes of its drift; 0: there is no drift. */
 size_t qb__scan_modes(const qb_scan *scan);
 /* The view in the source that a view of the scan is. */

@@ -54,10 +54,10 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_CHOICE,
      .offset = SCAN(flat_fields),
      .initial = "auto",
-     .choices = "auto|mean|linear|nearest",
-     .help =
-         "flats of several times: their mean, a line between the series before and behind a view, or the nearer one "
-         "(auto: linear where the times are known)"},
+     .choices = "auto|mean|linear|nearest|pca",
+     .help = "flats of several times: their mean, a line between the series before and behind a view, the nearer one, "
+             "or their "
+             "principal components (auto: linear where the times are known)"},
     {.name = "flats-at",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(flats_at),

@@ -188,7 +188,7 @@ def test_sums_of_long_runs(tmp_path):
 
 
 @pytest.mark.parametrize("n,verb,grid,passes", few((4, "fdk", "2x2", "--rings sort --air 0:3,2:30"), others=[
-    (3, "fdk", "3x1", "--air 0:3,2:30"), (2, "fdk", "1x2", "--rings wavelet"), (3, "fbp", None, "--rings sort --tilt 1.5 --center 19"),
+    (3, "fdk", "3x1", "--air 0:3,2:30"), (2, "fdk", "1x2", "--rings auto"), (3, "fbp", None, "--rings sort --tilt 1.5 --center 19"),
     (2, "sirt", None, "--rings sort --air 0:3,2:30 --iterations 1")]))
 def test_passes_over_the_scan(tmp_path, n, verb, grid, passes):
     """Whoever has which rows and views: dead flats are counted once, stripes are the same, and the hash is of all projections."""

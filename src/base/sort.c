@@ -22,7 +22,49 @@ static int by_angle(const void *a, const void *b) {
     return p->view < q->view ? -1 : p->view > q->view;
 }
 
-void qb__sort(double *values, size_t count) { qsort(values, count, sizeof *values, by_value); }
+enum { FEW = 24 }; /* are sorted by insertion */
+
+static void insert_values(double *values, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        const double value = values[i];
+        size_t at = i;
+        for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+static double middle_of(double a, double b, double c) {
+    const double low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* Swaps values until those up to the result, which is less than count - 1, are no larger than the others. */
+static size_t part(double *values, size_t count) {
+    const double pivot = middle_of(values[0], values[count / 2], values[count - 1]);
+    size_t i = 0, j = count - 1;
+    for (;; i++, j--) {
+        while (values[i] < pivot) i++;
+        while (values[j] > pivot) j--;
+        if (i >= j) return j;
+        const double swapped = values[i];
+        values[i] = values[j], values[j] = swapped;
+    }
+}
+
+/* Quicksort, several times as fast as qsort() with its calls for each comparison; that takes over where parts stay large. */
+static void sort_values(double *values, size_t count, int depth) {
+    for (; count > FEW && depth > 0; depth--) {
+        const size_t low = part(values, count) + 1;
+        sort_values(values + low, count - low, depth - 1);
+        count = low;
+    }
+    if (count <= FEW)
+        insert_values(values, count);
+    else
+        qsort(values, count, sizeof *values, by_value);
+}
+
+void qb__sort(double *values, size_t count) { sort_values(values, count, 48); }
 
 /* Bits whose order as unsigned integers is that of the floats. */
 static uint32_t key_of(float x) {
@@ -69,7 +111,7 @@ static void insert(float *values, size_t count) {
 }
 
 void qb__sort_floats(float *values, size_t count) {
-    enum { FEW = 32, SOME = 2048 };
+    enum { SOME = 2048 };
     float scratch[SOME];
     if (count <= FEW)
         insert(values, count);
@@ -80,6 +122,23 @@ void qb__sort_floats(float *values, size_t count) {
 }
 
 void qb__sort_directions(qb__direction *list, size_t count) { qsort(list, count, sizeof *list, by_angle); }
+
+double qb__median_alone(double *values, size_t count) {
+    const size_t middle = count / 2;
+    size_t first = 0, end = count;
+    for (int depth = 48; end - first > FEW && depth > 0; depth--) {
+        const size_t low = first + part(values + first, end - first) + 1;
+        if (middle < low)
+            end = low;
+        else
+            first = low;
+    }
+    qb__sort(values + first, end - first);
+    if (count % 2) return values[middle];
+    double below = values[0];
+    for (size_t i = 1; i < middle; i++) below = values[i] > below ? values[i] : below;
+    return 0.5 * (below + values[middle]);
+}
 
 double qb__median(double *values, size_t count) {
     qb__sort(values, count);

@@ -74,7 +74,7 @@ static double noise_of(const float *line, size_t columns, double *scratch) {
     if (columns < 8) return 0;
     for (size_t c = 1; c + 1 < columns; c++)
         scratch[c - 1] = fabs((double)line[c - 1] - 2 * (double)line[c] + (double)line[c + 1]);
-    const double sigma = qb__median(scratch, columns - 2) / GAUSS;
+    const double sigma = qb__median_alone(scratch, columns - 2) / GAUSS;
     return sigma * sigma / 6;
 }
 

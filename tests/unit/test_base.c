@@ -428,19 +428,28 @@ static void sorting(void **state) {
     (void)state;
     enum { M = 3000 };
     static float values[M], want[M], scratch[M];
+    static double wide[M];
+    double middle = 0;
     const float odd[] = {0, -0.0f, INFINITY, -INFINITY, 1e-42f, -1e-42f, FLT_MAX, -FLT_MAX};
     for (size_t n = 0; n <= M; n = n < 20 ? n + 1 : 3 * n) {
-        for (int scale = 0; scale < 3; scale++) {
+        for (int scale = 0; scale < 6; scale++) {
             qb__noise(values, n, n + 1);
             for (size_t i = 0; i < n; i++) {
                 if (scale == 1) values[i] = rintf(values[i] * 5);
                 if (scale == 2) values[i] = i % 9 ? expf(80 * values[i]) : odd[i / 9 % 8];
+                if (scale == 3) values[i] = (float)(n - i);
+                if (scale == 4) values[i] = 7;
+                if (scale == 5) values[i] = (float)(i < n / 2 ? i : n - i);
+                wide[i] = (double)values[i];
             }
             memcpy(want, values, sizeof want);
             qb__sort_floats(want, n);
             qb__sort_floats_with(values, n, scratch);
+            if (n) middle = qb__median_alone(wide, n);
+            qb__sort(wide, n);                                                  /* another way to the same order */
+            if (n) assert_true(middle == qb__median(wide, n) || isnan(middle)); /* of both infinities */
             for (size_t i = 0; i < n; i++) {
-                assert_true(values[i] == want[i]);
+                assert_true(values[i] == want[i] && wide[i] == (double)want[i]);
                 assert_true(i == 0 || want[i - 1] <= want[i]);
             }
         }

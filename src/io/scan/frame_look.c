@@ -102,15 +102,17 @@ static void widen(const qb__frame_series *series, const char *row, float limit, 
     enum { BLOCK = 512 };
     float values[BLOCK];
     const size_t size = qb_dtype_size(series->dtype);
+    float low = range[0], high = range[1];
     for (size_t at = 0; at < series->columns; at += BLOCK) {
         const size_t count = qb__smaller(BLOCK, series->columns - at);
         qb_convert_to_float(row + at * size, series->dtype, count, values);
         for (size_t i = 0; i < count; i++) {
-            if (!isfinite(values[i]) || !(values[i] < limit)) continue;
-            range[0] = fminf(range[0], values[i]);
-            range[1] = fmaxf(range[1], values[i]);
+            const bool counts = values[i] > -INFINITY && values[i] < limit; /* NaN does not */
+            low = counts && values[i] < low ? values[i] : low;
+            high = counts && values[i] > high ? values[i] : high;
         }
     }
+    range[0] = low, range[1] = high;
 }
 
 static void add_ends(const qb__frame_series *series, const char *row, qb__frame *frame) {

@@ -18,6 +18,7 @@
 #include "geometry/half_fan.h"
 #include "io/scan/scan.h"
 #include "prep/phase.h"
+#include "prep/row_shift.h"
 #include "prep/truncation/line_ends.h"
 #include "prep/turn_check.h"
 #include "quickbeam/geometry.h"
@@ -56,6 +57,7 @@ typedef struct choice {
     qb_status (*use)(const qb__center_rows *rows, double column,
                      void *context); /* once the axis is known; NULL: none */
     void *context;
+    char order[96]; /* what qb__row_shift says of the axes of the data */
 } choice;
 
 bool qb__center_names_method(const char *text) {
@@ -140,13 +142,30 @@ out:
     return status;
 }
 
-static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool cone, const qb__center_chosen *at,
+static const double HOPELESS = 0.02;
+
+/* Where no axis is found, is it for the order of the axes of the data? */
+static qb_status look_at_order(qb_scan *scan, const qb_prep_options *prep, char order[96]) {
+    enum { ROOM = 32 << 20 };
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const qb_env quiet = {.struct_size = sizeof quiet, .threads = 1};
+    qb__row_shift shift = {0};
+    qb__prepare *prepare;
+    qb_status status = qb__prepare_create(scan, prep, &(qb__prepared){.row1 = info->rows}, &quiet, &prepare);
+    if (status == QB_OK) status = qb__row_shift_find(scan, prepare, 0, info->rows, true, ROOM, &shift);
+    qb__prepare_destroy(prepare);
+    memcpy(order, shift.order, sizeof shift.order);
+    return status;
+}
+
+static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool cone, const choice *c,
                           qb_center_result *result) {
-    const double HOPELESS = 0.02;
-    qb__center_combine(result);
+    const qb__center_chosen *at = &c->at;
     if (!(result->confidence >= HOPELESS) && cone)
         return qb__fail(QB_BAD_INPUT, "%s: no rotation axis was found in rows %zu to %zu: give --detector-offset U,V",
                         info->path, at->row[0], at->row[at->rows - 1]);
+    if (!(result->confidence >= HOPELESS) && *c->order)
+        return qb__fail(QB_BAD_INPUT, "%s: no rotation axis was found: the data %s", info->path, c->order);
     if (!(result->confidence >= HOPELESS))
         return qb__fail(QB_BAD_INPUT,
                         "%s: no rotation axis was found: give its column, --center COLUMN, or take the detector's "
@@ -320,7 +339,10 @@ qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const
     QB__TRY(check_turn(&rows, info, env));
     QB__TRY(c.sod > 0 ? ask_fan(&c, &rows, info->pixel_size, result) : ask(&c, &rows, result, each));
     if (use && c.sod > 0) goto out;
-    QB__TRY(conclude(info, &roll, c.sod > 0, &c.at, result));
+    qb__center_combine(result);
+    if (!(result->confidence >= HOPELESS) && c.sod == 0 && !qb__scan_on_device(scan))
+        QB__TRY(look_at_order(scan, &steps, c.order));
+    QB__TRY(conclude(info, &roll, c.sod > 0, &c, result));
     if (use) status = use(&rows, result->column, context);
     if (use || c.sod > 0) goto out;
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};

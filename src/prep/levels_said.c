@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
+#include "prep/row_shift.h"
 
 bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, const qb_env *env) {
     const bool mended = scan->info.quantity != QB_LINE_INTEGRAL && (options->air || scan->info.intensity);
@@ -155,11 +156,11 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     if (status != QB_OK) return status;
     if (!asked->gains) warn_bright(info, &f, env);
     if (!asked->negative) warn_negative(info, &f, env);
-    if (lines->transposed)
+    if (lines->transposed && !asked->order)
         qb__warn(env,
                  "sums over columns are equal and sums over views are not: views and columns look exchanged; store "
                  "[view][row][column], or [row][view][column] with --as sinogram" QB__CODE("axes-order"));
-    warn_sinograms(lines, env);
+    if (!asked->order) warn_sinograms(lines, env);
     if (!asked->zingers) warn_spikes(info, &f, env);
     warn_hot(&f, env);
     warn_below(&f, env);
@@ -188,13 +189,21 @@ qb_status qb__levels_look(qb_scan *scan, const qb__prepare *prepare, size_t row0
 
 qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_prep_options *options, size_t row0,
                           size_t row1, const qb_env *env) {
+    enum { ROOM = 32 << 20 };
+    const bool parallel = scan->info.beam != QB_BEAM_CONE;
+    qb__row_shift shift = {0};
     qb__lines_look *lines;
     double top;
     if (qb__scan_on_device(scan)) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
-    if (status != QB_OK) return status;
-    const qb__levels_asked asked = {.zingers = options->zingers > 0,
-                                    .gains = qb__levels_warn_gains(scan, options, env)};
+    if (status == QB_OK && prepare) status = qb__row_shift_find(scan, prepare, row0, row1, parallel, ROOM, &shift);
+    if (status != QB_OK) {
+        qb__free(lines);
+        return status;
+    }
+    qb__row_shift_warn(&shift, env);
+    const qb__levels_asked asked = {
+        .zingers = options->zingers > 0, .order = *shift.order, .gains = qb__levels_warn_gains(scan, options, env)};
     status = qb__levels_look(scan, prepare, row0, row1, lines);
     if (status == QB_OK) status = qb__levels_judge(qb_scan_describe(scan), lines, &asked, &top, env);
     if (status == QB_OK) qb__levels_warn_hardening(options, lines, env);

@@ -9,6 +9,7 @@ typedef struct qb__levels_asked {
     const char *opaque; /* name of the weights that vanish for opaque rays, as in --weights; NULL: none */
     bool negative;      /* negative line integrals are wanted */
     bool zingers;       /* --zingers is given: what is left of single bright pixels is its choice */
+    bool order;         /* the order of axes was looked at and named */
     bool gains;         /* views of another gain were named: they make air brighter or darker */
 } qb__levels_asked;
 

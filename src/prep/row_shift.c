@@ -2,6 +2,7 @@
 #include "prep/row_shift.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -11,9 +12,10 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
+#include "prep/axes_order.h"
 #include "prep/row_sample.h"
 
-enum { VIEWS = 48, FEWEST_VIEWS = 8, FEWEST_ROWS = 8 };
+enum { VIEWS = 48, FEWEST_VIEWS = 8, FEWEST_ROWS = 8, BINS = 32 };
 
 typedef struct shift {
     qb_scan *scan;
@@ -24,6 +26,8 @@ typedef struct shift {
     size_t block;  /* rows that are read at once */
     double *means; /* [views][rows] */
     double *pair;  /* [2][rows] scratch */
+    float *bins;   /* [views][up to BINS rows][up to BINS columns] means */
+    size_t n[3];   /* of them */
     float *line;
     char *raw;
 } shift;
@@ -33,6 +37,22 @@ typedef struct match {
     double rows, before, after; /* the move; rms difference of the means without and with it */
 } match;
 
+/* The line into the bins; returns its mean. */
+static double add_line(shift *s, size_t i, size_t r) {
+    const size_t columns = s->info->columns, row = r * s->n[1] / s->rows;
+    const size_t tall = qb__ceil_div((row + 1) * s->rows, s->n[1]) - qb__ceil_div(row * s->rows, s->n[1]);
+    float *out = s->bins + (i * s->n[1] + row) * s->n[2];
+    double all = 0;
+    for (size_t b = 0; b < s->n[2]; b++) {
+        const size_t from = b * columns / s->n[2], to = (b + 1) * columns / s->n[2];
+        double sum = 0;
+        for (size_t c = from; c < to; c++) sum += (double)s->line[c];
+        out[b] += (float)(sum / (double)((to - from) * tall));
+        all += sum;
+    }
+    return all / (double)columns;
+}
+
 static qb_status read_view(shift *s, size_t i) {
     const size_t columns = s->info->columns, bytes = columns * qb_dtype_size(s->info->dtype), view = s->view[i];
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
@@ -41,10 +61,8 @@ static qb_status read_view(shift *s, size_t i) {
         const qb_status status = qb_scan_read(s->scan, view, view + 1, row, row + few, s->raw);
         if (status != QB_OK) return status;
         for (size_t k = 0; k < few; k++) {
-            double sum = 0;
             qb__prep_row(&s->prep, view, row + k - s->first, s->raw + k * bytes, s->line, &counts);
-            for (size_t c = 0; c < columns; c++) sum += (double)s->line[c];
-            s->means[i * s->rows + r + k] = sum / (double)columns;
+            s->means[i * s->rows + r + k] = add_line(s, i, r + k);
         }
     }
     return QB_OK;
@@ -103,7 +121,7 @@ static double variation(const shift *s) {
 }
 
 static void judge(const shift *s, bool parallel, qb__row_shift *found) {
-    const double FAR = 1, MATCH = 0.35, TIMES = 3, PART = 0.03;
+    const double FAR = 1, MATCH = 0.35, TIMES = 3, PART = 0.03, SMALL = 0.1;
     match most = {0};
     double before[VIEWS] = {0}, moved[VIEWS] = {0};
     const size_t n = s->views - 1;
@@ -113,6 +131,8 @@ static void judge(const shift *s, bool parallel, qb__row_shift *found) {
         before[i] = m.before, moved[i] = fabs(m.rows);
         if (m.before > most.before) most = m, at = i;
     }
+    for (size_t i = 0; i < n; i++)
+        if (before[i] < SMALL * most.before) moved[i] = 0; /* of views that are the same anyway */
     const double least = fmax(TIMES * qb__median(before, n), PART * variation(s)), often = qb__median(moved, n);
     if (most.before > least && most.after < MATCH * most.before && fabs(most.rows) >= fmax(FAR, TIMES * often))
         *found = (qb__row_shift){.rows = most.rows, .before = s->view[at], .from = s->view[at + 1]};
@@ -122,6 +142,25 @@ static void judge(const shift *s, bool parallel, qb__row_shift *found) {
         *found = (qb__row_shift){.rows = most.rows, .before = s->view[0], .from = s->view[n], .slowly = true};
 }
 
+static void judge_order(const shift *s, qb__row_shift *found) {
+    static const char *const names[] = {"[view]", "[row]", "[column]"};
+    static const qb__axis right[] = {QB__AXIS_VIEW, QB__AXIS_ROW, QB__AXIS_COLUMN},
+                          rows_first[] = {QB__AXIS_ROW, QB__AXIS_VIEW, QB__AXIS_COLUMN};
+    qb__axis axes[3];
+    bool sure;
+    if (!qb__axes_order_other(s->bins, s->n, axes, &sure)) return;
+    const bool sinogram = s->scan->sinogram;
+    const qb__axis stored[3] = {axes[sinogram], axes[!sinogram], axes[2]};
+    const char *remedy = "store [view][row][column] (numpy transpose)";
+    if (memcmp(stored, right, sizeof right) == 0) remedy = "leave --as sinogram out";
+    if (memcmp(stored, rows_first, sizeof right) == 0) remedy = "give --as sinogram";
+    if (sure)
+        snprintf(found->order, sizeof found->order, "look like %s%s%s: %s", names[stored[0]], names[stored[1]],
+                 names[stored[2]], remedy);
+    else
+        snprintf(found->order, sizeof found->order, "are in another order of axes: store [view][row][column]");
+}
+
 static bool worth(shift *s, size_t room) {
     enum { BLOCK = 4 << 20 };
     const size_t line = s->info->columns * qb_dtype_size(s->info->dtype);
@@ -129,6 +168,7 @@ static bool worth(shift *s, size_t room) {
     s->views = qb__smaller(qb__smaller(VIEWS, all), affordable < all ? affordable / 2 : all);
     if (s->rows < FEWEST_ROWS || s->views < FEWEST_VIEWS) return false;
     s->block = qb__smaller(s->rows, qb__larger(qb__larger(1, s->info->chunk_rows), BLOCK / line));
+    s->n[0] = s->views, s->n[1] = qb__smaller(BINS, s->rows), s->n[2] = qb__smaller(BINS, s->info->columns);
     for (size_t i = 0; i < s->views; i++) s->view[i] = i * (all - 1) / (s->views - 1);
     return s->block * line + s->views * s->rows * sizeof(double) < room;
 }
@@ -143,22 +183,26 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     s.prep.keep_lost = false;
     s.first = qb__prepare_first_row(prepare);
     QB__TRY(qb__alloc(s.views * s.rows, sizeof *s.means, &s.means));
+    QB__TRY(qb__alloc(s.n[0] * s.n[1] * s.n[2], sizeof *s.bins, &s.bins));
     QB__TRY(qb__alloc(2 * s.rows, sizeof *s.pair, &s.pair));
     QB__TRY(qb__alloc(s.info->columns, sizeof *s.line, &s.line));
     QB__TRY(qb__alloc(s.block, s.info->columns * qb_dtype_size(s.info->dtype), &s.raw));
     for (size_t i = 0; i < s.views; i++) QB__TRY(read_view(&s, i));
-    judge(&s, parallel, found);
+    if (parallel) judge_order(&s, found);
+    if (!*found->order) judge(&s, parallel, found);
     found->before = qb__scan_stored(scan, found->before);
     found->from = qb__scan_stored(scan, found->from);
 out:
     qb__free(s.means);
     qb__free(s.pair);
+    qb__free(s.bins);
     qb__free(s.line);
     qb__free(s.raw);
     return status;
 }
 
 void qb__row_shift_warn(const qb__row_shift *found, const qb_env *env) {
+    if (*found->order) qb__warn(env, "the data %s" QB__CODE("axes-order"), found->order);
     if (found->rows != 0)
         qb__warn(env,
                  "between views %zu and %zu the image moves %sby %.3g rows along the axis: the object %s; use --views "

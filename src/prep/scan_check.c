@@ -98,7 +98,12 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     }
     if (status == QB_OK) status = qb__levels_look(scan, prepare, 0, scan->info.rows, lines);
     if (status != QB_OK) goto out;
-    const qb__levels_asked asked = {.opaque = "transmission", .gains = qb__levels_warn_gains(scan, &options, &noting)};
+    qb__row_shift shift = {0};
+    if (prepare)
+        QB__TRY(qb__row_shift_find(scan, prepare, 0, scan->info.rows, scan->info.beam != QB_BEAM_CONE, ROOM, &shift));
+    qb__row_shift_warn(&shift, &noting);
+    const qb__levels_asked asked = {
+        .opaque = "transmission", .order = *shift.order, .gains = qb__levels_warn_gains(scan, &options, &noting)};
     status = qb__levels_judge(&scan->info, lines, &asked, &top, &noting);
     if (status == QB_BAD_INPUT) {
         note_refusal(scan);
@@ -114,10 +119,6 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (status == QB_OK) qb__view_steps_warn(&jumps, &noting);
     if (status == QB_OK && !(jumps.unlike > 0))
         status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL);
-    qb__row_shift shift = {0};
-    if (status == QB_OK && prepare)
-        status = qb__row_shift_find(scan, prepare, 0, scan->info.rows, !turn.cone, ROOM, &shift);
-    if (status == QB_OK) qb__row_shift_warn(&shift, &noting);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);

@@ -182,8 +182,8 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, bool *unl
     return status;
 }
 
-/* Does the object stay at its height? A rank that has not all views says nothing. */
-static qb_status judge_height(qb__reconstruction *r, const qb_env *env) {
+/* Does the object stay at its height, and are the axes in their order? A rank that has not all views says nothing. */
+static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *order) {
     const qb__decision *d = &r->decision;
     const size_t ranks = (size_t)qb__comm_count(r->comm);
     qb__row_shift found = {0}, *all = NULL;
@@ -194,8 +194,9 @@ static qb_status judge_height(qb__reconstruction *r, const qb_env *env) {
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
     for (size_t i = ranks; status == QB_OK && i-- > 0;)
-        if (all[i].rows != 0) found = all[i];
+        if (all[i].rows != 0 || *all[i].order) found = all[i];
     if (status == QB_OK) qb__row_shift_warn(&found, env);
+    *order = *found.order;
     qb__free(all);
     return status;
 }
@@ -211,6 +212,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     if (status != QB_OK) return status;
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
     qb__levels_asked asked = d->levels;
+    QB__TRY(judge_frames(r, env, &asked.order));
     asked.zingers = r->prep.zingers > 0;
     asked.gains = qb__levels_warn_gains(r->task.scan, &r->prep, env);
     QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
@@ -219,7 +221,6 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(judge_steps(r, env, &unlike));
     if (!unlike) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report));
     QB__TRY(judge_columns(r, lines, top, env));
-    QB__TRY(judge_height(r, env));
     QB__TRY(judge_axis(r, env));
 out:
     qb__free(lines);

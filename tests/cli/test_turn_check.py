@@ -11,7 +11,7 @@ from qbtest import instead, qb, qb_json
 PARALLEL = ["--detector", "96,6", "--pixel-size", 1, "--views", 120]
 CONE = ["--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 3, "--detector", "96,12", "--views", 120]
 PLACE = ["--sod", 500, "--sdd", 800]
-CODES = ("angle-span", "angles-misfit", "views-jump", "rows-shift")
+CODES = ("angle-span", "angles-misfit", "views-jump", "rows-shift", "axes-order")
 
 
 def simulate(folder, phantom, *options, name="s.h5"):

@@ -2,12 +2,13 @@
 """What single values of a scan say: darks that were subtracted already, faulty pixels, zingers, clipping, and what qb info finds of
 the methods' findings. The truth is the attenuation of a disc of radius 20 mm."""
 import json
+import subprocess
 
 import h5py
 import numpy as np
 import pytest
 
-from qbtest import qb, qb_json, write_scan
+from qbtest import QB, qb, qb_json, write_scan
 
 N, ROWS, VIEWS = 64, 4, 90
 ANGLES = np.arange(VIEWS) * 180 / VIEWS
@@ -170,6 +171,26 @@ def test_axes_in_another_order(tmp_path):
     how = ["--angles", "0:180", "--pixel-size", 1]
     assert "axes-order" not in problems(tmp_path / "right.npy", *how) and "axes-order" in problems(tmp_path / "xyt.npy", *how)
     assert "axes-order" in codes(qb("sirt", tmp_path / "xyt.npy", *how, "-g", "parallel", "--iterations", 3, "-o", tmp_path / "v.npy"))
+
+
+ORDERS = {
+    (0, 2, 1): ("[view][column][row]", "store [view][row][column]"), (2, 0, 1): ("[column][view][row]", "store [view][row][column]"),
+    (1, 2, 0): ("[row][column][view]", "store [view][row][column]"), (2, 1, 0): ("[column][row][view]", "store [view][row][column]"),
+    (1, 0, 2): ("[row][view][column]", "give --as sinogram")}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("phantom, angles", [("spheres", "0:180"), ("baggage", "0:360")])
+def test_every_order_of_axes_is_named(tmp_path, order, phantom, angles):
+    qb("simulate", phantom, "--detector", "96,40", "--views", 120, "--angles", angles, "-o", tmp_path / "s.h5")
+    with h5py.File(tmp_path / "s.h5") as file:
+        np.save(tmp_path / "y.npy", file["exchange/data"][...].transpose(order))
+    how = ["--angles", angles, "--quantity", "transmission", "--pixel-size", 1]
+    looks = "look like %s: %s" % ORDERS[order]
+    assert looks in problems(tmp_path / "y.npy", *how)["axes-order"]
+    assert looks in qb("fbp", tmp_path / "y.npy", *how, "--center", "middle", "-o", tmp_path / "v.npy").stderr
+    done = subprocess.run([QB, "fbp", tmp_path / "y.npy", *map(str, how), "-o", tmp_path / "v.npy"], capture_output=True, text=True)
+    assert looks in done.stderr and done.returncode in (0, 3)  # no axis was found, or one that is none
 
 
 def test_sinograms_read_as_projections(tmp_path):

@@ -41,8 +41,15 @@ def _from_interface(about, memory, device, stream, what):
     return tensor
 
 
+def refuse_mask(array, what):
+    """NumPy's masked arrays, whose masks the library would not see."""
+    if hasattr(array, "filled") and hasattr(array, "mask") and array.mask.any():
+        raise BadArgument(f"{what}: {int(array.mask.sum())} of its values are masked, which is not supported: hand in {what}.filled(value)", 6)
+
+
 def tensor_of(array, what, writes=False):
     """A qb_tensor of an array, and what must live as long."""
+    refuse_mask(array, what)
     if _library_of(array) == "torch":
         import torch
         if array.requires_grad:
@@ -128,5 +135,5 @@ def doubles(values, what):
         values = values.tolist()
     try:
         return (ctypes.c_double * len(values))(*values)
-    except TypeError:
+    except (TypeError, OverflowError):
         raise BadArgument(f"{what}: give a list of numbers", 6) from None

@@ -21,11 +21,15 @@ def numbers(value, name, count):
     """`count` numbers as floats; one alone stands for all."""
     try:
         found = [float(v) for v in value] if hasattr(value, "__len__") and not isinstance(value, str) else [float(value)] * count
-    except (TypeError, ValueError):
-        raise BadArgument(f"{name}={value!r}: give a number, or {count} of them", 6) from None
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument(f"{name}={value!r}: give a number{f', or {count} of them' if count > 1 else ''}", 6) from None
     if len(found) != count:
-        raise BadArgument(f"{name} has {len(found)} numbers: give one, or {count}", 6)
+        raise BadArgument(f"{name} has {len(found)} numbers: give one{f', or {count}' if count > 1 else ''}", 6)
     return found
+
+
+def number(value, name):
+    return numbers(value, name, 1)[0]
 
 
 def path_bytes(path):

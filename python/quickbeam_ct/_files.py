@@ -6,7 +6,7 @@ import math
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_size_t, c_void_p
 
-from ._arrays import DTYPES
+from ._arrays import DTYPES, refuse_mask
 from ._check import numbers, path_bytes, text_bytes
 from ._library import Array, ArrayInfo, BadArgument, Comparison, Env, Stack, check, declare, lib
 from ._options import Options, sign
@@ -72,6 +72,7 @@ def info(path, dataset=None):
 
 def _dense(array):
     import numpy
+    refuse_mask(array, "the array")
     dense = numpy.ascontiguousarray(array)
     if dense.dtype.name not in DTYPES:
         raise BadArgument(f"an array of {dense.dtype}: quickbeam writes {', '.join(DTYPES)}", 6)
@@ -85,6 +86,8 @@ def write(path, volume, voxel=0.0, *, offset=(0.0, 0.0, 0.0), units="1/mm", quan
     0: not known. offset: mm, where the middle lies. The file appears when it is whole."""
     dense = _dense(volume)
     voxel, offset = numbers(voxel, "voxel", 3), numbers(offset, "offset", 3)
+    if not all(0 <= v < math.inf for v in voxel) or not all(map(math.isfinite, offset)):
+        raise BadArgument(f"voxel {voxel}, offset {offset}: give mm, for the voxel positive or 0", 6)
     stack = Stack(dtype=DTYPES[dense.dtype.name], shape=dense.shape, voxel=tuple(voxel), offset=tuple(offset), units=units.encode(),
                   quantity=quantity.encode(), description=description.encode() if description else None, axis=math.nan)
     writer = c_void_p()

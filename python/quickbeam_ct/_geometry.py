@@ -5,7 +5,7 @@ import os
 import tempfile
 
 from ._arrays import doubles
-from ._check import numbers, path_bytes, whole
+from ._check import number, numbers, path_bytes, whole
 from ._library import BadArgument, DetectorStruct, GeometryStruct, GridStruct, View, check, declare, lib, text_of
 
 declare("qb_geometry_report", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), ctypes.POINTER(ctypes.c_void_p))
@@ -46,8 +46,8 @@ class Geometry:
         """A parallel beam: angles in radians, pixels of `pixel` mm, the axis on column `center` (None: the middle one)."""
         self, radians = cls(), doubles(angles, "angles")
         rows, columns = _size(rows, columns)
-        middle = (columns - 1) / 2 if center is None else center
-        check(lib.qb_geometry_parallel(len(radians), radians, rows, columns, pixel, middle, ctypes.byref(self._struct)))
+        middle = (columns - 1) / 2 if center is None else number(center, "center")
+        check(lib.qb_geometry_parallel(len(radians), radians, rows, columns, number(pixel, "pixel"), middle, ctypes.byref(self._struct)))
         return self
 
     @classmethod
@@ -57,14 +57,16 @@ class Geometry:
         self, radians = cls(), doubles(angles, "angles")
         rows, columns = _size(rows, columns)
         u, v = numbers(pixel, "pixel", 2)
-        check(lib.qb_geometry_cone(len(radians), radians, rows, columns, u, v, sod, sdd, *offset,
-                                   ctypes.byref(self._struct)))
+        if not hasattr(offset, "__len__"):
+            raise BadArgument(f"offset={offset!r}: give two numbers, (u, v)", 6)
+        check(lib.qb_geometry_cone(len(radians), radians, rows, columns, u, v, number(sod, "sod"), number(sdd, "sdd"),
+                                   *numbers(offset, "offset", 2), ctypes.byref(self._struct)))
         return self
 
     @classmethod
     def fan(cls, angles, columns, pixel, sod, sdd, offset=0.0):
         """A fan beam: a cone whose detector has one row."""
-        return cls.cone(angles, 1, columns, pixel, sod, sdd, (offset, 0.0))
+        return cls.cone(angles, 1, columns, pixel, sod, sdd, (number(offset, "offset"), 0.0))
 
     @classmethod
     def from_vectors(cls, vectors, rows, columns, beam="cone"):
@@ -78,7 +80,7 @@ class Geometry:
         self = cls.parallel(zeros, rows, columns) if beam == "parallel" else cls.cone(zeros, rows, columns, 1.0, 1.0, 2.0)
         for at, view in zip(range(len(vectors)), vectors):
             for name, vector in zip(_FIELDS, view):
-                getattr(self._struct.view[at], name)[:] = [float(x) for x in vector]
+                getattr(self._struct.view[at], name)[:] = numbers(vector, "vectors", 3)
         self.info  # the library looks at every view
         return self
 
@@ -89,7 +91,7 @@ class Geometry:
         u, v = numbers(pixel, "pixel", 2)
         if not _are(matrices, 3, 4):
             raise BadArgument("matrices: give [view][3][4]", 6)
-        text = "\n".join(" ".join(repr(float(x)) for row in matrix for x in row) for matrix in matrices)
+        text = "\n".join(" ".join(repr(x) for row in matrix for x in numbers(row, "matrices", 4)) for matrix in matrices)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "matrices.txt")
             with open(path, "w") as file:
@@ -101,6 +103,7 @@ class Geometry:
         """A geometry file: quickbeam's JSON, RTK's XML, or matrices. Detector and pixel (mm) for files that do not state them."""
         self = cls()
         u, v = numbers(pixel, "pixel", 2)
+        rows, columns = whole(rows, "rows", 0, 1 << 24), whole(columns, "columns", 0, 1 << 24)
         detector = DetectorStruct(rows, columns, u, v, 0, 0)
         check(lib.qb_geometry_load(path_bytes(path), ctypes.byref(detector) if rows or columns or u else None, None,
                                    ctypes.byref(self._struct)))

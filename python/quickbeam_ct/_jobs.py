@@ -9,7 +9,7 @@ from ._center import center
 from ._check import path_bytes, whole
 from ._geometry import Geometry, rays_of
 from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib
-from ._options import ENVIRONMENT, Options, names
+from ._options import ENVIRONMENT, Options, names, plain
 from ._run import run
 from ._scan import Scan, is_path
 
@@ -41,7 +41,7 @@ def shared_out(verb, given):
         if table is None:
             raise TypeError(f"{verb}() has no option {name}: it has {', '.join(sorted(names(verb)))}, and those of "
                             f"options({', '.join(map(repr, tables(verb)[1:]))})")
-        parts[table][name] = value
+        parts[table][name] = plain(value)
     return parts
 
 
@@ -89,6 +89,8 @@ class Plan:
         self._parts = shared_out(verb, given)
         if is_path(geometry):
             self._parts["fbp" if verb == "fbp" else "geometry"]["geometry"] = os.fsdecode(geometry)
+        elif geometry is not None and not isinstance(geometry, Geometry):
+            raise BadArgument(f"geometry is a {type(geometry).__name__}: give a Geometry, or the path of one", 6)
         self._source, self._given_out = source, out
         self._scan = self._open(source, angles, pixel_size, geometry, flats, darks)
         self._rays = self._geometry(geometry)
@@ -131,6 +133,8 @@ class Plan:
             self._make(None)
             return None
         if out is None:
+            if self._parts["output"].get("dtype"):
+                Options("output", self._parts["output"]).close()  # refuses a type that is none
             flat = array and len(self._source.shape) == 2
             shape = result_shape(self._scan.shape, flat, self._parts[self.verb])
             out = new_like(self._source if array else None, shape, self._parts["output"].get("dtype") or "float32")

@@ -4,7 +4,7 @@ import ctypes
 import math
 
 from ._arrays import is_dense, new_like, shape_of, tensor_of
-from ._check import numbers, whole
+from ._check import numbers, text_bytes, whole
 from ._geometry import rays_of
 from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib
 from ._run import run
@@ -27,7 +27,7 @@ class _Handle:
     def __init__(self, geometry, grid, kernel, env):
         self.pointer = _POINTER()
         self._made_of, self._stacks = (geometry, grid, kernel, env), {}
-        run(lib.qb_projector_create, ctypes.byref(geometry._struct), ctypes.byref(grid), kernel.encode() if kernel else None,
+        run(lib.qb_projector_create, ctypes.byref(geometry._struct), ctypes.byref(grid), text_bytes(kernel, "kernel") if kernel else None,
             after=(ctypes.byref(self.pointer),), **env)
 
     def stack(self, count):
@@ -177,8 +177,8 @@ def operator(geometry, shape=None, voxel=None, offset=None, *, kernel=None, **en
     rays_of(geometry)
     lib.qb_grid_default(ctypes.byref(geometry._struct), ctypes.byref(grid))
     if shape is not None:
-        if len(shape) != 3:
-            raise BadArgument(f"shape {tuple(shape)}: give three numbers, (z, y, x)", 6)
+        if not hasattr(shape, "__len__") or len(shape) != 3:
+            raise BadArgument(f"shape {shape}: give three numbers, (z, y, x)", 6)
         grid.n[:] = [whole(n, "shape", 1) for n in reversed(shape)]
     if voxel is not None:
         grid.voxel[:] = numbers(voxel, "voxel", 3)

@@ -62,7 +62,21 @@ def sign(function, tables):
     return function
 
 
+def plain(value):
+    """Arrays as lists, slices as A:B, types as their names."""
+    if isinstance(value, slice):
+        if not isinstance(value.stop, int) or value.stop < 0:
+            raise BadArgument(f"{value}: give its end, as slice(0, 10)", 6)
+        return f"{value.start or 0}:{value.stop}" + (f":{value.step}" if value.step is not None else "")
+    if isinstance(value, type):
+        return value.__name__
+    if "dtype" in type(value).__name__.lower():  # of NumPy, PyTorch
+        return str(value).removeprefix("torch.")
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def _words(value):
+    value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):

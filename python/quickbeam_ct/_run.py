@@ -20,7 +20,7 @@ class _Talk:
         if not isinstance(device, (str, type(None))):
             raise BadArgument(f"device={device!r}: give a text, as 'cuda:0'", 6)
         self.warned, self.failed, self.cancel = [], None, c_int(0)
-        self.env = Env(struct_size=ctypes.sizeof(Env), threads=whole(threads, "threads"), max_ram=whole(max_ram, "max_ram"),
+        self.env = Env(struct_size=ctypes.sizeof(Env), threads=whole(threads, "threads", 0, (1 << 31) - 1), max_ram=whole(max_ram, "max_ram"),
                        device=device.encode() if device else None, max_vram=whole(max_vram, "max_vram"), cancel=ctypes.pointer(self.cancel))
         self.env.log = LOG(self._log)
         self.progress = reporter(progress)

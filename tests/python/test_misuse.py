@@ -63,6 +63,11 @@ CASES = {
     "operator into float64": (lambda: A.apply(X, np.empty(A.range)), "float64, not of float32"),
     "operator into what is read": (lambda: A.apply(X, np.broadcast_to(np.float32(0), A.range)), "read-only"),
     "operator in place": (lambda: qb.operator(qb.Geometry.parallel(ANGLES[:4], 8, 8, 0.5), SAME.shape, 0.5).apply(SAME, SAME), "overlaps"),
+    "a masked array": (lambda: fbp(np.ma.masked_array(LINES, LINES > 0)), f"{(LINES > 0).sum()} of its values are masked"),
+    "an operator of a masked array": (lambda: A @ np.ma.masked_equal(X, 1), "x.filled(value)"),
+    "writing a masked array": (lambda: qb.write("a.npy", np.ma.masked_equal(X, 1)), "are masked"),
+    "no such type": (lambda: fbp(dtype="foo"), "none of float32|float16|uint16|uint8"),
+    "a type that is not written": (lambda: fbp(dtype=np.float64), "float64"),
     # devices
     "cuda": (lambda: fbp(cuda()), "cuda:0"),
     "cuda for the result": (lambda: fbp(out=cuda((3, 64, 64))), "cuda:0"),
@@ -84,6 +89,9 @@ CASES = {
     "threads in words": (lambda: fbp(threads="two"), "whole number"),
     "threads below 0": (lambda: fbp(threads=-3), "threads=-3"),
     "too little memory": (lambda: fbp(max_ram=10), "too small"),
+    "too many threads": (lambda: fbp(threads=1 << 32), "from 0 to 2147483647"),
+    "a slice without an end": (lambda: fbp(slices=slice(1, None)), "give its end"),
+    "a huge angle": (lambda: fbp(angles=[10**400] * VIEWS), "list of numbers"),
     "progress": (lambda: fbp(progress=3), "give a function"),
     # geometries
     "an empty geometry": (lambda: qb.operator(qb.Geometry()), "geometry is empty"),
@@ -104,6 +112,23 @@ CASES = {
     "a voxel of NaN": (lambda: qb.operator(RAYS, (4, 8, 8), np.nan), "voxel of nan"),
     "two voxel sizes": (lambda: qb.operator(RAYS, (4, 8, 8), (0.5, 0.5)), "voxel has 2 numbers"),
     "one view": (lambda: A[5], "slice of neighbours"),
+    "a pixel of a parallel beam in words": (lambda: qb.Geometry.parallel(ANGLES, 3, N, "wide"), "pixel='wide': give a number"),
+    "two pixels of a parallel beam": (lambda: qb.Geometry.parallel(ANGLES, 3, N, (0.5, 0.5)), "pixel has 2 numbers: give one"),
+    "an axis in words": (lambda: qb.Geometry.parallel(ANGLES, 3, N, center="auto"), "center='auto': give a number"),
+    "no sod": (lambda: qb.Geometry.cone(ANGLES, 3, N, 0.5, None, 150), "sod=None: give a number"),
+    "one offset of a cone": (lambda: qb.Geometry.cone(ANGLES, 3, N, 0.5, 100, 150, 1.0), "give two numbers, (u, v)"),
+    "three offsets of a cone": (lambda: qb.Geometry.cone(ANGLES, 3, N, 0.5, 100, 150, (1, 2, 3)), "offset has 3 numbers"),
+    "an offset of a fan": (lambda: qb.Geometry.fan(ANGLES, N, 0.5, 100, 150, None), "offset=None: give a number"),
+    "vectors in words": (lambda: qb.Geometry.from_vectors([[["a", "b", "c"]] * 4], 3, N), "3 of them"),
+    "matrices in words": (lambda: qb.Geometry.from_matrices([[["a"] * 4] * 3], 3, N, 0.5), "4 of them"),
+    "rows of a file in words": (lambda: qb.Geometry.from_file("a.json", rows="x"), "whole number"),
+    "a number for a geometry": (lambda: qb.fdk(LINES, 3), "geometry is a int: give a Geometry"),
+    "a dict for a geometry": (lambda: qb.sirt(LINES, geometry={"sod": 100}), "geometry is a dict"),
+    "a kernel by number": (lambda: qb.operator(RAYS, kernel=3), "kernel=3: give a text"),
+    "one number of voxels": (lambda: qb.operator(RAYS, 8), "shape 8: give three numbers"),
+    "a huge voxel": (lambda: qb.operator(RAYS, voxel=10**400), "give a number"),
+    "writing a voxel below 0": (lambda: qb.write("a.tif", X, voxel=-1), "positive or 0"),
+    "writing a voxel of NaN": (lambda: qb.write("a.npy", X, voxel=np.nan), "positive or 0"),
     # files and names
     "a zero byte": (lambda: qb.fbp("a\0b"), "zero byte"),
     "a view of a scan": (lambda: qb.Scan(LINES, ANGLES).read(views=3), "slice of neighbours"),
@@ -246,3 +271,14 @@ def test_nothing_is_printed(capfd):
         warnings.simplefilter("ignore")
         fbp(size=(90, 90))
     assert capfd.readouterr() == ("", "")
+
+
+def test_numpy_s_own_values_as_options():
+    """Arrays, truths, types and slices stand for what they hold."""
+    for given, same in (({"size": np.array([20, 24])}, {"size": (20, 24)}), ({"circle": np.True_}, {"circle": True}),
+                        ({"offset": np.array([1.0, 2.0])}, {"offset": (1.0, 2.0)}), ({"slices": slice(1, 3)}, {"slices": "1:3"}),
+                        ({"dtype": np.float16}, {"dtype": "float16"}), ({"dtype": np.dtype("f2")}, {"dtype": "float16"})):
+        got, want = fbp(**given), fbp(**same)
+        assert got.dtype == want.dtype and np.array_equal(got, want), given
+    unmasked = np.ma.masked_array(LINES, mask=False)
+    assert np.array_equal(fbp(unmasked), fbp())

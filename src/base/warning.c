@@ -27,8 +27,8 @@ static const struct {
      "a header, so later angles may belong to the wrong views. Mend it, or put # in front of a true header."},
     {"angle-span",
      "The centre of mass and the width of the rows move as over another range of angles than stated: a quarter, half, "
-     "twice or four times as large. The image is wrong, mostly doubled or smeared. Check how far the object turned, "
-     "and give --angles FROM:TO. In rare cases a drift of the sample looks alike."},
+     "twice or four times as large; or the first and last view contradict it. The image is doubled or smeared. Give "
+     "--angles FROM:TO as the object turned. Rarely a drift looks alike."},
     {"angle-turns",
      "The angles cover more than four turns in small steps, or a step is more than a turn. Most often their unit is "
      "wrong. Look at them (qb info SCAN) and give --angle-unit, or choose one turn by --views."},

@@ -223,7 +223,7 @@ static qb_status check_turn(const qb__center_rows *rows, const qb_scan_info *inf
             qb__line_end_of(rows->sinograms + (row * rows->views + view) * rows->columns, rows->columns, sorted, &end,
                             m);
         }
-    status = qb__turn_check(mass, &turn, rows->views, env, NULL);
+    status = qb__turn_check(mass, &turn, rows->views, env, NULL, NULL);
 out:
     qb__free(mass);
     qb__free(sorted);

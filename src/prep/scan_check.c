@@ -17,6 +17,7 @@
 #include "prep/levels_said.h"
 #include "prep/turn_check.h"
 #include "prep/row_shift.h"
+#include "prep/view_closing.h"
 #include "prep/view_steps.h"
 #include "quickbeam/recon.h"
 
@@ -115,10 +116,11 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     const qb__turn_asked turn = {.radians = scan->info.angles, .cone = scan->info.beam != QB_BEAM_PARALLEL};
     qb__view_steps jumps = {0};
     if (status == QB_OK && prepare && turn.radians)
-        status = qb__view_steps_find(scan, prepare, turn.radians, 0, scan->info.rows, &jumps);
+        status = qb__view_steps_find(scan, prepare, turn.radians, true, 0, scan->info.rows, &jumps);
     if (status == QB_OK) qb__view_steps_warn(&jumps, &noting);
-    if (status == QB_OK && !(jumps.unlike > 0))
-        status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL);
+    bool told = jumps.unlike > 0 || jumps.apart > 0;
+    if (status == QB_OK && !told) status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL, &told);
+    if (status == QB_OK && !told) qb__view_closing_warn(jumps.closes, jumps.gap, &noting);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);

@@ -246,7 +246,7 @@ static qb_status tell(const turn_fit *fit, const qb__turn_asked *asked, size_t v
 }
 
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
-                         cJSON *report) {
+                         cJSON *report, bool *told) {
     const double MUCH = 4, OFF = 3, SHARE = 0.7;
     turn_fit fit;
     if (views < FEWEST || !(asked->radians || asked->geometry)) return QB_OK;
@@ -254,5 +254,6 @@ qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked
     if (status != QB_OK || !fit.rows) return status;
     if (fit.factor != 1 && fit.better < MUCH) fit.factor = 1;
     if (fit.factor == 1 && !(fit.misfit > OFF + 5 * fit.noise && fit.misfit > SHARE * fit.moved)) return QB_OK;
+    if (told) *told = true;
     return tell(&fit, asked, views, env, report);
 }

@@ -18,8 +18,9 @@ typedef struct qb__turn_asked {
     bool cone; /* without a geometry: rays are not parallel */
 } qb__turn_asked;
 
-/* Of lines[QB__SAMPLE_LINES]: a warning where the stated angles cannot be right; into report, which may be NULL, as "angle_span". */
+/* Of lines[QB__SAMPLE_LINES]: a warning where the stated angles cannot be right; into report, which may be NULL, as "angle_span".
+ * told, which may be NULL: there was one. */
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
-                         cJSON *report);
+                         cJSON *report, bool *told);
 
 #endif

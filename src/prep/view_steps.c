@@ -13,6 +13,7 @@
 #include "base/warning.h"
 #include "io/scan/scan.h"
 #include "prep/row_sample.h"
+#include "prep/view_closing.h"
 
 enum {
     ROWS = 3,
@@ -36,6 +37,7 @@ typedef struct steps {
     qb__prep prep; /* that of the scan; what was not measured is interpolated */
     size_t first;  /* row of its fields */
     size_t row[ROWS], rows, bins;
+    bool one_way;          /* views are in the order of their angles */
     bool fine;             /* neighbouring views look alike in so many bins */
     place *order;          /* [views] one behind the other */
     double *spread;        /* [columns] scratch */
@@ -44,6 +46,9 @@ typedef struct steps {
     double signal, noise;  /* rms of all lines, about the mean of each; noise of a difference */
     float *line, *now, *last;
     float *anchor; /* [ANCHORS] views, evenly over all */
+    float *end[4]; /* the first view, one as far behind it as the last is from it, and likewise from the last on */
+    size_t lag;    /* views between these; 0: too few, or no turn */
+    qb__view_closing closing;
     char *raw;
 } steps;
 
@@ -61,11 +66,10 @@ static void arrange(steps *s, const double *radians) {
         up += radians[i + 1] > radians[i];
         down += radians[i + 1] < radians[i];
     }
-    const bool one_way =
-        20 * qb__larger(up, down) > 19 * (n - 1) && fabs(radians[n - 1] - radians[0]) < 0.2 * (double)n;
+    s->one_way = 20 * qb__larger(up, down) > 19 * (n - 1) && fabs(radians[n - 1] - radians[0]) < 0.2 * (double)n;
     for (size_t i = 0; i < n; i++)
-        s->order[i] = (place){one_way ? radians[i] : radians[i] - TURN * floor(radians[i] / TURN), i};
-    if (!one_way) qsort(s->order, n, sizeof *s->order, by_angle);
+        s->order[i] = (place){s->one_way ? radians[i] : radians[i] - TURN * floor(radians[i] / TURN), i};
+    if (!s->one_way) qsort(s->order, n, sizeof *s->order, by_angle);
 }
 
 /* Mean square of noise from column to column: what a straight line through two neighbours leaves. */
@@ -110,6 +114,67 @@ static double difference(const float *a, const float *b, size_t count) {
     return sqrt(square / (double)count);
 }
 
+/* Whether the first and the last view are worth comparing, and how many views lie between those that are as far apart. */
+static qb_status choose_ends(steps *s, bool circle) {
+    const size_t n = s->info->views;
+    const double span = fabs(s->order[n - 1].angle - s->order[0].angle), step = span / (double)(n - 1);
+    s->closing = (qb__view_closing){.gap = 2 * M_PI - span, .step = step};
+    if (!circle || !s->one_way || !(s->closing.gap > 0.5 * step)) return QB_OK;
+    const double lag = s->closing.gap / step;
+    if (lag < 0.5 * (double)n) s->lag = (size_t)lround(lag);
+    qb_status status = QB_OK;
+    for (int k = 0; k < 4 && status == QB_OK; k++) status = qb__alloc(s->rows * s->bins, sizeof **s->end, &s->end[k]);
+    return status;
+}
+
+static void compare_ends(steps *s, qb__view_steps *found) {
+    enum { NEAR = 3 };
+    const double NOISE = 3;
+    const size_t n = s->info->views, count = s->rows * s->bins;
+    qb__view_closing *c = &s->closing;
+    if (!s->end[0]) return;
+    c->across = difference(s->end[0], s->end[3], count);
+    for (size_t i = 0; i < NEAR; i++) c->most = fmax(c->most, fmax(s->size[i], s->size[n - 2 - i]));
+    if (s->lag) {
+        double both = 0;
+        for (size_t k = 0; k < count; k++)
+            both += ((double)s->end[1][k] - (double)s->end[0][k]) * ((double)s->end[3][k] - (double)s->end[2][k]);
+        c->alike[0] = difference(s->end[0], s->end[1], count);
+        c->alike[1] = difference(s->end[2], s->end[3], count);
+        const double size = c->alike[0] * c->alike[1] * (double)count;
+        c->sense = size > 0 ? both / size : 0;
+    }
+    c->floor = fmax(LEAST, NOISE * s->noise);
+    c->signal = s->signal;
+    found->closes = qb__view_closing_judge(c);
+    found->gap = c->gap;
+}
+
+/* Of angles in any order: are views more alike that were measured one after the other than those next to each other by angle? */
+static qb_status judge_order_of_file(steps *s, qb__view_steps *found) {
+    enum { PLACES = 16 };
+    const double LESS = 0.6, NOISE = 3, LEAST_TURN = 0.5; /* radians; smaller steps are those of several turns */
+    const size_t n = s->info->views, count = s->rows * s->bins;
+    double size[PLACES], turned[PLACES];
+    if (s->one_way) return QB_OK;
+    for (size_t i = 0; i < n; i++) s->sorted[s->order[i].view] = s->order[i].angle;
+    for (size_t p = 0; p < PLACES; p++) {
+        const size_t view = p * (n - 2) / (PLACES - 1);
+        const double step = fabs(s->sorted[view + 1] - s->sorted[view]);
+        turned[p] = fmin(step, 2 * M_PI - step);
+        qb_status status = read_view(s, view);
+        memcpy(s->last, s->now, count * sizeof *s->now);
+        if (status == QB_OK) status = read_view(s, view + 1);
+        if (status != QB_OK) return status;
+        size[p] = difference(s->now, s->last, count);
+    }
+    memcpy(s->sorted, s->size, (n - 1) * sizeof *s->sorted);
+    const double near = qb__median(s->sorted, n - 1), file = qb__median(size, PLACES);
+    if (qb__median(turned, PLACES) > LEAST_TURN && file < LESS * near && near > fmax(NOISE * s->noise, LEAST))
+        found->apart = near / fmax(file, 1e-30);
+    return QB_OK;
+}
+
 static qb_status measure(steps *s) {
     const size_t n = s->info->views, count = s->rows * s->bins;
     for (size_t i = 0, anchors = 0; i < n; i++) {
@@ -118,6 +183,10 @@ static qb_status measure(steps *s) {
         if (i) s->size[i - 1] = difference(s->now, s->last, count);
         if (i * ANCHORS >= anchors * n) memcpy(s->anchor + anchors++ * count, s->now, count * sizeof *s->now);
         s->far[i] = anchors > FAR ? difference(s->now, s->anchor + (anchors - 1 - FAR) * count, count) : 0;
+        for (size_t k = 0; k < 4 && s->end[0]; k++) {
+            const size_t at[4] = {0, s->lag, n - 1 - s->lag, n - 1};
+            if (i == at[k]) memcpy(s->end[k], s->now, count * sizeof *s->now);
+        }
         memcpy(s->last, s->now, count * sizeof *s->now);
     }
     s->signal = sqrt(s->signal / (double)(n * count));
@@ -169,8 +238,8 @@ static void judge(steps *s, qb__view_steps *found) {
     }
 }
 
-qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const double *radians, size_t row0,
-                              size_t row1, qb__view_steps *found) {
+qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const double *radians, bool circle,
+                              size_t row0, size_t row1, qb__view_steps *found) {
     steps s = {.scan = scan, .info = qb_scan_describe(scan)};
     const size_t n = s.info->views, columns = s.info->columns;
     qb_status status;
@@ -193,9 +262,12 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     QB__TRY(qb__alloc(ANCHORS * s.rows * s.bins, sizeof *s.anchor, &s.anchor));
     QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.last, &s.last));
     QB__TRY(qb__alloc(columns, qb_dtype_size(s.info->dtype), &s.raw));
+    QB__TRY(choose_ends(&s, circle));
     QB__TRY(measure(&s));
     judge(&s, found);
     judge_order(&s, found);
+    compare_ends(&s, found);
+    QB__TRY(judge_order_of_file(&s, found));
 out:
     qb__free(s.order);
     qb__free(s.size);
@@ -203,6 +275,7 @@ out:
     qb__free(s.far);
     qb__free(s.spread);
     qb__free(s.anchor);
+    for (int k = 0; k < 4; k++) qb__free(s.end[k]);
     qb__free(s.line);
     qb__free(s.now);
     qb__free(s.last);
@@ -216,6 +289,11 @@ void qb__view_steps_warn(const qb__view_steps *found, const qb_env *env) {
                  "neighbouring views differ as much as distant ones (%.2g times): the angles belong to other views; "
                  "check --angles and the order of the files" QB__CODE("angles-misfit"),
                  found->unlike);
+    else if (found->apart > 0)
+        qb__warn(env,
+                 "views next to each other by angle differ %.2g times as much as those one after the other in the "
+                 "file: check --angles and their unit" QB__CODE("angles-misfit"),
+                 found->apart);
     if (found->jumps)
         qb__warn(env,
                  "from view %zu to the next the image changes %.2g times as much as nearby (%zu such jumps): views are "

@@ -44,11 +44,12 @@ typedef struct qb__decision {
     qb__source *source;        /* the input, a volume, where it is no scan; only looked at */
     qb__truncation_check ends; /* rows that should end in air; zeroed: not checked */
     qb__turn_asked turn;       /* where views are said to be; zeroed: not checked */
-    double axis;     /* the stated column of parallel rays' axis, where `turn` has no geometry; 0: not checked */
-    bool axis_found; /* a finder said where the axis is: it is not checked */
-    qb__levels_asked levels; /* values that the method cannot use */
-    qb__digest *digest;      /* digest of the input volume, updated while reading, reported as "volume"; NULL: none */
-    char angles[448];        /* the plan's text on the views' angles; empty: the scan's first and last */
+    double axis;               /* the stated column of parallel rays' axis, where `turn` has no geometry */
+    bool axis_stated;          /* there is such a column */
+    bool axis_found;           /* a finder said where the axis is: it is not checked */
+    qb__levels_asked levels;   /* values that the method cannot use */
+    qb__digest *digest;        /* digest of the input volume, updated while reading, reported as "volume"; NULL: none */
+    char angles[448];          /* the plan's text on the views' angles; empty: the scan's first and last */
 } qb__decision;
 
 /* Work instead of streaming a volume: trial slices. */

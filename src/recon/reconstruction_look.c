@@ -13,6 +13,7 @@
 #include "io/scan/scan.h"
 #include "prep/levels_said.h"
 #include "prep/row_shift.h"
+#include "prep/view_closing.h"
 #include "prep/view_steps.h"
 #include "recon/reconstruction_parts.h"
 
@@ -101,7 +102,7 @@ static void axis_asked(const qb__reconstruction *r, qb__center_look *asked, doub
         *stated = circle.column;
         asked->sod = circle.sod, asked->sdd = circle.sdd, asked->pixel = circle.pixel_u;
         if (!geometry->apart) asked->middle = circle.row;
-    } else if (d->axis > 0 && info->angles) {
+    } else if (d->axis_stated && info->angles) {
         memcpy(radians, info->angles, info->views * sizeof *radians);
         *stated = d->axis;
     }
@@ -128,7 +129,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
     qb__center_look asked;
     double *radians = NULL, stated = NAN;
     qb_status status;
-    if (r->decision.axis_found || (!r->decision.turn.geometry && !(r->decision.axis > 0))) return QB_OK;
+    if (r->decision.axis_found || (!r->decision.turn.geometry && !r->decision.axis_stated)) return QB_OK;
     status = qb__alloc(views, sizeof *radians, &radians);
     if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
     if (status == QB_OK) axis_asked(r, &asked, &stated, radians);
@@ -158,25 +159,29 @@ out:
 }
 
 /* Do images change evenly? A rank that has not all views says nothing. */
-static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, bool *unlike) {
+static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_steps *shown) {
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     const qb__decision *d = &r->decision;
+    const double OFF = 2; /* pixels from an ideal circle */
     qb__view_steps found = {0}, *all = NULL;
     double *radians = NULL;
+    qb__circle circle;
+    *shown = found;
     if (!d->turn.geometry && !d->turn.radians) return QB_OK;
+    const bool closes = !d->turn.geometry || (qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF);
     qb_status status = qb__alloc(views, sizeof *radians, &radians);
     if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
     if (status == QB_OK && d->turn.radians) memcpy(radians, d->turn.radians, views * sizeof *radians);
     if (status == QB_OK && !d->turn.radians) qb__view_angles(d->turn.geometry, radians);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);
     if (status == QB_OK && r->share.views == views)
-        status = qb__view_steps_find(r->task.scan, r->prepare, radians, d->row0, d->row1, &found);
+        status = qb__view_steps_find(r->task.scan, r->prepare, radians, closes, d->row0, d->row1, &found);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
     for (size_t i = ranks; status == QB_OK && i-- > 0;)
-        if (all[i].jumps || all[i].unlike > 0) found = all[i];
+        if (all[i].jumps || all[i].unlike > 0 || all[i].apart > 0 || all[i].closes != 0) found = all[i];
     if (status == QB_OK) qb__view_steps_warn(&found, env);
-    *unlike = found.unlike > 0;
+    *shown = found;
     qb__free(radians);
     qb__free(all);
     return status;
@@ -206,7 +211,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb__lines_look *lines;
     double top = 0;
-    bool unlike = false;
+    qb__view_steps steps;
     if (!r->task.scan || qb__scan_on_device(r->task.scan) || d->instead) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
@@ -218,8 +223,10 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
     qb__levels_warn_hardening(&r->prep, lines, env);
     judge_ends(r, lines, env);
-    QB__TRY(judge_steps(r, env, &unlike));
-    if (!unlike) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report));
+    QB__TRY(judge_steps(r, env, &steps));
+    bool told = steps.unlike > 0 || steps.apart > 0;
+    if (!told) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report, &told));
+    if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);
     QB__TRY(judge_columns(r, lines, top, env));
     QB__TRY(judge_axis(r, env));
 out:

@@ -138,3 +138,11 @@ def test_mirrored_images(tmp_path):
     run = ["--quantity", "transmission", "--angles", "0:360", *CIRCLE, "--pixel-size", "0.6", "-o", tmp_path / "v.npy"]
     assert "[turn-sense]" not in qb("fdk", tmp_path / "s.npy", *run).stderr
     assert "[turn-sense]" in qb("fdk", tmp_path / "m.npy", *run).stderr
+
+
+def test_a_first_column_that_is_stated(tmp_path):
+    """Column 0 is an axis like others."""
+    qb("simulate", "shepp-logan", "--detector", "64,2", "--views", 90, "-o", tmp_path / "p.h5")
+    for verb in (["fbp"], ["sirt", "--iterations", 1], ["mbir", "--equits", 1]):
+        line, = axis_said(verb[0], tmp_path / "p.h5", *verb[1:], "--center", 0, "-o", tmp_path / "v.npy")
+        assert "not at 0.00 as stated: give --center auto" in line

@@ -73,7 +73,7 @@ typedef struct qb__iterative_run {
     const qb__running *run;
     qb__solved solved;
     uint64_t lost;  /* unmeasured line integrals of this rank */
-    double outside; /* share of the sum of line integrals on rays that meet no voxel */
+    double outside; /* share of the sum of line integrals on rays that meet no voxel; 0: too little to matter */
     /* buffers for ranks (iterative_ranks.c) */
     double *numbers;      /* [ranks] */
     void *come, *gone;    /* a run of the volume from the previous rank, and to the next one */

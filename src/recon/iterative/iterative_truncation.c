@@ -7,30 +7,52 @@
 #include "geometry/ray_misses.h"
 #include "recon/iterative/iterative.h"
 
-enum { LOOKED_AT = 1 << 19 };     /* rays, of all ranks together */
-static const double least = 0.02; /* of all: more than noise, and than an open beam that is a little off */
+enum { LOOKED_AT = 1 << 19 }; /* rays, of all ranks together */
+/* Shares of all attenuation: of any rays, more than noise, and than an open beam that is a little off; of strong rays alone. */
+static const double least = 0.02, least_strong = 0.001;
 
-qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines) {
-    const qb__iterative *it = r->it;
+typedef struct sums {
+    double all, square, size; /* of y, y^2 and |y|: all rays */
+    double outside, strong;   /* of y: rays that meet no voxel, and those of them that an object dims for certain */
+} sums;
+
+/* Every `down`th row and `along`th column. With a limit only rays beside the volume count. */
+static void add_view(const qb__iterative *it, size_t view, const float *lines, const size_t step[2], double limit,
+                     sums *s) {
     const size_t rows = it->info->rows, columns = it->info->columns;
-    const size_t step = (size_t)ceil(sqrt((double)qb__iterative_equations(it) / LOOKED_AT));
-    const size_t down = qb__smaller(step, rows), along = qb__smaller(step, columns);
-    double all = 0, outside = 0;
-    for (size_t v = 0; v < views; v++) {
-        for (size_t row = down / 2; row < rows; row += down) {
-            for (size_t c = along / 2; c < columns; c += along) {
-                const double y = (double)lines[(v * rows + row) * columns + c];
-                all += y;
-                if (qb__ray_misses(it->rays, it->cut.all_views.first + v, (double)c, (double)row, &it->grid, INFINITY,
-                                   false))
-                    outside += y;
+    for (size_t row = step[0] / 2; row < rows; row += step[0]) {
+        for (size_t c = step[1] / 2; c < columns; c += step[1]) {
+            const double y = (double)lines[row * columns + c];
+            if (isnan(limit)) {
+                s->all += y, s->square += y * y, s->size += fabs(y);
+            } else if (qb__ray_misses(it->rays, view, (double)c, (double)row, &it->grid, INFINITY, false)) {
+                s->outside += y;
+                s->strong += fabs(y) > limit ? y : 0;
             }
         }
     }
-    qb_status status = qb__iterative_total(r, &all);
-    if (status == QB_OK) status = qb__iterative_total(r, &outside);
-    r->outside = all > 0 ? outside / all : 0;
-    if (status == QB_OK && r->outside > least)
+}
+
+/* An object that leaves the volume in some views only, or above it, is cut by few rays, but its whole image is wrong. */
+qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines) {
+    const double PART = 0.25; /* of a typical line integral through the object */
+    const qb__iterative *it = r->it;
+    const size_t each = it->info->rows * it->info->columns;
+    const size_t many = (size_t)ceil(sqrt((double)qb__iterative_equations(it) / LOOKED_AT));
+    const size_t step[2] = {qb__smaller(many, it->info->rows), qb__smaller(many, it->info->columns)};
+    sums s = {0};
+    for (size_t v = 0; v < views; v++) add_view(it, v, lines + v * each, step, NAN, &s);
+    qb_status status = qb__iterative_total(r, &s.all);
+    if (status == QB_OK) status = qb__iterative_total(r, &s.square);
+    if (status == QB_OK) status = qb__iterative_total(r, &s.size);
+    const double limit = s.size > 0 ? PART * s.square / s.size : INFINITY;
+    for (size_t v = 0; v < views && status == QB_OK; v++)
+        add_view(it, it->cut.all_views.first + v, lines + v * each, step, limit, &s);
+    if (status == QB_OK) status = qb__iterative_total(r, &s.outside);
+    if (status == QB_OK) status = qb__iterative_total(r, &s.strong);
+    const bool much = status == QB_OK && s.all > 0 && (s.outside > least * s.all || s.strong > least_strong * s.all);
+    r->outside = much ? s.outside / s.all : 0;
+    if (much)
         qb__warn(r->run->env,
                  "%.3g %% of all attenuation was measured by rays that meet no voxel: give a larger --size or --voxel, "
                  "or check the axis" QB__CODE("beyond-volume"),
@@ -39,5 +61,5 @@ qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, cons
 }
 
 void qb__iterative_note_truncation(const qb__iterative_run *r, cJSON *convergence) {
-    if (r->outside > least) cJSON_AddNumberToObject(convergence, "beyond_the_volume", r->outside);
+    if (r->outside > 0) cJSON_AddNumberToObject(convergence, "beyond_the_volume", r->outside);
 }

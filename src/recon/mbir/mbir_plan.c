@@ -214,7 +214,8 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
         QB__TRY(qb__truncation_check_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
                                           &decision->ends));
     decision->axis_found = m->looked;
-    if (!m->rays && !isnan(m->center)) decision->axis = m->center;
+    decision->axis_stated = !m->rays && !isnan(m->center);
+    decision->axis = m->center;
     decision->turn = (qb__turn_asked){.radians = m->rays ? NULL : m->info->angles, .geometry = m->rays};
     if (!m->terms.weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
         decision->levels.opaque = m->options->weights;

@@ -123,7 +123,8 @@ static void judge_sense(const qb__reconstruction *r, double factor, const qb_env
 /* Views half a turn apart are mirror images about the axis: do they say another one than was stated? A rank that has not all it
  * takes says nothing. */
 static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
-    const double SURE = 0.9, FAR = 1;
+    const double SURE = 0.9, FAR = 1,
+                 FAR_PARALLEL = 0.45; /* that half a pixel too much is seen: N / 2 for (N - 1) / 2 */
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     qb__center_shown found = {.axis = {NAN, 0}}, *all = NULL;
     qb__center_look asked;
@@ -141,7 +142,8 @@ static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
     for (size_t i = ranks; i-- > 0;)
         if (all[i].axis.confidence >= SURE) found = all[i];
     judge_sense(r, found.other_sense, env);
-    if (!(found.axis.confidence >= SURE) || !(fabs(found.axis.column - stated) > FAR)) goto out;
+    const double far = asked.sod > 0 ? FAR : FAR_PARALLEL;
+    if (!(found.axis.confidence >= SURE) || !(fabs(found.axis.column - stated) > far)) goto out;
     /* One finder alone is not believed near the rim, where little overlaps. */
     const double wide = (double)r->task.info->columns;
     if (found.axis.confidence <= SURE && fabs(found.axis.column - 0.5 * (wide - 1)) > 0.3 * wide) goto out;

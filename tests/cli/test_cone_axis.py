@@ -146,3 +146,13 @@ def test_a_first_column_that_is_stated(tmp_path):
     for verb in (["fbp"], ["sirt", "--iterations", 1], ["mbir", "--equits", 1]):
         line, = axis_said(verb[0], tmp_path / "p.h5", *verb[1:], "--center", 0, "-o", tmp_path / "v.npy")
         assert "not at 0.00 as stated: give --center auto" in line
+
+
+def test_half_a_pixel(tmp_path):
+    """N / 2 where (N - 1) / 2 is the middle: other programs' pixels begin there."""
+    for phantom, photons in (("shepp-logan", 0), ("baggage", 20000)):
+        qb("simulate", phantom, "--detector", "96,2", "--views", 150, "--photons", photons, "-o", tmp_path / "p.h5")
+        for verb in (["fbp"], ["sirt", "--iterations", 1]):
+            line, = axis_said(verb[0], tmp_path / "p.h5", *verb[1:], "--center", 48, "-o", tmp_path / "v.npy")
+            assert float(line.split("at column ")[1].split()[0]) == pytest.approx(47.5, abs=0.2)
+            assert not axis_said(verb[0], tmp_path / "p.h5", *verb[1:], "--center", 47.5, "-o", tmp_path / "v.npy")

@@ -78,7 +78,7 @@ qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__de
                                  .thinner = qb__thinner_layers,
                                  .views_after = views_after,
                                  .engine = &a,
-                                 .cap = {SIZE_MAX, cap},
+                                 .cap = {SIZE_MAX, cap, 0},
                                  .need = need,
                                  .seconds = seconds,
                                  .context = &a};

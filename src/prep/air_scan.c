@@ -57,7 +57,7 @@ static qb_status open_band(band *b, const qb__pass *pass, size_t row0, size_t ro
     b->pixels = b->rows * b->info->columns;
     QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->values));
     QB__TRY(qb__alloc(b->pixels, qb_dtype_size(b->info->dtype), &b->raw));
-    if (b->info->quantity == QB_COUNTS && b->info->flats) QB__TRY(find_fields(b, pass->fields));
+    if (b->info->quantity == QB_COUNTS && (b->info->flats || b->info->darks)) QB__TRY(find_fields(b, pass->fields));
 out:
     if (status != QB_OK) close_band(b);
     return status;
@@ -112,7 +112,7 @@ static qb_status find_region(const qb__pass *pass, band *b, qb__air_region *regi
         column_profile(b, column, profile + i * info->columns);
     }
     *region = (qb__air_region){.y0 = row0, .y1 = row0 + rows};
-    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b->gain, region))
+    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || info->flats, region))
         status = qb__fail(QB_BAD_INPUT,
                           "%s: --air auto found no columns at either edge that are open beam in all views: give "
                           "--air 99.9%% (the brightest pixels of each view), X0:X1,Y0:Y1, or leave --air out",
@@ -234,7 +234,7 @@ static qb_status measure(const qb__pass *pass) {
         low = fminf(low, air[v]);
         high = fmaxf(high, air[v]);
     }
-    if (high > 0 && b.gain && (low < 0.8f || high > 1.25f))
+    if (high > 0 && info->flats && (low < 0.8f || high > 1.25f))
         qb__warn(
             pass->env,
             "%s: the air region (%s) is %.4g to %.4g times as bright as the flats: does the object cover it?" QB__CODE(

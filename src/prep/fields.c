@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "base/log.h"
@@ -36,6 +37,12 @@ qb_status qb__fields_load(qb_scan *scan, qb__fields *fields, uint64_t *dead) {
     qb_status status;
     QB__TRY(qb__alloc(pixels, sizeof(float), &fields->dark));
     QB__TRY(qb__alloc(pixels, sizeof(float), &fields->gain));
+    if (!scan->flat) { /* --air sets the level */
+        *dead = 0;
+        for (size_t i = 0; i < pixels; i++) fields->gain[i] = 1;
+        memcpy(fields->dark, scan->dark + fields->row0 * fields->columns, pixels * sizeof(float));
+        goto out;
+    }
     QB__TRY(qb_scan_fields(scan, fields->row0, fields->row0 + fields->rows, fields->gain, fields->dark));
     qb__prep_gain(fields->gain, fields->dark, pixels, fields->gain, dead);
 out:
@@ -69,7 +76,7 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
 }
 
 static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
-    return wanted(info, options) && info->flats ? 2 : 0;
+    return wanted(info, options) && (info->flats || info->darks) ? 2 : 0;
 }
 
 /* Means of frames, of one thread. */
@@ -94,8 +101,9 @@ static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     qb__fields *fields = pass->fields;
     uint64_t sum[2] = {0, (fields->own1 - fields->own0) * fields->columns}; /* dead ones, all; of all ranks */
-    if (!info->flats) return check_flats(pass);
-    qb_status status = fields->rows ? qb__fields_load(pass->scan, fields, &sum[0]) : QB_OK;
+    qb_status status = info->flats ? QB_OK : check_flats(pass);
+    if (status != QB_OK || !(info->flats || info->darks)) return status;
+    status = fields->rows ? qb__fields_load(pass->scan, fields, &sum[0]) : QB_OK;
     if (status == QB_OK) sum[0] = dead_of(fields, pass->scan->unmeasured);
     status = qb__comm_sum(qb__comm_of(pass->env), status, sum, 2);
     if (status != QB_OK) return status;

@@ -5,7 +5,7 @@
 #include "base/comm.h"
 #include "prep/step.h"
 
-/* fields->dark and ->gain of the rows that fields names, from the scan's mean flats and darks;
+/* fields->dark and ->gain of the rows that fields names, from the scan's mean flats and darks; without flats the gain is 1.
  * *dead: pixels whose flat is. One field is all that is held beside them. On failure too they are
  * the caller's to free. */
 qb_status qb__fields_load(qb_scan *scan, qb__fields *fields, uint64_t *dead);

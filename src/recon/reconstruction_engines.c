@@ -64,7 +64,7 @@ static qb_status none_for_device(const qb__reconstruction *r, const qb_env *env)
 /* What an engine answers: it is among the candidates, or alone when it was named; or it is not, which
  * fails when it was. */
 static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
-    qb__candidate c = {.r = r, .engine = engine, .offer.space.cap = {r->cap, SIZE_MAX}};
+    qb__candidate c = {.r = r, .engine = engine, .offer.space.cap = {r->cap, SIZE_MAX, 0}};
     bool fits = true;
     const size_t before = qb__resident_bytes();
     qb_status status = offer_of(r, engine, env, &c.offer);

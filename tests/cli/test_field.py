@@ -139,3 +139,16 @@ def test_angles_at_random(tmp_path):
             assert "make values" not in done.stderr
     assert abs(mean["spacing"] - 1) < 0.001 and abs(mean["even"] - 1) < 0.01
     assert cost > 0.1 and abs((1 - mean["capped"]) * 100 - cost) < 0.15, (mean, cost)
+
+
+@pytest.mark.parametrize("air", ["0:8,0:6", "auto", "99.9%"])
+@pytest.mark.parametrize("verb", [["fbp", "--center", 47.5], ["sirt", "--iterations", 30, "--center", 47.5]])
+def test_darks_count_without_flats(tmp_path, air, verb):
+    """Open beam is found in the views; the dark is taken off all the same."""
+    qb("simulate", "disc", "--detector", "96,6", "--pixel-size", 1, "--views", 120, "-o", "t.npy", cwd=tmp_path)
+    np.save(tmp_path / "c.npy", (2000 + 20000 * np.load(tmp_path / "t.npy")).round().astype(np.uint16))
+    np.save(tmp_path / "d.npy", np.full((1, 6, 96), 2000, np.uint16))
+    done = qb(verb[0], "c.npy", *verb[1:], "--quantity", "counts", "--darks", "d.npy", "--angles", "0:180", "--pixel-size", 1, "--air", air, "-o", "v.npy",
+              cwd=tmp_path)
+    assert "[air-level]" not in done.stderr
+    assert np.load(tmp_path / "v.npy")[3, 40:56, 40:56].mean() == pytest.approx(0.02, rel=0.01)

@@ -45,16 +45,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 bool fuzz_seed(size_t index, const char *path) {
     static const char *const seeds[] = {
-        "[XTekCT]\nName=s\nSrcToObject=60\nSrcToDetector=90\nDetectorPixelsX=6\nDetectorPixelsY=5\nDetectorPixelSizeX="
-        "0.5\nDetectorPixelSizeY=0.5\nCentreOfRotationTop=0.1\nCentreOfRotationBottom=0\nWhiteLevel=60000\nProjections="
-        "4"
-        "\nInitialAngle=10\nAngularStep=90\n",
-        "[Acquisition]\nFilename Prefix=s_\nNumber of Files=4\nNumber of Rows=5\nNumber of Columns=6\nImage Pixel Size "
-        "(um)=333.3\nObject to Source (mm)=60\nCamera to Source (mm)=90\nOptical Axis (line)=2\nDepth "
-        "(bits)=16\nRotation"
-        " Step (deg)=90\nRotation Direction=CC\n",
-        "[Geometry]\nFDD=90\nFOD=60\n[CT]\nNumberImages=4\nRotationSector=360\n[Image]\nDimX=6\nDimY=5\n[Detector]\n"
-        "PixelsizeX=0.5\nPixelsizeY=0.5\n",
+        ("[XTekCT]\nName=s\nSrcToObject=60\nSrcToDetector=90\nDetectorPixelsX=6\nDetectorPixelsY=5\nDetectorPixelSizeX="
+         "0.5\nDetectorPixelSizeY=0.5\nCentreOfRotationTop=0.1\nCentreOfRotationBottom=0\nWhiteLevel="
+         "60000\nProjections="
+         "4"
+         "\nInitialAngle=10\nAngularStep=90\n"),
+        ("[Acquisition]\nFilename Prefix=s_\nNumber of Files=4\nNumber of Rows=5\nNumber of Columns=6\nImage Pixel "
+         "Size "
+         "(um)=333.3\nObject to Source (mm)=60\nCamera to Source (mm)=90\nOptical Axis (line)=2\nDepth "
+         "(bits)=16\nRotation"
+         " Step (deg)=90\nRotation Direction=CC\n"),
+        ("[Geometry]\nFDD=90\nFOD=60\n[CT]\nNumberImages=4\nRotationSector=360\n[Image]\nDimX=6\nDimY=5\n[Detector]\n"
+         "PixelsizeX=0.5\nPixelsizeY=0.5\n"),
     };
     return index < sizeof seeds / sizeof *seeds && fuzz_text_seed(seeds[index], path);
 }

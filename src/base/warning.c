@@ -34,8 +34,8 @@ static const struct {
      "wrong. Look at them (qb info SCAN) and give --angle-unit, or choose one turn by --views."},
     {"angle-unit", "So many angles within so few degrees could be a turn in radians. They are taken as degrees. Give "
                    "--angle-unit rad or deg."},
-    {"angles-guessed", "The file has no dataset rotation_angle in the usual place. A dataset with a name for a "
-                       "rotation and one number for each view was used. Check it with qb info, or give --angles."},
+    {"angles-guessed", "The file has no rotation_angle in the usual place. A dataset with a name for a rotation and "
+                       "one number for each view was used. Check it with qb info, or give --angles."},
     {"angles-misfit",
      "The centre of mass of each detector row should move as a sine of the angle, and does not: the image is blurred. "
      "The angles belong to other views, or the sample moved. Check --angles, and look at the views."},
@@ -46,10 +46,8 @@ static const struct {
     {"axes-order",
      "In every view a row holds the same mass, but in these data it does not, as if the axes had another order. Store "
      "[view][row][column] (numpy transpose), or give --as sinogram for [row][view][column]."},
-    {"axes-turned",
-     "A MetaImage states by TransformMatrix that its axes are turned or mirrored. Projections are taken as they lie in "
-     "the "
-     "file. Mirror or turn the images first, or give --angles the other way round where left and right are exchanged."},
+    {"axes-turned", "A MetaImage states by TransformMatrix that its axes are turned or mirrored. Projections are taken "
+                    "as they lie in the file. Mirror or turn the images first."},
     {"axis-differs",
      "Views from opposite sides are mirror images about the axis. They surely show it at another column than was "
      "stated, so the image is blurred or doubled. Give the printed option."},
@@ -60,9 +58,8 @@ static const struct {
                      "not used, and the axis is searched for. Give --center COLUMN when it is known."},
     {"beam-drift", "The brightness at one edge of the detector changes from view to view. If air is there, the beam "
                    "was not constant, and all values are wrong. Give --air with a region that is air in all views."},
-    {"beam-level",
-     "The brightness at one edge of the detector differs from that of the flats. If air is there, the flats do not "
-     "match, and all line integrals are off by a constant. Give --air with a region that is air in all views."},
+    {"beam-level", "The brightness at one edge of the detector differs from that of the flats. If air is there, the "
+                   "flats do not match. Give --air with a region that is air in all views."},
     {"being-written", "Another process is still writing the HDF5 file (SWMR). What was there when it was opened is "
                       "read; later views, angles or flats are missing. Run again when the file is complete."},
     {"beyond-detector",
@@ -74,9 +71,9 @@ static const struct {
     {"bright-air",
      "Air is brighter in the views than in the flats: beam, exposure or detector changed. All values of the volume are "
      "too small. --air auto measures the open beam in each view; --air 99.9% takes the brightest pixels."},
-    {"bright-object", "Many rows are brighter than open beam, so their line integrals are negative. No object does "
-                      "that. The sign may be wrong, the values may be another quantity, or the flats belong to another "
-                      "scan. Check --quantity, --flats and --air."},
+    {"bright-object",
+     "Many rows are brighter than open beam, so their line integrals are negative. No object does that. The sign or "
+     "the quantity may be wrong, or the flats belong to another scan. Check --quantity, --flats and --air."},
     {"broken-links", "The HDF5 file has links to files or objects that are not there. Data behind them cannot be used. "
                      "Put the linked files "
                      "where the file expects them, or give --dataset."},
@@ -90,59 +87,58 @@ static const struct {
      "The state of the run could not be kept, so no more checkpoints are written. The result is not affected. --resume "
      "goes on from the last checkpoint. Make room on the disk, or write to another folder."},
     {"collimation", "The RTK geometry says that a collimator covered parts of the detector, where pixels look like "
-                    "dense matter. quickbeam uses all pixels. Cut them off, or set them to NaN."},
+                    "dense matter. Set them to NaN."},
     {"column-ends",
      "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods put "
      "it into the end slices, which become much too bright. Give the printed --size, and do not use its end slices."},
     {"connected-scans",
      "The object was taken in several scans above one another. Only the named one is reconstructed."},
     {"counts-negative", "A few counts are far below 0, which no detector gives. Most likely unsigned counts were "
-                        "stored as signed numbers: of 16 bits all above 32767 becomes negative. Values are wrong "
-                        "there. --unsigned reads them as they were meant."},
+                        "stored as signed numbers. Values are wrong there. --unsigned reads them as they were meant."},
     {"darks-twice",
      "Counts lie far below the dark fields. Most likely the dark was subtracted already, and dense parts come out too "
      "dense. --darks none takes the dark as 0. If the flats still hold the dark, subtract it from them, too."},
-    {"dead-flat", "Some pixels have no flat that is brighter than the dark, so they count as dead. fbp and fdk take "
-                  "their values from the neighbours; methods with weights leave them out. A few do no harm."},
+    {"dead-flat", "Some pixels have no flat that is brighter than the dark: they are dead. fbp and fdk take their "
+                  "values from the neighbours; methods with weights leave them out. A few do no harm."},
     {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse; "
-                      "columns (--center) count from the other side. A rotation under transformations is not undone: "
-                      "compare the volume with the object."},
+                      "--center counts from the other side. A rotation under transformations is not undone."},
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "
                                "taken for the detector's place relative to the principal ray, unless --detector-offset "
                                "or a geometry file is given. --detector-offset 0,0 ignores it."},
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU. Install what is missing, or give --device cpu."},
-    {"far-values", "A few line integrals are far from all others, as from hot pixels or gamma hits. They make streaks. "
-                   "Set them to NaN, or give --weights FILE with 0 there."},
+    {"far-values", "A few line integrals are far from all others, as from hot pixels. They make streaks. Set them to "
+                   "NaN, or give --weights FILE with 0 there."},
     {"few-views",
      "Views lie many degrees apart. Each view leaves streaks, and the object is hidden by them. Use more views, or an "
      "iterative method (sirt, cgls, mbir)."},
-    {"fields-are-views", "Frames that --flats or --darks names are views of the scan. Divided by them, the object "
-                         "cancels. Name the dataset or files of the open beam. If some images of one dataset are "
-                         "flats, leave them out by --views, and the others by --exclude-flats."},
+    {"fields-are-views",
+     "Frames that --flats or --darks names are views of the scan. Divided by them, the object cancels. Name the open "
+     "beam. If some images of one dataset are flats, leave them out by --views, and the others by --exclude-flats."},
     {"fields-exchanged", "Every flat is darker than every dark, so flats are taken as darks and darks as flats. "
                          "Correct the file or --flats and --darks. --keep-all-fields takes them as they are called."},
-    {"fields-unusable",
-     "The file has flat or dark fields, but they cannot be used for the reason that is given. For line integrals or "
-     "transmissions they are not needed. For counts give --flats and --darks."},
+    {"fields-unusable", "The file has flat or dark fields that cannot be used, for the reason that is given. Line "
+                        "integrals and transmissions need none. For counts give --flats and --darks."},
     {"fields-unused", "Flat or dark fields were given, but the values are not counts, so the fields have no effect. If "
                       "the values are counts, "
                       "say so with --quantity counts."},
     {"file-missing",
      "Some numbers in the names of a series are missing. Angles FROM:TO are spread evenly over the files that are "
      "there, so later ones belong to other views. Find the files, or list the angles in a file."},
-    {"flat-zingers",
-     "Pixels of the flats are much brighter than their neighbours, but those of the views are not: an X-ray hit the "
-     "camera. Each leaves a dark ring. Of two flats or more such values are left out, unless --keep-all-fields is "
-     "given. Take more flats, or give --rings all."},
+    {"flat-zingers", "Pixels of the flats are much brighter than their neighbours, but not in the views: an X-ray hit "
+                     "the camera. Take two flats or more, or give --rings all."},
+    {"flats-differ", "In parts of the image some flats have much less beam than others: the object was in them, or the "
+                     "beam moved. --exclude-flats leaves them out."},
+    {"flats-elsewhere", "The views show the pattern of the flats shifted or flipped, so it stays as rings. Flip or "
+                        "shift the flats, or take them anew."},
     {"flats-saturated",
      "Some pixels of the flats stand at the largest number of their type: the detector was saturated. They count as "
      "not measured. Where they are many, take flats with a shorter exposure, or give --air."},
     {"frame-turned",
      "The 3x4 matrices of the geometry file turn the source about x or y, while here the axis is z. The frame was "
      "turned as the warning says. Values are not affected; volumes, --offset and --like are in the turned frame."},
-    {"frames-left-out", "Some frames or groups of the file are neither views nor flats nor darks (alignment images, "
-                        "for example). They were left out. If they are the frames that you want, give --dataset."},
+    {"frames-left-out", "Some frames of the file are neither views nor flats nor darks, and were left out. If they are "
+                        "the frames that you want, give --dataset."},
     {"geometry-units", "The distances give a geometry that no usual scanner has. Most often a length is in another "
                        "unit than mm. Check the distances and the pixel size."},
     {"half-precision",
@@ -182,9 +178,9 @@ static const struct {
     {"metadata-unusable",
      "The file states a number or flag that cannot be used: NaN, negative, of an unknown unit, or not one for each "
      "frame. It is left out, as if not stated. Mend the file, or give the option of the same name."},
-    {"monitor-unusable", "An NXtomo states the beam's intensity for each frame (control/data), but some numbers are "
-                         "zero, negative or missing, so it is not corrected. If the beam changed, all values drift "
-                         "with it. --air scales each view by its open beam instead."},
+    {"monitor-unusable",
+     "An NXtomo states the beam's intensity for each frame (control/data), but some numbers are zero, negative or "
+     "missing, so it is not used. --air scales each view by its open beam instead."},
     {"nan-slices", "Some values of the volume are NaN. The scan holds values that no method can use, often very large "
                    "ones. Look at the other warnings, and at the scan with qb info."},
     {"narrow-volume", "A full turn with the detector to one side of the axis sees a circle wider than the detector. "
@@ -356,8 +352,14 @@ static const struct {
      "--exclude."},
     {"views-not-numbers", "Some views hold nothing but NaN or infinite values. They are left out, and the other views "
                           "take their weight. A long gap takes away what only these saw."},
+    {"views-open", "Views of open beam lie between views of an object: flats among the views. They are left out; "
+                   "--exclude leaves out others."},
+    {"views-repeated", "Views hold the numbers of the view before: stage or camera stood still. Each is taken at its "
+                       "own angle, which blurs the volume."},
     {"views-saturated", "Nearly all of some views stands at the largest number of their type: the detector was "
                         "saturated. They are left out, and the other views take their weight."},
+    {"views-scaled",
+     "A program scaled every view by its own range, so values are lost. Give the views as they were before."},
     {"volume-hounsfield",
      "The values of the volume look like Hounsfield units (air -1000, water 0). Projected as attenuation they give "
      "negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},

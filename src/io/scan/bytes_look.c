@@ -24,7 +24,7 @@ typedef struct roughness {
 } roughness;
 
 typedef struct bytes_look {
-    qb_scan *scan;
+    const qb__frame_series *frames;
     size_t columns, size;
     char *raw;   /* [2][columns]: the same row of two neighbouring views */
     float *line; /* [2][columns] */
@@ -47,7 +47,7 @@ static double clip(float *line, float *sorted, size_t columns) {
 static void add_integers(const bytes_look *l, roughness *r) {
     float *first = l->line, *second = l->line + l->columns;
     double across = 0, along = 0;
-    qb_convert_to_float(l->raw, l->scan->info.dtype, 2 * l->columns, l->line);
+    qb_convert_to_float(l->raw, l->frames->dtype, 2 * l->columns, l->line);
     for (size_t i = 0; i < 2 * l->columns; i++)
         if (!isfinite(l->line[i])) l->line[i] = 0;
     const double deviation = clip(first, l->sorted, l->columns);
@@ -80,17 +80,15 @@ static void add_floats(const bytes_look *l, roughness *r) {
 static bool is_wide_float(qb_dtype dtype) { return dtype == QB_F32 || dtype == QB_F64; }
 
 static qb_status look(bytes_look *l, roughness *stored, roughness *exchanged) {
-    const qb_scan_info *info = &l->scan->info;
-    const size_t views = qb__smaller(VIEWS, info->views), rows = qb__smaller(ROWS, info->rows);
-    void (*const add)(const bytes_look *, roughness *) = is_wide_float(info->dtype) ? add_floats : add_integers;
-    for (size_t v = 0; v < views; v++) {
-        const size_t view = (2 * v + 1) * info->views / (2 * views),
-                     next = view + 1 < info->views ? view + 1 : view - 1;
+    const qb__frame_series *f = l->frames;
+    const size_t frames = qb__smaller(VIEWS, f->count), rows = qb__smaller(ROWS, f->rows);
+    void (*const add)(const bytes_look *, roughness *) = is_wide_float(f->dtype) ? add_floats : add_integers;
+    for (size_t i = 0; i < frames; i++) {
+        const size_t at = (2 * i + 1) * f->count / (2 * frames), next = at + 1 < f->count ? at + 1 : at ? at - 1 : 0;
         for (size_t g = 0; g < rows; g++) {
-            const size_t row = (2 * g + 1) * info->rows / (2 * rows);
-            qb_status status = qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw);
-            if (status == QB_OK)
-                status = qb_scan_read(l->scan, next, next + 1, row, row + 1, l->raw + l->columns * l->size);
+            const size_t row = (2 * g + 1) * f->rows / (2 * rows);
+            qb_status status = f->read(f->self, at, at + 1, row, l->raw);
+            if (status == QB_OK) status = f->read(f->self, next, next + 1, row, l->raw + l->columns * l->size);
             if (status != QB_OK) return status;
             add(l, stored);
             qb__swap_bytes(l->raw, 2 * l->columns, l->size);
@@ -102,8 +100,8 @@ static qb_status look(bytes_look *l, roughness *stored, roughness *exchanged) {
 
 /* Noise as stored, and smooth when exchanged. */
 static bool says_so(double stored, double exchanged) {
-    const double NOISE = 0.6, SMOOTHER = 0.5;
-    return stored > NOISE && exchanged < SMOOTHER * stored;
+    const double NOISE = 0.6, SMOOTHER = 0.5, SMOOTH = 0.7;
+    return stored > NOISE && exchanged < fmin(SMOOTH, SMOOTHER * stored);
 }
 
 /* From column to column, or, where pixels differ among themselves, from view to view; neither must say the opposite. */
@@ -113,7 +111,7 @@ static bool are_exchanged(const roughness *stored, const roughness *exchanged) {
     const double lines = (double)stored->lines, others = (double)exchanged->lines;
     const double across[2] = {stored->across / lines, exchanged->across / others},
                  along[2] = {stored->along / lines, exchanged->along / others};
-    if (across[0] < 0.8 * across[1] || along[0] < 0.8 * along[1]) return false;
+    if (across[0] < 0.8 * across[1] || along[0] < 0.8 * along[1]) return false; /* of a single frame along is 0 */
     return says_so(across[0], across[1]) || says_so(along[0], along[1]);
 }
 
@@ -128,26 +126,45 @@ static bool is_worth(const qb_scan *scan) {
     return source->chunk[0] * source->chunk[1] <= 1 || 2 * VIEWS * ROWS * piece <= UNPACKED;
 }
 
-qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw) {
-    const qb_scan_info *info = &scan->info;
-    bytes_look l = {.scan = scan, .columns = info->columns, .size = qb_dtype_size(info->dtype)};
-    roughness stored = {0}, exchanged = {0};
-    qb_status status;
-    if (!is_worth(scan)) return QB_OK;
+qb_status qb__bytes_exchanged(const qb__frame_series *frames, bool *exchanged) {
+    bytes_look l = {.frames = frames, .columns = frames->columns, .size = qb_dtype_size(frames->dtype)};
+    roughness stored = {0}, other = {0};
+    qb_status status = QB_OK;
+    *exchanged = false;
+    if (frames->columns < LEAST_COLUMNS || frames->count == 0) return QB_OK;
     QB__TRY(qb__alloc(2 * l.columns, l.size, &l.raw));
     QB__TRY(qb__alloc(2 * l.columns, sizeof *l.line, &l.line));
     QB__TRY(qb__alloc(l.columns, sizeof *l.sorted, &l.sorted));
-    QB__TRY(look(&l, &stored, &exchanged));
-    if (are_exchanged(&stored, &exchanged))
+    QB__TRY(look(&l, &stored, &other));
+    *exchanged = are_exchanged(&stored, &other);
+out:
+    qb__free(l.raw);
+    qb__free(l.line);
+    qb__free(l.sorted);
+    return status;
+}
+
+static qb_status read_rows(void *self, size_t first, size_t end, size_t row, void *out) {
+    return qb_scan_read(self, first, end, row, row + 1, out);
+}
+
+qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw) {
+    const qb_scan_info *info = &scan->info;
+    const qb__frame_series views = {.self = scan,
+                                    .read = read_rows,
+                                    .dtype = info->dtype,
+                                    .count = info->views,
+                                    .rows = info->rows,
+                                    .columns = info->columns};
+    bool exchanged;
+    if (!is_worth(scan)) return QB_OK;
+    const qb_status status = qb__bytes_exchanged(&views, &exchanged);
+    if (status == QB_OK && exchanged)
         qb__scan_refuse(scan,
                         "its %s values are noise as stored, and smooth with their bytes exchanged: the byte order is "
                         "wrong; %s",
                         qb_dtype_name(info->dtype),
                         raw ? "give big behind the type in --shape, as uint16big, or leave it out"
                             : "store them again (numpy: data.byteswap())");
-out:
-    qb__free(l.raw);
-    qb__free(l.line);
-    qb__free(l.sorted);
     return status;
 }

@@ -25,6 +25,7 @@ void qb__field_mean_add(qb__field_mean *m, size_t first, size_t count, const flo
 typedef struct qb__field_found {
     size_t left_out;  /* values */
     size_t saturated; /* pixels that stood at the type's maximum: their mean is NaN */
+    double differ[2]; /* how far frames differ, of their mean, in the parts that differ least and most; 0: not known */
     double noise;     /* standard deviation of a usual pixel in one frame; 0: there are too few frames */
 } qb__field_found;
 void qb__field_mean_take(const qb__field_mean *m, float *mean, qb__field_found *found);

@@ -93,6 +93,30 @@ static void tell(qb_scan *scan, const bool *other, size_t others, size_t count, 
                   which, others, count, factor);
 }
 
+/* Steps up follow steps down, as between two gains; not so of steps between views of any angles. How large they are; 0: they do not.
+ * scratch[count]. */
+static double alternates(const qb__frame *frames, const bool *skip, size_t count, double *scratch) {
+    const double LEAST = 0.04, ERRORS = 8, NEARLY_ALL = 0.9;
+    size_t steps = 0, turns = 0;
+    double before = 0;
+    for (size_t i = 1; i < count; i++) {
+        const double step = (double)frames[i].step.size;
+        if (skip[i] || !(fabs(step) > fmax(LEAST, ERRORS * (double)frames[i].step.error))) continue;
+        turns += step * before < 0;
+        scratch[steps++] = fabs(step);
+        before = step;
+    }
+    if (steps < 2 * LEAST_FRAMES || 4 * steps < count || (double)turns < NEARLY_ALL * (double)steps) return 0;
+    return median_of(scratch, steps);
+}
+
+static void tell_alternating(qb_scan *scan, double step) {
+    const bool lines = scan->info.quantity == QB_LINE_INTEGRAL;
+    qb__print(scan->gains, sizeof scan->gains, "views are by turns %.3g times as %s as the view before: %s", exp(step),
+              lines ? "large" : "bright",
+              lines ? "scale them" : "the gain or the beam alternates; give --air auto or --air 99.9%");
+}
+
 qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count) {
     bool *skip = NULL, *chosen = NULL;
     double *level = NULL, *scratch = NULL, most = 0;
@@ -102,6 +126,11 @@ qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsi
     QB__TRY(qb__alloc(count, sizeof *level, &level));
     QB__TRY(qb__alloc(count, sizeof *scratch, &scratch));
     skip_steps(scan->info.angles, bad, count, scratch, skip);
+    const double turn = alternates(frames, skip, count, scratch);
+    if (turn > 0) {
+        tell_alternating(scan, turn);
+        goto out;
+    }
     const size_t others = find_levels(frames, skip, count, level, scratch);
     for (size_t i = 0; others && i < count; i++) {
         if (level[i] == 0) continue;

@@ -418,6 +418,8 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(qb__scan_look_at_margins(scan));
     qb__scan_leave_out(scan);
     QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));
+    QB__TRY(qb__scan_look_at_flats_place(scan));
+    QB__TRY(qb__scan_look_at_scales(scan));
     QB__TRY(qb__scan_look_at_rows(scan, env));
     QB__TRY(qb__scan_weigh_flats(scan, options, env));
     judge_given(scan, options);

@@ -103,6 +103,16 @@ qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
 /* Fills in gains by the look at its views; bad[view] is not 0 for views that are none. */
 qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
+/* Whether the numbers of some frames are noise as stored, and smooth with their bytes exchanged. */
+qb_status qb__bytes_exchanged(const qb__frame_series *frames, bool *exchanged);
+/* Warns where each view spans exactly 0 to 1: a program scaled every view by itself. */
+qb_status qb__scan_look_at_scales(qb_scan *scan);
+/* Warns where the pattern of the flats is that of the views elsewhere, or flipped. */
+qb_status qb__scan_look_at_flats_place(qb_scan *scan);
+/* Warns of views that repeat the view before them; bad[view] is not 0 for views that are none. */
+qb_status qb__scan_find_repeats(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
+/* Marks views of open beam among others that show an object; `zero`: the level without beam. */
+qb_status qb__scan_find_open(qb_scan *scan, const qb__frame *frames, size_t count, float zero, bool *open);
 /* Refuses a scan whose bytes are in the wrong order; raw: --shape says which order they have. */
 qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw);
 /* --mask, into unmeasured. */

@@ -147,8 +147,9 @@ static qb_status read_row(void *self, size_t first, size_t end, size_t row, void
     return qb__frames_read(self, &region, out);
 }
 
-static qb_status look(const series *s, const qb_env *env) {
+static qb_status look(qb_scan *scan, const series *s, const qb_env *env) {
     enum { LINES = 4 };
+    bool exchanged = false;
     const qb__source *source = s->all->source;
     const bool packed = source->chunk[0] * source->chunk[1] * source->chunk[2] > 1;
     const qb__frame_series frames = {.self = (void *)s->all,
@@ -161,6 +162,12 @@ static qb_status look(const series *s, const qb_env *env) {
                                      .stride = 1};
     qb_status status = qb__source_check_holes(source, s->all->index, 0, s->all->count, 1);
     if (status == QB_OK) status = qb__frames_look(&frames, env, s->frames);
+    if (status == QB_OK && qb_dtype_size(frames.dtype) > 1) status = qb__bytes_exchanged(&frames, &exchanged);
+    if (exchanged)
+        qb__scan_refuse(scan,
+                        "the %s values of its %s are noise as stored, and smooth with their bytes exchanged: the byte "
+                        "order is wrong; store them again (numpy: data.byteswap())",
+                        qb_dtype_name(frames.dtype), s->kind.option);
     return status;
 }
 
@@ -178,6 +185,11 @@ static void tell_bad(qb_scan *scan, const series *s, const bool *before, bool ke
                   keep ? "kept, by --keep-all-fields" : "left out; --keep-all-fields keeps them", finding.code);
 }
 
+/* A series that was copied from `from` has its own files itself. */
+static void own_given(series *s, const series *from) {
+    if (s->all == &from->given) s->all = &s->given;
+}
+
 static void exchange(qb_scan *scan, series *flats, series *darks, double flat, double dark, bool keep) {
     const qb__finding finding = {.code = QB__CODE("fields-exchanged"),
                                  .what = "flats",
@@ -193,6 +205,8 @@ static void exchange(qb_scan *scan, series *flats, series *darks, double flat, d
     const series was = *flats;
     *flats = *darks;
     *darks = was;
+    own_given(flats, darks);
+    own_given(darks, flats);
     const kind flat_kind = darks->kind;
     darks->kind = flats->kind;
     flats->kind = flat_kind;
@@ -242,7 +256,7 @@ static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, c
     qb_status status = QB_OK;
     for (int i = 0; i < 2; i++) {
         if (!both[i]->all || both[i]->lines) continue;
-        QB__TRY(look(both[i], env));
+        QB__TRY(look(scan, both[i], env));
         seen[i] = (qb__field_series){both[i]->frames, both[i]->all->count, both[i]->bad};
     }
     if (judge_signs(scan, seen, both)) goto out;
@@ -308,6 +322,18 @@ static void tell_saturated(qb_scan *scan, const series *flats) {
                     many, pixels, (double)qb__dtype_top(flats->all->source->dtype));
 }
 
+/* A beam that drifts changes all parts alike, or little. */
+static void tell_differing(qb_scan *scan, const series *flats) {
+    const double most = flats->found.differ[1], least = flats->found.differ[0];
+    if (scan->info.quantity != QB_COUNTS || *scan->refused) return;
+    if (!(most > fmin(0.1 + 3 * least, 0.25 + 1.5 * least))) return;
+    qb__note_of(
+        &scan->parts.notes, QB_PROBLEM_FIELDS,
+        "flats differ from one another by %.0f %% in parts of the image, and by %.0f %% elsewhere: an object is "
+        "in some of them, or the beam moved; give --exclude-flats" QB__CODE("flats-differ"),
+        100 * most, 100 * least);
+}
+
 static void tell_wrapped(qb_scan *scan, const series *s) {
     if (!s->all || scan->info.quantity != QB_COUNTS || *scan->refused) return;
     const qb_dtype dtype = s->all->source->dtype;
@@ -338,6 +364,7 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     tell_wrapped(scan, &flats);
     tell_wrapped(scan, &darks);
     tell_saturated(scan, &flats);
+    tell_differing(scan, &flats);
 out:
     close_series(&flats);
     close_series(&darks);

@@ -25,7 +25,16 @@ enum {
     PART = 50 /* it may also unpack one part in PART of the scan */
 };
 
-typedef enum fault { GOOD, LOST, FULL, CONSTANT, BLANK, FAULTS, FADES = 0x80 /* a mark while all are judged */ } fault;
+typedef enum fault {
+    GOOD,
+    LOST,
+    FULL,
+    CONSTANT,
+    BLANK,
+    OPEN,
+    FAULTS,
+    FADES = 0x80 /* a mark while all are judged */
+} fault;
 
 typedef struct looking {
     qb_scan *scan;
@@ -199,6 +208,7 @@ static const struct {
     [FULL] = {"are saturated", QB__CODE("views-saturated")},
     [CONSTANT] = {"hold one value everywhere", QB__CODE("views-constant")},
     [BLANK] = {"have no beam", QB__CODE("views-blank")},
+    [OPEN] = {"show open beam, and the others an object,", QB__CODE("views-open")},
 };
 
 static size_t choose(looking *l, fault which) {
@@ -314,6 +324,18 @@ static void tell_all_constant(const looking *l) {
                     l->series.count, (double)value);
 }
 
+/* Flats among the views, once the other faults are known. */
+static qb_status find_open(looking *l) {
+    bool *open;
+    qb_status status = qb__alloc(l->series.count, sizeof *open, &open);
+    if (status != QB_OK) return status;
+    status = qb__scan_find_open(l->scan, l->frames, l->series.count, l->series.zero, open);
+    for (size_t i = 0; i < l->series.count; i++)
+        if (open[i] && l->fault[i] == GOOD) l->fault[i] = OPEN;
+    qb__free(open);
+    return status;
+}
+
 static qb_status look(looking *l, bool keep, const qb_env *env) {
     qb_status status;
     if (l->scan->dark && l->scan->info.quantity == QB_COUNTS) l->dark = field_level(l, l->scan->dark);
@@ -330,6 +352,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         for (size_t i = 0; i < l->series.count; i++)
             if (l->fault[i] == GOOD) l->fault[i] = BLANK;
     }
+    if (bad_views(l) < l->series.count) QB__TRY(find_open(l));
     l->scan->info.looked_views = qb__ceil_div(l->series.count, l->series.stride);
     if (bad_views(l) == l->series.count) {
         refuse(l);
@@ -341,7 +364,10 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         l->scan->worst_view = qb__scan_stored(l->scan, i);
     }
     find_odd_view(l, keep);
-    if (l->series.stride == 1) QB__TRY(qb__scan_find_gains(l->scan, l->frames, l->fault, l->series.count));
+    if (l->series.stride == 1) {
+        QB__TRY(qb__scan_find_gains(l->scan, l->frames, l->fault, l->series.count));
+        QB__TRY(qb__scan_find_repeats(l->scan, l->frames, l->fault, l->series.count));
+    }
     tell(l, keep);
     tell_all_constant(l);
     tell_wrapped(l);

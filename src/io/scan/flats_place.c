@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Do the flats lie where the views do? Pixels differ among themselves, in the views as in the flats. Where this pattern of the views
+ * is that of the flats only after a shift or a flip, the flats are of another place of the camera, or were stored upside down. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/scan/scan.h"
+#include "quickbeam/io.h"
+
+enum { VIEWS = 12, ROWS = 32, NEAR = 2, FAR = 8, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
+
+/* A pixel (row, column) of the views is this one of the flats. */
+typedef struct place {
+    bool up, over; /* flipped top to bottom, left to right */
+    int down, right;
+    double fits;   /* correlation of both patterns; -1: not looked at */
+    size_t pixels; /* that were compared */
+} place;
+
+typedef struct place_look {
+    qb_scan *scan;
+    size_t columns, first; /* columns that are compared, from that one on */
+    size_t row[ROWS], rows;
+    char *raw;
+    float *line, *pattern, *flat; /* [columns], [row][columns], [columns] */
+} place_look;
+
+static float less_dark(const qb_scan *scan, float value, size_t at) {
+    return value - (scan->dark ? scan->dark[at] : 0);
+}
+
+/* What pixels have more than their neighbours to either side; 0 at the ends and where one is not positive. */
+static void sharpen(const float *line, size_t columns, float *out, float weight) {
+    for (size_t i = NEAR; i + NEAR < columns; i++) {
+        const float near = 0.25f * (line[i - 2] + line[i - 1] + line[i + 1] + line[i + 2]);
+        const float more = near > 0 ? line[i] / near - 1 : 0;
+        if (fabsf(more) < 0.5f) out[i] += weight * more; /* not so of NaN, of dead pixels and zingers */
+    }
+}
+
+/* The mean pattern of some views. */
+static qb_status add_views(place_look *l) {
+    const qb_scan_info *info = &l->scan->info;
+    const size_t views = qb__smaller(VIEWS, info->views);
+    for (size_t v = 0; v < views; v++)
+        for (size_t r = 0; r < l->rows; r++) {
+            const size_t view = (2 * v + 1) * info->views / (2 * views), at = l->row[r] * info->columns + l->first;
+            const qb_status status = qb_scan_read(l->scan, view, view + 1, l->row[r], l->row[r] + 1, l->raw);
+            if (status != QB_OK) return status;
+            qb_convert_to_float(l->raw + l->first * qb_dtype_size(info->dtype), info->dtype, l->columns, l->line);
+            for (size_t i = 0; i < l->columns; i++) l->line[i] = less_dark(l->scan, l->line[i], at + i);
+            sharpen(l->line, l->columns, l->pattern + r * l->columns, 1 / (float)views);
+        }
+    return QB_OK;
+}
+
+/* The columns that are compared, of a row of the flats at that place. */
+static bool flat_row(const place_look *l, const place *p, size_t row, float *line) {
+    const qb_scan_info *info = &l->scan->info;
+    const ptrdiff_t rows = (ptrdiff_t)info->rows, columns = (ptrdiff_t)info->columns,
+                    r = (p->up ? rows - 1 - (ptrdiff_t)row : (ptrdiff_t)row) + p->down;
+    if (r < 0 || r >= rows) return false;
+    for (size_t i = 0; i < l->columns; i++) {
+        const ptrdiff_t here = (ptrdiff_t)(l->first + i), c = (p->over ? columns - 1 - here : here) + p->right;
+        const size_t at = (size_t)r * info->columns + (size_t)c;
+        line[i] = c < 0 || c >= columns ? NAN : less_dark(l->scan, l->scan->flat[at], at);
+    }
+    return true;
+}
+
+static double correlation(place_look *l, place *p) {
+    double both = 0, own = 0, other = 0;
+    p->pixels = 0;
+    for (size_t r = 0; r < l->rows; r++) {
+        const float *pattern = l->pattern + r * l->columns;
+        if (!flat_row(l, p, l->row[r], l->line)) continue;
+        memset(l->flat, 0, l->columns * sizeof *l->flat);
+        sharpen(l->line, l->columns, l->flat, 1);
+        for (size_t i = NEAR; i + NEAR < l->columns; i++) {
+            if (l->flat[i] == 0 || pattern[i] == 0) continue;
+            both += (double)pattern[i] * (double)l->flat[i];
+            own += (double)pattern[i] * (double)pattern[i];
+            other += (double)l->flat[i] * (double)l->flat[i];
+            p->pixels++;
+        }
+    }
+    return own > 0 && other > 0 ? both / sqrt(own * other) : 0;
+}
+
+static void find_best(place_look *l, place *best) {
+    *best = (place){.fits = -1};
+    for (int flip = 0; flip < 4; flip++) {
+        place p = {.up = flip & 1, .over = flip & 2};
+        const int far = flip ? 0 : FAR;
+        for (p.down = -far; p.down <= far; p.down++)
+            for (p.right = -far; p.right <= far; p.right++) {
+                if (!flip && !p.down && !p.right) continue;
+                p.fits = correlation(l, &p);
+                if (p.fits > best->fits) *best = p;
+            }
+    }
+}
+
+static void tell(qb_scan *scan, const place *p, double now) {
+    char how[80];
+    if (p->up || p->over)
+        snprintf(how, sizeof how, "when flipped %s",
+                 p->up && p->over ? "both ways"
+                 : p->up          ? "top to bottom"
+                                  : "left to right");
+    else
+        snprintf(how, sizeof how, "when moved by %d rows and %d columns", -p->down, -p->right);
+    qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS,
+                "the pixels of the flats fit those of the views %s (correlation %.2f, as they are %.2f): give flats of "
+                "the same place" QB__CODE("flats-elsewhere"),
+                how, p->fits, now);
+}
+
+static bool is_worth(const qb_scan *scan) {
+    const size_t UNPACKED = 64 << 20;
+    const qb_scan_info *info = &scan->info;
+    const qb__source *source = scan->parts.data.source;
+    const size_t piece = source->chunk[0] * source->chunk[1];
+    if (source->computes || *scan->refused || info->quantity != QB_COUNTS || !scan->flat) return false;
+    if (info->columns < LEAST_COLUMNS || info->views < VIEWS || qb__scan_on_device((qb_scan *)scan)) return false;
+    return piece <= 1 || VIEWS * ROWS * piece * qb__source_row_bytes(source) <= UNPACKED;
+}
+
+qb_status qb__scan_look_at_flats_place(qb_scan *scan) {
+    const double FITS = 0.3, IN_PLACE = 0.15, TIMES = 3, CHANCE = 10; /* times what chance gives to so many pixels */
+    const qb_scan_info *info = &scan->info;
+    place_look l = {
+        .scan = scan, .columns = qb__smaller(MOST_COLUMNS, info->columns), .rows = qb__smaller(ROWS, info->rows)};
+    place best, same = {0};
+    qb_status status = QB_OK;
+    if (!is_worth(scan)) return QB_OK;
+    l.first = (info->columns - l.columns) / 2;
+    for (size_t r = 0; r < l.rows; r++) l.row[r] = (2 * r + 1) * info->rows / (2 * l.rows);
+    QB__TRY(qb__alloc(info->columns, qb_dtype_size(info->dtype), &l.raw));
+    QB__TRY(qb__alloc(l.columns, sizeof *l.line, &l.line));
+    QB__TRY(qb__alloc(l.rows * l.columns, sizeof *l.pattern, &l.pattern));
+    QB__TRY(qb__alloc(l.columns, sizeof *l.flat, &l.flat));
+    QB__TRY(add_views(&l));
+    const double now = correlation(&l, &same);
+    if (now > FITS) goto out; /* of most scans: the other places need not be tried */
+    find_best(&l, &best);
+    if (best.fits > fmax(FITS, CHANCE / sqrt((double)best.pixels)) && now < IN_PLACE && best.fits > TIMES * now)
+        tell(scan, &best, now);
+out:
+    qb__free(l.raw);
+    qb__free(l.line);
+    qb__free(l.pattern);
+    qb__free(l.flat);
+    return status;
+}

@@ -197,9 +197,8 @@ static const struct {
                  "air in all views."},
     {"no-image-key", "The NXtomo file does not say which frames are flats, darks and projections: all are taken as "
                      "projections. If that is wrong, give --views, --flats and --darks."},
-    {"no-pixel-size", "The size of a detector pixel is not known, so attenuation is per pixel and not per mm. The "
-                      "image looks the same; only "
-                      "the scale of its values is missing. Give --pixel-size MM."},
+    {"no-pixel-size", "The size of a detector pixel is not known, so attenuation is per pixel and not per mm. Only the "
+                      "scale of the values is missing. Give --pixel-size MM."},
     {"no-voxel-size", "The size of a voxel is not known, so lengths are in voxels. Line integrals are right only if "
                       "the values of the volume "
                       "are attenuation per voxel. Give --voxel MM."},
@@ -217,16 +216,13 @@ static const struct {
                   "mean. --keep-all-fields keeps them; --exclude-flats LIST leaves out others."},
     {"offset-short-scan", "A detector to one side of the axis needs a full turn. The scan has less, so only the circle "
                           "that the smaller side sees is complete. Values outside are too low."},
-    {"old-parts", "A volume in parts was replaced by a volume in one file. The old parts are still in the folder and "
-                  "take room. They can "
-                  "be removed."},
+    {"old-parts",
+     "A volume in parts was replaced by a volume in one file. The old parts take room and can be removed."},
     {"older-json", "The .json beside an NPY or raw file is older than the data by at least a minute. If the data are "
                    "of another scan, it is wrong: remove it. If they were only copied, touch it."},
-    {"one-angle", "All views have the same angle, so they cannot be reconstructed. The angles in the file are probably "
-                  "placeholders. Give "
-                  "--angles FROM:TO or a file."},
+    {"one-angle", "All views have the same angle, so they cannot be reconstructed. Give --angles FROM:TO or a file."},
     {"one-image", "The file holds a single two-dimensional image: a sinogram of one detector row, or one projection. "
-                  "Nothing in the file says which. Give --as sinogram or --as projections."},
+                  "Give --as sinogram or --as projections."},
     {"one-process",
      "The benchmark measures the exchange between processes, and there is only one. Start several with mpirun."},
     {"opaque-rays", "The largest line integrals mean that less than one photon in three million passes; weights that "

@@ -56,6 +56,10 @@ def tensor_of(array, what, writes=False):
             if torch.is_grad_enabled():
                 raise BadArgument(f"{what} requires a gradient, which this call does not give: hand in {what}.detach()", 6)
             array = array.detach()
+        if str(array.dtype).removeprefix("torch.") not in DTYPES:
+            raise BadArgument(f"{what} is of {array.dtype}: quickbeam takes {', '.join(_names)}", 6)
+        if array.is_neg():  # a view whose memory has the other sign
+            raise BadArgument(f"{what} is a view with the sign changed: hand in {what}.resolve_neg()", 6)
         if array.is_cuda:
             stream = torch.cuda.current_stream(array.device).cuda_stream
             tensor = Tensor()
@@ -73,7 +77,10 @@ def tensor_of(array, what, writes=False):
         return _from_interface(about, CPU, 0, None, what), array
     if hasattr(array, "__dlpack__"):
         tensor = Tensor()
-        capsule = array.__dlpack__()
+        try:
+            capsule = array.__dlpack__()
+        except BufferError as error:
+            raise BadArgument(f"{what}: {error}: give a dense array in memory", 6) from error
         check(lib.qb_tensor_from_dlpack(_get_pointer(capsule, b"dltensor"), None, ctypes.byref(tensor)))
         return tensor, (array, capsule)
     raise BadArgument(f"{what} is a {type(array).__name__}: give an array of NumPy, CuPy or PyTorch", 6)
@@ -106,6 +113,12 @@ def shape_of(array, what="an argument"):
     if not hasattr(array, "shape"):
         raise BadArgument(f"{what} is a {type(array).__name__}: give an array of NumPy, CuPy or PyTorch", 6)
     return tuple(int(n) for n in array.shape)
+
+
+def on_host(array):
+    """The same for NumPy: a tensor without its gradient, a device's array copied."""
+    library = _library_of(array)
+    return array.detach().cpu() if library == "torch" or hasattr(array, "detach") else array.get() if library == "cupy" else array
 
 
 def is_dense(array):

@@ -5,10 +5,11 @@ import ctypes
 from ._arrays import new_like, tensor_of, wants_gradient
 from ._geometry import rays_of
 from ._jobs import Plan, tables
-from ._library import BadArgument, lib
+from ._library import BadArgument, lib, raises
 from ._options import ENVIRONMENT, Options, rows, sign
 from ._run import run
 
+@raises
 def options(table):
     """The options of a call (fbp, fdk, sirt, cgls, tv, mbir, center, project, simulate), or those that several calls share: of
     opening a scan ("scan"), preparation ("prep"), a cone beam ("geometry"), a result ("output"). A list of

@@ -20,6 +20,7 @@ def whole(value, name, least=0, most=(1 << 63) - 1):
 def numbers(value, name, count):
     """`count` numbers as floats; one alone stands for all."""
     try:
+        value = value.tolist() if hasattr(value, "tolist") else value
         found = [float(v) for v in value] if hasattr(value, "__len__") and not isinstance(value, str) else [float(value)] * count
     except (TypeError, ValueError, OverflowError):
         raise BadArgument(f"{name}={value!r}: give a number{f', or {count} of them' if count > 1 else ''}", 6) from None

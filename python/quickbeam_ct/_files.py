@@ -6,9 +6,9 @@ import math
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_size_t, c_void_p
 
-from ._arrays import DTYPES, refuse_mask
+from ._arrays import DTYPES, on_host, refuse_mask
 from ._check import numbers, path_bytes, text_bytes
-from ._library import Array, ArrayInfo, BadArgument, Comparison, Env, Stack, check, declare, lib
+from ._library import Array, ArrayInfo, BadArgument, Comparison, Env, Stack, check, declare, lib, raises
 from ._options import Options, sign
 from ._run import run
 from ._scan import Scan, is_path
@@ -48,6 +48,7 @@ class _Loaded:
             lib.qb_array_destroy(byref(self.array))
 
 
+@raises
 def read(path, dataset=None):
     """The array of a file as NumPy's: a volume [z][y][x] or projections [view][row][column], in its own type; integers that
     stand for a range of values (--range) come as those values, in float32. info(path) has voxel size and units."""
@@ -55,6 +56,7 @@ def read(path, dataset=None):
     return numpy.asarray(_Loaded(path, dataset))
 
 
+@raises
 def info(path, dataset=None):
     """What a file says: of a volume format, shape, dtype, voxel and offset in mm (x, y, z; None: not said), quantity and
     units; of a scan what Scan(path).info has."""
@@ -73,7 +75,7 @@ def info(path, dataset=None):
 def _dense(array):
     import numpy
     refuse_mask(array, "the array")
-    dense = numpy.ascontiguousarray(array)
+    dense = numpy.ascontiguousarray(on_host(array))
     if dense.dtype.name not in DTYPES:
         raise BadArgument(f"an array of {dense.dtype}: quickbeam writes {', '.join(DTYPES)}", 6)
     if not 2 <= dense.ndim <= 3:
@@ -81,6 +83,7 @@ def _dense(array):
     return dense.reshape((1,) * (3 - dense.ndim) + dense.shape)
 
 
+@raises
 def write(path, volume, voxel=0.0, *, offset=(0.0, 0.0, 0.0), units="1/mm", quantity="attenuation", description=None):
     """Write a volume [z][y][x] as the name ends: .h5, .tif, .mha, .npy, .raw, FOLDER/. voxel: mm, one number or (x, y, z);
     0: not known. offset: mm, where the middle lies. The file appears when it is whole."""
@@ -111,6 +114,7 @@ def _array_of(values):
     return Array(DTYPES[dense.dtype.name], dense.shape, copy.ctypes.data), copy
 
 
+@raises
 def compare(a, b):
     """How two volumes differ, b being the reference: {rmse, max_abs, rel_l2, psnr_db, ssim, slope, correlation}. Paths or
     arrays."""

@@ -8,7 +8,7 @@ from ._arrays import new_like, overlap, shape_of, tensor_of
 from ._center import center
 from ._check import path_bytes, whole
 from ._geometry import Geometry, rays_of
-from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib
+from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib, raises
 from ._options import ENVIRONMENT, Options, names, plain
 from ._run import run
 from ._scan import Scan, is_path
@@ -221,6 +221,7 @@ class Plan:
             self._drop()
 
 
+@raises
 def plan(verb, projections, angles=None, pixel_size=0.0, **given):
     """The plan of a call without doing it: plan("fbp", "scan.h5").forecast. Arguments are the call's own; run() does it."""
     return Plan(verb, projections, angles, pixel_size, **given)

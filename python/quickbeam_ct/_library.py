@@ -195,6 +195,15 @@ def check(status):
         raise error_of(status, lib.qb_detail().decode(errors="replace"))
 
 
+def raises(function):
+    """Says in its docstring what may come instead of a result."""
+    function.__doc__ = f"""{function.__doc__.rstrip()}
+
+    Raises Error, whose words are cause, number and remedy: one that is also a ValueError for an argument that does not fit, a
+    FileNotFoundError, a MemoryError, or Interrupted; TypeError for a keyword that there is not."""
+    return function
+
+
 def text_of(pointer):
     """What a text of the library says; the text is released."""
     words = ctypes.cast(pointer, c_char_p).value.decode(errors="replace")

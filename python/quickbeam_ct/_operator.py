@@ -6,7 +6,7 @@ import math
 from ._arrays import is_dense, new_like, shape_of, tensor_of
 from ._check import numbers, text_bytes, whole
 from ._geometry import rays_of
-from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib
+from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib, raises
 from ._run import run
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
@@ -170,6 +170,7 @@ class Operator:
         return f"<Operator: {self.domain} to {self.range}, {self.kernel}>"
 
 
+@raises
 def operator(geometry, shape=None, voxel=None, offset=None, *, kernel=None, **env):
     """The projection along a Geometry of a volume of `shape` [z][y][x] with voxels of `voxel` mm (one number or x, y, z),
     its middle at `offset` (x, y, z) mm. None: as qb.project has it. Also threads, device, max_vram."""
@@ -188,6 +189,7 @@ def operator(geometry, shape=None, voxel=None, offset=None, *, kernel=None, **en
     return Operator(handle, tuple(reversed(grid.n[:])), geometry.shape, 0, geometry.shape[0])
 
 
+@raises
 def backproject(projections, geometry, shape=None, voxel=None, offset=None, *, out=None, **env):
     """Back-projection without a filter, the exact transpose of project: projections [view][row][column] along a Geometry
     into a volume [z][y][x]. shape, voxel and offset are those of operator(). Other keywords: threads, device, max_vram."""

@@ -5,7 +5,7 @@ import functools
 import inspect
 from keyword import iskeyword
 
-from ._library import BadArgument, Param, check, lib
+from ._library import BadArgument, Param, check, lib, raises
 
 ENVIRONMENT = ("threads", "max_ram", "device", "max_vram", "progress")
 _TYPES = ["flag", "int", "bytes", "double", "text", "choice", "dtype", "numbers", "list"]
@@ -59,7 +59,7 @@ def sign(function, tables):
     both = {**keywords(tables), **environment, **kept}
     ordered = [*kept.values(), *(p for name, p in both.items() if name not in kept)]
     function.__signature__ = own.replace(parameters=ordered)
-    return function
+    return raises(function)
 
 
 def plain(value):

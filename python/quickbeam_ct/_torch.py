@@ -50,6 +50,8 @@ class TorchOperator:
         self.T = transpose or TorchOperator(operator.T, self)
 
     def __call__(self, x):
+        if not isinstance(x, torch.Tensor):
+            raise BadArgument(f"x is a {type(x).__name__}: give a tensor of PyTorch, or use the operator itself", 6)
         if tuple(x.shape[-3:]) != self._operator.domain:
             raise BadArgument(f"a tensor of shape {tuple(x.shape)} for an operator on {self._operator.domain}", 6)
         return apply(x, self._key, self.T._key)

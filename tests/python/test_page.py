@@ -39,3 +39,11 @@ def test_signatures_have_the_options_of_the_tables():
         for table in (verb, "prep", "output"):
             assert {row["name"] for row in qb.options(table)} <= set(known), (verb, table)
         assert f'options("{verb}")' in call.__doc__ and "1/mm" in call.__doc__
+
+
+def test_every_call_says_what_it_raises():
+    calls = [getattr(qb, name) for name in qb.__all__ if inspect.isfunction(getattr(qb, name))]
+    assert len(calls) > 15
+    for call in calls:
+        if call not in (qb.show_config, qb.version):
+            assert call.__doc__.count("Raises Error") == 1, call

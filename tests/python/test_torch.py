@@ -82,6 +82,25 @@ def test_under_compile():
 def test_what_does_not_fit():
     with pytest.raises(qb.Error, match="10, 12"):
         A.torch()(random(6, 10, 11))
+    with pytest.raises(qb.Error, match="ndarray: give a tensor"):
+        A.torch()(np.ones(A.domain, np.float32))
+
+
+@pytest.mark.parametrize("change, words", [
+    (torch._neg_view, "resolve_neg"), (torch.Tensor.bfloat16, "x is of torch.bfloat16: quickbeam takes float32"),
+    (torch.Tensor.bool, "torch.bool"), (torch.Tensor.long, "torch.int64"), (torch.Tensor.to_sparse, "dense array in memory"),
+    (lambda x: x.to("meta"), "dense array in memory")])
+def test_tensors_that_are_not_taken(change, words):
+    """Among them views whose memory has the other sign, which DLPack shows without it."""
+    with pytest.raises(qb.Error, match=words):
+        A @ change(random(*A.domain))
+
+
+def test_files_and_numbers_from_tensors(tmp_path):
+    x = torch.nn.Parameter(random(2, 3, 4))
+    qb.write(tmp_path / "a.npy", x, voxel=torch.tensor(0.5))
+    np.testing.assert_array_equal(qb.read(tmp_path / "a.npy"), x.detach().numpy())
+    assert qb.compare(x, tmp_path / "a.npy")["max_abs"] == 0
 
 
 def test_the_graph_keeps_its_operator():

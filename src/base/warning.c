@@ -247,6 +247,8 @@ static const struct {
                        "wrong. Give --pixel-size in mm."},
     {"pixel-size-unusable", "The file states a pixel size without a known unit of length, or that is not a positive "
                             "number. The pixel size is unknown. Give --pixel-size MM."},
+    {"project-ends", "Rays pass beyond the middle of the first or last slice, where the object is cut off. Their "
+                     "values fall to 0 within a slice. Give a taller volume or fewer rows."},
     {"random-movement", "The scanner moved the object between views to blur rings. Where edges look doubled, let the "
                         "scanner's program undo the shifts first."},
     {"range-clamped", "Some values lie outside the range that integers or float16 of the output can hold. They were "
@@ -316,9 +318,9 @@ static const struct {
     {"tuning-lock",
      "Another process held the lock of the file of measured speeds for several seconds. The file was written without "
      "the lock, so its measurements may be lost. The result of this run is not affected."},
-    {"turn-sense", "Rays from opposite sides of a cone beam agree only if the views go round in the right sense. They "
-                   "agree better in the other one: the image is blurred away from the middle and mirrored. Give "
-                   "--angles with the other sign, such as 0:-360, or images that are not mirrored."},
+    {"turn-sense", "Rays from opposite sides of a cone beam agree better if the views go round the other way. The "
+                   "image is blurred away from the middle and mirrored. Give --angles with the other sign, such as "
+                   "0:-360, or images that are not mirrored."},
     {"two-angles", "The scan and the geometry file state different angles. The angles of the geometry file are used. "
                    "Check that the two "
                    "files belong together."},
@@ -362,9 +364,8 @@ static const struct {
     {"zero-pixels", "Some pixels are exactly 0: with counts a dead pixel, a masked region or no beam. fbp and fdk "
                     "raise them to the floor before the logarithm, which makes streaks. Mask them with NaN."},
     {"zingers",
-     "Single pixels or pairs are much brighter than their neighbours, as X-rays that hit the camera make them. Their "
-     "number is estimated from a few rows. Each leaves a streak. --zingers 8 replaces them; zingers in "
-     "flats of two or more frames are left out anyway."},
+     "Single pixels or pairs are much brighter than their neighbours, as X-rays that hit the camera make them. Each "
+     "leaves a streak. --zingers 8 replaces them; in flats of two or more frames they are left out anyway."},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

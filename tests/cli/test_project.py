@@ -234,3 +234,22 @@ def test_project_refuses(tmp_path):
     fails(2, "project", truth, *circle, "-o", out, "--geometry-out", "g.zip", says=["g.zip"])
     fails(3, "project", truth, *circle, "-o", out, "--offset", "0,0,4000", says=["view"])
     assert leftovers(tmp_path, "s.h5", "t.h5", "bare.npy") == []
+
+
+@pytest.mark.parametrize("rows, pitch, beyond", [(24, 1, 0), (20, 1, 0), (32, 1, 8), (32, 0.75, 2), (72, 1 / 3, 2)])
+def test_rows_beyond_a_cut_object(tmp_path, rows, pitch, beyond):
+    """A cylinder that fills all 24 slices of 1 mm: a row d mm beyond the middle of the last one sees 1 - d of it, down to nothing."""
+    volume = np.zeros((24, 32, 32), "f4")
+    volume[:, 8:24, 8:24] = 0.02
+    np.save(tmp_path / "v.npy", volume)
+    done = qb("project", "v.npy", "-g", "parallel", "--voxel", 1, "--views", 1, "--detector", f"33,{rows}", "--pixel-size", f"1,{pitch}", "-o", "p.npy", cwd=tmp_path)
+    assert (f"{beyond} of {rows} rows look past" in done.stderr) == (beyond > 0) and ("project-ends" in done.stderr) == (beyond > 0)
+    z = np.abs((np.arange(rows) - (rows - 1) / 2) * pitch)
+    assert np.load(tmp_path / "p.npy")[0, :, 16] == pytest.approx(0.32 * np.clip(12.5 - z, 0, 1), abs=1e-4)
+
+
+def test_an_object_that_ends_within_the_volume(tmp_path):
+    volume = np.zeros((24, 32, 32), "f4")
+    volume[4:20, 8:24, 8:24] = 0.02
+    np.save(tmp_path / "v.npy", volume)
+    assert "project-ends" not in qb("project", "v.npy", "-g", "parallel", "--voxel", 1, "--views", 4, "--detector", "33,40", "-o", "p.npy", cwd=tmp_path).stderr

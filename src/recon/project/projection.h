@@ -63,6 +63,8 @@ size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut);
 
 /* Refuse a volume whose values look like Hounsfield units, unless stated otherwise. */
 qb_status qb__projection_look(const qb__projection *p, const qb_env *env);
+/* Warn where rays pass beyond the first or last slice and the object goes on there. */
+qb_status qb__projection_ends(const qb__projection *p, const qb_env *env);
 qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
                                 qb__decision *decision);
 void qb__projection_release(void *plan);

@@ -158,6 +158,7 @@ qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *
         QB__TRY(decide_grid(p, env));
         QB__TRY(qb__projection_look(p, env));
         QB__TRY(decide_scan(p, env));
+        QB__TRY(qb__projection_ends(p, env));
     }
     QB__TRY(qb__geometry_check_units(&p->scan.geometry));
     QB__TRY(qb__projector_on_cpu(&p->scan.geometry, &p->grid, p->options->kernel, env, &p->projector));

@@ -43,9 +43,8 @@ static const struct {
                           "--angles FROM:TO or a file."},
     {"angles-unusable", "The angles in the file cannot be used: another number than views, not finite, or unreadable. "
                         "Give --angles FROM:TO or a file."},
-    {"axes-order",
-     "In every view a row holds the same mass, but in these data it does not, as if the axes had another order. Store "
-     "[view][row][column] (numpy transpose), or give --as sinogram for [row][view][column]."},
+    {"axes-order", "A row must hold the same mass in every view; here it does not, as if the axes had another order. "
+                   "Store [view][row][column] (numpy transpose), or give --as sinogram for [row][view][column]."},
     {"axes-turned", "A MetaImage states by TransformMatrix that its axes are turned or mirrored. Projections are taken "
                     "as they lie in the file. Mirror or turn the images first."},
     {"axis-differs",
@@ -247,8 +246,8 @@ static const struct {
                        "wrong. Give --pixel-size in mm."},
     {"pixel-size-unusable", "The file states a pixel size without a known unit of length, or that is not a positive "
                             "number. The pixel size is unknown. Give --pixel-size MM."},
-    {"project-ends", "Rays pass beyond the middle of the first or last slice, where the object is cut off. Their "
-                     "values fall to 0 within a slice. Give a taller volume or fewer rows."},
+    {"project-ends", "Rays pass beyond the middle of the first or last slice, where the object is cut off. Values "
+                     "there fall to 0. Give a taller volume or fewer rows."},
     {"random-movement", "The scanner moved the object between views to blur rings. Where edges look doubled, let the "
                         "scanner's program undo the shifts first."},
     {"range-clamped", "Some values lie outside the range that integers or float16 of the output can hold. They were "
@@ -264,12 +263,12 @@ static const struct {
                   "parallel beam their slices are NaN, in cone beam voxels that only they see. qb sirt and cgls give "
                   "them no weight. Leave such slices out by --slices."},
     {"rows-shift", "The means of rows shift along the axis: the object slipped or drifted, and slices are mixed. "
-                   "Reconstruct each part by --views, or correct the views."},
+                   "Reconstruct each part by --views."},
     {"rtk-element", "The RTK geometry file has an element that is not known and was not used. If it moves the source "
                     "or the detector, the geometry is wrong: check it with qb info -g FILE."},
-    {"sample-motion", "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not "
-                      "corrected, so the image is blurred by as many pixels as are said. Choose --views between moves, "
-                      "or describe the motion by a geometry file: qb fdk, sirt and cgls -g."},
+    {"sample-motion",
+     "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not corrected: the image "
+     "is blurred. Choose --views between moves, or describe the motion by a geometry file: qb fdk, sirt and cgls -g."},
     {"saturated", "Some counts stand at the largest number of their type, or many at one largest value. At the type's "
                   "maximum they count as not measured: iterative methods give them no weight, others interpolate along "
                   "the row. A plateau at a lower value is not mended: expose shorter."},

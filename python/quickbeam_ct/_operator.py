@@ -7,6 +7,7 @@ from ._arrays import is_dense, new_like, shape_of, tensor_of
 from ._check import numbers, text_bytes, whole
 from ._geometry import rays_of
 from ._library import BadArgument, Env, GeometryStruct, GridStruct, Tensor, declare, lib, raises
+from ._options import ENVIRONMENT
 from ._run import run
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
@@ -174,6 +175,9 @@ class Operator:
 def operator(geometry, shape=None, voxel=None, offset=None, *, kernel=None, **env):
     """The projection along a Geometry of a volume of `shape` [z][y][x] with voxels of `voxel` mm (one number or x, y, z),
     its middle at `offset` (x, y, z) mm. None: as qb.project has it. Also threads, device, max_vram."""
+    unknown = [name for name in env if name not in ENVIRONMENT]
+    if unknown:
+        raise TypeError(f"operator() has no option {unknown[0]}: it has shape, voxel, offset, kernel, {', '.join(ENVIRONMENT)}")
     grid = GridStruct()
     rays_of(geometry)
     lib.qb_grid_default(ctypes.byref(geometry._struct), ctypes.byref(grid))

@@ -195,6 +195,8 @@ def test_bad_input_is_an_exception_with_words(call, words):
 def test_an_unknown_keyword_names_the_known_ones():
     with pytest.raises(TypeError, match="no option centre.*center"):
         qb.fbp(LINES, ANGLES, PIXEL, centre=31.5)
+    with pytest.raises(TypeError, match=r"operator\(\) has no option treads.*threads"):
+        qb.operator(qb.Geometry.parallel(ANGLES, 2, 64), treads=1)
 
 
 def test_warnings_log_and_progress_are_heard(caplog):

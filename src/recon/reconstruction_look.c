@@ -189,14 +189,16 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_
     return status;
 }
 
-/* Does the object stay at its height, and are the axes in their order? A rank that has not all views says nothing. */
+/* Does the object stay at its height, and are the axes in their order? A rank that has not all views, or a part of the rows,
+ * says nothing. */
 static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *order) {
     const qb__decision *d = &r->decision;
     const size_t ranks = (size_t)qb__comm_count(r->comm);
     qb__row_shift found = {0}, *all = NULL;
+    const bool whole = r->share.views == r->task.info->views && (ranks == 1 || d->row1 - d->row0 == r->task.info->rows);
     qb_status status = qb__alloc(ranks, sizeof *all, &all);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);
-    if (status == QB_OK && r->share.views == r->task.info->views && d->row_step <= 1)
+    if (status == QB_OK && whole && d->row_step <= 1)
         status = qb__row_shift_find(r->task.scan, r->prepare, d->row0, d->row1, !d->turn.geometry, room(r), &found);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);

@@ -2,7 +2,6 @@
 """qb mbir of data of which some was not measured: it weighs nothing, whoever descends; what there was of it is told; nothing at
 all of a slice is refused. Data that are no line integrals: what overflows is named, and zeros do not come without a word."""
 import json
-import re
 import subprocess
 
 import numpy as np
@@ -294,7 +293,8 @@ def test_ranks(data, tmp_path, neighbours):
     report = json.loads(ranks("-o", tmp_path / "out.npy", "--json").stdout)
     out, want = np.load(tmp_path / "out.npy"), np.load(tmp_path / "alone.npy")
     assert (out == want).all() if neighbours.endswith("0") else hounsfield(out, want) < 2
-    assert report["warnings"] == alone["warnings"]
+    # Of the object's height a rank says nothing that has a part of the rows.
+    assert report["warnings"] == [text for text in alone["warnings"] if "[rows-shift]" not in text]
     slabs = [slab for share in [report, *report["other_ranks"]] for slab in share["convergence"]["slabs"]]
     assert sum(slab.get("not_measured", 0) for slab in slabs) == (~np.isfinite(lines)).sum()
     lines[:, 20] = np.nan

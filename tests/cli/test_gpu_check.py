@@ -50,7 +50,8 @@ def test_every_kernel_is_checked_predicted_and_profiled(tmp_path):
     put(tmp_path / "bin" / "ncu", "exit 0")
     said, steps = check(build(tmp_path), code=1)  # the tensor kernel fails, and the profiler, which says nothing
     tensor = "kernelcheck bp_parallel_linear.tensor@cuda:0"
-    assert {name for name, step in steps.items() if step["result"] == "failed"} == {tensor, f"{tensor} as 8.0", "profile"}
+    no_numbers = {"bench-ifdk", "bench-ifdk-ladder"}  # tables of what a real qb measures
+    assert {name for name, step in steps.items() if step["result"] == "failed"} == {tensor, f"{tensor} as 8.0", "profile", *no_numbers}
     for name in ("bp_cone_circular.half-local", "icd_supervoxel.local"):
         assert steps[f"kernelcheck {name}@cuda:0"]["result"] == "passed"
         for tool in ("memcheck", "racecheck", "synccheck", "initcheck"):

@@ -2,6 +2,7 @@
 """qb mbir of data of which some was not measured: it weighs nothing, whoever descends; what there was of it is told; nothing at
 all of a slice is refused. Data that are no line integrals: what overflows is named, and zeros do not come without a word."""
 import json
+import re
 import subprocess
 
 import numpy as np

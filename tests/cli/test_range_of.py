@@ -46,7 +46,8 @@ def test_one_in_ten_thousand_at_either_end(scan, tmp_path, verb):
 
 def test_the_same_however_it_is_cut(scan, tmp_path):
     how = ["fbp", scan, *GRID, "--dtype", "uint8", "--range-of", "volume"]
-    for name, more in {"a": [], "b": ["--threads", 1], "c": ["--max-ram", smallest_cap(*how, "-o", tmp_path / "x.h5")]}.items():
+    cap = f"{int(smallest_cap(*how, '-o', tmp_path / 'x.h5')[:-1]) + 4}M"  # two passes hold a little more
+    for name, more in {"a": [], "b": ["--threads", 1], "c": ["--max-ram", cap]}.items():
         qb(*how, *more, "-o", tmp_path / f"{name}.h5")
         assert scale_of(tmp_path / f"{name}.h5") == scale_of(tmp_path / "a.h5")
         assert np.array_equal(read_h5(tmp_path / f"{name}.h5"), read_h5(tmp_path / "a.h5"))

@@ -319,8 +319,8 @@ typedef struct qb_hardening_result {
     size_t struct_size; /* sizeof(qb_hardening_result), or 0: that of the first version. New fields come at the end */
     double a, b;        /* p + a p^2 + b p^3 is in proportion to the length of a ray in the object */
     double most;        /* largest line integral that was measured */
-    double loss;        /* which share of its proportional value that one lacks */
-    double rms;         /* of what strays from the curve, over the largest value */
+    double loss;        /* relative amount by which hardening lowers that line integral, 0 to 1 */
+    double rms;         /* rms distance of the line integrals from the curve, over the largest */
     double column;      /* of the axis, found on the way */
     char warning[256];  /* empty when the curve fits */
 } qb_hardening_result;

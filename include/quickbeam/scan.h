@@ -56,7 +56,7 @@ typedef struct qb_scan_options {
     qb_numbers pixels;         /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
     bool read_unsigned;        /* integers are unsigned, also where the file says that they are signed */
     const char *mask; /* image [row][column]; FILE.h5:/PATH: pixels that are not 0 count as not measured; NULL = none */
-    qb_flat_fields flat_fields; /* which flat a view is divided by */
+    qb_flat_fields flat_fields; /* the flat of each view: the mean, or interpolated in time */
     const char *flats_at; /* "0,900": the views before which the series of flats were taken; NULL = from the scan */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];

@@ -20,8 +20,8 @@ enum { MOST_COLUMNS = 256, MOST_VIEWS = 360, MOST_ROWS = 5, ROUNDS = 3, BINS = 6
 typedef struct fit {
     double a, b, mu; /* mu: line integral of a column's length of thin material */
     double rms;      /* of what is left, over the largest line integral */
-    double loss;     /* share that the line integral of the longest path lacks */
-    double turns;    /* largest line integral */
+    double loss;     /* relative amount by which the line integral of the longest path is too small */
+    double most;     /* largest line integral */
 } fit;
 
 /* Mean line integral and length of the rays of like length. */
@@ -77,7 +77,7 @@ static bool solve_fit(const curve *c, fit *f) {
         classes++;
     }
     if (classes < 8 || !solve(m, x)) return false;
-    *f = (fit){.mu = x[0], .a = x[1], .b = x[2], .turns = most};
+    *f = (fit){.mu = x[0], .a = x[1], .b = x[2], .most = most};
     double sum = 0, weights = 0;
     for (size_t b = 0; b < BINS; b++) {
         if (c->count[b] < 8) continue;
@@ -159,7 +159,7 @@ static qb_status fit_rows(const qb__center_rows *rows, double axis, void *contex
             f.a, f.b);
         goto out;
     }
-    result->a = f.a, result->b = f.b, result->loss = f.loss, result->rms = f.rms, result->most = f.turns;
+    result->a = f.a, result->b = f.b, result->loss = f.loss, result->rms = f.rms, result->most = f.most;
 out:
     qb__free(angles);
     return status;

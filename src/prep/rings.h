@@ -77,6 +77,8 @@ bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c);
 void qb__rings_confirm(double times, qb__rings_row *row);
 /* Makes window[] and measured[]. */
 void qb__rings_windows(qb__rings_row *row);
+/* The column of n that stands for column `at`, mirrored at the ends. */
+size_t qb__rings_mirrored(ptrdiff_t at, size_t n);
 /* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
 double qb__rings_kink(const double *in, size_t columns, size_t c);
 /* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */

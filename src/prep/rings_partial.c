@@ -11,34 +11,16 @@
 static const double PART = 0.5;  /* of all that the column is off, so much comes and goes with the blocks */
 static const double AGREE = 1.5; /* the estimate is at most so many times the smallest distance from a line */
 
-/* Column c + offset, mirrored at the ends. */
-static size_t near(size_t c, ptrdiff_t offset, size_t columns) {
-    const ptrdiff_t last = (ptrdiff_t)columns - 1;
-    ptrdiff_t at = (ptrdiff_t)c + offset;
-    if (at < 0) at = -at;
-    if (at > last) at = 2 * last - at;
-    return (size_t)(at < 0 ? 0 : at > last ? last : at);
-}
-
-/* out[c] = in[c - 1] - 2 in[c] + in[c + 1] */
-static void curve(const double *in, size_t columns, double *out) {
-    for (size_t c = 0; c < columns; c++) out[c] = in[near(c, -1, columns)] - 2 * in[c] + in[near(c, 1, columns)];
-}
-
 /* The height of a single spike at c that fits the curvatures best. */
 static double height(const double *curvatures, size_t columns, size_t c) {
-    return (curvatures[near(c, -1, columns)] - 2 * curvatures[c] + curvatures[near(c, 1, columns)]) / 6;
+    return qb__rings_kink(curvatures, columns, c) / 6;
 }
 
 static double background(const double *curvatures, size_t columns, size_t c) {
     static const ptrdiff_t around[] = {-4, -3, -2, 2, 3, 4};
     double v[6];
-    for (int i = 0; i < 6; i++) { /* sorted as they come */
-        const double value = curvatures[near(c, around[i], columns)];
-        int k = i;
-        for (; k > 0 && v[k - 1] > value; k--) v[k] = v[k - 1];
-        v[k] = value;
-    }
+    for (int i = 0; i < 6; i++) v[i] = curvatures[qb__rings_mirrored((ptrdiff_t)c + around[i], columns)];
+    qb__sort(v, 6);
     return 0.5 * (v[2] + v[3]);
 }
 
@@ -47,8 +29,8 @@ static double spike(const double *curvatures, size_t columns, size_t c) {
     const double fit = height(curvatures, columns, c);
     const double sign = fit < 0 ? -1 : 1;
     const double ground = background(curvatures, columns, c);
-    const double left = sign * (curvatures[near(c, -1, columns)] - ground),
-                 right = sign * (curvatures[near(c, 1, columns)] - ground),
+    const double left = sign * (curvatures[qb__rings_mirrored((ptrdiff_t)c - 1, columns)] - ground),
+                 right = sign * (curvatures[qb__rings_mirrored((ptrdiff_t)c + 1, columns)] - ground),
                  middle = -0.5 * sign * (curvatures[c] - ground);
     const double least = fmin(middle, fmin(left, right));
     return least > 0 ? sign * fmin(fabs(fit), AGREE * least) : 0;
@@ -59,7 +41,7 @@ static void deviations(const qb__rings_row *row, double *line, double *curvature
     const size_t n = row->columns, blocks = row->blocks;
     for (size_t b = 0; b < blocks; b++) {
         for (size_t c = 0; c < n; c++) line[c] = row->means[b * n + c] - row->stripe[c];
-        curve(line, n, curvatures);
+        for (size_t c = 0; c < n; c++) curvatures[c] = qb__rings_kink(line, n, c);
         for (size_t c = 0; c < n; c++) heights[b * n + c] = spike(curvatures, n, c);
     }
     for (size_t c = 0; c < n; c++) {

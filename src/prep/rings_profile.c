@@ -17,12 +17,7 @@
 
 #include "prep/rings.h"
 
-/* Column c + offset, mirrored at the ends. */
-static double mirrored(const double *p, size_t n, ptrdiff_t at) {
-    const ptrdiff_t last = (ptrdiff_t)n - 1;
-    while (at < 0 || at > last) at = at < 0 ? -at : 2 * last - at;
-    return p[at];
-}
+static double mirrored(const double *p, size_t n, ptrdiff_t at) { return p[qb__rings_mirrored(at, n)]; }
 
 static void convolve(const double *p, size_t n, const double *half, size_t reach, double *q) {
     double sum = half[0];

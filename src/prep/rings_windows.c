@@ -10,18 +10,15 @@
 enum { GROUND = 9 };
 static const double SHARED = 0.3; /* of the spread over the columns, added to each column's error */
 
-/* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
-double qb__rings_kink(const double *in, size_t n, size_t c) {
-    return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];
+size_t qb__rings_mirrored(ptrdiff_t at, size_t n) {
+    const ptrdiff_t last = (ptrdiff_t)n - 1;
+    if (last < 1) return 0;
+    while (at < 0 || at > last) at = at < 0 ? -at : 2 * last - at;
+    return (size_t)at;
 }
 
-static void sort_few(double *values, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        const double value = values[i];
-        size_t k = i;
-        for (; k > 0 && values[k - 1] > value; k--) values[k] = values[k - 1];
-        values[k] = value;
-    }
+double qb__rings_kink(const double *in, size_t n, size_t c) {
+    return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];
 }
 
 /* A stripe may drift: its trend is taken off before what is spread around it. Of pairs of values half the list apart, the median. */
@@ -29,7 +26,7 @@ static void less_trend(double *values, size_t count) {
     double steps[QB__RINGS_WINDOWS];
     const size_t apart = count / 2, pairs = count - apart;
     for (size_t i = 0; i < pairs; i++) steps[i] = values[i + apart] - values[i];
-    sort_few(steps, pairs);
+    qb__sort(steps, pairs);
     const double slope = 0.5 * (steps[(pairs - 1) / 2] + steps[pairs / 2]) / (double)apart;
     for (size_t i = 0; i < count; i++) values[i] -= slope * ((double)i - 0.5 * (double)(count - 1));
 }
@@ -39,11 +36,11 @@ static double middle(double *values, size_t count, double *error) {
     const size_t cut = count / 5;
     double sum = 0;
     less_trend(values, count);
-    sort_few(values, count);
+    qb__sort(values, count);
     for (size_t i = cut; i < count - cut; i++) sum += values[i];
     const double median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
     for (size_t i = 0; i < count; i++) values[i] = fabs(values[i] - median);
-    sort_few(values, count);
+    qb__sort(values, count);
     /* 1.48 median distances are a standard deviation; overlapping windows hold half as many independent views */
     *error = 1.48 * values[count / 2] * sqrt(3.6 / (double)count);
     return sum / (double)(count - 2 * cut);
@@ -60,7 +57,7 @@ void qb__rings_ground(const double *in, size_t n, double *out) {
             if (at > last) at = 2 * last - at;
             window[i] = in[at];
         }
-        sort_few(window, GROUND);
+        qb__sort(window, GROUND);
         out[c] = window[GROUND / 2];
     }
 }

@@ -24,7 +24,7 @@ enum {
 
 typedef struct qb__fault_column {
     int kind;
-    float size;          /* of its gain error */
+    float size;          /* relative error of its gain */
     size_t view0, view1; /* partial: where it has it */
 } qb__fault_column;
 

@@ -184,15 +184,8 @@ static qb_status read_image(void *context, size_t number, size_t worker) {
     const sweep *s = context;
     const frame *f = &s->e->frame[s->region->first + number * s->region->step];
     const size_t row = qb__source_row_bytes(&s->e->base), bytes = (s->region->row1 - s->region->row0) * row;
-    const size_t size = qb_dtype_size(f->dtype);
-    const char *name = s->e->files.text[f->file];
-    char *to = s->out + number * bytes;
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return qb__fail_errno(errno, "opening", name);
-    const qb_status status = qb__pread_all(fd, name, to, bytes, f->offset + s->region->row0 * row);
-    close(fd);
-    if (status == QB_OK && f->swap) qb__swap_bytes(to, bytes / size, size);
-    return status;
+    return qb__pread_values(s->e->files.text[f->file], f->offset + s->region->row0 * row, bytes,
+                            qb_dtype_size(f->dtype), f->swap, s->out + number * bytes);
 }
 
 static qb_status read_edf(qb__source *source, const qb__region *region, void *out) {

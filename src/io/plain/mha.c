@@ -199,17 +199,7 @@ static qb_status data_offset(header *h, const char *file, bool local) {
     if (!local) h->layout.offset = h->skip;
     if (h->packed && h->skip_back)
         return qb__fail(QB_UNSUPPORTED, "%s: HeaderSize -1 of compressed data is not supported", h->path);
-    if (!h->skip_back) return QB_OK;
-    uint64_t have;
-    qb_status status = qb__file_size(file, &have);
-    size_t bytes;
-    const size_t *n = h->layout.shape;
-    if (status != QB_OK) return status;
-    if (!qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, qb_dtype_size(h->layout.dtype), 1, &bytes) ||
-        bytes > have)
-        return qb__fail(QB_BAD_INPUT, "%s is shorter than its DimSize", file);
-    h->layout.offset = have - bytes;
-    return QB_OK;
+    return h->skip_back ? qb__plain_at_end(file, &h->layout, "DimSize") : QB_OK;
 }
 
 /* MetaImage says where the first voxel is, we where the middle is. */

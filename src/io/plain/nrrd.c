@@ -188,21 +188,6 @@ static qb_status find_data(header *h, char *file, size_t size) {
     return qb__external_check(h->path, file);
 }
 
-/* byte skip -1: the data are the end of the file. */
-static qb_status take_end(header *h, const char *file) {
-    uint64_t have;
-    size_t bytes;
-    const size_t *n = h->layout.shape;
-    if (h->skip_bytes != -1) return QB_OK;
-    const qb_status status = qb__file_size(file, &have);
-    if (status != QB_OK) return status;
-    if (!qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, qb_dtype_size(h->layout.dtype), 1, &bytes) ||
-        bytes > have)
-        return qb__fail(QB_BAD_INPUT, "%s is shorter than its sizes", file);
-    h->layout.offset = have - bytes;
-    return QB_OK;
-}
-
 qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) {
     header h = {.path = path, .layout = {.format = "NRRD", .longer = "its sizes do not fit"}, .unit = 1};
     char file[4096];
@@ -210,7 +195,7 @@ qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) 
     *source = NULL;
     qb_status status = read_header(&h);
     if (status == QB_OK) status = find_data(&h, file, sizeof file);
-    if (status == QB_OK) status = take_end(&h, file);
+    if (status == QB_OK && h.skip_bytes == -1) status = qb__plain_at_end(file, &h.layout, "sizes");
     if (status == QB_OK) status = (h.packed ? qb__packed_open : qb__plain_open)(file, &h.layout, source);
     if (status != QB_OK) return status;
     for (int i = 0; i < 3; i++) {

@@ -44,6 +44,27 @@ void qb__swap_bytes(void *values, size_t count, size_t size) {
         for (size_t i = 0; i < count; i++) eight[i] = __builtin_bswap64(eight[i]);
 }
 
+qb_status qb__pread_values(const char *path, uint64_t offset, size_t bytes, size_t size, bool swap, void *out) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return qb__fail_errno(errno, "opening", path);
+    const qb_status status = qb__pread_all(fd, path, out, bytes, offset);
+    close(fd);
+    if (status == QB_OK && swap) qb__swap_bytes(out, bytes / size, size);
+    return status;
+}
+
+qb_status qb__plain_at_end(const char *path, qb__plain *layout, const char *sizes) {
+    const size_t *n = layout->shape;
+    uint64_t have;
+    size_t bytes;
+    const qb_status status = qb__file_size(path, &have);
+    if (status != QB_OK) return status;
+    if (!qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, qb_dtype_size(layout->dtype), 1, &bytes) || bytes > have)
+        return qb__fail(QB_BAD_INPUT, "%s is shorter than its %s", path, sizes);
+    layout->offset = have - bytes;
+    return QB_OK;
+}
+
 qb_status qb__file_size(const char *path, uint64_t *bytes) {
     struct stat about;
     if (stat(path, &about) != 0) return qb__fail_errno(errno, "opening", path);

@@ -2,9 +2,7 @@
 /* Raw data in many files, each of the same number of images (one view a file, mostly): name_*.raw, name_%05d.raw or a
  * folder, with --shape of the whole. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/share.h"
@@ -34,14 +32,8 @@ static qb_status read_image(void *context, size_t number, size_t worker) {
     const size_t image = s->region->first + number * s->region->step;
     const size_t bytes = (s->region->row1 - s->region->row0) * row;
     const uint64_t at = series->offset + image % series->each * series->base.shape[1] * row + s->region->row0 * row;
-    const char *name = series->files.text[image / series->each];
-    char *to = s->out + number * bytes;
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return qb__fail_errno(errno, "opening", name);
-    const qb_status status = qb__pread_all(fd, name, to, bytes, at);
-    close(fd);
-    if (status == QB_OK && series->swap) qb__swap_bytes(to, bytes / size, size);
-    return status;
+    return qb__pread_values(series->files.text[image / series->each], at, bytes, size, series->swap,
+                            s->out + number * bytes);
 }
 
 static qb_status read_series(qb__source *source, const qb__region *region, void *out) {

@@ -77,6 +77,12 @@ qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source *
  * zlib. */
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **source);
 
+/* For headers that say only that the data are the end of the file `path`: where they begin. QB_BAD_INPUT when the file is shorter
+ * than the layout; `sizes` is the header's word for that. */
+qb_status qb__plain_at_end(const char *path, qb__plain *layout, const char *sizes);
+/* Opens a file, reads `bytes` from there and swaps the bytes of numbers of `size` bytes, if asked. */
+qb_status qb__pread_values(const char *path, uint64_t offset, size_t bytes, size_t size, bool swap, void *out);
+
 /* pread until `bytes` are there; QB_BAD_INPUT when the file ends before. */
 qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint64_t offset);
 void qb__swap_bytes(void *values, size_t count, size_t size);
@@ -147,7 +153,7 @@ typedef struct qb__scan_parts {
     char angles_from[160];
     double pixel_size, pixel_v; /* mm; pixel_v 0: the same */
     double energy, distance;    /* keV; mm from the object to the detector; 0: not stated */
-    char beam_unset[450];       /* which of energy and distance is stated but cannot be used, and why; "" */
+    char beam_unset[450];       /* why the stated energy or distance cannot be used; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
     bool detector_stated;       /* detector[] is: mm from the principal ray to its middle along u and v, */
     double detector[3];         /* and degrees by which it is turned in its plane */

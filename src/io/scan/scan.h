@@ -50,7 +50,7 @@ struct qb_scan {
     size_t odd_view, odd_views; /* the first view in which the look saw numbers that no beam makes, and in how many */
     double worst;               /* largest share of a view's numbers that is saturated, among those looked at */
     size_t worst_view;          /* the stored view in which most samples were saturated */
-    char gains[400];            /* which views have another gain than most, in words; "": none */
+    char gains[400];            /* sentence on the views whose gain differs from the others'; "": none */
     char refused[400];          /* why no method may use it; "": they may */
     qb__digest *digests;        /* digests of the jobs that read it */
     qb__scan_door *door;        /* NULL: rows are handed out as they are stored */

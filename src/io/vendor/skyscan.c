@@ -39,7 +39,7 @@ static bool is_on(const qb__ini *ini, const char *key) {
     return qb__ini_text(ini, key, value, sizeof value) && strncasecmp(value, "ON", 2) == 0;
 }
 
-/* Clockwise as seen from above unless the file says CC. */
+/* The sign of the angle step: Rotation Direction is CC (counter-clockwise) unless the file says CW. */
 static double sense(const qb__ini *ini) {
     char value[64];
     const bool clockwise = qb__ini_text(ini, "Rotation Direction", value, sizeof value) && strcasecmp(value, "CW") == 0;

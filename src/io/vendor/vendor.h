@@ -9,7 +9,7 @@ enum { QB__VENDOR_NAME = 4096 };
 
 /* A circular cone-beam scan as a scanner's own file describes it, in this program's frame: rows count downwards, as z does. */
 typedef struct qb__vendor {
-    const char *format; /* of that file's name, as qb info shows it */
+    const char *format; /* its name for qb info, such as Nikon */
     const char *path;
     size_t views;              /* that it states */
     double first, step;        /* degrees: angle of the first view, and from one to the next */
@@ -21,7 +21,7 @@ typedef struct qb__vendor {
     size_t rows, columns;      /* that it states; 0: it does not */
 } qb__vendor;
 
-/* Opens the images of `pattern` (io/formats.h, qb__list_images) and says of the scan what `v` knows. QB_BAD_INPUT with both
+/* Opens the images of `pattern` (io/formats.h, qb__list_images) and fills the parts from `v`. QB_BAD_INPUT with both
  * numbers where images have another size. */
 qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts);
 /* PREFIX%d.tif, the images whose names begin so, from the settings' folder on. QB_BAD_INPUT where they would lie outside of it, or

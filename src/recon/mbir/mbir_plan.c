@@ -210,7 +210,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(qb__mbir_images_decide(m));
     if (m->images.proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
-    if (!m->terms.weights_file) /* which says what counts */
+    if (!m->terms.weights_file) /* that file gives the weights of all samples */
         QB__TRY(qb__truncation_check_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
                                           &decision->ends));
     decision->axis_found = m->looked;

@@ -85,7 +85,7 @@ def _dense(array):
 
 @raises
 def write(path, volume, voxel=0.0, *, offset=(0.0, 0.0, 0.0), units="1/mm", quantity="attenuation", description=None):
-    """Write a volume [z][y][x] as the name ends: .h5, .tif, .mha, .npy, .raw, FOLDER/. voxel: mm, one number or (x, y, z);
+    """Write a volume [z][y][x] as the name ends: .h5, .tif, .mha, .npy, .nrrd, .raw, FOLDER/. voxel: mm, one number or (x, y, z);
     0: not known. offset: mm, where the middle lies. The file appears when it is whole."""
     dense = _dense(volume)
     voxel, offset = numbers(voxel, "voxel", 3), numbers(offset, "offset", 3)

@@ -292,7 +292,7 @@ out:
 static qb_status begin(qb_writer *writer) {
     return qb__fail(
         QB_BAD_ARGUMENT,
-        "%s: .sim is a scan that qb simulate describes, it holds no numbers: give .h5, .mha, .npy, .raw or .tif",
+        "%s: .sim is a scan that qb simulate describes, it holds no numbers: give .h5, .mha, .npy, .nrrd, .raw or .tif",
         writer->path);
 }
 

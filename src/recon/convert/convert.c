@@ -25,7 +25,8 @@
 
 const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
-     "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .raw, BASE.sinoparams, a TIFF stack",
+     "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .nrrd, .raw, BASE.sinoparams, a "
+     "TIFF stack",
      'o'},
     {"center", QB_PARAM_TEXT, offsetof(qb_convert_options, center), "COLUMN|stated|middle", NULL, NULL, 0, 0,
      "the rotation axis, for BASE.sinoparams and .h5, which state it; default: as the scan states it, else the middle "

@@ -58,7 +58,7 @@ typedef enum qb_angle_weights {
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
-    const char *center; /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP; NULL: stated where
+    const char *center; /* auto, a method, middle, stated (by the scan), or a column; NULL: stated where
                             qb_scan_info.center_holds, else auto */
     const char *slices; /* A:B[:S] */
     const char *filter; /* NAME[:CUTOFF] or a file */
@@ -156,7 +156,7 @@ typedef struct qb_iterative_options {
     int iterations;      /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
     double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
     bool nonneg;         /* no value below zero */
-    const char *center;  /* as qb_fbp_options', without A:B:STEP; for a parallel beam */
+    const char *center;  /* as qb_fbp_options'; for a parallel beam */
     qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
     double voxel;        /* mm; default: pixel / magnification */
     qb_numbers offset;   /* X,Y,Z mm */
@@ -194,7 +194,7 @@ typedef struct qb_mbir_options {
     double stop;        /* once an equit changes voxels by less than this % of their mean; 0 = 0.2, QB_ZERO = never */
     bool no_zero_skip;  /* update voxels that are zero among zeros in every turn; else in one of three */
     qb_mbir_matrix matrix;
-    const char *center;       /* as qb_fbp_options', without A:B:STEP */
+    const char *center;       /* as qb_fbp_options' */
     const char *slices;       /* A:B; NULL = all */
     qb_numbers size;          /* NX,NY[,NZ]; default: columns, columns, rows */
     double voxel;             /* mm, of x and y, of a cone z too; default: the pixel size */

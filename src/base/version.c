@@ -24,6 +24,11 @@
 #else
 #define PNG LACK("PNG", "libpng-dev")
 #endif
+#ifdef QB_HAVE_FREETYPE
+#define LETTERS HAVE("letters of pictures", "FreeType " QB_FREETYPE_VERSION)
+#else
+#define LETTERS LACK("letters of pictures", "libfreetype-dev")
+#endif
 #ifdef QB_HAVE_XXHASH
 #define HASHES "hashes of inputs: built in\n"
 #else
@@ -43,5 +48,5 @@
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return FFT HDF5 TIFF PNG HASHES EXPAT MPI "CUDA and OpenCL: looked for at run time (qb devices)\n";
+    return FFT HDF5 TIFF PNG LETTERS HASHES EXPAT MPI "CUDA and OpenCL: looked for at run time (qb devices)\n";
 }

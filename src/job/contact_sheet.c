@@ -15,15 +15,15 @@ enum {
     TILES = 64,
     GAP = 8,
     LINE = 22,
-    LABEL = 16 * QB__LABEL_WIDE,
-    TEXT = 48,
+    LABEL = 16 * QB__LABEL_WIDE, /* at least */
+    TEXT = 96,
     LAST = 44 * QB__LABEL_WIDE
 };
 
 typedef struct layout {
     size_t nx, ny, every, tiles, across; /* every: image number = tile * every */
     size_t grow, reduce;                 /* a pixel is shown as grow x grow, or reduce x reduce as one */
-    size_t tile[2], wide, high;          /* tile: of the image in it */
+    size_t tile[2], label, wide, high;   /* tile: of the image in it; label: width that a label has */
 } layout;
 
 struct qb__contact_sheet {
@@ -32,8 +32,9 @@ struct qb__contact_sheet {
     char (*label)[TEXT]; /* [tiles] */
 };
 
-static layout layout_of(size_t images, size_t nx, size_t ny) {
+static layout layout_of(size_t images, size_t nx, size_t ny, size_t letters) {
     layout at = {.nx = nx, .ny = ny, .every = qb__ceil_div(images, TILES), .grow = 1};
+    at.label = qb__larger(LABEL, letters * QB__LABEL_WIDE);
     at.tiles = qb__ceil_div(images, at.every);
     while (at.across * at.across < at.tiles) at.across++;
     const size_t down = qb__ceil_div(at.tiles, at.across), larger = qb__larger(nx, ny);
@@ -41,22 +42,17 @@ static layout layout_of(size_t images, size_t nx, size_t ny) {
     if (larger < LABEL) at.grow = qb__ceil_div(LABEL, larger);
     at.tile[0] = nx * at.grow / at.reduce ? nx * at.grow / at.reduce : 1;
     at.tile[1] = ny * at.grow / at.reduce ? ny * at.grow / at.reduce : 1;
-    at.wide = qb__larger(GAP + at.across * (qb__larger(at.tile[0], LABEL) + GAP), LAST + GAP);
+    at.wide = qb__larger(GAP + at.across * (qb__larger(at.tile[0], at.label) + GAP), LAST + GAP);
     at.high = GAP + down * (at.tile[1] + LINE + GAP) + LINE;
     return at;
 }
 
-size_t qb__contact_sheet_bytes(size_t images, size_t nx, size_t ny) {
-    const layout at = layout_of(images, nx, ny);
-    return at.wide * at.high * (3 * sizeof(float) + 1);
-}
-
-qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, qb__contact_sheet **out) {
+qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, size_t letters, qb__contact_sheet **out) {
     qb__contact_sheet *sheet;
     qb_status status;
     *out = NULL;
     QB__TRY(qb__alloc(1, sizeof *sheet, &sheet));
-    sheet->at = layout_of(images, nx, ny);
+    sheet->at = layout_of(images, nx, ny, letters);
     *out = sheet;
     QB__TRY(qb__alloc(sheet->at.tiles, sizeof *sheet->label, &sheet->label));
     QB__TRY(qb__alloc(sheet->at.wide * sheet->at.high, sizeof(float), &sheet->picture));
@@ -74,7 +70,7 @@ void qb__contact_sheet_destroy(qb__contact_sheet *sheet) {
 
 /* Where a tile's label begins; its image is a line below. */
 static void place_of(const layout *at, size_t tile, size_t *x, size_t *y) {
-    *x = GAP + tile % at->across * (qb__larger(at->tile[0], LABEL) + GAP);
+    *x = GAP + tile % at->across * (qb__larger(at->tile[0], at->label) + GAP);
     *y = GAP + tile / at->across * (at->tile[1] + LINE + GAP);
 }
 
@@ -114,12 +110,14 @@ qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, c
     if (status != QB_OK) return status;
     for (size_t i = 0; i < count; i++)
         sheet->picture[i] = isnan(sheet->picture[i]) ? 1 : qb__grey_levels_shade(window, sheet->picture[i]);
+    qb__label_font *font = qb__label_font_open();
     for (size_t tile = 0; tile < at->tiles; tile++) {
         size_t x, y;
         place_of(at, tile, &x, &y);
-        qb__label_draw(sheet->picture, at->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, sheet->label[tile]);
+        qb__label_draw(font, sheet->picture, at->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, sheet->label[tile]);
     }
     qb__grey_levels_text(window, units, text, sizeof text);
-    qb__label_draw(sheet->picture, at->wide, GAP, at->high - LINE + (LINE - QB__LABEL_HIGH) / 2, text);
+    qb__label_draw(font, sheet->picture, at->wide, GAP, at->high - LINE + (LINE - QB__LABEL_HIGH) / 2, text);
+    qb__label_font_close(font);
     return qb__preview_write(NULL, path, sheet->picture, at->wide, at->high, 0, 1);
 }

@@ -11,10 +11,8 @@
  * when one of them is to be chosen. Of very many it shows every so-manieth. */
 typedef struct qb__contact_sheet qb__contact_sheet;
 
-/* Bytes of host memory at most, with what writing takes. */
-size_t qb__contact_sheet_bytes(size_t images, size_t nx, size_t ny);
-/* For images [ny][nx], number 0 .. images - 1. */
-qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, qb__contact_sheet **sheet);
+/* For images [ny][nx], number 0 .. images - 1, with labels of at most so many letters. */
+qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, size_t letters, qb__contact_sheet **sheet);
 /* Takes what it shows of an image; label in the letters of io/picture/label.h. */
 void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float *image, const char *label);
 /* Into a file; `asked` as --window, *window is what it came to. */

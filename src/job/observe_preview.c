@@ -224,8 +224,8 @@ static void fill(const preview *p, const panel *one, const qb__grey_levels *wind
     }
 }
 
-static void label(const preview *p, size_t x, size_t y, const char *text) {
-    qb__label_draw(p->picture, p->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, text);
+static void label(const preview *p, const qb__label_font *font, size_t x, size_t y, const char *text) {
+    qb__label_draw(font, p->picture, p->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, text);
 }
 
 static qb_status draw(preview *p, qb__grey_levels *window) {
@@ -239,9 +239,11 @@ static qb_status draw(preview *p, qb__grey_levels *window) {
     for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], window);
     for (size_t i = 0; i < count; i++)
         if (isnan(p->picture[i])) p->picture[i] = 1;
-    for (int i = 0; i < p->count; i++) label(p, p->panel[i].x, p->panel[i].y - LINE, p->panel[i].text);
+    qb__label_font *font = qb__label_font_open();
+    for (int i = 0; i < p->count; i++) label(p, font, p->panel[i].x, p->panel[i].y - LINE, p->panel[i].text);
     qb__grey_levels_text(window, p->stack->units, text, sizeof text);
-    label(p, GAP, p->high - LINE, text);
+    label(p, font, GAP, p->high - LINE, text);
+    qb__label_font_close(font);
 out:
     return status;
 }

@@ -43,8 +43,7 @@ typedef struct qb__running {
     const qb__comm_grid *ranks; /* grid of ranks that share slabs and views; NULL = none */
     bool *taken;                /* to be set where the scan's numbers are taken without being read */
     cJSON *report;
-    qb_job *job; /* for the provenance of files beside the output */
-    const char *command;
+    qb_job *job; /* takes hashes of what is read */
 } qb__running;
 
 /* What an engine says to a job. */

@@ -14,16 +14,15 @@
 
 /* The result of a method's decide(). */
 typedef struct qb__decision {
-    qb__subject subject;               /* filled in from the scan where there is one, but for grid and units */
-    qb_stack stack;                    /* the output; without dtype and scale */
-    double hu;                         /* water's attenuation for Hounsfield units; 0: none */
-    const qb__mask *mask;              /* voxels that are masked; owned by the plan */
-    bool of_views;                     /* the images are projections; else slices */
-    const char *sidecar;               /* a file that end() writes; NULL = none */
-    const struct qb__instead *instead; /* work in place of streaming a volume; NULL: none */
-    size_t row0, row1;                 /* detector rows that are prepared: row0 <= row < row1 */
-    size_t row_step;                   /* prepare every row_step-th row; 0 = 1 */
-    bool keep_lost;                    /* unmeasured values of prepared rows stay NaN; else they are interpolated */
+    qb__subject subject;  /* filled in from the scan where there is one, but for grid and units */
+    qb_stack stack;       /* the output; without dtype and scale */
+    double hu;            /* water's attenuation for Hounsfield units; 0: none */
+    const qb__mask *mask; /* voxels that are masked; owned by the plan */
+    bool of_views;        /* the images are projections; else slices */
+    const char *sidecar;  /* a file that end() writes; NULL = none */
+    size_t row0, row1;    /* detector rows that are prepared: row0 <= row < row1 */
+    size_t row_step;      /* prepare every row_step-th row; 0 = 1 */
+    bool keep_lost;       /* unmeasured values of prepared rows stay NaN; else they are interpolated */
     qb_pad pad;           /* what continues rows whose ends were not measured; of methods that filter --pad */
     bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */
     /* [slices], the plan's: nothing that a slice sees was ever measured; NULL: of slices that are rows, the rows' own */
@@ -35,7 +34,6 @@ typedef struct qb__decision {
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
     bool resume;          /* go on with what a run of the same job left */
     double checkpoint;    /* seconds between notes of what is done, for a resumed run; 0 = never */
-    size_t times;         /* how often `instead` does the work of a volume's stages; 0 = 1 */
     double begin_seconds; /* forecast seconds of begin(): search for the axis */
     size_t begin_bytes;   /* bytes that begin() needs; 0: no search */
     /* What range() needs besides what is held all the time, with the kernel that was chosen; NULL: it is not called. */
@@ -51,13 +49,6 @@ typedef struct qb__decision {
     qb__digest *digest;        /* digest of the input volume, updated while reading, reported as "volume"; NULL: none */
     char angles[448];          /* the plan's text on the views' angles; empty: the scan's first and last */
 } qb__decision;
-
-/* Work instead of streaming a volume: trial slices. */
-typedef struct qb__instead {
-    qb_status (*run)(void *plan, const qb__running *run);
-    /* What it will write is none of the inputs (qb__outputs_check). */
-    qb_status (*protect_inputs)(const void *plan, const qb__inputs *inputs, const qb_env *env);
-} qb__instead;
 
 /* The arrays of a transpose. */
 typedef struct qb__transposing {

@@ -342,7 +342,6 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
                                .ranks = r->share.ranks,
                                .report = r->job.report,
                                .job = &r->job,
-                               .command = r->command,
                                .volume = &r->volume,
                                .taken = &r->taken};
     bool anew = false;
@@ -368,12 +367,8 @@ static qb_status run(qb_job *job, const qb_env *env) {
     qb__reconstruction *r = (qb__reconstruction *)job;
     qb__prep_counts sum = {0};
     qb_status status;
-    if (!r->decision.instead) QB__TRY(qb__volume_room(&r->volume, env));
+    QB__TRY(qb__volume_room(&r->volume, env));
     QB__TRY(begin(r, env));
-    if (r->decision.instead) {
-        status = r->decision.instead->run(r->plan, &r->running);
-        goto out;
-    }
     QB__TRY(open_output(r, env));
     status = qb__idle(r) ? QB_OK : stream(r, env, &sum);
     QB__TRY(sum_up(r, env, &sum, status));
@@ -400,13 +395,8 @@ static void keep_problems(qb__reconstruction *r, const qb__request *request) {
 static void tell_idle(const qb__reconstruction *r, const qb_env *env) {
     qb__grey_levels window;
     const bool asked = qb__grey_levels_parse(r->output.window, &window) == QB_OK && window.asked;
-    if (asked && !r->output.preview && !r->decision.instead)
+    if (asked && !r->output.preview)
         qb__info(env, "--window has no effect: no picture is made without --preview FILE.png");
-}
-
-static qb_status spare(const qb__reconstruction *r, const qb_env *env) {
-    if (r->decision.instead) return r->decision.instead->protect_inputs(r->plan, &r->job.inputs, env);
-    return qb__volume_protect_inputs(&r->volume, &r->job.inputs, env);
 }
 
 qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,
@@ -432,7 +422,7 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     qb__inputs_begin(&r->job.inputs);
     if (status == QB_OK) status = decide(r, env);
     qb__inputs_end(&r->job.inputs);
-    if (status == QB_OK) status = spare(r, env);
+    if (status == QB_OK) status = qb__volume_protect_inputs(&r->volume, &r->job.inputs, env);
     if (status == QB_OK) tell_idle(r, env);
     status = qb__ranks_agree(r, status);
     if (status == QB_OK)

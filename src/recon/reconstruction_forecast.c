@@ -54,7 +54,7 @@ double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     bool known;
     const int count = qb__engines_stages(r, stages, &chunks);
     const double played = qb__play_stages(stages, count, chunks, r->task.threads, each, &known);
-    const double streaming = known ? played * (double)(d->times ? d->times : 1) : fmax(played, qb__chosen(r)->seconds);
+    const double streaming = known ? played : fmax(played, qb__chosen(r)->seconds);
     cJSON_AddNumberToObject(json, "axis", axis);
     cJSON_AddNumberToObject(json, "preparation", prepare);
     cJSON_AddNumberToObject(json, "streaming", streaming);

@@ -23,8 +23,6 @@ qb_status qb__keep_check(qb__reconstruction *r) {
     const char *why = NULL;
     if (r->output.array)
         why = "it goes on beside a file: give -o OUT";
-    else if (d->instead)
-        why = "trial slices begin anew";
     else if (!r->job.inputs.also[0] || !r->job.inputs.also[0]->count)
         why = "what is read is no file, which nothing tells from another one";
     else

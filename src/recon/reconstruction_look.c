@@ -216,7 +216,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     qb__lines_look *lines;
     double top = 0;
     qb__view_steps steps;
-    if (!r->task.scan || qb__scan_on_device(r->task.scan) || d->instead) return QB_OK;
+    if (!r->task.scan || qb__scan_on_device(r->task.scan)) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));

@@ -16,9 +16,9 @@
 static qb_status check(const qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const char *verb = r->method->verb;
-    if ((!r->method->rows && !d->summed) || d->instead)
-        return qb__fail(QB_UNSUPPORTED, "qb %s%s cannot run as %d processes: start it once, without mpirun", verb,
-                        d->instead ? " as it is asked for here" : "", r->comm->count);
+    if (!r->method->rows && !d->summed)
+        return qb__fail(QB_UNSUPPORTED, "qb %s cannot run as %d processes: start it once, without mpirun", verb,
+                        r->comm->count);
     if (d->together)
         return qb__fail(QB_UNSUPPORTED, "qb %s cannot share its slices among %d processes: %s", verb, r->comm->count,
                         d->together);

@@ -16,9 +16,9 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
     const double computed = r->task.scan ? qb__scan_computed(r->task.scan) : 0;
     const double number = (double)qb_dtype_size(info->dtype);
     const double bytes = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns * number;
-    const double share = d->of_views || d->instead ? 1
-                         : r->share.ranks          ? 1.0 / r->comm->count
-                                                   : (double)qb__run_count(cut->all_slices) / (double)d->stack.shape[0];
+    const double share = d->of_views      ? 1
+                         : r->share.ranks ? 1.0 / r->comm->count
+                                          : (double)qb__run_count(cut->all_slices) / (double)d->stack.shape[0];
     const double all = reads > 0 ? reads : share * bytes;
     return all / (computed > 0 ? computed : r->task.read) + qb__phase_seconds(r->phase, all / number, r->task.threads);
 }

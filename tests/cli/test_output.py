@@ -4,14 +4,13 @@ import json
 import re
 import shlex
 import struct
-import zlib
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
-from qbtest import (SHEPP_LOGAN, fails, image, leftovers, provenance_h5, qb, qb_json, read_h5, read_mha, read_stack, smallest_cap,
+from qbtest import (SHEPP_LOGAN, fails, image, leftovers, provenance_h5, qb, qb_json, read_h5, read_mha, read_png, read_stack, smallest_cap,
                     read_tiff, scaled, sinogram, write_scan)
 
 N, ROWS, VIEWS, CENTER, PIXEL = 64, 6, 90, 33.25, 0.5
@@ -33,28 +32,6 @@ def volume(scan, tmp_path_factory):
     path = tmp_path_factory.mktemp("volume") / "volume.h5"
     qb("fbp", scan, "-o", path, *GRID)
     return read_h5(path)
-
-
-def read_png(path):
-    """A grey picture of eight bits."""
-    data, at, packed = path.read_bytes(), 8, b""
-    while at < len(data):
-        length, kind = struct.unpack(">I4s", data[at:at + 8])
-        body, at = data[at + 8:at + 8 + length], at + 12 + length
-        if kind == b"IHDR":
-            wide, high, bits, colour = struct.unpack(">IIBB", body[:10])
-            assert (bits, colour) == (8, 0)
-        packed += body if kind == b"IDAT" else b""
-    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(high, wide + 1)
-    out = np.zeros((high + 1, wide + 1), int)  # with a row above and a column before
-    for y, (way, *row) in enumerate(rows.tolist()):
-        above, line = out[y].tolist(), [0] * (wide + 1)
-        for x, v in enumerate(row, 1):
-            a, b, c = line[x - 1], above[x], above[x - 1]
-            near = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
-            line[x] = v + (0, a, b, (a + b) // 2, near)[way] & 255
-        out[y + 1] = line
-    return out[1:, 1:].astype(np.uint8)
 
 
 def test_hdf5_says_what_it_is(scan, volume, tmp_path):
@@ -376,7 +353,7 @@ def test_preview(tmp_path, more):
         assert found.shape == cut.shape
         assert abs(found / 255 - np.clip((cut - low) / (high - low), 0, 1)).max() < 0.02
     text = picture[8:28, 8:8 + 12 * 27]
-    assert (text == 0).sum() > 200 and (text == 255).mean() > 0.6
+    assert (text < 80).sum() > 60 and (text == 255).mean() > 0.6
     assert (picture[-60:, -60:] == 255).all()
 
 
@@ -424,10 +401,11 @@ def test_compare_says_what_numpy_says(tmp_path):
 def test_sweep_names_are_the_axes_that_were_used(scan, tmp_path):
     report = qb_json("fbp", scan, "-o", tmp_path / "sweep", "--center", "32:34:0.5", "--slices", "3:4", "--hu", "0.02")
     assert report["kind"] == "sweep"
-    assert report["centers"] == [32, 32.5, 33, 33.5, 34]
+    assert [float(row["value"]) for row in report["slices"]] == [32, 32.5, 33, 33.5, 34] and report["option"] == "center"
     names = leftovers(tmp_path / "sweep", "contact_sheet.png")
-    assert [float(n.removeprefix("center_").removesuffix(".tif")) for n in names] == report["centers"]
-    for name, center in zip(names, report["centers"]):
+    assert [str(tmp_path / "sweep" / n) for n in names] == [row["file"] for row in report["slices"]] and names[1] == "center_00032.5.tif"
+    for name, row in zip(names, report["slices"]):
+        center = row["value"]
         qb("fbp", scan, "-o", tmp_path / "one.h5", "--center", center, "--slices", "3:4", "--hu", "0.02")
         assert (read_tiff(tmp_path / "sweep" / name)[0] == read_h5(tmp_path / "one.h5")[0]).all(), name
 
@@ -441,7 +419,7 @@ def test_sweep_makes_a_contact_sheet(scan, tmp_path):
     assert slices.shape == (5, 50, 60)
     low, high = np.percentile(slices, [0.5, 99.5])
     assert report["window"] == pytest.approx([low, high], abs=0.02 * (high - low))
-    picture, grow = read_png(out / "contact_sheet.png"), 4  # as wide as "column 30.000" and three letters more
+    picture, grow = read_png(out / "contact_sheet.png"), 4  # as wide as 16 letters
     wide, high_ = 60 * grow, 50 * grow
     assert picture.shape == (8 + 2 * (high_ + 22 + 8) + 22, 8 + 3 * (wide + 8))
     for i, one in enumerate(slices):
@@ -449,7 +427,7 @@ def test_sweep_makes_a_contact_sheet(scan, tmp_path):
         tile = picture[y + 22:y + 22 + high_, x:x + wide][grow // 2::grow, grow // 2::grow]
         grey = np.clip((one[::-1] - report["window"][0]) / (report["window"][1] - report["window"][0]), 0, 1)
         assert abs(tile / 255 - grey).max() < 0.01, i
-        assert (picture[y:y + 22, x:x + 12 * 13] == 0).sum() > 200  # its label
+        assert (picture[y:y + 22, x:x + 12 * 13] < 80).sum() > 60  # its label
     labels = [picture[8 + i // 3 * (high_ + 30):][:22, 8 + i % 3 * (wide + 8):][:, :12 * 13].tobytes() for i in range(5)]
     assert len(set(labels)) == 5
     asked = qb("fbp", scan, "-o", out, "--center", "30:34:1", "--size", "60,50", "--window", "0,0.05").stdout

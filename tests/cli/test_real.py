@@ -197,4 +197,4 @@ def test_k11_reconstructs(tmp_path):
 def test_tooth_sweep(tmp_path):
     report = qb_json("fbp", data(TOOTH), "-o", tmp_path / "sweep", "--center", "294:298:0.5", "--slices", "0:1")
     names = [float(n.removeprefix("center_").removesuffix(".tif")) for n in leftovers(tmp_path / "sweep", "contact_sheet.png")]
-    assert names == report["centers"] == [294 + i / 2 for i in range(9)]
+    assert names == [float(row["value"]) for row in report["slices"]] == [294 + i / 2 for i in range(9)]

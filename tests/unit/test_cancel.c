@@ -3,6 +3,7 @@
 #include "io_files.h"
 #include "quickbeam/quickbeam.h"
 #include "quickbeam/simulate.h"
+#include "recon/sweep.h"
 
 /* Stops what it hears `stage` of, once all but `left` units of that are done. */
 typedef struct stopper {
@@ -56,24 +57,30 @@ static void sweeps(void **state) {
     stopper s = {.stage = "sweep", .left = 2};
     const qb_env env = listening(&s);
     const qb_scan_options as = {.quantity = QB_LINE_INTEGRAL};
-    qb_fbp_options fbp;
-    qb_output_options output;
+    const char *const values[] = {"14", "15", "16", "17"};
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", in_folder("w/"));
+    const qb_output_options output = {.output = folder};
+    const qb_tool_sweep_plan plan = {"center", values, 4, &output, "test"};
+    qb_tool_sweep *sweep;
     qb_scan *scan;
-    qb_job *job;
     assert_ok(simulate(NULL, NULL));
     const size_t before = count_files(test_folder);
     assert_ok(qb_scan_open(in_folder("s.npy"), &as, NULL, &scan));
-    assert_ok(qb_params_init(qb_fbp_params, &fbp));
-    assert_ok(qb_params_init(qb_output_params, &output));
-    assert_ok(qb_params_set(qb_fbp_params, &fbp, "center", "14:17:1"));
-    assert_ok(qb_params_set(qb_output_params, &output, "output", in_folder("w/")));
-    assert_ok(qb_fbp_plan(scan, NULL, &fbp, &output, NULL, &env, &job));
-    assert_status(qb_job_run(job, &env, NULL), QB_CANCELLED);
+    assert_ok(qb_tool_sweep_create(&plan, &env, &sweep));
+    const qb_output_options none = qb_tool_sweep_output(sweep);
+    qb_status status = QB_OK;
+    for (int i = 0; status == QB_OK && i < 4; i++) {
+        const qb_fbp_options fbp = {.center = values[i]};
+        qb_job *job;
+        assert_ok(qb_fbp_plan(scan, NULL, &fbp, &none, NULL, &env, &job));
+        status = qb_tool_sweep_add(sweep, job, &env);
+        qb_job_destroy(job);
+    }
+    assert_int_equal(status, QB_CANCELLED);
     assert_true(s.stop && s.after == 0);
+    qb_tool_sweep_destroy(sweep);
     assert_int_equal(count_files(test_folder), before);
-    qb_job_destroy(job);
-    qb_params_clear(qb_fbp_params, &fbp);
-    qb_params_clear(qb_output_params, &output);
     qb_scan_close(scan);
 }
 

@@ -30,8 +30,7 @@ void clear_options(cli *c) {
         qb_params_clear(s->table, (char *)&c->options + s->offset);
 }
 
-/* The row of a flag among the verb's sections, and the struct it sets. */
-static const qb_param *find_row(cli *c, const char *name, char letter, void **target) {
+const qb_param *find_row(cli *c, const char *name, char letter, void **target) {
     for (const section *s = c->verb->sections; s->table; s++) {
         for (const qb_param *row = s->table; row->name; row++) {
             if (name ? strcmp(row->name, name) != 0 : row->letter != letter) continue;

@@ -45,6 +45,13 @@ typedef struct report_options {
 } report_options;
 extern const qb_param report_params[];
 
+/* Options of a sweep. */
+typedef struct sweep_options {
+    size_t struct_size;
+    char *of; /* OPTION=VALUES */
+} sweep_options;
+extern const qb_param sweep_params[];
+
 /* One place for all; a verb uses the sections that it names. */
 typedef struct options {
     run_options run;
@@ -67,6 +74,7 @@ typedef struct options {
     compare_options compare;
     info_options info;
     report_options report;
+    sweep_options sweep;
 } options;
 
 typedef struct section {
@@ -75,7 +83,7 @@ typedef struct section {
     size_t offset, size; /* of its struct in options */
 } section;
 
-enum { SECTIONS_MAX = 9, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
+enum { SECTIONS_MAX = 10, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
 
 typedef struct cli cli;
 
@@ -115,6 +123,7 @@ struct cli {
     qb_env env;
     char *result;             /* JSON object for stdout, when --json */
     struct html_report *page; /* what --report gathers; NULL = it is not given */
+    struct sweep *sweep;      /* what --sweep does; NULL = it is not given */
 };
 
 extern const verb verbs[];
@@ -125,6 +134,8 @@ qb_status parse_arguments(cli *c, int argc, char **argv);
 /* One option. Lists add up within the command line and within the configuration; anything else that is given twice
  * there is refused. What the command line gives, the configuration does not. */
 qb_status give_option(cli *c, const qb_param *row, void *target, const char *value);
+/* The row of an option among the verb's sections, by its name or, with name NULL, its letter; and the struct that it sets. */
+const qb_param *find_row(cli *c, const char *name, char letter, void **target);
 qb_status init_options(cli *c);
 void clear_options(cli *c);
 

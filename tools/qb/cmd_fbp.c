@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "report_html.h"
+#include "sweep.h"
 
 static double element(const cJSON *object, const char *name, int index) {
     return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
@@ -151,10 +152,10 @@ static void print_plan(const cJSON *plan, FILE *out) {
     fprintf(out, "disk         %.1f MiB written\n", number(plan, "output_bytes") / 1048576.0);
     print_forecast(plan, out);
     print_cluster(cJSON_GetObjectItem(plan, "cluster"), out);
+    sweep_print_plan(cJSON_GetObjectItem(plan, "sweep"), out);
 }
 
-/* A picture's name, and what is black and white in it. */
-static void print_picture(const cJSON *picture, FILE *out) {
+void print_picture(const cJSON *picture, FILE *out) {
     if (!picture) return;
     fprintf(out, "%s: black %.4g, white %.4g (%s)\n", text(picture, "file"), element(picture, "window", 0),
             element(picture, "window", 1), text(picture, "window_from"));
@@ -203,21 +204,6 @@ static void print_report(const cJSON *report, FILE *out) {
     print_picture(cJSON_GetObjectItem(report, "preview"), out);
 }
 
-static void print_sweep(const cJSON *report, FILE *out) {
-    const cJSON *list = cJSON_GetObjectItem(report, "centers");
-    int n = cJSON_GetArraySize(list);
-    fprintf(out, "%s: %d slices, axis at columns %g to %g\n", text(report, "output"), n,
-            cJSON_GetArrayItem(list, 0)->valuedouble, cJSON_GetArrayItem(list, n - 1)->valuedouble);
-    print_picture(cJSON_GetObjectItem(report, "contact_sheet"), out);
-}
-
-static void print_done(const cJSON *report, FILE *out) {
-    if (strcmp(text(report, "kind"), "sweep") == 0)
-        print_sweep(report, out);
-    else
-        print_report(report, out);
-}
-
 static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FILE *)) {
     if (is_silent()) return QB_OK;
     if (c->options.run.json) return give_result(c, strdup(json));
@@ -254,6 +240,7 @@ qb_status show_plan(cli *c, const char *plan) {
 
 qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geometry) {
     const char *report;
+    if (c->sweep) return sweep_job(c, job, !geometry);
     if (c->options.run.dry_run) return show_plan(c, qb_job_plan(job));
     tell_warnings(QB_OK);
     qb_status status = qb_job_run(job, &c->env, &report);
@@ -261,7 +248,7 @@ qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geom
     if (status == QB_OK && c->page) status = html_report_write(c, scan, geometry, qb_job_plan(job), report);
     if (status != QB_OK) return status;
     if (c->options.run.quiet && !c->options.run.json) return QB_OK; /* the output is what was asked for */
-    return show(c, report, print_done);
+    return show(c, report, print_report);
 }
 
 qb_status cmd_fbp(cli *c) {

@@ -14,6 +14,7 @@
 
 #include "cli.h"
 #include "report_html.h"
+#include "sweep.h"
 #include "io/hdf5/hdf5_guard.h"
 
 /* A file that was opened as 0, 1 or 2 would be read and written as the standard streams. */
@@ -107,7 +108,9 @@ static qb_status run_verb(cli *c) {
     }
     if (status == QB_OK) status = open_ranks(c);
     if (status == QB_OK) status = html_report_begin(c);
-    if (status == QB_OK) status = c->verb->run(c);
+    if (status == QB_OK) status = sweep_begin(c);
+    if (status == QB_OK) status = c->sweep ? sweep_run(c) : c->verb->run(c);
+    sweep_end(c);
     html_report_end(c);
     status = agree_ranks(c, status);
     finish_progress();

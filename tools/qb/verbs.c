@@ -8,6 +8,7 @@
     { title, table, offsetof(options, field), sizeof(((options *)0)->field) }
 #define RUN SECTION("Running", run, run_params)
 #define REPORT SECTION("The report", report, report_params)
+#define SWEEP SECTION("A sweep", sweep, sweep_params)
 #define SCAN SECTION("The scan", scan, qb_scan_params)
 #define PREP SECTION("Preparation", prep, qb_prep_params)
 
@@ -22,29 +23,29 @@ const verb verbs[] = {
     {"fbp", "SCAN -o OUT", "parallel beam: filtered back-projection",
      "qb fbp scan.h5 -o volume.h5 --center auto --filter hann", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_fbp,
      {SCAN, PREP, SECTION("Reconstruction", fbp, qb_fbp_params),
-      SECTION("Output", output, qb_output_params), REPORT, RUN}},
+      SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"fdk", "PROJECTIONS -g GEOMETRY -o OUT", "cone beam: Feldkamp, Davis, Kress",
      "qb fdk scan.h5 --sod 500 --sdd 800 --pixel-size 0.4 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_fdk,
      {SCAN, SECTION("Geometry", geometry, qb_geometry_params), PREP,
       SECTION("Reconstruction", fdk, qb_fdk_params), SECTION("A cluster, on paper", cluster, qb_tool_cluster_params),
-      SECTION("Output", output, qb_output_params), REPORT, RUN}},
+      SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"sirt", "SCAN -o OUT", "least squares, iteratively: simultaneous iterative reconstruction",
      "qb sirt scan.h5 --iterations 200 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_sirt_params), SECTION("Output", output, qb_output_params), REPORT, RUN}},
+      SECTION("Reconstruction", iterative, qb_sirt_params), SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"cgls", "SCAN -o OUT", "least squares, iteratively: conjugate gradients",
      "qb cgls scan.h5 --iterations 20 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_cgls_params), SECTION("Output", output, qb_output_params), REPORT, RUN}},
+      SECTION("Reconstruction", iterative, qb_cgls_params), SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"tv", "SCAN -o OUT", "least squares and total variation: few or noisy views of objects of few materials",
      "qb tv scan.h5 --nonneg -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_tv_params), SECTION("Output", output, qb_output_params), REPORT, RUN}},
+      SECTION("Reconstruction", iterative, qb_tv_params), SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"mbir", "SCAN -o OUT", "any beam: model-based; for few or noisy views",
      "qb mbir scan.h5 --sharpness 0.5 --snr-db 35 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_mbir,
      {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
       SECTION("Reconstruction", mbir, qb_mbir_params),
-      SECTION("Output", output, qb_output_params), REPORT, RUN}},
+      SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"center", "SCAN", "the rotation axis, by several methods", "qb center scan.h5 --json", 1, 1, 0, cmd_center,
      {SCAN, PREP, SECTION("Search", center, qb_center_params), RUN}},
     {"hardening", "SCAN", "the curve of --hardening for an object of one material, from its own scan",
@@ -121,6 +122,14 @@ const qb_param report_params[] = {
     {"report", QB_PARAM_TEXT, offsetof(report_options, file), "FILE.html", NULL, NULL, 0, 0,
      "one page about the scan, its geometry, the volume and the run, which any browser shows", 0},
     QB_PARAMS_END(report_options),
+};
+
+const qb_param sweep_params[] = {
+    {"sweep", QB_PARAM_TEXT, offsetof(sweep_options, of), "OPTION=VALUES", NULL, NULL, 0, 0,
+     "one slice for each value of an option, into a folder with a contact sheet; VALUES is A:B:STEP, a list, or a text "
+     "with {A:B:STEP} in it",
+     0},
+    QB_PARAMS_END(sweep_options),
 };
 
 const char *list_verbs(int ability, char *text, size_t size) {

@@ -35,13 +35,10 @@ typedef struct qb__fbp {
     qb_grid grid;           /* n[2] = slices written */
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
     double pixel, pixel_v;  /* mm along columns and rows, or 1 when unknown */
-    bool sweep;             /* --center A:B:STEP: one slice, many axes */
-    double sweep_step;
-    size_t sweep_count;
-    float *weights;   /* [view] angular weights, times the scale of the output */
-    float *largest;   /* [lanes] upper bound of the filtered values of a slice; NULL = unknown */
-    qb__half_fan fan; /* for a full turn with the axis to one side */
-    size_t width;     /* columns of a filtered row: those of the detector and the added ones */
+    float *weights;         /* [view] angular weights, times the scale of the output */
+    float *largest;         /* [lanes] upper bound of the filtered values of a slice; NULL = unknown */
+    qb__half_fan fan;       /* for a full turn with the axis to one side */
+    size_t width;           /* columns of a filtered row: those of the detector and the added ones */
     qb__bp_parallel_problem problem;
     const qb__bp_parallel_variant *variant; /* CPU kernel; single slices are always made on the CPU */
     qb__filter *filter;
@@ -88,8 +85,6 @@ const char *qb__fbp_redundancy(qb__fbp *fbp);
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_transpose.c */
 qb_status qb__fbp_transpose(void *plan, const qb__transposing *t);
-/* fbp_sweep.c */
-extern const qb__instead qb__fbp_sweep;
 
 /* ---- where things lie (fbp_read.c) ---- */
 

@@ -81,13 +81,9 @@ void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size) {
     text[0] = 0;
     if (!fan->used) return;
     qb__half_fan_turn(fan, turn, sizeof turn);
-    if (fbp->sweep)
-        snprintf(text, size, "%s, the axis to one side: rows of %zu columns go on to %zu", turn, fan->columns,
-                 fbp->width);
-    else
-        snprintf(text, size,
-                 "%s, the axis at column %.2f of %zu: opposite views share the %.0f columns "
-                 "that both saw, and rows go on by %zu columns to the %s",
-                 turn, fbp->center, fan->columns, floor(2 * narrow) + 1, fan->before + fan->after,
-                 fan->before ? "left" : "right");
+    snprintf(text, size,
+             "%s, the axis at column %.2f of %zu: opposite views share the %.0f columns "
+             "that both saw, and rows go on by %zu columns to the %s",
+             turn, fbp->center, fan->columns, floor(2 * narrow) + 1, fan->before + fan->after,
+             fan->before ? "left" : "right");
 }

@@ -99,7 +99,7 @@ static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, q
     *cpu = (on_cpu){.fbp = fbp, .instead_of = instead_of};
     offer->state = cpu;
     /* So that stages overlap; but a storage in pieces is read anew for every slab that has a part of one. */
-    offer->timed = fbp->info->chunk_rows <= 1 && !fbp->sweep;
+    offer->timed = fbp->info->chunk_rows <= 1;
     offer->space = (qb__cut_space){.slices = slices,
                                    .views = fbp->info->views,
                                    .layers = {.thickness = variant->step},
@@ -231,7 +231,7 @@ const qb__engine qb__fbp_cpu_single = ENGINE(.decide = decide_single, .last = tr
 qb__question qb__fbp_question(const qb__fbp *fbp) {
     return (qb__question){.operation = QB__BP_PARALLEL,
                           .problem = &fbp->problem,
-                          .slices = fbp->sweep ? 1 : fbp->grid.n[2],
+                          .slices = fbp->grid.n[2],
                           .interp = fbp->options->interp,
                           .accuracy = fbp->options->accuracy,
                           .id = fbp->options->kernel};

@@ -16,12 +16,6 @@ enum {
     BLOCK_BYTES = 64 << 20, /* filtered rows at a time: about what stays in L2 between two kernels */
 };
 
-/* Why this job stays on the CPU; NULL = it can go to a device. */
-static const char *not_for_devices(const qb__fbp *fbp) {
-    if (fbp->sweep) return "a sweep over axes is made slice by slice on the CPU";
-    return NULL;
-}
-
 /* Largest values that nobody knows are measured while it runs, at the cost of filtering again at
  * most: little beside what half precision saves, so the choice goes as if they were known. A bound
  * that is known serves however loose it is: scaled to 2^12, halves keep their 11 bits down to
@@ -152,7 +146,7 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
     offer->converts = gpu->way_down.converts;
     offer->state = gpu;
     gpu->pick = qb__device_pick_of(task->devices);
-    status = qb__device_pick_admit(&gpu->pick, fbp->options->kernel, not_for_devices(fbp), env);
+    status = qb__device_pick_admit(&gpu->pick, fbp->options->kernel, NULL, env);
     if (status == QB_OK) status = choose(gpu);
     if (status != QB_OK) return status;
     /* What only a device can do is not the CPU's to take over. */

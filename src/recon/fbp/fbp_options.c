@@ -5,9 +5,10 @@
 #define ROW(...) QB__ROW(qb_fbp_options, __VA_ARGS__)
 
 const qb_param qb_fbp_params[] = {
-    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN|A:B:STEP", NULL, NULL, 0, 0,
+    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN", NULL, NULL, 0, 0,
         "rotation axis: a column (pixel centres at integers), a finder (auto, registration, overlap, sharpness, mass), "
-        "middle, the file's (stated), or a sweep of one slice; default: as BASE.sinoparams, NAME.sim and files of qb "
+        "middle, or the file's (stated); A:B:STEP is --sweep center=A:B:STEP; default: as BASE.sinoparams, NAME.sim "
+        "and files of qb "
         "convert state it, else auto"),
     ROW(search, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0,
         "columns between which the axis is looked for; default: the whole width"),

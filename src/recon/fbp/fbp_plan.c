@@ -17,7 +17,6 @@
 #include "center/center.h"
 #include "geometry/parallel.h"
 #include "io/scan/scan.h"
-#include "job/contact_sheet.h"
 #include "job/describe.h"
 #include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
@@ -32,7 +31,7 @@ static qb_status check_scan(const qb_scan_info *info) {
     return QB_OK;
 }
 
-/* --center: a number, A:B:STEP, or a finder's name (found when run: the plan reads no projections). */
+/* --center: a number or a finder's name (found when run: the plan reads no projections). */
 static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     const qb_fbp_options *o = fbp->options;
     const char *text = o->search && !o->center ? "auto" : qb__center_usual(o->center, fbp->info);
@@ -65,35 +64,10 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
                         "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle, stated",
                         text);
     fbp->center = column;
-    if (*stop == ':') {
-        double end;
-        double rest[2] = {NAN, NAN};
-        const char *after;
-        int count = qb__read_numbers(stop + 1, ':', 2, rest, &after);
-        end = rest[0];
-        fbp->sweep_step = rest[1];
-        if (count != 2 || *after || !(fbp->sweep_step >= 0.001) || !(end >= fbp->center) || !(end <= last) ||
-            (end - fbp->center) / fbp->sweep_step > 10000)
-            return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s: a sweep is A:B:STEP with 0 <= A <= B <= %g, STEP at least 0.001 and "
-                            "at most 10000 steps",
-                            text, last);
-        fbp->sweep = true;
-        if (fbp->output->array)
-            return qb__fail(QB_BAD_ARGUMENT, "--center %s: a sweep writes a folder of TIFF files, no array", text);
-        const char *dot = strrchr(fbp->output->output, '.');
-        if (dot && !strchr(dot, '/'))
-            return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s: a sweep writes a folder of TIFF files, and -o %s looks like "
-                            "a file",
-                            text, fbp->output->output);
-        if (qb__observed(fbp->output))
-            return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s: a sweep makes a contact sheet of its own: --preview shows a volume", text);
-        fbp->sweep_count = (size_t)floor((end - fbp->center) / fbp->sweep_step + 1e-6) + 1;
-    } else if (*stop) {
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s is not a column", text);
-    }
+    if (*stop == ':')
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--center %s: a job takes one column; qb fbp --sweep center=A:B:STEP makes one for each", text);
+    if (*stop) return qb__fail(QB_BAD_ARGUMENT, "--center %s is not a column", text);
     if (!(fbp->center >= 0 && fbp->center <= last))
         return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
     return QB_OK;
@@ -113,10 +87,9 @@ static qb_status decide_shares(qb__fbp *fbp) {
 /* How wide rows are: as measured, or, of a full turn about an axis to one side, as the wide side goes. */
 static qb_status decide_turn(qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
-    double last = fbp->center + (fbp->sweep ? (double)(fbp->sweep_count - 1) * fbp->sweep_step : 0);
     qb_status status =
         qb__half_fan_of_views(info->views, info->angles, info->columns, qb__roll_column(&fbp->roll, fbp->center),
-                              qb__roll_column(&fbp->roll, last), &fbp->fan);
+                              qb__roll_column(&fbp->roll, fbp->center), &fbp->fan);
     if (status != QB_OK) return status;
     fbp->width = qb__half_fan_width(&fbp->fan);
     return fbp->fan.used ? decide_shares(fbp) : QB_OK;
@@ -323,7 +296,6 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_kernel(fbp));
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
     qb__fbp_report_roll(fbp, env, json);
-    decision->instead = fbp->sweep ? &qb__fbp_sweep : NULL;
     decision->axis_found = fbp->found;
     decision->axis_stated = !fbp->roll.maps && !fbp->axis && !isnan(fbp->center);
     decision->axis = fbp->center;
@@ -334,9 +306,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     if (fbp->fan.off_center && !fbp->fan.used) qb__truncation_check_turn(fbp->fan.covered, &decision->ends);
     decision->resume = options->resume;
     decision->checkpoint = options->checkpoint;
-    decision->times = fbp->sweep_count;
     if (fbp->view_share) decision->more = fbp->info->views * fbp->info->columns * sizeof(float);
-    if (fbp->sweep) decision->more += qb__contact_sheet_bytes(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1]);
     if (!qb_dtype_is_float(fbp->output->dtype) && fbp->output->range.count == 0)
         decision->range_bytes = qb__fbp_range_bytes;
     if (!isnan(fbp->center)) goto out;

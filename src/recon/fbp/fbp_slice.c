@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single slices on the CPU, whoever computes the volume: for the range of integers, and for sweeps. */
+/* Single slices on the CPU, whoever computes the volume: for the range of integers. */
 #include <math.h>
 
 #include "base/log.h"

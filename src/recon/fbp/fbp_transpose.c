@@ -97,7 +97,6 @@ static void transpose_view(void *context, size_t task, int worker) {
 }
 
 static qb_status check(const qb__fbp *fbp) {
-    if (fbp->sweep) return qb__fail(QB_UNSUPPORTED, "a sweep over axes has no transpose: give --center COLUMN");
     if (fbp->roll.maps)
         return qb__fail(QB_UNSUPPORTED, "rows that are resampled have no transpose: give a level detector");
     if (fbp->options->interp > QB_INTERP_LINEAR)

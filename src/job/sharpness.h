@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_JOB_SHARPNESS_H
+#define QB_JOB_SHARPNESS_H
+
+#include <stddef.h>
+
+#include "quickbeam/status.h"
+
+/* How sharp and how noisy a slice is, within the ellipse that touches its sides. What is no number does not count. */
+typedef struct qb__sharpness {
+    double edges; /* rms of the gradient, by central differences over 2 pixels, over the standard deviation; 1/pixel */
+    double
+        noise; /* 1.4826 * median of |a - b - c + d| / 2 of 2 x 2 neighbours: the standard deviation of white noise */
+    /* |sum of values| / sum of |values|, at most 1: rays that are laid wrong put values below zero (Donath et al., J. Opt. Soc.
+     * Am. A 23, 1048, 2006). */
+    double positivity;
+    double mean;
+} qb__sharpness;
+
+/* Of an image [ny][nx], in which `zero` stands for no attenuation; zeros where it has fewer than 3 x 3 pixels or one value only. */
+qb_status qb__sharpness_of(const float *image, size_t nx, size_t ny, double zero, qb__sharpness *out);
+
+#endif

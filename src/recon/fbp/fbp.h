@@ -127,8 +127,6 @@ void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
 
 /* ---- single slices on the CPU (fbp_slice.c) ---- */
 
-/* Reconstruct one slice from one detector row into image[ny][nx], with the axis of qb__fbp_aim. */
-qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image);
 /* The range of integers from the middle slice, if no option gives it. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
 size_t qb__fbp_range_bytes(const void *plan); /* that it needs */

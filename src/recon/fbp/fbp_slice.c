@@ -48,7 +48,8 @@ out:
     return status;
 }
 
-qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image) {
+/* One slice from one detector row into image[ny][nx], with the axis of qb__fbp_aim. */
+static qb_status make_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image) {
     slice s = {.fbp = fbp, .run = run, .row = row, .image = image};
     size_t first, end;
     qb__fbp_window(fbp, row, 1, &first, &end);
@@ -74,7 +75,7 @@ qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double 
     const size_t count = pixels(fbp), row = fbp->first_row + fbp->grid.n[2] / 2 * fbp->step;
     float *image;
     qb_status status = qb__alloc(count, sizeof *image, &image);
-    if (status == QB_OK) status = qb__fbp_slice(fbp, run, row, image);
+    if (status == QB_OK) status = make_slice(fbp, run, row, image);
     if (status == QB_OK) {
         double shift = fbp->options->hu > 0 ? -1000.0 : 0.0;
         qb__sort_floats(image, count);

@@ -151,7 +151,7 @@ QB_API qb_status qb_scan_findings(const qb_scan *scan, char **json);
 typedef enum qb_pixel {
     QB_PIXEL_MEASURED,
     QB_PIXEL_MASKED, /* by options->mask */
-    QB_PIXEL_STUCK,  /* it holds one value in all views */
+    QB_PIXEL_STUCK,  /* it holds one value, or has no beam, in all views */
     QB_PIXEL_DEAD,   /* its flat is not brighter than its dark */
 } qb_pixel;
 /* The qb_pixel of every pixel, into mask[rows][columns]. Single values may be missing besides: saturated, not finite. */

@@ -99,6 +99,11 @@ static const struct {
      "dense. --darks none takes the dark as 0. If the flats still hold the dark, subtract it from them, too."},
     {"dead-flat", "Some pixels have no flat that is brighter than the dark: they are dead. fbp and fdk take their "
                   "values from the neighbours; methods with weights leave them out. A few do no harm."},
+    {"dead-part",
+     "A part of the detector has beam in the flats and none in any view, or holds one value in all views: a module "
+     "that "
+     "stopped, or something opaque in front. It counts as not measured. fbp and fdk fill it from the sides, which is "
+     "wrong for wide parts; sirt, cgls and mbir use only what was measured, best over 360 degrees."},
     {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse; "
                       "--center counts from the other side. A rotation under transformations is not undone."},
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "
@@ -275,6 +280,9 @@ static const struct {
     {"scaled-values", "The file states a slope and an offset for its stored numbers (ElementToIntensityFunctionSlope "
                       "of MetaImage, scale_factor and add_offset of HDF5). They are applied on reading; the values are "
                       "floats from then on. If they are wrong, remove these entries."},
+    {"scan-scaled", "A program scaled the whole scan to 0..1, mostly for display. Air is no longer 1, or 0, so "
+                    "attenuation is wrong by "
+                    "a factor and an offset. Give the values as they were before."},
     {"scan-unusable",
      "The scan cannot be used, for the reason that is given. Look at the file with another program: was it written to "
      "its end, is the dataset the right one, was the shutter open, is the type of its numbers right?"},

@@ -92,15 +92,28 @@ def test_views_that_repeat(scan, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["transmission", "line_integral"])
-def test_views_scaled_one_by_one(scan, tmp_path, kind):
+def test_views_scaled_one_by_one_or_together(scan, tmp_path, kind):
     lines = (scan[0]["lines"] if kind == "line_integral" else np.exp(-scan[0]["lines"])) + 0.01 * np.random.default_rng(1).random(
         scan[0]["lines"].shape)
     low, high = lines.min((1, 2), keepdims=True), lines.max((1, 2), keepdims=True)
-    for name, values in ("each", (lines - low) / (high - low)), ("all", (lines - lines.min()) / (lines.max() - lines.min())):
+    both = {"views": (lines - low) / (high - low), "scan": (lines - lines.min()) / (lines.max() - lines.min()), "none": lines}
+    for name, values in both.items():
         np.save(tmp_path / f"{name}.npy", values.astype("f4"))
         said = qb("fbp", tmp_path / f"{name}.npy", "--angles", "0:180", "--quantity", kind, "--center", "middle", "-o",
                   tmp_path / "v.npy").stderr
-        assert ("[views-scaled]" in said) == (name == "each")
+        assert [code for code in ("views", "scan") if f"[{code}-scaled]" in said] == [name] * (name != "none")
+
+
+@pytest.mark.parametrize("kind", ["transmission", "line_integral"])
+def test_a_scan_without_noise_that_was_scaled(scan, tmp_path, kind):
+    lines = scan[0]["lines"] if kind == "line_integral" else np.exp(-scan[0]["lines"])
+    cut = (np.exp(-scan[0]["lines"]) + 0.01 * np.random.default_rng(1).standard_normal(lines.shape)).clip(0, 1)
+    cut[3, 4, 5] = 0
+    for values, scaled in ((lines - lines.min()) / (lines.max() - lines.min()), True), (lines, False), (cut, False):
+        if values is cut and kind == "line_integral":
+            continue
+        np.save(tmp_path / "t.npy", values.astype("f4"))
+        assert ("[scan-scaled]" in qb("info", tmp_path / "t.npy", "--angles", "0:180", "--quantity", kind).stdout) == scaled
 
 
 def test_views_of_two_gains_by_turns(scan, tmp_path):
@@ -118,3 +131,73 @@ def test_other_numbers_of_exchanged_flats_and_darks(scan, tmp_path):
     said = qb("fbp", views, "--center", "middle", "--flats", tmp_path / "darks.npy", "--darks", tmp_path / "flats.npy", "-o", tmp_path / "v.npy").stderr
     assert "[fields-exchanged]" in said
     assert (np.load(tmp_path / "v.npy") == scan[1]).all()
+
+
+# ---- a part of the detector that is dead in the views alone ----
+
+QUADRANT = (slice(None), slice(0, 8), slice(0, 48))
+
+
+@pytest.mark.parametrize("how", ["zero", "dark", "frozen"])
+def test_a_quadrant_dead_in_the_views(scan, tmp_path, how):
+    views = scan[0]["views"].copy()
+    views[QUADRANT] = {"zero": 0, "dark": np.random.default_rng(3).poisson(DARK, (VIEWS, 8, 48)), "frozen": 5000}[how]
+    said, volume = run(tmp_path, scan[0], "dead-part", views=views)
+    assert "columns 0-47 of rows 0-7 are dead or covered in all views" in said and "row-ends" not in said and "darks-twice" not in said
+    assert (volume[8:] == scan[1][8:]).all()  # the slices that do not see it
+
+
+@pytest.mark.parametrize("kind, value", [("line_integral", 0), ("line_integral", 5), ("transmission", 0), ("transmission", 1)])
+def test_a_quadrant_of_one_value(scan, tmp_path, kind, value):
+    values = np.exp(-scan[0]["lines"]) + 0.005 * np.random.default_rng(4).standard_normal(scan[0]["lines"].shape)
+    values = values if kind == "transmission" else -np.log(values)
+    values[QUADRANT] = value
+    np.save(tmp_path / "t.npy", values.astype("f4"))
+    found = qb_json("info", tmp_path / "t.npy", "--angles", "0:180", "--quantity", kind)["findings"]
+    assert [f["code"] for f in found] == ["dead-part"] and found[0]["count"] == 8 * 48
+
+
+def test_iterations_do_without_a_dead_quadrant(tmp_path):
+    """Over a full turn the other side of the detector sees what the dead one does not."""
+    common = ("--detector", "64,8", "--pixel-size", 1, "--views", 180, "--angles", "0:360", "--photons", 50000, "--seed", 1)
+    qb("simulate", "disc", *common, "-o", tmp_path / "s.h5", "--truth", tmp_path / "t.npy")
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        views = file["exchange/data"]
+        views[:, :4, :32] = 0
+    said = qb("sirt", tmp_path / "s.h5", "--center", "middle", "--iterations", 60, "-o", tmp_path / "v.npy").stderr
+    assert "[dead-part]" in said
+    volume, truth = np.load(tmp_path / "v.npy"), np.load(tmp_path / "t.npy")
+    inside = np.hypot(*np.meshgrid(*2 * (np.arange(64) - 31.5,))) < 15
+    assert volume[1][inside].mean() == pytest.approx(truth[1][inside].mean(), rel=0.01)
+
+
+def test_opaque_objects_are_no_dead_part(tmp_path):
+    """A rod of lead that wobbles by two pixels on the axis, and a base plate whose ends see air: no beam in any view."""
+    x = np.arange(96) - 47.5
+    lines = np.stack([20 * (np.abs(x - 2 * np.cos(a)) < 12) for a in np.radians(ANGLES)])[:, None].repeat(8, 1).astype(float)
+    lines[:, 6:] = np.where(np.abs(x) < 40, 30, 0)
+    counts = np.random.default_rng(2).poisson(1000 * np.exp(-lines))
+    path = write_scan(tmp_path / "t.h5", counts.astype("u2"), ANGLES, np.full((2, 8, 96), 1000, "u2"), np.zeros((2, 8, 96), "u2"), pixel=1)
+    assert "dead-part" not in qb("info", path).stdout
+
+
+# ---- darks in another byte order ----
+
+
+@pytest.mark.parametrize("more, factor, noise", [(0, 1, True), (900, 1, True), (0, 3, True), (0, 1, False)])
+@pytest.mark.parametrize("dtype", ["u2", "i4"])
+def test_darks_in_the_other_byte_order(scan, tmp_path, more, factor, dtype, noise):
+    darks = scan[0]["darks"] if noise else np.full_like(scan[0]["darks"], DARK)
+    both = [((scan[0][of] + more) * factor).clip(0, 65535).astype("u2") for of in ("views", "flats")]
+    darks = ((darks + more) * factor).astype(dtype)
+    path = write_scan(tmp_path / "t.h5", both[0], ANGLES, both[1], darks.byteswap(), pixel=1)
+    fails(3, "fbp", path, "-o", tmp_path / "v.npy", says=(f"{np.dtype(dtype).name} values of its darks", "byteswap"))
+    said = qb("fbp", write_scan(path, both[0], ANGLES, both[1], darks, pixel=1), "--center", "middle", "-o", tmp_path / "v.npy").stderr
+    assert "byte order" not in said and off(np.load(tmp_path / "v.npy"), scan[1]) < 0.05
+
+
+def test_scans_of_high_bytes_alone(scan, tmp_path):
+    """Numbers of 8 bits that were multiplied by 256: narrow low bytes say nothing."""
+    views, flats, darks = [(scan[0][of] // 128).clip(0, 255) * 256 for of in ("views", "flats", "darks")]
+    path = write_scan(tmp_path / "t.h5", views.astype("u2"), ANGLES, flats.astype("u2"), (darks + 256).astype("u2"), pixel=1)
+    assert "byte order" not in qb("fbp", path, "--center", "middle", "-o", tmp_path / "v.npy").stderr

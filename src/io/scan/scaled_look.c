@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Did a program scale every view by itself to 0..1? Then each view has one number 0 and one number 1, which no beam makes. The first
- * view of another scan says so after a few rows. */
+/* Did a program scale every view, or the whole scan, to 0..1? Then each view, or the scan, has one number 0 and one number 1, which no
+ * beam makes. The first view of another scan says so after a few rows: noise in air is on both sides of 1, or of 0. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -31,6 +31,58 @@ static qb_status look(qb_scan *scan, size_t view, char *raw, float *line, bool *
     return QB_OK;
 }
 
+/* ---- the whole scan ---- */
+
+typedef struct tally {
+    size_t zeros, ones, near_one, all;
+} tally;
+
+/* Goes on until a number is outside. */
+static qb_status count(qb_scan *scan, char *raw, float *line, tally *t, bool *within) {
+    const qb_scan_info *info = &scan->info;
+    *within = true;
+    for (size_t view = 0; view < info->views; view++) {
+        for (size_t row = 0; row < info->rows; row++) {
+            const qb_status status = qb_scan_read(scan, view, view + 1, row, row + 1, raw);
+            if (status != QB_OK) return status;
+            qb_convert_to_float(raw, info->dtype, info->columns, line);
+            for (size_t i = 0; i < info->columns; i++) {
+                *within &= line[i] >= 0 && line[i] <= 1;
+                t->zeros += line[i] == 0;
+                t->ones += line[i] == 1;
+                t->near_one += line[i] > 0.98f && line[i] < 1;
+            }
+            if (!*within) return QB_OK;
+        }
+    }
+    t->all = info->views * info->rows * info->columns;
+    return QB_OK;
+}
+
+/* Noise has one least and one largest number. Without noise air is at one end, in many pixels; numbers that were cut off there
+ * have as many others next to it. */
+static bool is_scaled(const tally *t, qb_quantity quantity) {
+    const size_t few = 4 + t->all / 1000000;
+    const bool zeros = t->zeros && t->zeros <= few, ones = t->ones && t->ones <= few;
+    if (quantity == QB_LINE_INTEGRAL) return t->zeros && ones;
+    return zeros && (ones || (t->ones && 5 * t->near_one < t->ones));
+}
+
+static qb_status look_at_all(qb_scan *scan, char *raw, float *line) {
+    const double MOST = 2e9;
+    const qb_scan_info *info = &scan->info;
+    tally t = {0};
+    bool within;
+    if ((double)info->views * (double)info->rows * (double)info->columns * (double)qb_dtype_size(info->dtype) > MOST)
+        return QB_OK;
+    const qb_status status = count(scan, raw, line, &t, &within);
+    if (status == QB_OK && within && is_scaled(&t, info->quantity))
+        qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS,
+                    "all values together span exactly 0 to 1: a program scaled the scan by its least and largest "
+                    "value; give the values as they were before" QB__CODE("scan-scaled"));
+    return status;
+}
+
 qb_status qb__scan_look_at_scales(qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
     char *raw = NULL;
@@ -47,6 +99,8 @@ qb_status qb__scan_look_at_scales(qb_scan *scan) {
         qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS,
                     "each view spans exactly 0 to 1: a program scaled every view by itself, and values are lost; give "
                     "the views as they were before" QB__CODE("views-scaled"));
+    else
+        status = look_at_all(scan, raw, line);
 out:
     qb__free(raw);
     qb__free(line);

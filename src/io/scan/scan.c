@@ -415,6 +415,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(qb__scan_mask_load(scan, options, env));
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
     QB__TRY(qb__scan_look_at_pixels(scan, env));
+    QB__TRY(qb__scan_look_at_dead_parts(scan, env));
     QB__TRY(qb__scan_look_at_margins(scan));
     qb__scan_leave_out(scan);
     QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));

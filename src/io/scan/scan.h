@@ -105,7 +105,9 @@ qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
 qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
 /* Whether the numbers of some frames are noise as stored, and smooth with their bytes exchanged. */
 qb_status qb__bytes_exchanged(const qb__frame_series *frames, bool *exchanged);
-/* Warns where each view spans exactly 0 to 1: a program scaled every view by itself. */
+/* Whether the bytes of darks are in another order than those of the views. */
+qb_status qb__darks_exchanged(const qb__frame_series *darks, const qb__frame_series *views, bool *exchanged);
+/* Warns where each view spans exactly 0 to 1, or the whole scan does: a program scaled them. */
 qb_status qb__scan_look_at_scales(qb_scan *scan);
 /* Warns where the pattern of the flats is that of the views elsewhere, or flipped. */
 qb_status qb__scan_look_at_flats_place(qb_scan *scan);
@@ -119,6 +121,10 @@ qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw);
 qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* Adds the stuck pixels to unmeasured; all of it counts as not measured from then on. */
 qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
+/* Adds parts of the detector that are dead or covered in all views, and not in the flats, to unmeasured. */
+qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env);
+/* Whether whole views may be read for a look: without unpacking much, and there is enough to tell. */
+bool qb__scan_views_worth(const qb_scan *scan);
 /* Whether numbers that are read can be made such that they count as not measured. */
 bool qb__scan_can_blank(const qb_scan *scan);
 /* All unmeasured pixels count as not measured from now on. */

@@ -147,6 +147,21 @@ static qb_status read_row(void *self, size_t first, size_t end, size_t row, void
     return qb__frames_read(self, &region, out);
 }
 
+static qb_status read_view_row(void *self, size_t first, size_t end, size_t row, void *out) {
+    return qb_scan_read(self, first, end, row, row + 1, out);
+}
+
+static qb__frame_series all_views(qb_scan *scan) {
+    return (qb__frame_series){.self = scan,
+                              .read = read_view_row,
+                              .dtype = scan->info.dtype,
+                              .count = scan->info.views,
+                              .rows = scan->info.rows,
+                              .columns = scan->info.columns,
+                              .lines = 1,
+                              .stride = 1};
+}
+
 static qb_status look(qb_scan *scan, const series *s, const qb_env *env) {
     enum { LINES = 4 };
     bool exchanged = false;
@@ -163,11 +178,17 @@ static qb_status look(qb_scan *scan, const series *s, const qb_env *env) {
     qb_status status = qb__source_check_holes(source, s->all->index, 0, s->all->count, 1);
     if (status == QB_OK) status = qb__frames_look(&frames, env, s->frames);
     if (status == QB_OK && qb_dtype_size(frames.dtype) > 1) status = qb__bytes_exchanged(&frames, &exchanged);
+    if (status == QB_OK && qb_dtype_size(frames.dtype) > 1 && s->kind.dark && !exchanged && scan->info.views) {
+        const qb__frame_series views = all_views(scan);
+        bool all = false; /* which the look at the views refuses */
+        status = qb__bytes_exchanged(&views, &all);
+        if (status == QB_OK && !all) status = qb__darks_exchanged(&frames, &views, &exchanged);
+    }
     if (exchanged)
         qb__scan_refuse(scan,
-                        "the %s values of its %s are noise as stored, and smooth with their bytes exchanged: the byte "
+                        "the %s values of its %s are noise as stored, and %s with their bytes exchanged: the byte "
                         "order is wrong; store them again (numpy: data.byteswap())",
-                        qb_dtype_name(frames.dtype), s->kind.option);
+                        qb_dtype_name(frames.dtype), s->kind.option, s->kind.dark ? "few counts" : "smooth");
     return status;
 }
 
@@ -212,23 +233,11 @@ static void exchange(qb_scan *scan, series *flats, series *darks, double flat, d
     flats->kind = flat_kind;
 }
 
-static qb_status read_view_row(void *self, size_t first, size_t end, size_t row, void *out) {
-    return qb_scan_read(self, first, end, row, row + 1, out);
-}
-
 /* As flats the darks must be about as bright as a view at most is: else both are something else. */
 static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchanged) {
-    const qb_scan_info *info = &scan->info;
-    const qb__frame_series views = {.self = scan,
-                                    .read = read_view_row,
-                                    .dtype = info->dtype,
-                                    .count = info->views,
-                                    .rows = info->rows,
-                                    .columns = info->columns,
-                                    .lines = 1,
-                                    .stride = 1};
+    const qb__frame_series views = all_views(scan);
     qb__frame view;
-    const qb_status status = qb__frame_look_again(&views, info->views / 2, &view);
+    const qb_status status = qb__frame_look_again(&views, views.count / 2, &view);
     *exchanged = status == QB_OK && (double)view.bright - flat < 2 * (dark - flat);
     return status;
 }
@@ -259,7 +268,7 @@ static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, c
         QB__TRY(look(scan, both[i], env));
         seen[i] = (qb__field_series){both[i]->frames, both[i]->all->count, both[i]->bad};
     }
-    if (judge_signs(scan, seen, both)) goto out;
+    if (*scan->refused || judge_signs(scan, seen, both)) goto out;
     double flat, dark;
     bool exchanged = qb__fields_exchanged(&seen[0], &seen[1], &flat, &dark);
     if (exchanged) QB__TRY(confirm(scan, flat, dark, &exchanged));

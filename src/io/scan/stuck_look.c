@@ -171,8 +171,7 @@ static qb_status tell(qb_scan *scan, size_t count) {
     return QB_OK;
 }
 
-/* Whether so much need not be unpacked, and there is enough to tell. */
-static bool is_worth(const qb_scan *scan) {
+bool qb__scan_views_worth(const qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
     const qb__source *source = scan->parts.data.source;
     const double view = (double)info->rows * (double)qb__source_row_bytes(source), all = view * (double)info->views;
@@ -200,7 +199,7 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env) {
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));
     stuck_look l = {.scan = scan};
     qb_status status;
-    if (!is_worth(scan)) return QB_OK;
+    if (!qb__scan_views_worth(scan)) return QB_OK;
     if (!scan->unmeasured) QB__TRY(qb__alloc(all, 1, &scan->unmeasured));
     QB__TRY(qb__alloc(room, bytes, &l.first));
     QB__TRY(qb__alloc(room, bytes, &l.raw));

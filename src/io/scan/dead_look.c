@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Parts of the detector that are dead or covered in all views, and not in the flats: a quadrant that stopped, a slit that closed. Their
+ * pixels have no beam in any view, or one value, the same for all of them. A part reaches an end of its rows, or has beam beside it in
+ * nearly all views: an opaque object behind which some pixels always lie has neither. */
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/scan/frame_list.h"
+#include "io/scan/scan.h"
+#include "quickbeam/io.h"
+
+enum {
+    VIEWS = 24,
+    PART = 3,         /* of these views every third is looked at first */
+    NARROW = 3,       /* a part is as wide at least */
+    WIDE = 17,        /* inside a row */
+    BLOCK = 512 << 10 /* bytes that are read at once, at least a row */
+};
+
+enum { DARK = 1, SAME = 2 };
+
+static const float NO_BEAM = 0.02f;
+
+typedef struct dead_look {
+    qb_scan *scan;
+    size_t row0, rows;
+    char *first, *raw;    /* [rows][columns] of the first view and of another one */
+    unsigned char *state; /* [rows][columns]: DARK while it has no beam in any view, SAME while it holds one value */
+    unsigned char *lit;   /* [rows][columns]: views with beam */
+    float *sum;           /* [rows][columns]: of transmissions */
+    size_t count;
+} dead_look;
+
+static bool has_flat(const dead_look *l, size_t pixel) {
+    const qb_scan *scan = l->scan;
+    const size_t at = l->row0 * scan->info.columns + pixel;
+    return scan->info.quantity != QB_COUNTS || scan->flat[at] > (scan->dark ? scan->dark[at] : 0);
+}
+
+/* 0 where the flat is dead, which breaks no part. */
+static float transmission(const dead_look *l, const char *raw, size_t pixel) {
+    const qb_scan *scan = l->scan;
+    const size_t at = l->row0 * scan->info.columns + pixel;
+    float value;
+    qb_convert_to_float(raw + pixel * qb_dtype_size(scan->info.dtype), scan->info.dtype, 1, &value);
+    if (scan->info.quantity == QB_LINE_INTEGRAL) return expf(-value);
+    if (scan->info.quantity == QB_TRANSMISSION) return value;
+    const float dark = scan->dark ? scan->dark[at] : 0;
+    return has_flat(l, pixel) ? (value - dark) / (scan->flat[at] - dark) : 0;
+}
+
+static qb_status read_view(dead_look *l, size_t i, char *out) {
+    const size_t view = i * (l->scan->info.views - 1) / (VIEWS - 1);
+    return qb_scan_read(l->scan, view, view + 1, l->row0, l->row0 + l->rows, out);
+}
+
+/* The state after one more view; without `all`, pixels that can be no part any more are left alone. */
+static void add_view(dead_look *l, bool all) {
+    const float BEAM = 0.1f;
+    const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL; /* of any unit: they may be large */
+    const size_t size = qb_dtype_size(l->scan->info.dtype), pixels = l->rows * l->scan->info.columns;
+    for (size_t i = 0; i < pixels; i++) {
+        if (l->state[i] & SAME && memcmp(l->first + i * size, l->raw + i * size, size) != 0)
+            l->state[i] &= (unsigned char)~SAME;
+        if (!all && !(l->state[i] & DARK)) continue;
+        const float t = transmission(l, l->raw, i);
+        if (!(t < NO_BEAM) || lines) l->state[i] &= (unsigned char)~DARK; /* so of NaN, too */
+        if (t > BEAM) l->lit[i]++;
+        l->sum[i] += t;
+    }
+}
+
+/* Neither beam nor air of a scan without noise. */
+static bool is_off(const dead_look *l, size_t pixel) {
+    const float t = transmission(l, l->first, pixel);
+    return t < 0.5f || t > 1.5f;
+}
+
+static bool is_part(const dead_look *l, size_t pixel, unsigned char kind) {
+    return l->state[pixel] & kind && !l->scan->unmeasured[l->row0 * l->scan->info.columns + pixel];
+}
+
+/* From `start` on: the end of the run of pixels that are of a part of that kind. */
+static size_t run_end(const dead_look *l, size_t row, size_t start, unsigned char kind) {
+    const size_t columns = l->scan->info.columns, size = qb_dtype_size(l->scan->info.dtype), at = row * columns;
+    size_t end = start;
+    while (end < columns && is_part(l, at + end, kind) &&
+           (kind == DARK || memcmp(l->first + (at + start) * size, l->first + (at + end) * size, size) == 0))
+        end++;
+    return end;
+}
+
+static bool is_lit(const dead_look *l, size_t pixel, size_t views) { return 4 * (size_t)l->lit[pixel] >= 3 * views; }
+
+/* Without noise air is one value, too, at both ends of a row. */
+static bool is_at_both_ends(const dead_look *l, size_t row) {
+    const size_t columns = l->scan->info.columns, size = qb_dtype_size(l->scan->info.dtype), at = row * columns;
+    return l->state[at] & SAME && l->state[at + columns - 1] & SAME &&
+           memcmp(l->first + at * size, l->first + (at + columns - 1) * size, size) == 0;
+}
+
+/* Minus the logarithm of the mean over so many views. */
+static float mean_line(const dead_look *l, size_t pixel, size_t views) {
+    return -logf(fmaxf(l->sum[pixel] / (float)views, 1e-3f));
+}
+
+/* Air from an end of the row on, beside which an object does not begin but goes on. */
+static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
+    const size_t columns = l->scan->info.columns, at = row * columns;
+    const bool left = start == 0, right = end == columns;
+    float line[3], top = 0;
+    if (left == right || (left ? end + 3 > columns : start < 3)) return false;
+    if (views == 0) return true;
+    for (size_t i = 0; i < 3; i++) line[i] = mean_line(l, at + (left ? end + i : start - 1 - i), views);
+    for (size_t i = 0; i < columns; i++) top = fmaxf(top, mean_line(l, at + i, views));
+    return line[0] > 0.2f * top && fabsf(line[1] - line[0]) < 0.25f * line[0] &&
+           fabsf(line[2] - line[1]) < 0.25f * line[0];
+}
+
+/* Whether [start, end) of a row can be a part, after so many views; 0: as far as a rough look shows. */
+static bool can_be(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
+    const double LEFT = 0.003; /* of the beam: what dense objects let through is more */
+    const size_t columns = l->scan->info.columns, at = row * columns;
+    const bool same = l->state[at + start] & SAME, dark = l->state[at + start] & DARK;
+    double sum = 0;
+    size_t alive = 0;
+    for (size_t i = at + start; i < at + end; i++) sum += (double)l->sum[i], alive += has_flat(l, i);
+    if (alive < NARROW || (views && !same && fabs(sum) > LEFT * (double)views * (double)alive)) return false;
+    if (!dark && (start == 0) != (end == columns) && is_at_both_ends(l, row)) return false;
+    if (same && !is_off(l, at + start)) return is_cut(l, row, start, end, views);
+    if (start == 0 || end == columns) return true;
+    if (transmission(l, l->first, at + start) < NO_BEAM && !(l->scan->dark_noise > 0))
+        return false; /* it may be opaque */
+    return same && end - start >= WIDE && is_lit(l, at + start - 1, views) && is_lit(l, at + end, views);
+}
+
+/* How many pixels of parts there are after so many views; `mark`: they count as not measured. */
+static size_t find(dead_look *l, size_t views, bool mark) {
+    const size_t columns = l->scan->info.columns;
+    unsigned char *unmeasured = l->scan->unmeasured + l->row0 * columns;
+    size_t found = 0;
+    for (size_t row = 0; row < l->rows; row++) {
+        for (size_t start = 0, end; start<columns; start = end> start ? end : start + 1) {
+            const size_t same = run_end(l, row, start, SAME), dark = run_end(l, row, start, DARK);
+            end = qb__larger(same, dark);
+            if (end == start || !can_be(l, row, start, end, views)) continue;
+            for (size_t i = row * columns + start; i < row * columns + end; i++) {
+                if (!has_flat(l, i)) continue;
+                found++;
+                if (mark) unmeasured[i] = QB_PIXEL_STUCK;
+            }
+        }
+    }
+    return found;
+}
+
+static qb_status look_at_block(dead_look *l) {
+    const size_t pixels = l->rows * l->scan->info.columns;
+    qb_status status;
+    for (int pass = 0; pass < 2; pass++) {
+        const size_t step = pass ? 1 : PART;
+        memset(l->state, DARK | SAME, pixels);
+        memset(l->lit, 0, pixels);
+        memset(l->sum, 0, pixels * sizeof *l->sum);
+        QB__TRY(read_view(l, 0, l->first));
+        for (size_t v = 0; v < VIEWS; v += step) {
+            QB__TRY(read_view(l, v, l->raw));
+            add_view(l, pass > 0 || v == 0);
+        }
+        if (pass)
+            l->count += find(l, VIEWS, true);
+        else if (!find(l, 0, false))
+            break;
+    }
+out:
+    return status;
+}
+
+/* ---- what follows ---- */
+
+static qb_status tell(qb_scan *scan, const unsigned char *before, size_t count) {
+    const size_t rows = scan->info.rows, columns = scan->info.columns;
+    qb__finding finding = {
+        .code = QB__CODE("dead-part"), .what = "pixels", .count = count, .of = rows * columns, .done = "not measured"};
+    char in_rows[80];
+    bool *list;
+    const qb_status status = qb__alloc(rows + columns, sizeof *list, &list);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < rows * columns; i++)
+        if (scan->unmeasured[i] && !before[i]) list[i % columns] = list[columns + i / columns] = true;
+    qb__frame_list_words(list, columns, finding.which, sizeof finding.which);
+    qb__frame_list_words(list + columns, rows, in_rows, sizeof in_rows);
+    qb__free(list);
+    qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS,
+                  "columns %s of rows %s are dead or covered in all views, and not in the flats: they count as not "
+                  "measured; sirt, cgls and mbir can do without them%s",
+                  finding.which, in_rows, finding.code);
+    return QB_OK;
+}
+
+qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env) {
+    const double MOST = 0.5; /* of the pixels: else the object is opaque, or the views have another fault */
+    const qb_scan_info *info = &scan->info;
+    const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
+    const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));
+    dead_look l = {.scan = scan};
+    unsigned char *before = NULL;
+    qb_status status;
+    if (!qb__scan_views_worth(scan) || !(scan->flat || qb__scan_can_blank(scan))) return QB_OK;
+    if (info->quantity == QB_COUNTS && !scan->flat) return QB_OK;
+    if (!scan->unmeasured) QB__TRY(qb__alloc(all, 1, &scan->unmeasured));
+    QB__TRY(qb__alloc(all, 1, &before));
+    memcpy(before, scan->unmeasured, all);
+    QB__TRY(qb__alloc(room, bytes, &l.first));
+    QB__TRY(qb__alloc(room, bytes, &l.raw));
+    QB__TRY(qb__alloc(room, info->columns, &l.state));
+    QB__TRY(qb__alloc(room, info->columns, &l.lit));
+    QB__TRY(qb__alloc(room, info->columns * sizeof *l.sum, &l.sum));
+    for (; l.row0 < info->rows; l.row0 += room) {
+        l.rows = qb__smaller(room, info->rows - l.row0);
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(look_at_block(&l));
+    }
+    if (l.count && (double)l.count <= MOST * (double)all)
+        status = tell(scan, before, l.count);
+    else
+        memcpy(scan->unmeasured, before, all);
+out:
+    qb__free(before);
+    qb__free(l.first);
+    qb__free(l.raw);
+    qb__free(l.state);
+    qb__free(l.lit);
+    qb__free(l.sum);
+    return status;
+}

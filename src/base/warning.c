@@ -155,8 +155,14 @@ static const struct {
                         "value, so dense parts come out too thin. Give A of 0 or more."},
     {"hot-pixels", "Some detector pixels are brighter than those next to them in most views, and their flats do not "
                    "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
+    {"image-grid", "The file of --start, --prox or --reference states another voxel size or place than the volume "
+                   "to be made. Give the same --size, --voxel and --slices for both."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than frames. Frames with an "
                   "unknown key are left out. Check the number of views with qb info."},
+    {"image-misfit",
+     "Line integrals of the image of --start, --prox or --reference were compared with the scan, and do not fit. What "
+     "is named makes them fit much better: another unit, axis order or place. A wrong start stays in the image "
+     "unless there are many equits."},
     {"kernel-accuracy", "The kernel of --kernel is less exact than --accuracy asks for. It is used because it was "
                         "named. Leave --kernel out for the fastest kernel that keeps the accuracy."},
     {"kernel-cache", "Compiled kernels are not kept, so each start compiles them again: the folder belongs to another "

@@ -31,6 +31,7 @@ typedef struct qb__mbir_image {
     const qb_tensor *array;
     const char *besides; /* other values of the option, for messages */
     qb_array data;       /* float32, while running */
+    bool in_hu;          /* the file states Hounsfield units; converted when loaded */
 } qb__mbir_image;
 enum { QB__MBIR_TOWARD, QB__MBIR_START, QB__MBIR_REFERENCE, QB__MBIR_IMAGES };
 
@@ -39,7 +40,6 @@ typedef struct qb__mbir_images {
     qb__mbir_image image[QB__MBIR_IMAGES];
     const qb__mbir_image *begins_with; /* the image of the start; NULL = none */
     bool proximal;                     /* proximal map: voxels are pulled toward an image, without a prior */
-    bool reference_in_hu;
 } qb__mbir_images;
 
 /* A level of coarser voxels, on which the descent begins. */
@@ -117,7 +117,7 @@ void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out);
 /* ---- images that are given ---- */
 
 /* Decide which images are needed, after the grid and the start. */
-qb_status qb__mbir_images_decide(qb__mbir *m);
+qb_status qb__mbir_images_decide(qb__mbir *m, const qb_env *env);
 size_t qb__mbir_images_bytes(const qb__mbir *m);
 qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run);
 /* The image from a slice of the volume on; NULL if there is none. */
@@ -128,6 +128,10 @@ void qb__mbir_images_release(qb__mbir *m);
 
 /* Number of slices that determines the groups: of the job, or, with a prior between slices of ranks, of the largest rank. */
 size_t qb__mbir_all(const qb__mbir *m);
+
+/* Warn that the descent stopped at its limit: the cost is forecast to fall by the share `rest`, 1 = not known; the image changed by
+ * the share `change` in the last equit. `or`: another remedy. */
+void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, const char * or);
 
 /* ---- rows of the method's table ---- */
 

@@ -21,10 +21,7 @@ static const char *units_of(const qb__mbir *m) { return qb__volume_units(m->opti
 static void warn_of_rest(const qb__mbir_cone *cone, const qb__solved *solved, const qb_env *env) {
     const double worth_telling = 0.01;
     if (strcmp(solved->stopped, "equits") != 0 || !(solved->rest > worth_telling) || cone->m.images.proximal) return;
-    qb__warn(env,
-             "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits "
-             "%d" QB__CODE("mbir-not-converged"),
-             solved->iterations, 100 * solved->rest, 4 * solved->iterations);
+    qb__mbir_warn_of_rest(env, solved->iterations, solved->rest, solved->trace[solved->iterations - 1].change, "");
 }
 
 /* As that of a coordinate descent with a single slab. */
@@ -137,7 +134,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     cone->it.more_lines = m->terms.weights_file ? 1 : 0;
     QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
     QB__TRY(decide_detector(cone));
-    QB__TRY(qb__mbir_images_decide(m));
+    QB__TRY(qb__mbir_images_decide(m, env));
     cone->it.more_unknowns = (m->images.proximal ? 1 : 0) + (qb__mbir_has_reference(m) ? 1 : 0);
     decision->more += qb__mbir_images_bytes(m) + qb__iterative_unknowns(&cone->it) * sizeof(float) +
                       (m->terms.weights_file ? qb__iterative_equations(&cone->it) * sizeof(float) : 0);

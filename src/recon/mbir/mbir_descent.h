@@ -31,6 +31,7 @@ typedef struct qb__mbir_descent {
     cJSON *slabs;           /* report of each slab */
     size_t unfinished;      /* slabs whose cost is forecast to fall by 1 % or more */
     double rest;            /* largest forecast fall, as a share of the cost */
+    double change;          /* largest change of a slab's image in its last sweep */
 } qb__mbir_descent;
 
 /* The settings of the plan. If a slab has unmeasured lines, weights are needed even where the plan has none. */

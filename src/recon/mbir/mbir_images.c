@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/publish/paths.h"
@@ -15,7 +16,33 @@ static bool is_given(const qb__mbir_image *image) { return image->path || image-
 
 /* ---- what there is ---- */
 
-static qb_status shape_of(qb__mbir *m, const qb__mbir_image *image, char name[QB__TENSOR_NAME], size_t shape[3]) {
+/* An image in Hounsfield units needs --hu. */
+static qb_status note_units(const qb__mbir *m, const qb_array_info *info, qb__mbir_image *image) {
+    image->in_hu = strcmp(info->units, "HU") == 0;
+    if (!image->in_hu || m->options->hu > 0) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s %s is in Hounsfield units: say with --hu what attenuation of water they are of", image->option,
+                    image->path);
+}
+
+/* Where the file states its voxels. Many programs write a size of 1 that means nothing. */
+static void check_place(const qb__mbir *m, const qb_array_info *info, const qb__mbir_image *image, const qb_env *env) {
+    const double *voxel = m->grid.voxel, *offset = m->grid.offset;
+    const bool known = m->rays || m->info->pixel_size > 0;
+    for (int j = 0; j < 3; j++)
+        if (!known || !(info->voxel[j] > 0) || info->voxel[j] == 1) return;
+    for (int j = 0; j < 3; j++) {
+        const bool size = fabs(info->voxel[j] - voxel[j]) > 0.01 * voxel[j];
+        if (!size && fabs(info->offset[j] - offset[j]) <= 0.5 * voxel[j]) continue;
+        qb__warn(env, "%s %s states %s of %.4g mm along %c, the volume has %.4g" QB__CODE("image-grid"), image->option,
+                 image->path, size ? "voxels" : "an offset", size ? info->voxel[j] : info->offset[j], "xyz"[j],
+                 size ? voxel[j] : offset[j]);
+        return;
+    }
+}
+
+static qb_status shape_of(qb__mbir *m, qb__mbir_image *image, const qb_env *env, char name[QB__TENSOR_NAME],
+                          size_t shape[3]) {
     qb_array_info found = {.struct_size = sizeof found};
     qb__tensor tensor;
     qb_status status = image->array ? qb__tensor_look(image->array, image->option, QB__MISSING_IMAGE, &tensor)
@@ -27,15 +54,16 @@ static qb_status shape_of(qb__mbir *m, const qb__mbir_image *image, char name[QB
     if (status != QB_OK) return status;
     memcpy(shape, image->array ? tensor.shape : found.shape, sizeof found.shape);
     if (image->array) qb__tensor_name(&tensor, name);
-    return image == &m->images.image[QB__MBIR_REFERENCE] ? qb__mbir_reference_units(m, &found) : QB_OK;
+    if (image->path) check_place(m, &found, image, env);
+    return note_units(m, &found, image);
 }
 
 /* A look at it now, as at weights. */
-static qb_status look(qb__mbir *m, const qb__mbir_image *image) {
+static qb_status look(qb__mbir *m, qb__mbir_image *image, const qb_env *env) {
     const size_t *n = m->grid.n;
     char name[QB__TENSOR_NAME] = "";
     size_t shape[3] = {0};
-    qb_status status = shape_of(m, image, name, shape);
+    qb_status status = shape_of(m, image, env, name, shape);
     if (isnan(m->center) && !m->options->size.count)
         return status; /* how wide it is the axis says, which is yet to be found */
     if (status != QB_OK || (shape[0] == n[2] && shape[1] == n[1] && shape[2] == n[0])) return status;
@@ -43,7 +71,7 @@ static qb_status look(qb__mbir *m, const qb__mbir_image *image) {
                     image->option, image->array ? name : image->path, shape[0], shape[1], shape[2], n[2], n[1], n[0]);
 }
 
-qb_status qb__mbir_images_decide(qb__mbir *m) {
+qb_status qb__mbir_images_decide(qb__mbir *m, const qb_env *env) {
     const qb_mbir_options *o = m->options;
     const bool begins = o->start_array || (strcmp(o->start, "fbp") != 0 && !m->terms.is_number);
     qb__mbir_image *toward = &m->images.image[QB__MBIR_TOWARD], *start = &m->images.image[QB__MBIR_START];
@@ -66,7 +94,7 @@ qb_status qb__mbir_images_decide(qb__mbir *m) {
         m->images.begins_with = start;
     }
     for (int i = 0; i < QB__MBIR_IMAGES && status == QB_OK; i++)
-        if (is_given(&m->images.image[i])) status = look(m, &m->images.image[i]);
+        if (is_given(&m->images.image[i])) status = look(m, &m->images.image[i], env);
     return status;
 }
 
@@ -102,6 +130,12 @@ static qb_status check_voxels(const qb__mbir *m, const qb__mbir_image *image) {
     return QB_OK;
 }
 
+/* Hounsfield units to 1/mm. */
+static void convert(double water, qb_array *array) {
+    float *x = array->data;
+    for (size_t i = 0; i < qb_array_count(array); i++) x[i] = (float)(water + water / 1000 * (double)x[i]);
+}
+
 qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
     for (int i = 0; i < QB__MBIR_IMAGES; i++) {
         qb__mbir_image *image = &m->images.image[i];
@@ -113,8 +147,8 @@ qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
         if (status != QB_OK) return status;
         qb__content_add(run->job->content, image->option + 2, image->data.data,
                         qb_array_count(&image->data) * sizeof(float));
+        if (image->in_hu) convert(m->options->hu, &image->data);
     }
-    qb__mbir_reference_convert(m);
     return QB_OK;
 }
 

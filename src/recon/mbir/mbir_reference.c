@@ -2,27 +2,8 @@
 #include "recon/mbir/mbir_reference.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "base/status.h"
 
 bool qb__mbir_has_reference(const qb__mbir *m) { return m->images.image[QB__MBIR_REFERENCE].path != NULL; }
-
-qb_status qb__mbir_reference_units(qb__mbir *m, const qb_array_info *info) {
-    m->images.reference_in_hu = strcmp(info->units, "HU") == 0;
-    if (!m->images.reference_in_hu || m->options->hu > 0) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--reference %s is in Hounsfield units: say with --hu what attenuation of water they are of",
-                    m->options->reference);
-}
-
-void qb__mbir_reference_convert(qb__mbir *m) {
-    qb_array *array = &m->images.image[QB__MBIR_REFERENCE].data;
-    const double water = m->options->hu;
-    float *x = array->data;
-    if (!m->images.reference_in_hu) return;
-    for (size_t i = 0; i < qb_array_count(array); i++) x[i] = (float)(water + water / 1000 * (double)x[i]);
-}
 
 qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices,
                                   float *room, double *rmse) {

@@ -8,10 +8,6 @@
  * qb compare computes it for outputs. */
 
 bool qb__mbir_has_reference(const qb__mbir *m);
-/* A reference in Hounsfield units needs --hu; QB_BAD_ARGUMENT without it. */
-qb_status qb__mbir_reference_units(qb__mbir *m, const qb_array_info *info);
-/* Convert the reference to 1/mm. */
-void qb__mbir_reference_convert(qb__mbir *m);
 /* rmse of `slices` slices from `first` on, in the output's units; `room` holds one slice. Collective over ranks that share the descent. */
 qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices,
                                   float *room, double *rmse);

@@ -11,6 +11,7 @@
 #include "io/publish/paths.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
+#include "recon/mbir/mbir_fit.h"
 #include "recon/mbir/mbir_noise.h"
 #include "recon/mbir/mbir_sizes.h"
 
@@ -98,6 +99,7 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
     qb__comm *comm = qb__comm_of(run->env);
     const size_t slices = m->rows, rows = qb__smaller(QB__MBIR_LOOK, slices);
     const size_t one = m->info->views * m->info->columns;
+    size_t looked_at[QB__MBIR_LOOK] = {0};
     float *lines = NULL, *weights = NULL;
     qb__prep_counts *counts = NULL; /* dropped: these rows are counted when they are reconstructed */
     qb_status status;
@@ -106,6 +108,7 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
     QB__TRY(qb__alloc((size_t)qb__pool_threads(run->pool), sizeof *counts, &counts));
     for (size_t i = 0; i < rows; i++) {
         const size_t slice = (2 * i + 1) * slices / (2 * rows), row = m->first_row + slice;
+        looked_at[i] = row;
         const int owner = qb__cut_owner(slices, m->grain, qb__comm_count(comm), slice);
         if (qb__comm_rank(comm) == owner)
             status = qb__prepare_rows(run->prepare, m->scan, row, row + 1, run->pool, lines + i * one, counts);
@@ -121,6 +124,8 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
                                by_noise ? 0 : m->options->snr_db);
     told->noise = usual->noise;
     if (by_noise) told->y = usual->y;
+    const qb__mbir_sample sample = {lines, looked_at, rows, told->limit};
+    status = qb__mbir_fit_check(m, &sample, run->env);
 out:
     qb__free(lines);
     qb__free(weights);
@@ -180,9 +185,8 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     const double prior = m->images.proximal ? o->sigma_p : o->sigma_x;
     qb__mbir_sigmas usual = {0}, told = {0};
     if (status == QB_OK) status = qb__mbir_images_load(m, run);
-    const bool asked =
-        !(prior > 0) || !(o->sigma_y > 0); /* of a proximal map, many of which make a loop, nothing is compared */
-    if (status == QB_OK && (asked || !m->images.proximal)) status = look(m, run, &usual, &told);
+    const bool asked = !(prior > 0) || !(o->sigma_y > 0);
+    if (status == QB_OK) status = look(m, run, &usual, &told);
     if (asked) m->measured.sigmas = told;
     qb__part_tag(m->measured.job, sizeof m->measured.job);
     status = qb__comm_bcast(qb__comm_of(run->env), status, 0, m->measured.job, sizeof m->measured.job);

@@ -49,7 +49,8 @@ QB_API qb_status qb_projector_adjoint(qb_projector *projector, const float *proj
  * [view][row][column] of those views alone. Where the projector computes on the CUDA device that an array is on, the
  * array is used in place, and nothing of it passes through the host; others that are not dense in the host's
  * memory pass through a copy there. What is queued on the stream of an array in a device's memory comes before; the
- * result is there on return. Also QB_BAD_ARGUMENT for arrays of other types and shapes or that overlap. */
+ * result is there on return. A dimension in front makes both a batch, of as many volumes as projections, one behind the other: they are
+ * done together, with the bits of one by one. Also QB_BAD_ARGUMENT for arrays of other types and shapes or that overlap. */
 QB_API qb_status qb_projector_forward_tensor(qb_projector *projector, const qb_tensor *volume, size_t first, size_t end,
                                              const qb_env *env, const qb_tensor *projections);
 QB_API qb_status qb_projector_adjoint_tensor(qb_projector *projector, const qb_tensor *projections, size_t first,

@@ -102,13 +102,18 @@ class Operator:
         return out
 
     def _apply_batch(self, x, out, accumulate):
-        """Slices of a parallel beam go in one call, as the slices of one volume and the rows of one detector; others one by one."""
+        """One call: slices of a parallel beam as the slices of one volume and the rows of one detector, others as the library's
+        batch. Arrays that are not dense go one by one."""
         count = math.prod(shape_of(x)[:-3])
-        slices = self._volume[0] == self._lines[1] == 1 and count > 1 and is_dense(x) and is_dense(out)
-        stacked = self._handle.stack(count) if slices else None
-        if stacked is None:
+        if not (is_dense(x) and is_dense(out)):
             for i in range(len(x)):
                 self.apply(x[i], out[i], accumulate)
+            return out
+        slices = self._volume[0] == self._lines[1] == 1 and count > 1
+        stacked = self._handle.stack(count) if slices else None
+        if stacked is None:
+            if count:
+                self._run(self._handle, x.reshape((count, *self.domain)), out.reshape((count, *self.range)), accumulate)
             return out
         images, lines = (out, x) if self._transposed else (x, out)
         images = images.reshape((count, *self._volume[1:]))

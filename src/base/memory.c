@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 /* Every block starts with a 64-byte head that remembers how it was taken. */
@@ -225,15 +226,31 @@ static size_t limit_room(int resource, const char *used_key) {
     return room - qb__smaller(threads, room / 2);
 }
 
+typedef struct limit {
+    size_t bytes;
+    const char *from;
+} limit;
+
+/* Of the computer and its cgroups. Reading these files takes a tenth of the time of a small slice, so that each thread asks again only
+ * after a while. */
+static limit system_limit(void) {
+    static const double WHILE = 0.05; /* seconds */
+    static _Thread_local limit found;
+    static _Thread_local double asked;
+    const double now = qb__now();
+    if (found.from && now - asked < WHILE) return found;
+    const limit computer = {proc_bytes("/proc/meminfo", "MemAvailable:"), "this computer has free"},
+                group = {qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup"),
+                         "the memory limit of the container or batch job (cgroup) leaves"};
+    asked = now;
+    found = group.bytes < computer.bytes ? group : computer;
+    return found;
+}
+
 size_t qb__available_from(const char **from) {
-    const struct {
-        size_t bytes;
-        const char *from;
-    } limits[] = {{proc_bytes("/proc/meminfo", "MemAvailable:"), "this computer has free"},
-                  {qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup"),
-                   "the memory limit of the container or batch job (cgroup) leaves"},
-                  {limit_room(RLIMIT_AS, "VmSize:"), "the limit of addresses (ulimit -v) leaves"},
-                  {limit_room(RLIMIT_DATA, "VmData:"), "the limit of data (ulimit -d) leaves"}};
+    const limit limits[] = {system_limit(),
+                            {limit_room(RLIMIT_AS, "VmSize:"), "the limit of addresses (ulimit -v) leaves"},
+                            {limit_room(RLIMIT_DATA, "VmData:"), "the limit of data (ulimit -d) leaves"}};
     size_t least = 0;
     for (size_t i = 1; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].bytes < limits[least].bytes) least = i;

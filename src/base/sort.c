@@ -123,23 +123,6 @@ void qb__sort_floats(float *values, size_t count) {
 
 void qb__sort_directions(qb__direction *list, size_t count) { qsort(list, count, sizeof *list, by_angle); }
 
-double qb__median_alone(double *values, size_t count) {
-    const size_t middle = count / 2;
-    size_t first = 0, end = count;
-    for (int depth = 48; end - first > FEW && depth > 0; depth--) {
-        const size_t low = first + part(values + first, end - first) + 1;
-        if (middle < low)
-            end = low;
-        else
-            first = low;
-    }
-    qb__sort(values + first, end - first);
-    if (count % 2) return values[middle];
-    double below = values[0];
-    for (size_t i = 1; i < middle; i++) below = values[i] > below ? values[i] : below;
-    return 0.5 * (below + values[middle]);
-}
-
 double qb__median(double *values, size_t count) {
     qb__sort(values, count);
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);

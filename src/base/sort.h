@@ -21,7 +21,5 @@ void qb__sort_directions(qb__direction *list, size_t count);
 
 /* Middle of count values, which are sorted on the way; of two middle ones their mean. */
 double qb__median(double *values, size_t count);
-/* The same, several times as fast for many values: they are in no order afterwards. */
-double qb__median_alone(double *values, size_t count);
 
 #endif

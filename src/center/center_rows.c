@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 #include "center/center_roll.h"
 #include "cpu/features.h"
@@ -72,8 +72,9 @@ static double contrast(const float *sinogram, size_t count) {
     float sample[SAMPLES];
     size_t n = count < SAMPLES ? count : SAMPLES;
     for (size_t i = 0; i < n; i++) sample[i] = sinogram[i * (count / n)];
-    qb__sort_floats(sample, n);
-    return (double)sample[n - 1 - n / 100] - (double)sample[n / 100];
+    const size_t low = n / 100, high = n - 1 - low;
+    const float top = qb__float_at(sample, n, high);
+    return (double)top - (double)qb__float_at(sample, high + 1, low);
 }
 
 /* Rows of next to nothing beside others only bring noise: drop them, keeping the order. */

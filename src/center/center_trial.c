@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "cpu/bp_parallel/bp_parallel.h"
@@ -275,9 +276,9 @@ static void sample_task(void *context, size_t task, int worker) {
 static void set_scale(struct entropy_job *job, size_t slot) {
     size_t n = job->sampled * job->samples;
     float *values = job->sample + slot * n;
-    qb__sort_floats(values, n);
-    float low = values[n / 1000], high = values[n - 1 - n / 1000];
-    float more = 0.25f * (high - low) + 1e-20f;
+    const size_t end = n - 1 - n / 1000;
+    const float high = qb__float_at(values, n, end), low = qb__float_at(values, end + 1, n / 1000);
+    const float more = 0.25f * (high - low) + 1e-20f;
     job->scales[slot] = (scale){low - more, high + more};
 }
 

@@ -187,52 +187,73 @@ qb_status qb__project_leave(qb_projector *p, qb_status status) {
     return status;
 }
 
-static qb_status forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env,
-                         float *projections) {
-    size_t views = block(p, end - first), floats = qb__project_view_floats(p);
-    size_t image = p->geometry.rows * p->geometry.columns;
+static size_t voxels_of(const qb_projector *p) { return p->grid.n[0] * p->grid.n[1] * p->grid.n[2]; }
+
+/* Members together where one block has all views; else one by one. */
+static qb__members batch_of(const qb_projector *p, size_t members, size_t views, size_t block) {
+    return (qb__members){.members = views > block ? 1 : qb__project_members_at_once(p, members, views),
+                         .volume = voxels_of(p),
+                         .sums = block * qb__project_view_floats(p),
+                         .images = views * p->geometry.rows * p->geometry.columns};
+}
+
+static qb_status forward(qb_projector *p, size_t members, const float *volume, size_t first, size_t end,
+                         const qb_env *env, float *projections) {
+    const size_t views = block(p, end - first), image = p->geometry.rows * p->geometry.columns;
+    qb__members batch = batch_of(p, members, end - first, views);
     float *sums = NULL;
     qb_status status;
-    QB__TRY(qb__alloc(views, floats * sizeof *sums, &sums));
-    for (size_t view = first; view < end; view += views) {
-        size_t last = end - view < views ? end : view + views;
-        memset(sums, 0, (last - view) * floats * sizeof *sums);
-        QB__TRY(qb__project_add(p, volume, 0, p->grid.n[2], view, last, sums, env));
-        qb__project_finish(p, view, last, sums, projections + (view - first) * image);
+    QB__TRY(qb__alloc(batch.members, batch.sums * sizeof *sums, &sums));
+    for (size_t m = 0; m < members; m += batch.members) {
+        batch.members = qb__smaller(batch.members, members - m);
+        for (size_t view = first; view < end; view += views) {
+            const size_t last = end - view < views ? end : view + views;
+            memset(sums, 0, batch.members * batch.sums * sizeof *sums);
+            QB__TRY(
+                qb__project_add_batch(p, &batch, volume + m * batch.volume, 0, p->grid.n[2], view, last, sums, env));
+            qb__project_finish_batch(p, &batch, view, last, sums,
+                                     projections + m * batch.images + (view - first) * image);
+        }
     }
 out:
     qb__free(sums);
     return status;
 }
 
-static qb_status adjoint(qb_projector *p, const float *projections, size_t first, size_t end, bool accumulate,
-                         const qb_env *env, float *volume) {
-    size_t views = block(p, end - first), floats = qb__project_view_floats(p);
-    size_t image = p->geometry.rows * p->geometry.columns;
+static qb_status adjoint(qb_projector *p, size_t members, const float *projections, size_t first, size_t end,
+                         bool accumulate, const qb_env *env, float *volume) {
+    const size_t views = block(p, end - first), image = p->geometry.rows * p->geometry.columns;
+    qb__members batch = batch_of(p, members, end - first, views);
     float *values = NULL;
     qb_status status;
-    QB__TRY(qb__alloc(views, floats * sizeof *values, &values));
-    if (!accumulate) memset(volume, 0, p->grid.n[0] * p->grid.n[1] * p->grid.n[2] * sizeof *volume);
-    for (size_t view = first; view < end; view += views) {
-        size_t last = end - view < views ? end : view + views;
-        qb__project_spread(p, view, last, projections + (view - first) * image, values);
-        QB__TRY(qb__project_back(p, values, view, last, 0, qb__project_bricks(p), volume, env));
+    QB__TRY(qb__alloc(batch.members, batch.sums * sizeof *values, &values));
+    if (!accumulate) memset(volume, 0, members * batch.volume * sizeof *volume);
+    for (size_t m = 0; m < members; m += batch.members) {
+        batch.members = qb__smaller(batch.members, members - m);
+        for (size_t view = first; view < end; view += views) {
+            const size_t last = end - view < views ? end : view + views;
+            qb__project_spread_batch(p, &batch, view, last, projections + m * batch.images + (view - first) * image,
+                                     values);
+            QB__TRY(qb__project_back_batch(p, &batch, values, view, last, 0, qb__project_bricks(p),
+                                           volume + m * batch.volume, env));
+        }
     }
 out:
     qb__free(values);
     return status;
 }
 
-qb_status qb__project_forward(qb_projector *p, const qb__images *volume, size_t first, size_t end, const qb_env *env,
-                              const qb__images *projections) {
-    return p->on_device ? qb__slab_projector_forward(&p->device, volume, first, end, env, projections)
-                        : forward(p, volume->from, first, end, env, projections->to);
+qb_status qb__project_forward(qb_projector *p, size_t members, const qb__images *volume, size_t first, size_t end,
+                              const qb_env *env, const qb__images *projections) {
+    return p->on_device ? qb__slab_projector_forward(&p->device, members, volume, first, end, env, projections)
+                        : forward(p, members, volume->from, first, end, env, projections->to);
 }
 
-qb_status qb__project_adjoint(qb_projector *p, const qb__images *projections, size_t first, size_t end, bool accumulate,
-                              const qb_env *env, const qb__images *volume) {
-    return p->on_device ? qb__slab_projector_adjoint(&p->device, projections, first, end, accumulate, env, volume)
-                        : adjoint(p, projections->from, first, end, accumulate, env, volume->to);
+qb_status qb__project_adjoint(qb_projector *p, size_t members, const qb__images *projections, size_t first, size_t end,
+                              bool accumulate, const qb_env *env, const qb__images *volume) {
+    return p->on_device
+               ? qb__slab_projector_adjoint(&p->device, members, projections, first, end, accumulate, env, volume)
+               : adjoint(p, members, projections->from, first, end, accumulate, env, volume->to);
 }
 
 qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env,
@@ -243,7 +264,7 @@ qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t firs
     qb_status status = qb__project_enter(p, first, end, env);
     if (status != QB_OK) return status;
     return qb__project_leave(
-        p, qb__project_forward(p, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections}));
+        p, qb__project_forward(p, 1, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections}));
 }
 
 qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end, bool accumulate,
@@ -253,6 +274,6 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
     QB__NEED(volume);
     qb_status status = qb__project_enter(p, first, end, env);
     if (status != QB_OK) return status;
-    return qb__project_leave(p, qb__project_adjoint(p, &(qb__images){.from = projections}, first, end, accumulate, env,
-                                                    &(qb__images){.from = volume, .to = volume}));
+    return qb__project_leave(p, qb__project_adjoint(p, 1, &(qb__images){.from = projections}, first, end, accumulate,
+                                                    env, &(qb__images){.from = volume, .to = volume}));
 }

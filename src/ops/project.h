@@ -22,7 +22,8 @@ struct qb_projector {
     qb__flat_rays *flat;       /* [views], where slices are done one by one (project_flat.h); else NULL */
     char **scratch;            /* [thread] */
     size_t scratch_bytes;
-    float *layer;            /* the bricks of one layer; made when needed */
+    float *layer;            /* the bricks of one layer, of each member of a batch; made when needed */
+    size_t layers;           /* so many */
     pthread_mutex_t at_work; /* one call at a time */
     unsigned forks;          /* when it was made: in a child its threads are gone */
     bool on_device;          /* computed on a device, through `device` below */
@@ -40,11 +41,11 @@ qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid,
  * back `status`. */
 qb_status qb__project_enter(qb_projector *projector, size_t first, size_t end, const qb_env *env);
 qb_status qb__project_leave(qb_projector *projector, qb_status status);
-/* The CPU takes arrays in the host's memory only. */
-qb_status qb__project_forward(qb_projector *projector, const qb__images *volume, size_t first, size_t end,
-                              const qb_env *env, const qb__images *projections);
-qb_status qb__project_adjoint(qb_projector *projector, const qb__images *projections, size_t first, size_t end,
-                              bool accumulate, const qb_env *env, const qb__images *volume);
+/* Of a batch of `members` volumes, one behind the other, as their projections are. The CPU takes arrays in the host's memory only. */
+qb_status qb__project_forward(qb_projector *projector, size_t members, const qb__images *volume, size_t first,
+                              size_t end, const qb_env *env, const qb__images *projections);
+qb_status qb__project_adjoint(qb_projector *projector, size_t members, const qb__images *projections, size_t first,
+                              size_t end, bool accumulate, const qb_env *env, const qb__images *volume);
 
 /* The problem that the planner chooses a kernel for. */
 qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_grid *grid);
@@ -68,6 +69,21 @@ qb_status qb__project_back(qb_projector *projector, const float *values, size_t 
 size_t qb__project_bricks(const qb_projector *projector);
 /* The voxels at[j] <= voxel < at[j] + n[j] of one. */
 void qb__project_brick(const qb_projector *projector, size_t brick, size_t at[3], size_t n[3]);
+
+/* The same of a batch: its members' volumes, sums or values, and images are so many floats apart. */
+typedef struct qb__members {
+    size_t members, volume, sums, images;
+} qb__members;
+qb_status qb__project_add_batch(qb_projector *projector, const qb__members *batch, const float *slab, size_t z0,
+                                size_t z1, size_t view0, size_t view1, float *sums, const qb_env *env);
+void qb__project_finish_batch(qb_projector *projector, const qb__members *batch, size_t view0, size_t view1,
+                              const float *sums, float *projections);
+void qb__project_spread_batch(qb_projector *projector, const qb__members *batch, size_t view0, size_t view1,
+                              const float *projections, float *values);
+qb_status qb__project_back_batch(qb_projector *projector, const qb__members *batch, const float *values, size_t view0,
+                                 size_t view1, size_t first, size_t end, float *volume, const qb_env *env);
+/* Members of which a block of views, and a layer, have room together. */
+size_t qb__project_members_at_once(const qb_projector *projector, size_t members, size_t views);
 
 /* Floats of one view of sums or values. */
 size_t qb__project_view_floats(const qb_projector *projector);

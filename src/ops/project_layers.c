@@ -46,15 +46,31 @@ static qb__joseph_brick brick_at(const qb_projector *p, size_t index, size_t z0,
     return b;
 }
 
+static float *layer_of(const qb_projector *p, size_t member) {
+    return p->layer + member * (layer_bytes(p) / sizeof *p->layer);
+}
+
 /* One layer in hand, or some bricks. */
 typedef struct work {
     qb_projector *p;
     size_t z0, slab0; /* first slice of the layer, of the slab */
     float *slab;
     size_t view0, view1;
-    float *sums;  /* or values */
-    size_t first; /* brick of the volume: of task 0, backwards */
+    float *sums;         /* or values */
+    size_t first;        /* brick of the volume: of task 0, backwards */
+    size_t packs, tasks; /* of each member of the batch */
+    const qb__members *batch;
 } work;
+
+/* What tasks of one member work on; *task: its number among them. */
+static work member_of(const void *context, size_t *task, size_t each, size_t *member) {
+    work w = *(const work *)context;
+    *member = *task / each;
+    *task %= each;
+    w.slab += *member * w.batch->volume;
+    w.sums += *member * w.batch->sums;
+    return w;
+}
 
 /* A thread's scratch: fans, the kernel's own, a brick. */
 typedef struct thread_scratch {
@@ -71,10 +87,11 @@ static thread_scratch scratch_of(const qb_projector *p, int worker) {
 }
 
 static void pack_brick(void *context, size_t task, int worker) {
-    const work *w = context;
+    size_t member;
     (void)worker;
-    qb__joseph_brick b = brick_at(w->p, task, w->z0, w->p->layer + task * brick_floats(w->p));
-    qb__joseph_pack(&b, w->slab, w->slab0, w->p->grid.n[0], w->p->grid.n[1]);
+    const work w = member_of(context, &task, ((const work *)context)->packs, &member);
+    qb__joseph_brick b = brick_at(w.p, task, w.z0, layer_of(w.p, member) + task * brick_floats(w.p));
+    qb__joseph_pack(&b, w.slab, w.slab0, w.p->grid.n[0], w.p->grid.n[1]);
 }
 
 /* What columns c0 <= column < c1 of a view see of a brick. */
@@ -94,7 +111,8 @@ static size_t column_blocks(const qb_projector *p) { return (p->geometry.columns
 
 /* Brick by brick, so that one serves several views from the cache. */
 static void forward_task(void *context, size_t task, int worker) {
-    const work *w = context;
+    size_t member;
+    const work of_member = member_of(context, &task, ((const work *)context)->tasks, &member), *w = &of_member;
     const qb_projector *p = w->p;
     const thread_scratch d = scratch_of(p, worker);
     const size_t c0 = task % column_blocks(p) * COLUMNS;
@@ -104,14 +122,15 @@ static void forward_task(void *context, size_t task, int worker) {
     for (size_t i = 0; i < (end - first) * count; i++)
         d.fans[i] = qb__fan_of(&p->geometry, &p->grid, first + i / count, c0 + i % count);
     for (size_t i = 0; i < layer_bricks(p); i++) {
-        const qb__joseph_brick b = brick_at(p, i, w->z0, p->layer + i * brick_floats(p));
+        const qb__joseph_brick b = brick_at(p, i, w->z0, layer_of(p, member) + i * brick_floats(p));
         for (size_t view = first; view < end; view++)
             forward_brick(w, &b, view, c0, c1, d.fans + (view - first) * count, d.kernel);
     }
 }
 
 static void adjoint_task(void *context, size_t task, int worker) {
-    const work *w = context;
+    size_t member;
+    const work of_member = member_of(context, &task, ((const work *)context)->tasks, &member), *w = &of_member;
     const qb_projector *p = w->p;
     const thread_scratch d = scratch_of(p, worker);
     const size_t index = w->first + task, layer = index / layer_bricks(p);
@@ -146,7 +165,8 @@ static qb__flat_columns columns_of(const void *context, size_t view) {
 }
 
 static void flat_adjoint_task(void *context, size_t task, int worker) {
-    const work *w = context;
+    size_t member;
+    const work of_member = member_of(context, &task, ((const work *)context)->tasks, &member), *w = &of_member;
     const qb__flat_work flat = flat_work(w);
     seen_by s = {.p = w->p};
     qb__project_brick(w->p, w->first + task, s.at, s.n);
@@ -158,25 +178,50 @@ static qb_status check_slab(const qb_projector *p, size_t z0, size_t z1) {
     return fits ? QB_OK : qb__fail(QB_INTERNAL, "slices %zu to %zu are no layers", z0, z1);
 }
 
-qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t z1, size_t view0, size_t view1,
-                          float *sums, const qb_env *env) {
+static const qb__members alone = {.members = 1};
+
+/* Layers of all members are held at once; a batch that is flat is done one by one and needs one. */
+static qb_status make_layers(qb_projector *p, size_t members) {
+    const size_t layers = p->flat ? 1 : members;
+    if (p->layer && layers <= p->layers) return QB_OK;
+    qb__free(p->layer);
+    p->layer = NULL;
+    p->layers = layers;
+    return qb__alloc(layers, layer_bytes(p), &p->layer);
+}
+
+qb_status qb__project_add_batch(qb_projector *p, const qb__members *batch, const float *slab, size_t z0, size_t z1,
+                                size_t view0, size_t view1, float *sums, const qb_env *env) {
     qb_status status = check_slab(p, z0, z1);
-    if (status == QB_OK && !p->layer) status = qb__alloc(layer_bytes(p), 1, &p->layer);
-    size_t tasks = (view1 - view0 + VIEWS - 1) / VIEWS * column_blocks(p);
+    if (status == QB_OK) status = make_layers(p, batch->members);
     work w = {.p = p, .slab0 = z0, .slab = (float *)slab, .view0 = view0, .view1 = view1, .sums = sums};
-    if (status == QB_OK && p->flat) {
-        const qb__flat_work flat = flat_work(&w);
+    w.batch = batch;
+    w.packs = layer_bricks(p);
+    w.tasks = qb__ceil_div(view1 - view0, VIEWS) * column_blocks(p);
+    for (size_t m = 0; status == QB_OK && p->flat && m < batch->members; m++) {
+        qb__flat_work flat = flat_work(&w);
+        flat.lines += m * batch->sums;
         status = qb__check_cancel(env);
-        if (status == QB_OK) qb__flat_add(&flat, slab, p->pool);
-        return status;
+        if (status == QB_OK) qb__flat_add(&flat, slab + m * batch->volume, p->pool);
     }
-    for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
+    for (w.z0 = z0; status == QB_OK && !p->flat && w.z0 < z1; w.z0 += p->side[2]) {
         status = qb__check_cancel(env);
         if (status != QB_OK) break;
-        qb__pool_for(p->pool, layer_bricks(p), pack_brick, &w);
-        qb__pool_for(p->pool, tasks, forward_task, &w);
+        qb__pool_for(p->pool, batch->members * w.packs, pack_brick, &w);
+        qb__pool_for(p->pool, batch->members * w.tasks, forward_task, &w);
     }
     return status;
+}
+
+qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t z1, size_t view0, size_t view1,
+                          float *sums, const qb_env *env) {
+    return qb__project_add_batch(p, &alone, slab, z0, z1, view0, view1, sums, env);
+}
+
+size_t qb__project_members_at_once(const qb_projector *p, size_t members, size_t views) {
+    static const size_t BYTES = 256 << 20;
+    const size_t each = qb__larger(p->flat ? 0 : layer_bytes(p), views * qb__project_view_floats(p) * sizeof(float));
+    return qb__smaller(members, qb__larger(1, BYTES / each));
 }
 
 size_t qb__project_bricks(const qb_projector *p) { return layer_bricks(p) * p->bricks[2]; }
@@ -187,78 +232,20 @@ void qb__project_brick(const qb_projector *p, size_t brick, size_t at[3], size_t
     memcpy(n, b.n, sizeof b.n);
 }
 
-qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, size_t view1, size_t first, size_t end,
-                           float *volume, const qb_env *env) {
+qb_status qb__project_back_batch(qb_projector *p, const qb__members *batch, const float *values, size_t view0,
+                                 size_t view1, size_t first, size_t end, float *volume, const qb_env *env) {
     qb_status status = QB_OK;
-    work w = {.p = p, .slab = volume, .view0 = view0, .view1 = view1, .sums = (float *)values};
+    work w = {.p = p, .slab = volume, .view0 = view0, .view1 = view1, .sums = (float *)values, .batch = batch};
     for (w.first = first; status == QB_OK && w.first < end; w.first += layer_bricks(p)) {
         status = qb__check_cancel(env);
+        w.tasks = qb__smaller(layer_bricks(p), end - w.first);
         if (status == QB_OK)
-            qb__pool_for(p->pool, qb__smaller(layer_bricks(p), end - w.first),
-                         p->flat ? flat_adjoint_task : adjoint_task, &w);
+            qb__pool_for(p->pool, batch->members * w.tasks, p->flat ? flat_adjoint_task : adjoint_task, &w);
     }
     return status;
 }
 
-/* ---- between [row][column] and columns of rays, with the rays' lengths ---- */
-
-typedef struct turn {
-    const qb_projector *p;
-    size_t view0;
-    float *columns; /* [view][column][stride] */
-    float *images;  /* [view][row][column] */
-    bool forward;
-} turn;
-
-enum { TILE = 16 };
-
-/* Flat sums lie as images do already. */
-static void scale_view(void *context, size_t task, int worker) {
-    const turn *t = context;
-    const qb_projector *p = t->p;
-    const size_t rows = p->geometry.rows, columns = p->geometry.columns;
-    float *image = t->images + task * rows * columns, *lines = t->columns + task * rows * columns;
-    (void)worker;
-    for (size_t c = 0; c < columns; c++) {
-        const float length = (float)qb__flat_length(&p->flat[t->view0 + task].view, p->grid.voxel, c);
-        for (size_t i = c; i < rows * columns; i += columns)
-            if (t->forward)
-                image[i] = lines[i] * length;
-            else
-                lines[i] = image[i] * length;
-    }
-}
-
-static void turn_view(void *context, size_t task, int worker) {
-    const turn *t = context;
-    const qb_projector *p = t->p;
-    const size_t rows = p->geometry.rows, columns = p->geometry.columns;
-    float *image = t->images + task * rows * columns;
-    float *lines = t->columns + task * qb__project_view_floats(p);
-    (void)worker;
-    for (size_t c0 = 0; c0 < columns; c0 += TILE) {
-        const size_t count = qb__smaller(TILE, columns - c0);
-        qb__fan fan[TILE];
-        for (size_t i = 0; i < count; i++) fan[i] = qb__fan_of(&p->geometry, &p->grid, t->view0 + task, c0 + i);
-        for (size_t r = 0; r < rows; r++) {
-            for (size_t i = 0; i < count; i++) {
-                float length = (float)qb__fan_length(&fan[i], p->grid.voxel, (double)r);
-                float *pixel = image + r * columns + c0 + i, *ray = lines + (c0 + i) * p->stride + r;
-                if (t->forward)
-                    *pixel = *ray * length;
-                else
-                    *ray = *pixel * length;
-            }
-        }
-    }
-}
-
-void qb__project_finish(qb_projector *p, size_t view0, size_t view1, const float *sums, float *projections) {
-    turn t = {p, view0, (float *)sums, projections, true};
-    qb__pool_for(p->pool, view1 - view0, p->flat ? scale_view : turn_view, &t);
-}
-
-void qb__project_spread(qb_projector *p, size_t view0, size_t view1, const float *projections, float *values) {
-    turn t = {p, view0, values, (float *)projections, false};
-    qb__pool_for(p->pool, view1 - view0, p->flat ? scale_view : turn_view, &t);
+qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, size_t view1, size_t first, size_t end,
+                           float *volume, const qb_env *env) {
+    return qb__project_back_batch(p, &alone, values, view0, view1, first, end, volume, env);
 }

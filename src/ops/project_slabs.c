@@ -92,28 +92,41 @@ qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__de
 
 /* ---- life ---- */
 
-static void release(qb__slab_projector *p) {
-    qb__joseph_plan_destroy(p->plan);
+static void release_arrays(qb__slab_projector *p) {
     qb__memory_destroy(p->slab);
     qb__memory_destroy(p->rays);
     qb__memory_destroy(p->plain);
-    p->plan = NULL;
     p->slab = p->rays = p->plain = NULL;
+    p->members = 0;
 }
 
-static qb_status take(qb__slab_projector *p) {
+static void release(qb__slab_projector *p) {
+    qb__joseph_plan_destroy(p->plan);
+    release_arrays(p);
+    p->plan = NULL;
+}
+
+static qb_status take_arrays(qb__slab_projector *p, size_t members) {
     const qb__joseph_problem *of = &p->problem;
     qb__device *device = p->pick->device;
-    const size_t slab = qb__joseph_slab_bytes(of, p->most.slices), rays = qb__joseph_block_bytes(of, p->most.views);
+    const size_t slab = members * qb__joseph_slab_bytes(of, p->most.slices),
+                 rays = members * qb__joseph_block_bytes(of, p->most.views);
     qb_status status;
-    QB__TRY(qb__joseph_plan_create(device, of, p->most, p->pick->choice.values, &p->plan));
+    release_arrays(p);
     QB__TRY(qb__memory_create(device, slab, &p->slab));
     QB__TRY(qb__memory_create(device, rays, &p->rays));
-    QB__TRY(qb__memory_create(device, plain_bytes(of, p->most), &p->plain));
+    QB__TRY(qb__memory_create(device, members * plain_bytes(of, p->most), &p->plain));
     QB__TRY(qb__memory_fill(p->queue, p->slab, 0, 0, slab));
     QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, rays));
     QB__TRY(qb__queue_finish(p->queue));
+    p->members = members;
 out:
+    return status;
+}
+
+static qb_status take(qb__slab_projector *p) {
+    qb_status status = qb__joseph_plan_create(p->pick->device, &p->problem, p->most, p->pick->choice.values, &p->plan);
+    if (status == QB_OK) status = take_arrays(p, 1);
     if (status != QB_OK) release(p);
     return status;
 }
@@ -147,103 +160,16 @@ void qb__slab_projector_close(qb__slab_projector *p) {
     p->queue = NULL;
 }
 
-/* What the caller has queued for his arrays comes first. */
-static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__images *b) {
-    qb_status status = a->array ? qb__tensor_device_await(a->array, p->queue) : QB_OK;
-    return status == QB_OK && b->array ? qb__tensor_device_await(b->array, p->queue) : status;
-}
-
-/* Images first <= i < end, each of so many bytes, into what passes between the orders, and out of it. */
-static qb_status bring(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
-    if (!images->array)
-        return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)),
-                                 (end - first) * each);
-    const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
-    return qb__tensor_device_take(images->array, p->queue, &block, p->plain, 0);
-}
-
-static qb_status hand_over(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
-    if (!images->array)
-        return qb__memory_download(p->queue, p->plain, 0, images->to + first * (each / sizeof(float)),
-                                   (end - first) * each);
-    const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
-    return qb__tensor_device_put(images->array, p->queue, &block, p->plain, 0);
-}
-
-static qb_status send_slab(qb__slab_projector *p, const qb__images *volume, size_t z0, size_t z1) {
+qb_status qb__slab_projector_room(qb__slab_projector *p, size_t members, const qb_env *env) {
+    const qb__joseph_problem *of = &p->problem;
+    const size_t cap = qb__device_pick_cap(p->pick, env), one = device_bytes(of, p->pick, p->most),
+                 each = one - qb__joseph_plan_bytes(p->pick->device, of, p->most, p->pick->choice.values) +
+                        qb__joseph_member_bytes(of);
     qb_status status;
-    QB__TRY(bring(p, volume, z0, z1, slice_bytes(&p->problem)));
-    QB__TRY(qb__joseph_to_lines(p->plan, p->queue, p->plain, 0, p->most.slices, z0, z1, p->slab));
-out:
+    if (members <= p->members) return QB_OK;
+    members = qb__smaller(members, qb__joseph_members_most(of));
+    members = qb__smaller(members, 1 + (cap > one ? (cap - one) / each : 0));
+    if (members <= p->members) return QB_OK;
+    while ((status = take_arrays(p, members)) == QB_NO_MEMORY && members > 1) members = (members + 1) / 2;
     return status;
-}
-
-/* A volume that is one slab stays for all blocks of views. */
-static qb_status forward(qb__slab_projector *p, const qb__images *volume, size_t first, size_t end, const qb_env *env,
-                         const qb__images *projections) {
-    const size_t slices = p->problem.grid->n[2];
-    qb_status status;
-    QB__TRY(await(p, volume, projections));
-    for (size_t v0 = first; v0 < end; v0 += p->most.views) {
-        const size_t v1 = qb__smaller(v0 + p->most.views, end);
-        for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
-            const size_t z1 = qb__smaller(z0 + p->most.slices, slices);
-            QB__TRY(qb__check_cancel(env));
-            if (v0 == first || p->most.slices < slices) QB__TRY(send_slab(p, volume, z0, z1));
-            QB__TRY(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
-        }
-        QB__TRY(qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, p->plain, 0));
-        QB__TRY(hand_over(p, projections, v0 - first, v1 - first, image_bytes(&p->problem)));
-        QB__TRY(qb__queue_finish(p->queue));
-    }
-out:
-    return status;
-}
-
-qb_status qb__slab_projector_forward(qb__slab_projector *p, const qb__images *volume, size_t first, size_t end,
-                                     const qb_env *env, const qb__images *projections) {
-    return qb__queue_finish_after(p->queue, forward(p, volume, first, end, env, projections));
-}
-
-/* Views v0 <= v < v1 of the scan into a block that begins at `block`, zeros where the caller has none. */
-static qb_status send_block(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
-                            size_t block, size_t v1) {
-    const size_t from = qb__larger(first, block), to = qb__smaller(end, v1);
-    qb_status status;
-    QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, qb__joseph_block_bytes(&p->problem, v1 - block)));
-    QB__TRY(bring(p, projections, from - first, to - first, image_bytes(&p->problem)));
-    QB__TRY(qb__joseph_columns_at(p->plan, p->queue, p->plain, 0, from - block, to - block, p->rays));
-    QB__TRY(qb__queue_finish(p->queue));
-out:
-    return status;
-}
-
-/* Projections that are one block stay for all slabs. */
-static qb_status adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
-                         bool accumulate, const qb_env *env, const qb__images *volume) {
-    const size_t slices = p->problem.grid->n[2], views = p->problem.views;
-    const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
-    qb_status status;
-    QB__TRY(await(p, projections, volume));
-    for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
-        const size_t z1 = qb__smaller(z0 + p->most.slices, slices);
-        if (accumulate) QB__TRY(send_slab(p, volume, z0, z1));
-        for (size_t v0 = begin; v0 < end; v0 += p->most.views) {
-            const size_t whole = qb__round_up(end, QB__JOSEPH_VIEWS);
-            const size_t v1 = qb__smaller(qb__smaller(v0 + p->most.views, whole), views);
-            QB__TRY(qb__check_cancel(env));
-            if (z0 == 0 || end - begin > p->most.views) QB__TRY(send_block(p, projections, first, end, v0, v1));
-            QB__TRY(qb__joseph_adjoint(p->plan, p->queue, p->rays, v0, v1, p->slab, z0, z1, accumulate || v0 > begin));
-        }
-        QB__TRY(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, p->plain, 0));
-        QB__TRY(hand_over(p, volume, z0, z1, slice_bytes(&p->problem)));
-        QB__TRY(qb__queue_finish(p->queue));
-    }
-out:
-    return status;
-}
-
-qb_status qb__slab_projector_adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
-                                     bool accumulate, const qb_env *env, const qb__images *volume) {
-    return qb__queue_finish_after(p->queue, adjoint(p, projections, first, end, accumulate, env, volume));
 }

@@ -21,6 +21,7 @@ typedef struct qb__slab_projector {
     qb__queue *queue;
     qb__joseph_plan *plan;
     qb__memory *slab, *rays, *plain; /* plain: what passes between the orders */
+    size_t members;                  /* of a batch, that these have room for */
 } qb__slab_projector;
 
 /* How it is cut: bytes of the device, and seconds that both directions take, transfers counted. */
@@ -39,11 +40,14 @@ qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__de
 qb_status qb__slab_projector_open(const qb__joseph_problem *problem, const qb__device_pick *pick, qb__joseph_most most,
                                   const qb_env *env, qb__slab_projector *p);
 void qb__slab_projector_close(qb__slab_projector *p);
+/* Room for `members` of a batch, at least one, or for as many as env's cap and the device allow: p->members says how many. */
+qb_status qb__slab_projector_room(qb__slab_projector *p, size_t members, const qb_env *env);
 
-/* As qb_projector_forward and qb_projector_adjoint. */
-qb_status qb__slab_projector_forward(qb__slab_projector *p, const qb__images *volume, size_t first, size_t end,
-                                     const qb_env *env, const qb__images *projections);
-qb_status qb__slab_projector_adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
-                                     bool accumulate, const qb_env *env, const qb__images *volume);
+/* As qb_projector_forward and qb_projector_adjoint, of `members` volumes one behind the other: together where each is one slab, as
+ * many as there is room for. */
+qb_status qb__slab_projector_forward(qb__slab_projector *p, size_t members, const qb__images *volume, size_t first,
+                                     size_t end, const qb_env *env, const qb__images *projections);
+qb_status qb__slab_projector_adjoint(qb__slab_projector *p, size_t members, const qb__images *projections, size_t first,
+                                     size_t end, bool accumulate, const qb_env *env, const qb__images *volume);
 
 #endif

@@ -11,7 +11,9 @@
 typedef struct side {
     const char *what;
     const qb_tensor *given;
-    size_t shape[3];
+    size_t shape[3]; /* of one */
+    size_t members;  /* of a batch */
+    qb_tensor all;   /* the batch: images one behind the other */
     qb__missing missing;
     qb__tensor tensor;
     qb__source *source;
@@ -19,15 +21,42 @@ typedef struct side {
     qb__images images;
 } side;
 
+/* An array of four dimensions becomes one of three. */
+static qb_status take_batch(side *s) {
+    const qb_tensor *t = s->given;
+    s->members = 1;
+    if (!t || t->ndim != 4 || t->shape[0] < 2 || t->shape[1] < 1) return QB_OK;
+    const bool dense = !t->strides[0] && !t->strides[1] && !t->strides[2] && !t->strides[3];
+    int64_t images, apart;
+    if (__builtin_mul_overflow(t->shape[0], t->shape[1], &images) ||
+        __builtin_mul_overflow(t->shape[1], t->strides[1], &apart))
+        return qb__fail(QB_BAD_ARGUMENT, "%s: its shape and strides reach beyond what can be addressed", s->what);
+    if (!dense && t->shape[1] > 1 && t->strides[0] != apart)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s: members of a batch must lie one behind the other, %lld elements apart, not %lld", s->what,
+                        (long long)apart, (long long)t->strides[0]);
+    s->members = (size_t)t->shape[0];
+    s->all = *t;
+    s->all.ndim = 3;
+    s->all.shape[0] = images;
+    s->all.strides[0] = t->shape[1] > 1 ? t->strides[1] : t->strides[0];
+    for (int i = 1; i < 3; i++) s->all.shape[i] = t->shape[i + 1], s->all.strides[i] = t->strides[i + 1];
+    s->given = &s->all;
+    return QB_OK;
+}
+
 static qb_status check_side(side *s, bool written) {
-    const size_t *has = s->tensor.shape, *want = s->shape;
-    qb_status status = qb__tensor_look(s->given, s->what, s->missing, &s->tensor);
+    const size_t *has = s->tensor.shape;
+    size_t *want = s->shape;
+    qb_status status = take_batch(s);
+    if (status == QB_OK) status = qb__tensor_look(s->given, s->what, s->missing, &s->tensor);
     if (status != QB_OK) return status;
     if (s->given->dtype != QB_F32)
         return qb__fail(QB_BAD_ARGUMENT, "%s is of %s, not of float32", s->what, qb_dtype_name(s->given->dtype));
-    if (memcmp(has, want, sizeof s->shape) != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "%s has %zu x %zu x %zu elements, not %zu x %zu x %zu", s->what, has[0],
-                        has[1], has[2], want[0], want[1], want[2]);
+    if (has[0] != s->members * want[0] || has[1] != want[1] || has[2] != want[2])
+        return qb__fail(QB_BAD_ARGUMENT, "%s has %zu x %zu x %zu elements, not %zu x %zu x %zu", s->what,
+                        has[0] / s->members, has[1], has[2], want[0], want[1], want[2]);
+    want[0] *= s->members;
     return written ? qb__tensor_check_sink(&s->tensor, s->what) : QB_OK;
 }
 
@@ -86,6 +115,9 @@ static qb_status open_sides(sides *s, const qb_projector *p, bool read_both) {
     qb_status status;
     QB__TRY(check_side(&s->from, false));
     QB__TRY(check_side(&s->to, true));
+    if (s->from.members != s->to.members)
+        return qb__fail(QB_BAD_ARGUMENT, "%s is a batch of %zu, and %s of %zu", s->from.what, s->from.members,
+                        s->to.what, s->to.members);
     if (qb__tensors_meet(&s->from.tensor, &s->to.tensor))
         return qb__fail(QB_BAD_ARGUMENT, "%s overlaps %s", s->to.what, s->from.what);
     QB__TRY(open_side(&s->from, p));
@@ -122,7 +154,7 @@ qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, 
     if (status != QB_OK) return status;
     sides s = {volume_of(p, volume), projections_of(p, projections, end - first)};
     status = open_sides(&s, p, false);
-    if (status == QB_OK) status = qb__project_forward(p, &s.from.images, first, end, env, &s.to.images);
+    if (status == QB_OK) status = qb__project_forward(p, s.from.members, &s.from.images, first, end, env, &s.to.images);
     return qb__project_leave(p, close_sides(&s, status));
 }
 
@@ -133,6 +165,7 @@ qb_status qb_projector_adjoint_tensor(qb_projector *p, const qb_tensor *projecti
     if (status != QB_OK) return status;
     sides s = {projections_of(p, projections, end - first), volume_of(p, volume)};
     status = open_sides(&s, p, accumulate);
-    if (status == QB_OK) status = qb__project_adjoint(p, &s.from.images, first, end, accumulate, env, &s.to.images);
+    if (status == QB_OK)
+        status = qb__project_adjoint(p, s.from.members, &s.from.images, first, end, accumulate, env, &s.to.images);
     return qb__project_leave(p, close_sides(&s, status));
 }

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 #include "io/scan/drift.h"
 #include "io/scan/scan.h"
@@ -159,8 +159,7 @@ static qb_status percentile_level(const band *b, double percentile, size_t view,
     for (size_t i = 0; i < b->pixels; i++) {
         if (isfinite(b->values[i])) picked[n++] = b->values[i];
     }
-    qb__sort_floats(picked, n);
-    *level = n ? picked[(size_t)(percentile / 100 * (double)(n - 1))] : 0.0f;
+    *level = n ? qb__float_at(picked, n, (size_t)(percentile / 100 * (double)(n - 1))) : 0.0f;
     if (*level > 0) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s view %zu: its %g %% level is %g, not an open beam", b->info->path, view,
                     percentile, (double)*level);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
@@ -40,9 +41,8 @@ static void look(void *self, size_t number, size_t view, size_t row, const char 
     for (size_t i = 0; i < t->columns; i++)
         if (isfinite(t->line[i])) t->line[count++] = fabsf(t->line[i]);
     if (count == 0) return;
-    qb__sort_floats(t->line, count);
-    t->value[t->count++] = (double)t->line[count - 1 - count / 200 - (count > 16)];
-    t->largest = fmax(t->largest, (double)t->line[count - 1]);
+    for (size_t i = 0; i < count; i++) t->largest = fmax(t->largest, (double)t->line[i]);
+    t->value[t->count++] = (double)qb__float_at(t->line, count, count - 1 - count / 200 - (count > 16));
 }
 
 /* Faulty pixels, and lines, are passed over where others hold anything. */

@@ -5,16 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sort.h"
+#include "base/select.h"
 
 enum { BLOCK = 16, LEAST_BLOCKS = 2, NEAR = 2 };
 
 /* ---- one line ---- */
-
-static double median_of(float *values, size_t count) {
-    qb__sort_floats(values, count);
-    return count % 2 ? (double)values[count / 2] : 0.5 * ((double)values[count / 2 - 1] + (double)values[count / 2]);
-}
 
 static void find_levels(const float *line, size_t columns, float *scratch, qb__line_levels *out) {
     size_t blocks = 0, steps = 0;
@@ -24,7 +19,7 @@ static void find_levels(const float *line, size_t columns, float *scratch, qb__l
         for (size_t i = at; i < at + BLOCK; i++)
             if (isfinite(line[i])) scratch[count++] = line[i];
         if (2 * count < BLOCK) continue;
-        const double level = median_of(scratch, count);
+        const double level = qb__float_median(scratch, count);
         out->low = fmin(out->low, level);
         out->high = fmax(out->high, level);
         blocks++;
@@ -34,7 +29,7 @@ static void find_levels(const float *line, size_t columns, float *scratch, qb__l
         if (isfinite(second)) scratch[steps++] = fabsf(second);
     }
     out->looked = blocks >= LEAST_BLOCKS && steps > 0;
-    if (out->looked) out->noise = 1.2533 * median_of(scratch, steps) / (0.6745 * sqrt(6) * sqrt(BLOCK));
+    if (out->looked) out->noise = 1.2533 * qb__float_median(scratch, steps) / (0.6745 * sqrt(6) * sqrt(BLOCK));
 }
 
 /* How much brighter `wide` pixels from i on are, the darkest of them, than the line through their neighbours, in units in which photon
@@ -59,7 +54,7 @@ static void find_spikes(const float *line, size_t columns, bool photons, float *
         const double far = stands_out(line, i, 1, photons, &by);
         if (far != 0) scratch[count++] = (float)fabs(far);
     }
-    const double sigma = count ? median_of(scratch, count) / 0.6745 : 0;
+    const double sigma = count ? qb__float_median(scratch, count) / 0.6745 : 0;
     for (size_t wide = 1; wide <= 2; wide++) {
         for (size_t i = NEAR; i + wide - 1 + NEAR < columns; i++) {
             const double far = stands_out(line, i, wide, photons, &by);

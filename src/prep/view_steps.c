@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/warning.h"
@@ -40,7 +41,7 @@ typedef struct steps {
     bool one_way;          /* views are in the order of their angles */
     bool fine;             /* neighbouring views look alike in so many bins */
     place *order;          /* [views] one behind the other */
-    double *spread;        /* [columns] scratch */
+    float *spread;         /* [columns] scratch */
     double *size, *sorted; /* [views] of the step to the next one; scratch */
     double *far;           /* [views] how much one differs from a distant one */
     double signal, noise;  /* rms of all lines, about the mean of each; noise of a difference */
@@ -73,12 +74,11 @@ static void arrange(steps *s, const double *radians) {
 }
 
 /* Mean square of noise from column to column: what a straight line through two neighbours leaves. */
-static double noise_of(const float *line, size_t columns, double *scratch) {
+static double noise_of(const float *line, size_t columns, float *scratch) {
     const double GAUSS = 0.6745;
     if (columns < 8) return 0;
-    for (size_t c = 1; c + 1 < columns; c++)
-        scratch[c - 1] = fabs((double)line[c - 1] - 2 * (double)line[c] + (double)line[c + 1]);
-    const double sigma = qb__median_alone(scratch, columns - 2) / GAUSS;
+    for (size_t c = 1; c + 1 < columns; c++) scratch[c - 1] = fabsf(line[c - 1] - 2 * line[c] + line[c + 1]);
+    const double sigma = qb__float_median(scratch, columns - 2) / GAUSS;
     return sigma * sigma / 6;
 }
 

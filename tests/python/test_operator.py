@@ -61,6 +61,43 @@ def test_a_batch_of_slices_is_one_call(monkeypatch):
     np.testing.assert_array_equal((fan @ x)[1, 3], fan @ x[1, 3])
 
 
+@pytest.mark.parametrize("device", [None, "opencl"])
+@pytest.mark.parametrize("rays, shape", [
+    (RAYS, (9, 20, 16)),  # a cone
+    (qb.Geometry.from_vectors(RAYS.vectors + [[0] * 3, [0, 0, 1.5], [0] * 3, [0, 0.03, 0]], 10, 20), (9, 20, 16)),  # one that leans
+    (qb.Geometry.parallel(ANGLES / 2, 6, 18, 0.5), (6, 16, 14)),  # slices of volumes
+])
+def test_a_batch_of_volumes_is_one_call(monkeypatch, rays, shape, device):
+    from quickbeam_ct import _operator
+    if device and not opencl():
+        pytest.skip("no OpenCL device")
+    A, calls, run = qb.operator(rays, shape, 0.45, device=device), [], _operator.run
+    x, y = random((2, 3, *A.domain)), random((2, 3, *A.range))
+    lines = np.array([[A @ x[i, j] for j in range(3)] for i in range(2)])
+    back = np.array([[A[:20].T @ y[i, j, :20] for j in range(3)] for i in range(2)])
+    monkeypatch.setattr(_operator, "run", lambda call, *rest, **more: (calls.append(call.__name__), run(call, *rest, **more)))
+    np.testing.assert_array_equal(A @ x, lines)
+    np.testing.assert_array_equal(A[5:15] @ x, lines[:, :, 5:15])
+    some = np.ascontiguousarray(y[:, :, :20])
+    np.testing.assert_array_equal(A[:20].T @ some, back)
+    sums = back.copy()
+    A[20:].T.apply(np.ascontiguousarray(y[:, :, 20:]), sums, accumulate=True)
+    assert calls == ["qb_projector_forward_tensor"] * 2 + ["qb_projector_adjoint_tensor"] * 2
+    whole = A.T @ y
+    np.testing.assert_allclose(sums, whole, atol=1e-5 * np.abs(whole).max())
+    np.testing.assert_array_equal(whole[1, 2], A.T @ y[1, 2])
+    assert A.apply(x[:0]).shape == (0, 3, *A.range)
+
+
+def opencl():
+    """Is there an OpenCL device?"""
+    try:
+        qb.operator(RAYS, (4, 4, 4), device="opencl")
+    except qb.Error:
+        return False
+    return True
+
+
 def any_geometry(random):
     """Parallel, fan or cone, circular or on any path, with the object in the field or beyond it."""
     views, rows, columns = random.integers(1, 9), random.integers(1, 7), random.integers(2, 20)

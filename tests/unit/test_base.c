@@ -15,6 +15,7 @@
 #include "base/params.h"
 #include "base/pool.h"
 #include "base/random.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "quickbeam/array.h"
@@ -424,12 +425,24 @@ static void pool(void **state) {
 }
 
 /* Infinities, zeros of both signs, many equal ones, any number of them. */
+/* Any place, one after the other in the same array, and the middle. */
+static void selection_agrees(float *values, const float *sorted, size_t n) {
+    const size_t places[] = {n / 2, 0, n ? n - 1 : 0, n / 20, n - n / 20 - (n > 0)};
+    if (!n) return;
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        const size_t at = places[p];
+        assert_true(qb__float_at(values, n, at) == sorted[at]);
+        for (size_t i = 0; i < n; i++) assert_true(i < at ? values[i] <= sorted[at] : values[i] >= sorted[at]);
+    }
+    const double middle = qb__float_median(values, n), other = (double)sorted[(n - 1) / 2];
+    assert_true(middle == 0.5 * (other + (double)sorted[n / 2]) || isnan(middle)); /* of both infinities */
+}
+
 static void sorting(void **state) {
     (void)state;
     enum { M = 3000 };
-    static float values[M], want[M], scratch[M];
+    static float values[M], want[M], scratch[M], picked[M];
     static double wide[M];
-    double middle = 0;
     const float odd[] = {0, -0.0f, INFINITY, -INFINITY, 1e-42f, -1e-42f, FLT_MAX, -FLT_MAX};
     for (size_t n = 0; n <= M; n = n < 20 ? n + 1 : 3 * n) {
         for (int scale = 0; scale < 6; scale++) {
@@ -440,14 +453,13 @@ static void sorting(void **state) {
                 if (scale == 3) values[i] = (float)(n - i);
                 if (scale == 4) values[i] = 7;
                 if (scale == 5) values[i] = (float)(i < n / 2 ? i : n - i);
-                wide[i] = (double)values[i];
+                wide[i] = (double)values[i], picked[i] = values[i];
             }
             memcpy(want, values, sizeof want);
             qb__sort_floats(want, n);
             qb__sort_floats_with(values, n, scratch);
-            if (n) middle = qb__median_alone(wide, n);
-            qb__sort(wide, n);                                                  /* another way to the same order */
-            if (n) assert_true(middle == qb__median(wide, n) || isnan(middle)); /* of both infinities */
+            qb__sort(wide, n); /* another way to the same order */
+            selection_agrees(picked, want, n);
             for (size_t i = 0; i < n; i++) {
                 assert_true(values[i] == want[i] && wide[i] == (double)want[i]);
                 assert_true(i == 0 || want[i - 1] <= want[i]);

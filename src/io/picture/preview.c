@@ -8,21 +8,21 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 #include "io/writer.h"
 
 qb_status qb__grey_window(const float *values, size_t count, double *low, double *high) {
-    float *sorted;
-    qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
+    float *picked;
+    qb_status status = qb__alloc(count, sizeof *picked, &picked);
     if (status != QB_OK) return status;
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (isfinite(values[i])) sorted[n++] = values[i];
-    qb__sort_floats(sorted, n);
-    *low = n ? sorted[(size_t)(0.005 * (double)(n - 1))] : 0.0;
-    *high = n ? sorted[(size_t)(0.995 * (double)(n - 1) + 0.5)] : 0.0;
-    qb__free(sorted);
+        if (isfinite(values[i])) picked[n++] = values[i];
+    const size_t end = n ? (size_t)(0.995 * (double)(n - 1) + 0.5) : 0;
+    *high = n ? qb__float_at(picked, n, end) : 0.0;
+    *low = n ? qb__float_at(picked, end + 1, (size_t)(0.005 * (double)(n - 1))) : 0.0;
+    qb__free(picked);
     return QB_OK;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
@@ -32,11 +32,12 @@ typedef struct bytes_look {
 } bytes_look;
 
 /* Single bright pixels are no roughness: within the levels of 2 % and 98 %. */
-static double clip(float *line, float *sorted, size_t columns) {
+static double clip(float *line, float *scratch, size_t columns) {
     double deviation = 0;
-    memcpy(sorted, line, columns * sizeof *line);
-    qb__sort_floats(sorted, columns);
-    const float low = sorted[columns / 50], high = sorted[columns - 1 - columns / 50], median = sorted[columns / 2];
+    memcpy(scratch, line, columns * sizeof *line);
+    const size_t middle = columns / 2, outer = columns / 50;
+    const float median = qb__float_at(scratch, columns, middle), low = qb__float_at(scratch, middle + 1, outer),
+                high = qb__float_at(scratch + middle, columns - middle, columns - 1 - outer - middle);
     for (size_t i = 0; i < columns; i++) {
         line[i] = fminf(fmaxf(line[i], low), high);
         deviation += fabs((double)line[i] - (double)median);

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/warning.h"
@@ -38,8 +39,7 @@ static double noise_of(const float *line, size_t columns, float *scratch) {
         if (isfinite(second)) scratch[count++] = fabsf(second);
     }
     if (!count) return INFINITY;
-    qb__sort_floats(scratch, count);
-    return (double)scratch[count / 2] / (0.6745 * sqrt(6));
+    return (double)qb__float_at(scratch, count, count / 2) / (0.6745 * sqrt(6));
 }
 
 static void less_dark(const flat_look *l, size_t row, float *line) {

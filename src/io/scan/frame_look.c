@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/share.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 #include "io/scan/frame_steps.h"
 #include "quickbeam/io.h"
@@ -18,7 +18,7 @@ enum {
     ROOM = 256 << 10,
     LINES_AGAIN = 16,
     MOST = SAMPLES + 8 * LINES_AGAIN /* of a frame */,
-    TURN = 64 /* frames that a thread takes at a time */
+    TURN = 256 /* frames that a thread takes at a time; to start one takes as long as some hundred of them */
 };
 
 static size_t frame_row(const qb__frame_series *series, size_t line) {
@@ -38,7 +38,7 @@ static void pick(const qb__frame_series *series, const char *row, float *samples
         qb_convert_to_float(row + (2 * i + 1) * series->columns / (2 * count) * size, series->dtype, 1, &samples[i]);
 }
 
-static void judge(float *samples, size_t count, float limit, float *scratch, qb__frame *frame) {
+static void judge(float *samples, size_t count, float limit, qb__frame *frame) {
     const float ends[2] = {frame->low_end, frame->high_end};
     const qb__frame_step step = frame->step;
     size_t good = 0, lost = 0;
@@ -60,11 +60,13 @@ static void judge(float *samples, size_t count, float limit, float *scratch, qb_
                          .lost = (float)lost / (float)count,
                          .top = (float)(count - good - lost) / (float)count};
     if (!good) return;
-    qb__sort_floats_with(samples, good, scratch);
-    frame->least = samples[0], frame->most = samples[good - 1];
-    frame->low = samples[(good - 1) / 20];
-    frame->median = samples[(good - 1) / 2];
-    frame->bright = samples[(good - 1) - (good - 1) / 20];
+    const size_t middle = (good - 1) / 2, low = (good - 1) / 20, bright = (good - 1) - low;
+    frame->median = qb__float_at(samples, good, middle);
+    frame->low = qb__float_at(samples, middle + 1, low);
+    frame->bright = qb__float_at(samples + middle, good - middle, bright - middle);
+    frame->least = frame->low, frame->most = frame->bright;
+    for (size_t i = 0; i < low; i++) frame->least = fminf(frame->least, samples[i]);
+    for (size_t i = bright + 1; i < good; i++) frame->most = fmaxf(frame->most, samples[i]);
 }
 
 /* ---- all ---- */
@@ -80,9 +82,8 @@ typedef struct judging {
 static qb_status judge_some(void *context, size_t piece, size_t worker) {
     (void)worker;
     const judging *j = context;
-    float scratch[MOST];
     for (size_t i = piece * TURN; i < qb__smaller(j->count, (piece + 1) * TURN); i++)
-        judge(j->samples + i * j->each, j->each, j->limit, scratch, &j->frames[i * j->stride]);
+        judge(j->samples + i * j->each, j->each, j->limit, &j->frames[i * j->stride]);
     return QB_OK;
 }
 
@@ -177,7 +178,7 @@ out:
 
 qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame) {
     qb__frame_series one = *series;
-    float scratch[MOST], range[2] = {INFINITY, -INFINITY};
+    float range[2] = {INFINITY, -INFINITY};
     float *samples = NULL;
     char *raw = NULL;
     qb_status status;
@@ -190,7 +191,7 @@ qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__fr
         pick(&one, raw, samples + line * few);
         widen(&one, raw, qb__dtype_top(one.dtype), range);
     }
-    judge(samples, few * one.lines, qb__dtype_top(one.dtype), scratch, frame);
+    judge(samples, few * one.lines, qb__dtype_top(one.dtype), frame);
     if (range[0] <= range[1]) frame->least = range[0], frame->most = range[1];
 out:
     qb__free(raw);

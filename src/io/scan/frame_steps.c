@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/sort.h"
+#include "base/select.h"
 
 enum { LEAST_PIXELS = 12 };
 
@@ -12,15 +12,15 @@ void qb__frame_step_of(const float *before, const float *after, size_t count, fl
     float most = 0;
     size_t found = 0;
     *step = (qb__frame_step){NAN, NAN, NAN};
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(before[i])) most = fmaxf(most, before[i] - zero);
+    for (size_t i = 0; i < count; i++) most = isfinite(before[i]) && before[i] - zero > most ? before[i] - zero : most;
     for (size_t i = 0; i < count; i++) {
         const float a = before[i] - zero, b = after[i] - zero;
-        if (a > part * most && b > 0.5f * part * most && isfinite(a) && isfinite(b)) scratch[found++] = logf(b / a);
+        if (a > part * most && b > 0.5f * part * most && isfinite(a) && isfinite(b)) scratch[found++] = b / a;
     }
     if (found < LEAST_PIXELS) return;
-    qb__sort_floats(scratch, found);
-    step->size = scratch[found / 2];
-    step->spread = scratch[found - 1 - found / 10] - scratch[found / 10];
+    const size_t middle = found / 2, low = found / 10, high = found - 1 - low;
+    step->size = logf(qb__float_at(scratch, found, middle));
+    step->spread = logf(qb__float_at(scratch + middle, found - middle, high - middle));
+    step->spread -= logf(qb__float_at(scratch, middle + 1, low));
     step->error = 1.2533f * step->spread / 2.563f / sqrtf((float)found); /* of the median of normal numbers */
 }

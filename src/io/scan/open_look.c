@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
@@ -30,7 +31,7 @@ static float transmission(const qb_scan *scan, float value, size_t at) {
 static qb_status covered(open_look *l, size_t view, double *share) {
     const qb_scan_info *info = &l->scan->info;
     const size_t rows = qb__smaller(ROWS, info->rows), each = qb__smaller(EACH, info->columns);
-    float values[ROWS * EACH], scratch[ROWS * EACH];
+    float values[ROWS * EACH];
     size_t good = 0, dim = 0;
     for (size_t r = 0; r < rows; r++) {
         const size_t row = (2 * r + 1) * info->rows / (2 * rows);
@@ -45,9 +46,8 @@ static qb_status covered(open_look *l, size_t view, double *share) {
     }
     *share = NAN;
     if (!good) return QB_OK;
-    qb__sort_floats_with(values, good, scratch);
-    const float bright = values[good - 1 - good / 20];
-    while (dim < good && values[dim] < (float)attenuated * bright) dim++;
+    const float bright = qb__float_at(values, good, good - 1 - good / 20);
+    for (size_t i = 0; i < good; i++) dim += values[i] < (float)attenuated * bright;
     *share = (double)dim / (double)good;
     return QB_OK;
 }
@@ -76,8 +76,7 @@ static size_t find_bright(open_look *l, const qb__frame *frames, size_t count, f
     for (size_t i = 0; i < count; i++)
         if (frames[i].looked && isfinite(frames[i].low)) l->low[known++] = level_of(l->scan, &frames[i], zero);
     if (known < USUAL) return 0;
-    qb__sort_floats(l->low, known);
-    const float usual = l->low[known / 2];
+    const float usual = qb__float_at(l->low, known, known / 2);
     for (size_t i = 0; i < count; i++) {
         open[i] = frames[i].looked && usual > 0 && level_of(l->scan, &frames[i], zero) > BRIGHTER * usual;
         found += open[i];

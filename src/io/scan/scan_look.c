@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/warning.h"
@@ -195,8 +196,7 @@ static double field_level(const looking *l, const float *field) {
         if (isfinite(value)) values[good++] = value;
     }
     if (!good) return 0;
-    qb__sort_floats(values, good);
-    return (double)values[good / 2];
+    return (double)qb__float_at(values, good, good / 2);
 }
 
 /* ---- what follows ---- */

@@ -133,14 +133,13 @@ FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER co
 
 /* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the
  * block, first column, columns, 1 or -1}. Slab z0 <= z < z1; up to `lines` and `planes` voxels along the other axes, so
- * many floats apart, in tiles from number tile_line, tile_plane on. */
-KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(GLOBAL const float *RESTRICT rays,
-                                                         GLOBAL const float *RESTRICT fans, int first_view,
-                                                         GLOBAL const int *RESTRICT runs, int run0, int run_count,
-                                                         int longest, int columns, int rows, int stride, int tile_line,
-                                                         int lines, int tile_plane, int planes, int line_step,
-                                                         int plane_step, int z0, int z1, int start,
-                                                         GLOBAL float *RESTRICT slab, int more) {
+ * many floats apart, in tiles from number tile_line, tile_plane on. Rays and slabs of a batch are rays_apart and slab_apart floats
+ * apart. */
+KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
+    GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT fans, int first_view,
+    GLOBAL const int *RESTRICT runs, int run0, int run_count, int longest, int columns, int rows, int stride,
+    int tile_line, int lines, int tile_plane, int planes, int line_step, int plane_step, int z0, int z1, int start,
+    GLOBAL float *RESTRICT slab, int more, ulong rays_apart, ulong slab_apart) {
     LOCAL_ALIGNED float4 batch[BATCH * CAP][2];
     LOCAL_ALIGNED float4 notes[PLANES][NOTED][2];
     LOCAL int base[BATCH], width[BATCH], length[BATCH], copies[BATCH * CAP][2];
@@ -152,7 +151,10 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(GLOBAL const float *RES
 #endif
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
     const int line0 = (tile_line + (int)group_id(0)) * LINES, plane0 = (tile_plane + (int)group_id(1)) * PLANES;
-    const int tile_z = (z0 / (32 * STEPS) + (int)group_id(2)) * (32 * STEPS);
+    const int layers = (z1 + 32 * STEPS - 1) / (32 * STEPS) - z0 / (32 * STEPS);
+    const int tile_z = (z0 / (32 * STEPS) + (int)group_id(2) % layers) * (32 * STEPS);
+    rays += (ulong)((int)group_id(2) / layers) * rays_apart;
+    slab += (ulong)((int)group_id(2) / layers) * slab_apart;
     const int plane = plane0 + warp;
     const bool real = plane < planes;
     const float k = (float)warp, place = (float)lane, span = (float)(rows + 5);

@@ -57,6 +57,14 @@ qb_status qb__joseph_plan_possible(const qb__joseph_problem *problem, const int 
 qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *problem, qb__joseph_most most,
                                  const int *values, qb__joseph_plan **plan);
 void qb__joseph_plan_destroy(qb__joseph_plan *plan); /* NULL-safe; finish its queues first */
+/* From now on every call below does the same for a batch of `members` volumes, in one launch: volumes, slabs, and the rays of the
+ * views of that call lie one behind the other. Not for slices one by one, nor by texture, nor for volumes in several slabs:
+ * qb__joseph_batches. Finish its queues first; QB_NO_MEMORY leaves the batch as it was. */
+qb_status qb__joseph_plan_batch(qb__joseph_plan *plan, size_t members);
+bool qb__joseph_batches(const int *values);
+/* Bytes that a member more takes of the plan, and how many a launch can take. */
+size_t qb__joseph_member_bytes(const qb__joseph_problem *problem);
+size_t qb__joseph_members_most(const qb__joseph_problem *problem);
 
 /* plain[z - z0][y][x], float32 at `offset` bytes -> slab. z0 > 0: the memory holds the `before` slices that end
  * there, whose last one stays in front. */

@@ -113,7 +113,7 @@ FUNCTION float between(const float *four, float fb, float fc) {
 }
 #endif
 
-/* records: of view first_view on. sums: of the block's views. Slab z0 <= z < z1 of nz slices, lines of
+/* records: of view first_view on. sums: of the block's views. Slabs of a batch, and their sums, lie one behind the other. Slab z0 <= z < z1 of nz slices, lines of
  * `line` floats. Where `more`, sums go on; with the last slab they are multiplied by the rays' lengths. */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const float *RESTRICT records,
                                                             int first_view, int views, int columns, int rows, int nx,
@@ -123,7 +123,12 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
     const int lane = (int)local_id(0) % 32, warp = (int)local_id(0) / 32;
     const int column = (int)group_id(0) * COLUMNS + warp % COLUMNS;
     const int view = (int)group_id(1) * VIEWS + warp / COLUMNS;
-    const int row = (int)group_id(2) * 32 * RAYS + lane;
+    const int tall = (rows + 32 * RAYS - 1) / (32 * RAYS);
+    const int row = ((int)group_id(2) % tall) * 32 * RAYS + lane;
+    sums += (ulong)((int)group_id(2) / tall) * ((ulong)views * (ulong)columns * (ulong)stride);
+#if !TEXTURED
+    volume += (ulong)((int)group_id(2) / tall) * slab_floats(nx, ny, line);
+#endif
     if (column >= columns || view >= views || row >= rows) return;
     const bool last = z1 == nz;
     const int own = rows - row > 32 * (RAYS - 1) ? RAYS : (rows - row + 31) / 32; /* rays that there are */

@@ -138,17 +138,21 @@ FUNCTION float in_tile(float4 form, float x, float z) { return FMA(form.x, x, FM
 FUNCTION float above(float a, float least) { return fmax(DOWN(a) - (ROUND - 1.0f), least); }
 
 /* rays: `copies` of the block's, copy[axis] or -1. records: of the scan's view first_view on. Slab z0 <= z < z1, lines from
- * y0 on. */
+ * y0 on. Rays and slabs of a batch are rays_apart and slab_apart floats apart. */
 KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(GLOBAL const float *RESTRICT rays,
                                                       GLOBAL const float *RESTRICT records, int first_view, int views,
                                                       GLOBAL const int *RESTRICT axes, int cone, int columns, int rows,
                                                       int stride, int copy_x, int copy_y, int copy_z, ulong copy_floats,
                                                       int nx, int y0, int z0, int z1, int line,
-                                                      GLOBAL float *RESTRICT slab, int more) {
+                                                      GLOBAL float *RESTRICT slab, int more, ulong rays_apart,
+                                                      ulong slab_apart) {
     LOCAL qb_sight sights[3 * VIEWS];
     const int item = (int)local_id(0), lane = item % 32, dx = item / 32;
     const int x0 = (int)group_id(0) * TILE_X, y = y0 + (int)group_id(1), x = x0 + dx;
-    const int tile_z = (z0 / TILE_Z + (int)group_id(2)) * TILE_Z, z = tile_z + lane;
+    const int layers = (z1 + TILE_Z - 1) / TILE_Z - z0 / TILE_Z;
+    const int tile_z = (z0 / TILE_Z + (int)group_id(2) % layers) * TILE_Z, z = tile_z + lane;
+    rays += (ulong)((int)group_id(2) / layers) * rays_apart;
+    slab += (ulong)((int)group_id(2) / layers) * slab_apart;
     const bool real = x < nx && z >= z0 && z < z1;
     if (item < 3 * views) {
         const int n = item / 3, axis = item % 3, copy = axis == 0 ? copy_x : axis == 1 ? copy_y : copy_z;

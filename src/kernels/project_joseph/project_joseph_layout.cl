@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Volumes and projections between the order of files and that of the kernels (project_joseph.clh). Groups of
- * TILE x TILE, 256 items. */
+ * TILE x TILE, 256 items. Volumes of a batch lie one behind the other in both orders, and so do projections. */
 #include "project_joseph.clh"
 #define TILE 32
 #define ITEMS 256
@@ -13,6 +13,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_pack(GLOBAL const float *RESTRICT
     const int i = (int)local_id(0) % TILE, j0 = (int)local_id(0) / TILE;
     const int x0 = (int)group_id(0) * TILE - EDGE, y = (int)group_id(1) - EDGE;
     float before = 0.0f;
+    plain += (ulong)group_id(2) * ((ulong)slices * (ulong)ny * (ulong)nx);
+    packed += (ulong)group_id(2) * slab_floats(nx, ny, line);
     const int own = x0 + (int)local_id(0); /* of the first 32 items */
     const ulong first = (ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + EDGE;
     if (carry && (int)local_id(0) < TILE && own < nx + EDGE)
@@ -44,7 +46,10 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_unpack(GLOBAL const float *RESTRI
                                                       ulong plain_at) {
     LOCAL float tile[TILE][TILE + 1];
     const int i = (int)local_id(0) % TILE, j0 = (int)local_id(0) / TILE;
-    const int x0 = (int)group_id(0) * TILE, y = (int)group_id(1), z0 = (int)group_id(2) * TILE;
+    const int tiles = (slices + TILE - 1) / TILE, z0 = ((int)group_id(2) % tiles) * TILE;
+    const int x0 = (int)group_id(0) * TILE, y = (int)group_id(1);
+    packed += (ulong)((int)group_id(2) / tiles) * slab_floats(nx, ny, line);
+    plain += (ulong)((int)group_id(2) / tiles) * ((ulong)slices * (ulong)ny * (ulong)nx);
     for (int j = j0; j < TILE; j += ITEMS / TILE)
         if (x0 + j < nx && z0 + i < slices)
             tile[j][i] = packed[((ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + (ulong)(x0 + j + EDGE)) * (ulong)line +

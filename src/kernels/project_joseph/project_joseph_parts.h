@@ -27,6 +27,7 @@ struct qb__joseph_plan {
     qb__joseph_flat *flat; /* slice by slice: nothing below but the layouts is there */
     bool wide;             /* the forward kernel counts floats of a slab in 64 bits */
     qb__joseph_most most;
+    size_t members, room;       /* of a batch, and that `scaled` has room for */
     qb__joseph_records records; /* on the host: first_run, blocks, axes */
     int copy[3], copies;        /* copies of the block's rays, where the adjoint gathers */
     qb__program *layout, *forward, *scale, *back;

@@ -217,7 +217,9 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
                               .rows = p->rows,
                               .columns = p->columns,
                               .cone = p->geometry->beam == QB_BEAM_CONE,
-                              .most = most};
+                              .most = most,
+                              .members = 1,
+                              .room = 1};
     memcpy(plan->values, values, PARAMETERS * sizeof *values);
     memcpy(plan->n, p->grid->n, sizeof plan->n);
     for (int j = 0; j < 3; j++) plan->voxel[j] = (float)p->grid->voxel[j];
@@ -228,6 +230,35 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
 out:
     if (status != QB_OK) qb__joseph_plan_destroy(plan);
     return status;
+}
+
+bool qb__joseph_batches(const int *values) { return values[TEXTURED] == BLENDED; }
+
+size_t qb__joseph_member_bytes(const qb__joseph_problem *p) {
+    return (qb__joseph_is_vertical(p->geometry, p->grid) ? 1 : 3) *
+           qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views));
+}
+
+/* A launch has at most 65535 groups along the last index, which counts views or tiles of members. */
+size_t qb__joseph_members_most(const qb__joseph_problem *p) {
+    return qb__larger(1, 65535 / qb__larger(p->views, qb__larger(p->rows, p->grid->n[2])));
+}
+
+qb_status qb__joseph_plan_batch(qb__joseph_plan *plan, size_t members) {
+    const size_t block = qb__smaller(QB__JOSEPH_VIEWS, plan->views) * plan->columns *
+                         qb__joseph_stride(plan->flat, plan->rows) * sizeof(float);
+    qb__memory *more = NULL;
+    if (members > 1 && !qb__joseph_batches(plan->values))
+        return qb__fail(QB_INTERNAL, "a batch of slices one by one, or by texture");
+    if (members > plan->room) {
+        const qb_status status = qb__memory_create(plan->device, members * (size_t)plan->copies * block, &more);
+        if (status != QB_OK) return status;
+        qb__memory_destroy(plan->scaled);
+        plan->scaled = more;
+        plan->room = members;
+    }
+    plan->members = members;
+    return QB_OK;
 }
 
 void qb__joseph_plan_destroy(qb__joseph_plan *plan) {

@@ -19,7 +19,8 @@ qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb_
     const int32_t carry = z0 > 0 && !plan->flat ? (int32_t)(FRONT + before - 1) : 0;
     const qb__arg args[] = {QB__MEMORY(plain), QB__VALUE(plain_at), QB__VALUE(nx),    QB__VALUE(ny),
                             QB__VALUE(slices), QB__VALUE(line),     QB__VALUE(carry), QB__MEMORY(slab)};
-    return LAUNCH(plan->pack, queue, ITEMS, args, qb__ceil_div(plan->n[0] + 2 * EDGE, TILE), plan->n[1] + 2 * EDGE, 1);
+    return LAUNCH(plan->pack, queue, ITEMS, args, qb__ceil_div(plan->n[0] + 2 * EDGE, TILE), plan->n[1] + 2 * EDGE,
+                  plan->members);
 }
 
 qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
@@ -30,7 +31,7 @@ qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const q
     const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(nx),    QB__VALUE(ny),     QB__VALUE(slices),
                             QB__VALUE(line),  QB__VALUE(scale), QB__MEMORY(plain), QB__VALUE(plain_at)};
     return LAUNCH(plan->unpack, queue, ITEMS, args, qb__ceil_div(plan->n[0], TILE), plan->n[1],
-                  qb__ceil_div(z1 - z0, TILE));
+                  qb__ceil_div(z1 - z0, TILE) * plan->members);
 }
 
 qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
@@ -58,7 +59,7 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
     const qb__arg args[] = {QB__MEMORY(rays),  QB__VALUE(rows),    QB__VALUE(columns),
                             QB__VALUE(stride), QB__MEMORY(images), QB__VALUE(images_at)};
     return LAUNCH(plan->images, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE), qb__ceil_div(plan->rows, TILE),
-                  views);
+                  views * plan->members);
 }
 
 /* ---- forwards ---- */
@@ -118,23 +119,28 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
     n += (int)(sizeof rest / sizeof *rest);
     const size_t tall = 32 * (size_t)(plan->vertical ? v[RAYS] : 1);
     const size_t groups[3] = {qb__ceil_div(plan->columns, (size_t)v[COLUMNS]),
-                              qb__ceil_div(view1 - view0, (size_t)v[VIEWS]), qb__ceil_div(plan->rows, tall)};
+                              qb__ceil_div(view1 - view0, (size_t)v[VIEWS]),
+                              qb__ceil_div(plan->rows, tall) * plan->members};
     const size_t items[3] = {(size_t)(32 * v[COLUMNS] * v[VIEWS]), 1, 1};
     return qb__kernel_launch(plan->forward_kernel, queue, groups, items, args, (size_t)n);
 }
 
 /* ---- the adjoint ---- */
 
-static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, uint64_t rays_at, size_t view0,
-                       size_t views, uint64_t copy_floats) {
+static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, uint64_t rays_at,
+                       uint64_t rays_apart, size_t view0, size_t count, uint64_t copy_floats) {
     const int32_t first = (int32_t)view0, rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
-    const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows), views = (int32_t)count;
+    const uint64_t out_apart = (uint64_t)plan->copies * copy_floats;
     const float vx = plan->voxel[0], vy = plan->voxel[1], vz = plan->voxel[2];
     const bool gathers = plan->records.views != NULL;
     const qb__arg args[] = {QB__MEMORY(rays),
                             QB__VALUE(rays_at),
                             QB__MEMORY(gathers ? plan->view_records : plan->fans),
                             QB__VALUE(first),
+                            QB__VALUE(views),
+                            QB__VALUE(rays_apart),
+                            QB__VALUE(out_apart),
                             QB__VALUE(rows),
                             QB__VALUE(columns),
                             QB__VALUE(stride),
@@ -146,7 +152,8 @@ static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory
                             QB__VALUE(vy),
                             QB__VALUE(vz),
                             QB__MEMORY(plan->scaled)};
-    return LAUNCH(plan->scale_kernel, queue, ITEMS, args, qb__ceil_div((size_t)stride, ITEMS), plan->columns, views);
+    return LAUNCH(plan->scale_kernel, queue, ITEMS, args, qb__ceil_div((size_t)stride, ITEMS), plan->columns,
+                  count * plan->members);
 }
 
 /* Voxels y0 <= y < y1, z0 <= z < z1, and all along x. */
@@ -154,9 +161,13 @@ typedef struct box {
     size_t y0, y1, z0, z1;
 } box;
 
+static uint64_t slab_floats(const qb__joseph_plan *plan) {
+    return (uint64_t)(plan->n[0] + 2 * EDGE) * (plan->n[1] + 2 * EDGE) * qb__joseph_line(plan->flat, plan->most.slices);
+}
+
 /* The runs of one axis of a block. */
-static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block, int axis, qb__memory *slab,
-                          const box *b, bool more) {
+static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block, int axis, uint64_t copy_floats,
+                          qb__memory *slab, const box *b, bool more) {
     const size_t first = plan->records.first_run[axis][block];
     const size_t end = axis == 0 ? plan->records.first_run[1][block] : plan->records.first_run[0][block + 1];
     const int32_t first_view = (int32_t)(block * QB__JOSEPH_VIEWS), run0 = (int32_t)first;
@@ -171,17 +182,18 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
     const int32_t line_step = axis == 0 ? step_y : line, plane_step = axis == 0 ? line : step_y;
     const int32_t from = (int32_t)b->z0, to = (int32_t)b->z1, start = EDGE * step_y + EDGE * line + FRONT;
     const int32_t add = more, longest = columns + 1;
-    const qb__arg args[] = {QB__MEMORY(plan->scaled), QB__MEMORY(plan->fans), QB__VALUE(first_view),
-                            QB__MEMORY(plan->runs),   QB__VALUE(run0),        QB__VALUE(runs),
-                            QB__VALUE(longest),       QB__VALUE(columns),     QB__VALUE(rows),
-                            QB__VALUE(stride),        QB__VALUE(tile_line),   QB__VALUE(lines),
-                            QB__VALUE(tile_plane),    QB__VALUE(planes),      QB__VALUE(line_step),
-                            QB__VALUE(plane_step),    QB__VALUE(from),        QB__VALUE(to),
-                            QB__VALUE(start),         QB__MEMORY(slab),       QB__VALUE(add)};
+    const uint64_t rays_apart = (uint64_t)plan->copies * copy_floats, slab_apart = slab_floats(plan);
+    const qb__arg args[] = {
+        QB__MEMORY(plan->scaled), QB__MEMORY(plan->fans), QB__VALUE(first_view), QB__MEMORY(plan->runs),
+        QB__VALUE(run0),          QB__VALUE(runs),        QB__VALUE(longest),    QB__VALUE(columns),
+        QB__VALUE(rows),          QB__VALUE(stride),      QB__VALUE(tile_line),  QB__VALUE(lines),
+        QB__VALUE(tile_plane),    QB__VALUE(planes),      QB__VALUE(line_step),  QB__VALUE(plane_step),
+        QB__VALUE(from),          QB__VALUE(to),          QB__VALUE(start),      QB__MEMORY(slab),
+        QB__VALUE(add),           QB__VALUE(rays_apart),  QB__VALUE(slab_apart)};
     if (runs == 0 && more) return QB_OK;
-    return LAUNCH(plan->back_kernel, queue, ITEMS, args,
-                  qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]) - line0,
-                  qb__ceil_div((size_t)planes, PLANES) - plane0, qb__ceil_div(b->z1, tall) - b->z0 / tall);
+    return LAUNCH(
+        plan->back_kernel, queue, ITEMS, args, qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]) - line0,
+        qb__ceil_div((size_t)planes, PLANES) - plane0, (qb__ceil_div(b->z1, tall) - b->z0 / tall) * plan->members);
 }
 
 static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, size_t count, uint64_t copy_floats,
@@ -192,6 +204,7 @@ static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, s
                   line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const int32_t nx = (int32_t)plan->n[0], y0 = (int32_t)b->y0, from = (int32_t)b->z0, to = (int32_t)b->z1;
     const int32_t add = more;
+    const uint64_t rays_apart = (uint64_t)plan->copies * copy_floats, slab_apart = slab_floats(plan);
     const qb__arg args[] = {QB__MEMORY(plan->scaled),
                             QB__MEMORY(plan->view_records),
                             QB__VALUE(first),
@@ -211,9 +224,11 @@ static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, s
                             QB__VALUE(to),
                             QB__VALUE(line),
                             QB__MEMORY(slab),
-                            QB__VALUE(add)};
+                            QB__VALUE(add),
+                            QB__VALUE(rays_apart),
+                            QB__VALUE(slab_apart)};
     return LAUNCH(plan->back_kernel, queue, ITEMS, args, qb__ceil_div(plan->n[0], GATHER_X), b->y1 - b->y0,
-                  qb__ceil_div(b->z1, GATHER_Z) - b->z0 / GATHER_Z);
+                  (qb__ceil_div(b->z1, GATHER_Z) - b->z0 / GATHER_Z) * plan->members);
 }
 
 static qb_status back(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0, size_t view1,
@@ -226,13 +241,14 @@ static qb_status back(qb__joseph_plan *plan, qb__queue *queue, const qb__memory 
     if (view0 % QB__JOSEPH_VIEWS) return qb__fail(QB_INTERNAL, "a block of views from %zu", view0);
     for (size_t view = view0; view < view1; view += QB__JOSEPH_VIEWS, more = true) {
         const size_t count = qb__smaller(QB__JOSEPH_VIEWS, view1 - view), block = view / QB__JOSEPH_VIEWS;
-        QB__TRY(scale(plan, queue, rays, (view - view0) * view_floats, view, count, copy_floats));
+        QB__TRY(scale(plan, queue, rays, (view - view0) * view_floats, (view1 - view0) * view_floats, view, count,
+                      copy_floats));
         if (plan->records.views) {
             QB__TRY(gather(plan, queue, view, count, copy_floats, slab, b, more));
             continue;
         }
-        QB__TRY(add_axis(plan, queue, block, 0, slab, b, more));
-        QB__TRY(add_axis(plan, queue, block, 1, slab, b, true));
+        QB__TRY(add_axis(plan, queue, block, 0, copy_floats, slab, b, more));
+        QB__TRY(add_axis(plan, queue, block, 1, copy_floats, slab, b, true));
     }
 out:
     return status;

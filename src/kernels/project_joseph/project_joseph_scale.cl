@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Rays times their lengths, for the adjoint. Where the geometry is not upright, each goes into the copy of
- * its own axis, and zeros into the others': copy[axis] is which one that is, -1 = there is none. */
+ * its own axis, and zeros into the others': copy[axis] is which one that is, -1 = there is none. Rays of a batch are rays_apart and
+ * out_apart floats apart. */
 #include "project_joseph.clh"
 #define ITEMS 256
 
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_scale(GLOBAL const float *RESTRICT rays, ulong rays_at,
-                                                     GLOBAL const float *RESTRICT records, int first_view, int rows,
-                                                     int columns, int stride, int copy_x, int copy_y, int copy_z,
-                                                     ulong copy_floats, float vx, float vy, float vz,
-                                                     GLOBAL float *RESTRICT out) {
+                                                     GLOBAL const float *RESTRICT records, int first_view, int views,
+                                                     ulong rays_apart, ulong out_apart, int rows, int columns,
+                                                     int stride, int copy_x, int copy_y, int copy_z, ulong copy_floats,
+                                                     float vx, float vy, float vz, GLOBAL float *RESTRICT out) {
     const int i = (int)group_id(0) * ITEMS + (int)local_id(0), column = (int)group_id(1), row = i - FRONT;
-    const ulong view = group_id(2);
+    const ulong view = (ulong)((int)group_id(2) % views), member = (ulong)((int)group_id(2) / views);
     if (i >= stride) return;
+    rays += member * rays_apart;
+    out += member * out_apart;
     const ulong at = (view * (ulong)columns + (ulong)column) * (ulong)stride + (ulong)i;
     const bool real = row >= 0 && row < rows;
     const float value = real ? rays[rays_at + at] : 0.0f;

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan/axes_look.h"
@@ -40,15 +41,14 @@ static bool end_of(const float *line, size_t columns, int side, double *end, dou
     return true;
 }
 
-void qb__line_end_of(const float *line, size_t columns, float *sorted, qb__line_end *out, qb__line_mass *mass) {
+void qb__line_end_of(const float *line, size_t columns, float *scratch, qb__line_end *out, qb__line_mass *mass) {
     size_t count = 0;
     *out = (qb__line_end){0};
     for (int side = 0; side < 2; side++)
         if (!end_of(line, columns, side, &out->end[side], &out->noise[side])) return;
     for (size_t i = 0; i < columns; i++)
-        if (isfinite(line[i])) sorted[count++] = line[i];
-    qb__sort_floats(sorted, count);
-    out->top = (double)sorted[count - 1 - count / 200 - (count > 16)];
+        if (isfinite(line[i])) scratch[count++] = line[i];
+    out->top = (double)qb__float_at(scratch, count, count - 1 - count / 200 - (count > 16));
     out->looked = true;
     qb__line_mass_of(line, columns, out->end, out->noise, out->top, mass);
 }

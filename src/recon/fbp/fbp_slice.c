@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 #include "center/center.h"
 #include "recon/fbp/fbp_cpu.h"
@@ -78,9 +78,9 @@ qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double 
     if (status == QB_OK) status = make_slice(fbp, run, row, image);
     if (status == QB_OK) {
         double shift = fbp->options->hu > 0 ? -1000.0 : 0.0;
-        qb__sort_floats(image, count);
-        *low = image[count / 10000] + shift;
-        *high = image[count - 1 - count / 10000] + shift;
+        const size_t end = count - 1 - count / 10000;
+        *high = qb__float_at(image, count, end) + shift;
+        *low = qb__float_at(image, end + 1, count / 10000) + shift;
         if (*high <= *low) *high = *low + 1;
         qb__info(run->env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", *low, *high, row);
     }

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 #include "recon/fdk/fdk.h"
 
@@ -40,9 +40,9 @@ static void find(float *image, size_t count, double *low, double *high) {
         if (isfinite(image[i])) image[known++] = image[i];
     *low = *high = 0;
     if (known > 0) {
-        qb__sort_floats(image, known);
-        *low = (double)image[known / 10000];
-        *high = (double)image[known - 1 - known / 10000];
+        const size_t end = known - 1 - known / 10000;
+        *high = (double)qb__float_at(image, known, end);
+        *low = (double)qb__float_at(image, end + 1, known / 10000);
     }
     if (*high <= *low) *high = *low + 1;
 }

@@ -20,14 +20,14 @@ void qb__iterative_slabs_close(qb__iterative_slabs *s) { qb__slab_projector_clos
 
 static qb_status forward_of(void *self, const void *x, size_t first, size_t count, void *y) {
     qb__iterative_slabs *s = self;
-    return qb__slab_projector_forward(&s->projector, &(qb__images){.from = x}, first, first + count, &s->quiet,
+    return qb__slab_projector_forward(&s->projector, 1, &(qb__images){.from = x}, first, first + count, &s->quiet,
                                       &(qb__images){.to = y});
 }
 
 static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, void *x) {
     qb__iterative_slabs *s = self;
-    return qb__slab_projector_adjoint(&s->projector, &(qb__images){.from = y}, first, first + count, false, &s->quiet,
-                                      &(qb__images){.to = x});
+    return qb__slab_projector_adjoint(&s->projector, 1, &(qb__images){.from = y}, first, first + count, false,
+                                      &s->quiet, &(qb__images){.to = x});
 }
 
 static qb_status forward(void *self, const void *x, void *y) {

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Projections on a device: what goes up and down, and in which order. */
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "ops/project_slabs.h"
+
+static size_t slice_bytes(const qb__joseph_problem *of) { return of->grid->n[0] * of->grid->n[1] * sizeof(float); }
+
+static size_t image_bytes(const qb__joseph_problem *of) { return of->rows * of->columns * sizeof(float); }
+
+/* How many members are done together. */
+static qb_status choose(qb__slab_projector *p, size_t members, size_t views, const qb_env *env, size_t *together) {
+    const bool whole = p->most.slices >= p->problem.grid->n[2] && p->most.views >= views;
+    const size_t most = whole && qb__joseph_batches(p->pick->choice.values) ? members : 1;
+    const qb_status status = qb__slab_projector_room(p, most, env);
+    *together = qb__smaller(most, p->members);
+    return status;
+}
+
+/* ---- up and down ---- */
+
+/* What the caller has queued for his arrays comes first. */
+static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__images *b) {
+    qb_status status = a->array ? qb__tensor_device_await(a->array, p->queue) : QB_OK;
+    return status == QB_OK && b->array ? qb__tensor_device_await(b->array, p->queue) : status;
+}
+
+/* Images first <= i < end, each of so many bytes, into what passes between the orders, and out of it. */
+static qb_status bring(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
+    if (!images->array)
+        return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)),
+                                 (end - first) * each);
+    const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
+    return qb__tensor_device_take(images->array, p->queue, &block, p->plain, 0);
+}
+
+static qb_status hand_over(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
+    if (!images->array)
+        return qb__memory_download(p->queue, p->plain, 0, images->to + first * (each / sizeof(float)),
+                                   (end - first) * each);
+    const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
+    return qb__tensor_device_put(images->array, p->queue, &block, p->plain, 0);
+}
+
+/* Members of a batch, `first` first. */
+typedef struct some {
+    size_t first, count;
+} some;
+
+static size_t image_of(const some *s, size_t each, size_t i) { return s->first * each + i; }
+
+/* Members have one slab each, so that their slices lie one behind the other. */
+static qb_status send_slab(qb__slab_projector *p, const some *s, const qb__images *volume, size_t z0, size_t z1) {
+    const size_t slices = p->problem.grid->n[2], from = image_of(s, slices, z0);
+    qb_status status;
+    QB__TRY(bring(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
+    QB__TRY(qb__joseph_to_lines(p->plan, p->queue, p->plain, 0, p->most.slices, z0, z1, p->slab));
+out:
+    return status;
+}
+
+/* ---- forwards ---- */
+
+/* A volume that is one slab stays for all blocks of views. */
+static qb_status forward(qb__slab_projector *p, const some *s, const qb__images *volume, size_t first, size_t end,
+                         const qb_env *env, const qb__images *projections) {
+    const size_t slices = p->problem.grid->n[2];
+    qb_status status;
+    QB__TRY(qb__joseph_plan_batch(p->plan, s->count));
+    for (size_t v0 = first; v0 < end; v0 += p->most.views) {
+        const size_t v1 = qb__smaller(v0 + p->most.views, end), from = image_of(s, end - first, v0 - first);
+        for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
+            const size_t z1 = qb__smaller(z0 + p->most.slices, slices);
+            QB__TRY(qb__check_cancel(env));
+            if (v0 == first || p->most.slices < slices) QB__TRY(send_slab(p, s, volume, z0, z1));
+            QB__TRY(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
+        }
+        QB__TRY(qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, p->plain, 0));
+        QB__TRY(hand_over(p, projections, from, from + s->count * (v1 - v0), image_bytes(&p->problem)));
+        QB__TRY(qb__queue_finish(p->queue));
+    }
+out:
+    return status;
+}
+
+qb_status qb__slab_projector_forward(qb__slab_projector *p, size_t members, const qb__images *volume, size_t first,
+                                     size_t end, const qb_env *env, const qb__images *projections) {
+    size_t together;
+    qb_status status = choose(p, members, end - first, env, &together);
+    if (status == QB_OK) status = await(p, volume, projections);
+    for (size_t m = 0; status == QB_OK && m < members; m += together)
+        status = forward(p, &(some){m, qb__smaller(together, members - m)}, volume, first, end, env, projections);
+    return qb__queue_finish_after(p->queue, status);
+}
+
+/* ---- back ---- */
+
+/* Views v0 <= v < v1 of the scan into a block that begins at `block`, zeros where the caller has none. */
+static qb_status send_block(qb__slab_projector *p, const some *s, const qb__images *projections, size_t first,
+                            size_t end, size_t block, size_t v1) {
+    const size_t from = qb__larger(first, block), to = qb__smaller(end, v1), views = v1 - block,
+                 image = image_of(s, end - first, from - first), each = image_bytes(&p->problem);
+    qb_status status;
+    QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, s->count * qb__joseph_block_bytes(&p->problem, views)));
+    QB__TRY(bring(p, projections, image, image + s->count * (to - from), each));
+    if (to - from == views) QB__TRY(qb__joseph_columns(p->plan, p->queue, p->plain, 0, s->count * views, p->rays));
+    for (size_t m = 0; to - from < views && m < s->count; m++) {
+        const size_t at = m * views + from - block;
+        QB__TRY(
+            qb__joseph_columns_at(p->plan, p->queue, p->plain, m * (to - from) * each, at, at + to - from, p->rays));
+    }
+    QB__TRY(qb__queue_finish(p->queue));
+out:
+    return status;
+}
+
+/* Projections that are one block stay for all slabs. */
+static qb_status adjoint(qb__slab_projector *p, const some *s, const qb__images *projections, size_t first, size_t end,
+                         bool accumulate, const qb_env *env, const qb__images *volume) {
+    const size_t slices = p->problem.grid->n[2], views = p->problem.views;
+    const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
+    qb_status status;
+    QB__TRY(qb__joseph_plan_batch(p->plan, s->count));
+    for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
+        const size_t z1 = qb__smaller(z0 + p->most.slices, slices), from = image_of(s, slices, z0);
+        if (accumulate) QB__TRY(send_slab(p, s, volume, z0, z1));
+        for (size_t v0 = begin; v0 < end; v0 += p->most.views) {
+            const size_t whole = qb__round_up(end, QB__JOSEPH_VIEWS);
+            const size_t v1 = qb__smaller(qb__smaller(v0 + p->most.views, whole), views);
+            QB__TRY(qb__check_cancel(env));
+            if (z0 == 0 || end - begin > p->most.views) QB__TRY(send_block(p, s, projections, first, end, v0, v1));
+            QB__TRY(qb__joseph_adjoint(p->plan, p->queue, p->rays, v0, v1, p->slab, z0, z1, accumulate || v0 > begin));
+        }
+        QB__TRY(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, p->plain, 0));
+        QB__TRY(hand_over(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
+        QB__TRY(qb__queue_finish(p->queue));
+    }
+out:
+    return status;
+}
+
+qb_status qb__slab_projector_adjoint(qb__slab_projector *p, size_t members, const qb__images *projections, size_t first,
+                                     size_t end, bool accumulate, const qb_env *env, const qb__images *volume) {
+    const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
+    size_t together;
+    qb_status status = choose(p, members, end - begin, env, &together);
+    if (status == QB_OK) status = await(p, projections, volume);
+    for (size_t m = 0; status == QB_OK && m < members; m += together)
+        status = adjoint(p, &(some){m, qb__smaller(together, members - m)}, projections, first, end, accumulate, env,
+                         volume);
+    return qb__queue_finish_after(p->queue, status);
+}

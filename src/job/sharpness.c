@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "base/sort.h"
+#include "base/select.h"
 #include "base/status.h"
 
 /* Columns first .. end - 1 of row y that lie in the ellipse; without the outermost, which lack a neighbour. */
@@ -21,20 +21,20 @@ typedef struct sums {
     size_t values, gradients, noises;
 } sums;
 
-static void add_row(const float *row, size_t nx, size_t first, size_t end, double zero, sums *s, double *noise) {
+static void add_row(const float *row, size_t nx, size_t first, size_t end, double zero, sums *s, float *noise) {
     for (size_t x = first; x < end; x++) {
         const float *at = row + x;
         const double v = at[0] - zero, gx = 0.5 * ((double)at[1] - at[-1]), gy = 0.5 * ((double)at[nx] - *(at - nx)),
                      mixed = 0.5 * fabs((double)at[0] - at[1] - at[nx] + at[nx + 1]);
         if (isfinite(v)) s->value += v, s->absolute += fabs(v), s->square += v * v, s->values++;
         if (isfinite(gx) && isfinite(gy)) s->gradient += gx * gx + gy * gy, s->gradients++;
-        if (isfinite(mixed)) noise[s->noises++] = mixed;
+        if (isfinite(mixed)) noise[s->noises++] = (float)mixed;
     }
 }
 
 qb_status qb__sharpness_of(const float *image, size_t nx, size_t ny, double zero, qb__sharpness *out) {
     sums s = {0};
-    double *noise = NULL;
+    float *noise = NULL;
     qb_status status;
     *out = (qb__sharpness){0};
     if (nx < 3 || ny < 3) return QB_OK;
@@ -49,7 +49,7 @@ qb_status qb__sharpness_of(const float *image, size_t nx, size_t ny, double zero
     out->mean = zero + mean;
     out->positivity = s.absolute > 0 ? fabs(s.value) / s.absolute : 0;
     out->edges = variance > 0 ? sqrt(s.gradient / (double)s.gradients / variance) : 0;
-    out->noise = s.noises ? 1.4826 * qb__median_alone(noise, s.noises) : 0;
+    out->noise = s.noises ? 1.4826 * qb__float_median(noise, s.noises) : 0;
 out:
     qb__free(noise);
     return status;

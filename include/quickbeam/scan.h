@@ -35,6 +35,11 @@ typedef enum qb_flat_fields {
     QB_FLATS_PCA
 } qb_flat_fields;
 
+/* Which order of an image is reversed: that of its columns (u), its rows (v), or both. */
+typedef enum qb_flip { QB_FLIP_NONE, QB_FLIP_U, QB_FLIP_V, QB_FLIP_UV } qb_flip;
+/* By how many degrees images are turned clockwise, row 0 on top. */
+typedef enum qb_rotate { QB_ROTATE_0, QB_ROTATE_90, QB_ROTATE_180, QB_ROTATE_270 } qb_rotate;
+
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {
     size_t struct_size;  /* see qb_params_init */
@@ -58,6 +63,12 @@ typedef struct qb_scan_options {
     const char *mask; /* image [row][column]; FILE.h5:/PATH: pixels that are not 0 count as not measured; NULL = none */
     qb_flat_fields flat_fields; /* the flat of each view: the mean, or interpolated in time */
     const char *flats_at; /* "0,900": the views before which the series of flats were taken; NULL = from the scan */
+    /* Views, flats, darks and the mask are changed as they are read: turned, mirrored, cut, binned, in this order. All that
+     * describes the detector (pixels, axis, offsets, tilt, geometry files) is that of the whole, upright, unbinned one, and follows. */
+    qb_rotate rotate;
+    qb_flip flip;
+    const char *crop; /* "C0:C1,R0:R1": a window of columns and rows; NULL = all */
+    const char *bin;  /* "N" or "NUxNV" columns and rows become one pixel; NULL = 1 */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -77,13 +88,13 @@ typedef struct qb_scan_info {
     size_t flats, darks;       /* how many frames */
     double pixel_size;         /* mm; 0 when unknown */
     const char *pixel_from;
-    qb_beam beam;                 /* as the file states it */
-    double center;                /* the axis' column as the file states it; NAN when it does not */
-    size_t cache_bytes;           /* what reading holds besides what it is asked for */
-    size_t chunk_rows;            /* storage comes in pieces of so many rows that are costly to read
+    qb_beam beam;       /* as the file states it */
+    double center;      /* the axis' column on the whole detector as the file states it; NAN when it does not */
+    size_t cache_bytes; /* what reading holds besides what it is asked for */
+    size_t chunk_rows;  /* storage comes in pieces of so many rows that are costly to read
                                   twice (compressed chunks); 1 when any rows can be had alone */
-    size_t problems;              /* number of problems, for qb_scan_problem */
-    size_t stored;                /* views in the file */
+    size_t problems;    /* number of problems, for qb_scan_problem */
+    size_t stored;      /* views in the file */
     size_t first_view, view_step; /* the scan has every view_step-th stored view from first_view on (--views) */
     const char *geometry_from;    /* the file that says where source and detector of a cone beam are; NULL: none does */
     size_t first_slice; /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
@@ -113,7 +124,11 @@ typedef struct qb_scan_info {
     double
         detector_tilt; /* degrees by which the file states the detector of a cone beam to be turned in its plane, as in
                              qb_geometry_options.tilt; 0 where it does not */
-    const char *flats_how; /* how flats of several times are taken, in words; NULL: their mean */
+    const char *flats_how;            /* how flats of several times are taken, in words; NULL: their mean */
+    const char *image;                /* how images are changed as they are read, in words; NULL: they are not */
+    size_t whole_rows, whole_columns; /* of the upright detector, before options->crop and bin */
+    size_t window[2];                 /* the first column and row of the window that options->crop takes */
+    size_t bin[2];                    /* so many columns and rows of it are one */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

@@ -73,18 +73,19 @@ static qb_status choose_method(const char *text, choice *c) {
     return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, " QB__CENTER_FINDERS(", "), text);
 }
 
-qb_status qb__center_search_parse(const char *text, size_t columns, double *low, double *high) {
-    double last = (double)columns - 1;
+qb_status qb__center_search_parse(const char *text, const qb_scan_info *info, double *low, double *high) {
+    const double last = (double)info->columns - 1;
     *low = 0;
     *high = last;
     if (!text) return QB_OK;
     double given[2] = {NAN, NAN};
     const char *end;
     int count = qb__read_numbers(text, ':', 2, given, &end);
-    *low = given[0];
-    *high = given[1];
+    *low = qb__column_read(info, given[0]);
+    *high = qb__column_read(info, given[1]);
     if (count != 2 || *end || !(*low >= 0 && *low < *high && *high <= last))
-        return qb__fail(QB_BAD_ARGUMENT, "--search %s: give A:B with 0 <= A < B <= %g", text, last);
+        return qb__fail(QB_BAD_ARGUMENT, "--search %s: give A:B with %g <= A < B <= %g", text,
+                        qb__column_whole(info, 0), qb__column_whole(info, last));
     return QB_OK;
 }
 
@@ -156,6 +157,14 @@ static qb_status look_at_order(qb_scan *scan, const qb_prep_options *prep, char 
     qb__prepare_destroy(prepare);
     memcpy(order, shift.order, sizeof shift.order);
     return status;
+}
+
+/* As people count columns: in the middle row of the whole detector. */
+static void tell_columns(const qb_scan_info *info, double tilt, qb_center_result *result) {
+    const double shift = qb__axis_shift(info, tilt);
+    result->column = qb__column_whole(info, result->column) - shift;
+    for (int i = 0; i < result->count; i++)
+        result->method[i].column = qb__column_whole(info, result->method[i].column) - shift;
 }
 
 static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool cone, const choice *c,
@@ -255,7 +264,7 @@ static qb_status ask_fan(const choice *c, const qb__center_rows *rows, double pi
         const qb__center_rows parallel = qb__center_fan_rows(fan, column);
         qb_center_result found = {.column = NAN};
         QB__TRY(ask(&quick, &parallel, &found, NULL));
-        qb__center_combine(&found);
+        qb__center_combine(rows->info, &found);
         if (!(found.confidence > 0)) break;
         moved = fabs(found.column - column);
         column = found.column;
@@ -288,7 +297,7 @@ qb_status qb__center_quick(const qb__center_rows *rows, double sod, double sdd, 
     qb_center_result result = {.column = NAN};
     qb_status status = qb__turns_fully(rows->views, rows->angles, &c.full, NULL);
     if (status == QB_OK) status = sod > 0 ? ask_fan(&c, rows, pixel, &result) : ask(&c, rows, &result, NULL);
-    if (status == QB_OK) qb__center_combine(&result);
+    if (status == QB_OK) qb__center_combine(rows->info, &result);
     *answer = (qb__center_answer){result.column, status == QB_OK ? fmax(result.confidence, concord(&result)) : 0};
     return status;
 }
@@ -316,7 +325,7 @@ qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const
     QB__TRY(choose_method(options.method, &c));
     QB__TRY(judge_beam(info, &options, env, &c));
     c.anywhere = !options.search;
-    QB__TRY(qb__center_search_parse(options.search, info->columns, &c.low, &c.high));
+    QB__TRY(qb__center_search_parse(options.search, info, &c.low, &c.high));
     if (options.tilt != 0) QB__TRY(qb__roll_turned(options.tilt / DEGREES, info->columns, info->rows, &roll));
     QB__TRY(qb__center_choose(options.rows, info, &c.at));
     if (c.sod > 0 && !options.rows) choose_middle_rows(info, &c.at);
@@ -335,11 +344,12 @@ qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const
                             .low = c.low,
                             .high = c.high,
                             .pool = pool,
+                            .info = info,
                             .env = env};
     QB__TRY(check_turn(&rows, info, env));
     QB__TRY(c.sod > 0 ? ask_fan(&c, &rows, info->pixel_size, result) : ask(&c, &rows, result, each));
     if (use && c.sod > 0) goto out;
-    qb__center_combine(result);
+    qb__center_combine(info, result);
     if (!(result->confidence >= HOPELESS) && c.sod == 0 && !qb__scan_on_device(scan))
         QB__TRY(look_at_order(scan, &steps, c.order));
     QB__TRY(conclude(info, &roll, c.sod > 0, &c, result));
@@ -367,6 +377,9 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep, const qb_ce
     if (status == QB_OK) status = qb__env_check(env);
     if (status != QB_OK) return status;
     status = qb__center_find_with(scan, prep, options, env, NULL, NULL, &found);
+    qb_center_options seen;
+    if (status == QB_OK) status = qb__params_view(qb_center_params, options, &seen);
+    if (status == QB_OK) tell_columns(qb_scan_describe(scan), seen.tilt, &found);
     qb__result_give(&found, sizeof found, FIRST_RESULT, result);
     return status;
 }

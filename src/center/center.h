@@ -26,7 +26,8 @@ typedef struct qb__center_rows {
     const double *angles; /* [views] radians, any order */
     double low, high;     /* columns between which the axis is looked for */
     qb__pool *pool;
-    const qb_env *env; /* checked for cancellation; may be NULL */
+    const qb_scan_info *info; /* whose columns warnings name; NULL: those of the rows */
+    const qb_env *env;        /* checked for cancellation; may be NULL */
 } qb__center_rows;
 
 typedef struct qb__center_answer {
@@ -57,10 +58,13 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
 /* The finders' names, in the order of qb_center_result.method. */
 #define QB__CENTER_FINDERS(between) "registration" between "overlap" between "sharpness" between "mass"
 bool qb__center_names_method(const char *text);
-/* --search A:B, the columns between which the axis is looked for; NULL: all. QB_BAD_ARGUMENT. */
-qb_status qb__center_search_parse(const char *text, size_t columns, double *low, double *high);
+/* --search A:B, the columns of what is read between which the axis is looked for; NULL: all. QB_BAD_ARGUMENT. */
+qb_status qb__center_search_parse(const char *text, const qb_scan_info *info, double *low, double *high);
+/* QB_BAD_ARGUMENT: a column that is none of the detector's. */
+qb_status qb__center_fail_outside(const char *text, const qb_scan_info *info);
 
-/* The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
+/* Columns that people give or are told are those of the whole, unbinned detector; what these functions return are those of what is
+ * read (qb__column_read). The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center);
 /* The default of --center: "stated" if the scan's own axis is reliable and lies on the detector, else "auto". */
 const char *qb__center_usual(const char *text, const qb_scan_info *info);
@@ -72,8 +76,8 @@ qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *c
 qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
                           const qb_env *env, cJSON *report, double *center);
 
-/* One answer from those in result->method[0..count): column, confidence, warning. */
-void qb__center_combine(qb_center_result *result);
+/* One answer from those in result->method[0..count): column, confidence, and a warning, in columns of the whole detector. */
+void qb__center_combine(const qb_scan_info *info, qb_center_result *result);
 
 /* The axis of rows by the finders that need no trial slices; sod, sdd, pixel in mm, sod 0: parallel rays. QB_BAD_INPUT for views
  * that cover too little. */

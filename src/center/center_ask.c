@@ -8,9 +8,16 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "center/center.h"
+#include "io/scan/scan.h"
 
 static bool is_within(const qb_scan_info *info) {
-    return info->center >= 0 && info->center <= (double)info->columns - 1;
+    const double column = qb__column_read(info, info->center);
+    return column >= 0 && column <= (double)info->columns - 1;
+}
+
+qb_status qb__center_fail_outside(const char *text, const qb_scan_info *info) {
+    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns %g..%g", text,
+                    qb__column_whole(info, 0), qb__column_whole(info, (double)info->columns - 1));
 }
 
 const char *qb__center_usual(const char *text, const qb_scan_info *info) {
@@ -24,9 +31,9 @@ void qb__center_report(const char *text, const qb_scan_info *info, const qb_env 
     else
         qb__warn(
             env,
-            "%s states an axis at column %.6g, outside its columns 0 to %zu: it is not used, --center auto is" QB__CODE(
+            "%s states an axis at column %.6g, outside its columns %g to %g: it is not used, --center auto is" QB__CODE(
                 "axis-outside"),
-            info->path, info->center, info->columns - 1);
+            info->path, info->center, qb__column_whole(info, 0), qb__column_whole(info, (double)info->columns - 1));
 }
 
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center) {
@@ -36,9 +43,9 @@ qb_status qb__center_named(const char *text, const qb_scan_info *info, double *c
     if (!is_within(info))
         return qb__fail(
             QB_BAD_INPUT,
-            "--center stated: %s does not state where the axis is, from 0 to %g; give --center auto or a column",
-            info->path, last);
-    *center = info->center;
+            "--center stated: %s does not state where the axis is, from %g to %g; give --center auto or a column",
+            info->path, qb__column_whole(info, 0), qb__column_whole(info, last));
+    *center = qb__column_read(info, info->center);
     return QB_OK;
 }
 
@@ -53,8 +60,8 @@ qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *c
         return qb__fail(QB_BAD_ARGUMENT,
                         "--center %s is neither a column nor one of auto, middle, stated, " QB__CENTER_FINDERS(", "),
                         text);
-    if (*center >= 0 && *center <= last) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+    *center = qb__column_read(info, *center);
+    return *center >= 0 && *center <= last ? QB_OK : qb__center_fail_outside(text, info);
 }
 
 qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
@@ -73,6 +80,7 @@ qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_c
     cJSON *told = cJSON_AddObjectToObject(report, "center");
     cJSON_AddNumberToObject(told, "column", found.column);
     cJSON_AddNumberToObject(told, "confidence", found.confidence);
-    *center = found.column;
+    const qb_scan_info *info = qb_scan_describe(scan);
+    *center = qb__column_read(info, found.column + qb__axis_shift(info, options->tilt));
     return QB_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "base/warning.h"
 #include "center/center.h"
+#include "io/scan/scan.h"
 
 /* The centre of mass errs by a pixel with the slightest background: it may back another finder, but
  * counts little in the place and cannot outvote one. */
@@ -48,14 +49,14 @@ static int best_supported(const qb_center_result *result) {
     return best;
 }
 
-static void warn_of_dissent(qb_center_result *result) {
+static void warn_of_dissent(const qb_scan_info *info, qb_center_result *result) {
     static const char advice[] = ": they disagree; look at a sweep, qb fbp --center A:B:STEP" QB__CODE("center-doubt");
     size_t at = 0, room = sizeof result->warning - sizeof advice + 1;
     for (int i = 0; i < result->count && at < room; i++) {
         const qb_center_method *m = &result->method[i];
         if (vote(result, i) <= 0) continue;
         at += (size_t)snprintf(result->warning + at, room - at, "%s%s says column %.2f (%.2f)", at ? ", " : "", m->name,
-                               m->column, m->confidence);
+                               qb__column_whole(info, m->column), m->confidence);
     }
     strcpy(result->warning + strlen(result->warning), advice);
 }
@@ -69,7 +70,7 @@ static bool is_alone(const qb_center_result *result, int best) {
     return true;
 }
 
-void qb__center_combine(qb_center_result *result) {
+void qb__center_combine(const qb_scan_info *info, qb_center_result *result) {
     const double DISSENT = 0.15, DOUBT = 0.3, ALONE = 0.9;
     result->column = NAN;
     result->confidence = 0;
@@ -94,11 +95,11 @@ void qb__center_combine(qb_center_result *result) {
     result->confidence = (odds - 1) / (odds - 1 + against / (1 - against) + 1);
     if (is_alone(result, best)) result->confidence = fmin(result->confidence, ALONE);
     if (against >= DISSENT) {
-        warn_of_dissent(result);
+        warn_of_dissent(info, result);
     } else if (result->confidence < DOUBT) {
         snprintf(result->warning, sizeof result->warning,
                  "the axis is uncertain: column %.2f with confidence %.2f; look at a sweep, qb fbp --center "
                  "A:B:STEP" QB__CODE("center-doubt"),
-                 result->column, result->confidence);
+                 qb__column_whole(info, result->column), result->confidence);
     }
 }

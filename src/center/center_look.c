@@ -133,6 +133,7 @@ qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb
                                   .angles = l.radians,
                                   .high = (double)l.info->columns - 1,
                                   .pool = pool,
+                                  .info = l.info,
                                   .env = env};
     status = qb__center_quick(&rows, asked->sod, asked->sdd, asked->pixel, &found->axis);
     if (status == QB_OK && asked->sod > 0 && found->axis.confidence > 0)

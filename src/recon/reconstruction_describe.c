@@ -30,6 +30,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     qb__describe_options(plan, r->method->params, r->options);
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
     if (r->phase) cJSON_AddStringToObject(plan, "phase_retrieval", qb__phase_text(r->phase));
+    if (r->task.scan && r->task.scan->info.image) cJSON_AddStringToObject(plan, "images", r->task.scan->info.image);
     if (r->task.scan && r->task.scan->info.flats_how)
         cJSON_AddStringToObject(plan, "flat_fields", r->task.scan->info.flats_how);
     qb__facts_print(&r->pick.facts, cut->need.device, plan);

@@ -88,6 +88,7 @@ static qb_status add_input(cJSON *json, qb__reconstruction *r) {
     qb__free(name);
     cJSON_AddNumberToObject(json, "input_bytes", (double)bytes);
     add_hash(json, "input_files", hash);
+    if (scan->info.image) cJSON_AddStringToObject(json, "images", scan->info.image);
     cJSON_AddStringToObject(json, "quantity", qb_quantity_name(scan->info.quantity));
     hash = qb__hash(scan->angles, scan->angles ? scan->info.views * sizeof *scan->angles : 0, 0);
     hash = qb__hash(scan->flat, scan->flat ? pixels : 0, hash);

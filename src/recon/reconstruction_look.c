@@ -150,7 +150,8 @@ static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
     qb__warn(env,
              "by opposite views the axis is at column %.2f (confidence %.2f), not at %.2f as stated: %s" QB__CODE(
                  "axis-differs"),
-             found.axis.column, found.axis.confidence, stated,
+             qb__column_whole(r->task.info, found.axis.column), found.axis.confidence,
+             qb__column_whole(r->task.info, stated),
              r->decision.turn.geometry && r->decision.turn.geometry->read_from ? "check the geometry file"
              : asked.sod > 0                                                   ? "give --detector-offset auto"
                                                                                : "give --center auto");

@@ -286,3 +286,15 @@ def test_import_is_quick():
     began = time.time()
     subprocess.run([sys.executable, "-c", "import quickbeam_ct, sys; assert 'numpy' not in sys.modules"], check=True)
     assert time.time() - began < 10  # of a busy machine; the import itself takes some 30 ms
+
+
+def test_images_are_changed_as_they_are_read():
+    """Bins of line integrals are means; the axis counts columns of the whole array."""
+    options = {"flip": "v", "crop": "2:62", "bin": "2x1"}
+    small = LINES[:, ::-1, 2:62].reshape(VIEWS, ROWS, 30, 2).mean(axis=3)
+    scan = qb.Scan(LINES, ANGLES, PIXEL, **options)
+    assert scan.shape == small.shape and scan.info["pixel_size"] == 2 * PIXEL
+    np.testing.assert_allclose(scan.read(), small, rtol=1e-6)
+    volume = qb.fbp(scan, center=31.5)
+    np.testing.assert_array_equal(volume, qb.fbp(scan.read(), ANGLES, pixel_size=(2 * PIXEL, PIXEL), center=14.5))
+    assert qb.center(scan).column == pytest.approx(31.5, abs=0.1)

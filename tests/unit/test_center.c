@@ -91,7 +91,7 @@ static void find(scan *s, answers *a) {
                                    .method = {{"registration", a->registration.column, a->registration.confidence},
                                               {"sharpness", a->sharpness.column, a->sharpness.confidence},
                                               {"mass", a->mass.column, a->mass.confidence}}};
-    qb__center_combine(&a->result);
+    qb__center_combine(NULL, &a->result);
     qb__pool_destroy(pool);
     qb__free(s->sinograms);
     s->sinograms = NULL;
@@ -248,7 +248,7 @@ static void pairs_of_views(void **state) {
 
 static qb_center_result combined(double r, double rc, double s, double sc, double m, double mc) {
     qb_center_result result = {.count = 3, .method = {{"registration", r, rc}, {"sharpness", s, sc}, {"mass", m, mc}}};
-    qb__center_combine(&result);
+    qb__center_combine(NULL, &result);
     return result;
 }
 

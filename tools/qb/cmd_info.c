@@ -86,6 +86,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
     cJSON_AddNumberToObject(root, "stored_views", (double)info->stored);
     cJSON_AddNumberToObject(root, "rows", (double)info->rows);
     cJSON_AddNumberToObject(root, "columns", (double)info->columns);
+    if (info->image) cJSON_AddStringToObject(root, "images", info->image);
     cJSON_AddStringToObject(root, "quantity", qb_quantity_name(info->quantity));
     cJSON_AddStringToObject(root, "quantity_from", info->quantity_from);
     if (info->beam) cJSON_AddStringToObject(root, "beam", qb_beam_name(info->beam));
@@ -138,6 +139,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
            info->columns,
            (double)info->views * (double)info->rows * (double)info->columns * (double)qb_dtype_size(info->dtype) /
                1048576.0);
+    if (info->image) printf("  images      %s\n", info->image);
     if (*info->files) printf("  files       %s\n", info->files);
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam) printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));

@@ -29,8 +29,8 @@ qb_status find_offset(cli *c, qb_scan *scan) {
     if (status != QB_OK) return status;
     const size_t n = strlen(rest);
     const bool pixels = n > 2 && strcmp(rest + n - 2, "px") == 0;
-    const double columns = 0.5 * ((double)info->columns - 1) - found.column;
-    const double u = pixels ? columns : columns * info->pixel_size;
+    const double columns = 0.5 * ((double)info->whole_columns - 1) - found.column;
+    const double u = pixels ? columns : columns * info->pixel_size / (double)info->bin[0];
     snprintf(offset, sizeof offset, "%.9g%s", u, *rest ? rest : ",0");
     snprintf(said, sizeof said, "axis at column %.2f, confidence %.2f: --detector-offset %s", found.column,
              found.confidence, offset);
@@ -42,8 +42,9 @@ qb_status find_offset(cli *c, qb_scan *scan) {
 static double axis_by_geometry(const cli *c, const qb_scan_info *info) {
     const char *text = c->options.geometry.offset;
     double u = isnan(info->detector_offset[0]) ? 0 : info->detector_offset[0], v;
-    if (text && qb_detector_offset_parse(text, info->pixel_size, info->pixel_v, &u, &v) != QB_OK) return NAN;
-    return 0.5 * ((double)info->columns - 1) - u / info->pixel_size;
+    const double pixel[2] = {info->pixel_size / (double)info->bin[0], info->pixel_v / (double)info->bin[1]};
+    if (text && qb_detector_offset_parse(text, pixel[0], pixel[1], &u, &v) != QB_OK) return NAN;
+    return 0.5 * ((double)info->whole_columns - 1) - u / pixel[0];
 }
 
 bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size) {

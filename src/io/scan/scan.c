@@ -57,11 +57,10 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->rows = scan->sinogram ? source->shape[0] : source->shape[1];
     info->columns = source->shape[2];
     info->beam = source->beam;
-    info->dtype = source->dtype;
+    info->dtype = source->dtype; /* of a bin's sum or mean float32 */
     info->cache_bytes = qb__source_held(source);
     info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
     if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;
-    info->format = scan->parts.format ? scan->parts.format : source->format;
     info->geometry_from = scan->parts.placed;
     info->files = source->files;
     info->stored = scan->stored;
@@ -216,6 +215,8 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     const char *stated = *scan->parts.quantity ? scan->parts.quantity : scan->parts.data.source->quantity;
     const char *why = "stated in the file";
     info->stated = stated;
+    info->format = scan->parts.format ? scan->parts.format : scan->parts.data.source->format;
+    info->dtype = scan->parts.data.source->dtype;
     bool fields = options->flats || scan->parts.flats.count;
     info->quantity = qb__quantity_named(stated);
     if (options->quantity) {
@@ -262,7 +263,7 @@ static void judge_pixel(const qb_scan_info *info, qb__notes *notes) {
 /* Rays from a source at the stated distance part from parallel ones by more than a column at the rim of the object. At a synchrotron, 100 m
  * from it, they do not. */
 static bool diverges(const qb_scan_info *info) {
-    const double half = 0.5 * (double)info->columns;
+    const double half = 0.5 * (double)info->whole_columns;
     return info->sod > 0 && half * half * info->pixel_size > info->sdd;
 }
 
@@ -315,11 +316,14 @@ static void set_place(qb_scan *scan) {
         return;
     }
     if (strcmp(source->format, "MetaImage") != 0 || !(pixel > 0)) return;
-    const double first_u = u - 0.5 * ((double)source->shape[2] - 1) * pixel,
-                 first_v = v - 0.5 * ((double)source->shape[1] - 1) * source->voxel[1];
+    const qb__image *image = &scan->image;
+    const size_t columns = image->bin_u ? image->stored_columns : source->shape[2],
+                 rows = image->bin_v ? image->stored_rows : source->shape[1];
+    const double first_u = u - 0.5 * ((double)columns - 1) * pixel,
+                 first_v = v - 0.5 * ((double)rows - 1) * source->voxel[1];
     if (first_u == 0 && first_v == 0) return;
     info->detector_offset[0] = u, info->detector_offset[1] = v;
-    if (fabs(u) > 1e-3 * pixel && isnan(info->center)) info->center = 0.5 * ((double)source->shape[2] - 1) - u / pixel;
+    if (fabs(u) > 1e-3 * pixel && isnan(info->center)) info->center = 0.5 * ((double)columns - 1) - u / pixel;
 }
 
 /* Of the views that are wanted; nothing where it does not change, or where other flats are given. */
@@ -402,12 +406,14 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
                            scan->parts.data.source->units};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) qb__printable(words[i]); /* a file's own */
     if (options->read_unsigned) QB__TRY(read_unsigned(scan));
+    set_quantity(scan, options);
+    QB__TRY(qb__scan_change_images(scan, options, env));
     QB__TRY(set_shape(scan, options));
     QB__TRY(set_angles(scan, options));
-    set_quantity(scan, options);
     QB__TRY(check_darks_none(scan, options));
     QB__TRY(set_pixel(scan, options));
     set_place(scan);
+    qb__scan_change_places(scan, options);
     QB__TRY(set_intensity(scan, options));
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));

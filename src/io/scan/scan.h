@@ -7,6 +7,7 @@
 #include "io/digest.h"
 #include "io/plain/source.h"
 #include "io/scan/frame_look.h"
+#include "io/scan/image.h"
 
 /* What was found wrong with some frames, for programs. */
 typedef struct qb__finding {
@@ -28,6 +29,8 @@ struct qb_scan {
     qb_scan_info info;
     qb__scan_parts parts;
     char *path;
+    qb__image image; /* how images are changed as they are read; its bins are 0: not at all */
+    char image_text[200];
     bool sinogram;      /* an image of the source is a detector row over all views */
     size_t first, step; /* first view of the source, and step, of the views that the scan has */
     size_t *view;       /* [views] stored view of each view; NULL: they are evenly spaced, first and step say which */
@@ -91,6 +94,20 @@ const qb_geometry *qb__scan_views_of(qb_scan *scan, const qb_geometry *given);
 void qb__scan_forget_views(qb_scan *scan);
 /* QB_BAD_INPUT with the reason where no method may use it. */
 qb_status qb__scan_usable(const qb_scan *scan);
+/* Images are turned, mirrored, cut and binned as the options say, from now on; its quantity is known. */
+qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* The same for flats or darks ("flats") that were opened later. QB_BAD_INPUT where they are of another size than stored views. */
+qb_status qb__scan_change_fields(const qb_scan *scan, qb__source **source, const char *what, bool sinogram, bool lines);
+/* Pixel size, offset, tilt and axis, as the file states them, of the images as they are then. */
+void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options);
+/* A column of the whole detector, unbinned, as people count it, is this one of what is read; and back. */
+double qb__column_read(const qb_scan_info *info, double column);
+double qb__column_whole(const qb_scan_info *info, double column);
+/* Of a detector turned by `degrees` about its middle: whole columns from the axis in its middle row to that in the window's. */
+double qb__axis_shift(const qb_scan_info *info, double degrees);
+/* The whole, unbinned detector, if `read` is that of the scan's images and those are changed; its geometry becomes theirs. */
+bool qb__scan_whole_detector(const qb_scan_info *scan, const qb_detector *read, qb_detector *whole);
+void qb__scan_take_window(const qb_scan_info *scan, qb_geometry *geometry);
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* The array that the numbers are in, where that is in a device's memory; else NULL. */

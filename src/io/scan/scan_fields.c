@@ -131,6 +131,9 @@ static qb_status open_series(qb_scan *scan, series *s, const qb_env *env) {
                         s->kind.option);
     if (!frames->source || !frames->count) return QB_OK;
     s->all = frames;
+    if (s->kind.path)
+        QB__TRY(qb__scan_change_fields(scan, &s->given.source, s->kind.option, false,
+                                       scan->info.whole_rows == 1 && s->given.source->shape[1] > 1));
     QB__TRY(check_shape(scan, s));
     QB__TRY(qb__alloc(frames->count, sizeof *s->bad, &s->bad));
     QB__TRY(qb__alloc(frames->count, sizeof *s->frames, &s->frames));

@@ -108,10 +108,29 @@ static void take_distances(const qb_scan_info *scan, qb_geometry_options *option
              scan->sdd, place, scan->path);
 }
 
-qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options, const qb_detector *detector,
-                           const qb_env *env, qb_geometry *geometry) {
-    QB__NEED(scan);
-    QB__NEED(geometry);
+bool qb__scan_whole_detector(const qb_scan_info *scan, const qb_detector *read, qb_detector *whole) {
+    *whole = *read;
+    if (!scan->image || read->rows != scan->rows || read->columns != scan->columns) return false;
+    whole->rows = scan->whole_rows, whole->columns = scan->whole_columns;
+    whole->pixel_u /= (double)scan->bin[0], whole->pixel_v /= (double)scan->bin[1];
+    return true;
+}
+
+void qb__scan_take_window(const qb_scan_info *scan, qb_geometry *geometry) {
+    const double right = (double)scan->window[0] + 0.5 * ((double)scan->bin[0] - 1),
+                 up = (double)scan->window[1] + 0.5 * ((double)scan->bin[1] - 1);
+    geometry->rows = scan->rows, geometry->columns = scan->columns;
+    for (size_t i = 0; i < geometry->views; i++) {
+        qb_view *view = &geometry->view[i];
+        for (int k = 0; k < 3; k++) {
+            view->detector[k] += right * view->u[k] + up * view->v[k];
+            view->u[k] *= (double)scan->bin[0], view->v[k] *= (double)scan->bin[1];
+        }
+    }
+}
+
+static qb_status geometry_of(const qb_scan_info *scan, const qb_geometry_options *options, const qb_detector *detector,
+                             const qb_env *env, qb_geometry *geometry) {
     qb_geometry_options seen;
     *geometry = (qb_geometry){0};
     qb_status status = qb__params_view(qb_geometry_params, options, &seen);
@@ -132,5 +151,16 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
     if (status == QB_OK) status = choose_views(scan, path, env, geometry);
     if (status == QB_OK) status = compare_angles(scan, path, geometry, env);
     if (status != QB_OK) qb_geometry_destroy(geometry);
+    return status;
+}
+
+qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options, const qb_detector *detector,
+                           const qb_env *env, qb_geometry *geometry) {
+    QB__NEED(scan);
+    QB__NEED(geometry);
+    qb_detector whole;
+    const bool window = detector && qb__scan_whole_detector(scan, detector, &whole);
+    const qb_status status = geometry_of(scan, options, window ? &whole : detector, env, geometry);
+    if (status == QB_OK && window) qb__scan_take_window(scan, geometry);
     return status;
 }

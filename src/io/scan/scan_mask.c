@@ -12,8 +12,8 @@
 
 /* ---- a given mask ---- */
 
-static qb_status check_shape(const qb_scan *scan, const qb__source *source) {
-    const size_t rows = scan->info.rows, columns = scan->info.columns, *n = source->shape;
+static qb_status check_shape(size_t rows, size_t columns, const qb__source *source) {
+    const size_t *n = source->shape;
     if (n[0] == 1 && n[1] == rows && n[2] == columns) return QB_OK;
     if (n[0] == 1)
         return qb__fail(QB_BAD_INPUT, "the mask is %zu x %zu pixels, the detector %zu x %zu", n[1], n[2], rows,
@@ -22,30 +22,44 @@ static qb_status check_shape(const qb_scan *scan, const qb__source *source) {
                     n[1], n[2], rows, columns);
 }
 
-static qb_status read_mask(qb_scan *scan, qb__source *source) {
-    const size_t columns = scan->info.columns, rows = scan->info.rows;
+/* 1 where it is not 0. */
+static qb_status read_marks(qb__source *source, unsigned char *marks) {
+    const size_t rows = source->shape[1], columns = source->shape[2];
     const qb__region region = {0, 1, 1, 0, rows};
     char *raw = NULL;
     float *line = NULL;
     qb_status status;
-    QB__TRY(check_shape(scan, source));
     QB__TRY(qb__alloc(rows * columns, qb_dtype_size(source->dtype), &raw));
     QB__TRY(qb__alloc(columns, sizeof *line, &line));
-    QB__TRY(qb__alloc(rows * columns, 1, &scan->unmeasured));
     QB__TRY(source->read(source, &region, raw));
     for (size_t r = 0; r < rows; r++) {
         qb_convert_to_float(raw + r * columns * qb_dtype_size(source->dtype), source->dtype, columns, line);
-        for (size_t c = 0; c < columns; c++) {
-            const bool masked = line[c] != 0;
-            scan->unmeasured[r * columns + c] = masked ? QB_PIXEL_MASKED : QB_PIXEL_MEASURED;
-            scan->info.masked += masked;
-        }
+        for (size_t c = 0; c < columns; c++)
+            marks[r * columns + c] = line[c] != 0 ? QB_PIXEL_MASKED : QB_PIXEL_MEASURED;
     }
-    if (scan->info.masked == rows * columns)
-        status = qb__fail(QB_BAD_INPUT, "all %zu pixels are masked: 0 means measured", rows * columns);
 out:
     qb__free(raw);
     qb__free(line);
+    return status;
+}
+
+static qb_status read_mask(qb_scan *scan, qb__source *source) {
+    const qb__image *image = &scan->image;
+    const size_t pixels = scan->info.rows * scan->info.columns,
+                 rows = image->bin_v ? image->stored_rows : scan->info.rows,
+                 columns = image->bin_u ? image->stored_columns : scan->info.columns;
+    unsigned char *marks = NULL;
+    qb_status status;
+    QB__TRY(check_shape(rows, columns, source));
+    QB__TRY(qb__alloc(pixels, 1, &scan->unmeasured));
+    if (image->bin_u) QB__TRY(qb__alloc(rows * columns, 1, &marks));
+    QB__TRY(read_marks(source, marks ? marks : scan->unmeasured));
+    if (marks) qb__image_mask(image, marks, scan->unmeasured);
+    for (size_t i = 0; i < pixels; i++) scan->info.masked += scan->unmeasured[i] == QB_PIXEL_MASKED;
+    if (scan->info.masked == pixels)
+        status = qb__fail(QB_BAD_INPUT, "all %zu pixels are masked: 0 means measured", pixels);
+out:
+    qb__free(marks);
     return status;
 }
 

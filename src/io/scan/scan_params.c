@@ -6,7 +6,8 @@
 
 /* A choice is written as an int. */
 static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int) &&
-                  sizeof(qb_flat_fields) == sizeof(int) && sizeof(qb_range_of) == sizeof(int),
+                  sizeof(qb_flat_fields) == sizeof(int) && sizeof(qb_range_of) == sizeof(int) &&
+                  sizeof(qb_flip) == sizeof(int) && sizeof(qb_rotate) == sizeof(int),
               "enums must be as large as int");
 
 #define SCAN(field) offsetof(qb_scan_options, field)
@@ -119,6 +120,29 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_FLAG,
      .offset = SCAN(read_unsigned),
      .help = "the integers are unsigned, though the file says signed: counts above 32767 that were stored as int16"},
+    {.name = "rotate",
+     .type = QB_PARAM_CHOICE,
+     .offset = SCAN(rotate),
+     .initial = "0",
+     .choices = "0|90|180|270",
+     .help = "turn all images clockwise by so many degrees, row 0 on top: the axis must run along columns"},
+    {.name = "flip",
+     .type = QB_PARAM_CHOICE,
+     .offset = SCAN(flip),
+     .initial = "none",
+     .choices = "none|u|v|uv",
+     .help = "then read columns (u), rows (v) or both in reverse: a camera behind a mirror"},
+    {.name = "crop",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(crop),
+     .meta = "C0:C1[,R0:R1]",
+     .help = "then only columns C0 to C1 - 1 and rows R0 to R1 - 1 of the detector; geometry follows"},
+    {.name = "bin",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(bin),
+     .meta = "N|NUxNV",
+     .help = "then put so many columns and rows into one pixel: counts are added before -log, other values averaged; "
+             "pixel size, axis and offsets stay those of the whole detector and follow"},
     QB_PARAMS_END(qb_scan_options),
 };
 

@@ -119,15 +119,16 @@ static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *sta
         return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)",
                         info->path);
     if (strcmp(text, "middle") == 0 || strcmp(text, "stated") == 0) {
-        stack->axis = *text == 's' ? info->center - middle : 0;
+        stack->axis = *text == 's' ? qb__column_read(info, info->center) - middle : 0;
         return QB_OK;
     }
     const double column = qb__strtod(text, &end);
-    stack->axis = column - middle;
+    stack->axis = qb__column_read(info, column) - middle;
     if (end == text || *end || !isfinite(column))
         return qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
-    if (column >= 0 && column <= last) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+    if (fabs(stack->axis) <= middle) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns %g..%g", text,
+                    qb__column_whole(info, 0), qb__column_whole(info, last));
 }
 
 static qb_status check(const conversion *c, const qb_env *env) {
@@ -218,6 +219,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON *root = qb__provenance_begin(c->command ? c->command : "");
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
+    if (c->info->image) cJSON_AddStringToObject(root, "images", c->info->image);
     const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
     if (c->phase) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
     qb__scan_add_findings(c->scan, root);

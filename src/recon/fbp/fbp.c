@@ -6,7 +6,7 @@
 
 static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
     (void)set;
-    cJSON_AddNumberToObject(report, "column", ((const qb__fbp *)plan)->center);
+    cJSON_AddNumberToObject(report, "column", qb__fbp_column(plan, ((const qb__fbp *)plan)->center));
     return QB_OK;
 }
 

@@ -127,6 +127,8 @@ void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
 
 /* ---- single slices on the CPU (fbp_slice.c) ---- */
 
+/* As people count it: of the whole detector, unbinned, in its middle row. */
+double qb__fbp_column(const qb__fbp *fbp, double column);
 /* The range of integers from the middle slice, if no option gives it. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
 size_t qb__fbp_range_bytes(const void *plan); /* that it needs */

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "center/center.h"
+#include "io/scan/scan.h"
 #include "geometry/grid.h"
 #include "geometry/parallel.h"
 #include "recon/fbp/fbp.h"
@@ -24,12 +25,18 @@ static void share_columns(qb__fbp *fbp, double center) {
         qb__half_fan_view_shares(&fbp->turn, v, columns, center, fbp->view_share + v * columns);
 }
 
+double qb__fbp_column(const qb__fbp *fbp, double column) {
+    return qb__column_whole(fbp->info, column) - qb__axis_shift(fbp->info, fbp->options->tilt);
+}
+
 qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
     double columns = (double)fbp->info->columns;
     const double asked = center;
     center = qb__roll_column(&fbp->roll, center);
     if (!(center >= 0 && center <= columns - 1))
-        return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g", asked, columns - 1);
+        return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns %g..%g",
+                        qb__fbp_column(fbp, asked), qb__column_whole(fbp->info, 0),
+                        qb__column_whole(fbp->info, columns - 1));
     double left = center, right = columns - 1 - center;
     double field = 0.5 + (fbp->fan.used ? fmax(left, right) : fmin(left, right));
     qb__fov_circle(field * fbp->pixel, &fbp->mask.fov);

@@ -49,7 +49,7 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     qb_status status = qb__center_named(text, fbp->info, &named);
     if (status != QB_OK) return status;
     if (qb__center_names_method(text)) {
-        if (o->search) status = qb__center_search_parse(o->search, fbp->info->columns, &(double){0}, &(double){0});
+        if (o->search) status = qb__center_search_parse(o->search, fbp->info, &(double){0}, &(double){0});
         if (status != QB_OK) return status;
         if (!fbp->found) fbp->center = NAN;
         return QB_OK;
@@ -63,13 +63,12 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
         return qb__fail(QB_BAD_ARGUMENT,
                         "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle, stated",
                         text);
-    fbp->center = column;
+    fbp->center = qb__column_read(fbp->info, column + qb__axis_shift(fbp->info, o->tilt));
     if (*stop == ':')
         return qb__fail(QB_BAD_ARGUMENT,
                         "--center %s: a job takes one column; qb fbp --sweep center=A:B:STEP makes one for each", text);
     if (*stop) return qb__fail(QB_BAD_ARGUMENT, "--center %s is not a column", text);
-    if (!(fbp->center >= 0 && fbp->center <= last))
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+    if (!(fbp->center >= 0 && fbp->center <= last)) return qb__center_fail_outside(text, fbp->info);
     return QB_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/circle.h"
+#include "io/scan/scan.h"
 #include "recon/fbp/fbp.h"
 
 static qb_status load(const qb__fbp *fbp, const qb_env *env, qb_geometry *geometry) {
@@ -17,7 +18,11 @@ static qb_status load(const qb__fbp *fbp, const qb_env *env, qb_geometry *geomet
     const qb_detector detector = {info->rows, info->columns, info->pixel_size, info->pixel_v, 0, 0};
     if (fbp->options->tilt != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--tilt besides --geometry %s, which states it", fbp->options->geometry);
-    return qb_geometry_make(&options, info->views, NULL, &detector, env, geometry);
+    qb_detector whole;
+    const bool window = qb__scan_whole_detector(info, &detector, &whole);
+    const qb_status status = qb_geometry_make(&options, info->views, NULL, &whole, env, geometry);
+    if (status == QB_OK && window) qb__scan_take_window(info, geometry);
+    return status;
 }
 
 /* Rows of a full turn about an axis to one side are weighted by their distance from it: one distance. */

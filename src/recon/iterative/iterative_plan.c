@@ -227,7 +227,8 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     check_rows(it, env);
     decision->more = qb__project_fixed_bytes(it->projector);
     cJSON_AddStringToObject(json, "beam", qb_beam_name(it->geometry->beam));
-    if (it->geometry == &it->own && !isnan(it->center)) cJSON_AddNumberToObject(json, "column", it->center);
+    if (it->geometry == &it->own && !isnan(it->center))
+        cJSON_AddNumberToObject(json, "column", qb__column_whole(it->info, it->center));
     qb__info(env, "least squares of %zu line integrals in %zu voxels by %s, at most %d iterations%s",
              qb__iterative_equations(it), qb__iterative_unknowns(it), solver->name, it->options->iterations,
              it->options->nonneg ? ", not below zero" : "");

@@ -231,7 +231,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(qb__mbir_coarse_decide(m));
     if (isnan(m->center)) decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
     decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
-    if (!isnan(m->center) && !m->rays) cJSON_AddNumberToObject(json, "column", m->center);
+    if (!isnan(m->center) && !m->rays) cJSON_AddNumberToObject(json, "column", qb__column_whole(m->info, m->center));
 out:
     return status;
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* A scan whose images are changed as they are read, and what follows for what its file states. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/scan/scan.h"
+#include "io/scan/signed_counts.h"
+
+static bool binned(const qb__image *image) { return image->bin_u * image->bin_v > 1; }
+
+/* ---- faults of stored integers that sums of them do not show any more ---- */
+
+static qb_status read_row(void *self, size_t first, size_t end, size_t row, void *out) {
+    const qb__region region = {first, end - first, 1, row, row + 1};
+    return qb__frames_read(self, &region, out);
+}
+
+static qb_status look_at_stored(qb_scan *scan, const qb_env *env) {
+    enum { LOOKS = 32, LINES = 2 };
+    const qb__frames *data = &scan->parts.data;
+    const qb__source *source = data->source;
+    const size_t count = data->index ? data->count : source->shape[0];
+    qb__frame_series series = {.self = (void *)data,
+                               .read = read_row,
+                               .dtype = source->dtype,
+                               .count = count,
+                               .rows = source->shape[1],
+                               .columns = source->shape[2],
+                               .lines = qb__smaller(LINES, source->shape[1]),
+                               .stride = qb__larger(1, count / LOOKS),
+                               .ends = true};
+    qb__frame *frames = NULL;
+    bool exchanged = false;
+    float least;
+    qb_status status;
+    if (qb_dtype_is_float(source->dtype) || qb_dtype_size(source->dtype) < 2 || source->holes) return QB_OK;
+    QB__TRY(qb__alloc(count, sizeof *frames, &frames));
+    QB__TRY(qb__frames_look(&series, env, frames));
+    if (qb__counts_wrapped(frames, count, source->dtype, &least) != QB__WRAPPED_NONE)
+        qb__scan_refuse_wrapped(scan, "counts", source->dtype, least);
+    QB__TRY(qb__bytes_exchanged(&series, &exchanged));
+    if (exchanged)
+        qb__scan_refuse(scan,
+                        "its %s values are noise as stored, and smooth with their bytes exchanged: the byte order is "
+                        "wrong; store them again (numpy: data.byteswap())",
+                        qb_dtype_name(source->dtype));
+out:
+    qb__free(frames);
+    return status;
+}
+
+/* ---- images ---- */
+
+static qb_status check_turn(const qb_scan *scan, const qb_scan_options *options, bool sinogram) {
+    if (sinogram && options->rotate % 2)
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s: --rotate 90 and 270 need images of whole views, not of sinograms: store them as "
+                        "[view][row][column]",
+                        scan->path);
+    return QB_OK;
+}
+
+qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+    const bool sinogram = options->as == QB_IMAGE_SINOGRAM;
+    qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};
+    qb_scan_info *info = &scan->info;
+    const qb__source *source = frames[0]->source;
+    const size_t rows = source->shape[sinogram ? 0 : 1], columns = source->shape[2];
+    qb_status status = QB_OK;
+    info->whole_rows = rows, info->whole_columns = columns, info->bin[0] = info->bin[1] = 1;
+    if (!qb__image_wanted(options)) return QB_OK;
+    QB__TRY(check_turn(scan, options, sinogram));
+    QB__TRY(qb__image_parse(options, rows, columns, &scan->image));
+    qb__image_text(&scan->image, scan->image_text, sizeof scan->image_text);
+    if (!*scan->image_text) { /* --bin 1, or a window of everything */
+        scan->image = (qb__image){0};
+        goto out;
+    }
+    scan->image.sum = info->quantity == QB_COUNTS;
+    if (binned(&scan->image) && scan->image.sum && !sinogram) QB__TRY(look_at_stored(scan, env));
+    if (sinogram) QB__TRY(qb__source_check_holes(source, NULL, 0, rows, 1));
+    for (int i = 0; i < 3; i++) {
+        qb__source **one = &frames[i]->source;
+        if (!*one || (i && *one == frames[i - 1]->source)) continue;
+        const bool lines = i && rows == 1 && (*one)->shape[1] > 1;
+        QB__TRY(qb__scan_change_fields(scan, one, i == 1 ? "flats" : "darks", i == 0 && sinogram, lines));
+    }
+    qb__image_text(&scan->image, scan->image_text, sizeof scan->image_text);
+    info->image = scan->image_text;
+    info->whole_rows = scan->image.whole_rows, info->whole_columns = scan->image.whole_columns;
+    info->window[0] = scan->image.first_column, info->window[1] = scan->image.first_row;
+    info->bin[0] = scan->image.bin_u, info->bin[1] = scan->image.bin_v;
+    qb__info(env, "images: %s: %zu columns and %zu rows of %zu and %zu", scan->image_text, scan->image.columns,
+             scan->image.rows, info->whole_columns, info->whole_rows);
+out:
+    return status;
+}
+
+qb_status qb__scan_change_fields(const qb_scan *scan, qb__source **source, const char *what, bool sinogram,
+                                 bool lines) {
+    const qb__image *image = &scan->image;
+    const size_t *n = (*source)->shape, rows = n[sinogram ? 0 : 1];
+    if (!image->bin_u) return QB_OK;
+    if (n[2] != image->stored_columns || (rows != image->stored_rows && !lines))
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: %s are %zu x %zu, views are stored as %zu x %zu: give those of the same detector",
+                        (*source)->path, what, rows, n[2], image->stored_rows, image->stored_columns);
+    return qb__source_image(source, image, sinogram, lines);
+}
+
+/* ---- what the file states ---- */
+
+static void exchange(double *a, double *b) {
+    const double kept = *a;
+    *a = *b, *b = kept;
+}
+
+/* Offsets along the stored columns and rows, and a turn in the plane, of the turned image. */
+static void turn_place(const qb__image *image, qb_scan_info *info) {
+    double *at = info->detector_offset;
+    for (int i = 0; i < image->turn;
+         i++) { /* a quarter turn clockwise: columns grow where rows fell, rows with columns */
+        exchange(&at[0], &at[1]);
+        at[0] = -at[0];
+    }
+    if (image->flip_u) at[0] = -at[0];
+    if (image->flip_v) at[1] = -at[1];
+    if (image->flip_u != image->flip_v) info->detector_tilt = 0 - info->detector_tilt;
+}
+
+/* A column of the stored images; of images that are turned by 90 degrees it is none. */
+static void turn_axis(const qb__image *image, qb_scan_info *info) {
+    if (image->turn % 2) info->center = NAN, info->center_holds = false;
+    if ((image->turn == 2) != image->flip_u) info->center = (double)image->stored_columns - 1 - info->center;
+}
+
+void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options) {
+    const qb__image *image = &scan->image;
+    qb_scan_info *info = &scan->info;
+    if (!image->bin_u) return;
+    const bool given = options->pixel_size > 0 || (options->pixels.count && options->pixels.value[0] > 0);
+    if (image->turn % 2 && !given) exchange(&info->pixel_size, &info->pixel_v);
+    info->pixel_size *= (double)image->bin_u, info->pixel_v *= (double)image->bin_v;
+    turn_place(image, info);
+    turn_axis(image, info);
+}
+
+double qb__column_whole(const qb_scan_info *info, double column) {
+    if (!info || !info->image) return column;
+    return (column + 0.5) * (double)info->bin[0] - 0.5 + (double)info->window[0];
+}
+
+double qb__column_read(const qb_scan_info *info, double column) {
+    if (!info || !info->image) return column;
+    return (column - (double)info->window[0] + 0.5) / (double)info->bin[0] - 0.5;
+}
+
+double qb__axis_shift(const qb_scan_info *info, double degrees) {
+    const double above =
+        (double)info->window[1] + 0.5 * (double)(info->rows * info->bin[1]) - 0.5 * (double)info->whole_rows;
+    return info->image ? -tan(degrees * M_PI / 180) * above : 0;
+}

@@ -35,6 +35,18 @@ typedef struct qb_array_info {
 /* The same files as qb_array_load, and its errors; reads no values. */
 QB_API qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info);
 
+/* A stack of images in a file, of which any part can be read: a volume [z][y][x], or projections [view][row][column]. The same
+ * files as qb_array_load, and its errors. */
+typedef struct qb_volume qb_volume;
+QB_API qb_status qb_volume_open(const char *path, const char *dataset, qb_volume **volume);
+/* Belongs to the volume. */
+QB_API const qb_array_info *qb_volume_info(const qb_volume *volume);
+/* Of each index, slowest first, the elements first, first + step, ... (`count` of them): the values, as qb_array_load_values
+ * gives them, into out[count[0]][count[1]][count[2]]. Any number of threads at once. QB_BAD_ARGUMENT beyond the end. */
+QB_API qb_status qb_volume_read(qb_volume *volume, const size_t first[3], const size_t count[3], const size_t step[3],
+                                float *out);
+QB_API void qb_volume_close(qb_volume *volume); /* NULL-safe */
+
 /* How a file of ours came to be, as qb_writer_commit was told: a JSON object with version, command,
  * input, plan; NULL when the file does not say. Release with qb_text_free. */
 QB_API qb_status qb_provenance_load(const char *path, char **json);

@@ -45,8 +45,14 @@
 #define MPI LACK("MPI", "libopenmpi-dev")
 #endif
 
+#ifdef QB_HAVE_WEBSOCKETS
+#define VIEW HAVE("qb view", "libwebsockets " QB_HAVE_WEBSOCKETS)
+#else
+#define VIEW LACK("qb view", "libwebsockets-dev")
+#endif
+
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return FFT HDF5 TIFF PNG LETTERS HASHES EXPAT MPI "CUDA and OpenCL: looked for at run time (qb devices)\n";
+    return FFT HDF5 TIFF PNG LETTERS HASHES EXPAT MPI VIEW "CUDA and OpenCL: looked for at run time (qb devices)\n";
 }

@@ -351,6 +351,9 @@ static const struct {
     {"view-gains",
      "At one view all pixels change by one factor, and later back: these views have another gain or exposure. Values "
      "are wrong, with streaks. --air auto mends counts that show air; else scale these views, or --exclude them."},
+    {"view-network",
+     "qb view listens where other machines can reach it. Who has the address with its token can look at "
+     "the files, and who watches the network can read both. Leave --listen out, and reach it by ssh -L."},
     {"views-blank", "Some views are as dark as the dark fields: the shutter was closed. They are left out, and the "
                     "other views take their weight. A long gap takes away what only these saw. --keep-all-views keeps "
                     "them; --exclude LIST leaves out others."},

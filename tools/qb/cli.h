@@ -38,6 +38,14 @@ typedef struct compare_options {
 } compare_options;
 extern const qb_param compare_params[];
 
+/* Options of `qb view`. */
+typedef struct view_options {
+    size_t struct_size;
+    char *dataset, *listen;
+    int port;
+} view_options;
+extern const qb_param view_params[];
+
 /* Options of the report of a reconstruction. */
 typedef struct report_options {
     size_t struct_size;
@@ -75,6 +83,7 @@ typedef struct options {
     info_options info;
     report_options report;
     sweep_options sweep;
+    view_options view;
 } options;
 
 typedef struct section {
@@ -251,6 +260,7 @@ qb_status cmd_hardening(cli *c);
 qb_status cmd_simulate(cli *c);
 qb_status cmd_convert(cli *c);
 qb_status cmd_compare(cli *c);
+qb_status cmd_view(cli *c);
 qb_status cmd_bench(cli *c);
 qb_status cmd_devices(cli *c);
 qb_status cmd_tune(cli *c);

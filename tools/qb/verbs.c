@@ -61,6 +61,8 @@ const verb verbs[] = {
     {"convert", "SCAN -o OUT", "a scan's line integrals, as a file of another kind",
      "qb convert scan.h5 -o lines.sinoparams", 1, 1, WRITES, cmd_convert,
      {SCAN, PREP, SECTION("The scan to write", convert, qb_convert_params), RUN}},
+    {"view", "VOLUME|SCAN [OTHER]", "slices of a volume or a scan in a browser; or two volumes and their difference", "qb view volume.h5", 1, 2, 0, cmd_view,
+     {SECTION("The server", view, view_params), RUN}},
     {"compare", "A B", "how far A is from B", "qb compare a.h5 b.mha --json", 2, 2, 0, cmd_compare,
      {SECTION("Comparison", compare, compare_params), RUN}},
     {"bench", "WHAT [FILE]", "speed and accuracy of backproject, filter, fbp, fdk, project, resident, mbir, io, mpi, or rabbitct FILE.rct",
@@ -116,6 +118,15 @@ const qb_param compare_params[] = {
     {"any-quantity", QB_PARAM_FLAG, offsetof(compare_options, any_quantity), NULL, NULL, NULL, 0, 0,
      "the numbers alone, also of files that state different quantities", 0},
     QB_PARAMS_END(compare_options),
+};
+
+const qb_param view_params[] = {
+    {"dataset", QB_PARAM_TEXT, offsetof(view_options, dataset), "PATH", NULL, NULL, 0, 0, "HDF5 path of the images", 0},
+    {"listen", QB_PARAM_TEXT, offsetof(view_options, listen), "ADDRESS", "127.0.0.1", NULL, 0, 0,
+     "where browsers may come from: 127.0.0.1 this machine only, 0.0.0.0 any that reaches it", 0},
+    {"port", QB_PARAM_INT, offsetof(view_options, port), "N", "0", NULL, 0, 65535,
+     "of the address; 0: any that is free", 0},
+    QB_PARAMS_END(view_options),
 };
 
 const qb_param report_params[] = {

@@ -49,6 +49,8 @@ struct qb__source {
 qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out);
 void qb__source_close(qb__source *source); /* NULL-safe */
 size_t qb__source_row_bytes(const qb__source *source);
+/* Do integers of our own files stand for a range of values: value = low + step * number? */
+bool qb__source_ranged(const qb__source *source, double *low, double *step);
 /* Threads as many as `env` computes with, and no more than may hold what each needs in 1/16 of its
  * memory; one, where that is below 64 MiB. What reading holds then: qb__source_held. */
 void qb__source_limit(qb__source *source, const qb_env *env);

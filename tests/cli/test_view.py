@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: MIT
+"""qb view: what the server gives, to whom, and what a browser shows of it."""
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import CHROMIUM, Browser
+from qbtest import PATIENCE, QB, fails, qb
+
+pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
+SHAPE = (24, 40, 56)
+READY = "document.documentElement?.dataset.ready === 'yes'"
+
+
+class Server:
+    def __init__(self, *args):
+        self.process = subprocess.Popen([QB, "view", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        assert self.address.startswith("http://"), self.process.stderr.read()
+        where, self.token = self.address.split("#")
+        self.host, port = where[7:-1].rsplit(":", 1)
+        self.port = int(port)
+
+    def get(self, path, method="GET", **headers):
+        connection = http.client.HTTPConnection(self.host.strip("[]"), self.port, timeout=60)
+        connection.request(method, path, headers={"Authorization": f"Bearer {self.token}", **headers})
+        reply = connection.getresponse()
+        body = reply.read()
+        connection.close()
+        return reply.status, body, dict(reply.getheaders())
+
+    def values(self, path):
+        status, body, _ = self.get(path)
+        assert status == 200, body
+        return np.frombuffer(body, "<f4")
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(timeout=PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+
+@pytest.fixture(scope="module")
+def volume(tmp_path_factory):
+    """Random values of which some were not measured, as an array and as a file of ours."""
+    folder = tmp_path_factory.mktemp("view")
+    values = np.random.default_rng(5).normal(0.02, 0.005, SHAPE).astype("f4")
+    values[3, 5:9, 7] = np.nan
+    np.save(folder / "v.npy", values)
+    (folder / "v.npy.json").write_text(json.dumps({"writer": "quickbeam", "quantity": "attenuation", "units": "1/mm", "voxel_mm": [0.1, 0.1, 0.2]}))
+    return folder / "v.npy", values
+
+
+@pytest.fixture(scope="module")
+def server(volume):
+    made = Server(volume[0])
+    yield made
+    assert made.end() == 0
+
+
+def mean_of(plane, step):
+    rows, columns = (-(-n // step) for n in plane.shape)
+    return np.array([[np.nanmean(plane[r * step:(r + 1) * step, c * step:(c + 1) * step]) for c in range(columns)] for r in range(rows)])
+
+
+def test_planes_are_the_values_of_the_file(server, volume):
+    _, values = volume
+    for axis in range(3):
+        index = SHAPE[axis] // 3
+        plane = np.take(values, index, axis)
+        rows, columns = plane.shape
+        got = server.values(f"/plane?axis={axis}&index={index}&first=0,0&count={rows},{columns}&step=1").reshape(plane.shape)
+        assert np.array_equal(got, plane, equal_nan=True)
+        got = server.values(f"/plane?axis={axis}&index={index}&first=2,3&count=4,5&step=1").reshape(4, 5)
+        assert np.array_equal(got, plane[2:6, 3:8], equal_nan=True)
+        for step in (2, 3, 7):
+            count = -(-rows // step), -(-columns // step)
+            got = server.values(f"/plane?axis={axis}&index={index}&first=0,0&count={count[0]},{count[1]}&step={step}").reshape(count)
+            assert np.allclose(got, mean_of(plane, step), rtol=1e-5)
+
+
+@pytest.mark.parametrize("how, what", [("mean", np.nanmean), ("max", np.nanmax), ("min", np.nanmin)])
+def test_thick_planes(server, volume, how, what):
+    _, values = volume
+    for axis in range(3):
+        part = what(np.take(values, range(2, 9), axis), axis=axis)
+        got = server.values(f"/plane?axis={axis}&index=2&thick=7&how={how}&first=0,0&count={part.shape[0]},{part.shape[1]}&step=1")
+        assert np.allclose(got.reshape(part.shape), part, rtol=1e-5)
+
+
+def test_single_values_and_lines(server, volume):
+    _, values = volume
+    assert server.values("/value?at=3,6,7").tolist() != server.values("/value?at=3,6,8").tolist()
+    assert np.isnan(server.values("/value?at=3,6,7")[0]) and server.values("/value?at=23,39,55")[0] == values[23, 39, 55]
+    got = server.values("/line?from=1000,500,0&to=1000,500,5500&count=111")
+    assert np.allclose(got[::2], values[10, 5, :], rtol=1e-6)
+    assert np.allclose(got[1::2], (values[10, 5, 1:] + values[10, 5, :-1]) / 2, rtol=1e-5)
+
+
+def test_what_is_told_of_the_file(server, volume):
+    _, values = volume
+    (told,) = json.loads(server.get("/info")[1])["volumes"]
+    assert told["shape"] == list(SHAPE) and told["voxel"] == [0.1, 0.1, 0.2] and told["volume"] and told["units"] == "1/mm"
+    level = dict(zip(told["shares"], told["levels"]))
+    assert level[0.5] == pytest.approx(np.nanmedian(values), abs=3e-4) and level[0] < level[0.005] < level[0.5] < level[0.995] < level[1]
+    assert 0.98 < sum(told["histogram"]["counts"]) / (24 * 24 * SHAPE[2]) <= 1  # of 24 rows of 24 images
+
+
+@pytest.mark.parametrize("query", [
+    "axis=3&index=0&first=0,0&count=1,1&step=1", "axis=0&index=24&first=0,0&count=1,1&step=1", "axis=0&index=0&first=0,0&count=41,1&step=1",
+    "axis=0&index=0&first=40,0&count=1,1&step=1", "axis=0&index=0&first=0,0&count=1,1&step=0", "axis=0&index=0&first=0,0&count=0,1&step=1",
+    "axis=0&index=-1&first=0,0&count=1,1&step=1", "axis=0&index=0&first=0&count=1,1&step=1", "axis=0&index=0&thick=25&first=0,0&count=1,1&step=1",
+    "axis=0&index=0&first=0,0&count=1,1&step=1&how=median", "axis=0&index=0&first=0,0&count=1,1&step=1&volume=1", "", "axis=0x&index=0",
+    "axis=0&index=18446744073709551616&first=0,0&count=1,1&step=1", "axis=0&index=0&first=0,0&count=99999999,99999999&step=1"])
+def test_planes_that_there_are_not(server, query):
+    status, body, _ = server.get(f"/plane?{query}")
+    assert status == 400 and len(body) > 10
+
+
+def test_other_requests_that_make_no_sense(server):
+    for path, status in [("/value", 400), ("/value?at=24,0,0", 400), ("/line?from=0,0,0&to=2400,0,0&count=9", 400), ("/line?from=0,0,0&to=0,0,9&count=1", 400),
+                         ("/../etc/passwd", 404), ("/" + "x" * 300, 404), ("/nothing", 404)]:
+        assert server.get(path)[0] in (status, 400, 404), path
+    for path, method in [("/plane?" + "a=1&" * 400, "GET"), ("/info", "POST"), ("/info", "DELETE"), ("/" + "x" * 5000, "GET")]:
+        with contextlib.suppress(http.client.RemoteDisconnected, ConnectionResetError):  # it may hang up, too
+            assert server.get(path, method=method)[0] in (400, 404, 405, 414)
+    assert server.get("/info")[0] == 200
+
+
+def test_only_who_has_the_token_and_comes_from_here(server):
+    assert server.get("/info", Authorization="Bearer " + "0" * 32)[0] == 401
+    assert server.get("/info", Authorization="Bearer " + server.token[:-1])[0] == 401
+    assert server.get("/info", Authorization="")[0] == 401
+    assert server.get("/", Authorization="")[0] == 200  # the page alone says nothing
+    assert server.get("/info", Origin="http://elsewhere.example")[0] == 403
+    assert server.get("/info", Origin=f"http://127.0.0.1:{server.port}")[0] == 200
+    for host, status in [("elsewhere.example", 403), (f"localhost:{server.port}", 200), (f"127.0.0.1:{server.port}", 200)]:
+        assert server.get("/info", Host=host)[0] == status
+
+
+def test_the_page_runs_nothing_but_its_own(server):
+    _, page, headers = server.get("/")
+    policy = headers["content-security-policy"]
+    nonce = policy.split("'nonce-")[1].split("'")[0]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and headers["x-content-type-options"] == "nosniff"
+    assert page.count(f'nonce="{nonce}"'.encode()) == 2 and b"NONCE" not in page and len(page) < 300_000
+    assert b"http://" not in page.replace(b"http://www.w3.org", b"") and b"https://" not in page
+
+
+def test_many_at_once_and_some_that_leave(server, volume):
+    _, values = volume
+
+    def one(k):
+        got = server.values(f"/plane?axis=0&index={k % 24}&first=0,0&count=40,56&step=1").reshape(40, 56)
+        return np.array_equal(got, values[k % 24], equal_nan=True)
+
+    for _ in range(20):  # that do not wait for the answer
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.request("GET", "/plane?axis=2&index=1&first=0,0&count=24,40&step=1", headers={"Authorization": f"Bearer {server.token}"})
+        connection.close()
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        assert all(pool.map(one, range(100)))
+
+
+def test_nothing_is_lost_in_the_long_run(server):
+    at = Path(f"/proc/{server.process.pid}")
+
+    def held():
+        return len(list((at / "fd").iterdir())), len(list((at / "task").iterdir()))
+
+    def at_rest():
+        """Once closed connections are gone."""
+        seen = [held()]
+        while len(seen) < 10 or seen[-1] != seen[-5]:
+            time.sleep(0.1)
+            seen.append(held())
+        return seen[-1]
+
+    before = at_rest()
+    for k in range(200):
+        server.get(f"/plane?axis=1&index={k % 40}&first=0,0&count=24,56&step=1")
+    assert at_rest() <= before
+    busy = [int((at / "stat").read_text().rsplit(")", 1)[1].split()[11]) for _ in range(2) if not time.sleep(1)]
+    assert busy[1] - busy[0] <= 3  # hundredths of a second of a second
+
+
+def test_what_it_refuses(volume, tmp_path):
+    path, _ = volume
+    np.save(tmp_path / "other.npy", np.zeros((3, 4, 5), "f4"))
+    assert "24 x 40 x 56 values and" in fails(3, "view", path, tmp_path / "other.npy")
+    assert "wants the number of an address" in fails(2, "view", path, "--listen", "localhost")
+    assert "none.npy" in fails(3, "view", tmp_path / "none.npy")
+    other = Server(path)
+    try:
+        assert "give another --port" in fails(1, "view", path, "--port", other.port)
+    finally:
+        assert other.end() == 0
+
+
+def test_a_scan_and_a_difference(tmp_path):
+    qb("simulate", "disc", "--views", "12", "--detector", "32,4", "-o", tmp_path / "s.h5", "--photons", "1000")
+    scan = Server(tmp_path / "s.h5")
+    (told,) = json.loads(scan.get("/info")[1])["volumes"]
+    assert told["shape"] == [12, 4, 32] and not told["volume"]
+    assert scan.end() == 0
+    a, b = (np.random.default_rng(k).normal(size=(2, 3, 4)).astype("f4") for k in (1, 2))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    both = Server(tmp_path / "a.npy", tmp_path / "b.npy")
+    assert both.values("/value?at=1,2,3").tolist() == [a[1, 2, 3], b[1, 2, 3]]
+    assert both.values("/plane?axis=0&index=1&first=0,0&count=3,4&step=1&volume=1").tolist() == b[1].ravel().tolist()
+    assert both.end() == 0
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+class TestBrowser:
+    @pytest.fixture(scope="class")
+    def page(self, server, tmp_path_factory):
+        browser = Browser(tmp_path_factory.mktemp("browser"))
+        browser.open(server.address)
+        browser.until(READY)
+        yield browser
+        browser.close()
+
+    def settle(self, page):
+        page.until("views.every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key)")
+
+    def centre(self, page, axis):
+        return page.run(f"(() => {{ const b = views[{axis}].canvas.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width, b.height]; }})()")
+
+    def test_what_is_drawn_are_the_values(self, page, volume):
+        _, values = volume
+        self.settle(page)
+        for axis in range(3):
+            drawn = page.run(f"Array.from(views[{axis}].sharp.values, v => v === v ? v : null)")
+            plane = np.take(values, SHAPE[axis] // 2, axis)
+            assert np.array_equal(np.array([np.nan if v is None else v for v in drawn], "f4"), plane.ravel(), equal_nan=True)
+        low, high = page.run("[state.low, state.high]")
+        assert low < np.nanmedian(values) < high
+        grey = page.run("(() => { const v = views[0], [y, x] = v.place(10, 20); return Array.from(v.canvas.getContext('2d').getImageData(Math.round(x * devicePixelRatio), Math.round(y * devicePixelRatio), 1, 1).data); })()")
+        assert abs(grey[0] - np.clip((values[12, 10, 20] - low) / (high - low) * 255, 0, 255)) <= 4
+
+    def test_mouse(self, page):
+        x, y, wide, high = self.centre(page, 0)
+        page.mouse("mousePressed", x + wide / 4, y)
+        page.mouse("mouseReleased", x + wide / 4, y)
+        at = page.run("state.at")
+        assert at[0] == 12 and abs(at[1] - 20) <= 1 and abs(at[2] - 41.5) <= 1.5
+        page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=120)
+        assert page.run("state.at[0]") == 13
+        page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-300, modifiers=2)
+        assert page.run("views[0].zoom") == pytest.approx(np.e, rel=1e-6)
+        self.settle(page)
+        page.run("choose_tool('line')")
+        page.run("fit_all()")
+        self.settle(page)
+        page.drag(x - wide / 4, y, x + wide / 4, y)
+        page.until("profile && profile.length > 10")
+        assert float(page.run("document.getElementById('length').textContent").split()[1]) == pytest.approx(2.8, rel=0.03)  # half of 56 voxels of 0.1 mm
+        page.run("remove_line(); choose_tool('window')")
+        span = page.run("state.high - state.low")
+        page.drag(x, y, x + 60, y)
+        assert page.run("state.high - state.low") == pytest.approx(span * np.exp(60 / 200), rel=1e-3)
+        page.run("preset(0.005); choose_tool('point')")
+
+    def test_keyboard_alone(self, page):
+        page.run("views[0].canvas.focus()")
+        at = page.run("state.at")
+        page.press("ArrowRight", 39)
+        page.press("ArrowUp", 38)
+        page.press(".", 190, ".")
+        assert page.run("state.at") == [at[0] + 1, at[1] + 1, at[2] + 1]
+        page.press("End", 35)
+        assert page.run("state.at[0]") == 23
+        page.press("Home", 36)
+        assert page.run("state.at[0]") == 0
+        page.press("Enter", 13)
+        assert page.run("document.getElementById('main').dataset.only") == "0"
+        page.press("Enter", 13)
+        page.press("l", 76, "l")
+        assert page.run("state.tool") == "line"
+        page.press("p", 80, "p")
+        page.press("f", 70, "f")
+        assert page.run("state.up") is False
+        page.press("f", 70, "f")
+        page.press("?", 191, "?")
+        assert page.run("document.getElementById('keys').open") is True
+        page.run("document.getElementById('keys').close()")
+
+    def test_every_choice_draws(self, page):
+        for name in page.run("Object.keys(COLOURS)"):
+            page.run(f"document.getElementById('colours').value = {json.dumps(name)}; document.getElementById('colours').dispatchEvent(new Event('change'))")
+        for k in range(page.run("THICK.length")):
+            page.run(f"document.getElementById('thick').value = {k}; document.getElementById('thick').dispatchEvent(new Event('change'))")
+            self.settle(page)
+        page.run("document.getElementById('thick').value = 0; document.getElementById('thick').dispatchEvent(new Event('change')); document.getElementById('theme').click(); document.getElementById('theme').click()")
+        self.settle(page)
+        assert page.run("document.getElementById('said').textContent") == "" and page.errors == []
+
+    def test_a_link_restores_the_view(self, page, server, tmp_path):
+        page.run("go(0, 5); go(1, 6); go(2, 7); set_window(0.01, 0.03); views[0].zoom_at(50, 50, 3)")
+        page.until("location.hash.includes('at=5,6,7') && location.hash.includes('window=0.01,0.03')")
+        link, middle = page.run("location.href"), page.run("views[0].centre()")
+        page.open(link)
+        page.until(READY)
+        assert page.run("[...state.at, state.low, state.high]") == [5, 6, 7, 0.01, 0.03]
+        assert page.run("views[0].zoom") == pytest.approx(3) and page.run("views[0].centre()") == pytest.approx(middle, rel=1e-4)
+
+    def test_a_wrong_token_is_said(self, page, server):
+        page.open(server.address[:-4] + "0000")
+        page.until("document.getElementById('said')?.textContent.includes('token')")
+        page.open(server.address)
+        page.until(READY)
+        page.errors.clear()
+
+    def test_at_the_width_of_a_phone_and_of_4k(self, page):
+        for width, height in [(390, 844), (3840, 2160), (1280, 860)]:
+            page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            self.settle(page)
+            assert page.run("document.documentElement.scrollWidth") <= width
+            assert page.run("views.every(v => v.canvas.width > 100 && v.canvas.height > 100)")
+        page.call("Emulation.clearDeviceMetricsOverride")
+        assert page.errors == []
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_a_server_that_ends_and_odd_volumes(tmp_path):
+    browser = Browser(tmp_path)
+    try:
+        for name, values in [("nan", np.full((3, 4, 5), np.nan, "f4")), ("constant", np.full((3, 4, 5), 7, "f4")), ("single", np.ones((1, 1, 1), "f4")),
+                             ("slice", np.random.default_rng(1).normal(size=(1, 30, 40)).astype("f4"))]:
+            np.save(tmp_path / f"{name}.npy", values)
+            server = Server(tmp_path / f"{name}.npy")
+            browser.open(server.address)
+            browser.until(READY)
+            browser.until("views.every(v => !v.flying && v.sharp)")
+            assert browser.run("document.getElementById('said').textContent") == ""
+            assert server.end() == 0
+        assert browser.errors == []
+        browser.run("go(1, 3)")
+        browser.until("document.getElementById('said').textContent.includes('does not answer')")
+    finally:
+        browser.close()

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* qb view: slices of a volume, or of a scan, in a browser. */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cli.h"
+#include "view/data.h"
+
+extern const unsigned char view_page[]; /* view/page.html, a text */
+
+typedef struct viewing {
+    cli *c;
+    view_data *data;
+    const char *token;
+} viewing;
+
+static bool is_over(void *user) {
+    const viewing *v = user;
+    return *v->c->env.cancel != 0;
+}
+
+static void say_where(void *user, int port) {
+    const viewing *v = user;
+    const char *address = v->c->options.view.listen;
+    const bool six = strchr(address, ':') != NULL;
+    char words[200];
+    printf("http://%s%s%s:%d/#%s\n", six ? "[" : "", address, six ? "]" : "", port, v->token);
+    fflush(stdout);
+    snprintf(words, sizeof words,
+             "open this address in a browser; Ctrl-C ends. From another machine: ssh -L %d:%s:%d HOST", port, address,
+             port);
+    v->c->env.log(NULL, QB_LOG_INFO, words);
+}
+
+static qb_status check_address(cli *c) {
+    unsigned char room[sizeof(struct in6_addr)];
+    const char *address = c->options.view.listen;
+    const int four = inet_pton(AF_INET, address, room), six = inet_pton(AF_INET6, address, room);
+    if (four != 1 && six != 1)
+        return complain(QB_BAD_ARGUMENT,
+                        "--listen %.60s: it wants the number of an address, such as 127.0.0.1 or 0.0.0.0", address);
+    if (strncmp(address, "127.", 4) != 0 && strcmp(address, "::1") != 0)
+        c->env.log(
+            NULL, QB_LOG_WARNING,
+            "anyone on the network who learns the token can look at these files; nothing is encrypted [view-network]");
+    return QB_OK;
+}
+
+static qb_status open_server(view_serve_fn **serve) {
+    void *library = dlopen("libquickbeam_view.so", RTLD_NOW | RTLD_LOCAL);
+    *(void **)serve = library ? dlsym(library, "qb_view_serve") : NULL;
+    return *serve ? QB_OK
+                  : complain(QB_UNSUPPORTED,
+                             "qb view needs libquickbeam_view.so (%.160s): install libwebsockets-dev, then "
+                             "build again",
+                             library ? "it is of another build" : dlerror());
+}
+
+static qb_status make_token(char text[33]) {
+    unsigned char raw[16];
+    if (getrandom(raw, sizeof raw, 0) != sizeof raw) return complain(QB_INTERNAL, "the system gives no random numbers");
+    for (size_t i = 0; i < sizeof raw; i++) snprintf(text + 2 * i, 3, "%02x", raw[i]);
+    return QB_OK;
+}
+
+static view_answer answer(void *user, const char *path, const char *query) {
+    return view_data_answer(((viewing *)user)->data, path, query);
+}
+
+qb_status cmd_view(cli *c) {
+    char token[33] = "", words[300] = "";
+    view_serve_fn *serve;
+    viewing v = {.c = c, .token = token};
+    const char *const paths[2] = {c->argument[0], c->count > 1 ? c->argument[1] : NULL};
+    qb_status status = check_address(c);
+    if (status == QB_OK) status = open_server(&serve);
+    if (status == QB_OK) status = view_data_open(paths, c->options.view.dataset, &v.data);
+    if (status == QB_OK) status = make_token(token);
+    const view_server server = {.address = c->options.view.listen,
+                                .port = c->options.view.port,
+                                .token = token,
+                                .page = (const char *)view_page,
+                                .stop = is_over,
+                                .ready = say_where,
+                                .answer = answer,
+                                .user = &v};
+    if (status == QB_OK && serve(&server, words, sizeof words) != 0) status = complain(QB_IO, "%s", words);
+    view_data_close(v.data);
+    return status;
+}

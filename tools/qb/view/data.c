@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* What the page asks for: /info once, then parts of planes, values under the cursor, lines. Numbers go as little-endian float32;
+ * all else is JSON. Every request is checked here, whoever sent it. */
+#include "view/data.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "view/plane.h"
+
+enum { BINS = 256, LOOKS = 24, LINE_MOST = 4096 };
+
+typedef struct stack {
+    qb_volume *volume;
+    const char *path;
+    char *about; /* JSON of /info; made when it is first asked for */
+} stack;
+
+struct view_data {
+    stack stack[2];
+    int count;
+    pthread_mutex_t lock; /* of `about` */
+};
+
+/* ---- answers ---- */
+
+__attribute__((format(printf, 2, 3))) static view_answer say(int status, const char *format, ...) {
+    char text[VIEW_WORDS + 40];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    view_answer answer = {status, "text/plain; charset=utf-8", strdup(text), strlen(text)};
+    if (!answer.bytes) answer.size = 0;
+    return answer;
+}
+
+static view_answer failed(qb_status status) {
+    return say(status == QB_BAD_ARGUMENT ? 400 : 500, "%s", *qb_detail() ? qb_detail() : qb_status_text(status));
+}
+
+static view_answer of_json(cJSON *root) {
+    char *text = cJSON_PrintUnformatted(root);
+    cJSON_Delete(root);
+    return text ? (view_answer){200, "application/json", text, strlen(text)} : say(500, "no memory for an answer");
+}
+
+static view_answer of_values(float *values, size_t count) {
+    return (view_answer){200, "application/octet-stream", values, count * sizeof *values};
+}
+
+/* ---- what was asked ---- */
+
+/* NAME=TEXT& of a query; NULL where it is not there. */
+static const char *find(const char *query, const char *name) {
+    const size_t n = strlen(name);
+    for (const char *at = query; *at; at++) {
+        if (strncmp(at, name, n) == 0 && at[n] == '=') return at + n + 1;
+        if (!(at = strchr(at, '&'))) break;
+    }
+    return NULL;
+}
+
+/* Whole numbers name=A,B,... of which there are `count`. */
+static bool numbers(const char *query, const char *name, size_t count, size_t *out) {
+    const char *at = find(query, name);
+    for (size_t i = 0; i < count; i++) {
+        char *end;
+        if (!at || *at < '0' || *at > '9') return false;
+        const unsigned long long value = strtoull(at, &end, 10);
+        if (value > 1ull << 40) return false;
+        out[i] = (size_t)value;
+        if (*end != (i + 1 < count ? ',' : '&') && !(i + 1 == count && *end == 0)) return false;
+        at = end + 1;
+    }
+    return true;
+}
+
+static stack *stack_of(view_data *data, const char *query) {
+    size_t which = 0;
+    if (find(query, "volume") && (!numbers(query, "volume", 1, &which) || which >= (size_t)data->count)) return NULL;
+    return &data->stack[which];
+}
+
+/* ---- /info ---- */
+
+static int by_value(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Values of some rows of some images, without those that were not measured; their number, or 0. */
+static size_t sample(qb_volume *volume, float **out, double *unmeasured) {
+    const size_t *n = qb_volume_info(volume)->shape;
+    const size_t images = n[0] < LOOKS ? n[0] : LOOKS, rows = n[1] < LOOKS ? n[1] : LOOKS, each = n[2];
+    const size_t step[3] = {1, 1, 1}, part[3] = {1, 1, each};
+    float *values = malloc(images * rows * each * sizeof *values);
+    size_t count = 0, looked = 0;
+    for (size_t k = 0; values && k < images * rows; k++) {
+        const size_t first[3] = {(2 * (k / rows) + 1) * n[0] / (2 * images), (2 * (k % rows) + 1) * n[1] / (2 * rows),
+                                 0};
+        float *line = values + count;
+        if (qb_volume_read(volume, first, part, step, line) != QB_OK) continue;
+        looked += each;
+        for (size_t i = 0; i < each; i++) {
+            const float v = line[i];
+            if (isfinite(v)) values[count++] = v;
+        }
+    }
+    *out = values;
+    *unmeasured = looked ? 1 - (double)count / (double)looked : 0;
+    if (values) qsort(values, count, sizeof *values, by_value);
+    return count;
+}
+
+static void add_histogram(cJSON *about, qb_volume *volume) {
+    static const double shares[] = {0, 0.001, 0.005, 0.01, 0.05, 0.5, 0.95, 0.99, 0.995, 0.999, 1};
+    enum { LEVELS = sizeof shares / sizeof *shares };
+    double counts[BINS] = {0}, levels[LEVELS] = {0}, unmeasured;
+    float *values;
+    const size_t count = sample(volume, &values, &unmeasured);
+    for (size_t i = 0; count && i < LEVELS; i++) levels[i] = (double)values[(size_t)(shares[i] * (double)(count - 1))];
+    /* From the darkest to the brightest but for single ones. */
+    const double span = levels[9] - levels[1], low = fmax(levels[0], levels[1] - span / 4),
+                 high = fmin(levels[10], levels[9] + span / 4), width = (high - low) / BINS;
+    for (size_t i = 0; i < count && width > 0; i++) {
+        const double bin = ((double)values[i] - low) / width;
+        if (bin >= 0 && bin < BINS) counts[(int)bin]++;
+    }
+    cJSON *histogram = cJSON_AddObjectToObject(about, "histogram");
+    cJSON_AddNumberToObject(histogram, "low", low);
+    cJSON_AddNumberToObject(histogram, "high", high);
+    cJSON_AddItemToObject(histogram, "counts", cJSON_CreateDoubleArray(counts, BINS));
+    cJSON_AddItemToObject(about, "shares", cJSON_CreateDoubleArray(shares, LEVELS));
+    cJSON_AddItemToObject(about, "levels", cJSON_CreateDoubleArray(levels, LEVELS));
+    cJSON_AddNumberToObject(about, "unmeasured", unmeasured);
+    free(values);
+}
+
+/* A volume's y and z point up; images of a detector are drawn as they lie in the file. */
+static bool points_up(const qb_array_info *info) {
+    return strcmp(info->quantity, "attenuation") == 0 || strcmp(info->quantity, "Hounsfield") == 0;
+}
+
+static char *describe(const stack *s) {
+    const qb_array_info *info = qb_volume_info(s->volume);
+    const char *slash = strrchr(s->path, '/');
+    const double shape[3] = {(double)info->shape[0], (double)info->shape[1], (double)info->shape[2]};
+    char *made = NULL;
+    cJSON *about = cJSON_CreateObject();
+    cJSON_AddStringToObject(about, "name", slash && slash[1] ? slash + 1 : s->path);
+    cJSON_AddStringToObject(about, "format", info->format);
+    cJSON_AddStringToObject(about, "dtype", qb_dtype_name(info->dtype));
+    cJSON_AddStringToObject(about, "quantity", info->quantity);
+    cJSON_AddStringToObject(about, "units", info->units);
+    cJSON_AddBoolToObject(about, "volume", points_up(info));
+    cJSON_AddItemToObject(about, "shape", cJSON_CreateDoubleArray(shape, 3));
+    cJSON_AddItemToObject(about, "voxel", cJSON_CreateDoubleArray(info->voxel, 3));
+    cJSON_AddItemToObject(about, "offset", cJSON_CreateDoubleArray(info->offset, 3));
+    add_histogram(about, s->volume);
+    if (qb_provenance_load(s->path, &made) == QB_OK && made) cJSON_AddItemToObject(about, "made", cJSON_Parse(made));
+    qb_text_free(made);
+    char *text = cJSON_PrintUnformatted(about);
+    cJSON_Delete(about);
+    return text;
+}
+
+static view_answer info(view_data *data, const char *query) {
+    (void)query;
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "volumes");
+    cJSON_AddStringToObject(root, "version", qb_version());
+    pthread_mutex_lock(&data->lock);
+    for (int i = 0; i < data->count; i++) {
+        stack *s = &data->stack[i];
+        if (!s->about) s->about = describe(s);
+        cJSON_AddItemToArray(list, s->about ? cJSON_CreateRaw(s->about) : cJSON_CreateNull());
+    }
+    pthread_mutex_unlock(&data->lock);
+    return of_json(root);
+}
+
+/* ---- /plane?axis=0&index=7&first=0,0&count=512,512&step=1[&thick=1&how=mean][&draft=1][&volume=0] ---- */
+
+static view_answer plane(view_data *data, const char *query) {
+    static const char *const hows[VIEW_HOWS] = {"mean", "max", "min"};
+    view_plane p = {.thick = 1, .draft = find(query, "draft") != NULL};
+    char words[VIEW_WORDS] = "";
+    const char *how = find(query, "how");
+    const stack *s = stack_of(data, query);
+    if (!s || !numbers(query, "axis", 1, &p.axis) || !numbers(query, "index", 1, &p.index) ||
+        !numbers(query, "first", 2, p.first) || !numbers(query, "count", 2, p.count) ||
+        !numbers(query, "step", 1, &p.step) || (find(query, "thick") && !numbers(query, "thick", 1, &p.thick)))
+        return say(400, "a plane wants axis, index, first, count and step");
+    for (p.how = VIEW_MEAN; how && p.how < VIEW_HOWS; p.how++)
+        if (strncmp(how, hows[p.how], strlen(hows[p.how])) == 0) break;
+    if (view_plane_check(qb_volume_info(s->volume), &p, words) != QB_OK) return say(400, "%s", words);
+    float *values = malloc(p.count[0] * p.count[1] * sizeof *values);
+    if (!values) return say(500, "no memory for %zu x %zu values", p.count[0], p.count[1]);
+    const qb_status status = view_plane_read(s->volume, &p, values);
+    if (status == QB_OK) return of_values(values, p.count[0] * p.count[1]);
+    free(values);
+    return failed(status);
+}
+
+/* ---- /value?at=z,y,x: of each stack ---- */
+
+static view_answer value(view_data *data, const char *query) {
+    const size_t one[3] = {1, 1, 1};
+    size_t at[3];
+    if (!numbers(query, "at", 3, at)) return say(400, "a value wants at=Z,Y,X");
+    float *values = malloc((size_t)data->count * sizeof *values);
+    qb_status status = values ? QB_OK : QB_NO_MEMORY;
+    for (int i = 0; status == QB_OK && i < data->count; i++)
+        status = qb_volume_read(data->stack[i].volume, at, one, one, &values[i]);
+    if (status == QB_OK) return of_values(values, (size_t)data->count);
+    free(values);
+    return failed(status);
+}
+
+/* ---- /line?from=z,y,x&to=z,y,x&count=512: evenly spaced values on it, in hundredths of a voxel, linear between voxels ---- */
+
+enum { PARTS = 100 };
+
+static qb_status value_between(qb_volume *volume, const double at[3], float *out) {
+    const size_t *n = qb_volume_info(volume)->shape, step[3] = {1, 1, 1};
+    size_t first[3], count[3];
+    double share[3], sum = 0;
+    float near[8];
+    for (int j = 0; j < 3; j++) {
+        const double low = fmin(floor(at[j]), (double)(n[j] - 1));
+        first[j] = (size_t)low;
+        share[j] = at[j] - low;
+        count[j] = first[j] + 1 < n[j] && share[j] > 0 ? 2 : 1;
+    }
+    const qb_status status = qb_volume_read(volume, first, count, step, near);
+    for (size_t k = 0; status == QB_OK && k < count[0] * count[1] * count[2]; k++) {
+        const size_t z = k / (count[1] * count[2]), y = k / count[2] % count[1], x = k % count[2];
+        sum += (double)near[k] * (z ? share[0] : 1 - share[0]) * (y ? share[1] : 1 - share[1]) *
+               (x ? share[2] : 1 - share[2]);
+    }
+    *out = (float)sum;
+    return status;
+}
+
+static view_answer line(view_data *data, const char *query) {
+    size_t from[3], to[3], count;
+    const stack *s = stack_of(data, query);
+    if (!s || !numbers(query, "from", 3, from) || !numbers(query, "to", 3, to) || !numbers(query, "count", 1, &count) ||
+        count < 2 || count > LINE_MOST)
+        return say(400, "a line wants from=Z,Y,X, to=Z,Y,X and a count of 2 to %d", LINE_MOST);
+    const size_t *n = qb_volume_info(s->volume)->shape;
+    for (int j = 0; j < 3; j++)
+        if (from[j] > PARTS * (n[j] - 1) || to[j] > PARTS * (n[j] - 1)) return say(400, "the line leaves the volume");
+    float *values = malloc(count * sizeof *values);
+    qb_status status = values ? QB_OK : QB_NO_MEMORY;
+    for (size_t i = 0; status == QB_OK && i < count; i++) {
+        const double share = (double)i / (double)(count - 1);
+        double at[3];
+        for (int j = 0; j < 3; j++) at[j] = ((1 - share) * (double)from[j] + share * (double)to[j]) / PARTS;
+        status = value_between(s->volume, at, &values[i]);
+    }
+    if (status == QB_OK) return of_values(values, count);
+    free(values);
+    return failed(status);
+}
+
+/* ---- the table ---- */
+
+view_answer view_data_answer(void *data, const char *path, const char *query) {
+    static const struct {
+        const char *path;
+        view_answer (*make)(view_data *data, const char *query);
+    } rows[] = {{"/info", info}, {"/plane", plane}, {"/value", value}, {"/line", line}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(path, rows[i].path) == 0) return rows[i].make(data, query);
+    return say(404, "there is nothing of that name");
+}
+
+qb_status view_data_open(const char *const paths[2], const char *dataset, view_data **data) {
+    view_data *made = calloc(1, sizeof *made);
+    qb_status status = made ? QB_OK : QB_NO_MEMORY;
+    *data = made;
+    if (made) pthread_mutex_init(&made->lock, NULL);
+    for (int i = 0; status == QB_OK && i < 2 && paths[i]; i++) {
+        made->stack[i].path = paths[i];
+        status = qb_volume_open(paths[i], dataset, &made->stack[i].volume);
+        if (status == QB_OK) made->count = i + 1;
+    }
+    if (status != QB_OK || made->count < 2) return status;
+    const qb_array_info *a = qb_volume_info(made->stack[0].volume), *b = qb_volume_info(made->stack[1].volume);
+    if (memcmp(a->shape, b->shape, sizeof a->shape) == 0) return QB_OK;
+    return complain(
+        QB_BAD_INPUT,
+        "%s has %zu x %zu x %zu values and %s %zu x %zu x %zu: two that are shown side by side have as many", paths[0],
+        a->shape[0], a->shape[1], a->shape[2], paths[1], b->shape[0], b->shape[1], b->shape[2]);
+}
+
+void view_data_close(view_data *data) {
+    if (!data) return;
+    for (int i = 0; i < 2; i++) {
+        qb_volume_close(data->stack[i].volume);
+        cJSON_free(data->stack[i].about);
+    }
+    pthread_mutex_destroy(&data->lock);
+    free(data);
+}

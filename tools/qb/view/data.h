@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_VIEW_DATA_H
+#define QB_VIEW_DATA_H
+
+#include "quickbeam/quickbeam.h"
+#include "view/server.h"
+
+/* What is shown: one stack of images, or two of the same shape whose difference is of interest. */
+typedef struct view_data view_data;
+
+/* `paths[1]` may be NULL. The paths must outlive it. */
+qb_status view_data_open(const char *const paths[2], const char *dataset, view_data **data);
+void view_data_close(view_data *data); /* NULL-safe */
+
+/* What the page asks for, by the table in data.c; `data` is a view_data. */
+view_answer view_data_answer(void *data, const char *path, const char *query);
+
+#endif

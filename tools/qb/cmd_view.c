@@ -70,6 +70,15 @@ static view_answer answer(void *user, const char *path, const char *query) {
     return view_data_answer(((viewing *)user)->data, path, query);
 }
 
+/* Two that are shown side by side have a difference. */
+static qb_status check_pair(const char *const paths[2], const view_data *data) {
+    const qb_array_info *a = view_data_info(data, 0), *b = view_data_info(data, 1);
+    if (!b || memcmp(a->shape, b->shape, sizeof a->shape) == 0) return QB_OK;
+    return complain(QB_BAD_INPUT,
+                    "%s has %zu x %zu x %zu values and %s %zu x %zu x %zu: give two of one shape, or one of them",
+                    paths[0], a->shape[0], a->shape[1], a->shape[2], paths[1], b->shape[0], b->shape[1], b->shape[2]);
+}
+
 qb_status cmd_view(cli *c) {
     char token[33] = "", words[300] = "";
     view_serve_fn *serve;
@@ -78,6 +87,7 @@ qb_status cmd_view(cli *c) {
     qb_status status = check_address(c);
     if (status == QB_OK) status = open_server(&serve);
     if (status == QB_OK) status = view_data_open(paths, c->options.view.dataset, &v.data);
+    if (status == QB_OK) status = check_pair(paths, v.data);
     if (status == QB_OK) status = make_token(token);
     const view_server server = {.address = c->options.view.listen,
                                 .port = c->options.view.port,

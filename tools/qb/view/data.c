@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the page asks for: /info once, then parts of planes, values under the cursor, lines. Numbers go as little-endian float32;
  * all else is JSON. Every request is checked here, whoever sent it. */
-#include "view/data.h"
+#include "data.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "view/plane.h"
+#include "plane.h"
 
 enum { BINS = 256, LOOKS = 24, LINE_MOST = 4096 };
 
@@ -291,13 +290,11 @@ qb_status view_data_open(const char *const paths[2], const char *dataset, view_d
         status = qb_volume_open(paths[i], dataset, &made->stack[i].volume);
         if (status == QB_OK) made->count = i + 1;
     }
-    if (status != QB_OK || made->count < 2) return status;
-    const qb_array_info *a = qb_volume_info(made->stack[0].volume), *b = qb_volume_info(made->stack[1].volume);
-    if (memcmp(a->shape, b->shape, sizeof a->shape) == 0) return QB_OK;
-    return complain(
-        QB_BAD_INPUT,
-        "%s has %zu x %zu x %zu values and %s %zu x %zu x %zu: two that are shown side by side have as many", paths[0],
-        a->shape[0], a->shape[1], a->shape[2], paths[1], b->shape[0], b->shape[1], b->shape[2]);
+    return status;
+}
+
+const qb_array_info *view_data_info(const view_data *data, int which) {
+    return which < data->count ? qb_volume_info(data->stack[which].volume) : NULL;
 }
 
 void view_data_close(view_data *data) {

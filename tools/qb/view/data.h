@@ -3,13 +3,15 @@
 #define QB_VIEW_DATA_H
 
 #include "quickbeam/quickbeam.h"
-#include "view/server.h"
+#include "server.h"
 
 /* What is shown: one stack of images, or two of the same shape whose difference is of interest. */
 typedef struct view_data view_data;
 
 /* `paths[1]` may be NULL. The paths must outlive it. */
 qb_status view_data_open(const char *const paths[2], const char *dataset, view_data **data);
+/* NULL: there are not as many. */
+const qb_array_info *view_data_info(const view_data *data, int which);
 void view_data_close(view_data *data); /* NULL-safe */
 
 /* What the page asks for, by the table in data.c; `data` is a view_data. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/plane.h"
+#include "plane.h"
 
 #include <math.h>
 #include <stdarg.h>

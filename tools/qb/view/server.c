@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The HTTP server of `qb view`, on libwebsockets. One thread speaks to the network and never waits for a disk or a computation;
  * answers are made by a few others. Whoever has not the token gets the page and nothing else. */
-#include "view/server.h"
+#include "server.h"
 
 #include <libwebsockets.h>
 #include <pthread.h>

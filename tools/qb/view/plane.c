@@ -114,8 +114,8 @@ static void reduce(const view_plane *plane, const reading *of, const float *band
         const size_t high = lines - r * under < under ? lines - r * under : under;
         if (step == 1) memcpy(out, band + r * points, points * sizeof *out);
         for (size_t i = 0; step > 1 && i < plane->count[1]; i++) {
-            const size_t beside = points - i * step < step ? points - i * step : step;
-            out[i] = mean_of(band + r * under * points + i * step, high, beside, points);
+            const size_t width = points - i * step < step ? points - i * step : step;
+            out[i] = mean_of(band + r * under * points + i * step, high, width, points);
         }
     }
 }

@@ -148,11 +148,11 @@ def test_ranks_come_to_the_same_minimum(cone, tmp_path):
     assert hu(np.load(tmp_path / "two.npy"), one) < 0.5
 
 
-@pytest.mark.parametrize("views,photons,sharpness", [(32, 5000, 1), (16, 100000, 0)])
-def test_few_or_noisy_views_beat_filtered_back_projection(views, photons, sharpness, tmp_path):
-    """At most 0.6 of the error of the best window."""
+@pytest.mark.parametrize("phantom,views,photons", [("shepp-logan", 13, 100000), ("shepp-logan", 100, 3000), ("shepp-logan", 13, 10000), ("spheres", 100, 1000)])
+def test_few_or_noisy_views_beat_filtered_back_projection(phantom, views, photons, tmp_path):
+    """By default at most 0.6 of the error of the best window: an eighth of the views, a low dose, both."""
     where = ["--sod", 300, "--sdd", 500]
-    qb("simulate", "shepp-logan", "-o", tmp_path / "s.h5", "--geometry", "cone", *where, "--detector", "64,64", "--views", views, "--pixel-size", 1.5,
+    qb("simulate", phantom, "-o", tmp_path / "s.h5", "--geometry", "cone", *where, "--detector", "64,64", "--views", views, "--pixel-size", 1.5,
        "--photons", photons, "--truth", tmp_path / "t.npy")
     truth = np.load(tmp_path / "t.npy")
 
@@ -160,7 +160,9 @@ def test_few_or_noisy_views_beat_filtered_back_projection(views, photons, sharpn
         qb(verb, "s.h5", *where, "-o", "v.npy", *more, cwd=tmp_path)
         return hu(np.load(tmp_path / "v.npy"), truth)
     fdk = min(error("fdk", "--filter", window) for window in ("ramp", "hann", "hann:0.7", "hann:0.5"))
-    assert error("mbir", "--weights", "transmission", "--sharpness", sharpness) <= 0.6 * fdk
+    model = error("mbir")
+    print(phantom, views, photons, model / fdk)
+    assert model <= 0.6 * fdk
 
 
 def ball(folder, circle, angles, *more, place=(2, -1, 1)):

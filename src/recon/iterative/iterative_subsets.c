@@ -45,10 +45,11 @@ static size_t lagging(const qb__iterative *it, const size_t *filled, size_t view
     return best;
 }
 
-/* Subsets of fewer views than an eighth of the voxels across lead to cycles that are far from the minimum. Those that are no smaller than
- * a block of a device's views consist of such blocks. */
+/* Subsets of fewer views than an eighth of the voxels across lead to cycles that are far from the minimum; with 32 views the cycle is
+ * small, however many voxels there are. Those that are no smaller than a block of a device's views consist of such blocks. */
 static size_t grain_of(const qb__iterative *it, size_t least) {
-    const size_t across = qb__larger(it->grid.n[0], it->grid.n[1]), views = qb__larger(least, across / 8);
+    const size_t across = qb__larger(it->grid.n[0], it->grid.n[1]);
+    const size_t views = qb__larger(least, qb__smaller(across / 8, QB__JOSEPH_VIEWS));
     if (views > QB__JOSEPH_VIEWS / 2) return qb__round_up(views, QB__JOSEPH_VIEWS);
     size_t grain = 1;
     while (grain < views) grain *= 2;

@@ -68,6 +68,7 @@ typedef struct qb__solve_trace {
     double residual;   /* |A x - b| / |b| before it */
     double change;     /* |x' - x| / |x'| */
     double cost, rmse; /* MBIR: of the volume before it; the rms distance from the reference after it */
+    double seconds;    /* MBIR: since the solver began */
 } qb__solve_trace;
 
 typedef struct qb__solved {

@@ -86,6 +86,7 @@ typedef struct qb__mbir {
     const qb_prep_options *prep;
     const qb_geometry *rays; /* a fan's; NULL: a parallel beam */
     const char *output;      /* NULL: no file */
+    bool any;                /* by the method for any geometry, mbir_cone.c */
     double pixel;            /* mm, or 1 when unknown; of a fan as it appears at the axis */
     double center, found; /* column of the axis; NAN = not found yet. found: by begin(). A fan's geometry states it. */
     bool looked;          /* begin() has run */

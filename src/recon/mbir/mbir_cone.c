@@ -32,6 +32,7 @@ static void report_descent(const qb__iterative_run *r, cJSON *json) {
     const double scale = m->options->hu > 0 ? 1000 / m->options->hu : 1;
     cJSON *slab = cJSON_CreateObject(), *equits = cJSON_AddArrayToObject(slab, "equits");
     cJSON *change = cJSON_AddArrayToObject(slab, "change"), *cost = cJSON_AddArrayToObject(slab, "cost");
+    cJSON *seconds = cJSON_AddArrayToObject(slab, "seconds");
     cJSON *rmse = qb__mbir_has_reference(m) ? cJSON_AddArrayToObject(slab, "rmse") : NULL;
     warn_of_rest(cone, solved, r->run->env);
     cJSON_AddNumberToObject(json, m->images.proximal ? "sigma_p" : "sigma_x",
@@ -52,6 +53,7 @@ static void report_descent(const qb__iterative_run *r, cJSON *json) {
         cJSON_AddItemToArray(equits, cJSON_CreateNumber(i + 1));
         cJSON_AddItemToArray(change, cJSON_CreateNumber(solved->trace[i].change));
         cJSON_AddItemToArray(cost, cJSON_CreateNumber(solved->trace[i].cost));
+        cJSON_AddItemToArray(seconds, cJSON_CreateNumber(solved->trace[i].seconds));
         if (rmse) cJSON_AddItemToArray(rmse, cJSON_CreateNumber(scale * solved->trace[i].rmse));
     }
     cJSON *slabs = cJSON_AddArrayToObject(json, "slabs");
@@ -123,6 +125,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     m->prep = task->prep;
     m->rays = task->more;
     m->keep.lock = -1;
+    m->any = true;
     QB__TRY(check_options(m->options));
     QB__TRY(qb__mbir_prior_decide(m));
     QB__TRY(qb__mbir_weights_decide(m));

@@ -86,7 +86,7 @@ static qb_status look_at_noise(const qb__mbir *m, const float *lines, const floa
     usual->noise = qb__mbir_noise(lines, weights, rows, m->info->views, m->info->columns, order, usual->limit,
                                   m->info->quantity != QB_LINE_INTEGRAL);
     const double information = usual->weight * views * voxel * voxel * voxel / m->pixel;
-    const double y = qb__mbir_sigma_y(usual->noise, information, usual->x);
+    const double y = qb__mbir_sigma_y(usual->noise, information, usual->x, m->any);
     if (y > 0) usual->y = y;
 out:
     qb__free(order);

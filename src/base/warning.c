@@ -22,6 +22,9 @@ static const struct {
     {"angle-gap", "A range of angles was not measured, and no opposite ray makes up for it. The views beside it stand "
                   "in, so mean values are right. Edges along the missing directions are blurred. More views, sirt, "
                   "cgls, tv or mbir do better."},
+    {"angle-jump",
+     "The list of angles jumps where the object turned on evenly: numbers wrapped, as beyond 255 in 8 bits, "
+     "or the list was cut or put together wrongly. Give the right angles by --angles."},
     {"angle-line",
      "A line before the first number of an --angles file begins like a number, such as 1,5 or nan. It was left out as "
      "a header, so later angles may belong to the wrong views. Mend it, or put # in front of a true header."},
@@ -155,6 +158,9 @@ static const struct {
                         "value, so dense parts come out too thin. Give A of 0 or more."},
     {"hot-pixels", "Some detector pixels are brighter than those next to them in most views, and their flats do not "
                    "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
+    {"image-channels",
+     "ImageJ or OME say that a stack has several channels and several images of each, such as two "
+     "energies. All images are read one after the other, as one scan. Save the channel that is meant."},
     {"image-grid", "The file of --start, --prox or --reference states another voxel size or place than the volume "
                    "to be made. Give the same --size, --voxel and --slices for both."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than frames. Frames with an "
@@ -284,7 +290,8 @@ static const struct {
                   "maximum they count as not measured: iterative methods give them no weight, others interpolate along "
                   "the row. A plateau at a lower value is not mended: expose shorter."},
     {"scaled-values", "The file states a slope and an offset for its stored numbers (ElementToIntensityFunctionSlope "
-                      "of MetaImage, scale_factor and add_offset of HDF5). They are applied on reading; the values are "
+                      "of MetaImage, scale_factor and add_offset of HDF5, ImageJ's calibration). They are applied on "
+                      "reading; the values are "
                       "floats from then on. If they are wrong, remove these entries."},
     {"scan-scaled", "A program scaled the whole scan to 0..1, mostly for display. Air is no longer 1, or 0, so "
                     "attenuation is wrong by "
@@ -360,6 +367,9 @@ static const struct {
     {"views-constant",
      "Some views hold the same number everywhere, as where nothing was written. They are left out, and the other views "
      "take their weight. Check that the file, and all files behind a virtual dataset, are complete."},
+    {"views-covered",
+     "In some views something opaque reaches into the image from one side, such as a pillar of a loading "
+     "frame. These rays count as very dense, which makes strong streaks. Leave the views out by --exclude."},
     {"views-jump",
      "From one view to the next the image changes many times as much as before and after. Views are missing "
      "or exchanged there, or the object slipped, so the volume is blurred. Look at these views; give --angles or "

@@ -22,13 +22,21 @@ bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, 
 /* No object is measured so: bytes that are read as other numbers than they are, or another quantity. */
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f, double most) {
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
+    const char *check = info->quantity == QB_COUNTS && info->flats
+                            ? "the flats are of another scale, or check --quantity"
+                            : "check --quantity";
     if (!(f->beyond > (lines ? 0.02 : qb_dtype_is_float(info->dtype) ? 0.1 : 0.5))) return QB_OK;
     return qb__fail(
         QB_BAD_INPUT,
-        "%s: %.0f %% of the values looked at cannot be %s (beyond %.4g), the first in view %u, row %u: check "
-        "--quantity, the data type and the byte order",
+        "%s: %.0f %% of the values looked at cannot be %s (beyond %.4g), the first in view %u, row %u: %s, the data "
+        "type and the byte order",
         info->path, 100 * f->beyond, lines ? "line integrals" : "transmissions", lines ? most : 1000, f->odd_view,
-        f->odd_row);
+        f->odd_row, check);
+}
+
+/* Air of floats at 100. Whole numbers are counts. */
+static bool is_percent(double air, const qb_scan_info *info) {
+    return qb_dtype_is_float(info->dtype) && info->quantity != QB_COUNTS && fabs(air - 100) < 2;
 }
 
 /* What was assumed is refused, what was stated is doubted. */
@@ -142,6 +150,10 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
                           &f);
     *top = f.top;
     qb_status status = check_beyond(info, &f, lines->most);
+    if (status == QB_OK && is_percent(f.bright > 0.8 ? f.level : f.counts_end, info))
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: air is near 100: its values look like transmissions in percent: divide them by 100",
+                        info->path);
     if (status == QB_OK && f.bright > 0.8 && f.level > NOT_A_BEAM && info->quantity == QB_TRANSMISSION)
         return qb__fail(
             QB_BAD_INPUT,

@@ -280,6 +280,6 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
     }
     const bool inverted = (double)v.inverted > 0.8 * all;
     if ((inverted && (double)v.large > 0.8 * all) || (v.whole == found->lines && found->top > 100))
-        found->counts = found->top;
+        found->counts = found->top, found->counts_end = v.end / all;
     found->transmissions = inverted && (double)v.near_one > 0.8 * all;
 }

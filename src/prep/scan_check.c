@@ -118,7 +118,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (status == QB_OK && prepare && turn.radians)
         status = qb__view_steps_find(scan, prepare, turn.radians, true, 0, scan->info.rows, &jumps);
     if (status == QB_OK) qb__view_steps_warn(&jumps, &noting);
-    bool told = jumps.unlike > 0 || jumps.apart > 0;
+    bool told = qb__view_steps_misfit(&jumps);
     if (status == QB_OK && !told) status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL, &told);
     if (status == QB_OK && !told) qb__view_closing_warn(jumps.closes, jumps.gap, &noting);
     scan->info.problems = scan->parts.notes.count;

@@ -11,7 +11,6 @@
 #include "base/select.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "base/warning.h"
 #include "io/scan/scan.h"
 #include "prep/row_sample.h"
 #include "prep/view_closing.h"
@@ -238,6 +237,27 @@ static void judge(steps *s, qb__view_steps *found) {
     }
 }
 
+/* A list that was cut, or whose numbers wrapped at 255: views that are stated to be far apart are as alike as neighbours. */
+static void judge_angles(steps *s, qb__view_steps *found) {
+    const double TURN = 2 * M_PI, FAR_STEP = 0.1, TIMES = 10, LIKE = 1.5, LESS = 3, NOISE = 3;
+    const size_t n = s->info->views, first = (FAR * n + ANCHORS - 1) / ANCHORS + 1;
+    if (!s->one_way) return;
+    memcpy(s->sorted, s->size, (n - 1) * sizeof *s->sorted);
+    const double near = qb__median(s->sorted, n - 1);
+    memcpy(s->sorted, s->far + first, (n - first) * sizeof *s->sorted);
+    const double far = qb__median(s->sorted, n - first);
+    for (size_t i = 0; i + 1 < n; i++) s->sorted[i] = fabs(s->order[i + 1].angle - s->order[i].angle);
+    const double step = qb__median(s->sorted, n - 1);
+    if (!(far > fmax(LESS * near, fmax(NOISE * s->noise, LEAST)))) return;
+    for (size_t i = 0; i + 1 < n; i++) {
+        const double jump = s->order[i + 1].angle - s->order[i].angle, turned = fabs(jump - TURN * rint(jump / TURN));
+        if (turned < fmax(FAR_STEP, TIMES * step) || s->size[i] > LIKE * near) continue;
+        found->held = qb__scan_stored(s->scan, s->order[i].view);
+        found->turn[0] = s->order[i].angle, found->turn[1] = s->order[i + 1].angle;
+        return;
+    }
+}
+
 qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const double *radians, bool circle,
                               size_t row0, size_t row1, qb__view_steps *found) {
     steps s = {.scan = scan, .info = qb_scan_describe(scan)};
@@ -266,6 +286,7 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     QB__TRY(measure(&s));
     judge(&s, found);
     judge_order(&s, found);
+    judge_angles(&s, found);
     compare_ends(&s, found);
     QB__TRY(judge_order_of_file(&s, found));
 out:
@@ -281,22 +302,4 @@ out:
     qb__free(s.last);
     qb__free(s.raw);
     return status;
-}
-
-void qb__view_steps_warn(const qb__view_steps *found, const qb_env *env) {
-    if (found->unlike > 0)
-        qb__warn(env,
-                 "neighbouring views differ as much as distant ones (%.2g times): the angles belong to other views; "
-                 "check --angles and the order of the files" QB__CODE("angles-misfit"),
-                 found->unlike);
-    else if (found->apart > 0)
-        qb__warn(env,
-                 "views next to each other by angle differ %.2g times as much as those one after the other in the "
-                 "file: check --angles and their unit" QB__CODE("angles-misfit"),
-                 found->apart);
-    if (found->jumps)
-        qb__warn(env,
-                 "from view %zu to the next the image changes %.2g times as much as nearby (%zu such jumps): views are "
-                 "missing or exchanged, or the object moved; check --angles" QB__CODE("views-jump"),
-                 found->view, found->larger, found->jumps);
 }

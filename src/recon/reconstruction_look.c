@@ -182,7 +182,7 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
     for (size_t i = ranks; status == QB_OK && i-- > 0;)
-        if (all[i].jumps || all[i].unlike > 0 || all[i].apart > 0 || all[i].closes != 0) found = all[i];
+        if (all[i].jumps || qb__view_steps_misfit(&all[i]) || all[i].closes != 0) found = all[i];
     if (status == QB_OK) qb__view_steps_warn(&found, env);
     *shown = found;
     qb__free(radians);
@@ -229,7 +229,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     qb__levels_warn_hardening(&r->prep, lines, env);
     judge_ends(r, lines, env);
     QB__TRY(judge_steps(r, env, &steps));
-    bool told = steps.unlike > 0 || steps.apart > 0;
+    bool told = qb__view_steps_misfit(&steps);
     if (!told) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report, &told));
     if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);
     QB__TRY(judge_columns(r, lines, top, env));

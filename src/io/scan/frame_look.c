@@ -41,6 +41,7 @@ static void pick(const qb__frame_series *series, const char *row, float *samples
 static void judge(float *samples, size_t count, float limit, qb__frame *frame) {
     const float ends[2] = {frame->low_end, frame->high_end};
     const qb__frame_step step = frame->step;
+    const float covered[2] = {frame->covered[0], frame->covered[1]};
     size_t good = 0, lost = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(samples[i]))
@@ -52,6 +53,7 @@ static void judge(float *samples, size_t count, float limit, qb__frame *frame) {
                          .low_end = ends[0],
                          .high_end = ends[1],
                          .step = step,
+                         .covered = {covered[0], covered[1]},
                          .least = NAN,
                          .most = NAN,
                          .low = NAN,
@@ -137,6 +139,20 @@ static void add_steps(const qb__frame_series *series, size_t first, size_t count
     if (count) memcpy(before, samples + (count - 1) * each, each * sizeof *before);
 }
 
+/* Of a line without any beam, as behind a base plate, neither end counts. */
+static void add_covered(const qb__frame_series *series, const float *samples, qb__frame *frame) {
+    const size_t few = samples_of(series);
+    size_t sum[2] = {0, 0};
+    for (size_t line = 0; line < series->lines; line++) {
+        const float *own = samples + line * few;
+        size_t left = 0, right = 0;
+        while (left < few && own[left] < series->lit) left++;
+        while (right < few && own[few - 1 - right] < series->lit) right++;
+        if (left < few) sum[0] += left, sum[1] += right;
+    }
+    for (int side = 0; side < 2; side++) frame->covered[side] = (float)sum[side] / (float)(few * series->lines);
+}
+
 static qb_status look_at_block(const qb__frame_series *series, size_t first, size_t count, char *raw, float *samples,
                                float *before, qb__frame *frames) {
     const size_t few = samples_of(series), bytes = series->columns * qb_dtype_size(series->dtype);
@@ -152,6 +168,8 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
         }
     }
     add_steps(series, first, count, samples, before, frames);
+    for (size_t i = 0; i < count && series->lit > 0; i++)
+        add_covered(series, samples + i * few * series->lines, &frames[first + i * series->stride]);
     return qb__share(qb__smaller(qb__share_threads(), 4), qb__ceil_div(count, TURN), judge_some, &j);
 }
 

@@ -15,8 +15,10 @@ typedef struct qb__frame {
     float least, most;         /* range of the finite numbers below the type's maximum; NaN = none */
     float low, median, bright; /* their 5 %, 50 % and 95 % levels */
     float low_end,
-        high_end;        /* range of the finite numbers of every column of the rows, and 0; 0 where `ends` is false */
-    float lost, top;     /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
+        high_end;    /* range of the finite numbers of every column of the rows, and 0; 0 where `ends` is false */
+    float lost, top; /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
+    float covered
+        [2]; /* share of its columns without beam, from the left and from the right; 0 where nobody asked for it */
     qb__frame_step step; /* from the frame before; NaN where nobody asked for it */
 } qb__frame;
 
@@ -32,6 +34,7 @@ typedef struct qb__frame_series {
     bool ends;     /* fill in low_end and high_end, too */
     bool steps;    /* fill in step, too, of numbers farther from `zero` than `part` of the largest */
     float zero, part;
+    float lit; /* fill in covered, too: numbers below it have no beam; 0: do not */
 } qb__frame_series;
 
 /* Into frames[count]. It holds about 256 KiB, or a row where that is more. `lines` is 16 at most. */

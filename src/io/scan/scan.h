@@ -130,6 +130,8 @@ qb_status qb__scan_look_at_scales(qb_scan *scan);
 qb_status qb__scan_look_at_flats_place(qb_scan *scan);
 /* Warns of views that repeat the view before them; bad[view] is not 0 for views that are none. */
 qb_status qb__scan_find_repeats(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
+/* Warns of views into which something opaque reaches from an end of their rows; bad[view] is not 0 for views that are none. */
+qb_status qb__scan_find_covered(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
 /* Marks views of open beam among others that show an object; `zero`: the level without beam. */
 qb_status qb__scan_find_open(qb_scan *scan, const qb__frame *frames, size_t count, float zero, bool *open);
 /* Refuses a scan whose bytes are in the wrong order; raw: --shape says which order they have. */

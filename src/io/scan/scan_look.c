@@ -199,6 +199,15 @@ static double field_level(const looking *l, const float *field) {
     return (double)qb__float_at(values, good, good / 2);
 }
 
+/* Numbers below it have no beam; 0: not known. */
+static float lit_level(const looking *l) {
+    const double OF_BEAM = 0.01;
+    const qb_scan *scan = l->scan;
+    if (scan->info.quantity == QB_TRANSMISSION) return (float)OF_BEAM;
+    if (scan->info.quantity != QB_COUNTS || !scan->flat) return 0;
+    return (float)(l->dark + OF_BEAM * (field_level(l, scan->flat) - l->dark));
+}
+
 /* ---- what follows ---- */
 
 static const struct {
@@ -340,6 +349,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
     qb_status status;
     if (l->scan->dark && l->scan->info.quantity == QB_COUNTS) l->dark = field_level(l, l->scan->dark);
     l->series.zero = (float)l->dark;
+    l->series.lit = lit_level(l);
     QB__TRY(qb__frames_look(&l->series, env, l->frames));
     judge(l);
     if (bad_views(l) && l->series.stride > 1) {
@@ -369,6 +379,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         QB__TRY(qb__scan_find_repeats(l->scan, l->frames, l->fault, l->series.count));
     }
     tell(l, keep);
+    QB__TRY(qb__scan_find_covered(l->scan, l->frames, l->fault, l->series.count));
     tell_all_constant(l);
     tell_wrapped(l);
     if (!keep) status = drop(l);

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/formats.h"
 #include "io/text.h"
 
@@ -21,8 +22,9 @@ typedef struct tiff_source {
     qb__notes files;
     qb__tiff_image *images;
     size_t count, room;
-    size_t empty; /* files of 0 bytes, each of which stands for an image that was not written */
-    bool packed;  /* not all images lie in one piece */
+    size_t empty;         /* files of 0 bytes, each of which stands for an image that was not written */
+    bool packed;          /* not all images lie in one piece */
+    double slope, offset; /* the numbers are slope * stored + offset; slope 0: as stored */
 } tiff_source;
 
 /* Rows of one image that lies in one piece. */
@@ -145,7 +147,8 @@ static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape
 }
 
 /* "key=value" lines behind the word quickbeam, as our own files have them; of others, the sizes of voxels. */
-static void read_description(TIFF *handle, qb__source *source) {
+static void read_description(TIFF *handle, tiff_source *tiff) {
+    qb__source *source = &tiff->base;
     char *whole = NULL;
     if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &whole) || !whole) return;
     const char *text = qb__tiff_ours(whole);
@@ -154,6 +157,13 @@ static void read_description(TIFF *handle, qb__source *source) {
         TIFFGetField(handle, TIFFTAG_XRESOLUTION, &per_unit[0]);
         TIFFGetField(handle, TIFFTAG_YRESOLUTION, &per_unit[1]);
         qb__tiff_voxel(whole, per_unit, source->voxel);
+        if (!qb_dtype_is_float(source->dtype)) qb__tiff_calibration(whole, &tiff->slope, &tiff->offset);
+        const unsigned long channels = qb__tiff_channels(whole);
+        if (channels > 1)
+            snprintf(source->trouble, sizeof source->trouble,
+                     "the stack has %lu channels, whose images alternate: all are taken; save one channel" QB__CODE(
+                         "image-channels"),
+                     channels);
         return;
     }
     const char *quantity = strstr(text, "\nquantity="), *voxel = strstr(text, "\nvoxel_mm=");
@@ -224,7 +234,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
                 qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are", name);
             goto out;
         }
-        if (tiff->count == tiff->empty) read_description(handle, &tiff->base);
+        if (tiff->count == tiff->empty) read_description(handle, tiff);
         QB__TRY(add_image(tiff, &image));
         if (tiff->count - before > bytes / 8) { /* a directory takes more than 8 bytes */
             status = qb__fail(QB_BAD_INPUT, "%s: its directories go in a circle", name);
@@ -265,7 +275,7 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     else if (tiff->files.count == 1)
         tiff->base.format = "multi-page TIFF";
     *source = &tiff->base;
-    return QB_OK;
+    return tiff->slope != 0 ? qb__source_scale(source, tiff->slope, tiff->offset) : QB_OK;
 out:
     status = qb__tiff_judge(status, path);
     qb__source_close(&tiff->base);

@@ -44,5 +44,9 @@ qb_status qb__tiff_decode(TIFF *tiff, const char *path, size_t row0, size_t row1
 const char *qb__tiff_ours(const char *text);
 /* Of others', the sides of voxels in mm, where ImageJ or OME state them; per_unit: the resolution along columns and rows, 0: none. */
 void qb__tiff_voxel(const char *text, const float per_unit[2], double voxel[3]);
+/* ImageJ's: the numbers are slope * stored + offset. */
+void qb__tiff_calibration(const char *text, double *slope, double *offset);
+/* ImageJ's and OME's: channels of a stack that has several images of each. */
+unsigned long qb__tiff_channels(const char *text);
 
 #endif

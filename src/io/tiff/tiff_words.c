@@ -2,6 +2,7 @@
 /* What the ImageDescription of a TIFF says: our own lines, ImageJ's "key=value" lines, or OME's XML. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -55,4 +56,33 @@ void qb__tiff_voxel(const char *text, const float per_unit[2], double voxel[3]) 
         imagej(text, per_unit, voxel);
     else if (strstr(text, "<OME") && strstr(text, "<Pixels"))
         ome(text, voxel);
+}
+
+/* A straight line (function 0) from stored to calibrated numbers, as of signed 16-bit images: ImageJ stores them plus 32768. */
+void qb__tiff_calibration(const char *text, double *slope, double *offset) {
+    char function[32], word[2][32];
+    *slope = 1, *offset = 0;
+    if (strncmp(text, "ImageJ=", 7) != 0) return;
+    value_of(text, "\ncf=", function, sizeof function);
+    value_of(text, "\nc0=", word[0], sizeof word[0]);
+    value_of(text, "\nc1=", word[1], sizeof word[1]);
+    if (strcmp(function, "0") != 0 || !*word[0] || !*word[1]) return;
+    *offset = qb__strtod(word[0], NULL), *slope = qb__strtod(word[1], NULL);
+}
+
+static unsigned long count_of(const char *text, const char *key) {
+    char word[32];
+    value_of(text, key, word, sizeof word);
+    const unsigned long count = strtoul(word, NULL, 10);
+    return count ? count : 1;
+}
+
+/* Channels alone may be views that a program called so. */
+unsigned long qb__tiff_channels(const char *text) {
+    const bool imagej = strncmp(text, "ImageJ=", 7) == 0, ome = !imagej && strstr(text, "<OME");
+    if (!imagej && !ome) return 1;
+    const unsigned long channels = count_of(text, imagej ? "\nchannels=" : " SizeC=\""),
+                        slices = count_of(text, imagej ? "\nslices=" : " SizeZ=\""),
+                        frames = count_of(text, imagej ? "\nframes=" : " SizeT=\"");
+    return slices > 1 || frames > 1 ? channels : 1;
 }

@@ -23,8 +23,8 @@ static const struct {
                   "in, so mean values are right. Edges along the missing directions are blurred. More views, sirt, "
                   "cgls, tv or mbir do better."},
     {"angle-jump",
-     "The list of angles jumps where the object turned on evenly: numbers wrapped, as beyond 255 in 8 bits, "
-     "or the list was cut or put together wrongly. Give the right angles by --angles."},
+     "The angles jump where the object turned on evenly: numbers wrapped, as beyond 255 in 8 bits, or the "
+     "list is cut. Give the right ones by --angles."},
     {"angle-line",
      "A line before the first number of an --angles file begins like a number, such as 1,5 or nan. It was left out as "
      "a header, so later angles may belong to the wrong views. Mend it, or put # in front of a true header."},
@@ -103,10 +103,10 @@ static const struct {
     {"dead-flat", "Some pixels have no flat that is brighter than the dark: they are dead. fbp and fdk take their "
                   "values from the neighbours; methods with weights leave them out. A few do no harm."},
     {"dead-part",
-     "A part of the detector has beam in the flats and none in any view, or holds one value in all views: a module "
-     "that "
-     "stopped, or something opaque in front. It counts as not measured. fbp and fdk fill it from the sides, which is "
-     "wrong for wide parts; sirt, cgls and mbir use only what was measured, best over 360 degrees."},
+     "A part of the detector has beam in the flats but none in any view, or one value in all: a module stopped, or "
+     "something covers it. It counts as not measured. fbp and fdk fill it from the sides, wrongly where it is wide; "
+     "over "
+     "360 degrees sirt, cgls and mbir do without."},
     {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse; "
                       "--center counts from the other side. A rotation under transformations is not undone."},
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "
@@ -158,9 +158,8 @@ static const struct {
                         "value, so dense parts come out too thin. Give A of 0 or more."},
     {"hot-pixels", "Some detector pixels are brighter than those next to them in most views, and their flats do not "
                    "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
-    {"image-channels",
-     "ImageJ or OME say that a stack has several channels and several images of each, such as two "
-     "energies. All images are read one after the other, as one scan. Save the channel that is meant."},
+    {"image-channels", "ImageJ or OME say that a stack has several channels, such as two energies. All images are read "
+                       "as one scan. Save the channel that is meant."},
     {"image-grid", "The file of --start, --prox or --reference states another voxel size or place than the volume "
                    "to be made. Give the same --size, --voxel and --slices for both."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than frames. Frames with an "
@@ -369,7 +368,7 @@ static const struct {
      "take their weight. Check that the file, and all files behind a virtual dataset, are complete."},
     {"views-covered",
      "In some views something opaque reaches into the image from one side, such as a pillar of a loading "
-     "frame. These rays count as very dense, which makes strong streaks. Leave the views out by --exclude."},
+     "frame. It makes strong streaks. Leave the views out by --exclude."},
     {"views-jump",
      "From one view to the next the image changes many times as much as before and after. Views are missing "
      "or exchanged there, or the object slipped, so the volume is blurred. Look at these views; give --angles or "

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import h5py
 import numpy as np
 import pytest
 
@@ -18,7 +19,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     qb("simulate", "foam", "--detector", "60,20", "--views", "90", "--photons", "20000", "--pixel-size", "0.1", "-o", folder / "foam.h5")
-    qb("fbp", folder / "foam.h5", "-o", folder / "v.npy", "--views", "0:80", "--center", "29.5", "--report", folder / "r.html")
+    with h5py.File(folder / "foam.h5", "r+") as f:
+        f["/exchange/data"][40, 3, 12] = 60000
+    qb("fbp", folder / "foam.h5", "-o", folder / "v.npy", "--views", "0:80", "--center", "29.5", "--zingers", "5", "--rings", "all", "--report", folder / "r.html")
     return folder / "r.html"
 
 
@@ -42,11 +45,55 @@ def test_the_page_has_what_was_done(page):
     assert sum(data["histogram"]["counts"]) == pytest.approx(volume.size, rel=0.01)
     assert data["report"]["output"].endswith("v.npy") and data["plan"]["verb"] == "fbp" and "--report" in data["command"]
     assert [re.search(r"\[(.*)\]$", w)[1] for w in data["warnings"]] == ["angle-gap"]  # 20 degrees are missing
-    titles = [image["title"] for image in data["scans"]]
-    assert titles == ["view 40 as stored", "view 40 as line integrals", "mean flat", "sinogram of row 10, all views, as stored"]
-    lines = values(data["scans"][1])
-    assert np.nanmax(lines) == pytest.approx(-np.log(np.nanmin(values(data["scans"][0]) / values(data["scans"][2]))), rel=0.05)
-    assert "<svg" in data["drawing"] and len(text) < 500000
+    assert "<svg" in data["drawing"] and len(text) < 800000 and data["page_seconds"] > 0
+    assert list(data["codes"]) == ["angle-gap"] and len(data["codes"]["angle-gap"]) > 60
+
+
+def test_a_picture_behind_each_step(page):
+    """Stored numbers, the flat and the line integrals fit together; a step's picture is what qb convert makes with it."""
+    data, _ = data_of(page)
+    assert [image["title"] for image in data["fields"]] == ["mean flat", "mean dark"] and data["mask"]["words"] == ""
+    assert [step["name"] for step in data["steps"]] == ["as stored", "line integrals", "zingers", "rings"]
+    assert [image["title"] for image in data["steps"][2]["images"]] == ["view 40", "sinogram of row 10"]
+    flat, dark = (values(image) for image in data["fields"])
+    stored = values(data["steps"][0]["images"][0])
+    lines = values(data["steps"][1]["images"][0])
+    np.testing.assert_allclose(lines, -np.log((stored - dark) / (flat - dark)), atol=2e-3)
+    for step, more in zip(data["steps"][1:], ([], ["--zingers", "5"], ["--zingers", "5", "--rings", "all"])):
+        qb("convert", page.with_name("foam.h5"), "-o", page.with_name("l.npy"), "--views", "0:80", *more)
+        want = np.load(page.with_name("l.npy"))
+        for image, part in zip(step["images"], (want[40], want[:, 10])):
+            np.testing.assert_allclose(values(image), part, atol=(image["high_value"] - image["low"]) / 65534)
+    assert np.argwhere(abs(values(data["steps"][2]["images"][0]) - lines) > 0.1).tolist() == [[3, 12]]  # the zinger
+
+
+def test_the_curve_of_the_axis_and_the_sums(tmp_path):
+    """A full turn of a disc off the middle: opposite rays agree at the axis that was simulated, and all views see the same."""
+    for geometry, verb in (([], "fbp"), (["--geometry", "cone", "--sod", "300", "--sdd", "500", "--detector-offset", "4px,0"], "fdk")):
+        offset = ["--center-offset", "4"] if verb == "fbp" else []
+        axis = 31.5 + (4 if verb == "fbp" else -4)
+        qb("simulate", "shepp-logan", "--detector", "64,32", "--views", "180", "--angles", "0:360", "--pixel-size", "0.5", "--size", "50,50,32", *geometry, *offset,
+           "-o", tmp_path / "s.h5")
+        qb(verb, tmp_path / "s.h5", "-o", tmp_path / "v.npy", *geometry[2:], *(["--center", str(axis)] if verb == "fbp" else []),
+           "--report", tmp_path / "r.html")
+        data, _ = data_of(tmp_path / "r.html")
+        curve = data["axis"]
+        assert curve["used"] == pytest.approx(axis) and curve["cone"] == (verb == "fdk")
+        assert curve["column"][int(np.argmin(curve["mismatch"]))] == pytest.approx(axis, abs=0.3)
+        assert min(curve["mismatch"]) < 0.1 < max(curve["mismatch"])
+        assert data["sums"]["swing"] < 0.01 and len(data["sums"]["sum"]) == 180
+
+
+def test_a_mask_is_shown_by_kind(tmp_path):
+    qb("simulate", "disc", "--detector", "40,16", "--views", "30", "--photons", "5000", "-o", tmp_path / "s.h5")
+    with h5py.File(tmp_path / "s.h5", "r+") as f:
+        f["/exchange/data_white"][:, 5, 7] = f["/exchange/data_dark"][0, 5, 7]  # dead in the flats
+        f["/exchange/data"][:, 2, 30:32] = 1234  # stuck
+    qb("fbp", tmp_path / "s.h5", "-o", tmp_path / "v.npy", "--center", "19.5", "--report", tmp_path / "r.html")
+    data, _ = data_of(tmp_path / "r.html")
+    assert data["mask"]["dead"] == 1 and data["mask"]["stuck"] == 2 and data["mask"]["pixels"] == 640
+    picture = values(data["fields"][-1])
+    assert data["fields"][-1]["kinds"] and np.argwhere(picture > 0).tolist() == [[2, 30], [2, 31], [5, 7]]
 
 
 def test_nothing_is_fetched(page):
@@ -73,11 +120,27 @@ def test_refused_before_any_work(page, tmp_path, words, file):
     assert not (tmp_path / "v.npy").exists()
 
 
+PROBE = """<script>
+addEventListener("load", () => setTimeout(() => {
+  const shown = [...document.querySelectorAll("canvas, svg")].filter(e => { const b = e.getBoundingClientRect(); return b.width > 20 && b.height > 10; }).length;
+  const blank = [...document.querySelectorAll("canvas")].filter(c => new Set(c.getContext("2d").getImageData(0, 0, c.width, c.height).data).size < 3).length;
+  document.body.dataset.probe = JSON.stringify({ shown, blank, all: document.querySelectorAll("canvas, svg").length, wide: document.documentElement.scrollWidth, window: innerWidth });
+}, 500));
+</script>"""
+
+
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium")
-def test_a_browser_shows_all_of_it(page, tmp_path):
+@pytest.mark.parametrize("size", ["1280,900", "500,900"])
+def test_a_browser_shows_all_of_it(page, tmp_path, size):
+    """No script error, every picture visible and not of one grey, and nothing wider than the window, also on a phone."""
+    (tmp_path / "p.html").write_text(page.read_text() + PROBE)
     run = subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=5000",
-                          f"--user-data-dir={tmp_path}/profile", "--dump-dom", f"file://{page}"], capture_output=True, text=True, timeout=180)
+                          f"--window-size={size}", f"--user-data-dir={tmp_path}/profile", "--dump-dom", f"file://{tmp_path}/p.html"],
+                         capture_output=True, text=True, timeout=180)
     assert "CONSOLE" not in run.stderr
-    for heading in ("Repeat it", "Warnings (1)", "Scan and volume", "Geometry", "Slices", "Histogram", "Projections", "Time of each stage"):
-        assert f"<h2>{heading}</h2>" in run.stdout, heading
-    assert len(re.findall("<canvas ", run.stdout)) == 7 and "window" in run.stdout and "NaN" not in re.sub("<script.*?</script>", "", run.stdout, flags=re.S)
+    for heading in ("Repeat it", "Warnings (1)", "Scan and volume", "Geometry", "Slices", "Histogram", "Flats and mask", "Projections",
+                    "Preparation", "Axis and consistency", "Time and memory"):
+        assert re.search(rf"<h2[^>]*>{re.escape(heading)}</h2>", run.stdout), heading
+    told = json.loads(re.search(r'data-probe="([^"]*)"', run.stdout)[1].replace("&quot;", '"'))
+    assert told["shown"] == told["all"] >= 3 + 2 + 8 + 4 and told["blank"] == 0 and told["wide"] <= told["window"]
+    assert "NaN" not in re.sub("<script.*?</script>", "", run.stdout, flags=re.S)

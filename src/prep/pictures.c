@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* A view and a sinogram behind each step of preparation: the steps are switched on one after the other. */
+#include "prep/pictures.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "prep/phase.h"
+#include "prep/prepare.h"
+#include "prep/step.h"
+
+enum { LINES = 360, BAND = 1 << 25, BAND_ROWS = 9 };
+
+static bool has_zingers(const qb_prep_options *o) { return o->zingers > 0; }
+static void set_zingers(qb_prep_options *o, const qb_prep_options *from) { o->zingers = from->zingers; }
+static bool has_phase(const qb_prep_options *o) { return o->paganin && strcmp(o->paganin, "none") != 0; }
+static void set_phase(qb_prep_options *o, const qb_prep_options *from) { o->paganin = from->paganin; }
+static bool has_rings(const qb_prep_options *o) { return o->rings && strcmp(o->rings, "keep") != 0; }
+static void set_rings(qb_prep_options *o, const qb_prep_options *from) { o->rings = from->rings; }
+static bool has_hardening(const qb_prep_options *o) { return o->hardening.count > 0; }
+static void set_hardening(qb_prep_options *o, const qb_prep_options *from) { o->hardening = from->hardening; }
+
+/* In the order of the work; what is not named here belongs to the line integrals. */
+static const struct {
+    const char *name;
+    bool (*wanted)(const qb_prep_options *options);
+    void (*set)(qb_prep_options *options, const qb_prep_options *from);
+} steps[] = {{"zingers", has_zingers, set_zingers},
+             {"phase retrieval", has_phase, set_phase},
+             {"rings", has_rings, set_rings},
+             {"beam hardening", has_hardening, set_hardening}};
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+typedef struct show {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    const qb_geometry *geometry;
+    const qb_env *env;
+    qb_tool_picture picture;
+    float *image, *sinogram;
+    qb_tool_picture_fn see;
+    void *user;
+} show;
+
+static size_t view_of(const show *s, size_t line) { return line * s->info->views / s->picture.lines; }
+
+/* Rows first .. end - 1 of one view; prepare NULL: as they are stored. */
+static qb_status take(const show *s, qb_scan *scan, const qb__prepare *prepare, size_t view, size_t first, size_t end,
+                      float *out) {
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const size_t count = (end - first) * info->columns;
+    qb__prep_counts counts = {0};
+    void *raw = NULL;
+    qb_status status;
+    QB__TRY(qb__check_cancel(s->env));
+    QB__TRY(qb__alloc(count, qb_dtype_size(info->dtype), &raw));
+    QB__TRY(qb_scan_read(scan, view, view + 1, first, end, raw));
+    if (prepare)
+        qb__prepare_view(prepare, view, first, end - first, raw, out, &counts);
+    else
+        qb_convert_to_float(raw, info->dtype, count, out);
+out:
+    qb__free(raw);
+    return status;
+}
+
+/* The view's rows and the sinogram's lines; then `see`. */
+static qb_status take_all(show *s, qb_scan *scan, const qb__prepare *prepare) {
+    qb_tool_picture *p = &s->picture;
+    qb_status status;
+    for (size_t i = 0; i < p->rows * p->columns; i++) s->image[i] = NAN;
+    QB__TRY(take(s, scan, prepare, p->view, p->row0, p->row1, s->image + p->row0 * p->columns));
+    for (size_t i = 0; i < p->lines; i++)
+        QB__TRY(take(s, scan, prepare, view_of(s, i), p->row, p->row + 1, s->sinogram + i * p->columns));
+    s->see(s->user, p);
+out:
+    return status;
+}
+
+/* All rows, or, for what looks at all views of them, a band about the sinogram's. */
+static void choose_rows(show *s, const qb_prep_options *options) {
+    qb_tool_picture *p = &s->picture;
+    const size_t most = BAND / (s->info->views * p->columns), band = most > BAND_ROWS ? most : BAND_ROWS;
+    const bool all = band >= p->rows || !qb__prepare_reads_all(s->info, options);
+    p->row0 = all ? 0 : p->row - qb__smaller(p->row, band / 2);
+    p->row1 = all ? p->rows : qb__smaller(p->rows, p->row0 + band);
+}
+
+static qb_status show_step(show *s, const char *name, const qb_prep_options *options) {
+    qb__phase *phase = NULL;
+    qb__prepare *prepare = NULL;
+    qb_status status;
+    s->picture.step = name;
+    s->picture.units = "";
+    choose_rows(s, options);
+    QB__TRY(qb__phase_create(s->scan, s->geometry, options, s->env, &phase));
+    qb_scan *scan = qb__phase_scan(phase, s->scan);
+    const qb__prepared rows = {.row0 = s->picture.row0, .row1 = s->picture.row1, .step = 1};
+    QB__TRY(qb__prepare_create(scan, options, &rows, s->env, &prepare));
+    status = take_all(s, scan, prepare);
+out:
+    qb__prepare_destroy(prepare);
+    qb__phase_destroy(phase);
+    return status;
+}
+
+static qb_status show_stored(show *s) {
+    s->picture.step = "as stored";
+    s->picture.units = s->info->quantity == QB_COUNTS ? "counts" : "";
+    s->picture.row1 = s->info->rows;
+    return take_all(s, s->scan, NULL);
+}
+
+static qb_status show_all(show *s, const qb_prep_options *given) {
+    qb_prep_options options = *given;
+    qb_status status;
+    options.zingers = 0;
+    options.paganin = NULL;
+    options.rings = NULL;
+    options.hardening.count = 0;
+    QB__TRY(show_stored(s));
+    if (qb__steps_change(s->info, &options)) QB__TRY(show_step(s, "line integrals", &options));
+    for (size_t i = 0; i < STEPS; i++) {
+        if (!steps[i].wanted(given)) continue;
+        steps[i].set(&options, given);
+        QB__TRY(show_step(s, steps[i].name, &options));
+    }
+out:
+    return status;
+}
+
+qb_status qb_tool_prepare_pictures(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                                   const qb_env *env, qb_tool_picture_fn see, void *user) {
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const qb_env quiet = {.struct_size = sizeof quiet,
+                          .threads = env ? env->threads : 0,
+                          .max_ram = env ? env->max_ram : 0,
+                          .device = "cpu",
+                          .cancel = env ? env->cancel : NULL};
+    show s = {.scan = scan, .info = info, .geometry = geometry, .env = &quiet, .see = see, .user = user};
+    s.picture = (qb_tool_picture){.view = info->views / 2,
+                                  .row = info->rows / 2,
+                                  .rows = info->rows,
+                                  .columns = info->columns,
+                                  .lines = qb__smaller(info->views, LINES)};
+    qb_status status;
+    QB__TRY(qb__alloc(info->rows, info->columns * sizeof(float), &s.image));
+    QB__TRY(qb__alloc(s.picture.lines, info->columns * sizeof(float), &s.sinogram));
+    s.picture.image = s.image;
+    s.picture.sinogram = s.sinogram;
+    status = show_all(&s, prep);
+out:
+    qb__free(s.image);
+    qb__free(s.sinogram);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Pictures of the report as JSON: the values, 16 bits each, in base64. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report_image.h"
+
+enum { SIDE = 768 };
+
+static char *base64(const unsigned char *bytes, size_t count) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = malloc(count / 3 * 4 + 5), *at = text;
+    if (!text) return NULL;
+    for (size_t i = 0; i < count; i += 3) {
+        const unsigned three = (unsigned)bytes[i] << 16 | (i + 1 < count ? (unsigned)bytes[i + 1] << 8 : 0) |
+                               (i + 2 < count ? bytes[i + 2] : 0);
+        *at++ = digits[three >> 18];
+        *at++ = digits[three >> 12 & 63];
+        *at++ = i + 1 < count ? digits[three >> 6 & 63] : '=';
+        *at++ = i + 2 < count ? digits[three & 63] : '=';
+    }
+    *at = 0;
+    return text;
+}
+
+static int ascending(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Mean of the finite values of a block; NaN where there is none. */
+static float mean(const float *values, const image *m, size_t x0, size_t y0, size_t step) {
+    double sum = 0;
+    size_t count = 0;
+    for (size_t y = y0; y < y0 + step && y < m->high; y++)
+        for (size_t x = x0; x < x0 + step && x < m->wide; x++)
+            if (isfinite(values[y * m->wide + x])) sum += values[y * m->wide + x], count++;
+    return count ? (float)(sum / (double)count) : NAN;
+}
+
+/* The largest value of a block: a kind of pixels must not vanish among others. */
+static float most(const float *values, const image *m, size_t x0, size_t y0, size_t step) {
+    float top = 0;
+    for (size_t y = y0; y < y0 + step && y < m->high; y++)
+        for (size_t x = x0; x < x0 + step && x < m->wide; x++) top = fmaxf(top, values[y * m->wide + x]);
+    return top;
+}
+
+/* The values as 16 bits little-endian between their least and greatest; 65535 is what is no number. */
+static void add_values(cJSON *json, const float *values, size_t count) {
+    float *sorted = malloc(count * sizeof *sorted);
+    unsigned char *bytes = malloc(2 * count);
+    size_t n = 0;
+    for (size_t i = 0; sorted && i < count; i++)
+        if (isfinite(values[i])) sorted[n++] = values[i];
+    if (sorted && n) qsort(sorted, n, sizeof *sorted, ascending);
+    const double low = sorted && n ? sorted[0] : 0, high = sorted && n ? sorted[n - 1] : 0;
+    const double window[2] = {sorted && n ? sorted[n / 200] : 0, sorted && n ? sorted[n - 1 - n / 200] : 0};
+    for (size_t i = 0; bytes && i < count; i++) {
+        const double share = high > low ? ((double)values[i] - low) / (high - low) : 0;
+        const unsigned v = isfinite(values[i]) ? (unsigned)(share * 65534 + 0.5) : 65535;
+        bytes[2 * i] = (unsigned char)(v & 255), bytes[2 * i + 1] = (unsigned char)(v >> 8);
+    }
+    char *text = bytes ? base64(bytes, 2 * count) : NULL;
+    cJSON_AddNumberToObject(json, "low", low);
+    cJSON_AddNumberToObject(json, "high_value", high);
+    cJSON_AddItemToObject(json, "window", cJSON_CreateDoubleArray(window, 2));
+    cJSON_AddStringToObject(json, "data", text ? text : "");
+    free(sorted);
+    free(bytes);
+    free(text);
+}
+
+void add_image(cJSON *list, const float *values, const image *m) {
+    const size_t longest = m->wide > m->high ? m->wide : m->high, side = m->side ? m->side : SIDE,
+                 step = (longest + side - 1) / side;
+    const size_t wide = (m->wide + step - 1) / step, high = (m->high + step - 1) / step;
+    float *small = values ? malloc(wide * high * sizeof *small) : NULL;
+    if (!small) return;
+    for (size_t y = 0; y < high; y++)
+        for (size_t x = 0; x < wide; x++)
+            small[y * wide + x] = (m->kinds ? most : mean)(values, m, x * step, y * step, step);
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "title", m->title);
+    cJSON_AddStringToObject(json, "units", m->units);
+    cJSON_AddItemToObject(json, "axes", cJSON_CreateStringArray(m->axes, 2));
+    cJSON_AddNumberToObject(json, "wide", (double)wide);
+    cJSON_AddNumberToObject(json, "high", (double)high);
+    cJSON_AddNumberToObject(json, "step", (double)step);
+    cJSON_AddNumberToObject(json, "mm", m->mm * (double)step);
+    cJSON_AddBoolToObject(json, "up", m->up);
+    if (m->kinds) cJSON_AddBoolToObject(json, "kinds", true);
+    add_values(json, small, wide * high);
+    cJSON_AddItemToArray(list, json);
+    free(small);
+}

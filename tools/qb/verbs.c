@@ -137,9 +137,7 @@ const qb_param report_params[] = {
 
 const qb_param sweep_params[] = {
     {"sweep", QB_PARAM_TEXT, offsetof(sweep_options, of), "OPTION=VALUES", NULL, NULL, 0, 0,
-     "one slice for each value of an option, into a folder with a contact sheet; VALUES is A:B:STEP, a list, or a text "
-     "with {A:B:STEP} in it",
-     0},
+     "one slice for each value of any option, into a folder with a contact sheet: A:B:STEP, a list, TEXT{A:B:STEP}", 0},
     QB_PARAMS_END(sweep_options),
 };
 

@@ -69,6 +69,11 @@ typedef struct qb_scan_options {
     qb_flip flip;
     const char *crop; /* "C0:C1,R0:R1": a window of columns and rows; NULL = all */
     const char *bin;  /* "N" or "NUxNV" columns and rows become one pixel; NULL = 1 */
+    /* Methods, center and convert take both out behind the flat field; qb_scan_read does not. */
+    const char *
+        distortion; /* file of discorpy's: xcenter, ycenter, factor0, ... of the backward model, stored pixels; NULL = none */
+    const char
+        *shifts; /* file of lines U V, one a stored view: columns and rows by which its image has moved; NULL = none */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -129,6 +134,7 @@ typedef struct qb_scan_info {
     size_t whole_rows, whole_columns; /* of the upright detector, before options->crop and bin */
     size_t window[2];                 /* the first column and row of the window that options->crop takes */
     size_t bin[2];                    /* so many columns and rows of it are one */
+    const double *shifts; /* [views][2] columns and rows of the whole detector by which views have moved; NULL: none */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

@@ -284,7 +284,7 @@ static const struct {
                     "or the detector, the geometry is wrong: check it with qb info -g FILE."},
     {"sample-motion",
      "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not corrected: the image "
-     "is blurred. Choose --views between moves, or describe the motion by a geometry file: qb fdk, sirt and cgls -g."},
+     "is blurred. Give --shifts FILE with the motion of each view in pixels, or choose --views between moves."},
     {"saturated", "Some counts stand at the largest number of their type, or many at one largest value. At the type's "
                   "maximum they count as not measured: iterative methods give them no weight, others interpolate along "
                   "the row. A plateau at a lower value is not mended: expose shorter."},

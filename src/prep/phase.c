@@ -9,43 +9,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "io/scan/drift.h"
 #include "prep/phase_filter.h"
 #include "prep/step.h"
-#include "prep/phase_rows.h"
-#include "prep/prep.h"
+#include "prep/scan_rows.h"
+#include "prep/warp.h"
 #include "quickbeam/io.h"
 
 enum { READ_BYTES = 32 << 20, SCRATCH_BYTES = 512 << 20 };
 
 struct qb__phase {
-    qb__scan_door door; /* first */
-    qb_scan scan;       /* the job's */
-    qb__phase_filter *filter;
-    float *gain; /* [row][column] 1 / (flat - dark), 0 where the flat is dead; NULL: 1 */
-    float top;   /* of the stored type, where numbers are counts: saturated */
+    qb__scan_door door;       /* first */
+    qb_scan scan;             /* the job's */
+    qb__warp *warp;           /* what is filtered is read through that; NULL: it is as stored */
+    qb__phase_filter *filter; /* NULL: there is none, and the job's scan is that of warp */
+    qb__scan_rows rows;
     char text[400];
 };
 
 /* ---- life ---- */
 
 static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
-
-static qb_status make_gain(qb__phase *p) {
-    const qb_scan *scan = &p->scan;
-    const size_t pixels = scan->info.rows * scan->info.columns;
-    uint64_t dead;
-    if (scan->info.quantity != QB_COUNTS || !scan->flat) return QB_OK;
-    const qb_status status = qb__alloc(pixels, sizeof *p->gain, &p->gain);
-    if (status == QB_OK) qb__prep_gain(scan->flat, scan->dark, pixels, p->gain, &dead);
-    return status;
-}
 
 static void compare(const char *option, double given, double stated, const char *unit, const qb_env *env) {
     if (given > 0 && stated > 0 && fabs(given / stated - 1) > 0.01)
@@ -61,18 +49,19 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     *phase = NULL;
     qb_status status = qb__steps_check(&scan->info, prep);
     if (status == QB_OK) status = qb__paganin_wanted(prep, &wanted);
-    if (status != QB_OK || !wanted) return status;
+    if (status != QB_OK || (!wanted && !qb__warp_wanted(scan))) return status;
     const qb_scan_info *info = &scan->info;
-    status = qb__paganin_of(info, geometry, prep, &how);
+    if (wanted) status = qb__paganin_of(info, geometry, prep, &how);
     if (status != QB_OK) return *scan->parts.beam_unset ? qb__fail_in(status, "%s", scan->parts.beam_unset) : status;
     QB__TRY(qb__alloc(1, sizeof *p, &p));
+    QB__TRY(qb__warp_create(scan, env, &p->warp));
+    if (!wanted) goto out;
     p->scan = *scan;
     p->scan.digests = NULL;
     p->scan.filtered = &p->door;
     p->scan.info.dtype = QB_F32;
     p->door.read = door_read;
-    p->top = info->quantity == QB_COUNTS ? qb__dtype_top(info->dtype) : INFINITY;
-    QB__TRY(make_gain(p));
+    QB__TRY(qb__scan_rows_create(&p->scan, p->warp ? QB_F32 : qb__scan_dtype(scan), &p->rows));
     QB__TRY(qb__phase_filter_create(&how, info->rows, info->columns, &p->filter));
     p->scan.info.chunk_rows =
         qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows); /* filtered at a time */
@@ -92,17 +81,21 @@ out:
 void qb__phase_destroy(qb__phase *p) {
     if (!p) return;
     qb__phase_filter_destroy(p->filter);
-    qb__free(p->gain);
+    qb__scan_rows_clear(&p->rows);
+    qb__warp_destroy(p->warp);
     qb__free(p);
 }
 
-qb_scan *qb__phase_scan(qb__phase *p, qb_scan *scan) { return p ? &p->scan : scan; }
+qb_scan *qb__phase_scan(qb__phase *p, qb_scan *scan) {
+    if (!p) return scan;
+    return p->filter ? &p->scan : qb__warp_scan(p->warp);
+}
 
-const char *qb__phase_text(const qb__phase *p) { return p ? p->text : NULL; }
+const char *qb__phase_text(const qb__phase *p) { return p && p->filter ? p->text : NULL; }
 
 /* ---- sizes ---- */
 
-static size_t raw_row(const qb__phase *p) { return p->scan.info.columns * qb_dtype_size(qb__scan_dtype(&p->scan)); }
+static size_t raw_row(const qb__phase *p) { return p->scan.info.columns * qb_dtype_size(p->rows.dtype); }
 
 /* Of a thread: the two blocks of the filter, and two rows. */
 static size_t scratch_floats(const qb__phase *p) {
@@ -116,15 +109,18 @@ static size_t threads_of(const qb__phase *p) {
 
 /* A number takes a core of 2023 about 10 ns. */
 double qb__phase_seconds(const qb__phase *p, double numbers, int threads) {
-    return p ? 10e-9 * numbers / fmin(threads, (double)threads_of(p)) : 0;
+    if (!p) return 0;
+    const double warp = p->warp ? qb__warp_seconds(p->warp, numbers, threads) : 0;
+    return warp + (p->filter ? 10e-9 * numbers / fmin(threads, (double)threads_of(p)) : 0);
 }
 
 size_t qb__phase_bytes(const qb__phase *p) {
     if (!p) return 0;
     const qb_scan_info *info = &p->scan.info;
-    const size_t gain = p->gain ? info->rows * info->columns * sizeof(float) : 0;
+    const size_t warp = p->warp ? qb__warp_bytes(p->warp) : 0;
+    if (!p->filter) return warp;
     const size_t view = info->rows * raw_row(p), read = qb__smaller(info->views * view, qb__larger(READ_BYTES, view));
-    return gain + threads_of(p) * scratch_floats(p) * sizeof(float) + read;
+    return warp + qb__scan_rows_bytes(&p->rows) + threads_of(p) * scratch_floats(p) * sizeof(float) + read;
 }
 
 /* ---- a block of a view ---- */
@@ -140,25 +136,6 @@ typedef struct piece {
 
 static const char *raw_of(const piece *w, size_t view, size_t row) {
     return w->raw + (view * (w->row1 - w->row0) + row - w->row0) * raw_row(w->p);
-}
-
-/* change: room for a row. */
-static qb__phase_row row_of(const piece *w, size_t view, size_t row, float *change) {
-    const qb__phase *p = w->p;
-    const qb_scan *scan = &p->scan;
-    const qb__drift *drift = p->gain ? scan->drift : NULL;
-    if (drift) qb__drift_changes(drift, w->view0 + view, row * scan->info.columns, scan->info.columns, change);
-    const size_t at = row * scan->info.columns;
-    const bool bounded = p->gain || scan->info.quantity == QB_TRANSMISSION;
-    return (qb__phase_row){.dtype = qb__scan_dtype(scan),
-                           .columns = scan->info.columns,
-                           .stuck = scan->blank ? scan->unmeasured + at : NULL,
-                           .dark = scan->dark && scan->info.quantity == QB_COUNTS ? scan->dark + at : NULL,
-                           .gain = p->gain ? p->gain + at : NULL,
-                           .flat = p->gain ? scan->flat + at : NULL,
-                           .change = drift ? change : NULL,
-                           .top = p->top,
-                           .most = bounded ? 1000 : 1e30f}; /* that no beam makes */
 }
 
 static void extend_row(float *line, const qb__phase_blocks *b, size_t columns) {
@@ -179,7 +156,7 @@ static void load(const piece *w, size_t view, size_t block, float *cells, float 
     const float *good = NULL; /* the last row with a value */
     for (ptrdiff_t r = low; r < high; r++) {
         float *line = cells + (size_t)(r - from) * b->stride;
-        const qb__phase_row row = row_of(w, view, (size_t)r, change);
+        const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, (size_t)r, change);
         const bool lost = qb__phase_transmissions(&row, raw_of(w, view, (size_t)r), line + b->left) > 0;
         const bool any = !lost || qb__phase_fill(line + b->left, columns);
         if (any) extend_row(line, b, columns);
@@ -212,7 +189,7 @@ static qb_status filter_block(void *context, size_t task, size_t worker) {
     load(w, view, block, cells, change);
     qb__phase_filter_run(w->p->filter, cells, more);
     for (size_t r = first; r < end; r++) {
-        const qb__phase_row row = row_of(w, view, r, change);
+        const qb__phase_row row = qb__scan_row(&w->p->rows, w->view0 + view, r, change);
         qb__phase_numbers(&row, raw_of(w, view, r), cells + (r + b->margin - block * b->rows) * b->stride + b->left,
                           more, w->out + (view * (w->end - w->first) + r - w->first) * columns);
     }
@@ -232,6 +209,7 @@ static qb_status make_scratch(const qb__phase *p, size_t threads, float ***scrat
 static qb_status read_views(const piece *w, size_t view0, size_t view1, char *raw) {
     qb_scan *scan = &w->p->scan;
     const size_t bytes = raw_row(w->p), rows = w->row1 - w->row0;
+    if (w->p->warp) return qb__warp_read(w->p->warp, scan->door, view0, view1, w->row0, w->row1, raw);
     if (scan->door) return scan->door->read(scan->door, view0, view1, w->row0, w->row1, raw);
     const qb_status status = qb__scan_read_stored(scan, view0, view1, w->row0, w->row1, raw);
     for (size_t v = view0; v < view1 && status == QB_OK; v++)

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "job/describe.h"
 #include "prep/phase.h"
+#include "prep/warp.h"
 #include "recon/reconstruction_parts.h"
 
 static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
@@ -29,8 +30,10 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     qb__describe_subject(plan, &r->decision.subject);
     qb__describe_options(plan, r->method->params, r->options);
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
-    if (r->phase) cJSON_AddStringToObject(plan, "phase_retrieval", qb__phase_text(r->phase));
+    if (qb__phase_text(r->phase)) cJSON_AddStringToObject(plan, "phase_retrieval", qb__phase_text(r->phase));
     if (r->task.scan && r->task.scan->info.image) cJSON_AddStringToObject(plan, "images", r->task.scan->info.image);
+    if (r->task.scan && qb__warp_wanted(r->task.scan))
+        cJSON_AddStringToObject(plan, "resampled", qb__warp_text(r->task.scan));
     if (r->task.scan && r->task.scan->info.flats_how)
         cJSON_AddStringToObject(plan, "flat_fields", r->task.scan->info.flats_how);
     qb__facts_print(&r->pick.facts, cut->need.device, plan);

@@ -149,6 +149,42 @@ void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options) {
     turn_axis(image, info);
 }
 
+/* ---- distortion and shifts ---- */
+
+static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env) {
+    qb_scan_info *info = &scan->info;
+    double(*stored)[2] = NULL, most[2] = {0, 0};
+    qb_status status;
+    QB__TRY(qb__alloc(scan->stored, sizeof *stored, &stored));
+    QB__TRY(qb__shifts_load(path, scan->stored, stored));
+    QB__TRY(qb__alloc(2 * info->views, sizeof *scan->shifts, &scan->shifts));
+    for (size_t i = 0; i < 2 * info->views; i++) {
+        scan->shifts[i] = stored[qb__scan_stored(scan, i / 2)][i % 2];
+        most[i % 2] = fmax(most[i % 2], fabs(scan->shifts[i]));
+    }
+    for (int k = 0; k < 2; k++)
+        if (most[k] > 0.5 * (double)(k ? info->whole_rows : info->whole_columns) && (k == 0 || info->whole_rows > 1)) {
+            status = qb__fail(QB_BAD_INPUT, "--shifts %s moves a view by %g %s of %zu: are these pixels?", path,
+                              most[k], k ? "rows" : "columns", k ? info->whole_rows : info->whole_columns);
+            goto out;
+        }
+    info->shifts = scan->shifts;
+    qb__info(env, "--shifts: views have moved by up to %.4g columns and %.4g rows", most[0], most[1]);
+out:
+    qb__free(stored);
+    return status;
+}
+
+qb_status qb__scan_load_places(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+    const qb__image *image = &scan->image;
+    const bool changed = image->bin_u > 0;
+    const size_t rows = changed ? image->stored_rows : scan->info.rows,
+                 columns = changed ? image->stored_columns : scan->info.columns;
+    qb_status status = qb__distortion_load(options->distortion, rows, columns, &scan->distortion);
+    if (status == QB_OK && options->shifts && *options->shifts) status = load_shifts(scan, options->shifts, env);
+    return status;
+}
+
 double qb__column_whole(const qb_scan_info *info, double column) {
     if (!info || !info->image) return column;
     return (column + 0.5) * (double)info->bin[0] - 0.5 + (double)info->window[0];

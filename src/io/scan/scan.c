@@ -429,6 +429,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(qb__scan_look_at_scales(scan));
     QB__TRY(qb__scan_look_at_rows(scan, env));
     QB__TRY(qb__scan_weigh_flats(scan, options, env));
+    QB__TRY(qb__scan_load_places(scan, options, env));
     judge_given(scan, options);
     judge_fields(scan, options);
     qb__scan_judge_angles(scan, options->angles || options->angle_unit != QB_ANGLE_AUTO);
@@ -501,6 +502,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__free(scan->lost_rows);
     qb__free(scan->unmeasured);
     qb__free(scan->intensity);
+    qb__free(scan->shifts);
     qb__free(scan->flat);
     qb__free(scan->dark);
     qb__drift_destroy(scan->drift);

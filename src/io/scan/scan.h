@@ -8,6 +8,7 @@
 #include "io/plain/source.h"
 #include "io/scan/frame_look.h"
 #include "io/scan/image.h"
+#include "io/scan/places.h"
 
 /* What was found wrong with some frames, for programs. */
 typedef struct qb__finding {
@@ -31,8 +32,10 @@ struct qb_scan {
     char *path;
     qb__image image; /* how images are changed as they are read; its bins are 0: not at all */
     char image_text[200];
-    bool sinogram;      /* an image of the source is a detector row over all views */
-    size_t first, step; /* first view of the source, and step, of the views that the scan has */
+    qb__distortion distortion; /* no factors: none */
+    double *shifts;            /* [views][2], info.shifts */
+    bool sinogram;             /* an image of the source is a detector row over all views */
+    size_t first, step;        /* first view of the source, and step, of the views that the scan has */
     size_t *view;       /* [views] stored view of each view; NULL: they are evenly spaced, first and step say which */
     size_t stored;      /* views in the source */
     double *angles;     /* [views] */
@@ -100,6 +103,8 @@ qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, 
 qb_status qb__scan_change_fields(const qb_scan *scan, qb__source **source, const char *what, bool sinogram, bool lines);
 /* Pixel size, offset, tilt and axis, as the file states them, of the images as they are then. */
 void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options);
+/* --distortion and --shifts, of the views that are left. */
+qb_status qb__scan_load_places(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* A column of the whole detector, unbinned, as people count it, is this one of what is read; and back. */
 double qb__column_read(const qb_scan_info *info, double column);
 double qb__column_whole(const qb_scan_info *info, double column);

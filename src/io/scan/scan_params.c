@@ -143,6 +143,18 @@ const qb_param qb_scan_params[] = {
      .meta = "N|NUxNV",
      .help = "then put so many columns and rows into one pixel: counts are added before -log, other values averaged; "
              "pixel size, axis and offsets stay those of the whole detector and follow"},
+    {.name = "distortion",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(distortion),
+     .meta = "FILE",
+     .help = "take out lens distortion behind the flat field: discorpy's file of xcenter, ycenter and factors of the "
+             "backward model, in stored pixels"},
+    {.name = "shifts",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(shifts),
+     .meta = "FILE",
+     .help = "take out movements of views behind the flat field: lines U V, one a stored view, columns and rows "
+             "(unbinned) by which its image lies too far on"},
     QB_PARAMS_END(qb_scan_options),
 };
 

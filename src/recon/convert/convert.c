@@ -21,6 +21,7 @@
 #include "prep/levels_said.h"
 #include "prep/phase.h"
 #include "prep/prepare.h"
+#include "prep/warp.h"
 #include "quickbeam/recon.h"
 
 const qb_param qb_convert_params[] = {
@@ -219,9 +220,10 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON *root = qb__provenance_begin(c->command ? c->command : "");
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
+    if (qb__warp_wanted(c->scan)) cJSON_AddStringToObject(root, "resampled", qb__warp_text(c->scan));
     if (c->info->image) cJSON_AddStringToObject(root, "images", c->info->image);
     const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
-    if (c->phase) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
+    if (qb__phase_text(c->phase)) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
     qb__scan_add_findings(c->scan, root);
     cJSON *told = cJSON_CreateObject();
     qb__scan_add_findings(c->scan, told);

@@ -125,7 +125,7 @@ const qb_param qb_scan_params[] = {
      .offset = SCAN(rotate),
      .initial = "0",
      .choices = "0|90|180|270",
-     .help = "turn all images clockwise by so many degrees, row 0 on top: the axis must run along columns"},
+     .help = "turn all images clockwise by so many degrees, row 0 on top"},
     {.name = "flip",
      .type = QB_PARAM_CHOICE,
      .offset = SCAN(flip),
@@ -141,20 +141,18 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_TEXT,
      .offset = SCAN(bin),
      .meta = "N|NUxNV",
-     .help = "then put so many columns and rows into one pixel: counts are added before -log, other values averaged; "
-             "pixel size, axis and offsets stay those of the whole detector and follow"},
+     .help = "then put so many columns and rows into one pixel: counts are added before -log, else averaged"},
     {.name = "distortion",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(distortion),
      .meta = "FILE",
-     .help = "take out lens distortion behind the flat field: discorpy's file of xcenter, ycenter and factors of the "
-             "backward model, in stored pixels"},
+     .help = "take out lens distortion by discorpy's file of centre and backward factors, in stored pixels"},
     {.name = "shifts",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(shifts),
      .meta = "FILE",
-     .help = "take out movements of views behind the flat field: lines U V, one a stored view, columns and rows "
-             "(unbinned) by which its image lies too far on"},
+     .help = "take out movements: lines U V, one a stored view, unbinned columns and rows by which its image lies too "
+             "far on"},
     QB_PARAMS_END(qb_scan_options),
 };
 

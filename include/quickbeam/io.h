@@ -146,6 +146,8 @@ typedef struct qb_output_options {
         *window; /* grey levels of pictures (preview, contact sheet): "LO,HI", the values that are black and white;
                           NULL or "auto": from the 0.5 to the 99.5 percentile */
     qb_range_of range_of; /* integer types without `range`: where that is from */
+    qb_numbers clip;      /* LO,HI in the result's units: smaller and larger values become these; none = all stay */
+    const char *denoise;  /* of each image: gaussian:SIGMA or median:N, in voxels; NULL or none = as it is */
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };
 QB_API extern const qb_param qb_output_params[];

@@ -26,8 +26,15 @@
 qb_dtype qb__volume_dtype(const qb__volume_out *out) { return out->options->dtype; }
 
 bool qb__volume_converts(const qb__volume_out *out) {
-    return qb__volume_dtype(out) != QB_F32 || out->hu > 0 || (out->mask && out->mask->used);
+    return qb__volume_dtype(out) != QB_F32 || out->hu > 0 || (out->mask && out->mask->used) ||
+           qb__output_filters(out->options);
 }
+
+bool qb__output_filters(const qb_output_options *options) {
+    return options->clip.count > 0 || (options->denoise && strcmp(options->denoise, "none") != 0);
+}
+
+qb_status qb__volume_begin(qb__volume_out *out) { return qb__denoise_parse(out->options->denoise, &out->denoise); }
 
 qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid, qb__mask *mask) {
     if (outside == QB_OUTSIDE_NAN && !qb_dtype_is_float(dtype))
@@ -55,13 +62,17 @@ static qb_status check_folder(const char *output, const char *input) {
 }
 
 qb_status qb__volume_check(const qb_output_options *options, const char *input) {
-    const qb_numbers *range = &options->range;
+    const qb_numbers *range = &options->range, *clip = &options->clip;
+    qb__denoise denoise;
     if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
     qb_status status = check_folder(options->output, input);
     if (status == QB_OK && options->preview) status = qb__preview_check(options->preview);
     qb__grey_levels window;
     if (status == QB_OK) status = qb__grey_levels_parse(options->window, &window);
+    if (status == QB_OK) status = qb__denoise_parse(options->denoise, &denoise);
     if (status != QB_OK) return status;
+    if (clip->count && (clip->count != 2 || clip->value[0] >= clip->value[1]))
+        return qb__fail(QB_BAD_ARGUMENT, "--clip needs two numbers LO,HI with LO < HI");
     if (options->range_of == QB_RANGE_OF_VOLUME && (range->count || qb_dtype_is_float(options->dtype)))
         return qb__fail(QB_BAD_ARGUMENT, "--range-of volume is for --dtype uint16 or uint8 without --range");
     if (range->count == 0) return QB_OK;
@@ -245,6 +256,12 @@ static size_t convert_tasks(void *self, size_t chunk) {
     return qb__runs_count(&((const qb__volume_out *)self)->chunks->chunk[chunk].images);
 }
 
+static void clip(const qb_numbers *limits, float *values, size_t count) {
+    const float low = (float)limits->value[0], high = (float)limits->value[1];
+    if (limits->count != 2) return;
+    for (size_t i = 0; i < count; i++) values[i] = values[i] < low ? low : values[i] > high ? high : values[i];
+}
+
 /* One finished image; nobody reads it after this, so it is changed where it lies. */
 static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *to) {
     (void)worker;
@@ -255,10 +272,13 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     const qb__mask *mask = out->mask;
     const size_t number = qb__runs_slice(&out->chunks->chunk[chunk].images, task);
     qb__volume_nan_count(&out->nan, image, pixels(out), number);
+    const qb_status status = qb__denoise_image(&out->denoise, image, out->stack.shape[2], out->stack.shape[1]);
+    if (status != QB_OK) return status;
     if (mask && mask->used) qb__fov_mask(&mask->fov, &mask->grid, number, mask->along, mask->value, image);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }
+    clip(&out->options->clip, image, pixels(out));
     qb__observers_image(&out->observers, number, image);
     const size_t bytes = qb_dtype_size(dtype);
     char *numbers = (char *)to + task * pixels(out) * bytes;

@@ -11,6 +11,7 @@
 #include "geometry/chunks.h"
 #include "geometry/fov.h"
 #include "io/publish/publication.h"
+#include "job/denoise.h"
 #include "job/observer.h"
 #include "job/pipeline.h"
 #include "job/volume_keep.h"
@@ -38,6 +39,7 @@ typedef struct qb__volume_out {
     size_t lost_step;
     int threads;              /* that the job has */
     const char *sidecar;      /* a file that the method writes as well; NULL = none */
+    qb__denoise denoise;      /* of options->denoise; set by qb__volume_begin() */
     double low, high;         /* of integer types; set by the caller when the options do not say */
     const qb__chunks *chunks; /* of the stages, those that this process writes */
     qb__publication *set;     /* file, notes, preview, what is beside: together or not at all */
@@ -55,8 +57,12 @@ qb_dtype qb__volume_dtype(const qb__volume_out *out);
 size_t qb__value_written(const qb_output_options *options);
 /* Whether images change on their way to the file. */
 bool qb__volume_converts(const qb__volume_out *out);
+/* Whether values change, by --clip or --denoise: on the CPU. */
+bool qb__output_filters(const qb_output_options *options);
 /* Of reconstructed slices; `in_mm`: lengths are known. */
 const char *qb__volume_units(double hu, bool in_mm);
+/* What of the options is parsed once. QB_BAD_ARGUMENT. */
+qb_status qb__volume_begin(qb__volume_out *out);
 /* --range and --dtype fit together, -o is there and not the folder that is read. */
 qb_status qb__volume_check(const qb_output_options *options, const char *input);
 /* Over how many files the images go, into stack.parts: what --parts says, else as many as threads that

@@ -6,7 +6,7 @@
 
 qb__down qb__down_of(const qb_output_options *output, const qb__mask *mask, bool alike) {
     const bool plain = alike || !mask->used;
-    const bool converts = output->dtype != QB_F32 && plain && !output->preview;
+    const bool converts = output->dtype != QB_F32 && plain && !output->preview && !qb__output_filters(output);
     return (qb__down){.converts = converts,
                       .pixels = mask->grid.n[0] * mask->grid.n[1],
                       .dtype = converts ? output->dtype : QB_F32,

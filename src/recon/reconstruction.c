@@ -153,6 +153,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
                          .threads = r->task.threads,
                          .sidecar = d->sidecar,
                          .keep = {.resume = d->resume}};
+    QB__TRY(qb__volume_begin(&r->volume));
     QB__TRY(qb__volume_spread(&r->volume, env));
     QB__TRY(qb__keep_check(r));
     limit_reading(r);
@@ -164,7 +165,8 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
                     .prepared = (r->task.info ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0) : 0) +
                                 qb__phase_bytes(r->phase),
                     .observers = qb__observers_bytes(&r->output, d->stack.shape),
-                    .more = d->more});
+                    .more = d->more + (size_t)r->task.threads *
+                                          qb__denoise_bytes(&r->volume.denoise, d->stack.shape[2], d->stack.shape[1])});
     QB__TRY(qb__engines_decide(r, env));
     qb__engines_choose(r, 0, env);
     QB__TRY(qb__ranks_cut(r));

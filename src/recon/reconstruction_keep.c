@@ -104,6 +104,8 @@ static void add_output(cJSON *json, const qb__reconstruction *r) {
     cJSON_AddStringToObject(json, "dtype", qb_dtype_name(s->dtype));
     cJSON_AddNumberToObject(json, "range_low", r->volume.low);
     cJSON_AddNumberToObject(json, "range_high", r->volume.high);
+    cJSON_AddItemToObject(json, "clip", cJSON_CreateDoubleArray(r->output.clip.value, r->output.clip.count));
+    if (r->output.denoise) cJSON_AddStringToObject(json, "denoise", r->output.denoise);
     cJSON_AddNumberToObject(json, "first_slice", (double)s->first);
     cJSON_AddNumberToObject(json, "slices", (double)s->shape[0]);
     cJSON_AddNumberToObject(json, "size_y", (double)s->shape[1]);

@@ -161,6 +161,7 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
             info->path, f.level);
     if (status == QB_OK && f.below > 0.5 && f.brightest < 2 && qb_dtype_is_float(info->dtype))
         return doubt(info, "transmissions", "--quantity transmission", env);
+    if (status == QB_OK && f.lines_called) return doubt(info, "line integrals", "--quantity line_integral", env);
     if (status == QB_OK && f.counts > 0)
         status = doubt(info, "counts", "--quantity counts with --flats or --air", env);
     else if (status == QB_OK && f.transmissions)

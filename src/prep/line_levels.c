@@ -247,6 +247,7 @@ static void vote(const qb__line_levels *l, const double end[2], votes *v) {
 
 void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each,
                            qb_quantity quantity, qb__levels_found *found) {
+    const double DARK_ENDS = 3; /* -ln of 5 % */
     votes v = {0};
     double values = 0, beyond = 0, below = 0;
     *found = (qb__levels_found){0};
@@ -276,6 +277,7 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
         found->bright = (double)v.bright / all;
         found->level = v.bright ? exp(-v.level / (double)v.bright) : 1;
         found->air = 2 * v.ends > v.bright;
+        found->lines_called = quantity == QB_TRANSMISSION && (double)v.inverted > 0.8 * all && v.end > DARK_ENDS * all;
         return;
     }
     const bool inverted = (double)v.inverted > 0.8 * all;

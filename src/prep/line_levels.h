@@ -59,6 +59,7 @@ typedef struct qb__levels_found {
     double level;                 /* transmission of these */
     bool air;                     /* the ends of these rows are brighter, too */
     double counts;                /* not 0: line integrals look like counts of this size */
+    bool lines_called;            /* transmissions look like line integrals: rows end at 0 */
     double counts_end;            /* that of the darker end of their rows */
     bool transmissions;           /* line integrals look like transmissions */
     double negative, mean;        /* not 0: most lines are negative; that share of their values, and their mean */

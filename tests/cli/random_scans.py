@@ -110,6 +110,8 @@ NAMED_BY = {
     "zero_views": VIEWS, "nan_rows": PIXELS, "nan_columns": PIXELS, "nan_pixels": PIXELS, "saturated": PIXELS, "outlier": PIXELS,
     "exchanged": FIELDS, "closed_flat": FIELDS, "open_darks": FIELDS, "cut_flats": FIELDS, "shifted": {"center-doubt", "row-ends"}, "cut_file": set(),
     "cut_angles": {"angles-unusable", "angles-unreadable", "no-angles"}, "swapped_bytes": QUANTITY | PIXELS | FIELDS,
+    "dead_part": {"dead-part", "stuck-pixels", "zero-pixels", "transmission-floor", "margins-empty", "rows-lost", "nan-slices"},
+    "pillar": {"views-covered"} | VIEWS | ANGLES, "swapped_darks": FIELDS, "scaled": {"scan-scaled", "views-scaled"} | QUANTITY,
     "misstated_quantity": QUANTITY, "misstated_unit": {"angle-unit", "angle-turns", "angles-guessed"} | ANGLES,
 }
 
@@ -270,6 +272,43 @@ def misstated_unit(scan, dice):
 def repeated_end(scan, dice):
     """The last view is the first one, one turn or half a turn later: harmless."""
     scan.keep(np.append(np.arange(scan.views), 0))
+
+
+@fault()
+def dead_part(scan, dice):
+    """A quadrant of the detector is dead or frozen in the views; the flats are as they were."""
+    _, rows, columns = scan.data["data"].shape
+    part = scan.data["data"][:, dice.choice([slice(0, rows // 2), slice(rows // 2, rows)])]
+    part[:, :, dice.choice([slice(0, columns // 2), slice(columns // 2, columns)])] = dice.choice([0, 300]) if scan.counts else 0
+
+
+@fault()
+def pillar(scan, dice):
+    """Something opaque before a side of the detector, in some views."""
+    _, rows, columns = scan.data["data"].shape
+    width = dice.randint(columns // 5, columns // 2)
+    dark = scan.data["data_dark"][0, 0, 0] if scan.counts and scan.data["data_dark"].ndim == 3 else 0
+    side = dice.choice([slice(0, width), slice(columns - width, columns)])
+    views = run_of(scan, dice, 0.2)
+    part = scan.data["data"][views]
+    part[:, :, side] = dark
+    scan.data["data"][views] = part
+
+
+@fault(lambda scan: scan.counts)
+def swapped_darks(scan, dice):
+    """Darks in another byte order than the views."""
+    if scan.data["data_dark"].dtype.kind != "f":
+        scan.data["data_dark"] = scan.data["data_dark"].byteswap()
+
+
+@fault(lambda scan: not scan.counts)
+def scaled(scan, dice):
+    """All values together brought to 0..1, as for display."""
+    values = scan.data["data"].astype(np.float64)
+    low, high = np.nanmin(values), np.nanmax(values)
+    if high > low:
+        scan.data["data"] = ((values - low) / (high - low)).astype(np.float32)
 
 
 def simulate(kind, folder, photons):

@@ -51,6 +51,14 @@ def test_flats_of_another_place(scan, tmp_path, turn, says):
     assert says in said and off(volume, scan[1]) > 0.05
 
 
+@pytest.mark.parametrize("half, says", [(slice(45, 90), "the later half"), (slice(0, 45), "the first half")])
+def test_flats_of_another_place_in_half_of_the_views(scan, tmp_path, half, says):
+    views = scan[0]["views"].astype(float)
+    views[half] = (views[half] - DARK) / scan[0]["beam"] * np.roll(scan[0]["beam"], 5, 1) + DARK
+    said, _ = run(tmp_path, scan[0], "flats-elsewhere", views=views)
+    assert f"those of {says} of the views when moved by 0 rows and 5 columns" in said
+
+
 def test_flats_with_the_object(scan, tmp_path):
     flats = scan[0]["flats"].copy()
     flats[3:] = (flats[3:] - DARK) * np.exp(-scan[0]["lines"][20]) + DARK
@@ -179,6 +187,22 @@ def test_opaque_objects_are_no_dead_part(tmp_path):
     counts = np.random.default_rng(2).poisson(1000 * np.exp(-lines))
     path = write_scan(tmp_path / "t.h5", counts.astype("u2"), ANGLES, np.full((2, 8, 96), 1000, "u2"), np.zeros((2, 8, 96), "u2"), pixel=1)
     assert "dead-part" not in qb("info", path).stdout
+
+
+def test_dense_objects_are_no_dead_part(tmp_path):
+    """Half of a dense disc, at whose middle the detector ends: rays there let nothing through."""
+    x = np.arange(96)
+    lines = 2 * np.sqrt(np.maximum(70.0 ** 2 - x ** 2, 0)) * 0.1
+    counts = np.random.default_rng(2).poisson(20000 * np.exp(-lines) + DARK, (VIEWS, 8, 96))
+    path = write_scan(tmp_path / "t.h5", counts.astype("u2"), 2 * ANGLES, np.full((2, 8, 96), 20000 + DARK, "u2"),
+                      np.random.default_rng(3).poisson(DARK, (4, 8, 96)).astype("u2"), pixel=1)
+    assert "dead-part" not in qb("info", path).stdout
+
+
+def test_line_integrals_called_transmissions(scan, tmp_path):
+    np.save(tmp_path / "t.npy", (scan[0]["lines"] + 0.005 * np.random.default_rng(1).standard_normal(scan[0]["lines"].shape)).astype("f4"))
+    said = qb("info", tmp_path / "t.npy", "--angles", "0:180", "--quantity", "transmission").stdout
+    assert "look like line integrals" in said and "[other-quantity]" in said and "dead-part" not in said
 
 
 # ---- darks in another byte order ----

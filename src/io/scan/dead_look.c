@@ -24,6 +24,8 @@ enum {
 
 enum { DARK = 1, SAME = 2 };
 
+typedef enum kind { NOTHING, MAYBE, PART_OF_ROW } kind;
+
 static const float NO_BEAM = 0.02f;
 
 typedef struct dead_look {
@@ -31,6 +33,7 @@ typedef struct dead_look {
     size_t row0, rows;
     char *first, *raw;    /* [rows][columns] of the first view and of another one */
     unsigned char *state; /* [rows][columns]: DARK while it has no beam in any view, SAME while it holds one value */
+    unsigned char *found; /* [rows][columns]: 1 where a part is */
     unsigned char *lit;   /* [rows][columns]: views with beam */
     float *sum;           /* [rows][columns]: of transmissions */
     size_t count;
@@ -81,16 +84,16 @@ static bool is_off(const dead_look *l, size_t pixel) {
     return t < 0.5f || t > 1.5f;
 }
 
-static bool is_part(const dead_look *l, size_t pixel, unsigned char kind) {
-    return l->state[pixel] & kind && !l->scan->unmeasured[l->row0 * l->scan->info.columns + pixel];
+static bool is_part(const dead_look *l, size_t pixel, unsigned char which) {
+    return l->state[pixel] & which && !l->scan->unmeasured[l->row0 * l->scan->info.columns + pixel];
 }
 
 /* From `start` on: the end of the run of pixels that are of a part of that kind. */
-static size_t run_end(const dead_look *l, size_t row, size_t start, unsigned char kind) {
+static size_t run_end(const dead_look *l, size_t row, size_t start, unsigned char which) {
     const size_t columns = l->scan->info.columns, size = qb_dtype_size(l->scan->info.dtype), at = row * columns;
     size_t end = start;
-    while (end < columns && is_part(l, at + end, kind) &&
-           (kind == DARK || memcmp(l->first + (at + start) * size, l->first + (at + end) * size, size) == 0))
+    while (end < columns && is_part(l, at + end, which) &&
+           (which == DARK || memcmp(l->first + (at + start) * size, l->first + (at + end) * size, size) == 0))
         end++;
     return end;
 }
@@ -122,41 +125,75 @@ static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, siz
            fabsf(line[2] - line[1]) < 0.25f * line[0];
 }
 
-/* Whether [start, end) of a row can be a part, after so many views; 0: as far as a rough look shows. */
-static bool can_be(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
+/* What there is in [start, end) of a row, after so many views; 0: as far as a rough look shows. */
+static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
     const double LEFT = 0.003; /* of the beam: what dense objects let through is more */
     const size_t columns = l->scan->info.columns, at = row * columns;
     const bool same = l->state[at + start] & SAME, dark = l->state[at + start] & DARK;
+    const bool left = start == 0, right = end == columns, frozen = same && (!dark || l->scan->dark_noise > 0);
     double sum = 0;
     size_t alive = 0;
     for (size_t i = at + start; i < at + end; i++) sum += (double)l->sum[i], alive += has_flat(l, i);
-    if (alive < NARROW || (views && !same && fabs(sum) > LEFT * (double)views * (double)alive)) return false;
-    if (!dark && (start == 0) != (end == columns) && is_at_both_ends(l, row)) return false;
-    if (same && !is_off(l, at + start)) return is_cut(l, row, start, end, views);
-    if (start == 0 || end == columns) return true;
-    if (transmission(l, l->first, at + start) < NO_BEAM && !(l->scan->dark_noise > 0))
-        return false; /* it may be opaque */
-    return same && end - start >= WIDE && is_lit(l, at + start - 1, views) && is_lit(l, at + end, views);
+    if (alive < NARROW || (views && !same && fabs(sum) > LEFT * (double)views * (double)alive)) return NOTHING;
+    if (!dark && left != right && is_at_both_ends(l, row)) return NOTHING;
+    if (same && !is_off(l, at + start)) return is_cut(l, row, start, end, views) ? PART_OF_ROW : NOTHING;
+    if (left && right) return PART_OF_ROW;
+    if (dark && l->scan->info.quantity == QB_TRANSMISSION && l->state[at] & l->state[at + columns - 1] & DARK)
+        return NOTHING; /* line integrals that are called transmissions */
+    if (views == 0) return left || right || (frozen && end - start >= WIDE) ? PART_OF_ROW : NOTHING;
+    const bool lit = (left || is_lit(l, at + start - 1, views)) && (right || is_lit(l, at + end, views));
+    if (left || right) return frozen || lit ? PART_OF_ROW : MAYBE;
+    return frozen && lit && end - start >= WIDE ? PART_OF_ROW : NOTHING;
 }
 
-/* How many pixels of parts there are after so many views; `mark`: they count as not measured. */
-static size_t find(dead_look *l, size_t views, bool mark) {
-    const size_t columns = l->scan->info.columns;
-    unsigned char *unmeasured = l->scan->unmeasured + l->row0 * columns;
-    size_t found = 0;
-    for (size_t row = 0; row < l->rows; row++) {
-        for (size_t start = 0, end; start<columns; start = end> start ? end : start + 1) {
-            const size_t same = run_end(l, row, start, SAME), dark = run_end(l, row, start, DARK);
-            end = qb__larger(same, dark);
-            if (end == start || !can_be(l, row, start, end, views)) continue;
-            for (size_t i = row * columns + start; i < row * columns + end; i++) {
-                if (!has_flat(l, i)) continue;
-                found++;
-                if (mark) unmeasured[i] = QB_PIXEL_STUCK;
-            }
-        }
+/* Beside a dense object a part has no lit neighbour: it is one where it ends at the same column in the next row. */
+static bool is_next_to_part(const dead_look *l, size_t row, size_t start, size_t end) {
+    const size_t columns = l->scan->info.columns, edge = start == 0 ? end - 1 : start,
+                 beyond = start == 0 ? end : start - 1;
+    for (int down = 0; down < 2; down++) {
+        const size_t next = down ? row + 1 : row - 1;
+        if (next >= l->rows) continue;
+        const unsigned char *found = l->found + next * columns;
+        if (found[edge] && !found[beyond]) return true;
     }
-    return found;
+    return false;
+}
+
+static void mark(dead_look *l, size_t row, size_t start, size_t end) {
+    const size_t at = row * l->scan->info.columns;
+    for (size_t i = at + start; i < at + end; i++) l->found[i] = has_flat(l, i);
+}
+
+/* Of one row; `again`: those that the rows beside it decide. */
+static void find_in_row(dead_look *l, size_t row, size_t views, bool again) {
+    const size_t columns = l->scan->info.columns;
+    size_t end;
+    for (size_t start = 0; start < columns; start = qb__larger(end, start + 1)) {
+        const size_t same = run_end(l, row, start, SAME), dark = run_end(l, row, start, DARK);
+        end = qb__larger(same, dark);
+        if (end == start) continue;
+        const kind what = kind_of(l, row, start, end, views);
+        if (again ? what == MAYBE && is_next_to_part(l, row, start, end) : what == PART_OF_ROW)
+            mark(l, row, start, end);
+    }
+}
+
+/* How many pixels of parts there are after so many views. */
+static size_t find(dead_look *l, size_t views) {
+    const size_t pixels = l->rows * l->scan->info.columns;
+    size_t count = 0;
+    memset(l->found, 0, pixels);
+    for (size_t row = 0; row < l->rows; row++) find_in_row(l, row, views, false);
+    for (size_t row = 0; views && row < l->rows; row++) find_in_row(l, row, views, true);
+    for (size_t row = l->rows; views && row-- > 0;) find_in_row(l, row, views, true);
+    for (size_t i = 0; i < pixels; i++) count += l->found[i];
+    return count;
+}
+
+static void keep_found(dead_look *l) {
+    const size_t columns = l->scan->info.columns;
+    for (size_t i = 0; i < l->rows * columns; i++)
+        if (l->found[i]) l->scan->unmeasured[l->row0 * columns + i] = QB_PIXEL_STUCK;
 }
 
 static qb_status look_at_block(dead_look *l) {
@@ -172,10 +209,11 @@ static qb_status look_at_block(dead_look *l) {
             QB__TRY(read_view(l, v, l->raw));
             add_view(l, pass > 0 || v == 0);
         }
-        if (pass)
-            l->count += find(l, VIEWS, true);
-        else if (!find(l, 0, false))
-            break;
+        const size_t found = find(l, pass ? VIEWS : 0);
+        if (!found) break;
+        if (!pass) continue;
+        l->count += found;
+        keep_found(l);
     }
 out:
     return status;
@@ -220,6 +258,7 @@ qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env) {
     QB__TRY(qb__alloc(room, bytes, &l.raw));
     QB__TRY(qb__alloc(room, info->columns, &l.state));
     QB__TRY(qb__alloc(room, info->columns, &l.lit));
+    QB__TRY(qb__alloc(room, info->columns, &l.found));
     QB__TRY(qb__alloc(room, info->columns * sizeof *l.sum, &l.sum));
     for (; l.row0 < info->rows; l.row0 += room) {
         l.rows = qb__smaller(room, info->rows - l.row0);
@@ -236,6 +275,7 @@ out:
     qb__free(l.raw);
     qb__free(l.state);
     qb__free(l.lit);
+    qb__free(l.found);
     qb__free(l.sum);
     return status;
 }

@@ -43,13 +43,15 @@ static void sharpen(const float *line, size_t columns, float *out, float weight)
     }
 }
 
-/* The mean pattern of some views. */
-static qb_status add_views(place_look *l) {
+/* The mean pattern of some of the views first <= view < end. */
+static qb_status add_views(place_look *l, size_t first, size_t end) {
     const qb_scan_info *info = &l->scan->info;
-    const size_t views = qb__smaller(VIEWS, info->views);
+    const size_t views = qb__smaller(VIEWS, end - first);
+    memset(l->pattern, 0, l->rows * l->columns * sizeof *l->pattern);
     for (size_t v = 0; v < views; v++)
         for (size_t r = 0; r < l->rows; r++) {
-            const size_t view = (2 * v + 1) * info->views / (2 * views), at = l->row[r] * info->columns + l->first;
+            const size_t view = first + (2 * v + 1) * (end - first) / (2 * views),
+                         at = l->row[r] * info->columns + l->first;
             const qb_status status = qb_scan_read(l->scan, view, view + 1, l->row[r], l->row[r] + 1, l->raw);
             if (status != QB_OK) return status;
             qb_convert_to_float(l->raw + l->first * qb_dtype_size(info->dtype), info->dtype, l->columns, l->line);
@@ -106,7 +108,7 @@ static void find_best(place_look *l, place *best) {
     }
 }
 
-static void tell(qb_scan *scan, const place *p, double now) {
+static void tell(qb_scan *scan, const place *p, double now, const char *which) {
     char how[80];
     if (p->up || p->over)
         snprintf(how, sizeof how, "when flipped %s",
@@ -115,10 +117,11 @@ static void tell(qb_scan *scan, const place *p, double now) {
                                   : "left to right");
     else
         snprintf(how, sizeof how, "when moved by %d rows and %d columns", -p->down, -p->right);
-    qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS,
-                "the pixels of the flats fit those of the views %s (correlation %.2f, as they are %.2f): give flats of "
-                "the same place" QB__CODE("flats-elsewhere"),
-                how, p->fits, now);
+    qb__note_of(
+        &scan->parts.notes, QB_PROBLEM_FIELDS,
+        "the pixels of the flats fit those of %s %s (correlation %.2f, as they are %.2f): give flats of the same "
+        "place" QB__CODE("flats-elsewhere"),
+        which, how, p->fits, now);
 }
 
 static bool is_worth(const qb_scan *scan) {
@@ -131,12 +134,29 @@ static bool is_worth(const qb_scan *scan) {
     return piece <= 1 || VIEWS * ROWS * piece * qb__source_row_bytes(source) <= UNPACKED;
 }
 
+static const double IN_PLACE = 0.15;
+
+/* Of views first <= view < end; *in_place: how well their pattern fits as it is. */
+static qb_status judge(place_look *l, size_t first, size_t end, const char *which, bool *told, double *in_place) {
+    const double FITS = 0.3, TIMES = 3, CHANCE = 10; /* times what chance gives to so many pixels */
+    place best, same = {0};
+    const qb_status status = add_views(l, first, end);
+    if (status != QB_OK) return status;
+    const double now = *in_place = correlation(l, &same);
+    if (now > FITS) return QB_OK; /* of most scans: the other places need not be tried */
+    find_best(l, &best);
+    *told = best.fits > fmax(FITS, CHANCE / sqrt((double)best.pixels)) && now < IN_PLACE && best.fits > TIMES * now;
+    if (*told) tell(l->scan, &best, now, which);
+    return QB_OK;
+}
+
 qb_status qb__scan_look_at_flats_place(qb_scan *scan) {
-    const double FITS = 0.3, IN_PLACE = 0.15, TIMES = 3, CHANCE = 10; /* times what chance gives to so many pixels */
     const qb_scan_info *info = &scan->info;
     place_look l = {
         .scan = scan, .columns = qb__smaller(MOST_COLUMNS, info->columns), .rows = qb__smaller(ROWS, info->rows)};
-    place best, same = {0};
+    const size_t half = info->views / 2;
+    double all, part;
+    bool told = false;
     qb_status status = QB_OK;
     if (!is_worth(scan)) return QB_OK;
     l.first = (info->columns - l.columns) / 2;
@@ -145,12 +165,10 @@ qb_status qb__scan_look_at_flats_place(qb_scan *scan) {
     QB__TRY(qb__alloc(l.columns, sizeof *l.line, &l.line));
     QB__TRY(qb__alloc(l.rows * l.columns, sizeof *l.pattern, &l.pattern));
     QB__TRY(qb__alloc(l.columns, sizeof *l.flat, &l.flat));
-    QB__TRY(add_views(&l));
-    const double now = correlation(&l, &same);
-    if (now > FITS) goto out; /* of most scans: the other places need not be tried */
-    find_best(&l, &best);
-    if (best.fits > fmax(FITS, CHANCE / sqrt((double)best.pixels)) && now < IN_PLACE && best.fits > TIMES * now)
-        tell(scan, &best, now);
+    QB__TRY(judge(&l, 0, info->views, "the views", &told, &all));
+    if (told || all < IN_PLACE || info->views < 2 * VIEWS) goto out;
+    QB__TRY(judge(&l, half, info->views, "the later half of the views", &told, &part));
+    if (!told) QB__TRY(judge(&l, 0, half, "the first half of the views", &told, &part));
 out:
     qb__free(l.raw);
     qb__free(l.line);

@@ -32,6 +32,10 @@ static const struct {
      "The centre of mass and the width of the rows move as over another range of angles than stated: a quarter, half, "
      "twice or four times as large; or the first and last view contradict it. The image is doubled or smeared. Give "
      "--angles FROM:TO as the object turned. Rarely a drift looks alike."},
+    {"angle-steps",
+     "Views half a turn apart must be mirror images of one another about the axis. These are so only if the angles "
+     "between them differ from the stated ones. Frames were lost, or the last angle is stated where the next one "
+     "should be. Give the true angles by --angles FILE."},
     {"angle-turns",
      "The angles cover more than four turns in small steps, or a step is more than a turn. Most often their unit is "
      "wrong. Look at them (qb info SCAN) and give --angle-unit, or choose one turn by --views."},
@@ -53,9 +57,11 @@ static const struct {
     {"axis-differs",
      "Views from opposite sides are mirror images about the axis. They surely show it at another column than was "
      "stated, so the image is blurred or doubled. Give the printed option."},
-    {"axis-leans", "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
-                   "slices far from the "
-                   "middle are blurred. Give --tilt with the printed value."},
+    {"axis-leans",
+     "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
+     "slices far from the "
+     "middle are blurred. Give --tilt with the printed value, which qb center measures; methods without --tilt "
+     "take a geometry file."},
     {"axis-outside", "The file states a rotation axis outside the detector, usually a default or another unit. It is "
                      "not used, and the axis is searched for. Give --center COLUMN when it is known."},
     {"beam-drift", "The brightness at one edge of the detector changes from view to view. If air is there, the beam "
@@ -243,6 +249,12 @@ static const struct {
     {"opaque-rays", "The largest line integrals mean that less than one photon in three million passes; weights that "
                     "follow the transmission are next to zero. Most often they are scaled. Scale them to -ln of the "
                     "transmission, or give --weights unweighted."},
+    {"opposite-views",
+     "Parallel rays from opposite sides pass through the same points, so views half a turn apart are "
+     "mirror images about "
+     "the axis. Those that are so by the stated angles are not, for any axis. The angles cover more "
+     "or less than stated, "
+     "belong to other views, or the object moved. Check --angles; the axis may also be far from the stated column."},
     {"other-quantity",
      "The values and the shape of the rows (bright in air, dark inside) belong to another quantity than was stated. "
      "All values of the volume are then wrong. Check --quantity (counts, transmission or line_integral)."},

@@ -44,6 +44,9 @@ typedef struct steps {
     double *size, *sorted; /* [views] of the step to the next one; scratch */
     double *far;           /* [views] how much one differs from a distant one */
     double signal, noise;  /* rms of all lines, about the mean of each; noise of a difference */
+    double rough,
+        all; /* of steps: squares of differences between neighbouring bins, and of the bins, which are half as many
+                              where they are noise */
     float *line, *now, *last;
     float *anchor; /* [ANCHORS] views, evenly over all */
     float *end[4]; /* the first view, one as far behind it as the last is from it, and likewise from the last on */
@@ -113,6 +116,18 @@ static double difference(const float *a, const float *b, size_t count) {
     return sqrt(square / (double)count);
 }
 
+/* From the last view to this one. */
+static double step_of(steps *s, size_t count) {
+    for (size_t k = 0; k < count; k++) {
+        const double d = (double)s->now[k] - (double)s->last[k];
+        s->all += d * d;
+        if ((k + 1) % s->bins == 0) continue;
+        const double next = (double)s->now[k + 1] - (double)s->last[k + 1];
+        s->rough += (next - d) * (next - d);
+    }
+    return difference(s->now, s->last, count);
+}
+
 /* Whether the first and the last view are worth comparing, and how many views lie between those that are as far apart. */
 static qb_status choose_ends(steps *s, bool circle) {
     const size_t n = s->info->views;
@@ -179,7 +194,7 @@ static qb_status measure(steps *s) {
     for (size_t i = 0, anchors = 0; i < n; i++) {
         const qb_status status = read_view(s, s->order[i].view);
         if (status != QB_OK) return status;
-        if (i) s->size[i - 1] = difference(s->now, s->last, count);
+        if (i) s->size[i - 1] = step_of(s, count);
         if (i * ANCHORS >= anchors * n) memcpy(s->anchor + anchors++ * count, s->now, count * sizeof *s->now);
         s->far[i] = anchors > FAR ? difference(s->now, s->anchor + (anchors - 1 - FAR) * count, count) : 0;
         for (size_t k = 0; k < 4 && s->end[0]; k++) {
@@ -197,20 +212,25 @@ static qb_status measure(steps *s) {
 static void choose_bins(steps *s) {
     const double RIM = 2; /* bins over both sides of the axis */
     const size_t n = s->info->views;
-    for (size_t i = 0; i + 1 < n; i++) s->sorted[i] = fabs(s->order[i + 1].angle - s->order[i].angle);
-    const double step = qb__median(s->sorted, n - 1), fine = step > 0 ? RIM / step : BINS;
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < n; i++) { /* views of another turn may have the same angle */
+        const double step = fabs(s->order[i + 1].angle - s->order[i].angle);
+        if (step > 1e-7) s->sorted[count++] = step;
+    }
+    const double usual = count ? qb__median(s->sorted, count) : 0, fine = usual > 0 ? RIM / usual : BINS;
     s->bins = qb__smaller(s->info->columns, (size_t)fmin(fmax(fine, FEWEST_BINS), BINS));
     s->fine = fine >= FEWEST_BINS;
 }
 
 static void judge_order(steps *s, qb__view_steps *found) {
-    const double UNLIKE = 0.85, NOISE = 3;
+    const double UNLIKE = 0.85, NOISE = 3, WHITE = 0.7;
     const size_t n = s->info->views, first = (FAR * n + ANCHORS - 1) / ANCHORS + 1;
     memcpy(s->sorted, s->size, (n - 1) * sizeof *s->sorted);
     const double near = qb__median(s->sorted, n - 1);
     memcpy(s->sorted, s->far + first, (n - first) * sizeof *s->sorted);
     const double far = qb__median(s->sorted, n - first);
-    if (s->fine && near > UNLIKE * far && far > fmax(NOISE * s->noise, LEAST)) found->unlike = near / far;
+    const bool noise = s->rough > WHITE * 2 * s->all;
+    if (s->fine && !noise && near > UNLIKE * far && far > fmax(NOISE * s->noise, LEAST)) found->unlike = near / far;
 }
 
 /* A view that is bad by itself makes two large steps, an edge that is seen along makes several: neither is a jump. */

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "center/center_look.h"
@@ -14,6 +15,7 @@
 #include "prep/levels_said.h"
 #include "prep/row_shift.h"
 #include "prep/view_closing.h"
+#include "prep/view_opposites.h"
 #include "prep/view_steps.h"
 #include "recon/reconstruction_parts.h"
 
@@ -122,7 +124,7 @@ static void judge_sense(const qb__reconstruction *r, double factor, const qb_env
 
 /* Views half a turn apart are mirror images about the axis: do they say another one than was stated? A rank that has not all it
  * takes says nothing. */
-static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
+static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposites, const qb_env *env) {
     const double SURE = 0.9, FAR = 1,
                  FAR_PARALLEL = 0.45; /* that half a pixel too much is seen: N / 2 for (N - 1) / 2 */
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
@@ -131,6 +133,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
     double *radians = NULL, stated = NAN;
     qb_status status;
     if (r->decision.axis_found || (!r->decision.turn.geometry && !r->decision.axis_stated)) return QB_OK;
+    if (opposites->unlike > 0) return QB_OK; /* such views show no axis */
     status = qb__alloc(views, sizeof *radians, &radians);
     if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
     if (status == QB_OK) axis_asked(r, &asked, &stated, radians);
@@ -143,19 +146,49 @@ static qb_status judge_axis(qb__reconstruction *r, const qb_env *env) {
         if (all[i].axis.confidence >= SURE) found = all[i];
     judge_sense(r, found.other_sense, env);
     const double far = asked.sod > 0 ? FAR : FAR_PARALLEL;
-    if (!(found.axis.confidence >= SURE) || !(fabs(found.axis.column - stated) > far)) goto out;
     /* One finder alone is not believed near the rim, where little overlaps. */
     const double wide = (double)r->task.info->columns;
-    if (found.axis.confidence <= SURE && fabs(found.axis.column - 0.5 * (wide - 1)) > 0.3 * wide) goto out;
-    qb__warn(env,
-             "by opposite views the axis is at column %.2f (confidence %.2f), not at %.2f as stated: %s" QB__CODE(
-                 "axis-differs"),
-             qb__column_whole(r->task.info, found.axis.column), found.axis.confidence,
-             qb__column_whole(r->task.info, stated),
+    const bool rim = found.axis.confidence <= SURE && fabs(found.axis.column - 0.5 * (wide - 1)) > 0.3 * wide;
+    const bool sure = found.axis.confidence >= SURE && !rim;
+    const double column = sure ? found.axis.column : opposites->column;
+    if (isnan(column) || !(fabs(column - stated) > far)) goto out;
+    char how[40] = "";
+    if (sure) qb__print(how, sizeof how, " (confidence %.2f)", found.axis.confidence);
+    qb__warn(env, "by opposite views the axis is at column %.2f%s, not at %.2f as stated: %s" QB__CODE("axis-differs"),
+             qb__column_whole(r->task.info, column), how, qb__column_whole(r->task.info, stated),
              r->decision.turn.geometry && r->decision.turn.geometry->read_from ? "check the geometry file"
              : asked.sod > 0                                                   ? "give --detector-offset auto"
                                                                                : "give --center auto");
 out:
+    qb__free(radians);
+    qb__free(all);
+    return status;
+}
+
+/* Of parallel rays: are opposite views mirror images of one another? A rank that has not all views says nothing. told: there was a
+ * warning of the angles. */
+static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool told, qb__opposites *shown) {
+    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
+    qb__opposites found = {.column = NAN}, *all = NULL;
+    qb__center_look asked;
+    double *radians = NULL, stated = NAN;
+    *shown = found;
+    if (!r->decision.turn.geometry && !r->decision.axis_stated) return QB_OK;
+    qb_status status = qb__alloc(views, sizeof *radians, &radians);
+    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK) axis_asked(r, &asked, &stated, radians);
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && !isnan(stated) && asked.sod == 0 && r->share.views == views) {
+        const qb__opposites_asked about = {
+            .radians = radians, .column = stated, .row0 = asked.row0, .row1 = asked.row1, .room = room(r)};
+        status = qb__opposites_find(r->task.scan, r->prepare, &about, &found);
+    }
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;)
+        if (all[i].unlike > 0 || all[i].lean != 0 || all[i].turn != 0 || !isnan(all[i].column)) found = all[i];
+    if (status == QB_OK) qb__opposites_warn(&found, told, env);
+    *shown = found;
     qb__free(radians);
     qb__free(all);
     return status;
@@ -217,6 +250,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     qb__lines_look *lines;
     double top = 0;
     qb__view_steps steps;
+    qb__opposites opposites;
     if (!r->task.scan || qb__scan_on_device(r->task.scan)) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
@@ -233,7 +267,8 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     if (!told) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report, &told));
     if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);
     QB__TRY(judge_columns(r, lines, top, env));
-    QB__TRY(judge_axis(r, env));
+    QB__TRY(judge_opposites(r, env, told || steps.closes != 0, &opposites));
+    QB__TRY(judge_axis(r, &opposites, env));
 out:
     qb__free(lines);
     return status;

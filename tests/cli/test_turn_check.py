@@ -11,7 +11,7 @@ from qbtest import instead, qb, qb_json
 PARALLEL = ["--detector", "96,6", "--pixel-size", 1, "--views", 120]
 CONE = ["--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 3, "--detector", "96,12", "--views", 120]
 PLACE = ["--sod", 500, "--sdd", 800]
-CODES = ("angle-span", "angles-misfit", "views-jump", "rows-shift", "axes-order")
+CODES = ("angle-span", "angles-misfit", "angle-steps", "opposite-views", "views-jump", "rows-shift", "axes-order")
 
 
 def simulate(folder, phantom, *options, name="s.h5"):
@@ -42,7 +42,7 @@ def test_parallel(tmp_path, phantom, right, wrong):
     lines = said("fbp", "s.h5", "--angles", wrong, "--center", 47.5, "-o", "v.npy", cwd=tmp_path)
     assert len(lines) == 1 or phantom == "foam"
     ends = "the last view is next to the first" if phantom == "foam" else "none"
-    assert all(f"if so, give --angles {right} [angle-span]" in line or ends in line for line in lines)
+    assert all(f"if so, give --angles {right} [angle-span]" in line or ends in line or "[opposite-views]" in line for line in lines)
 
 
 def test_cone(tmp_path):

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_OPPOSITE_LOOK_H
+#define QB_PREP_OPPOSITE_LOOK_H
+
+#include <stdbool.h>
+
+#include "prep/prepare.h"
+
+/* How much is looked at. */
+enum {
+    QB__OPPOSITE_BINS = 96,
+    QB__OPPOSITE_PLACES = 5,
+    QB__OPPOSITE_LEVELS = 3, /* rows of a place: below, at it, above */
+    QB__OPPOSITE_PAIRS = 24,
+    QB__OPPOSITE_VIEWS = 8 * QB__OPPOSITE_PAIRS,
+    QB__OPPOSITE_PARTS = 4, /* of a row, whose errors are independent */
+    QB__OPPOSITE_UNKNOWN = 3
+};
+enum { QB__OPPOSITE_SHIFT, QB__OPPOSITE_TURN, QB__OPPOSITE_LEAN };
+
+typedef struct qb__direction_at {
+    double angle; /* within a turn */
+    size_t view;
+} qb__direction_at;
+
+/* Two views that are nearly half a turn apart: [0] comes first. */
+typedef struct qb__opposite_pair {
+    size_t view[2], low[2], high[2]; /* slots; the views between which the change with the angle is measured */
+    size_t next, far;                /* of view[0]: a neighbour, and a view a quarter turn away */
+    double lever[2];                 /* radians from low to high */
+    double off;                      /* radians from the opposite of view[0] to view[1], as stated */
+} qb__opposite_pair;
+
+/* Normal equations of what opposite views differ by. */
+typedef struct qb__opposite_sums {
+    double a[QB__OPPOSITE_UNKNOWN][QB__OPPOSITE_UNKNOWN], y[QB__OPPOSITE_UNKNOWN],
+        rest; /* of the products; of the differences' squares */
+} qb__opposite_sums;
+
+typedef struct qb__opposite_look {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    qb__prep steps;
+    size_t first; /* row of the steps' fields */
+    const double *radians;
+    qb__direction_at *order;
+    size_t bin, bins;
+    size_t row[QB__OPPOSITE_PLACES * QB__OPPOSITE_LEVELS], rows, places, levels; /* levels: 1, or those of a place */
+    size_t view[QB__OPPOSITE_VIEWS], views;
+    qb__opposite_pair pairs[QB__OPPOSITE_PAIRS];
+    size_t count;
+    double step;  /* median */
+    bool around;  /* pairs are found over half a turn; else the angle between them is too uncertain to be asked for */
+    float *lines; /* [slot][row][bin] */
+    float *line;
+    char *raw;
+    qb__opposite_sums *part; /* [pair][place][QB__OPPOSITE_PARTS] */
+    double next, far;
+} qb__opposite_look;
+
+typedef struct qb__opposite_fit {
+    double x[QB__OPPOSITE_UNKNOWN], error[QB__OPPOSITE_UNKNOWN]; /* bins, radians, radians */
+    double before, after, next,
+        far; /* sums of squares: of the differences, of what the fit leaves, and of those to `next` and `far` */
+} qb__opposite_fit;
+
+/* Which views are compared; radians and step of l are set. */
+qb_status qb__opposite_pairs(qb__opposite_look *l, size_t most);
+
+/* The axis assumed at `column`, in bins; overwrites l->part. */
+qb__opposite_fit qb__opposite_fit_at(qb__opposite_look *l, double column);
+/* Of pairs first <= i < end, after the former. */
+qb__opposite_fit qb__opposite_fit_pairs(const qb__opposite_look *l, size_t first, size_t end);
+/* By how many radians the views of one pair are further apart than stated, by themselves, after the first. */
+double qb__opposite_turn_of(const qb__opposite_look *l, size_t pair);
+/* Moves the column until it stays. */
+qb__opposite_fit qb__opposite_settle(qb__opposite_look *l, double *column);
+/* The column, in bins, about which opposite views agree best, not in that share of the columns at either end. */
+double qb__opposite_search(const qb__opposite_look *l, double edge);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_VIEW_OPPOSITES_H
+#define QB_PREP_VIEW_OPPOSITES_H
+
+#include <stdbool.h>
+
+#include "prep/prepare.h"
+
+/* Parallel rays see the same lines of the object from both sides: a view is the mirror image of the one half a turn away, about the
+ * axis. What opposite views differ by shows where the axis is, whether it leans, and whether the angles between them are right. */
+typedef struct qb__opposites_asked {
+    const double *radians; /* [views] as stated */
+    double column;         /* of the axis; NAN: unknown */
+    size_t row0, row1;     /* rows that are prepared */
+    size_t room;           /* bytes that may be held */
+} qb__opposites_asked;
+
+/* Each is 0, or NAN for `column`, where nothing is wrong or nothing can be said. */
+typedef struct qb__opposites {
+    double unlike; /* opposite views differ so many times as much as views a quarter turn apart */
+    double turn;   /* radians by which the angle between opposite views differs from the stated one, and ... */
+    double step;   /* ... the usual angle between neighbours */
+    double column; /* of the axis, which is not at the stated one */
+    double lean;   /* degrees by which the axis leans in the image; ... */
+    size_t row[2]; /* ... rows far apart, and ... */
+    double at[2];  /* ... its columns in them */
+} qb__opposites;
+
+/* Of parallel rays. Reads a few rows of at most some 150 views. */
+qb_status qb__opposites_find(qb_scan *scan, const qb__prepare *prepare, const qb__opposites_asked *asked,
+                             qb__opposites *found);
+/* told: the angles were warned of before. */
+void qb__opposites_warn(const qb__opposites *found, bool told, const qb_env *env);
+
+#endif

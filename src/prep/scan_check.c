@@ -123,8 +123,10 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (status == QB_OK && !told) status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL, &told);
     if (status == QB_OK && !told) qb__view_closing_warn(jumps.closes, jumps.gap, &noting);
     if (status == QB_OK && prepare && turn.radians && !turn.cone) {
-        const qb__opposites_asked about = {
-            .radians = turn.radians, .column = scan->info.center, .row1 = scan->info.rows, .room = ROOM};
+        const qb__opposites_asked about = {.radians = turn.radians,
+                                           .column = qb__column_read(&scan->info, scan->info.center),
+                                           .row1 = scan->info.rows,
+                                           .room = ROOM};
         qb__opposites opposites;
         QB__TRY(qb__opposites_find(scan, prepare, &about, &opposites));
         qb__opposites_warn(&opposites, told || jumps.closes != 0, &noting);

@@ -119,7 +119,7 @@ static void judge_lean(const qb__opposite_look *l, const qb__opposite_fit *f, do
     found->lean = lean * DEGREES;
     for (int i = 0; i < 2; i++) {
         found->row[i] = l->row[i ? l->rows - 1 : 0];
-        found->at[i] = column_of(l, column) + tan(lean) * (i ? 0.5 : -0.5) * tall;
+        found->at[i] = qb__column_whole(l->info, column_of(l, column) + tan(lean) * (i ? 0.5 : -0.5) * tall);
     }
 }
 

@@ -25,17 +25,13 @@ static const struct {
     {"angle-jump",
      "The angles jump where the object turned on evenly: numbers wrapped, as beyond 255 in 8 bits, or the "
      "list is cut. Give the right ones by --angles."},
-    {"angle-line",
-     "A line before the first number of an --angles file begins like a number, such as 1,5 or nan. It was left out as "
-     "a header, so later angles may belong to the wrong views. Mend it, or put # in front of a true header."},
+    {"angle-line", "A line before the numbers of an --angles file begins like a number, such as 1,5 or nan. It was "
+                   "left out as a header, so angles may be shifted. Mend it, or put # in front."},
     {"angle-span",
-     "The centre of mass and the width of the rows move as over another range of angles than stated: a quarter, half, "
-     "twice or four times as large; or the first and last view contradict it. The image is doubled or smeared. Give "
-     "--angles FROM:TO as the object turned. Rarely a drift looks alike."},
-    {"angle-steps",
-     "Views half a turn apart must be mirror images of one another about the axis. These are so only if the angles "
-     "between them differ from the stated ones. Frames were lost, or the last angle is stated where the next one "
-     "should be. Give the true angles by --angles FILE."},
+     "Mass and width of the rows, or the first and last view, show another range of angles than stated. The image is "
+     "doubled or smeared. Give --angles FROM:TO as the object turned. Rarely a drift looks alike."},
+    {"angle-steps", "Views half a turn apart are mirror images only if the angles between them differ from the stated "
+                    "ones: frames were lost, or --angles is wrong."},
     {"angle-turns",
      "The angles cover more than four turns in small steps, or a step is more than a turn. Most often their unit is "
      "wrong. Look at them (qb info SCAN) and give --angle-unit, or choose one turn by --views."},
@@ -57,11 +53,8 @@ static const struct {
     {"axis-differs",
      "Views from opposite sides are mirror images about the axis. They surely show it at another column than was "
      "stated, so the image is blurred or doubled. Give the printed option."},
-    {"axis-leans",
-     "The rotation axis is not parallel to the columns of the detector. With one column for all rows, "
-     "slices far from the "
-     "middle are blurred. Give --tilt with the printed value, which qb center measures; methods without --tilt "
-     "take a geometry file."},
+    {"axis-leans", "The rotation axis is not parallel to the columns of the detector. Slices far from the middle are "
+                   "blurred. Give --tilt as qb center measures it, else a geometry file."},
     {"axis-outside", "The file states a rotation axis outside the detector, usually a default or another unit. It is "
                      "not used, and the axis is searched for. Give --center COLUMN when it is known."},
     {"beam-drift", "The brightness at one edge of the detector changes from view to view. If air is there, the beam "
@@ -223,9 +216,9 @@ static const struct {
     {"no-voxel-size", "The size of a voxel is not known, so lengths are in voxels. Line integrals are right only if "
                       "the values of the volume "
                       "are attenuation per voxel. Give --voxel MM."},
-    {"not-finite", "Some values are NaN, infinite or impossible: transmissions beyond 1000, line integrals beyond 100 "
-                   "and 100 times the usual largest. Iterative methods give them no weight. Other verbs interpolate "
-                   "along the row; a row without any value is taken as air, which makes values too low."},
+    {"not-finite",
+     "Some values are NaN, infinite or impossible: transmissions beyond 1000, line integrals far beyond the others. "
+     "Iterative methods give them no weight; others interpolate along the row. A row without values becomes air."},
     {"not-projections", "The file says that its values are no projections, but a volume or attenuation, say. They are "
                         "read as projections. Check that it is the right file; --quantity says what the values are."},
     {"object-tilt", "The scanner's settings state that the axis leans along the beam. This is not applied: slices far "
@@ -249,12 +242,8 @@ static const struct {
     {"opaque-rays", "The largest line integrals mean that less than one photon in three million passes; weights that "
                     "follow the transmission are next to zero. Most often they are scaled. Scale them to -ln of the "
                     "transmission, or give --weights unweighted."},
-    {"opposite-views",
-     "Parallel rays from opposite sides pass through the same points, so views half a turn apart are "
-     "mirror images about "
-     "the axis. Those that are so by the stated angles are not, for any axis. The angles cover more "
-     "or less than stated, "
-     "belong to other views, or the object moved. Check --angles; the axis may also be far from the stated column."},
+    {"opposite-views", "Parallel rays from opposite sides see the same, so views half a turn apart are mirror images. "
+                       "For no axis are these. Check --angles and --center; or the object moved."},
     {"other-quantity",
      "The values and the shape of the rows (bright in air, dark inside) belong to another quantity than was stated. "
      "All values of the volume are then wrong. Check --quantity (counts, transmission or line_integral)."},
@@ -297,9 +286,8 @@ static const struct {
     {"sample-motion",
      "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not corrected: the image "
      "is blurred. Give --shifts FILE with the motion of each view in pixels, or choose --views between moves."},
-    {"saturated", "Some counts stand at the largest number of their type, or many at one largest value. At the type's "
-                  "maximum they count as not measured: iterative methods give them no weight, others interpolate along "
-                  "the row. A plateau at a lower value is not mended: expose shorter."},
+    {"saturated", "Counts at their type's largest number count as not measured: iterative methods give them no weight, "
+                  "others interpolate along the row. A plateau at a lower value is not mended: expose shorter."},
     {"scaled-values", "The file states a slope and an offset for its stored numbers (ElementToIntensityFunctionSlope "
                       "of MetaImage, scale_factor and add_offset of HDF5, ImageJ's calibration). They are applied on "
                       "reading; the values are "
@@ -349,9 +337,9 @@ static const struct {
     {"tuning-lock",
      "Another process held the lock of the file of measured speeds for several seconds. The file was written without "
      "the lock, so its measurements may be lost. The result of this run is not affected."},
-    {"turn-sense", "Rays from opposite sides of a cone beam agree better if the views go round the other way. The "
-                   "image is blurred away from the middle and mirrored. Give --angles with the other sign, such as "
-                   "0:-360, or images that are not mirrored."},
+    {"turn-sense",
+     "Rays from opposite sides of a cone beam agree better if the views go round the other way. The image is blurred "
+     "and mirrored. Give --angles with the other sign, such as 0:-360, or unmirrored images."},
     {"two-angles", "The scan and the geometry file state different angles. The angles of the geometry file are used. "
                    "Check that the two "
                    "files belong together."},

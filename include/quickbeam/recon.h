@@ -136,6 +136,9 @@ typedef struct qb_convert_options {
         center; /* the axis' column, `stated` or `middle`, for files that state it; NULL: stated where the scan does (of one
                            that qb_scan_info.center_holds says so of, for .h5), else middle (.h5: none) */
     const qb_tensor *array; /* float32 [view][row][column] in place of output, the caller's; NULL: a file */
+    const char *stitch;     /* the scan of a second camera, right of the first: line integrals are joined; NULL: none */
+    const char *overlap;    /* columns that both see, or `auto`: they are compared; NULL: auto */
+    bool half_turn;         /* views of a whole turn become wider ones of half a turn; needs the axis */
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* What `prep` (NULL: its defaults) makes of the scan's numbers, all rows of all its views, with their angles. `command` is kept in the

@@ -23,6 +23,7 @@
 #include "prep/prepare.h"
 #include "prep/warp.h"
 #include "quickbeam/recon.h"
+#include "recon/convert/pairing.h"
 
 const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
@@ -33,6 +34,12 @@ const qb_param qb_convert_params[] = {
      "the rotation axis, for BASE.sinoparams and .h5, which state it; default: as the scan states it, else the middle "
      "(.h5: none)",
      0},
+    {"stitch", QB_PARAM_TEXT, offsetof(qb_convert_options, stitch), "SCAN", NULL, NULL, 0, 0,
+     "join the views of a second camera, which saw the columns to the right", 0},
+    {"overlap", QB_PARAM_TEXT, offsetof(qb_convert_options, overlap), "COLUMNS|auto", NULL, NULL, 0, 0,
+     "columns that both cameras see; default: auto, by comparing them", 0},
+    {"half-turn", QB_PARAM_FLAG, offsetof(qb_convert_options, half_turn), NULL, NULL, NULL, 0, 0,
+     "join opposite views of a whole turn to those of half a turn, for other programs; needs --center", 0},
     QB_PARAMS_END(qb_convert_options),
 };
 
@@ -50,14 +57,17 @@ typedef struct conversion {
     qb_writer *writer;
     size_t block, first; /* views at a time; the first of those in hand */
     char *raw;
-    float *lines; /* [view][row][column] */
-    double axis;  /* as the file states it; NAN: it does not, or there is none */
+    float *lines;         /* [view][row][column] */
+    qb__pairing *pairing; /* NULL: views are written as they are */
+    float *joined;        /* [view][row][column] of what is written with it */
+    double axis;          /* as the file states it; NAN: it does not, or there is none */
     char *report;
 } conversion;
 
 /* A file that says nothing of the axis: who knows it is to keep it. */
 static qb_status leave_axis(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
+    if (c->options->half_turn) return QB_OK; /* who needs it is told */
     if (c->options->center)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--center: a file like %s does not state its axis, BASE.sinoparams and .h5 do; give it to what "
@@ -69,18 +79,16 @@ static qb_status leave_axis(const conversion *c, const qb_env *env) {
 }
 
 /* A file that says nothing of the angles: how to give them to what reads it. */
-static void leave_angles(const conversion *c, const qb_env *env) {
+static void leave_angles(const conversion *c, size_t views, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const double degrees = 57.29577951308232, first = info->angles[0] * degrees,
-                 last = info->angles[info->views - 1] * degrees,
-                 step = info->views > 1 ? (last - first) / (double)(info->views - 1) : 0;
+                 last = info->angles[views - 1] * degrees, step = views > 1 ? (last - first) / (double)(views - 1) : 0;
     double off = 0;
     if (c->writer->kind->keeps_angles) return;
-    for (size_t i = 0; i < info->views; i++)
-        off = fmax(off, fabs(info->angles[i] * degrees - first - (double)i * step));
+    for (size_t i = 0; i < views; i++) off = fmax(off, fabs(info->angles[i] * degrees - first - (double)i * step));
     if (step != 0 && off < 1e-3 * fabs(step))
         qb__info(env, "%s keeps no angles: give --angles %.6g:%.6g:%zu to what reads it", c->options->output, first,
-                 last + step, info->views);
+                 last + step, views);
     else
         qb__info(env, "%s keeps no angles: give those of %s to what reads it, as --angles FILE", c->options->output,
                  info->path);
@@ -132,10 +140,22 @@ static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *sta
                     qb__column_whole(info, 0), qb__column_whole(info, last));
 }
 
+/* The column that --half-turn turns about, of what is read; NAN: none is given. */
+static double asked_axis(const conversion *c) {
+    const char *text = c->options->center;
+    const double last = (double)c->info->columns - 1;
+    char *end;
+    if (!text) return c->info->center_holds ? qb__column_read(c->info, c->info->center) : NAN;
+    if (strcmp(text, "middle") == 0) return last / 2;
+    const double column =
+        qb__column_read(c->info, strcmp(text, "stated") == 0 ? c->info->center : qb__strtod(text, &end));
+    return column >= 0 && column <= last ? column : NAN;
+}
+
 static qb_status check(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     const qb_tensor *array = c->options->array;
-    if (array && (output || c->options->center))
+    if (array && (output || (c->options->center && !c->options->half_turn)))
         return qb__fail(QB_BAD_ARGUMENT, "output and center are for a file: leave them out with an array");
     if (!array && (!output || !*output)) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
     const qb_status usable = qb__scan_usable(c->scan);
@@ -149,7 +169,8 @@ static qb_status check(const conversion *c, const qb_env *env) {
 static qb_status cut(conversion *c, const qb_env *env) {
     enum { AMPLE = 64 << 20 };
     const size_t pixels = c->info->rows * c->info->columns,
-                 each = pixels * (sizeof(float) + qb_dtype_size(c->info->dtype));
+                 joined = c->options->stitch || c->options->half_turn ? 2 * sizeof(float) : 0, /* twice as wide */
+        each = pixels * (sizeof(float) + joined + qb_dtype_size(c->info->dtype));
     const qb__held held = {.threads = qb__pool_threads(c->pool),
                            .scan = c->info,
                            .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows) + qb__phase_bytes(c->phase)};
@@ -171,13 +192,19 @@ static qb_status create(conversion *c, const qb_env *env) {
                       .angles = info->angles,
                       .beam = info->beam};
     qb_status status;
+    if (c->pairing) stack.shape[0] = qb__pairing_views(c->pairing), stack.shape[2] = qb__pairing_columns(c->pairing);
     if (c->options->array) return qb__tensor_create(c->options->array, &stack, &c->writer);
     QB__TRY(find_axis(c, env, &stack));
     if (info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output)) stack.beam = QB_BEAM_PARALLEL;
-    c->axis = stack.axis_stated ? stack.axis + ((double)info->columns - 1) / 2 : NAN;
+    const double column = stack.axis + ((double)info->columns - 1) / 2;
+    if (c->pairing) stack.axis = qb__pairing_shift(c->pairing) + column - ((double)stack.shape[2] - 1) / 2;
+    c->axis = !stack.axis_stated ? NAN : c->pairing ? qb__pairing_shift(c->pairing) + column : column;
     QB__TRY(qb__publication_create(env, &c->set));
     QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
-    leave_angles(c, env);
+    leave_angles(c, stack.shape[0], env);
+    if (c->options->half_turn && !stack.axis_stated)
+        qb__info(env, "the axis falls on column %.6g of %s", qb__pairing_shift(c->pairing) + asked_axis(c),
+                 c->options->output);
 out:
     return status;
 }
@@ -198,16 +225,19 @@ static qb_status run(conversion *c, const qb_env *env) {
     QB__TRY(qb__alloc((size_t)threads, sizeof *c->counts, &c->counts));
     QB__TRY(qb__alloc(c->block, pixels * qb_dtype_size(info->dtype), &c->raw));
     QB__TRY(qb__alloc(c->block, pixels * sizeof(float), &c->lines));
-    QB__TRY(qb__prepare_create(c->scan, c->prep, &(qb__prepared){.row1 = info->rows, .step = 1}, env, &c->prepare));
     QB__TRY(qb__levels_tell(c->scan, c->prepare, c->prep, 0, info->rows, env));
     qb__prepare_recount(c->prepare);
-    for (c->first = 0; c->first < info->views; c->first += c->block) {
-        const size_t end = qb__smaller(c->first + c->block, info->views);
+    const size_t views = c->pairing ? qb__pairing_views(c->pairing) : info->views;
+    if (c->pairing)
+        QB__TRY(qb__alloc(c->block, info->rows * qb__pairing_columns(c->pairing) * sizeof(float), &c->joined));
+    for (c->first = 0; c->first < views; c->first += c->block) {
+        const size_t end = qb__smaller(c->first + c->block, views);
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb_scan_read(c->scan, c->first, end, 0, info->rows, c->raw));
         qb__pool_for(c->pool, end - c->first, prepare_view, c);
-        QB__TRY(qb_writer_write(c->writer, c->first, end, c->lines));
-        qb__progress(env, "convert", end, info->views);
+        if (c->pairing) QB__TRY(qb__pairing_views_of(c->pairing, c->first, end, c->lines, c->pool, c->joined));
+        QB__TRY(qb_writer_write(c->writer, c->first, end, c->joined ? c->joined : c->lines));
+        qb__progress(env, "convert", end, views);
     }
     QB__TRY(qb__prepare_check(info->path, c->counts, threads));
 out:
@@ -221,6 +251,9 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
     if (qb__warp_wanted(c->scan)) cJSON_AddStringToObject(root, "resampled", qb__warp_text(c->scan));
+    if (c->pairing) cJSON_AddStringToObject(root, "joined", qb__pairing_text(c->pairing));
+    if (c->pairing && qb__pairing_inputs(c->pairing))
+        cJSON_AddItemToObject(root, "joined_inputs", qb__inputs_list(qb__pairing_inputs(c->pairing)));
     if (c->info->image) cJSON_AddStringToObject(root, "images", c->info->image);
     const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
     if (qb__phase_text(c->phase)) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
@@ -228,7 +261,8 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON *told = cJSON_CreateObject();
     qb__scan_add_findings(c->scan, told);
     if (c->options->output) cJSON_AddStringToObject(told, "output", c->options->output);
-    cJSON_AddNumberToObject(told, "views", (double)c->info->views);
+    cJSON_AddNumberToObject(told, "views", (double)(c->pairing ? qb__pairing_views(c->pairing) : c->info->views));
+    if (c->pairing) cJSON_AddStringToObject(told, "joined", qb__pairing_text(c->pairing));
     if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);
     cJSON_AddItemToObject(told, "preparation", cJSON_Duplicate(prepared, true));
     char *text = NULL;
@@ -245,11 +279,13 @@ static qb_status finish(conversion *c, const qb_env *env) {
 static void release(conversion *c) {
     qb_writer_abort(c->writer);
     qb__publication_abort(c->set);
+    qb__pairing_destroy(c->pairing);
     qb__prepare_destroy(c->prepare);
     qb__phase_destroy(c->phase);
     qb__free(c->counts);
     qb__free(c->raw);
     qb__free(c->lines);
+    qb__free(c->joined);
     cJSON_free(c->report);
     qb__pool_destroy(c->pool);
 }
@@ -287,6 +323,9 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     c.info = qb_scan_describe(c.scan);
     QB__TRY(qb__pool_create(env ? env->threads : 0, &c.pool));
     QB__TRY(cut(&c, env));
+    QB__TRY(qb__prepare_create(c.scan, &prep, &(qb__prepared){.row1 = c.info->rows, .step = 1}, env, &c.prepare));
+    QB__TRY(qb__pairing_create(c.scan, c.prepare, &prep, &options, options.half_turn ? asked_axis(&c) : NAN, env,
+                               &c.pairing));
     QB__TRY(create(&c, env));
     QB__TRY(run(&c, env));
     QB__TRY(finish(&c, env));

@@ -113,6 +113,10 @@ static const struct {
                                "or a geometry file is given. --detector-offset 0,0 ignores it."},
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU. Install what is missing, or give --device cpu."},
+    {"fan-width",
+     "Over a turn each ray of a fan is measured twice, from opposite sides. The two agree much better if the fan "
+     "is wider or narrower than stated. The distance from source to detector or the pixel size is wrong: "
+     "values and sizes are, too. --sdd goes from the source, not from the axis."},
     {"far-values", "A few line integrals are far from all others, as from hot pixels. They make streaks. Set them to "
                    "NaN, or give --weights FILE with 0 there."},
     {"few-views",

@@ -130,10 +130,18 @@ typedef struct qb__center_fan qb__center_fan;
 qb_status qb__center_fan_create(const qb__center_rows *rows, double sod, double sdd, double pixel, bool full,
                                 qb__center_fan **fan);
 void qb__center_fan_destroy(qb__center_fan *fan); /* NULL-safe */
-/* How badly rays from opposite sides agree with the axis at `column`, if the views are a turn in the stated sense, and if in the
- * other one: mean squares of their differences over mean squares of the rays. NAN, both, for less than a turn. */
-qb_status qb__center_fan_senses(const qb__center_rows *rows, double sod, double sdd, double pixel, double column,
-                                double disagree[2]);
+/* A fan beam: distances and the pitch of columns in mm. */
+typedef struct qb__center_beam {
+    double sod, sdd, pixel;
+} qb__center_beam;
+/* What rays from opposite sides show of a turn, all 0 where nothing: by what factor they agree better if it turns in the other sense,
+ * and how many times as wide as stated the fan is by which they agree best, and by what factor better. */
+typedef struct qb__center_fan_shown {
+    double other_sense, wide, better;
+} qb__center_fan_shown;
+/* With the axis at `column`. Agreement: mean squares of differences over mean squares of the rays. */
+qb_status qb__center_fan_check(const qb__center_rows *rows, const qb__center_beam *beam, double column,
+                               qb__center_fan_shown *shown);
 /* The parallel beam with the axis assumed at `column`; an axis that is found there is the fan's. Valid until the next call. */
 qb__center_rows qb__center_fan_rows(qb__center_fan *fan, double column);
 

@@ -170,25 +170,81 @@ static double disagreement(const qb__center_rows *rows, double column) {
     return all > 0 ? apart / all : NAN;
 }
 
-qb_status qb__center_fan_senses(const qb__center_rows *rows, double sod, double sdd, double pixel, double column,
-                                double disagree[2]) {
-    double *angles;
+/* If the views turn in the stated sense (1) or the other (-1), and the fan is `wide` times as wide as stated. */
+static qb_status disagree_if(const qb__center_rows *rows, const qb__center_beam *beam, double column, int sense,
+                             double wide, double *angles, double *disagree) {
+    qb__center_rows turned = *rows;
+    qb__center_fan *fan;
+    for (size_t v = 0; v < rows->views; v++) angles[v] = sense * rows->angles[v];
+    turned.angles = angles;
+    const qb_status status =
+        qb__center_fan_create(&turned, beam->sod / wide, beam->sdd / wide, beam->pixel, true, &fan);
+    if (status != QB_OK) return status;
+    const qb__center_rows parallel = qb__center_fan_rows(fan, column);
+    *disagree = disagreement(&parallel, column);
+    qb__center_fan_destroy(fan);
+    return QB_OK;
+}
+
+/* Steps of a factor away from the stated width while rays agree better, then smaller ones to either side. */
+static qb_status find_width(const qb__center_rows *rows, const qb__center_beam *beam, double column, double *angles,
+                            double disagree, double *wide) {
+    enum { STEPS = 5 };
+    static const double factor = 1.4, finer = 1.0878; /* the fourth root */
+    double best = disagree, there;
+    qb_status status = QB_OK;
+    *wide = 1;
+    for (int way = -1; way <= 1 && *wide == 1; way += 2)
+        for (int i = 1; i <= STEPS; i++) {
+            const double next = pow(factor, way * i);
+            QB__TRY(disagree_if(rows, beam, column, 1, next, angles, &there));
+            if (!(there < best)) break;
+            best = there, *wide = next;
+        }
+    if (*wide == 1) return QB_OK;
+    for (int way = -1; way <= 1; way += 2) {
+        const double from = *wide;
+        for (int i = 1; i <= 3; i++) {
+            const double next = from * pow(finer, way * i);
+            QB__TRY(disagree_if(rows, beam, column, 1, next, angles, &there));
+            if (!(there < best)) break;
+            best = there, *wide = next;
+        }
+    }
+out:
+    return status;
+}
+
+/* By how much the width that was found is better than the stated one, or than twice and half of it: of a round object all are alike. */
+static qb_status how_sure(const qb__center_rows *rows, const qb__center_beam *beam, double column, double *angles,
+                          double stated, qb__center_fan_shown *shown) {
+    const double round = 1e-8;
+    double best, beside;
+    qb_status status;
+    QB__TRY(disagree_if(rows, beam, column, 1, shown->wide, angles, &best));
+    shown->better = stated > round && best > 0 ? stated / best : 0;
+    for (int i = 0; i < 2; i++) {
+        QB__TRY(disagree_if(rows, beam, column, 1, shown->wide * (i ? 2 : 0.5), angles, &beside));
+        shown->better = fmin(shown->better, best > 0 ? beside / best : 0);
+    }
+out:
+    return status;
+}
+
+qb_status qb__center_fan_check(const qb__center_rows *rows, const qb__center_beam *beam, double column,
+                               qb__center_fan_shown *shown) {
+    double *angles, disagree[2] = {NAN, NAN};
     bool full = false;
     qb_status status = qb__turns_fully(rows->views, rows->angles, &full, NULL);
-    disagree[0] = disagree[1] = NAN;
+    *shown = (qb__center_fan_shown){0};
     if (status != QB_OK || !full) return status;
     status = qb__alloc(rows->views, sizeof *angles, &angles);
-    for (int i = 0; i < 2 && status == QB_OK; i++) {
-        qb__center_rows turned = *rows;
-        qb__center_fan *fan;
-        for (size_t v = 0; v < rows->views; v++) angles[v] = (i ? -1 : 1) * rows->angles[v];
-        turned.angles = angles;
-        status = qb__center_fan_create(&turned, sod, sdd, pixel, true, &fan);
-        if (status != QB_OK) break;
-        const qb__center_rows parallel = qb__center_fan_rows(fan, column);
-        disagree[i] = disagreement(&parallel, column);
-        qb__center_fan_destroy(fan);
-    }
+    for (int i = 0; i < 2 && status == QB_OK; i++)
+        status = disagree_if(rows, beam, column, i ? -1 : 1, 1, angles, &disagree[i]);
+    if (status == QB_OK && disagree[1] > 0) shown->other_sense = disagree[0] / disagree[1];
+    if (status == QB_OK && disagree[0] > 0) status = find_width(rows, beam, column, angles, disagree[0], &shown->wide);
+    if (status == QB_OK && shown->wide > 0 && shown->wide != 1)
+        status = how_sure(rows, beam, column, angles, disagree[0], shown);
     qb__free(angles);
     return status;
 }

@@ -113,7 +113,7 @@ qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb
     look l = {.scan = scan, .info = qb_scan_describe(scan)};
     bool enough = false;
     qb_status status = QB_OK;
-    double disagree[2] = {NAN, NAN};
+    const qb__center_beam beam = {asked->sod, asked->sdd, asked->pixel};
     *found = (qb__center_shown){.axis = {NAN, 0}};
     if (l.info->columns < LEAST_COLUMNS || l.info->views < 8 || asked->row1 <= asked->row0) return QB_OK;
     choose_rows(&l, asked);
@@ -137,8 +137,7 @@ qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb
                                   .env = env};
     status = qb__center_quick(&rows, asked->sod, asked->sdd, asked->pixel, &found->axis);
     if (status == QB_OK && asked->sod > 0 && found->axis.confidence > 0)
-        status = qb__center_fan_senses(&rows, asked->sod, asked->sdd, asked->pixel, found->axis.column, disagree);
-    if (disagree[1] > 0) found->other_sense = disagree[0] / disagree[1];
+        status = qb__center_fan_check(&rows, &beam, found->axis.column, &found->fan);
     if (status == QB_BAD_INPUT) status = QB_OK; /* views that cover too little */
 out:
     clear(&l);

@@ -14,11 +14,11 @@ typedef struct qb__center_look {
     size_t room;            /* bytes that it may hold */
 } qb__center_look;
 
-/* What it shows: the axis, with a confidence of 0 where nothing can be said, as of too few or too costly rows; of a cone beam
- * over a turn by how much better opposite rays agree if it turns the other way, as a factor, 0 where nothing can be said. */
+/* What it shows: the axis, with a confidence of 0 where nothing can be said, as of too few or too costly rows; and
+ * of a cone beam over a turn what opposite rays show. */
 typedef struct qb__center_shown {
     qb__center_answer axis;
-    double other_sense;
+    qb__center_fan_shown fan;
 } qb__center_shown;
 
 qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb__center_look *asked, qb__pool *pool,

@@ -170,13 +170,19 @@ static double outside(const qb_grid *grid, const double point[3]) {
 
 static qb_status check_view(const qb_view *view, size_t number, const qb_grid *grid, const qb__matrix *on_grid) {
     double depth = outside(grid, view->source);
-    if (depth <= 0) return qb__fail(QB_BAD_INPUT, "view %zu: the source is %.6g mm inside the volume", number, -depth);
+    if (depth <= 0)
+        return qb__fail(
+            QB_BAD_INPUT,
+            "view %zu: the source is %.6g mm inside the volume: are all lengths in mm? Else give a smaller --size",
+            number, -depth);
     for (int corner = 0; corner < 8; corner++) {
         double p[3];
         qb__matrix_at_corner(on_grid, grid, corner, p);
         if (!(p[2] > 0))
-            return qb__fail(QB_BAD_INPUT, "view %zu: a corner of the volume is behind the source (w = %.6g)", number,
-                            p[2]);
+            return qb__fail(QB_BAD_INPUT,
+                            "view %zu: a corner of the volume is behind the source (w = %.6g): are all lengths in mm? "
+                            "Else give a smaller --size",
+                            number, p[2]);
     }
     return QB_OK;
 }

@@ -62,6 +62,11 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
                  "a magnification of %.5g (%.5g mm to the axis, %.5g to the detector): are both in mm?" QB__CODE(
                      "geometry-units"),
                  info->magnification, info->sod, info->sdd);
+    else if (info->sdd < 5)
+        snprintf(text, size,
+                 "the detector is only %.4g mm from the source: are all lengths in mm? Else all values are wrong by "
+                 "that factor" QB__CODE("geometry-units"),
+                 info->sdd);
     else if (fan > 100 && !(geometry->radius > 0))
         snprintf(
             text, size,

@@ -110,16 +110,24 @@ static void axis_asked(const qb__reconstruction *r, qb__center_look *asked, doub
     }
 }
 
-/* Of scans that turn as stated the factor is below 1, however noisy. */
-static void judge_sense(const qb__reconstruction *r, double factor, const qb_env *env) {
-    const double SURE = 1.1;
+/* Of scans that turn as stated the factor of the sense is below 1, however noisy. The width of the fan is the pitch of columns over the
+ * distance to the detector. */
+static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *fan, const qb__center_look *asked,
+                      const qb_env *env) {
+    const double SURE = 1.1, BETTER = 1.25, WIDER = 1.25;
     const char *file = r->decision.turn.geometry ? r->decision.turn.geometry->read_from : NULL;
-    if (factor > SURE)
+    if (fan->other_sense > SURE)
         qb__warn(
             env,
             "opposite rays agree %.3g times better if it turned the other way, or if images are mirrored: %s" QB__CODE(
                 "turn-sense"),
-            factor, file ? "check the geometry file" : "give --angles with the other sign");
+            fan->other_sense, file ? "check the geometry file" : "give --angles with the other sign");
+    else if (fan->better > BETTER && (fan->wide > WIDER || fan->wide < 1 / WIDER))
+        qb__warn(env,
+                 "opposite rays agree %.2g times better if the fan is %.2g times as wide: check %s (%.3g mm?) and the "
+                 "pixel size (%.3g mm?)" QB__CODE("fan-width"),
+                 fan->better, fan->wide, file ? "the geometry file's sdd" : "--sdd", asked->sdd / fan->wide,
+                 asked->pixel * fan->wide);
 }
 
 /* Views half a turn apart are mirror images about the axis: do they say another one than was stated? A rank that has not all it
@@ -144,7 +152,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposite
     QB__TRY(qb__comm_gather(r->comm, status, &found, sizeof found, all));
     for (size_t i = ranks; i-- > 0;)
         if (all[i].axis.confidence >= SURE) found = all[i];
-    judge_sense(r, found.other_sense, env);
+    judge_fan(r, &found.fan, &asked, env);
     const double far = asked.sod > 0 ? FAR : FAR_PARALLEL;
     /* One finder alone is not believed near the rim, where little overlaps. */
     const double wide = (double)r->task.info->columns;

@@ -156,3 +156,37 @@ def test_half_a_pixel(tmp_path):
             line, = axis_said(verb[0], tmp_path / "p.h5", *verb[1:], "--center", 48, "-o", tmp_path / "v.npy")
             assert float(line.split("at column ")[1].split()[0]) == pytest.approx(47.5, abs=0.2)
             assert not axis_said(verb[0], tmp_path / "p.h5", *verb[1:], "--center", 47.5, "-o", tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("phantom, detector, sdd, pixel", [("foam", "128,8", 250, 0.6), ("spheres", "128,1", 1000, 0.6), ("shepp-logan", "160,8", 600, 0.3)])
+def test_a_fan_of_another_width(tmp_path, phantom, detector, sdd, pixel):
+    """Opposite rays tell the pixel size over the distance to the detector, whatever the magnification."""
+    scan = scan_of(tmp_path / "s.h5", 3.5, detector=detector, views=180, phantom=phantom)
+    how = ["--pixel-size", pixel, f"--detector-offset={-3.5 * pixel},0", "-o", tmp_path / "v.npy"]
+    said = qb("fdk", scan, "--sod", 200, "--sdd", sdd, *how).stderr
+    wide = 0.6 / 600 / (pixel / sdd)
+    assert "[fan-width]" in said, said
+    words = said[said.index("if the fan is"):]
+    found, far, pitch = (float(words.split(mark)[1].split()[0].strip("(")) for mark in ("the fan is", "--sdd", "pixel size"))
+    assert found == pytest.approx(wide, rel=0.12) and far == pytest.approx(sdd / wide, rel=0.12) and pitch == pytest.approx(pixel * wide, rel=0.12)
+    right = qb("cgls", scan, *CIRCLE, "--detector-offset=-2.1,0", "--iterations", 2, "-o", tmp_path / "v.npy").stderr
+    assert "[fan-width]" not in right and "[turn-sense]" not in right
+
+
+def test_round_objects_tell_nothing_of_the_fan(tmp_path):
+    for phantom in ("disc", "ball"):
+        scan = scan_of(tmp_path / "s.h5", 0, "--photons", "2000", detector="96,8", views=120, phantom=phantom)
+        for sdd in (450, 600, 1200):
+            assert "[fan-width]" not in qb("fdk", scan, "--sod", 400, "--sdd", sdd, "-o", tmp_path / "v.npy").stderr
+
+
+def test_lengths_in_metres_and_degrees_called_radians(tmp_path):
+    scan = scan_of(tmp_path / "s.npy", 0, detector="48,4", views=90)
+    how = ["--quantity", "transmission", "-o", tmp_path / "v.npy"]
+    said = qb("fdk", scan, *how, "--angles", "0:360", "--sod", 0.4, "--sdd", 0.6, "--pixel-size", 0.0006).stderr
+    assert "only 0.6 mm from the source: are all lengths in mm?" in said and "[geometry-units]" in said
+    fails(3, "fdk", scan, *how, "--angles", "0:360", "--sod", 12, "--sdd", 20, "--pixel-size", 0.6, says=["the source", "in mm?", "--size"])
+    for last, turns in ((360, "one"), (356, "one"), (180, "a half")):
+        np.savetxt(tmp_path / "a.txt", np.linspace(0, last, 90))
+        said = qb("cgls", scan, *how, *CIRCLE, "--pixel-size", 0.6, "--iterations", 1, "--angles", tmp_path / "a.txt", "--angle-unit", "rad").stderr
+        assert f"but {turns} as degrees: give --angle-unit deg [angle-turns]" in said, said

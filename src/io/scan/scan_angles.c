@@ -57,6 +57,14 @@ static qb_status find_steps(const double *angles, size_t n, steps *found) {
     return QB_OK;
 }
 
+/* Numbers that are a half or a whole turn in degrees, the last angle in or out, and that are stated as radians. */
+static bool are_degrees(double span, size_t views) {
+    const double wide = span * (double)views / (double)(views - 1);
+    for (int half = 1; half <= 2; half++)
+        if (fabs(wide - 180 * half) < 0.5 || fabs(span - 180 * half) < 0.5) return views > 8;
+    return false;
+}
+
 /* More than a few turns in small steps, or in steps of more than one, are a unit that is not what it seems more often
  * than a scan of so many turns. Golden angles and the like take large steps. */
 static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
@@ -68,7 +76,10 @@ static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
         if (i) way += fabs(info->angles[i] - info->angles[i - 1]);
     }
     const double turns = (high - low) / (2 * pi), step = way / (double)(info->views - 1);
-    if (turns > TURNS && (step < SMALL || step > 2 * pi))
+    if (are_degrees(high - low, info->views))
+        qb__note(notes, "the angles span %.4g turns, but %s as degrees: give --angle-unit deg" QB__CODE("angle-turns"),
+                 turns, high - low < 270 ? "a half" : "one");
+    else if (turns > TURNS && (step < SMALL || step > 2 * pi))
         qb__note(notes,
                  "the angles span %.4g turns, in steps of %.4g degrees: are they in the unit that is stated? Else give "
                  "--angle-unit" QB__CODE("angle-turns"),

@@ -106,6 +106,10 @@ static const struct {
      "something covers it. It counts as not measured. fbp and fdk fill it from the sides, wrongly where it is wide; "
      "over "
      "360 degrees sirt, cgls and mbir do without."},
+    {"detector-before-axis",
+     "By the geometry rays meet the detector before they meet the rotation axis. Then the object would not be "
+     "between source and detector. Most often the source has the wrong sign, or two distances were "
+     "exchanged."},
     {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse; "
                       "--center counts from the other side. A rotation under transformations is not undone."},
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "

@@ -153,7 +153,7 @@ static qb_status look_at_order(qb_scan *scan, const qb_prep_options *prep, char 
     qb__row_shift shift = {0};
     qb__prepare *prepare;
     qb_status status = qb__prepare_create(scan, prep, &(qb__prepared){.row1 = info->rows}, &quiet, &prepare);
-    if (status == QB_OK) status = qb__row_shift_find(scan, prepare, 0, info->rows, true, ROOM, &shift);
+    if (status == QB_OK) status = qb__row_shift_find(scan, prepare, 0, info->rows, QB__ROW_PARALLEL, ROOM, &shift);
     qb__prepare_destroy(prepare);
     memcpy(order, shift.order, sizeof shift.order);
     return status;

@@ -215,14 +215,30 @@ out:
     return status;
 }
 
+/* How much rays change from view to view, as `disagreement` measures it: not at all where the object is round about the axis. */
+static double variation(const qb__center_rows *rows) {
+    double apart = 0, all = 0;
+    for (size_t r = 0; r < rows->rows; r++)
+        for (size_t c = 0; c < rows->columns; c++) {
+            double sum = 0, square = 0;
+            for (size_t v = 0; v < rows->views; v++) {
+                const double y = rows->sinograms[(r * rows->views + v) * rows->columns + c];
+                sum += y, square += y * y;
+            }
+            apart += square - sum / (double)rows->views * sum, all += square;
+        }
+    return all > 0 ? apart / all : 0;
+}
+
 /* By how much the width that was found is better than the stated one, or than twice and half of it: of a round object all are alike. */
 static qb_status how_sure(const qb__center_rows *rows, const qb__center_beam *beam, double column, double *angles,
                           double stated, qb__center_fan_shown *shown) {
-    const double round = 1e-8;
+    const double round = 1e-4, part = 1e-3;
+    const double changes = variation(rows);
     double best, beside;
     qb_status status;
     QB__TRY(disagree_if(rows, beam, column, 1, shown->wide, angles, &best));
-    shown->better = stated > round && best > 0 ? stated / best : 0;
+    shown->better = changes > round && stated > part * changes && best > 0 ? stated / best : 0;
     for (int i = 0; i < 2; i++) {
         QB__TRY(disagree_if(rows, beam, column, 1, shown->wide * (i ? 2 : 0.5), angles, &beside));
         shown->better = fmin(shown->better, best > 0 ? beside / best : 0);

@@ -83,7 +83,7 @@ static qb_status find_fan(const qb_geometry *geometry, qb__cone_weights *weights
         if (!(low < 0 && high > 0))
             return qb__fail(QB_BAD_INPUT,
                             "view %zu: the detector, from %.6g to %.6g degrees, does not see the "
-                            "rotation axis",
+                            "rotation axis: sirt, cgls and tv take any geometry",
                             i, -high * 180 / pi, -low * 180 / pi);
         weights->gamma_low = fmax(weights->gamma_low, low);
         weights->gamma_high = fmin(weights->gamma_high, high);

@@ -62,6 +62,11 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
                  "a magnification of %.5g (%.5g mm to the axis, %.5g to the detector): are both in mm?" QB__CODE(
                      "geometry-units"),
                  info->magnification, info->sod, info->sdd);
+    else if (info->magnification < 0.9)
+        snprintf(text, size,
+                 "the detector lies %.5g mm from the source, before the axis at %.5g mm: is the source on the other "
+                 "side?" QB__CODE("detector-before-axis"),
+                 info->sdd, info->sod);
     else if (info->sdd < 5)
         snprintf(text, size,
                  "the detector is only %.4g mm from the source: are all lengths in mm? Else all values are wrong by "
@@ -79,12 +84,16 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
                  "For parallel rays use qb "
                  "fbp" QB__CODE("geometry-units"),
                  fan, geometry->columns, info->pixel_u, info->sdd);
-    else if (info->step > 15)
-        snprintf(text, size,
-                 "%zu views, %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
-                 geometry->views, info->step);
     else
         return false;
+    return true;
+}
+
+bool qb__few_views(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size) {
+    if (geometry->beam != QB_BEAM_CONE || !(info->step > 15)) return false;
+    snprintf(text, size,
+             "%zu views, %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
+             geometry->views, info->step);
     return true;
 }
 

@@ -16,6 +16,8 @@ qb_status qb__geometry_check_units(const qb_geometry *geometry);
 
 /* What is possible but hardly meant, in one sentence; false when there is nothing. */
 bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size);
+/* Views too far apart for filtered back-projection. */
+bool qb__few_views(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size);
 
 /* Why the source's path is none that FDK is made for, in one sentence; false when it is. */
 bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size);

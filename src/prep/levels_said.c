@@ -203,13 +203,13 @@ qb_status qb__levels_look(qb_scan *scan, const qb__prepare *prepare, size_t row0
 qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_prep_options *options, size_t row0,
                           size_t row1, const qb_env *env) {
     enum { ROOM = 32 << 20 };
-    const bool parallel = scan->info.beam != QB_BEAM_CONE;
+    const qb__row_beam beam = scan->info.beam == QB_BEAM_CONE ? QB__ROW_OTHER : QB__ROW_PARALLEL;
     qb__row_shift shift = {0};
     qb__lines_look *lines;
     double top;
     if (qb__scan_on_device(scan)) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
-    if (status == QB_OK && prepare) status = qb__row_shift_find(scan, prepare, row0, row1, parallel, ROOM, &shift);
+    if (status == QB_OK && prepare) status = qb__row_shift_find(scan, prepare, row0, row1, beam, ROOM, &shift);
     if (status != QB_OK) {
         qb__free(lines);
         return status;

@@ -161,6 +161,38 @@ static void judge_order(const shift *s, qb__row_shift *found) {
         snprintf(found->order, sizeof found->order, "are in another order of axes: store [view][row][column]");
 }
 
+/* Variance over the views of the means along one axis of the images (1: of rows, 2: of columns), as a multiple of that of bins if
+ * all were noise. */
+static double variance_of(const shift *s, int axis) {
+    const size_t lines = s->n[axis], across = s->n[3 - axis], step = axis == 1 ? s->n[2] : 1;
+    const size_t next = axis == 1 ? 1 : s->n[2];
+    double all = 0;
+    for (size_t k = 0; k < lines; k++) {
+        double sum = 0, square = 0;
+        for (size_t v = 0; v < s->n[0]; v++) {
+            const float *bin = s->bins + v * s->n[1] * s->n[2] + k * step;
+            double mean = 0;
+            for (size_t i = 0; i < across; i++) mean += (double)bin[i * next] / (double)across;
+            sum += mean, square += mean * mean;
+        }
+        const double n = (double)s->n[0];
+        all += square / n - sum / n * (sum / n);
+    }
+    return all / (double)lines * (double)across;
+}
+
+/* About an axis along the rows' direction v the means of rows stay nearly as they are, and those of columns change. */
+static void judge_turned(const shift *s, qb__row_shift *found) {
+    const double TIMES = 4, LEAST = 1e-5; /* of the bins' square: a round object shows nothing */
+    double square = 0;
+    for (size_t i = 0; i < s->n[0] * s->n[1] * s->n[2]; i++) square += (double)s->bins[i] * (double)s->bins[i];
+    square /= (double)(s->n[0] * s->n[1] * s->n[2]);
+    const double rows = variance_of(s, 1);
+    if (rows > LEAST * square * (double)s->n[2] && rows > TIMES * variance_of(s, 2))
+        snprintf(found->order, sizeof found->order,
+                 "look like [view][column][row]: store [view][row][column] (numpy swapaxes)");
+}
+
 static bool worth(shift *s, size_t room) {
     enum { BLOCK = 4 << 20 };
     const size_t line = s->info->columns * qb_dtype_size(s->info->dtype);
@@ -173,8 +205,9 @@ static bool worth(shift *s, size_t room) {
     return s->block * line + s->views * s->rows * sizeof(double) < room;
 }
 
-qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, bool parallel,
+qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__row_beam beam,
                              size_t room, qb__row_shift *found) {
+    const bool parallel = beam == QB__ROW_PARALLEL;
     shift s = {.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .rows = row1 > row0 ? row1 - row0 : 0};
     qb_status status;
     *found = (qb__row_shift){0};
@@ -189,6 +222,7 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     QB__TRY(qb__alloc(s.block, s.info->columns * qb_dtype_size(s.info->dtype), &s.raw));
     for (size_t i = 0; i < s.views; i++) QB__TRY(read_view(&s, i));
     if (parallel) judge_order(&s, found);
+    if (beam == QB__ROW_CIRCLE) judge_turned(&s, found);
     if (!*found->order) judge(&s, parallel, found);
     found->before = qb__scan_stored(scan, found->before);
     found->from = qb__scan_stored(scan, found->from);

@@ -13,9 +13,12 @@ typedef struct qb__row_shift {
     char order[96];      /* the axes of the data have another order: the words for it; "" where they do not */
 } qb__row_shift;
 
+/* Parallel rays; a cone whose source goes round a circle with upright detector; any other. */
+typedef enum qb__row_beam { QB__ROW_PARALLEL, QB__ROW_CIRCLE, QB__ROW_OTHER } qb__row_beam;
+
 /* Of rows row0 <= row < row1, which are prepared. Reads at most 48 views, if that is a small part of the scan, at most `room`
  * bytes at once. */
-qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, bool parallel,
+qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__row_beam beam,
                              size_t room, qb__row_shift *found);
 void qb__row_shift_warn(const qb__row_shift *found, const qb_env *env);
 

@@ -101,8 +101,8 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (status == QB_OK) status = qb__levels_look(scan, prepare, 0, scan->info.rows, lines);
     if (status != QB_OK) goto out;
     qb__row_shift shift = {0};
-    if (prepare)
-        QB__TRY(qb__row_shift_find(scan, prepare, 0, scan->info.rows, scan->info.beam != QB_BEAM_CONE, ROOM, &shift));
+    const qb__row_beam beam = scan->info.beam == QB_BEAM_CONE ? QB__ROW_OTHER : QB__ROW_PARALLEL;
+    if (prepare) QB__TRY(qb__row_shift_find(scan, prepare, 0, scan->info.rows, beam, ROOM, &shift));
     qb__row_shift_warn(&shift, &noting);
     const qb__levels_asked asked = {
         .opaque = "transmission", .order = *shift.order, .gains = qb__levels_warn_gains(scan, &options, &noting)};

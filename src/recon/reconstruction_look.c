@@ -11,6 +11,7 @@
 #include "base/warning.h"
 #include "center/center_look.h"
 #include "geometry/circle.h"
+#include "geometry/modules.h"
 #include "io/scan/scan.h"
 #include "prep/levels_said.h"
 #include "prep/row_shift.h"
@@ -236,12 +237,17 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_
 static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *order) {
     const qb__decision *d = &r->decision;
     const size_t ranks = (size_t)qb__comm_count(r->comm);
+    const double OFF = 2; /* pixels from an ideal circle */
     qb__row_shift found = {0}, *all = NULL;
+    qb__circle circle;
+    qb__row_beam beam = d->turn.geometry ? QB__ROW_OTHER : QB__ROW_PARALLEL;
+    if (d->turn.geometry && qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF)
+        beam = QB__ROW_CIRCLE;
     const bool whole = r->share.views == r->task.info->views && (ranks == 1 || d->row1 - d->row0 == r->task.info->rows);
     qb_status status = qb__alloc(ranks, sizeof *all, &all);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);
     if (status == QB_OK && whole && d->row_step <= 1)
-        status = qb__row_shift_find(r->task.scan, r->prepare, d->row0, d->row1, !d->turn.geometry, room(r), &found);
+        status = qb__row_shift_find(r->task.scan, r->prepare, d->row0, d->row1, beam, room(r), &found);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
     for (size_t i = ranks; status == QB_OK && i-- > 0;)
@@ -257,8 +263,9 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb__lines_look *lines;
     double top = 0;
-    qb__view_steps steps;
+    qb__view_steps steps = {0};
     qb__opposites opposites;
+    const bool modular = d->turn.geometry && qb__is_modular(d->turn.geometry);
     if (!r->task.scan || qb__scan_on_device(r->task.scan)) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
@@ -269,8 +276,8 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     asked.gains = qb__levels_warn_gains(r->task.scan, &r->prep, env);
     QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
     qb__levels_warn_hardening(&r->prep, lines, env);
-    judge_ends(r, lines, env);
-    QB__TRY(judge_steps(r, env, &steps));
+    if (!modular) judge_ends(r, lines, env);
+    if (!modular) QB__TRY(judge_steps(r, env, &steps));
     bool told = qb__view_steps_misfit(&steps);
     if (!told) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report, &told));
     if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);

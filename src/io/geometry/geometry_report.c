@@ -113,6 +113,7 @@ static void find_angle_problems(const qb_geometry *geometry, const qb_geometry_i
 static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_info *info, cJSON *list) {
     char doubt[256], unfit[256];
     if (qb__geometry_doubt(geometry, info, doubt, sizeof doubt)) add_problem(list, "%s", doubt);
+    if (qb__few_views(geometry, info, doubt, sizeof doubt)) add_problem(list, "%s", doubt);
     if (info->weights == QB_REDUNDANCY_PARKER && info->wide > 1.1 * info->narrow)
         add_problem(list,
                     "the detector is off to one side (fan %.4g and %.4g degrees) but the scan is no full turn: only "

@@ -93,7 +93,8 @@ static size_t neighbour(const unsigned char *state, size_t columns, size_t colum
     return i < columns ? i : columns;
 }
 
-/* At a row's end the value must not be that of air. */
+/* At a row's end the value must not be that of air, nor, without noise, of the rim of a round object that is wider than the detector:
+ * only counts are judged there. */
 static bool stands_out(const stuck_look *l, size_t row, size_t column) {
     const float NEAR = 0.02f;
     const size_t columns = l->scan->info.columns, at = row * columns;
@@ -104,8 +105,7 @@ static bool stands_out(const stuck_look *l, size_t row, size_t column) {
                 b = value_of(l, l->raw, at + (right < columns ? right : left));
     const float near = NEAR * fmaxf(fabsf(a), fabsf(b));
     if (left == columns || right == columns) {
-        if (l->scan->info.quantity == QB_LINE_INTEGRAL || (l->scan->info.quantity == QB_COUNTS && !l->scan->flat))
-            return false;
+        if (l->scan->info.quantity != QB_COUNTS || !l->scan->flat) return false;
         if (fabsf(own - 1) < NEAR) return false;
     }
     return own < fminf(a, b) - near || own > fmaxf(a, b) + near;

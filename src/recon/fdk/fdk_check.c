@@ -107,6 +107,7 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
 void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info, const qb_env *env) {
     char text[256];
     if (qb__geometry_doubt(geometry, info, text, sizeof text)) qb__warn(env, "%s", text);
+    if (qb__few_views(geometry, info, text, sizeof text)) qb__warn(env, "%s", text);
 }
 
 qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force, const qb_env *env) {

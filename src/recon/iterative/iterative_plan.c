@@ -81,7 +81,7 @@ static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given, co
     it->center = 0; /* nothing to find */
     const qb_status status = qb__geometry_check(given);
     if (status != QB_OK) return status;
-    qb__warn_limited_circle(given, env);
+    qb__warn_geometry(given, env);
     if (given->views == info->views && given->rows == info->rows && given->columns == info->columns) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu",
                     given->views, given->rows, given->columns, info->path, info->views, info->rows, info->columns);

@@ -147,7 +147,7 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, qb__decision *deci
         qb__warn_limited(report.coverage, 180, env);
         snprintf(decision->angles, sizeof decision->angles, "%s", report.text);
     }
-    if (fan) qb__warn_limited_circle(m->rays, env);
+    if (fan) qb__warn_geometry(m->rays, env);
     if (m->options->start_array) return QB_OK;
     if (strcmp(text, "fbp") == 0 && fan) return qb__mbir_fan_filter(m, env);
     if (strcmp(text, "fbp") == 0) return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);

@@ -107,9 +107,8 @@ static const struct {
      "over "
      "360 degrees sirt, cgls and mbir do without."},
     {"detector-before-axis",
-     "By the geometry rays meet the detector before they meet the rotation axis. Then the object would not be "
-     "between source and detector. Most often the source has the wrong sign, or two distances were "
-     "exchanged."},
+     "By the geometry rays meet the detector before the axis. The source has the wrong sign, or distances "
+     "were exchanged."},
     {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse; "
                       "--center counts from the other side. A rotation under transformations is not undone."},
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "
@@ -118,9 +117,9 @@ static const struct {
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU. Install what is missing, or give --device cpu."},
     {"fan-width",
-     "Over a turn each ray of a fan is measured twice, from opposite sides. The two agree much better if the fan "
-     "is wider or narrower than stated. The distance from source to detector or the pixel size is wrong: "
-     "values and sizes are, too. --sdd goes from the source, not from the axis."},
+     "Opposite rays of a turn agree much better if the fan is wider or narrower than stated. The distance "
+     "from source to detector, or the pixel size, is wrong, and so are values and sizes. --sdd counts from "
+     "the source, not from the axis."},
     {"far-values", "A few line integrals are far from all others, as from hot pixels. They make streaks. Set them to "
                    "NaN, or give --weights FILE with 0 there."},
     {"few-views",
@@ -167,14 +166,14 @@ static const struct {
                    "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
     {"image-channels", "ImageJ or OME say that a stack has several channels, such as two energies. All images are read "
                        "as one scan. Save the channel that is meant."},
-    {"image-grid", "The file of --start, --prox or --reference states another voxel size or place than the volume "
-                   "to be made. Give the same --size, --voxel and --slices for both."},
+    {"image-grid",
+     "The file of --start, --prox or --reference states another voxel size or place than the volume to be "
+     "made. Give both the same --size, --voxel and --slices."},
     {"image-key", "The image_key of the NXtomo file has unknown numbers, or another count than frames. Frames with an "
                   "unknown key are left out. Check the number of views with qb info."},
     {"image-misfit",
-     "Line integrals of the image of --start, --prox or --reference were compared with the scan, and do not fit. What "
-     "is named makes them fit much better: another unit, axis order or place. A wrong start stays in the image "
-     "unless there are many equits."},
+     "Line integrals of the image of --start, --prox or --reference do not fit the scan, and do with what "
+     "is named: another unit, axis order or place."},
     {"kernel-accuracy", "The kernel of --kernel is less exact than --accuracy asks for. It is used because it was "
                         "named. Leave --kernel out for the fastest kernel that keeps the accuracy."},
     {"kernel-cache", "Compiled kernels are not kept, so each start compiles them again: the folder belongs to another "

@@ -222,8 +222,8 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     QB__TRY(qb__alloc(s.block, s.info->columns * qb_dtype_size(s.info->dtype), &s.raw));
     for (size_t i = 0; i < s.views; i++) QB__TRY(read_view(&s, i));
     if (parallel) judge_order(&s, found);
-    if (beam == QB__ROW_CIRCLE) judge_turned(&s, found);
     if (!*found->order) judge(&s, parallel, found);
+    if (beam == QB__ROW_CIRCLE && found->rows == 0) judge_turned(&s, found);
     found->before = qb__scan_stored(scan, found->before);
     found->from = qb__scan_stored(scan, found->from);
 out:

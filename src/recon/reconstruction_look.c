@@ -241,7 +241,8 @@ static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *or
     qb__row_shift found = {0}, *all = NULL;
     qb__circle circle;
     qb__row_beam beam = d->turn.geometry ? QB__ROW_OTHER : QB__ROW_PARALLEL;
-    if (d->turn.geometry && qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF)
+    if (d->turn.geometry && d->turn.geometry->beam == QB_BEAM_CONE &&
+        qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF)
         beam = QB__ROW_CIRCLE;
     const bool whole = r->share.views == r->task.info->views && (ranks == 1 || d->row1 - d->row0 == r->task.info->rows);
     qb_status status = qb__alloc(ranks, sizeof *all, &all);

@@ -235,13 +235,13 @@ static qb_status how_sure(const qb__center_rows *rows, const qb__center_beam *be
                           double stated, qb__center_fan_shown *shown) {
     const double round = 1e-4, part = 1e-3;
     const double changes = variation(rows);
-    double best, beside;
+    double best, nearby;
     qb_status status;
     QB__TRY(disagree_if(rows, beam, column, 1, shown->wide, angles, &best));
     shown->better = changes > round && stated > part * changes && best > 0 ? stated / best : 0;
     for (int i = 0; i < 2; i++) {
-        QB__TRY(disagree_if(rows, beam, column, 1, shown->wide * (i ? 2 : 0.5), angles, &beside));
-        shown->better = fmin(shown->better, best > 0 ? beside / best : 0);
+        QB__TRY(disagree_if(rows, beam, column, 1, shown->wide * (i ? 2 : 0.5), angles, &nearby));
+        shown->better = fmin(shown->better, best > 0 ? nearby / best : 0);
     }
 out:
     return status;

@@ -38,6 +38,8 @@ typedef struct qb_prep_options {
     qb_paganin_kernel paganin_kernel;
     double energy;   /* keV of the beam; 0 = as the scan states it */
     double distance; /* mm from the object to the detector; 0 = as the scan or the geometry states it */
+    qb_numbers
+        unsharp; /* C,SIGMA: behind paganin's filter t becomes t + C (t - its Gaussian mean of SIGMA pixels); none = not */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 

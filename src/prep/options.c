@@ -24,6 +24,8 @@ const qb_param qb_prep_params[] = {
      "energy of the beam for --paganin, in keV [as the scan states it]", 0},
     {"distance", QB_PARAM_DOUBLE, offsetof(qb_prep_options, distance), "MM", NULL, NULL, 1e-3, 1e6,
      "from the object to the detector for --paganin, in mm [as the scan or the geometry states it]", 0},
+    {"unsharp", QB_PARAM_NUMBERS, offsetof(qb_prep_options, unsharp), "C,SIGMA", NULL, NULL, 0, 1000,
+     "with --paganin: add C times what differs from a Gaussian mean of SIGMA pixels (unbinned)", 0},
     {"monitor", QB_PARAM_CHOICE, offsetof(qb_prep_options, monitor), NULL, "use", "use|ignore", 0, 0,
      "divide each view by the beam's intensity that an NXtomo states (control/data); --air does without it", 0},
     {"zingers", QB_PARAM_DOUBLE, offsetof(qb_prep_options, zingers), "SIGMA|none", "none", "none", 2, 1000,

@@ -15,6 +15,8 @@ static const double hc = 1.2398419843320026e-6; /* keV mm */
 qb_status qb__paganin_wanted(const qb_prep_options *options, bool *wanted) {
     *wanted = options->paganin && strcmp(options->paganin, "none") != 0;
     if (*wanted) return QB_OK;
+    if (options->unsharp.count)
+        return qb__fail(QB_BAD_ARGUMENT, "--unsharp sharpens what --paganin blurs: give --paganin DELTA_BETA, too");
     if (options->energy > 0 || options->distance > 0)
         return qb__fail(QB_BAD_ARGUMENT, "--%s %g is of phase retrieval alone: give --paganin DELTA_BETA, too",
                         options->energy > 0 ? "energy" : "distance",
@@ -122,6 +124,7 @@ static qb_status check_length(const qb_scan_info *info, const qb__paganin *p) {
 static qb_status take_length(const qb_scan_info *info, const beam *b, kind of, double value, qb__paganin *p) {
     p->pixels = !(b->pixel[0] > 0);
     if (of == PIXELS) {
+        value /= info->image ? (double)info->bin[0] : 1; /* of the whole detector's */
         p->length = p->pixels ? value : value * b->pixel[0];
         p->columns = value;
         p->rows = p->pixels ? value : p->length / b->pixel[1];
@@ -133,6 +136,18 @@ static qb_status take_length(const qb_scan_info *info, const beam *b, kind of, d
     if (of == LENGTH) p->length = value;
     p->columns = p->length / b->pixel[0];
     p->rows = p->length / b->pixel[1];
+    return QB_OK;
+}
+
+static qb_status take_unsharp(const qb_scan_info *info, const qb_numbers *given, qb__paganin *p) {
+    const double sigma = given->count == 2 ? given->value[1] : 0;
+    if (!given->count) return QB_OK;
+    if (!(sigma >= 0.2 && 8 * sigma <= (double)info->whole_columns) || !(given->value[0] >= 0))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--unsharp: give C,SIGMA such as 4,1.5 with 0.2 <= SIGMA <= %g, an eighth of the detector",
+                        (double)info->whole_columns / 8);
+    p->unsharp = given->value[0];
+    for (int i = 0; i < 2; i++) p->sigma[i] = sigma / (info->image ? (double)info->bin[i] : 1);
     return QB_OK;
 }
 
@@ -167,20 +182,23 @@ qb_status qb__paganin_of(const qb_scan_info *info, const qb_geometry *geometry, 
     QB__TRY(take_length(info, &b, of, value, p));
     if (!ratio && square > 0 && !p->pixels) p->delta_beta = p->length * p->length / square;
     if (p->delta_beta > 0) p->alpha = 1 / (4 * pi * pi * p->delta_beta);
-    status = check_length(info, p);
+    QB__TRY(check_length(info, p));
+    status = take_unsharp(info, &options->unsharp, p);
 out:
     return status;
 }
 
 void qb__paganin_text(const qb__paganin *p, char *text, size_t size) {
-    char from[200] = "", cone[80] = "";
+    char from[200] = "", cone[80] = "", sharper[80] = "";
     if (p->delta_beta > 0)
         qb__print(from, sizeof from, ", delta/beta %.6g, alpha 1/(4 pi^2 delta/beta) %.4g, %.6g keV, %.6g mm",
                   p->delta_beta, p->alpha, p->energy, p->distance);
     if (p->magnification > 1)
         qb__print(cone, sizeof cone, " (effective distance, magnification %.4g)", p->magnification);
-    qb__print(text, size, "%s, L = %.6g %s (%.4g pixels)%s%s",
-              p->generalised ? "1/(1 + (L/(2 pi p))^2 (4 - 2 cos kx - 2 cos ky))" : "1/(1 + (L f)^2)",
+    if (p->unsharp > 0)
+        qb__print(sharper, sizeof sharper, " (1 + %.4g (1 - G)), sigma %.4g pixels", p->unsharp, p->sigma[0]);
+    qb__print(text, size, "%s%s, L = %.6g %s (%.4g pixels)%s%s",
+              p->generalised ? "1/(1 + (L/(2 pi p))^2 (4 - 2 cos kx - 2 cos ky))" : "1/(1 + (L f)^2)", sharper,
               p->pixels ? p->length : 1000 * p->length, p->pixels ? "pixels" : "um", p->columns, from,
               p->delta_beta > 0 ? cone : "");
 }

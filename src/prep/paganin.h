@@ -17,6 +17,8 @@ typedef struct qb__paganin {
     bool
         generalised; /* (L f)^2 becomes the discrete Laplacian of the pixels (Paganin et al., J. Microsc. 280 (2020) 30) */
     bool pixels;     /* no pixel size is known */
+    double unsharp,
+        sigma[2]; /* the filter times 1 + unsharp (1 - G), G a Gaussian of sigma pixels along a row and a column */
 } qb__paganin;
 
 /* Whether `options` ask for it; a mistake where they give an energy or a distance alone. */

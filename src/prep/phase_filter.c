@@ -13,6 +13,7 @@ struct qb__phase_filter {
     qb__fft *fft;
     float *column, *row; /* [stride / 2 + 1], [height]: the transfer function is scale / (column + row) */
     float scale;
+    float unsharp, *mean_column, *mean_row; /* a Gaussian mean's, as many; unsharp 0: NULL */
 };
 
 /* exp(-2 pi m / L) < 5e-5 for the kernel's exponential tail; the little that rings on beyond it is below that from 32 pixels on. */
@@ -20,7 +21,8 @@ static size_t margin_of(double length) { return (size_t)fmax(32, ceil(10 * lengt
 
 static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t columns) {
     enum { MOST = 12 << 20 /* floats */ };
-    qb__phase_blocks b = {.left = margin_of(how->columns), .margin = rows > 1 ? margin_of(how->rows) : 0};
+    const size_t wide = (size_t)ceil(5 * how->sigma[0]), high = (size_t)ceil(5 * how->sigma[1]);
+    qb__phase_blocks b = {.left = margin_of(how->columns) + wide, .margin = rows > 1 ? margin_of(how->rows) + high : 0};
     b.stride = qb__fft_length(columns + 2 * b.left);
     if (rows == 1) {
         b.rows = b.height = 1;
@@ -45,6 +47,25 @@ static double square(const qb__paganin *how, double length, size_t k, size_t n) 
     return length * length * s * s;
 }
 
+static qb_status make_means(const qb__paganin *how, qb__phase_filter *p) {
+    const size_t width = p->blocks.stride / 2 + 1, height = p->blocks.height;
+    qb_status status;
+    if (!(how->unsharp > 0)) return QB_OK;
+    p->unsharp = (float)how->unsharp;
+    QB__TRY(qb__alloc(width, sizeof *p->mean_column, &p->mean_column));
+    QB__TRY(qb__alloc(height, sizeof *p->mean_row, &p->mean_row));
+    for (size_t k = 0; k < width; k++) {
+        const double f = (double)k / (double)p->blocks.stride * how->sigma[0];
+        p->mean_column[k] = (float)exp(-2 * pi * pi * f * f);
+    }
+    for (size_t k = 0; k < height; k++) {
+        const double f = (double)(k <= height / 2 ? k : height - k) / (double)height * how->sigma[1];
+        p->mean_row[k] = (float)exp(-2 * pi * pi * f * f);
+    }
+out:
+    return status;
+}
+
 qb_status qb__phase_filter_create(const qb__paganin *how, size_t rows, size_t columns, qb__phase_filter **out) {
     qb__phase_filter *p;
     *out = NULL;
@@ -57,6 +78,7 @@ qb_status qb__phase_filter_create(const qb__paganin *how, size_t rows, size_t co
     QB__TRY(qb__alloc(b.height, sizeof *p->row, &p->row));
     for (size_t k = 0; k <= b.stride / 2; k++) p->column[k] = (float)square(how, how->columns, k, b.stride);
     for (size_t k = 0; k < b.height; k++) p->row[k] = (float)(1 + square(how, how->rows, k, b.height));
+    status = make_means(how, p);
 out:
     if (status != QB_OK) {
         qb__phase_filter_destroy(p);
@@ -71,6 +93,8 @@ void qb__phase_filter_destroy(qb__phase_filter *p) {
     qb__fft_destroy(p->fft);
     qb__free(p->column);
     qb__free(p->row);
+    qb__free(p->mean_column);
+    qb__free(p->mean_row);
     qb__free(p);
 }
 
@@ -86,6 +110,11 @@ void qb__phase_filter_run(const qb__phase_filter *p, float *cells, float *scratc
             const float factor = scale / (p->column[k] + row);
             line[2 * k] *= factor;
             line[2 * k + 1] *= factor;
+        }
+        for (size_t k = 0; p->mean_row && k < width; k++) {
+            const float more = 1 + p->unsharp * (1 - p->mean_row[r] * p->mean_column[k]);
+            line[2 * k] *= more;
+            line[2 * k + 1] *= more;
         }
     }
     qb__fft_backward(p->fft, scratch, cells);

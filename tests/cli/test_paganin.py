@@ -396,3 +396,35 @@ def test_refused_of_the_scan(tmp_path):
     fails(2, "convert", tmp_path / "c.h5", "-o", tmp_path / "v.npy", "--paganin", 500, "--energy", 20, "--distance", 50,
           says=["cone beam", "4px"])
     qb("convert", tmp_path / "c.h5", "-o", tmp_path / "v.npy", "--paganin", "4px")
+
+
+# ---- sharpened ----
+
+def test_unsharp(tmp_path):
+    """Behind the filter t + C (t - its Gaussian mean), as nabu's unsharp mask; with bins lengths mean the whole detector's pixels."""
+    rng, length, strength, sigma = np.random.default_rng(1), 3.0, 4.0, 1.5
+    t = rng.uniform(0.6, 0.7, (3, 40, 64)).astype("f4")
+    write_scan(tmp_path / "t.h5", t, [0, 60, 120], pixel=0.01, quantity="transmission")
+
+    def made(*options):
+        qb("convert", tmp_path / "t.h5", "--paganin", "3px", *options, "-o", tmp_path / "p.h5")
+        with h5py.File(tmp_path / "p.h5") as f:
+            return np.exp(-f["/exchange/data"][()].astype(float))
+
+    def oracle(t, scale):
+        p = filtered(t, length / scale)
+        m = 40
+        wide = np.pad(np.asarray(t, float), ((0, 0), (m, m), (m, m)), mode="edge")
+        f = [np.fft.fftfreq(n) for n in wide.shape[1:]]
+        mean = np.exp(-2 * (np.pi * sigma / scale) ** 2 * (f[0][:, None] ** 2 + f[1] ** 2))
+        h = (1 + strength * (1 - mean)) / response(wide.shape[1:], length / scale)
+        sharp = np.fft.ifft2(np.fft.fft2(wide, axes=(1, 2)) * h, axes=(1, 2)).real[:, m:-m, m:-m]
+        return p, sharp
+
+    soft, sharp = oracle(t, 1)
+    assert np.abs(made("--unsharp", "4,1.5") - sharp).max() < 1e-4 and np.abs(made() - soft).max() < 1e-4
+    small = t.reshape(3, 20, 2, 32, 2).mean(axis=(2, 4))
+    assert np.abs(made("--unsharp", "4,1.5", "--bin", 2) - oracle(small, 2)[1]).max() < 1e-4
+    for options, says in ((["--paganin", "3px", "--unsharp", "4"], "C,SIGMA"), (["--unsharp", "4,1.5"], "--paganin DELTA_BETA"),
+                          (["--paganin", "3px", "--unsharp", "4,20"], "<= 8")):
+        fails(2, "convert", tmp_path / "t.h5", *options, "-o", tmp_path / "p.h5", says=[says])

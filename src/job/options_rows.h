@@ -34,7 +34,7 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
                 "lists them)")
 
 #define QB__SIZE_ROW(type)                                                                                             \
-    QB__ROW(type, size, QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,                                        \
+    QB__ROW(type, size, QB_PARAM_NUMBERS, "NX[,NY[,NZ]]|object", NULL, NULL, 1, 65536,                                 \
             "voxels of the volume; default: detector columns, columns, rows; with the axis to one side, as wide "      \
             "as a full turn sees")
 

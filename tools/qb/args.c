@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "crop.h"
 
 static char said[1024];
 
@@ -116,6 +117,7 @@ qb_status give_option(cli *c, const qb_param *row, void *target, const char *val
     if (again && row->type != QB_PARAM_LIST && row->type != QB_PARAM_FLAG)
         return complain(QB_BAD_ARGUMENT, "--%s is given twice: leave one out", row->name);
     command_option(c, row, value);
+    if (crop_asked(c, row, value)) return QB_OK;
     return again && row->type == QB_PARAM_LIST ? add_item(row, target, value) : qb_param_set(row, target, value);
 }
 

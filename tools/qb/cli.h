@@ -133,6 +133,7 @@ struct cli {
     char *result;             /* JSON object for stdout, when --json */
     struct html_report *page; /* what --report gathers; NULL = it is not given */
     struct sweep *sweep;      /* what --sweep does; NULL = it is not given */
+    bool crop, cropping;      /* --size object is given; the object is looked for */
 };
 
 extern const verb verbs[];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "crop.h"
 #include "report_html.h"
 #include "sweep.h"
 
@@ -240,6 +241,7 @@ qb_status show_plan(cli *c, const char *plan) {
 
 qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geometry) {
     const char *report;
+    if (c->cropping) return crop_job(c, job, scan, geometry);
     if (c->sweep) return sweep_job(c, job, !geometry);
     if (c->options.run.dry_run) return show_plan(c, qb_job_plan(job));
     tell_warnings(QB_OK);

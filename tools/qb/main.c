@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "crop.h"
 #include "report_html.h"
 #include "sweep.h"
 #include "io/hdf5/hdf5_guard.h"
@@ -108,6 +109,7 @@ static qb_status run_verb(cli *c) {
     }
     if (status == QB_OK) status = open_ranks(c);
     if (status == QB_OK) status = html_report_begin(c);
+    if (status == QB_OK) status = crop_run(c);
     if (status == QB_OK) status = sweep_begin(c);
     if (status == QB_OK) status = c->sweep ? sweep_run(c) : c->verb->run(c);
     sweep_end(c);

@@ -89,7 +89,10 @@ static bool add_pair(qb__opposite_look *l, size_t at, size_t opposite, double of
     const size_t far = nearest(l, l->order[at].angle + M_PI / 2), back = nearest(l, l->order[at].angle - M_PI / 2);
     const double there = fabs(wrap(l->order[far].angle - l->order[at].angle - M_PI / 2));
     const double behind = fabs(wrap(l->order[back].angle - l->order[at].angle + M_PI / 2));
-    const size_t after = (at + 1) % n, before = (at + n - 1) % n;
+    size_t after = (at + 1) % n, before = (at + n - 1) % n; /* views of another turn may have the same angle */
+    while (after != at && l->order[after].angle - l->order[at].angle < 1e-7 && after > at) after = (after + 1) % n;
+    while (before != at && l->order[at].angle - l->order[before].angle < 1e-7 && before < at)
+        before = (before + n - 1) % n;
     const bool up = fabs(wrap(l->order[after].angle - l->order[at].angle)) <=
                     fabs(wrap(l->order[before].angle - l->order[at].angle));
     p->off = off;
@@ -107,9 +110,9 @@ static bool add_pair(qb__opposite_look *l, size_t at, size_t opposite, double of
 
 /* Where a turn is covered, evenly over it; else at both ends of half a turn. */
 static void choose_pairs(qb__opposite_look *l, size_t limit) {
-    const double NEAR = 2.6; /* steps; bins that the rim moves */
+    const double NEAR = 2.6, RIM = 2; /* steps; bins that the rim moves */
     const size_t n = l->info->views;
-    const double most = fmin(NEAR * l->step, 2 * NEAR / (double)l->bins);
+    const double most = fmin(NEAR * l->step, 2 * RIM / (double)l->bins);
     size_t able = 0, taken = 0;
     for (int pass = 0; pass < 2; pass++) {
         size_t met = 0;

@@ -142,7 +142,8 @@ static double left_of(const qb__opposite_look *l, const qb__opposite_fit *f) {
 }
 
 static void judge(qb__opposite_look *l, double stated, bool known, qb__opposites *found) {
-    const double UNLIKE = 0.15, SEEN = 0.25, TIMES = 6, OVERLAP = 0.5, EDGE = 0.2, RIM = 0.06;
+    const double SEEN = 0.25, TIMES = 6, OVERLAP = 0.5, EDGE = 0.2, RIM = 0.06;
+    const double UNLIKE = l->around ? 0.15 : 0.4; /* what is extrapolated is less certain */
     double column = stated;
     const qb__opposite_fit first = qb__opposite_fit_at(l, column);
     if (!(first.next < SEEN * first.far)) return; /* noise, or an object that is the same from all sides */

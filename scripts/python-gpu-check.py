@@ -190,6 +190,44 @@ def batch(c, qb):
     c.note("batch values", same < 1e-5, difference=float(same))
 
 
+def volumes(c, qb):
+    """A batch of cones in one call beside as many calls; the same numbers."""
+    n, count = (64, 8) if c.on_device else (20, 3)
+    A = qb.operator(qb.Geometry.cone(2 * np.pi * np.arange(n) / n, n, n, 1.0, 4 * n, 6 * n), (n, n, n), 0.6, device=c.options.device)
+    values = c.random.random((count, n, n, n), np.float32)
+    x, y, back = c.array(values.shape, values), c.array((count, *A.range)), c.array(values.shape)
+    one = [(c.array(A.domain, values[i]), c.array(A.range), c.array(A.domain)) for i in range(count)]
+    for name, together, single in (("forward", lambda: A.apply(x, y), lambda: [A.apply(a, b) for a, b, _ in one]),
+                                   ("adjoint", lambda: A.T.apply(y, back), lambda: [A.T.apply(b, d) for _, b, d in one])):
+        a, b = c.seconds(together), c.seconds(single)
+        c.note(f"batch of cones {name}", a < b or not c.on_device, batch_ms=1e3 * a, calls_ms=1e3 * b, ratio=a / b)
+    same = all(np.array_equal(c.host(all_)[i], c.host(one[i][k])) for k, all_ in ((1, y), (2, back)) for i in range(count))
+    c.note("batch of cones values", same)
+
+
+def transposes(c, qb):
+    """Gradients of fbp and fdk on the device beside the CPU."""
+    n = 256 if c.on_device else 24
+    angles = np.pi * np.arange(n) / n
+    cone = qb.Geometry.cone(2 * angles, n, n, 1.0, 4 * n, 6 * n)
+    x = c.random.random((n, n, n), np.float32)
+    lines = c.random.random((n, n, n), np.float32)
+    for verb, rays, given in (("fbp", (angles, 1.0), {"center": (n - 1) / 2}), ("fdk", (), {"geometry": cone, "size": (n, n, n), "voxel": 0.6})):
+        seconds, found = {}, {}
+        for device in ("cpu", c.options.device):
+            plan = qb.plan(verb, lines, *rays, accuracy="high", device=device, **given)
+            volume = plan.run()
+            plan.transpose(x)
+            began = time.perf_counter()
+            found[device] = plan.transpose(x)
+            seconds[device] = time.perf_counter() - began
+        difference = float(np.linalg.norm(found["cpu"] - found[c.options.device]) / np.linalg.norm(found["cpu"]))
+        apart = abs(np.vdot(volume.astype(float), x.astype(float)) - np.vdot(lines.astype(float), found[c.options.device].astype(float)))
+        error = float(apart / np.linalg.norm(volume) / np.linalg.norm(x))
+        c.note(f"transpose of {verb}", difference < 2e-5 and error < 5e-5, difference=difference, error=error,
+               device_s=seconds[c.options.device], cpu_s=seconds["cpu"])
+
+
 def streams(c, qb):
     """Data that is still being made on a stream when the call comes."""
     if not c.on_device:
@@ -298,7 +336,7 @@ def main():
     import quickbeam_ct as qb
     warnings.simplefilter("ignore", qb.QuickbeamWarning)
     c = Check(options)
-    for part in (projections, batch, streams, devices, with_torch):
+    for part in (projections, batch, volumes, transposes, streams, devices, with_torch):
         try:
             part(c, qb)
         except Exception as error:  # the others are still of use

@@ -35,8 +35,8 @@ QB_API void qb_projector_destroy(qb_projector *projector); /* NULL-safe */
 
 /* projections = A volume for views first <= view < end, `first` first. Besides its arguments it
  * holds copies of 126 slices of the volume and of 16 views (more while they fit into 256 MiB). Calls
- * for one projector from several threads wait for each other. QB_NO_MEMORY, QB_BAD_ARGUMENT for views that there are not,
- * QB_CANCELLED. env's cancel; may be NULL. */
+ * for one projector from several threads wait for each other. QB_NO_MEMORY, QB_BAD_ARGUMENT for views that there are not, and where
+ * line integrals are not finite (the result is there all the same); QB_CANCELLED. env's cancel; may be NULL. */
 QB_API qb_status qb_projector_forward(qb_projector *projector, const float *volume, size_t first, size_t end,
                                       const qb_env *env, float *projections);
 /* volume = A' projections over the views first <= view < end; with `accumulate`, volume += that.

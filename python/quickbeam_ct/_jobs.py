@@ -199,7 +199,7 @@ class Plan:
 
     def transpose(self, volume, out=None):
         """The exact transpose of what fbp or fdk makes of line integrals: float32 [z][y][x] to [view][row][column], for
-        gradients. An axis that is looked for is known once the plan has run. Computed on the CPU."""
+        gradients. An axis that is looked for is known once the plan has run. On a device where the job has run there."""
         lines = new_like(volume, self._scan.shape) if out is None else out
         source, kept = tensor_of(volume, "volume")
         target, kept_too = tensor_of(lines, "out", writes=True)

@@ -150,6 +150,9 @@ class Operator:
         out = numpy.empty((self._end - self._first, 4, 3))
         run(lib.qb_projector_gradient, self._handle.pointer, *(array.ctypes.data for array in arrays), self._first, self._end,
             after=(out.ctypes.data,))
+        odd = int((~numpy.isfinite(out)).any((1, 2)).sum())
+        if odd:
+            raise BadArgument(f"x or y: NaN or infinite values, in the gradients of {odd} of {len(out)} views: replace them first", 6)
         return out
 
     __call__ = apply

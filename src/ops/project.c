@@ -243,17 +243,31 @@ out:
     return status;
 }
 
+/* What is not finite in a volume shows in its projections, and of both these take less time to look at. */
+static qb_status check_finite(const qb_projector *p, const char *what, size_t members, size_t views, qb_status status) {
+    const size_t odd = p->on_device ? p->device.odd : atomic_load(&p->odd);
+    if (status != QB_OK || !odd) return status;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s: NaN or infinite values, in %zu of %zu views' line integrals: replace them first, as by 0",
+                    what, odd, members * views);
+}
+
 qb_status qb__project_forward(qb_projector *p, size_t members, const qb__images *volume, size_t first, size_t end,
                               const qb_env *env, const qb__images *projections) {
-    return p->on_device ? qb__slab_projector_forward(&p->device, members, volume, first, end, env, projections)
-                        : forward(p, members, volume->from, first, end, env, projections->to);
+    atomic_store(&p->odd, 0);
+    const qb_status status = p->on_device
+                                 ? qb__slab_projector_forward(&p->device, members, volume, first, end, env, projections)
+                                 : forward(p, members, volume->from, first, end, env, projections->to);
+    return check_finite(p, "the volume", members, end - first, status);
 }
 
 qb_status qb__project_adjoint(qb_projector *p, size_t members, const qb__images *projections, size_t first, size_t end,
                               bool accumulate, const qb_env *env, const qb__images *volume) {
-    return p->on_device
-               ? qb__slab_projector_adjoint(&p->device, members, projections, first, end, accumulate, env, volume)
-               : adjoint(p, members, projections->from, first, end, accumulate, env, volume->to);
+    atomic_store(&p->odd, 0);
+    const qb_status status =
+        p->on_device ? qb__slab_projector_adjoint(&p->device, members, projections, first, end, accumulate, env, volume)
+                     : adjoint(p, members, projections->from, first, end, accumulate, env, volume->to);
+    return check_finite(p, "the projections", members, end - first, status);
 }
 
 qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env,

@@ -3,6 +3,7 @@
 #define QB_OPS_PROJECT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/pool.h"
 #include "cpu/project_joseph/project_joseph.h"
@@ -25,6 +26,7 @@ struct qb_projector {
     float *layer;            /* the bricks of one layer, of each member of a batch; made when needed */
     size_t layers;           /* so many */
     pthread_mutex_t at_work; /* one call at a time */
+    atomic_size_t odd;       /* views of the projections of this call with numbers that are not finite */
     unsigned forks;          /* when it was made: in a child its threads are gone */
     bool on_device;          /* computed on a device, through `device` below */
     qb__device_set devices;

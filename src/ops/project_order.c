@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Projections between images, [row][column], and the kernels' columns of rays, times the rays' lengths. */
+#include <math.h>
+
 #include "base/memory.h"
 #include "ops/project.h"
 
@@ -10,6 +12,7 @@ typedef struct turn {
     float *images;  /* [view][row][column] */
     bool forward;
     const qb__members *batch;
+    atomic_size_t *odd; /* views with a number that is not finite */
 } turn;
 
 static turn turn_of(const void *context, size_t *task) {
@@ -28,6 +31,7 @@ static void scale_view(void *context, size_t task, int worker) {
     const qb_projector *p = t->p;
     const size_t rows = p->geometry.rows, columns = p->geometry.columns;
     float *image = t->images + task * rows * columns, *lines = t->columns + task * rows * columns;
+    bool odd = false;
     (void)worker;
     for (size_t c = 0; c < columns; c++) {
         const float length = (float)qb__flat_length(&p->flat[t->view0 + task].view, p->grid.voxel, c);
@@ -37,6 +41,8 @@ static void scale_view(void *context, size_t task, int worker) {
             else
                 lines[i] = image[i] * length;
     }
+    for (size_t i = 0; i < rows * columns; i++) odd |= !isfinite(image[i]);
+    if (odd) atomic_fetch_add(t->odd, 1);
 }
 
 static void turn_view(void *context, size_t task, int worker) {
@@ -45,6 +51,7 @@ static void turn_view(void *context, size_t task, int worker) {
     const size_t rows = p->geometry.rows, columns = p->geometry.columns;
     float *image = t->images + task * rows * columns;
     float *lines = t->columns + task * qb__project_view_floats(p);
+    bool odd = false;
     (void)worker;
     for (size_t c0 = 0; c0 < columns; c0 += TILE) {
         const size_t count = qb__smaller(TILE, columns - c0);
@@ -61,6 +68,8 @@ static void turn_view(void *context, size_t task, int worker) {
             }
         }
     }
+    for (size_t i = 0; i < rows * columns; i++) odd |= !isfinite(image[i]);
+    if (odd) atomic_fetch_add(t->odd, 1);
 }
 
 static void turn_batch(qb_projector *p, turn *t, size_t views) {
@@ -70,13 +79,13 @@ static void turn_batch(qb_projector *p, turn *t, size_t views) {
 
 void qb__project_finish_batch(qb_projector *p, const qb__members *batch, size_t view0, size_t view1, const float *sums,
                               float *projections) {
-    turn t = {p, view0, 0, (float *)sums, projections, true, batch};
+    turn t = {p, view0, 0, (float *)sums, projections, true, batch, &p->odd};
     turn_batch(p, &t, view1 - view0);
 }
 
 void qb__project_spread_batch(qb_projector *p, const qb__members *batch, size_t view0, size_t view1,
                               const float *projections, float *values) {
-    turn t = {p, view0, 0, values, (float *)projections, false, batch};
+    turn t = {p, view0, 0, values, (float *)projections, false, batch, &p->odd};
     turn_batch(p, &t, view1 - view0);
 }
 

@@ -22,6 +22,7 @@ typedef struct qb__slab_projector {
     qb__joseph_plan *plan;
     qb__memory *slab, *rays, *plain; /* plain: what passes between the orders */
     size_t members;                  /* of a batch, that these have room for */
+    size_t odd;                      /* images of the last call's projections with numbers that are not finite */
 } qb__slab_projector;
 
 /* How it is cut: bytes of the device, and seconds that both directions take, transfers counted. */

@@ -76,6 +76,7 @@ static qb_status forward(qb__slab_projector *p, const some *s, const qb__images 
             if (v0 == first || p->most.slices < slices) QB__TRY(send_slab(p, s, volume, z0, z1));
             QB__TRY(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
         }
+        qb__joseph_watch_from(p->plan, from);
         QB__TRY(qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, p->plain, 0));
         QB__TRY(hand_over(p, projections, from, from + s->count * (v1 - v0), image_bytes(&p->problem)));
         QB__TRY(qb__queue_finish(p->queue));
@@ -89,8 +90,10 @@ qb_status qb__slab_projector_forward(qb__slab_projector *p, size_t members, cons
     size_t together;
     qb_status status = choose(p, members, end - first, env, &together);
     if (status == QB_OK) status = await(p, volume, projections);
+    if (status == QB_OK) status = qb__joseph_watch(p->plan, p->queue, members * (end - first));
     for (size_t m = 0; status == QB_OK && m < members; m += together)
         status = forward(p, &(some){m, qb__smaller(together, members - m)}, volume, first, end, env, projections);
+    if (status == QB_OK) status = qb__joseph_watched(p->plan, p->queue, &p->odd);
     return qb__queue_finish_after(p->queue, status);
 }
 
@@ -104,9 +107,11 @@ static qb_status send_block(qb__slab_projector *p, const some *s, const qb__imag
     qb_status status;
     QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, s->count * qb__joseph_block_bytes(&p->problem, views)));
     QB__TRY(bring(p, projections, image, image + s->count * (to - from), each));
+    qb__joseph_watch_from(p->plan, image);
     if (to - from == views) QB__TRY(qb__joseph_columns(p->plan, p->queue, p->plain, 0, s->count * views, p->rays));
     for (size_t m = 0; to - from < views && m < s->count; m++) {
         const size_t at = m * views + from - block;
+        qb__joseph_watch_from(p->plan, image + m * (to - from));
         QB__TRY(
             qb__joseph_columns_at(p->plan, p->queue, p->plain, m * (to - from) * each, at, at + to - from, p->rays));
     }
@@ -146,8 +151,10 @@ qb_status qb__slab_projector_adjoint(qb__slab_projector *p, size_t members, cons
     size_t together;
     qb_status status = choose(p, members, end - begin, env, &together);
     if (status == QB_OK) status = await(p, projections, volume);
+    if (status == QB_OK) status = qb__joseph_watch(p->plan, p->queue, members * (end - first));
     for (size_t m = 0; status == QB_OK && m < members; m += together)
         status = adjoint(p, &(some){m, qb__smaller(together, members - m)}, projections, first, end, accumulate, env,
                          volume);
+    if (status == QB_OK) status = qb__joseph_watched(p->plan, p->queue, &p->odd);
     return qb__queue_finish_after(p->queue, status);
 }

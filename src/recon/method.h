@@ -5,6 +5,7 @@
 #include "io/digest.h"
 #include "io/plain/source.h"
 #include "job/describe.h"
+#include "kernels/spread/spread_device.h"
 #include "prep/levels_said.h"
 #include "prep/truncation/truncation.h"
 #include "prep/turn_check.h"
@@ -56,7 +57,14 @@ typedef struct qb__transposing {
     float *lines;        /* [view][row][column] of the scan, zero at first */
     qb__pool *pool;
     const qb_env *env;
+    qb__device *device; /* that the job has computed on; NULL: the CPU */
 } qb__transposing;
+
+/* The transpose of a back-projection on t's device, block by block of views, handing each view's [row][column] to `finish` on the
+ * pool's threads. *done false, and QB_OK: it is for the CPU, which the geometry or the device's memory asks for. */
+typedef void qb__finish_view(void *context, size_t view, const float *lines, int worker);
+qb_status qb__transpose_on_device(const qb__transposing *t, const qb__spread_problem *problem, qb__finish_view *finish,
+                                  void *context, bool *done);
 
 typedef struct qb__method {
     const char *verb;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The transpose of a linear reconstruction: its arrays, and whether it is linear. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -28,6 +29,14 @@ static qb_status check(const qb__reconstruction *r) {
     return QB_OK;
 }
 
+static qb_status check_finite(const float *volume, size_t count) {
+    size_t odd = 0;
+    for (size_t i = 0; i < count; i++) odd += !isfinite(volume[i]);
+    if (!odd) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "the volume: %zu of %zu values are NaN or infinite: replace them first, as by 0",
+                    odd, count);
+}
+
 static qb_status read_volume(const qb__reconstruction *r, const qb_tensor *given, float **volume) {
     static const char what[] = "the volume";
     const size_t *shape = r->decision.stack.shape;
@@ -44,6 +53,7 @@ static qb_status read_volume(const qb__reconstruction *r, const qb_tensor *given
     QB__TRY(qb__alloc(shape[0] * shape[1], shape[2] * sizeof **volume, volume));
     QB__TRY(qb__tensor_open(given, what, QB__MISSING_IMAGE, &source));
     QB__TRY(source->read(source, &(qb__region){0, shape[0], 1, 0, shape[1]}, *volume));
+    QB__TRY(check_finite(*volume, shape[0] * shape[1] * shape[2]));
     for (size_t z = 0; mask && mask->used && z < shape[0]; z++)
         qb__fov_mask(&mask->fov, &mask->grid, z, mask->along, 0, *volume + z * shape[1] * shape[2]);
 out:
@@ -65,7 +75,9 @@ qb_status qb__reconstruction_transpose(qb_job *job, const qb_tensor *volume, con
     QB__TRY(read_volume(r, volume, &copy));
     QB__TRY(qb__alloc(info->views * info->rows, info->columns * sizeof *lines, &lines));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
-    QB__TRY(r->method->transpose(r->plan, &(qb__transposing){copy, lines, pool, env}));
+    qb__device *device =
+        qb__chosen(r)->engine->on_device && r->devices.count > 0 ? r->devices.device[0] : NULL; /* where the job ran */
+    QB__TRY(r->method->transpose(r->plan, &(qb__transposing){copy, lines, pool, env, device}));
     status = qb_writer_write(writer, 0, info->views, lines);
 out:
     qb_writer_abort(writer);

@@ -89,6 +89,21 @@ def test_a_batch_of_volumes_is_one_call(monkeypatch, rays, shape, device):
     assert A.apply(x[:0]).shape == (0, 3, *A.range)
 
 
+@pytest.mark.parametrize("device", [None, "opencl"])
+@pytest.mark.parametrize("rays, shape", [(RAYS, (9, 20, 16)), (qb.Geometry.parallel(ANGLES / 2, 1, 18, 0.5), (1, 16, 16))])
+def test_what_is_not_finite_is_an_error(rays, shape, device):
+    if device and not opencl():
+        pytest.skip("no OpenCL device")
+    A = qb.operator(rays, shape, 0.45, device=device)
+    x, y = np.ones((2, *A.domain), np.float32), np.ones((2, *A.range), np.float32)
+    x[1, 0, 5, 5], y[1, 3, 0, 4] = np.nan, np.inf
+    for call, count in ((lambda: A @ x[1], "24 of 24"), (lambda: A.T @ y[1], "1 of 24"), (lambda: A[2:5].T @ y[1, 2:5], "1 of 3"),
+                        (lambda: A @ x, "24 of "), (lambda: A.T @ y, "1 of "), (lambda: A.geometry_gradient(x[1], y[0]), "24 of 24")):
+        with pytest.raises(ValueError, match="NaN or infinite values, in .*" + count):
+            call()
+    assert np.isfinite(A @ x[0]).all() and np.isfinite(A.T @ y[0]).all()
+
+
 def opencl():
     """Is there an OpenCL device?"""
     try:

@@ -46,6 +46,37 @@ def test_it_is_exact(verb, shape, rays, given):
     np.testing.assert_array_equal(plan.transpose(x, out=np.empty_like(back[:, :, ::-1])), back)
 
 
+@pytest.mark.parametrize("verb, shape, rays, given", [
+    ("fbp", (40, 3, 32), (ANGLES, 0.5), {"center": 15.2, "pad": "mirror", "circle": True}),
+    ("fbp", (40, 20, 32), (ANGLES, 0.5), {"center": 15.2, "size": (20, 24), "voxel": 0.7, "slices": "1:19:2"}),
+    ("fbp", (40, 3, 32), (2 * ANGLES, 0.5), {"center": 8.3}),
+    ("fdk", OFFSET.shape, (), {"geometry": OFFSET, "size": (16, 18, 10)}),
+    ("fdk", SHORT.shape, (), {"geometry": SHORT, "size": (16, 18, 10), "voxel": 0.2}),
+])
+def test_a_job_on_a_device_has_its_transpose_there(verb, shape, rays, given):
+    y = RANDOM.standard_normal(shape).astype(np.float32)
+    try:
+        plan = quiet_plan(verb, y, *rays, accuracy="high", device="opencl", **given)
+    except qb.Error as error:
+        pytest.skip(str(error))
+    volume = plan.run()
+    x = RANDOM.standard_normal(volume.shape).astype(np.float32)
+    back = plan.transpose(x)
+    difference = np.vdot(volume.astype(float), x.astype(float)) - np.vdot(y.astype(float), back.astype(float))
+    assert abs(difference) < 1e-6 * np.linalg.norm(volume) * np.linalg.norm(x)
+    host = quiet_plan(verb, y, *rays, accuracy="high", device="cpu", **given).transpose(x)
+    assert 0 < np.linalg.norm(back - host) < 3e-6 * np.linalg.norm(host)  # rounding: another processor
+    np.testing.assert_array_equal(plan.transpose(x), back)
+
+
+def test_what_is_not_finite_is_refused():
+    plan = quiet_plan("fbp", np.ones((40, 3, 32), np.float32), ANGLES, 0.5, center=15.2)
+    x = np.zeros(plan.shape, np.float32)
+    x[1, 2, 3] = np.nan
+    with pytest.raises(ValueError, match=f"1 of {x.size} values are NaN"):
+        plan.transpose(x)
+
+
 def test_a_back_projected_constant_by_hand():
     """Without a filter the transpose of a slice of ones is pi / views times how many voxels each column has."""
     y = np.ones((1, 1, 8), np.float32).repeat(4, 0)

@@ -82,6 +82,13 @@ qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const q
 qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t views,
                             qb__memory *images, size_t offset);
 
+/* From now on columns and images note, of each image, whether all its numbers are finite; forget what was noted, of `images` in all. */
+qb_status qb__joseph_watch(qb__joseph_plan *plan, qb__queue *queue, size_t images);
+/* The next launches are of image `first` and those behind it. */
+void qb__joseph_watch_from(qb__joseph_plan *plan, size_t first);
+/* How many are not. Waits. */
+qb_status qb__joseph_watched(qb__joseph_plan *plan, qb__queue *queue, size_t *odd);
+
 /* rays of views view0 <= v < view1: the slab's part, added to what the slabs before it left, if there were
  * any (z0 > 0). They are line integrals once the last slab has passed. */
 qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,

@@ -4,6 +4,7 @@
 #include "project_joseph.clh"
 #define TILE 32
 #define ITEMS 256
+#define MOST 3.402823466e+38f /* of finite numbers */
 
 /* plain: slices of ny x nx -> lines of the whole slab, zeros around; `carry`: the float of a line that holds
  * the last slice of the slab before, which moves in front of slice 0; 0 = none. */
@@ -61,10 +62,11 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_unpack(GLOBAL const float *RESTRI
                 MUL(tile[i][j], scale);
 }
 
-/* images [view][row][column] -> columns of rays with zeros around. */
+/* images [view][row][column] -> columns of rays with zeros around. odd[odd_at + view] = 1 where a number is not finite, unless
+ * odd_at < 0. */
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_columns(GLOBAL const float *RESTRICT images, ulong images_at, int rows,
                                                        int columns, int stride, GLOBAL float *RESTRICT rays,
-                                                       ulong rays_at) {
+                                                       ulong rays_at, GLOBAL int *RESTRICT odd, int odd_at) {
     LOCAL float tile[TILE][TILE + 1];
     const int i = (int)local_id(0) % TILE, j0 = (int)local_id(0) / TILE;
     const int c0 = (int)group_id(0) * TILE, r0 = (int)group_id(1) * TILE - FRONT;
@@ -74,6 +76,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_columns(GLOBAL const float *RESTR
         float value = 0.0f;
         if (c < columns && r >= 0 && r < rows)
             value = images[images_at + (view * (ulong)rows + (ulong)r) * (ulong)columns + (ulong)c];
+        if (odd_at >= 0 && !(fabs(value) <= MOST)) odd[odd_at + (int)view] = 1;
         tile[j][i] = value;
     }
     BARRIER();
@@ -85,7 +88,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_columns(GLOBAL const float *RESTR
 }
 
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_images(GLOBAL const float *RESTRICT rays, int rows, int columns,
-                                                      int stride, GLOBAL float *RESTRICT images, ulong images_at) {
+                                                      int stride, GLOBAL float *RESTRICT images, ulong images_at,
+                                                      GLOBAL int *RESTRICT odd, int odd_at) {
     LOCAL float tile[TILE][TILE + 1];
     const int i = (int)local_id(0) % TILE, j0 = (int)local_id(0) / TILE;
     const int c0 = (int)group_id(0) * TILE, r0 = (int)group_id(1) * TILE;
@@ -94,6 +98,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_images(GLOBAL const float *RESTRI
         if (c0 + j < columns && r0 + i < rows)
             tile[j][i] = rays[(view * (ulong)columns + (ulong)(c0 + j)) * (ulong)stride + (ulong)(FRONT + r0 + i)];
     BARRIER();
+    for (int j = j0; odd_at >= 0 && j < TILE; j += ITEMS / TILE)
+        if (c0 + j < columns && r0 + i < rows && !(fabs(tile[j][i]) <= MOST)) odd[odd_at + (int)view] = 1;
     for (int j = j0; j < TILE; j += ITEMS / TILE)
         if (c0 + i < columns && r0 + j < rows)
             images[images_at + (view * (ulong)rows + (ulong)(r0 + j)) * (ulong)columns + (ulong)(c0 + i)] = tile[i][j];

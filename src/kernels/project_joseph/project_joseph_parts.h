@@ -35,7 +35,10 @@ struct qb__joseph_plan {
     qb__kernel *forward_kernel, *scale_kernel, *back_kernel;
     qb__memory *fans, *view_records, *runs, *axes;
     qb__memory *scaled, *turned;
-    qb__texture *texture[2]; /* planes along x, along y */
+    qb__texture *texture[2];  /* planes along x, along y */
+    qb__memory *odd;          /* [images]: 1 where numbers are not finite */
+    size_t watched, watching; /* images that it has room for, and of these calls */
+    int32_t odd_at;           /* that the next launch begins with; -1: it notes nothing */
 };
 
 /* Floats of a line of voxels, of a column of pixels, and zeros in front of them. */

@@ -219,13 +219,16 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
                               .cone = p->geometry->beam == QB_BEAM_CONE,
                               .most = most,
                               .members = 1,
-                              .room = 1};
+                              .room = 1,
+                              .odd_at = -1};
     memcpy(plan->values, values, PARAMETERS * sizeof *values);
     memcpy(plan->n, p->grid->n, sizeof plan->n);
     for (int j = 0; j < 3; j++) plan->voxel[j] = (float)p->grid->voxel[j];
     QB__TRY(values[TEXTURED] == FLAT ? qb__joseph_flat_create(device, p, most, values[FLAT_STEPS], &plan->flat)
                                      : fill(plan, p, values));
     QB__TRY(build_layout(plan));
+    QB__TRY(qb__memory_create(device, sizeof(int32_t), &plan->odd));
+    plan->watched = 1;
     *out = plan;
 out:
     if (status != QB_OK) qb__joseph_plan_destroy(plan);
@@ -267,7 +270,8 @@ void qb__joseph_plan_destroy(qb__joseph_plan *plan) {
     qb__joseph_records_destroy(&plan->records);
     qb__texture_destroy(plan->texture[0]);
     qb__texture_destroy(plan->texture[1]);
-    qb__memory *const memory[] = {plan->fans, plan->view_records, plan->runs, plan->axes, plan->scaled, plan->turned};
+    qb__memory *const memory[] = {plan->fans,   plan->view_records, plan->runs, plan->axes,
+                                  plan->scaled, plan->turned,       plan->odd};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) qb__memory_destroy(memory[i]);
     qb__program *const program[] = {plan->layout, plan->forward, plan->scale, plan->back};
     for (size_t i = 0; i < sizeof program / sizeof *program; i++) qb__program_release(program[i]);

@@ -45,8 +45,9 @@ qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const q
     const uint64_t images_at = offset / sizeof(float);
     const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
-    const qb__arg args[] = {QB__MEMORY(images), QB__VALUE(images_at), QB__VALUE(rows),   QB__VALUE(columns),
-                            QB__VALUE(stride),  QB__MEMORY(rays),     QB__VALUE(rays_at)};
+    const qb__arg args[] = {QB__MEMORY(images), QB__VALUE(images_at),  QB__VALUE(rows),
+                            QB__VALUE(columns), QB__VALUE(stride),     QB__MEMORY(rays),
+                            QB__VALUE(rays_at), QB__MEMORY(plan->odd), QB__VALUE(plan->odd_at)};
     return LAUNCH(plan->columns_kernel, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE),
                   qb__ceil_div((size_t)stride, TILE), view1 - view0);
 }
@@ -56,8 +57,8 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
     const uint64_t images_at = offset / sizeof(float);
     const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
-    const qb__arg args[] = {QB__MEMORY(rays),  QB__VALUE(rows),    QB__VALUE(columns),
-                            QB__VALUE(stride), QB__MEMORY(images), QB__VALUE(images_at)};
+    const qb__arg args[] = {QB__MEMORY(rays),   QB__VALUE(rows),      QB__VALUE(columns),    QB__VALUE(stride),
+                            QB__MEMORY(images), QB__VALUE(images_at), QB__MEMORY(plan->odd), QB__VALUE(plan->odd_at)};
     return LAUNCH(plan->images, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE), qb__ceil_div(plan->rows, TILE),
                   views * plan->members);
 }

@@ -75,12 +75,12 @@ static void spread(const transpose *c, size_t view, size_t slice, size_t lanes, 
     }
 }
 
-static void finish_row(const transpose *c, size_t view, size_t slice, size_t lane, size_t lanes, const parts *p) {
+/* p->row: its sums. */
+static void finish_row(const transpose *c, size_t view, size_t slice, const parts *p) {
     const qb__fbp *fbp = c->fbp;
     const size_t columns = fbp->info->columns, row = fbp->first_row + slice * fbp->step;
     const float *share = qb__fbp_share_of(fbp, view), *from = p->row + fbp->fan.before;
     float *line = c->t->lines + (view * fbp->info->rows + row) * columns;
-    for (size_t k = 0; k < fbp->width; k++) p->row[k] = (float)p->sums[(k + 1) * lanes + lane];
     qb__filter_row_transposed(fbp->filter, p->row, fbp->weights[view], p->filter);
     for (size_t k = 0; k < columns; k++) line[k] = share ? from[k] * share[k] : from[k];
 }
@@ -92,8 +92,43 @@ static void transpose_view(void *context, size_t task, int worker) {
     for (size_t slice = 0, lanes; slice < slices; slice += lanes) {
         lanes = slices - slice >= LANES ? LANES : 1;
         spread(c, view, slice, lanes, &p);
-        for (size_t lane = 0; lane < lanes; lane++) finish_row(c, view, slice + lane, lane, lanes, &p);
+        for (size_t lane = 0; lane < lanes; lane++) {
+            for (size_t k = 0; k < c->fbp->width; k++) p.row[k] = (float)p.sums[(k + 1) * lanes + lane];
+            finish_row(c, view, slice + lane, &p);
+        }
     }
+}
+
+static void finish_view(void *context, size_t view, const float *lines, int worker) {
+    const transpose *c = context;
+    const parts p = lay_out(c->fbp, c->scratch + (size_t)worker * c->bytes);
+    for (size_t slice = 0; slice < c->fbp->grid.n[2]; slice++) {
+        memcpy(p.row, lines + slice * c->fbp->width, c->fbp->width * sizeof *p.row);
+        finish_row(c, view, slice, &p);
+    }
+}
+
+/* A slice is a row, at the same height. */
+static qb_status on_device(transpose *c, bool *done) {
+    const qb__bp_parallel_problem *b = &c->fbp->problem;
+    const size_t views = c->fbp->info->views;
+    double(*matrix)[12];
+    *done = false;
+    if (!c->t->device) return QB_OK;
+    qb_status status = qb__alloc(views, sizeof *matrix, &matrix);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < views; i++) {
+        const double m[12] = {b->ax[i], b->ay[i], 0, b->h0[i], 0, 0, 1, 0, 0, 0, 0, 1};
+        memcpy(matrix[i], m, sizeof m);
+    }
+    const qb__spread_problem problem = {.views = views,
+                                        .rows = c->fbp->grid.n[2],
+                                        .columns = c->fbp->width,
+                                        .n = {b->nx, b->ny, c->fbp->grid.n[2]},
+                                        .matrix = (const double(*)[12])matrix};
+    status = qb__transpose_on_device(c->t, &problem, finish_view, c, done);
+    qb__free(matrix);
+    return status;
 }
 
 static qb_status check(const qb__fbp *fbp) {
@@ -113,11 +148,13 @@ qb_status qb__fbp_transpose(void *plan, const qb__transposing *t) {
     const size_t views = fbp->info->views;
     transpose c = {.fbp = fbp, .t = t};
     static char none[1];
+    bool done;
     qb_status status;
     QB__TRY(check(fbp));
     c.bytes = qb__round_up(lay_out(fbp, none).bytes, 64);
     QB__TRY(qb__alloc((size_t)qb__pool_threads(t->pool), c.bytes, &c.scratch));
-    for (c.first = 0; c.first < views; c.first += VIEWS) {
+    QB__TRY(on_device(&c, &done));
+    for (c.first = 0; !done && c.first < views; c.first += VIEWS) {
         QB__TRY(qb__check_cancel(t->env));
         qb__pool_for(t->pool, qb__smaller(VIEWS, views - c.first), transpose_view, &c);
         qb__progress(t->env, "transpose", qb__smaller(c.first + VIEWS, views), views);

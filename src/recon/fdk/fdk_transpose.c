@@ -73,14 +73,13 @@ static void spread_line(const qb__bp_cone_problem *problem, const float *voxel, 
     }
 }
 
+/* p->line: its sums. */
 static void finish_row(const transpose *c, size_t view, size_t row, const parts *p) {
     const qb__fdk *fdk = c->fdk;
-    const size_t columns = fdk->geometry->columns, width = fdk->width;
-    const double *sums = p->sums + (row + 1) * (width + 2) + 1,
-                 hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1;
+    const size_t columns = fdk->geometry->columns;
+    const double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1;
     const float *from = p->line + fdk->weights.before;
     float *out = c->t->lines + (view * fdk->geometry->rows + row) * columns;
-    for (size_t k = 0; k < width; k++) p->line[k] = (float)sums[k];
     qb__filter_row_transposed(fdk->filter, p->line, (float)(fdk->weights.view[view] * hu), p->filter);
     qb__cone_pixel_weights(fdk->geometry, &fdk->weights, view, row, row + 1, p->weights);
     for (size_t k = 0; k < columns; k++) out[k] = from[k] * p->weights[k];
@@ -98,7 +97,28 @@ static void transpose_view(void *context, size_t task, int worker) {
             spread_line(problem, c->t->volume + (z * ny + y) * nx, &p);
         }
     }
-    for (size_t row = 0; row < problem->rows; row++) finish_row(c, view, row, &p);
+    for (size_t row = 0; row < problem->rows; row++) {
+        const double *sums = p.sums + (row + 1) * (problem->columns + 2) + 1;
+        for (size_t k = 0; k < problem->columns; k++) p.line[k] = (float)sums[k];
+        finish_row(c, view, row, &p);
+    }
+}
+
+static void finish_view(void *context, size_t view, const float *lines, int worker) {
+    const transpose *c = context;
+    const size_t width = c->fdk->width;
+    const parts p = lay_out(c->fdk, c->scratch + (size_t)worker * c->bytes);
+    for (size_t row = 0; row < c->fdk->problem.rows; row++) {
+        memcpy(p.line, lines + row * width, width * sizeof *p.line);
+        finish_row(c, view, row, &p);
+    }
+}
+
+static qb_status on_device(transpose *c, bool *done) {
+    const qb__bp_cone_problem *b = &c->fdk->problem;
+    const qb__spread_problem problem = {
+        .views = b->views, .rows = b->rows, .columns = b->columns, .n = {b->nx, b->ny, b->nz}, .matrix = b->matrix};
+    return qb__transpose_on_device(c->t, &problem, finish_view, c, done);
 }
 
 qb_status qb__fdk_transpose(void *plan, const qb__transposing *t) {
@@ -106,13 +126,15 @@ qb_status qb__fdk_transpose(void *plan, const qb__transposing *t) {
     const size_t views = fdk->info->views, block = VIEWS * (size_t)qb__pool_threads(t->pool);
     transpose c = {.fdk = fdk, .t = t};
     static char none[1];
+    bool done;
     qb_status status;
     if (fdk->resampled)
         return qb__fail(QB_UNSUPPORTED, "resampled views have no transpose: give a flat, upright detector");
     QB__TRY(qb__filter_check_transpose(fdk->options->pad));
     c.bytes = qb__round_up(lay_out(fdk, none).bytes, 64);
     QB__TRY(qb__alloc((size_t)qb__pool_threads(t->pool), c.bytes, &c.scratch));
-    for (c.first = 0; c.first < views; c.first += block) {
+    QB__TRY(on_device(&c, &done));
+    for (c.first = 0; !done && c.first < views; c.first += block) {
         QB__TRY(qb__check_cancel(t->env));
         qb__pool_for(t->pool, qb__smaller(block, views - c.first), transpose_view, &c);
         qb__progress(t->env, "transpose", qb__smaller(c.first + block, views), views);

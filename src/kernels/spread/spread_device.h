@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_SPREAD_SPREAD_DEVICE_H
+#define QB_KERNELS_SPREAD_SPREAD_DEVICE_H
+
+#include "device/device.h"
+
+/* The transpose of a linear back-projection on a device, before filtering: each voxel of a volume [z][y][x] is spread over the pixels
+ * that the back-projection reads for it, by the same weights and 1 / w^2. */
+typedef struct qb__spread_problem {
+    size_t views, rows, columns, n[3]; /* n: x, y, z */
+    const double (*matrix)[12];        /* [views], row by row: u w, v w, w of voxel (x, y, z) */
+} qb__spread_problem;
+
+typedef struct qb__spread qb__spread;
+
+/* Can it? Column and depth of a voxel must not depend on its z. */
+bool qb__spread_possible(const qb__spread_problem *problem);
+/* Views of a usual block. */
+size_t qb__spread_block(const qb__spread_problem *problem);
+
+/* Uploads the volume; blocks have at most `views`. QB_NO_MEMORY. */
+qb_status qb__spread_open(qb__device *device, const qb__spread_problem *problem, size_t views, const float *volume,
+                          qb__spread **spread);
+/* lines[view - view0][row][column]. */
+qb_status qb__spread_views(qb__spread *spread, size_t view0, size_t view1, float *lines);
+void qb__spread_close(qb__spread *spread); /* NULL-safe */
+
+#endif

@@ -51,6 +51,9 @@ QB_API void qb_volume_close(qb_volume *volume); /* NULL-safe */
  * input, plan; NULL when the file does not say. Release with qb_text_free. */
 QB_API qb_status qb_provenance_load(const char *path, char **json);
 
+/* Version of OME-Zarr: 0.5 is Zarr 3 with shards, 0.4 is Zarr 2. */
+typedef enum qb_zarr { QB_ZARR_0_5, QB_ZARR_0_4 } qb_zarr;
+
 /* What is written: a volume [z][y][x], or projections [view][row][column] with their fields. */
 typedef struct qb_stack {
     qb_dtype dtype;
@@ -74,6 +77,9 @@ typedef struct qb_stack {
     bool
         axis_stated; /* HDF5: the file states the axis (attribute rotation_axis_column of the images), and readers use it */
     const double *flat_views; /* HDF5: [flats->shape[0]] the view before which each flat was taken; NULL: not said */
+    /* Zarr: none, gzip, zstd, blosc or bitshuffle; NULL: none */
+    const char *compress;
+    qb_zarr zarr;
 } qb_stack;
 
 /* A file being written under a temporary name; nothing that looks finished exists before commit. */
@@ -148,6 +154,8 @@ typedef struct qb_output_options {
     qb_range_of range_of; /* integer types without `range`: where that is from */
     qb_numbers clip;      /* LO,HI in the result's units: smaller and larger values become these; none = all stay */
     const char *denoise;  /* of each image: gaussian:SIGMA or median:N, in voxels; NULL or none = as it is */
+    const char *compress; /* as qb_stack's */
+    qb_zarr zarr;
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };
 QB_API extern const qb_param qb_output_params[];

@@ -94,7 +94,8 @@ class Stack(ctypes.Structure):
     _fields_ = [("dtype", c_int), ("shape", c_size_t * 3), ("voxel", c_double * 3), ("offset", c_double * 3), ("units", c_char_p),
                 ("quantity", c_char_p), ("scale_low", c_double), ("scale_high", c_double), ("first", c_size_t),
                 ("description", c_char_p), ("beam", c_int), ("angles", POINTER(c_double)), ("flats", POINTER(Array)),
-                ("darks", POINTER(Array)), ("parts", c_size_t), ("axis", c_double), ("axis_stated", c_bool)]
+                ("darks", POINTER(Array)), ("parts", c_size_t), ("axis", c_double), ("axis_stated", c_bool),
+                ("flat_views", POINTER(c_double)), ("compress", c_char_p), ("zarr", c_int)]
 
 
 class Comparison(ctypes.Structure):

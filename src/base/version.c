@@ -29,6 +29,21 @@
 #else
 #define LETTERS LACK("letters of pictures", "libfreetype-dev")
 #endif
+#ifdef QB_HAVE_ZLIB
+#define ZLIB HAVE("gzip", "zlib " QB_ZLIB_VERSION)
+#else
+#define ZLIB LACK("gzip", "zlib1g-dev")
+#endif
+#ifdef QB_HAVE_BLOSC
+#define BLOSC HAVE("Blosc", QB_BLOSC_VERSION)
+#else
+#define BLOSC LACK("Blosc", "libblosc-dev")
+#endif
+#ifdef QB_HAVE_ZSTD
+#define ZSTD HAVE("Zstandard", QB_ZSTD_VERSION)
+#else
+#define ZSTD LACK("Zstandard", "libzstd-dev")
+#endif
 #ifdef QB_HAVE_XXHASH
 #define HASHES "hashes of inputs: built in\n"
 #else
@@ -54,5 +69,6 @@
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return FFT HDF5 TIFF PNG LETTERS HASHES EXPAT MPI VIEW "CUDA and OpenCL: looked for at run time (qb devices)\n";
+    return FFT HDF5 TIFF PNG LETTERS ZLIB ZSTD BLOSC HASHES EXPAT MPI VIEW
+        "CUDA and OpenCL: looked for at run time (qb devices)\n";
 }

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/publish/store.h"
 #include "quickbeam/io.h"
 
 static bool begins_hdf5(const unsigned char head[8]) { return memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0; }
@@ -107,6 +108,17 @@ static const qb__format formats[] = {
         .provenance = qb__sidecar_provenance,
     },
     {
+        .name = "Zarr",
+        .extensions = " .zarr ",
+        .line = "OME-Zarr (.zarr, .ome.zarr): reads and writes 0.5 and 0.4 at several resolutions, chunks by gzip, "
+                "zstd and blosc",
+        .open = qb__zarr_open,
+        .scan = qb__zarr_scan,
+        .store = true,
+        .writer = &qb__zarr_writer,
+        .provenance = qb__zarr_provenance,
+    },
+    {
         .name = "MRC",
         .extensions = " .mrc .mrcs .rec .ali .st ",
         .line = "MRC (.mrc .mrcs .rec .ali .st): reads modes 0, 1, 2, 6 and 12",
@@ -183,6 +195,8 @@ const char *qb_format_line(size_t index) { return index < format_count ? formats
 /* By the letters after the last dot. */
 static const qb__format *by_name(const char *path) {
     char key[16] = " ";
+    const size_t length = strlen(path);
+    if (length > 6 && strcmp(path + length - 6, ".zarr/") == 0) path = "v.zarr";
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
     if (!dot || (slash && slash > dot) || strlen(dot) > 13) return NULL;
     size_t n = 1;
@@ -249,6 +263,11 @@ static const qb__format *by_content(const char *path, int *fault) {
     return found;
 }
 
+bool qb__is_store(const char *path) {
+    const qb__format *format = path ? by_name(path) : NULL;
+    return format && format->store;
+}
+
 /* Of which its first file of a known kind is, that comes in several; raw files have no names of their own. */
 static const qb__format *in_folder(const char *path) {
     const qb__format *found = NULL;
@@ -273,11 +292,15 @@ static bool find(const char *path, struct stat *what) {
 
 qb_status qb__format_to_read(const char *path, const qb__format **format) {
     *format = NULL;
-    if (qb__is_folder(path) || qb__is_pattern(path)) {
+    struct stat what;
+    const bool store = qb__is_store(path) || qb__is_zarr(path);
+    if (store) {
+        *format = named("Zarr");
+        if (!find(path, &what)) return qb__fail_errno(errno, "opening", path);
+    } else if (qb__is_folder(path) || qb__is_pattern(path)) {
         *format = qb__is_folder(path) ? in_folder(path) : by_name(path);
         if (!*format || !(*format)->series) *format = named("TIFF");
     } else {
-        struct stat what;
         if (!find(path, &what)) return qb__fail_errno(errno, "opening", path);
         if (!S_ISREG(what.st_mode)) /* a pipe would be waited for */
             return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
@@ -305,6 +328,7 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
 qb_status qb__format_to_write(const char *path, const qb__format **format) {
     const size_t n = strlen(path);
     *format = qb__is_nothing(path) ? named("nothing") : by_name(path);
+    if (*format && (*format)->store) return QB_OK;
     if (*format && qb__is_folder(path) && path[n - 1] != '/')
         return qb__fail(QB_BAD_ARGUMENT,
                         "%s is a folder, and by its name %s: remove it, give another name, or %s/ "
@@ -313,12 +337,12 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
     if (qb__is_folder(path)) *format = named("TIFF");
     if (!*format)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: what kind of file? .h5, .mha, .npy, .nrrd, .raw, .tif, "
+                        "%s: what kind of file? .h5, .zarr, .mha, .npy, .nrrd, .raw, .tif, "
                         "name_%%05d.tif or a folder that ends in /",
                         path);
     if (!(*format)->writer && !(*format)->package)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: %s is only read here: give .h5, .mha, .npy, .nrrd, .raw or .tif", path,
-                        (*format)->name);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: %s is only read here: give .h5, .zarr, .mha, .npy, .nrrd, .raw or .tif",
+                        path, (*format)->name);
     if (!(*format)->writer)
         return qb__fail(QB_UNSUPPORTED, "%s: this build cannot write %s; install %s and build again", path,
                         (*format)->name, (*format)->package);

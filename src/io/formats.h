@@ -21,6 +21,7 @@ typedef struct qb__format {
     /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
     qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
     bool series;                   /* open() also takes folders and patterns of files */
+    bool store;                    /* one folder is what a file is of others */
     const qb__writer_kind *writer; /* NULL = cannot */
     /* What the writer was told of a file's making; *object NULL when the file does not say. NULL: it never does. */
     qb_status (*provenance)(const char *path, cJSON **object);
@@ -28,6 +29,8 @@ typedef struct qb__format {
 
 /* An output that goes nowhere (nothing.c). NULL-safe. */
 bool qb__is_nothing(const char *path);
+/* Whether that is a folder as a whole by its name (Zarr). */
+bool qb__is_store(const char *path);
 /* The format to read `path` with: by its name, else by its first bytes. QB_UNSUPPORTED with the
  * package's name when it was left out of this build. */
 qb_status qb__format_to_read(const char *path, const qb__format **format);
@@ -57,6 +60,9 @@ qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mrc_open(const char *path, const char *how, qb__source **source);
 qb_status qb__edf_open(const char *path, const char *how, qb__source **source);
 qb_status qb__raw_open(const char *path, const char *how, qb__source **source);
+qb_status qb__zarr_open(const char *path, const char *how, qb__source **source);
+qb_status qb__zarr_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__zarr_provenance(const char *path, cJSON **object);
 qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mbirct_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__simulated_open(const char *path, const char *how, qb__source **source);
@@ -88,6 +94,9 @@ int qb__natural_compare(const char *a, const char *b);
 /* Our notes beside NPY and raw data, PATH.json, into the source. None there is no failure; a file that is there
  * and cannot be read is. */
 qb_status qb__sidecar_apply(const char *path, qb__source *source);
+/* The object of such notes, wherever it was: into the source, and of a scan into the parts, whose source is open. */
+void qb__sidecar_take(const cJSON *object, qb__source *source);
+qb_status qb__sidecar_parts(const cJSON *object, const char *from, qb__scan_parts *parts);
 /* The shape and type of raw data from there, "" when there is none. */
 qb_status qb__sidecar_shape(const char *path, char *shape, size_t size);
 qb_status qb__hdf5_provenance(const char *path, cJSON **object);

@@ -149,15 +149,7 @@ static qb_status check_same(const char *path, const cJSON *object, qb__source *s
     return QB_OK;
 }
 
-qb_status qb__sidecar_apply(const char *path, qb__source *source) {
-    cJSON *object;
-    qb_status status = load(path, &object);
-    if (status != QB_OK || !object) return status;
-    status = check_same(path, object, source);
-    if (status != QB_OK) {
-        cJSON_Delete(object);
-        return status;
-    }
+void qb__sidecar_take(const cJSON *object, qb__source *source) {
     const char *quantity = cJSON_GetStringValue(cJSON_GetObjectItem(object, "quantity"));
     if (quantity) snprintf(source->quantity, sizeof source->quantity, "%s", quantity);
     const char *units = cJSON_GetStringValue(cJSON_GetObjectItem(object, "units"));
@@ -167,8 +159,16 @@ qb_status qb__sidecar_apply(const char *path, qb__source *source) {
     get_voxel(object, source->voxel);
     get_numbers(object, "offset_mm", 3, source->offset);
     get_numbers(object, "scale", 2, source->scale);
+}
+
+qb_status qb__sidecar_apply(const char *path, qb__source *source) {
+    cJSON *object;
+    qb_status status = load(path, &object);
+    if (status != QB_OK || !object) return status;
+    status = check_same(path, object, source);
+    if (status == QB_OK) qb__sidecar_take(object, source);
     cJSON_Delete(object);
-    return QB_OK;
+    return status;
 }
 
 qb_status qb__sidecar_provenance(const char *path, cJSON **found) {
@@ -195,25 +195,31 @@ qb_status qb__sidecar_shape(const char *path, char *shape, size_t size) {
     return QB_OK;
 }
 
-qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
-    const char *how = options ? options->shape : NULL;
-    qb_status status = qb__source_open(path, how, &parts->data.source);
-    if (status != QB_OK) return status;
+qb_status qb__sidecar_parts(const cJSON *object, const char *from, qb__scan_parts *parts) {
+    qb_status status = QB_OK;
     parts->data.count = parts->data.source->shape[0];
     parts->pixel_size = parts->data.source->voxel[0];
     parts->pixel_v = parts->data.source->voxel[1];
     memcpy(parts->quantity, parts->data.source->quantity, sizeof parts->quantity);
-    cJSON *object;
-    status = load(path, &object);
-    if (status != QB_OK) return status;
-    snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.100s%s", path, object ? ".json" : "");
+    snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.105s", from);
     const cJSON *list = cJSON_GetObjectItem(object, "angles_degrees"), *item;
     int n = cJSON_GetArraySize(list);
     if (n > 0) status = qb__alloc((size_t)n, sizeof(double), &parts->angles);
     if (n > 0 && status == QB_OK) {
         cJSON_ArrayForEach(item, list) parts->angles[parts->angle_count++] = cJSON_GetNumberValue(item) * degree;
-        snprintf(parts->angles_from, sizeof parts->angles_from, "%.100s.json", path);
+        snprintf(parts->angles_from, sizeof parts->angles_from, "%.105s", from);
     }
+    return status;
+}
+
+qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
+    char from[110];
+    cJSON *object;
+    qb_status status = qb__source_open(path, options ? options->shape : NULL, &parts->data.source);
+    if (status == QB_OK) status = load(path, &object);
+    if (status != QB_OK) return status;
+    snprintf(from, sizeof from, "%.100s%s", path, object ? ".json" : "");
+    status = qb__sidecar_parts(object, from, parts);
     cJSON_Delete(object);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "io/codec/codec.h"
 #include "io/formats.h"
 
 bool qb__stack_is_projections(const qb_stack *stack) {
@@ -27,6 +28,7 @@ static void destroy(qb_writer *writer) {
     qb__free((char *)writer->stack.units);
     qb__free((char *)writer->stack.quantity);
     qb__free((char *)writer->stack.description);
+    qb__free((char *)writer->stack.compress);
     qb__free(writer->angles);
     qb__free(writer->written);
     qb__free(writer->joined);
@@ -43,13 +45,16 @@ static qb_status copy_text(const char **text) {
 static qb_status copy_stack(qb_writer *writer, const qb_stack *stack) {
     qb_stack *own = &writer->stack;
     *own = *stack;
+    const char **const texts[] = {&own->units, &own->quantity, &own->description, &own->compress};
+    qb_status status = QB_OK;
     own->angles = NULL;
     own->flats = own->darks = NULL;
-    qb_status status = copy_text(&own->units);
-    if (status != QB_OK) own->quantity = own->description = NULL;
-    if (status == QB_OK) status = copy_text(&own->quantity);
-    if (status != QB_OK) own->description = NULL;
-    if (status == QB_OK) status = copy_text(&own->description);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (status == QB_OK)
+            status = copy_text(texts[i]);
+        else
+            *texts[i] = NULL;
+    }
     if (status != QB_OK || !stack->angles) return status;
     status = qb__alloc(stack->shape[0], sizeof(double), &writer->angles);
     if (status == QB_OK) memcpy(writer->angles, stack->angles, stack->shape[0] * sizeof(double));
@@ -87,6 +92,14 @@ static qb_status check_parts(const char *path, const qb_stack *stack, const qb__
     if (!kind->parts)
         return qb__fail(QB_BAD_ARGUMENT, "%s: only HDF5 files (.h5) can have their images in several parts", path);
     return qb__fail(QB_BAD_ARGUMENT, "%s: %zu parts are too many, %d are the most", path, stack->parts, QB_PARTS_MOST);
+}
+
+static qb_status check_packing(const char *path, const qb_stack *stack, const qb__writer_kind *kind) {
+    qb__codec_kind codec;
+    const qb_status status = qb__codec_named(stack->compress, &codec);
+    if (status != QB_OK || codec == QB__CODEC_NONE || kind->packs) return status;
+    return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is not compressed here: give a .zarr file", stack->compress,
+                    path);
 }
 
 static size_t field_bytes(const qb_array *fields) {
@@ -145,6 +158,7 @@ static qb_status make(const char *path, const qb_stack *stack, size_t *bytes, qb
     qb_status status = qb__format_to_write(path, &format);
     if (status == QB_OK) status = check_stack(path, stack, &image, bytes);
     if (status == QB_OK) status = check_parts(path, stack, format->writer);
+    if (status == QB_OK) status = check_packing(path, stack, format->writer);
     if (status == QB_OK) status = qb__alloc(1, sizeof *writer, &writer);
     if (status != QB_OK) return status;
     writer->kind = format->writer;
@@ -181,7 +195,10 @@ qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **
 }
 
 void qb__writer_limit(qb_writer *writer, const qb_env *env) {
+    const size_t each = writer->kind->each ? writer->kind->each(writer) : 0;
     if (env && env->threads > 0) writer->threads = qb__smaller(writer->threads, (size_t)env->threads);
+    if (env && env->max_ram && each)
+        writer->threads = qb__larger(1, qb__smaller(writer->threads, env->max_ram / 16 / each));
 }
 
 qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data) {
@@ -246,7 +263,7 @@ static qb_status flush(qb_writer *writer) {
 const char *qb__writer_for_good(const char *path, const qb_stack *stack) {
     const qb__format *format;
     if (qb__format_to_write(path, &format) != QB_OK || !format->writer->resumes)
-        return "files of that kind cannot be gone on with: give .h5, .npy, .raw, .mha, .tif or a folder";
+        return "files of that kind cannot be gone on with: give .h5, .zarr, .npy, .raw, .mha, .tif or a folder";
     return stack->parts > 1 && !qb__parts_near(path)
                ? "its folder of parts is on another disk than the file: give --parts 1, also to the run that begins it"
                : NULL;

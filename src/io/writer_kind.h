@@ -34,12 +34,14 @@ typedef struct qb__writer_kind {
     const char *(*place)(const qb_writer *writer, qb__writer_location *place);
     qb_status (*join)(qb_writer *writer, const qb__writer_location *place);
     size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
+    size_t (*each)(const qb_writer *writer);     /* bytes of memory that each thread of a write holds */
     /* Whether those images, a bit each, are there whole, where there are several files; NULL: they are in writer->fd, which is as long as
      * that takes. */
     bool (*has)(const qb_writer *writer, const unsigned char *images);
     bool resumes;                    /* an output of one file, or of a series, can be gone on with */
     bool keeps_fields, keeps_angles; /* whether the format holds flats and darks, and angles, of projections */
     bool keeps_axis;                 /* whether the format holds the axis of a parallel beam */
+    bool packs;                      /* can compress (qb_stack.compress) */
     bool parts;                      /* can spread images over qb_stack.parts files */
 } qb__writer_kind;
 
@@ -62,6 +64,6 @@ struct qb_writer {
 };
 
 extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer, qb__nrrd_writer,
-    qb__raw_writer, qb__mbirct_writer, qb__simulated_writer, qb__nothing_writer, qb__tensor_writer;
+    qb__raw_writer, qb__zarr_writer, qb__mbirct_writer, qb__simulated_writer, qb__nothing_writer, qb__tensor_writer;
 
 #endif

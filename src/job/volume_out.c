@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "io/codec/codec.h"
 #include "io/formats.h"
 #include "io/publish/outputs.h"
 #include "io/publish/paths.h"
@@ -67,6 +68,8 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
     qb_status status = check_folder(options->output, input);
     if (status == QB_OK && options->preview) status = qb__preview_check(options->preview);
+    qb__codec_kind codec;
+    if (status == QB_OK) status = qb__codec_named(options->compress, &codec);
     qb__grey_levels window;
     if (status == QB_OK) status = qb__grey_levels_parse(options->window, &window);
     if (status == QB_OK) status = qb__denoise_parse(options->denoise, &denoise);
@@ -152,6 +155,8 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     if (parts > 1 && !able)
         return qb__fail(QB_BAD_ARGUMENT, "--parts %s: only an HDF5 file (-o NAME.h5) can have parts", text);
     out->stack.parts = qb__smaller(parts, n[0]);
+    out->stack.compress = out->options->compress;
+    out->stack.zarr = out->options->zarr;
     return able && out->stack.parts == 1 ? tell_older_parts(out->options->output, env) : QB_OK;
 }
 

@@ -112,6 +112,8 @@ static void add_output(cJSON *json, const qb__reconstruction *r) {
     cJSON_AddNumberToObject(json, "size_x", (double)s->shape[2]);
     cJSON_AddNumberToObject(json, "voxel_mm", s->voxel[0]);
     cJSON_AddNumberToObject(json, "parts", (double)s->parts);
+    cJSON_AddStringToObject(json, "compress", s->compress ? s->compress : "none");
+    cJSON_AddNumberToObject(json, "zarr", (double)s->zarr);
 }
 
 /* Where rays and voxels are, as a hash; what users know by its number besides, for a refusal to name it. */

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 #include "io_files.h"
 
-static const char *const names[] = {"a.h5", "a.tif", "a.mha", "a.npy", "a.nrrd", "a.raw", "a/", "a_%03d.tif", "p.h5"};
+static const char *const names[] = {"a.h5",  "a.tif", "a.mha",      "a.npy",  "a.nrrd",
+                                    "a.raw", "a/",    "a_%03d.tif", "a.zarr", "p.h5"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* One of them is an HDF5 file over several. */

@@ -91,7 +91,7 @@ static qb_status parse(const char *folder, const char *text, size_t bytes, qb__m
     if (!word || strcmp(word, head) != 0) return QB_OK;
     while (status == QB_OK && (word = take(&at, end)) && strcmp(word, tail) != 0) {
         const char *staging = take(&at, end), *name = take(&at, end);
-        if (n == QB__FILE_SET_MOST || !staging || !name || !strchr("fdm", word[0])) break;
+        if (n == QB__FILE_SET_MOST || !staging || !name || !strchr("fdsm", word[0])) break;
         status = read_member(folder, word, staging, name, &members[n++]);
     }
     if (status == QB_OK && word && strcmp(word, tail) == 0) {

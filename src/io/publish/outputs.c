@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/publish/outputs.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "io/formats.h"
+#include "io/publish/store.h"
 #include "io/tiff/tiff_write.h"
 
 /* The names that one output takes: a series, or a file and what may lie beside it. */
 enum { NAME_ROOM = 4096 };
 
 static bool is_series(const qb__output *output) {
-    return output->images && (qb__is_folder(output->path) || qb__has_number(output->path));
+    return output->images && !qb__is_store(output->path) &&
+           (qb__is_folder(output->path) || qb__has_number(output->path));
 }
 
 static const char *word_of(const qb__output *output) { return output->projections ? "view_" : "slice_"; }
@@ -41,10 +46,27 @@ static qb_status takes(const qb__output *output, const char *path, bool *taken) 
     return status;
 }
 
+/* A folder that is replaced as a whole, with all that was read from it. */
+static qb_status spare_store(const qb__output *output, const qb__inputs *inputs) {
+    char whole[PATH_MAX], file[PATH_MAX];
+    const qb_status status = qb__store_check(output->path);
+    if (status != QB_OK || !realpath(output->path, whole)) return status;
+    const size_t n = strlen(whole);
+    for (int list = -1; list < 2; list++) {
+        const qb__inputs *from = list < 0 ? inputs : inputs ? inputs->also[list] : NULL;
+        for (size_t i = 0; from && i < from->count; i++)
+            if (realpath(from->file[i].path, file) && strncmp(file, whole, n) == 0 && file[n] == '/')
+                return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name",
+                                output->path, from->file[i].path);
+    }
+    return QB_OK;
+}
+
 static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs) {
     char name[NAME_ROOM];
     if (is_series(output))
         return qb__series_protect_inputs(output->path, word_of(output), output->first, output->images, inputs);
+    if (output->images && qb__is_store(output->path)) return spare_store(output, inputs);
     qb_status status = qb__target_check(output->path);
     if (status == QB_OK) status = qb__inputs_protect(inputs, output->path);
     if (status != QB_OK || !output->images) return status;

@@ -127,7 +127,7 @@ qb_status qb__publication_file(qb__publication *p, const char *path, const char 
 }
 
 /* NAME/ is NAME, and a link to nowhere stands for the folder that will be there. */
-qb_status qb__publication_folder(qb__publication *p, const char *folder, const char *label, const char **fresh) {
+static qb_status add_folder(qb__publication *p, const char *folder, bool whole, const char *label, const char **fresh) {
     char *name = qb__strdup(folder), *target = NULL;
     if (!name) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", folder);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
@@ -136,10 +136,19 @@ qb_status qb__publication_folder(qb__publication *p, const char *folder, const c
     bool there = stat(name, &about) == 0;
     if (there && !S_ISDIR(about.st_mode)) status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
     if (status == QB_OK) status = qb__target_of(name, &target);
-    if (status == QB_OK) status = add(p, there ? QB__STAGING_MEMBERS : QB__STAGING_FOLDER, target, label, fresh);
+    const qb__staging_kind kind = whole ? QB__STAGING_STORE : there ? QB__STAGING_MEMBERS : QB__STAGING_FOLDER;
+    if (status == QB_OK) status = add(p, kind, target, label, fresh);
     qb__free(target);
     qb__free(name);
     return status;
+}
+
+qb_status qb__publication_folder(qb__publication *p, const char *folder, const char *label, const char **fresh) {
+    return add_folder(p, folder, false, label, fresh);
+}
+
+qb_status qb__publication_store(qb__publication *p, const char *path, const char **fresh) {
+    return add_folder(p, path, true, NULL, fresh);
 }
 
 static void destroy(qb__publication *p) {
@@ -248,7 +257,11 @@ out:
 
 /* Whoever ends the process meanwhile waits until all have their names (staging_list.h). */
 static qb_status publish(qb__publication *p) {
-    bool one = p->count == 1 && p->member[0].staging.kind != QB__STAGING_MEMBERS;
+    const qb__staging *first = &p->member[0].staging;
+    struct stat about;
+    bool one = p->count == 1 && first->kind != QB__STAGING_MEMBERS;
+    /* A folder cannot take the place of another in one step. */
+    if (one && first->kind == QB__STAGING_STORE && lstat(first->target, &about) == 0) one = false;
     return one ? publish_one(&p->member[0]) : publish_set(p);
 }
 

@@ -29,6 +29,8 @@ qb_status qb__publication_file(qb__publication *publication, const char *path, c
  * they join the others in it where there is one. `label`, whose they are then (staging.h), is lent for the call; NULL = none. */
 qb_status qb__publication_folder(qb__publication *publication, const char *folder, const char *label,
                                  const char **fresh);
+/* An empty folder, which takes the name as a whole; a folder that is there goes then, as an older file would. */
+qb_status qb__publication_store(qb__publication *publication, const char *path, const char **fresh);
 /* The first file or folder that is asked for next is, where a run that is over left it with something done (staging.h),
  * that one: *fresh is there then. Whether it is what is wanted `look` says, given the hidden folder, before anything in it
  * is touched; nothing is where that fails. */

@@ -69,11 +69,12 @@ static double bytes_of(const char *folder, const char *name) {
     char *fresh = qb__join(folder, name);
     struct stat about;
     double bytes = 0;
-    DIR *list = fresh ? opendir(fresh) : NULL;
-    if (!list && fresh && lstat(fresh, &about) == 0) bytes = (double)about.st_blocks * 512;
+    const bool there = fresh && lstat(fresh, &about) == 0;
+    DIR *list = there && S_ISDIR(about.st_mode) ? opendir(fresh) : NULL;
+    if (there && S_ISREG(about.st_mode)) bytes = (double)about.st_blocks * 512;
     for (struct dirent *entry; list && (entry = readdir(list));)
-        if (fstatat(dirfd(list), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about.st_mode))
-            bytes += (double)about.st_blocks * 512;
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            bytes += bytes_of(fresh, entry->d_name);
     if (list) closedir(list);
     qb__free(fresh);
     return bytes;

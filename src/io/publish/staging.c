@@ -256,7 +256,7 @@ static void remove_files(int folder, const char *name) {
         if (qb__staging_named(entry->d_name)) /* of what was put together in here */
             remove_parts(inside, entry->d_name);
         else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(inside, entry->d_name, 0);
+            remove_files(inside, entry->d_name);
     closedir(list);
     unlinkat(folder, name, AT_REMOVEDIR);
 }

@@ -20,6 +20,7 @@
 typedef enum qb__staging_kind {
     QB__STAGING_FILE = 'f',    /* new is a file, and takes the place of another */
     QB__STAGING_FOLDER = 'd',  /* new is a folder that is not there yet */
+    QB__STAGING_STORE = 's',   /* new is a folder, and takes the place of another as a whole */
     QB__STAGING_MEMBERS = 'm', /* the files in the folder new join one that is there */
 } qb__staging_kind;
 

@@ -71,17 +71,18 @@ static void move_one_back(const char *from, const char *to) {
     if (is_there(from) && !is_there(to)) rename_to(from, to, to);
 }
 
-static qb_status retire_file(const qb__staging *s) {
+static qb_status retire_whole(const qb__staging *s) {
     struct stat about;
     if (lstat(s->target, &about) != 0) return QB_OK;
-    if (S_ISDIR(about.st_mode)) return qb__fail_errno(EISDIR, "giving its name to", s->target);
+    if (S_ISDIR(about.st_mode) && s->kind == QB__STAGING_FILE)
+        return qb__fail_errno(EISDIR, "giving its name to", s->target);
     return rename_to(s->target, s->old, s->target);
 }
 
 qb_status qb__member_retire(qb__member *member) {
     const qb__staging *s = &member->staging;
     if (s->kind == QB__STAGING_FOLDER) return QB_OK;
-    if (s->kind == QB__STAGING_FILE) return retire_file(s);
+    if (s->kind != QB__STAGING_MEMBERS) return retire_whole(s);
     if (mkdir(s->old, 0777) != 0) return qb__fail_errno(errno, "replacing images in", s->target);
     return move_all(&member->names, s->target, s->old);
 }
@@ -113,7 +114,7 @@ void qb__member_withdraw(qb__member *member) {
 void qb__member_restore(qb__member *member) {
     const qb__staging *s = &member->staging;
     qb__notes names = {0};
-    if (s->kind == QB__STAGING_FILE) move_one_back(s->old, s->target);
+    if (s->kind == QB__STAGING_FILE || s->kind == QB__STAGING_STORE) move_one_back(s->old, s->target);
     if (s->kind == QB__STAGING_MEMBERS && is_there(s->old) && list_files(s->old, &names) == QB_OK)
         move_back(&names, s->old, s->target);
     qb__notes_release(&names);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Which array of a Zarr folder is meant, and what is said of it. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/geometry/unit_words.h"
+#include "io/publish/store.h"
+#include "io/zarr/zarr_source.h"
+#include "quickbeam/io.h"
+
+/* ---- groups ---- */
+
+static const cJSON *multiscale_of(const cJSON *attributes) {
+    const cJSON *ome = cJSON_GetObjectItemCaseSensitive(attributes, "ome");
+    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(ome ? ome : attributes, "multiscales"), 0);
+}
+
+/* The only array of a group that does not say which one it is. */
+static qb_status only_array(const char *folder, char *name, size_t room) {
+    char inside[4096];
+    size_t found = 0;
+    DIR *list = opendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        qb__zarr_array a;
+        bool is_array;
+        cJSON *attributes;
+        if (entry->d_name[0] == '.' ||
+            (size_t)snprintf(inside, sizeof inside, "%s/%s", folder, entry->d_name) >= sizeof inside)
+            continue;
+        if (!qb__is_folder(inside) || !qb__is_zarr(inside)) continue;
+        if (qb__zarr_load(inside, &a, &is_array, &attributes) == QB_OK && is_array && ++found == 1)
+            snprintf(name, room, "%s", entry->d_name);
+        cJSON_Delete(attributes);
+    }
+    if (list) closedir(list);
+    if (found == 1) return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "%s holds %zu arrays and does not say which is the volume: give its path by --dataset", folder,
+                    found);
+}
+
+/* Paths inside a group go down only. */
+static qb_status join_inside(const char *folder, const char *inside, char **path) {
+    while (*inside == '/') inside++;
+    const char *up = strstr(inside, "..");
+    if (!*inside || (up && (up[2] == 0 || up[2] == '/')))
+        return qb__fail(QB_BAD_INPUT, "%s: '%.80s' is no path of an array in it", folder, inside);
+    *path = qb__join(folder, inside);
+    return *path ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", folder);
+}
+
+/* ---- what is said of it ---- */
+
+/* The last three numbers of a transformation of that kind, or those that there are. */
+static bool numbers_of(const cJSON *list, const char *kind, double out[3]) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) {
+        const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "type"));
+        const cJSON *numbers = cJSON_GetObjectItemCaseSensitive(item, kind);
+        const int n = cJSON_GetArraySize(numbers);
+        if (!type || strcmp(type, kind) != 0 || n < 1) continue;
+        for (int i = 0; i < 3 && i < n; i++) out[2 - i] = cJSON_GetNumberValue(cJSON_GetArrayItem(numbers, n - 1 - i));
+        return true;
+    }
+    return false;
+}
+
+static const cJSON *dataset_of(const cJSON *multiscale, const char *inside) {
+    const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(multiscale, "datasets");
+    while (inside && *inside == '/') inside++;
+    cJSON_ArrayForEach(item, list) {
+        const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "path"));
+        if (path && (!inside || strcmp(path, inside) == 0)) return item;
+    }
+    return NULL;
+}
+
+/* Lengths by axes whose unit is known; z is the last but two. */
+static void apply_multiscale(const cJSON *multiscale, const cJSON *dataset, qb__source *source) {
+    const cJSON *axes = cJSON_GetObjectItemCaseSensitive(multiscale, "axes");
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(dataset, "coordinateTransformations");
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(multiscale, "coordinateTransformations");
+    double scale[3] = {1, 1, 1}, more[3] = {1, 1, 1}, first[3] = {0};
+    if (!numbers_of(own, "scale", scale)) return;
+    numbers_of(all, "scale", more);
+    const bool placed = numbers_of(own, "translation", first);
+    const int n = cJSON_GetArraySize(axes);
+    for (int i = 0; i < 3; i++) {
+        const cJSON *axis = n - 3 + i >= 0 ? cJSON_GetArrayItem(axes, n - 3 + i) : NULL;
+        const char *unit = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(axis, "unit"));
+        const double mm = unit ? qb__length_unit(unit) : 0, voxel = scale[i] * more[i] * mm;
+        if (!(voxel > 0) || !isfinite(voxel)) continue;
+        source->voxel[2 - i] = voxel;
+        if (placed && isfinite(first[i]))
+            source->offset[2 - i] = first[i] * more[i] * mm + 0.5 * ((double)source->shape[i] - 1) * voxel;
+    }
+}
+
+static void fill_with(qb__zarr *z) {
+    const qb_dtype dtype = z->array.dtype;
+    const double fill = z->array.fill;
+    const float value = (float)fill;
+    const int64_t whole = isfinite(fill) && fabs(fill) < 1e15 ? (int64_t)fill : 0;
+    if (dtype == QB_F64)
+        memcpy(z->fill, &fill, sizeof fill);
+    else if (qb_dtype_is_float(dtype))
+        qb_convert_from_float(&value, 1, dtype, 0, 1, z->fill);
+    else
+        memcpy(z->fill, &whole, qb_dtype_size(dtype));
+}
+
+/* ---- opening ---- */
+
+static void release_zarr(qb__source *source) { qb__free(((qb__zarr *)source)->folder); }
+
+/* Of what was opened; the rest of our own notes is for the scan. */
+static qb_status make_source(const char *path, const char *folder, const qb__zarr_array *a, qb__zarr **out) {
+    qb__zarr *z;
+    qb_status status = qb__source_create(sizeof *z, "Zarr", path, &z);
+    if (status != QB_OK) return status;
+    z->array = *a;
+    z->base.dtype = a->dtype;
+    memcpy(z->base.shape, a->shape, sizeof a->shape);
+    memcpy(z->base.chunk, a->chunk, sizeof a->chunk);
+    z->base.cache_each = qb__zarr_read_memory(a);
+    z->base.read = qb__zarr_read;
+    z->base.release = release_zarr;
+    z->folder = qb__strdup(folder);
+    fill_with(z);
+    *out = z;
+    if (z->folder) return QB_OK;
+    qb__source_close(&z->base);
+    return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+}
+
+/* *notes, which may be NULL: what this program wrote about it; the caller deletes it. */
+static qb_status open_noted(const char *path, const char *how, qb__source **out, cJSON **notes) {
+    qb__zarr_array a;
+    bool is_array;
+    cJSON *attributes = NULL, *inner = NULL, *own = NULL;
+    char *folder = NULL, name[256] = "";
+    qb__zarr *z = NULL;
+    const cJSON *multiscale = NULL, *dataset = NULL;
+    qb_status status;
+    *out = NULL;
+    QB__TRY(qb__zarr_load(path, &a, &is_array, &attributes));
+    if (is_array) {
+        QB__TRY(make_source(path, path, &a, &z));
+    } else {
+        multiscale = multiscale_of(attributes);
+        dataset = dataset_of(multiscale, how);
+        const char *inside = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(dataset, "path"));
+        if (how) inside = how;
+        if (!inside) QB__TRY(only_array(path, name, sizeof name));
+        QB__TRY(join_inside(path, inside ? inside : name, &folder));
+        QB__TRY(qb__zarr_load(folder, &a, &is_array, &inner));
+        if (!is_array) {
+            status = qb__fail(QB_BAD_INPUT, "%s is a group of Zarr, not an array: give the path of one by --dataset",
+                              folder);
+            goto out;
+        }
+        QB__TRY(make_source(path, folder, &a, &z));
+        if (dataset) apply_multiscale(multiscale, dataset, &z->base);
+    }
+    own = cJSON_DetachItemFromObjectCaseSensitive(attributes, "quickbeam");
+    if (own && dataset && dataset == cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(multiscale, "datasets"), 0))
+        qb__sidecar_take(own, &z->base);
+    *out = &z->base;
+    if (notes) *notes = own, own = NULL;
+out:
+    cJSON_Delete(own);
+    cJSON_Delete(attributes);
+    cJSON_Delete(inner);
+    qb__free(folder);
+    return status;
+}
+
+qb_status qb__zarr_open(const char *path, const char *how, qb__source **source) {
+    return open_noted(path, how, source, NULL);
+}
+
+qb_status qb__zarr_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
+    cJSON *notes = NULL;
+    qb_status status = open_noted(path, options ? options->dataset : NULL, &parts->data.source, &notes);
+    if (status == QB_OK) status = qb__sidecar_parts(notes, path, parts);
+    cJSON_Delete(notes);
+    return status;
+}
+
+qb_status qb__zarr_provenance(const char *path, cJSON **object) {
+    qb__zarr_array a;
+    bool is_array;
+    cJSON *attributes;
+    *object = NULL;
+    const qb_status status = qb__zarr_load(path, &a, &is_array, &attributes);
+    cJSON *own = cJSON_GetObjectItemCaseSensitive(attributes, "quickbeam");
+    if (own) *object = cJSON_DetachItemFromObject(own, "provenance");
+    cJSON_Delete(attributes);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_ZARR_SOURCE_H
+#define QB_IO_ZARR_SOURCE_H
+
+#include "io/formats.h"
+#include "io/zarr/zarr.h"
+
+typedef struct qb__zarr {
+    qb__source base;
+    qb__zarr_array array;
+    char *folder; /* of the array */
+    char fill[8]; /* one number of chunks that are not there */
+} qb__zarr;
+
+qb_status qb__zarr_read(qb__source *source, const qb__region *region, void *out);
+/* What each thread of that holds. */
+size_t qb__zarr_read_memory(const qb__zarr_array *array);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* A volume as OME-Zarr, at several resolutions. A layer of chunks is packed as soon as its images are there: from memory where one write
+ * has them all, else from the spool. What it is at half the resolution goes to the spool of the next level. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/publish/staging.h"
+#include "io/zarr/zarr_spool.h"
+
+typedef struct zarr_writer {
+    const char *fresh; /* the folder that gets the name; its owner's */
+    char *own;         /* NULL, or that, to be freed */
+    int levels;
+    qb__zarr_array level[QB__ZARR_LEVELS];
+    qb__zarr_spool spool[QB__ZARR_LEVELS];
+} zarr_writer;
+
+static void level_folder(const zarr_writer *z, int level, char *name, size_t room) {
+    snprintf(name, room, "%s/%d", z->fresh, level);
+}
+
+static qb_status plan(qb_writer *writer) {
+    const qb_stack *s = &writer->stack;
+    qb__codec_kind codec;
+    zarr_writer *z;
+    qb_status status = qb__codec_named(s->compress, &codec);
+    const bool two = s->zarr == QB_ZARR_0_4;
+    if (status == QB_OK) status = qb__alloc(1, sizeof *z, &z);
+    if (status != QB_OK) return status;
+    writer->own = z;
+    z->levels = qb__zarr_levels(s, two ? 2 : 3, codec, z->level);
+    for (int i = 0; i < QB__ZARR_LEVELS; i++) z->spool[i].fd = -1;
+    return QB_OK;
+}
+
+static qb_status open_spools(qb_writer *writer, bool fresh) {
+    zarr_writer *z = writer->own;
+    qb_status status = QB_OK;
+    for (int i = 0; i < z->levels && status == QB_OK; i++)
+        status = qb__zarr_spool_open(z->fresh, i, &z->level[i], writer->path, fresh, &z->spool[i]);
+    return status;
+}
+
+static qb_status put_group(qb_writer *writer, const char *provenance) {
+    zarr_writer *z = writer->own;
+    char *json;
+    qb_status status = qb__stack_json(writer, provenance, &json);
+    if (status == QB_OK) status = qb__zarr_put_group(z->fresh, writer, z->level, z->levels, json);
+    qb__free(json);
+    return status;
+}
+
+static qb_status put_headers(qb_writer *writer) {
+    const zarr_writer *z = writer->own;
+    const bool projections = qb__stack_is_projections(&writer->stack);
+    qb_status status = QB_OK;
+    char name[4096];
+    for (int i = 0; i < z->levels && status == QB_OK; i++) {
+        level_folder(z, i, name, sizeof name);
+        if (mkdir(name, 0777) != 0) return qb__fail_errno(errno, "creating", name);
+        status = qb__zarr_put_array(name, writer->path, &z->level[i], projections);
+    }
+    return status == QB_OK ? put_group(writer, "") : status;
+}
+
+static qb_status begin_zarr(qb_writer *writer) {
+    qb_status status = plan(writer);
+    zarr_writer *z = writer->own;
+    if (status == QB_OK && !writer->set)
+        status = qb__fail(QB_BAD_ARGUMENT, "%s: a slice that is one of several files cannot be Zarr: give .tif",
+                          writer->path);
+    if (status == QB_OK) status = qb__publication_store(writer->set, writer->path, &z->fresh);
+    if (status != QB_OK) return status;
+    const bool resumed = qb__publication_taken_up(writer->set);
+    if (!resumed) status = put_headers(writer);
+    return status == QB_OK ? open_spools(writer, !resumed) : status;
+}
+
+static const char *place_zarr(const qb_writer *writer, qb__writer_location *place) {
+    const zarr_writer *z = writer->own;
+    place->files = (size_t)z->levels;
+    return z->fresh;
+}
+
+static qb_status join_zarr(qb_writer *writer, const qb__writer_location *place) {
+    qb_status status = plan(writer);
+    zarr_writer *z = writer->own;
+    if (status != QB_OK) return status;
+    z->own = qb__strdup(place->fresh);
+    z->fresh = z->own;
+    return z->own ? open_spools(writer, false) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
+}
+
+/* ---- layers ---- */
+
+/* A layer at half the resolution: image `piece` of those, into the spool of the next level. */
+typedef struct halving {
+    const zarr_writer *z;
+    int level;
+    size_t first, images, stride; /* of the layer, at full resolution */
+    const char *data;
+    char *memory;
+} halving;
+
+static qb_status halve_image(void *context, size_t piece, size_t worker) {
+    const halving *h = context;
+    const qb__zarr_array *a = &h->z->level[h->level], *half = a + 1;
+    const qb__zarr_spool *to = &h->z->spool[h->level + 1];
+    const char *one = h->data + 2 * piece * h->stride, *two = 2 * piece + 1 < h->images ? one + h->stride : NULL;
+    char *image = h->memory + worker * to->image;
+    qb__zarr_halve(a->dtype, one, two, a->shape[1], a->shape[2], 0, half->shape[1], image);
+    const size_t number = h->first / 2 + piece;
+    return qb__zarr_spool_put(to, number, number + 1, image);
+}
+
+static qb_status halve_layer(const qb_writer *writer, int level, size_t layer, const char *data, size_t stride) {
+    const zarr_writer *z = writer->own;
+    const qb__zarr_array *a = &z->level[level];
+    halving h = {z, level, layer * a->file[0], 0, stride, data, NULL};
+    h.images = qb__smaller(a->file[0], a->shape[0] - h.first);
+    const size_t pieces = qb__ceil_div(h.images, 2), threads = qb__smaller(writer->threads, pieces);
+    qb_status status = qb__alloc(threads, z->spool[level + 1].image, &h.memory);
+    if (status == QB_OK) status = qb__share(threads, pieces, halve_image, &h);
+    qb__free(h.memory);
+    return status;
+}
+
+static qb_status is_packed(const qb__zarr_spool *spool, size_t layer, bool *packed) {
+    qb__zarr_state state = QB__ZARR_PACKED;
+    const qb_status status = layer < spool->layers ? qb__zarr_spool_state(spool, layer, &state) : QB_OK;
+    *packed = state != QB__ZARR_OPEN;
+    return status;
+}
+
+/* `data` NULL: from the spool, which keeps its images until the files are on the disk. */
+static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, const char *data) {
+    const zarr_writer *z = writer->own;
+    const qb__zarr_spool *spool = &z->spool[level];
+    const bool spooled = !data;
+    const size_t stride = spooled ? qb__zarr_spool_stride(spool) : spool->image;
+    const char *mapped = NULL;
+    char folder[4096];
+    qb_status status;
+    level_folder(z, level, folder, sizeof folder);
+    if (spooled) QB__TRY(qb__zarr_spool_map(spool, layer, &mapped));
+    if (spooled) data = mapped;
+    QB__TRY(qb__zarr_put_layer(&z->level[level], folder, writer->path, layer, data, stride, writer->threads, spooled));
+    if (level + 1 < z->levels) QB__TRY(halve_layer(writer, level, layer, data, stride));
+    QB__TRY(qb__zarr_spool_mark(spool, layer, spooled ? QB__ZARR_FLUSHED : QB__ZARR_PACKED));
+out:
+    qb__zarr_spool_unmap(spool, mapped);
+    if (status == QB_OK && spooled) qb__zarr_spool_drop(spool, layer);
+    return status;
+}
+
+/* A layer, and those of the next levels that are whole with it. */
+static qb_status pack(const qb_writer *writer, size_t layer, const char *data) {
+    const zarr_writer *z = writer->own;
+    qb_status status = pack_layer(writer, 0, layer, data);
+    for (int level = 1; status == QB_OK && level < z->levels; level++, layer /= 2) {
+        bool whole, packed;
+        status = is_packed(&z->spool[level - 1], layer ^ 1, &whole);
+        if (status == QB_OK) status = is_packed(&z->spool[level], layer / 2, &packed);
+        if (status != QB_OK || !whole || packed) break;
+        status = pack_layer(writer, level, layer / 2, NULL);
+    }
+    return status;
+}
+
+static bool is_written(const qb_writer *writer, size_t image) { return writer->written[image / 8] >> image % 8 & 1; }
+
+static qb_status write_layer(qb_writer *writer, size_t layer, size_t first, size_t end, const char *data) {
+    const zarr_writer *z = writer->own;
+    const qb__zarr_spool *spool = &z->spool[0];
+    const size_t from = layer * spool->thick, to = qb__smaller(from + spool->thick, writer->stack.shape[0]);
+    const size_t a = qb__larger(first, from), b = qb__smaller(end, to);
+    const char *images = data + (a - first) * writer->image_bytes;
+    bool whole = true, packed;
+    qb_status status = is_packed(spool, layer, &packed);
+    if (status != QB_OK || packed) return status; /* of a run that was stopped: the same numbers */
+    if (a == from && b == to) return pack(writer, layer, images);
+    status = qb__zarr_spool_put(spool, a, b, images);
+    for (size_t i = from; i < to && whole; i++) whole = (i >= a && i < b) || is_written(writer, i);
+    return status == QB_OK && whole ? pack(writer, layer, NULL) : status;
+}
+
+static qb_status write_zarr(qb_writer *writer, size_t first, size_t end, const void *data) {
+    const zarr_writer *z = writer->own;
+    const size_t thick = z->spool[0].thick;
+    qb_status status = QB_OK;
+    for (size_t layer = first / thick; layer * thick < end && status == QB_OK; layer++)
+        status = write_layer(writer, layer, first, end, data);
+    return status;
+}
+
+/* ---- the end ---- */
+
+/* Layers that no process had all the images of. */
+static qb_status pack_rest(const qb_writer *writer) {
+    const zarr_writer *z = writer->own;
+    qb_status status = QB_OK;
+    for (int level = 0; level < z->levels; level++) {
+        for (size_t layer = 0; layer < z->spool[level].layers && status == QB_OK; layer++) {
+            bool packed;
+            status = is_packed(&z->spool[level], layer, &packed);
+            if (status == QB_OK && !packed) status = pack_layer(writer, level, layer, NULL);
+        }
+    }
+    return status;
+}
+
+static void remove_fresh(const char *folder) {
+    DIR *list = opendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        if (strncmp(entry->d_name, QB__ZARR_FRESH, sizeof QB__ZARR_FRESH - 1) == 0)
+            unlinkat(dirfd(list), entry->d_name, 0);
+    if (list) closedir(list);
+}
+
+static qb_status finish_zarr(qb_writer *writer, const char *provenance) {
+    zarr_writer *z = writer->own;
+    char name[4096];
+    qb_status status = pack_rest(writer);
+    if (status != QB_OK) return status;
+    qb__staging_forget(z->fresh); /* without its spools it cannot be gone on with */
+    for (int level = 0; level < z->levels; level++) {
+        qb__zarr_spool_close(&z->spool[level]);
+        snprintf(name, sizeof name, "%s/.spool-%d", z->fresh, level);
+        if (unlink(name) != 0) return qb__fail_errno(errno, "removing", name);
+        level_folder(z, level, name, sizeof name);
+        remove_fresh(name);
+    }
+    return put_group(writer, provenance);
+}
+
+static void release_zarr(qb_writer *writer) {
+    zarr_writer *z = writer->own;
+    for (int level = 0; z && level < z->levels; level++) qb__zarr_spool_close(&z->spool[level]);
+    if (z) qb__free(z->own);
+    qb__free(z);
+}
+
+/* After a crash of the machine files may be missing that were packed and not noted: such layers are made again. */
+static bool has_zarr(const qb_writer *writer, const unsigned char *images) {
+    const zarr_writer *z = writer->own;
+    for (int level = 0; level < z->levels; level++) {
+        const qb__zarr_spool *spool = &z->spool[level];
+        for (size_t layer = 0; layer < spool->layers; layer++) {
+            qb__zarr_state state;
+            bool whole = true, other = true;
+            const size_t end = qb__smaller((layer + 1) * spool->thick, z->level[level].shape[0]);
+            for (size_t i = layer * spool->thick; level == 0 && i < end; i++) whole &= images[i / 8] >> i % 8 & 1;
+            if (level > 0 && is_packed(spool - 1, 2 * layer, &whole) != QB_OK) return false;
+            if (level > 0 && is_packed(spool - 1, 2 * layer + 1, &other) != QB_OK) return false;
+            if (qb__zarr_spool_state(spool, layer, &state) != QB_OK) return false;
+            if (state == QB__ZARR_PACKED && !(whole && other) &&
+                qb__zarr_spool_mark(spool, layer, QB__ZARR_OPEN) != QB_OK)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The other levels, a few layers that wait, and headers. */
+static size_t overhead_zarr(const qb_writer *writer) {
+    enum { THICK = 64, WAIT = 2 };
+    const size_t *n = writer->stack.shape, all = n[0] * writer->image_bytes;
+    const size_t levels = qb__stack_is_projections(&writer->stack) ? 0 : all / 7;
+    return levels + qb__smaller(WAIT * THICK, n[0]) * writer->image_bytes + 65536;
+}
+
+static size_t each_zarr(const qb_writer *writer) {
+    const zarr_writer *z = writer->own;
+    return qb__zarr_layer_memory(&z->level[0]);
+}
+
+static bool is_store(const qb_writer *writer) {
+    (void)writer;
+    return true;
+}
+
+const qb__writer_kind qb__zarr_writer = {
+    .spread = is_store,
+    .begin = begin_zarr,
+    .write = write_zarr,
+    .finish = finish_zarr,
+    .release = release_zarr,
+    .place = place_zarr,
+    .join = join_zarr,
+    .overhead = overhead_zarr,
+    .each = each_zarr,
+    .has = has_zarr,
+    .resumes = true,
+    .keeps_angles = true,
+    .packs = true,
+};

@@ -26,7 +26,8 @@
 enum { HOLES = 4, CURVES = 64 };
 enum { FULL_PASSES = 3, MERGE = 4 }; /* passes with the finest subsets; then so many become one, pass by pass */
 /* All voxels at once change by more in a pass than one by one near the minimum, for the momentum. Where they change by three times
- * --stop, volumes were within 5 HU of the minimum. */
+ * --stop, volumes were within 5 HU of the minimum. The cost of many voxels may go on falling for long where they hardly change: half of
+ * --stop is enough then. */
 enum { LOOSER = 3 };
 
 /* ---- operations on vectors; the same in kernels/vectors/prior.cl ---- */
@@ -245,7 +246,8 @@ static qb_status note(mbir *s, qb__solved *solved, bool *last) {
     qb__progress(s->env, "mbir", (uint64_t)solved->iterations, (uint64_t)s->options->iterations);
     *last = true;
     s->exact += exact;
-    if (s->exact > 1 && fmax(trace->change, solved->rest) <= LOOSER * s->model->stop)
+    const bool settled = solved->rest <= LOOSER * s->model->stop || trace->change <= s->model->stop / 2;
+    if (s->exact > 1 && settled && trace->change <= LOOSER * s->model->stop)
         solved->stopped = "tolerance";
     else if (solved->iterations == s->options->iterations)
         solved->stopped = "equits";

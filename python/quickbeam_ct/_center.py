@@ -6,7 +6,7 @@ import typing
 from ._library import BadArgument, CenterResult, Env, declare, lib
 from ._options import ENVIRONMENT, Options, names, sign
 from ._run import run
-from ._scan import Scan, is_path
+from ._scan import Scan, is_path, tell_problems
 
 declare("qb_center_find", *[ctypes.c_void_p] * 3, ctypes.POINTER(Env), ctypes.POINTER(CenterResult))
 
@@ -33,6 +33,7 @@ def center(projections, angles=None, *, flats=None, darks=None, **given):
         if not is_path(projections) and angles is None:
             raise BadArgument("there are no angles", 6)
         scan = Scan(projections, angles, flats=flats, darks=darks, **parts["scan"])
+    tell_problems(scan, air=parts["prep"].get("air"))
     found = CenterResult(struct_size=ctypes.sizeof(CenterResult))
     with Options("prep", parts["prep"]) as prep, Options("center", parts["center"]) as chosen:
         run(lib.qb_center_find, scan._pointer, prep, chosen, after=(ctypes.byref(found),), **env)

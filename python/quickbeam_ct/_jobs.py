@@ -11,7 +11,7 @@ from ._geometry import Geometry, rays_of
 from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib, raises
 from ._options import ENVIRONMENT, Options, names, plain
 from ._run import run
-from ._scan import Scan, is_path
+from ._scan import Scan, is_path, tell_problems
 
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
 _verbs = ("fbp", "fdk", "sirt", "cgls", "tv", "mbir")
@@ -93,6 +93,7 @@ class Plan:
             raise BadArgument(f"geometry is a {type(geometry).__name__}: give a Geometry, or the path of one", 6)
         self._source, self._given_out = source, out
         self._scan = self._open(source, angles, pixel_size, geometry, flats, darks)
+        tell_problems(self._scan, geometry, self._parts["prep"].get("air"))
         self._rays = self._geometry(geometry)
         self._volume = self._decide(out)
 

@@ -8,7 +8,7 @@ from ._check import path_bytes
 from ._library import BadArgument, Env, Tensor, c_char_p, c_size_t, declare, lib, text_of
 from ._options import ENVIRONMENT, Options, names, sign
 from ._run import run
-from ._scan import Scan, is_path
+from ._scan import Scan, is_path, tell_problems
 
 declare("qb_convert_report", *[ctypes.c_void_p] * 3, c_char_p, ctypes.POINTER(Env), ctypes.POINTER(ctypes.c_void_p))
 
@@ -39,6 +39,7 @@ def prepare(projections, angles=None, *, flats=None, darks=None, out=None, outpu
             raise BadArgument("this Scan was opened with its angles, fields and options: give them to Scan()", 6)
     else:
         scan = Scan(projections, angles, flats=flats, darks=darks, **parts["scan"])
+    tell_problems(scan, air=parts["prep"].get("air"))
     array = not is_path(projections) and not isinstance(projections, Scan)
     options, kept = _ConvertOptions(struct_size=ctypes.sizeof(_ConvertOptions)), None
     if output is not None:

@@ -49,6 +49,10 @@ def _callers():
     return level
 
 
+def warn(words):
+    warnings.warn(words, QuickbeamWarning, stacklevel=_callers())
+
+
 class _Worker:
     """The thread that works while the main one waits. It is kept, since making one takes as long as a small slice."""
 
@@ -103,7 +107,7 @@ def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progres
     else:
         work()
     for words in dict.fromkeys(talk.warned):
-        warnings.warn(words, QuickbeamWarning, stacklevel=_callers())
+        warn(words)
     if talk.failed is not None:
         raise talk.failed
     if outcome["status"] != OK:

@@ -10,14 +10,16 @@ from ._check import path_bytes
 from ._geometry import Geometry
 from ._library import Array, BadArgument, DetectorStruct, Env, GeometryStruct, ScanInfo, Tensor, check, declare, lib, text_of
 from ._options import Options
-from ._run import run
+from ._run import run, warn
 
+_ANGLES, _FLATS = 1, 4  # of qb_problem
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
 declare("qb_scan_open", ctypes.c_char_p, _POINTER, _ref(Env), _ref(_POINTER))
 declare("qb_scan_from_tensor", _ref(Tensor), _ref(ctypes.c_double), _ref(Tensor), _ref(Tensor), _POINTER, _ref(Env), _ref(_POINTER))
 declare("qb_scan_close", _POINTER, result=None)
 declare("qb_scan_describe", _POINTER, result=_ref(ScanInfo))
 declare("qb_scan_problem", _POINTER, _SIZE, result=ctypes.c_char_p)
+declare("qb_scan_problem_kind", _POINTER, _SIZE)
 declare("qb_scan_findings", _POINTER, _ref(_POINTER))
 declare("qb_scan_inspect", _POINTER, _ref(Env))
 declare("qb_scan_geometry", _ref(ScanInfo), _POINTER, _ref(DetectorStruct), _ref(Env), _ref(GeometryStruct))
@@ -57,6 +59,7 @@ class Scan:
                 run(lib.qb_scan_from_tensor, tensors[0], radians, tensors[1], tensors[2], room,
                     after=(ctypes.byref(self._pointer),), **env)
         self._info = lib.qb_scan_describe(self._pointer).contents
+        self._first = self._info.problems  # those of opening; jobs warn of what they add themselves
 
     @staticmethod
     def _text(value, name):
@@ -142,3 +145,11 @@ class Scan:
     def __del__(self):
         if lib and getattr(self, "_pointer", None):
             lib.qb_scan_close(self._pointer)
+
+
+def tell_problems(scan, geometry=None, air=None):
+    """Warn of what was odd when the scan was opened. A geometry states the angles, and air= stands in for flats."""
+    silent = [kind for kind, given in ((_ANGLES, geometry), (_FLATS, air)) if given is not None]
+    for i, words in enumerate(scan.problems[:scan._first]):
+        if lib.qb_scan_problem_kind(scan._pointer, i) not in silent:
+            warn(words)

@@ -307,7 +307,7 @@ def scaled(scan, dice):
     """All values together brought to 0..1, as for display."""
     values = scan.data["data"].astype(np.float64)
     low, high = np.nanmin(values), np.nanmax(values)
-    if high > low:
+    if np.isfinite(high - low) and high > low:
         scan.data["data"] = ((values - low) / (high - low)).astype(np.float32)
 
 

@@ -298,3 +298,40 @@ def test_images_are_changed_as_they_are_read():
     volume = qb.fbp(scan, center=31.5)
     np.testing.assert_array_equal(volume, qb.fbp(scan.read(), ANGLES, pixel_size=(2 * PIXEL, PIXEL), center=14.5))
     assert qb.center(scan).column == pytest.approx(31.5, abs=0.1)
+
+
+def discs(views=90, rows=8, columns=64):
+    """Line integrals of two discs with some noise, and the angles."""
+    angles, x = np.pi * np.arange(views) / views, np.arange(columns) - (columns - 1) / 2
+    lines = np.zeros((views, rows, columns))
+    for radius, far, mu in (14, 6, 0.02), (5, 18, 0.05):
+        away = x - far * np.cos(angles)[:, None, None]
+        lines += 2 * mu * np.sqrt(np.maximum(radius ** 2 - away ** 2, 0))
+    return (lines + 0.003 * np.random.default_rng(1).standard_normal(lines.shape)).astype(np.float32), angles
+
+
+def faulty(lines, how):
+    if how == "views-constant":
+        lines[20] = 0
+    elif how == "views-not-numbers":
+        lines[20] = np.nan
+    elif how == "dead-part":
+        lines[:, 4:, 32:] = 0
+    elif how == "scan-scaled":
+        lines = (lines - lines.min()) / (lines.max() - lines.min())
+    return lines
+
+
+@pytest.mark.parametrize("how", ["views-constant", "views-not-numbers", "dead-part", "scan-scaled", "angle-turns"])
+@pytest.mark.parametrize("call", ["fbp", "sirt", "prepare"])
+def test_what_is_odd_of_arrays_is_warned_of(how, call):
+    """As the command does. The good scan is not."""
+    lines, angles = discs()
+    given = {"pixel_size": 1.0, "center": 31.5} if call != "prepare" else {}
+    more = {**given, "iterations": 2} if call == "sirt" else given
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", qb.QuickbeamWarning)
+        getattr(qb, call)(lines, angles, **more)
+    odd = faulty(lines.copy(), how), np.degrees(angles) if how == "angle-turns" else angles
+    with pytest.warns(qb.QuickbeamWarning, match=how):
+        getattr(qb, call)(*odd, **more)

@@ -32,5 +32,7 @@ const qb_param qb_prep_params[] = {
      "replace pixels that are brighter than all but one of their neighbours by so many standard deviations; 8 is a "
      "good start",
      0},
+    {"scatter", QB_PARAM_TEXT, offsetof(qb_prep_options, scatter), "constant:S|none", NULL, NULL, 0, 0,
+     "take S of the open beam off, as scatter", 0},
     QB_PARAMS_END(qb_prep_options),
 };

@@ -30,7 +30,7 @@ static const struct {
     [QB__FAULT_DRIFTING] = {"drifting", 0.5, 2, 1, 1}, [QB__FAULT_DEAD] = {"dead", 1000, 0, 1, 1},
     [QB__FAULT_FLICKER] = {"flicker", 1000, 0, 1, 1},  [QB__FAULT_TILT] = {"tilt", 0.5, 0, 0, 0},
     [QB__FAULT_FADE] = {"fade", 0.9, 0, 0, 0},         [QB__FAULT_MOVE] = {"move", 1000, 0, 0, 0},
-    [QB__FAULT_SWAY] = {"sway", 1000, 0, 0, 0},
+    [QB__FAULT_SWAY] = {"sway", 1000, 0, 0, 0},        [QB__FAULT_SCATTER] = {"scatter", 1, 0, 0, 0},
 };
 
 static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
@@ -47,9 +47,10 @@ static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
         f->amount[i] = value;
         return QB_OK;
     }
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade, move or sway",
-                    text);
+    return qb__fail(
+        QB_BAD_ARGUMENT,
+        "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade, move, sway or scatter",
+        text);
 }
 
 static qb_status parse(const char *text, qb__faults *f) {
@@ -154,7 +155,8 @@ void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *tran
     const double part = f->views > 1 ? (double)view / (double)(f->views - 1) : 0;
     const double striped = stripes(f, false, view, row);
     for (size_t c = 0; c < f->columns; c++)
-        transmission[c] *= of_column(f, view, row, c) * of_beam(f, part, row, c) * striped;
+        transmission[c] = (transmission[c] + f->amount[QB__FAULT_SCATTER]) * of_column(f, view, row, c) *
+                          of_beam(f, part, row, c) * striped;
 }
 
 void qb__faults_of_flat(const qb__faults *f, size_t flat, double view, size_t row, double *transmission) {

@@ -8,7 +8,7 @@
 #include "quickbeam/status.h"
 
 /* Faults of a detector and its beam that flats do not show, unless they are taken at several times: factors on the transmission of
- * a view. The kinds are the rows of a table in faults.c. Where a fault stands, and how large it is, follows from the seed. */
+ * a view, and scatter, which is added to it. The kinds are the rows of a table in faults.c. Where a fault stands, and how large it is, follows from the seed. */
 enum {
     QB__FAULT_WIDE,
     QB__FAULT_PARTIAL,
@@ -19,6 +19,7 @@ enum {
     QB__FAULT_FADE,
     QB__FAULT_MOVE,
     QB__FAULT_SWAY,
+    QB__FAULT_SCATTER,
     QB__FAULT_KINDS
 };
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 import ctypes
 import json
+import math
 import os
 import tempfile
+import warnings
 
 from ._arrays import doubles
 from ._check import number, numbers, path_bytes, whole
-from ._library import BadArgument, DetectorStruct, GeometryStruct, GridStruct, View, check, declare, lib, text_of
+from ._library import BadArgument, DetectorStruct, GeometryStruct, GridStruct, QuickbeamWarning, View, check, declare, lib, text_of
 
 declare("qb_geometry_report", ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct), ctypes.POINTER(ctypes.c_void_p))
 declare("qb_geometry_picture", ctypes.c_char_p, ctypes.POINTER(GeometryStruct), ctypes.POINTER(GridStruct))
@@ -23,6 +25,17 @@ def _are(arrays, rows, columns):
         return len(arrays) > 0 and all(len(a) == rows and all(len(row) == columns for row in a) for a in arrays)
     except TypeError:
         return False
+
+
+def radians_of(angles):
+    """Angles in radians. As degrees, a half or a whole turn of them is as many turns as nobody scans."""
+    radians = doubles(angles, "angles")
+    n = len(radians)
+    span = max(radians) - min(radians) if n > 8 else 0
+    if any(abs(wide - turn) < 0.5 for wide in (span, span * n / max(n - 1, 1)) for turn in (180, 360)):
+        warnings.warn(f"the angles span {span / (2 * math.pi):.4g} turns in radians, but a turn or a half as degrees: "
+                      "give numpy.radians(angles) [angle-turns]", QuickbeamWarning, stacklevel=3)
+    return radians
 
 
 def rays_of(geometry):
@@ -44,7 +57,7 @@ class Geometry:
     @classmethod
     def parallel(cls, angles, rows, columns, pixel=1.0, center=None):
         """A parallel beam: angles in radians, pixels of `pixel` mm, the axis on column `center` (None: the middle one)."""
-        self, radians = cls(), doubles(angles, "angles")
+        self, radians = cls(), radians_of(angles)
         rows, columns = _size(rows, columns)
         middle = (columns - 1) / 2 if center is None else number(center, "center")
         check(lib.qb_geometry_parallel(len(radians), radians, rows, columns, number(pixel, "pixel"), middle, ctypes.byref(self._struct)))
@@ -54,7 +67,7 @@ class Geometry:
     def cone(cls, angles, rows, columns, pixel, sod, sdd, offset=(0.0, 0.0)):
         """A cone beam on a circle: source to axis `sod` and source to detector `sdd` in mm; `pixel` in mm, one number or
         (along columns, along rows); `offset` (u, v) in mm of the detector's centre from the principal ray."""
-        self, radians = cls(), doubles(angles, "angles")
+        self, radians = cls(), radians_of(angles)
         rows, columns = _size(rows, columns)
         u, v = numbers(pixel, "pixel", 2)
         if not hasattr(offset, "__len__"):

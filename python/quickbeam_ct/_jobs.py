@@ -8,7 +8,7 @@ from ._arrays import new_like, overlap, shape_of, tensor_of
 from ._center import center
 from ._check import path_bytes, whole
 from ._geometry import Geometry, rays_of
-from ._library import BadArgument, Env, GeometryStruct, GridStruct, OutputOptions, Tensor, check, declare, lib, raises
+from ._library import BadArgument, Env, GeometryStruct, GridStruct, MbirOptions, OutputOptions, Tensor, check, declare, lib, raises
 from ._options import ENVIRONMENT, Options, names, plain
 from ._run import run
 from ._scan import Scan, is_path, tell_problems
@@ -33,6 +33,11 @@ def tables(verb):
     return (verb, "prep", "scan", "output") + (("geometry",) if verb != "fbp" else ())
 
 
+def _is_image(value):
+    shape = getattr(value, "shape", None)
+    return isinstance(shape, tuple) and len(shape) > 1
+
+
 def shared_out(verb, given):
     """Keywords by table: {table: {name: value}}; TypeError for one that no table has."""
     parts = {table: {} for table in tables(verb)}
@@ -41,7 +46,7 @@ def shared_out(verb, given):
         if table is None:
             raise TypeError(f"{verb}() has no option {name}: it has {', '.join(sorted(names(verb)))}, and those of "
                             f"options({', '.join(map(repr, tables(verb)[1:]))})")
-        parts[table][name] = plain(value)
+        parts[table][name] = value if _is_image(value) else plain(value)
     return parts
 
 
@@ -153,10 +158,21 @@ class Plan:
         rows = self.verb in ("fbp", "mbir") or options.get("slices") is not None
         return {**options, "size": size[:2] if rows else size + (1,) * (3 - len(size))}
 
+    def _images_of(self, options):
+        """Take the arrays of start and prox out of mbir's options; returns {field: its tensor, what keeps it}."""
+        found = {}
+        for name in [name for name, value in options.items() if _is_image(value)]:
+            if self.verb != "mbir" or name not in ("start", "prox"):
+                raise BadArgument(f"{name} is an array: give the path of a file (quickbeam_ct.write makes one)", 6)
+            found[f"{name}_array"] = tensor_of(options.pop(name), name)
+        return found
+
     def _make(self, out):
         self._drop()
+        options = dict(self._size_of(out))
+        self._images = self._images_of(options)
         rooms = [Options(table, given) for table, given in
-                 ((self.verb, self._size_of(out)), ("prep", self._parts["prep"]), ("output", self._parts["output"]))]
+                 ((self.verb, options), ("prep", self._parts["prep"]), ("output", self._parts["output"]))]
         try:
             verb, prep, output = (room.room for room in rooms)
             if out is not None:
@@ -165,6 +181,8 @@ class Plan:
                 if any(isinstance(read, Tensor) and overlap(read, tensor) for read in self._scan._kept):
                     raise BadArgument("out overlaps the projections: give an array of its own", 6)
                 OutputOptions.from_buffer(output).array = ctypes.pointer(tensor)
+            for field, (tensor, _) in self._images.items():
+                setattr(MbirOptions.from_buffer(verb), field, ctypes.pointer(tensor))
             rays = [] if self.verb == "fbp" else [None if self._rays is None else ctypes.byref(self._rays._struct)]
             run(getattr(lib, f"qb_{self.verb}_plan"), self._scan._pointer, *rays, prep, verb, output,
                 f"quickbeam_ct.{self.verb}".encode(), after=(ctypes.byref(self._job),), **self._env)

@@ -113,6 +113,16 @@ class OutputOptions(ctypes.Structure):
                 ("array", POINTER(Tensor))]
 
 
+class MbirOptions(ctypes.Structure):
+    """qb_mbir_options up to its arrays."""
+    _fields_ = [("struct_size", c_size_t), *((name, c_double) for name in ("sharpness", "snr_db", "sigma_x", "sigma_y", "p", "q", "t")),
+                ("neighbours", Numbers), ("weights", c_char_p), ("no_positivity", ctypes.c_bool), ("start", c_char_p), ("equits", c_int),
+                ("stop", c_double), ("no_zero_skip", ctypes.c_bool), ("matrix", c_int), ("center", c_char_p), ("slices", c_char_p),
+                ("size", Numbers), ("voxel", c_double), ("roi", c_double), ("hu", c_double), ("seed", c_int), ("kernel", c_char_p),
+                ("resume", ctypes.c_bool), ("checkpoint", c_double), ("matrix_cache", c_char_p), ("prox", c_char_p), ("sigma_p", c_double),
+                ("prox_array", POINTER(Tensor)), ("start_array", POINTER(Tensor))]
+
+
 class CenterMethod(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("column", c_double), ("confidence", c_double)]
 

@@ -335,3 +335,38 @@ def test_what_is_odd_of_arrays_is_warned_of(how, call):
     odd = faulty(lines.copy(), how), np.degrees(angles) if how == "angle-turns" else angles
     with pytest.warns(qb.QuickbeamWarning, match=how):
         getattr(qb, call)(*odd, **more)
+
+
+def test_start_and_prox_are_arrays():
+    """Of the volume's shape; what does not fit the scan is named, a start far off is refused."""
+    radians = np.arange(60) * 2 * np.pi / 60
+    geometry = qb.Geometry.cone(radians, 8, 32, 1.0, 100, 200)
+    truth = np.zeros((8, 32, 32), np.float32)
+    truth[:, 6:20, 8:16] = 0.02
+    lines = qb.project(truth, geometry, voxel=0.5)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        good = qb.mbir(lines, geometry=geometry, start=truth, equits=4)
+        qb.mbir(lines, geometry=geometry, prox=truth, start="prox", equits=2)
+        assert not [w for w in heard if "image-misfit" in str(w.message)]
+        qb.mbir(lines, geometry=geometry, start=truth[:, :, ::-1], equits=1)
+    assert np.linalg.norm(good - truth) < 0.2 * np.linalg.norm(truth)
+    assert "--start fits the scan better mirrored along x [image-misfit]" in [str(w.message) for w in heard]
+    with pytest.raises(qb.Error, match="--start is .* times too large"):
+        qb.mbir(lines, geometry=geometry, start=1000 * truth, equits=1)
+    with pytest.raises(qb.Error, match="8 x 31 x 32"):
+        qb.mbir(lines, geometry=geometry, start=truth[:, 1:])
+    with pytest.raises(qb.Error, match="weights is an array: give the path of a file"):
+        qb.mbir(lines, geometry=geometry, weights=lines)
+
+
+def test_degrees_for_radians_are_heard():
+    degrees = np.arange(60) * 6.0
+    for make in (lambda: qb.Geometry.cone(degrees, 8, 32, 1.0, 100, 200), lambda: qb.Geometry.parallel(degrees, 8, 32),
+                 lambda: qb.fbp(np.zeros((60, 8, 32), np.float32), degrees, 1.0, center=15.5)):
+        with pytest.warns(qb.QuickbeamWarning, match="angle-turns"):
+            make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", qb.QuickbeamWarning)
+        qb.Geometry.cone(np.radians(degrees), 8, 32, 1.0, 100, 200)
+        qb.Geometry.cone(np.linspace(0, 40, 90), 8, 32, 1.0, 100, 200)

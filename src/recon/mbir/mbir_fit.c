@@ -222,7 +222,8 @@ static qb_status check(looking *l, const qb__mbir_image *image, const qb_env *en
     static const reading plain = {.from = {0, 1, 2}};
     static const double near = 0.04, far = 4, refused = 100;
     const qb__mbir *m = l->m;
-    const char *path = image->path ? image->path : "", *blank = image->path ? " " : "";
+    const bool file = !image->array;
+    const char *path = file ? image->path : "", *blank = file ? " " : "";
     l->voxels = image->data.data;
     const sums s = compare(l, &plain);
     if (!(s.yy > 0) || !(s.aa > 0) || !(distance(&s) > near)) return QB_OK;

@@ -12,7 +12,7 @@ static double between(const float *line, double at) {
 }
 
 /* What a bin of a row of a pair says: the difference, what each unknown would make of it, and the differences to others. */
-enum { DIFFERENCE = QB__OPPOSITE_UNKNOWN, NEXT, FAR, HERE, THERE, TERMS };
+enum { DIFFERENCE = QB__OPPOSITE_UNKNOWN, NEXT, FAR, CROSS, HERE, THERE, TERMS };
 
 static void terms_of(const qb__opposite_look *l, const qb__opposite_pair *p, size_t at, double column, double z,
                      size_t k, double *t) {
@@ -40,6 +40,7 @@ static void terms_of(const qb__opposite_look *l, const qb__opposite_pair *p, siz
     }
     t[NEXT] = (double)l->lines[p->next * size + at * l->bins + k] - here;
     t[FAR] = (double)l->lines[p->far * size + at * l->bins + k] - here;
+    t[CROSS] = between(l->lines + p->far * size + at * l->bins, mirror) - here;
 }
 
 static void add_line(qb__opposite_look *l, size_t number, size_t where, double column) {
@@ -72,6 +73,7 @@ static void add_line(qb__opposite_look *l, size_t number, size_t where, double c
                    p->off * p->off * a[QB__OPPOSITE_TURN][QB__OPPOSITE_TURN];
         l->next += t[NEXT] * t[NEXT];
         l->far += t[FAR] * t[FAR];
+        l->cross += t[CROSS] * t[CROSS];
     }
 }
 
@@ -140,11 +142,11 @@ double qb__opposite_turn_of(const qb__opposite_look *l, size_t pair) {
 
 qb__opposite_fit qb__opposite_fit_at(qb__opposite_look *l, double column) {
     memset(l->part, 0, l->count * l->places * QB__OPPOSITE_PARTS * sizeof *l->part);
-    l->next = l->far = 0;
+    l->next = l->far = l->cross = 0;
     for (size_t i = 0; i < l->count; i++)
         for (size_t p = 0; p < l->places; p++) add_line(l, i, p, column);
     qb__opposite_fit f = qb__opposite_fit_pairs(l, 0, l->count);
-    f.next = l->next, f.far = l->far;
+    f.next = l->next, f.far = l->far, f.cross = l->cross;
     return f;
 }
 

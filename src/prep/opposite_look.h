@@ -55,13 +55,14 @@ typedef struct qb__opposite_look {
     float *line;
     char *raw;
     qb__opposite_sums *part; /* [pair][place][QB__OPPOSITE_PARTS] */
-    double next, far;
+    double next, far, cross;
 } qb__opposite_look;
 
 typedef struct qb__opposite_fit {
     double x[QB__OPPOSITE_UNKNOWN], error[QB__OPPOSITE_UNKNOWN]; /* bins, radians, radians */
-    double before, after, next,
-        far; /* sums of squares: of the differences, of what the fit leaves, and of those to `next` and `far` */
+    double before, after; /* sums of squares of the differences, and of what the fit leaves of them; ... */
+    double next, far;     /* ... of the differences to `next` and `far`; ... */
+    double cross;         /* ... to `far` mirrored, which hold what stands still, too, as faulty columns do */
 } qb__opposite_fit;
 
 /* Which views are compared; radians and step of l are set. */

@@ -138,7 +138,9 @@ static double left_of(const qb__opposite_look *l, const qb__opposite_fit *f) {
     const double RIM = 1, LEAN = 0.15; /* bins; radians */
     const bool true_one =
         fabs(f->x[QB__OPPOSITE_TURN]) * (double)l->bins < 2 * RIM && fabs(f->x[QB__OPPOSITE_LEAN]) < LEAN;
-    return (true_one ? f->after : f->before) / f->far;
+    const double MUCH = 4; /* times `far`; around, what stands still was taken off */
+    const double still = !l->around && f->cross > MUCH * f->far ? f->cross - f->far : 0;
+    return fmax((true_one ? f->after : f->before) - still, 0) / f->far;
 }
 
 static void judge(qb__opposite_look *l, double stated, bool known, qb__opposites *found) {

@@ -78,6 +78,7 @@ def test_every_warning_code_is_explained():
     for source in [*(ROOT / "src").rglob("*.[ch]"), *(ROOT / "tools").rglob("*.[ch]")]:
         if source.name != "warning.h":
             used.update(re.findall(r'QB__CODE\(\s*"([^"]+)"\)', source.read_text()))
+    used.update(code for source in (ROOT / "tools").rglob("*.c") for code in re.findall(r' \[([a-z-]+)\]"', source.read_text()))
     assert listed == sorted(listed) and set(listed) == used
     for code in listed:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code)

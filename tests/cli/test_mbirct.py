@@ -227,7 +227,7 @@ def test_a_scan_in_hdf5_becomes_one_of_sv_mbirct_s(tmp_path):
 
 def test_convert_tells_what_it_raised_and_what_was_missing(tmp_path):
     share = np.full((6, 2, 8), 0.5, np.float32)
-    share[0, 0, :3], share[2, 1, 4], share[3, 1, 5] = 1e-9, np.nan, np.inf
+    share[0, 0, 2:5], share[2, 1, 4], share[3, 1, 5] = 1e-9, np.nan, np.inf
     np.save(tmp_path / "s.npy", share)
     told = qb_json("convert", tmp_path / "s.npy", "-o", tmp_path / "l.npy", "--angles", "0:180", "--quantity", "transmission")
     assert told["preparation"] == {"clamped": 3, "not_finite": 2, "dead": 0, "saturated": 0} and "column" not in told

@@ -304,9 +304,11 @@ static void rays_of_a_tile_may_be_far_apart(void) {
     qb_geometry_destroy(&s.geometry);
 }
 
-static size_t not_finite(const float *values, size_t count) {
+static const float GREAT = 1e30f; /* beside noise: what it reaches can be told from what it does not */
+
+static size_t great(const float *values, size_t count) {
     size_t found = 0;
-    for (size_t i = 0; i < count; i++) found += !isfinite(values[i]);
+    for (size_t i = 0; i < count; i++) found += fabsf(values[i]) > 1e15f;
     return found;
 }
 
@@ -321,21 +323,20 @@ static float *adjoint_within(const setup *s, const char *where, size_t max_vram,
 }
 
 /* Of a detector that leans: the source far, and so near that tiles have no bound of their own. */
-static void nan_goes_where_its_ray_goes(double sod) {
+static void a_value_goes_where_its_ray_goes(double sod) {
     const double turn[] = {0, 1.1};
-    setup s = {.name = "leaning, a pixel of NAN", .grid = {{40, 40, 45}, {1, 1, 1}, {0, 0, 0}}};
+    setup s = {.name = "leaning, one great pixel", .grid = {{40, 40, 45}, {1, 1, 1}, {0, 0, 0}}};
     assert_int_equal(qb_geometry_cone(2, turn, 40, 30, 3, 3, sod, 2 * sod, 0, 0, &s.geometry), QB_OK);
     for (size_t i = 0; i < 2; i++) /* by 0.3, around its columns */
         for (int j = 0; j < 2; j++) s.geometry.view[i].v[j] = (j ? 1 : -1) * s.geometry.view[i].u[1 - j] * 0.3;
     float *lines = noise(pixels(&s));
-    lines[20 * 30 + 15] = NAN;
+    lines[20 * 30 + 15] = GREAT;
     float *cpu = adjoint_within(&s, "cpu", 0, lines), *whole = adjoint_within(&s, device, 0, lines);
     float *cut = adjoint_within(&s, device, 1 << 20, lines);
     assert_memory_equal(whole, cut, voxels(&s) * sizeof *whole);
-    const double right = (double)not_finite(cpu, voxels(&s)), found = (double)not_finite(whole, voxels(&s));
+    const double right = (double)great(cpu, voxels(&s)), found = (double)great(whole, voxels(&s));
     assert_true(right > 50);
-    if (!(fabs(found - right) < 0.03 * right))
-        fail_msg("%s: %g voxels are not finite, %g on the CPU", s.name, found, right);
+    if (!(fabs(found - right) < 0.03 * right)) fail_msg("%s: %g voxels are great, %g on the CPU", s.name, found, right);
     free(lines), free(cpu), free(whole), free(cut);
     qb_geometry_destroy(&s.geometry);
 }
@@ -361,8 +362,8 @@ static void devices_agree(void **state) {
     assert_true(check_adjoint(&leaning, "project_joseph.alu"));
     qb_geometry_destroy(&leaning.geometry);
     rays_of_a_tile_may_be_far_apart();
-    nan_goes_where_its_ray_goes(80);
-    nan_goes_where_its_ray_goes(36);
+    a_value_goes_where_its_ray_goes(80);
+    a_value_goes_where_its_ray_goes(36);
     setup s = {.grid = {{40, 40, 40}, {1, 1, 1}, {0, 0, 0}}};
     const double angles[] = {0, 1, 2, 3};
     assert_int_equal(qb_geometry_cone(4, angles, 64, 64, 1, 1, 200, 300, 0, 0, &s.geometry), QB_OK);

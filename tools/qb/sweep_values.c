@@ -57,8 +57,8 @@ static qb_status add_range(sweep_values *v, const char *flag, const double range
     const double steps = (range[1] - range[0]) / range[2];
     qb_status status = QB_OK;
     if (!(range[2] > 0) || !(range[1] >= range[0]) || !(steps < MOST))
-        return complain(QB_BAD_ARGUMENT, "--%s: A:B:STEP needs A <= B, a STEP above 0, and at most %d values", flag,
-                        MOST);
+        return complain(QB_BAD_ARGUMENT, "--%s %g:%g:%g: A:B:STEP needs A <= B, a STEP above 0, and at most %d values",
+                        flag, range[0], range[1], range[2], MOST);
     const size_t count = (size_t)floor(steps + 1e-6) + 1;
     for (size_t i = 0; status == QB_OK && i < count; i++) {
         char value[ROOM];

@@ -94,6 +94,7 @@ def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progres
             outcome["words"] = lib.qb_detail().decode(errors="replace")
         except BaseException as error:  # of ctypes: raised where it is waited for
             talk.failed = error
+        outcome["over"] = True
 
     if threading.current_thread() is threading.main_thread():
         done = _worker.begin(work)
@@ -102,7 +103,8 @@ def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progres
                 pass
         except BaseException:
             talk.cancel.value = 1
-            done.acquire()
+            while "over" not in outcome:  # Ctrl-C may have come when the lock was taken already: it is not free a second time
+                done.acquire(timeout=0.1)
             raise
     else:
         work()

@@ -193,6 +193,13 @@ def test_nothing_is_lost_in_the_long_run(server):
     assert busy[1] - busy[0] <= 3  # hundredths of a second of a second
 
 
+def test_the_address_as_json(volume):
+    made = subprocess.Popen([QB, "view", volume[0], "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert json.loads(made.stdout.readline())["address"].startswith("http://127.0.0.1:")
+    made.send_signal(signal.SIGTERM)
+    assert made.wait(timeout=PATIENCE) == 0 and made.stdout.read() == ""
+
+
 def test_what_it_refuses(volume, tmp_path):
     path, _ = volume
     np.save(tmp_path / "other.npy", np.zeros((3, 4, 5), "f4"))

@@ -241,6 +241,27 @@ def test_ctrl_c_ends_every_long_call(call, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_ctrl_c_that_comes_when_the_work_is_done(monkeypatch):
+    """The lock of the call is taken already."""
+    class Late:
+        def __init__(self, lock):
+            self.lock, self.heard = lock, False
+
+        def acquire(self, timeout):
+            taken = self.lock.acquire(timeout=timeout)
+            if taken and not self.heard:
+                self.heard = True
+                raise KeyboardInterrupt
+            return taken
+
+    begin = qb._run._worker.begin
+    monkeypatch.setattr(qb._run._worker, "begin", lambda work: Late(begin(work)))
+    with pytest.raises(KeyboardInterrupt):
+        fbp()
+    monkeypatch.undo()
+    assert fbp().shape == (ROWS, N, N)
+
+
 def test_progress_on_a_bar():
     class Bar:
         """What is used of tqdm."""

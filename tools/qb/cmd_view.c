@@ -27,7 +27,8 @@ static void say_where(void *user, int port) {
     const char *address = v->c->options.view.listen;
     const bool six = strchr(address, ':') != NULL;
     char words[200];
-    printf("http://%s%s%s:%d/#%s\n", six ? "[" : "", address, six ? "]" : "", port, v->token);
+    printf(v->c->options.run.json ? "{\"address\": \"http://%s%s%s:%d/#%s\"}\n" : "http://%s%s%s:%d/#%s\n",
+           six ? "[" : "", address, six ? "]" : "", port, v->token);
     fflush(stdout);
     snprintf(words, sizeof words,
              "open this address in a browser; Ctrl-C ends. From another machine: ssh -L %d:%s:%d HOST", port, address,

@@ -347,7 +347,9 @@ static const char *operators_in_place(mock_cuda_state *mock) {
         EXPECT(qb_projector_adjoint_tensor(p, &y, 0, VIEWS, true, &env, &x) == QB_OK);
         const size_t dense = sizeof(float) * ROWS * N * N;
         EXPECT(mock->row_bytes_in_place >= 2 * sizeof sums + (way < 2 ? 3 * dense : 0));
-        EXPECT(mock->up_bytes == (way < 2 ? 0 : 2 * dense) && mock->down_bytes == (way < 2 ? 0 : dense));
+        const size_t flags = 4 * VIEWS * 4; /* of images whose numbers are not finite */
+        const size_t up = mock->up_bytes - (way < 2 ? 0 : 2 * dense), down = mock->down_bytes - (way < 2 ? 0 : dense);
+        EXPECT(up <= flags && down <= flags && flags < dense);
         EXPECT(mock->waits >= 2);
         EXPECT(qb_projector_forward_tensor(p, &y, 0, VIEWS, &env, &y) == QB_BAD_ARGUMENT);
         qb_projector_destroy(p);

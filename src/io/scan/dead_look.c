@@ -84,6 +84,11 @@ static bool is_off(const dead_look *l, size_t pixel) {
     return t < 0.5f || t > 1.5f;
 }
 
+/* The value 1 of what are called line integrals. */
+static bool is_air_of_transmissions(const dead_look *l, size_t pixel) {
+    return l->scan->info.quantity == QB_LINE_INTEGRAL && fabsf(logf(transmission(l, l->first, pixel)) + 1) < 0.01f;
+}
+
 static bool is_part(const dead_look *l, size_t pixel, unsigned char which) {
     return l->state[pixel] & which && !l->scan->unmeasured[l->row0 * l->scan->info.columns + pixel];
 }
@@ -136,6 +141,7 @@ static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, si
     for (size_t i = at + start; i < at + end; i++) sum += (double)l->sum[i], alive += has_flat(l, i);
     if (alive < NARROW || (views && !same && fabs(sum) > LEFT * (double)views * (double)alive)) return NOTHING;
     if (!dark && left != right && is_at_both_ends(l, row)) return NOTHING;
+    if (same && is_air_of_transmissions(l, at + start)) return NOTHING; /* the quantity is judged later */
     if (same && !is_off(l, at + start)) return is_cut(l, row, start, end, views) ? PART_OF_ROW : NOTHING;
     if (left && right) return PART_OF_ROW;
     if (dark && l->scan->info.quantity == QB_TRANSMISSION && l->state[at] & l->state[at + columns - 1] & DARK)

@@ -9,19 +9,33 @@
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
-enum { VIEWS = 4 };
+enum { VIEWS = 4, BLOCK = 1 << 20 /* bytes that are read at once: a compressed chunk is unpacked for each read */ };
+
+/* Rows that are read at once, at least one. */
+static size_t rows_at_once(const qb_scan_info *info) {
+    const size_t fit = BLOCK / (info->columns * qb_dtype_size(info->dtype));
+    return fit < 1 ? 1 : qb__smaller(fit, info->rows);
+}
+
+/* The values of rows [row, row + count) of a view, dense. */
+static qb_status read_rows(qb_scan *scan, size_t view, size_t row, size_t count, char *raw, float *values) {
+    const qb_status status = qb_scan_read(scan, view, view + 1, row, row + count, raw);
+    if (status == QB_OK) qb_convert_to_float(raw, scan->info.dtype, count * scan->info.columns, values);
+    return status;
+}
 
 /* Whether all numbers of a view are within 0..1 and reach both; where air is 1 in many pixels, it is clipped. */
 static qb_status look(qb_scan *scan, size_t view, char *raw, float *line, bool *scaled) {
     const double MANY = 0.02;
     const qb_scan_info *info = &scan->info;
+    const size_t step = rows_at_once(info);
     size_t zeros = 0, ones = 0;
     *scaled = false;
-    for (size_t row = 0; row < info->rows; row++) {
-        const qb_status status = qb_scan_read(scan, view, view + 1, row, row + 1, raw);
+    for (size_t row = 0; row < info->rows; row += step) {
+        const size_t rows = qb__smaller(step, info->rows - row);
+        const qb_status status = read_rows(scan, view, row, rows, raw, line);
         if (status != QB_OK) return status;
-        qb_convert_to_float(raw, info->dtype, info->columns, line);
-        for (size_t i = 0; i < info->columns; i++) {
+        for (size_t i = 0; i < rows * info->columns; i++) {
             if (!(line[i] >= 0 && line[i] <= 1)) return QB_OK;
             zeros += line[i] == 0;
             ones += line[i] == 1;
@@ -40,13 +54,14 @@ typedef struct tally {
 /* Goes on until a number is outside. */
 static qb_status count(qb_scan *scan, char *raw, float *line, tally *t, bool *within) {
     const qb_scan_info *info = &scan->info;
+    const size_t step = rows_at_once(info);
     *within = true;
     for (size_t view = 0; view < info->views; view++) {
-        for (size_t row = 0; row < info->rows; row++) {
-            const qb_status status = qb_scan_read(scan, view, view + 1, row, row + 1, raw);
+        for (size_t row = 0; row < info->rows; row += step) {
+            const size_t rows = qb__smaller(step, info->rows - row);
+            const qb_status status = read_rows(scan, view, row, rows, raw, line);
             if (status != QB_OK) return status;
-            qb_convert_to_float(raw, info->dtype, info->columns, line);
-            for (size_t i = 0; i < info->columns; i++) {
+            for (size_t i = 0; i < rows * info->columns; i++) {
                 *within &= line[i] >= 0 && line[i] <= 1;
                 t->zeros += line[i] == 0;
                 t->ones += line[i] == 1;
@@ -69,7 +84,7 @@ static bool is_scaled(const tally *t, qb_quantity quantity) {
 }
 
 static qb_status look_at_all(qb_scan *scan, char *raw, float *line) {
-    const double MOST = 2e9;
+    const double MOST = 256e6; /* bytes: more take longer to read than the finding is worth */
     const qb_scan_info *info = &scan->info;
     tally t = {0};
     bool within;
@@ -91,8 +106,8 @@ qb_status qb__scan_look_at_scales(qb_scan *scan) {
     qb_status status = QB_OK;
     if (!qb_dtype_is_float(info->dtype) || info->quantity == QB_COUNTS || *scan->refused) return QB_OK;
     if (scan->parts.data.source->computes || qb__scan_on_device(scan) || info->views < VIEWS) return QB_OK;
-    QB__TRY(qb__alloc(info->columns, qb_dtype_size(info->dtype), &raw));
-    QB__TRY(qb__alloc(info->columns, sizeof *line, &line));
+    QB__TRY(qb__alloc(rows_at_once(info) * info->columns, qb_dtype_size(info->dtype), &raw));
+    QB__TRY(qb__alloc(rows_at_once(info) * info->columns, sizeof *line, &line));
     for (size_t i = 0; i < VIEWS && scaled; i++)
         QB__TRY(look(scan, i * (info->views - 1) / (VIEWS - 1), raw, line, &scaled));
     if (scaled)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "view/data.h"
@@ -51,7 +52,14 @@ static qb_status check_address(cli *c) {
 }
 
 static qb_status open_server(view_serve_fn **serve) {
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
     void *library = dlopen("libquickbeam_view.so", RTLD_NOW | RTLD_LOCAL);
+    if (!library && n > 0) { /* beside the command: the sanitizers' dlopen does not look where the command's does */
+        path[n] = 0;
+        strcpy(strrchr(path, '/') + 1, "libquickbeam_view.so");
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
     *(void **)serve = library ? dlsym(library, "qb_view_serve") : NULL;
     return *serve ? QB_OK
                   : complain(QB_UNSUPPORTED,

@@ -4,7 +4,10 @@
 
 #include "base/sort.h"
 
-enum { FEW = 24 /* are sorted */, MANY = 64 /* whose pivot is chosen from nine values */ };
+enum {
+    FEW = 24, /* so few values are sorted */
+    MANY = 64 /* of so many the pivot is chosen from nine values, else from three */
+};
 
 static float middle_of(float a, float b, float c) {
     const float low = a < b ? a : b, high = a < b ? b : a;

@@ -26,7 +26,7 @@ typedef struct qb__center_rows {
     const double *angles; /* [views] radians, any order */
     double low, high;     /* columns between which the axis is looked for */
     qb__pool *pool;
-    const qb_scan_info *info; /* whose columns warnings name; NULL: those of the rows */
+    const qb_scan_info *info; /* warnings name the columns of this scan; NULL: the columns of `rows` */
     const qb_env *env;        /* checked for cancellation; may be NULL */
 } qb__center_rows;
 
@@ -63,8 +63,8 @@ qb_status qb__center_search_parse(const char *text, const qb_scan_info *info, do
 /* QB_BAD_ARGUMENT: a column that is none of the detector's. */
 qb_status qb__center_fail_outside(const char *text, const qb_scan_info *info);
 
-/* Columns that people give or are told are those of the whole, unbinned detector; what these functions return are those of what is
- * read (qb__column_read). The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
+/* Options and messages count the columns of the whole, unbinned detector. These functions return columns of what is read, after crop
+ * and bin (qb__column_read). The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center);
 /* The default of --center: "stated" if the scan's own axis is reliable and lies on the detector, else "auto". */
 const char *qb__center_usual(const char *text, const qb_scan_info *info);

@@ -230,7 +230,8 @@ static double variation(const qb__center_rows *rows) {
     return all > 0 ? apart / all : 0;
 }
 
-/* By how much the width that was found is better than the stated one, or than twice and half of it: of a round object all are alike. */
+/* How much better opposite rays agree with the width that was found than with the stated one, twice and half of it. Of a round object
+ * all widths are alike. */
 static qb_status how_sure(const qb__center_rows *rows, const qb__center_beam *beam, double column, double *angles,
                           double stated, qb__center_fan_shown *shown) {
     const double round = 1e-4, part = 1e-3;

@@ -6,8 +6,8 @@
 
 #include "quickbeam/status.h"
 
-/* --denoise: a filter of each image on its own, after the reconstruction. Images go on beyond their edges as in a mirror. What is no
- * number stays so, and counts for none of its neighbours. */
+/* --denoise: a filter of each image on its own, after the reconstruction. Images go on beyond their edges as in a mirror. NaN and
+ * infinite values stay, and do not count for their neighbours. */
 typedef struct qb__denoise {
     double sigma;  /* pixels, of a Gaussian; 0: none */
     size_t window; /* pixels, odd, of a median; 0: none */

@@ -6,7 +6,7 @@
 
 #include "quickbeam/status.h"
 
-/* How sharp and how noisy a slice is, within the ellipse that touches its sides. What is no number does not count. */
+/* How sharp and how noisy a slice is, within the ellipse that touches its sides. NaN and infinite values do not count. */
 typedef struct qb__sharpness {
     double edges; /* rms of the gradient, by central differences over 2 pixels, over the standard deviation; 1/pixel */
     double

@@ -26,7 +26,7 @@ static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__ima
     return status == QB_OK && b->array ? qb__tensor_device_await(b->array, p->queue) : status;
 }
 
-/* Images first <= i < end, each of so many bytes, into what passes between the orders, and out of it. */
+/* Copies images first <= i < end, of `each` bytes, from the caller's memory to p->plain on the device; hand_over() copies back. */
 static qb_status bring(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
     if (!images->array)
         return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)),

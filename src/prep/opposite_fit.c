@@ -11,7 +11,7 @@ static double between(const float *line, double at) {
     return (1 - part) * (double)line[k] + part * (double)line[k + 1];
 }
 
-/* What a bin of a row of a pair says: the difference, what each unknown would make of it, and the differences to others. */
+/* The terms of one bin of a row of a pair: the difference, its derivative by each unknown, and the differences to other views. */
 enum { DIFFERENCE = QB__OPPOSITE_UNKNOWN, NEXT, FAR, CROSS, HERE, THERE, TERMS };
 
 static void terms_of(const qb__opposite_look *l, const qb__opposite_pair *p, size_t at, double column, double z,
@@ -64,7 +64,7 @@ static void add_line(qb__opposite_look *l, size_t number, size_t where, double c
         double a[QB__OPPOSITE_UNKNOWN][QB__OPPOSITE_UNKNOWN];
         for (int i = 0; i < QB__OPPOSITE_UNKNOWN; i++)
             for (int j = 0; j < QB__OPPOSITE_UNKNOWN; j++) a[i][j] = t[i] * t[j];
-        a[QB__OPPOSITE_TURN][QB__OPPOSITE_TURN] = t[HERE] * t[THERE]; /* whose noise is independent */
+        a[QB__OPPOSITE_TURN][QB__OPPOSITE_TURN] = t[HERE] * t[THERE]; /* the noise of the two factors is independent */
         for (int i = 0; i < QB__OPPOSITE_UNKNOWN; i++) {
             for (int j = 0; j < QB__OPPOSITE_UNKNOWN; j++) s->a[i][j] += a[i][j];
             s->y[i] += t[i] * t[DIFFERENCE] - p->off * a[i][QB__OPPOSITE_TURN];

@@ -60,9 +60,13 @@ typedef struct qb__opposite_look {
 
 typedef struct qb__opposite_fit {
     double x[QB__OPPOSITE_UNKNOWN], error[QB__OPPOSITE_UNKNOWN]; /* bins, radians, radians */
-    double before, after; /* sums of squares of the differences, and of what the fit leaves of them; ... */
-    double next, far;     /* ... of the differences to `next` and `far`; ... */
-    double cross;         /* ... to `far` mirrored, which hold what stands still, too, as faulty columns do */
+    /* Sums of squares. */
+    double before; /* of the differences between opposite views */
+    double after;  /* of what the fit leaves of these differences */
+    double next;   /* of the differences to the neighbours qb__opposite_pair.next */
+    double far;    /* of the differences to the views qb__opposite_pair.far */
+    double
+        cross; /* of the differences to the mirrored views `far`: faulty columns, which stand still, count here as between opposite views */
 } qb__opposite_fit;
 
 /* Which views are compared; radians and step of l are set. */
@@ -70,9 +74,9 @@ qb_status qb__opposite_pairs(qb__opposite_look *l, size_t most);
 
 /* The axis assumed at `column`, in bins; overwrites l->part. */
 qb__opposite_fit qb__opposite_fit_at(qb__opposite_look *l, double column);
-/* Of pairs first <= i < end, after the former. */
+/* The fit to pairs first <= i < end alone. qb__opposite_fit_at was called before. */
 qb__opposite_fit qb__opposite_fit_pairs(const qb__opposite_look *l, size_t first, size_t end);
-/* By how many radians the views of one pair are further apart than stated, by themselves, after the first. */
+/* By how many radians the views of one pair are further apart than stated, from this pair alone. qb__opposite_fit_at was called before. */
 double qb__opposite_turn_of(const qb__opposite_look *l, size_t pair);
 /* Moves the column until it stays. */
 qb__opposite_fit qb__opposite_settle(qb__opposite_look *l, double *column);

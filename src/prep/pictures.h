@@ -10,7 +10,7 @@
 typedef struct qb_tool_picture {
     const char *step;  /* "as stored", "line integrals", "zingers", ... */
     const char *units; /* "counts" or "" */
-    size_t view, row;  /* which view; the row of the sinogram */
+    size_t view, row;  /* the view that is drawn, and the detector row of the sinogram */
     size_t row0, row1; /* rows of the view that were prepared; the others are NaN */
     size_t rows, columns, lines;
     const float *image;    /* [rows][columns] of the view */

@@ -18,18 +18,18 @@ typedef struct qb__opposites_asked {
 /* Each is 0, or NAN for `column`, where nothing is wrong or nothing can be said. */
 typedef struct qb__opposites {
     double unlike; /* opposite views differ so many times as much as views a quarter turn apart */
-    double turn;   /* radians by which the angle between opposite views differs from the stated one, and ... */
-    double step;   /* ... the usual angle between neighbours */
+    double turn;   /* radians by which the angle between opposite views differs from the stated one */
+    double step;   /* radians between neighbouring views, the median */
     double column; /* of the axis, which is not at the stated one */
-    double lean;   /* degrees by which the axis leans in the image; ... */
-    size_t row[2]; /* ... rows far apart, and ... */
-    double at[2];  /* ... its columns in them */
+    double lean;   /* degrees by which the axis leans in the image */
+    size_t row[2]; /* two rows far apart */
+    double at[2];  /* columns of the axis in these rows */
 } qb__opposites;
 
 /* Of parallel rays. Reads a few rows of at most some 150 views. */
 qb_status qb__opposites_find(qb_scan *scan, const qb__prepare *prepare, const qb__opposites_asked *asked,
                              qb__opposites *found);
-/* told: the angles were warned of before. */
+/* `told`: a warning about the angles was given before, so that they are not warned of again. */
 void qb__opposites_warn(const qb__opposites *found, bool told, const qb_env *env);
 
 #endif

@@ -88,6 +88,23 @@ def test_planes_are_the_values_of_the_file(server, volume):
             assert np.allclose(got, mean_of(plane, step), rtol=1e-5)
 
 
+def test_a_step_beyond_the_plane(server, volume):
+    _, values = volume
+    got = server.values(f"/plane?axis=0&index=3&first=0,0&count=1,1&step={1 << 40}")
+    assert got == pytest.approx(np.nanmean(values[3]), rel=1e-5)
+
+
+def test_a_file_that_shrinks(tmp_path):
+    np.save(tmp_path / "v.npy", np.ones((8, 64, 64), "f4"))
+    made = Server(tmp_path / "v.npy")
+    with open(tmp_path / "v.npy", "r+b") as file:
+        file.truncate(20000)
+    assert made.get("/plane?axis=0&index=0&first=0,0&count=64,64&step=1")[0] == 200
+    status, body, _ = made.get("/plane?axis=0&index=7&first=0,0&count=64,64&step=1")
+    assert status == 500 and b"v.npy" in body
+    assert made.end() == 0
+
+
 @pytest.mark.parametrize("how, what", [("mean", np.nanmean), ("max", np.nanmax), ("min", np.nanmin)])
 def test_thick_planes(server, volume, how, what):
     _, values = volume

@@ -183,7 +183,7 @@ static qb_status look(qb_scan *scan, const series *s, const qb_env *env) {
     if (status == QB_OK && qb_dtype_size(frames.dtype) > 1) status = qb__bytes_exchanged(&frames, &exchanged);
     if (status == QB_OK && qb_dtype_size(frames.dtype) > 1 && s->kind.dark && !exchanged && scan->info.views) {
         const qb__frame_series views = all_views(scan);
-        bool all = false; /* which the look at the views refuses */
+        bool all = false; /* the views are exchanged, too: the look at the views refuses the scan */
         status = qb__bytes_exchanged(&views, &all);
         if (status == QB_OK && !all) status = qb__darks_exchanged(&frames, &views, &exchanged);
     }

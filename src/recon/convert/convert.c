@@ -67,7 +67,7 @@ typedef struct conversion {
 /* A file that says nothing of the axis: who knows it is to keep it. */
 static qb_status leave_axis(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
-    if (c->options->half_turn) return QB_OK; /* who needs it is told */
+    if (c->options->half_turn) return QB_OK; /* pairing.c needs the axis and says so */
     if (c->options->center)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--center: a file like %s does not state its axis, BASE.sinoparams and .h5 do; give it to what "

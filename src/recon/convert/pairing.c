@@ -90,7 +90,7 @@ static void make_row(void *context, size_t row, int worker) {
 static qb_status read_view(qb__pairing *p, size_t view, float *near) {
     const size_t rows = p->info->rows, stride = stride_of(p);
     const qb_dtype dtype = qb_scan_describe(p->b)->dtype;
-    qb__prep_counts counts = {0}; /* a's are told */
+    qb__prep_counts counts = {0}; /* not reported: those of the first camera are */
     const qb_status status = qb_scan_read(p->b, view, view + 1, 0, rows, p->raw);
     for (size_t r = 0; status == QB_OK && r < rows; r++)
         qb__prepare_view(p->prepared[1], view, r, 1, p->raw + r * p->other * qb_dtype_size(dtype),

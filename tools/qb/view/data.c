@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "levels.h"
 #include "plane.h"
 
-enum { BINS = 256, LOOKS = 24, LINE_MOST = 4096 };
+enum { LINE_MOST = 4096 };
 
 typedef struct stack {
     qb_volume *volume;
@@ -89,59 +90,6 @@ static stack *stack_of(view_data *data, const char *query) {
 
 /* ---- /info ---- */
 
-static int by_value(const void *a, const void *b) {
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-/* Values of some rows of some images, without those that were not measured; their number, or 0. */
-static size_t sample(qb_volume *volume, float **out, double *unmeasured) {
-    const size_t *n = qb_volume_info(volume)->shape;
-    const size_t images = n[0] < LOOKS ? n[0] : LOOKS, rows = n[1] < LOOKS ? n[1] : LOOKS, each = n[2];
-    const size_t step[3] = {1, 1, 1}, part[3] = {1, 1, each};
-    float *values = malloc(images * rows * each * sizeof *values);
-    size_t count = 0, looked = 0;
-    for (size_t k = 0; values && k < images * rows; k++) {
-        const size_t first[3] = {(2 * (k / rows) + 1) * n[0] / (2 * images), (2 * (k % rows) + 1) * n[1] / (2 * rows),
-                                 0};
-        float *line = values + count;
-        if (qb_volume_read(volume, first, part, step, line) != QB_OK) continue;
-        looked += each;
-        for (size_t i = 0; i < each; i++) {
-            const float v = line[i];
-            if (isfinite(v)) values[count++] = v;
-        }
-    }
-    *out = values;
-    *unmeasured = looked ? 1 - (double)count / (double)looked : 0;
-    if (values) qsort(values, count, sizeof *values, by_value);
-    return count;
-}
-
-static void add_histogram(cJSON *about, qb_volume *volume) {
-    static const double shares[] = {0, 0.001, 0.005, 0.01, 0.05, 0.5, 0.95, 0.99, 0.995, 0.999, 1};
-    enum { LEVELS = sizeof shares / sizeof *shares };
-    double counts[BINS] = {0}, levels[LEVELS] = {0}, unmeasured;
-    float *values;
-    const size_t count = sample(volume, &values, &unmeasured);
-    for (size_t i = 0; count && i < LEVELS; i++) levels[i] = (double)values[(size_t)(shares[i] * (double)(count - 1))];
-    /* From the darkest to the brightest but for single ones. */
-    const double span = levels[9] - levels[1], low = fmax(levels[0], levels[1] - span / 4),
-                 high = fmin(levels[10], levels[9] + span / 4), width = (high - low) / BINS;
-    for (size_t i = 0; i < count && width > 0; i++) {
-        const double bin = ((double)values[i] - low) / width;
-        if (bin >= 0 && bin < BINS) counts[(int)bin]++;
-    }
-    cJSON *histogram = cJSON_AddObjectToObject(about, "histogram");
-    cJSON_AddNumberToObject(histogram, "low", low);
-    cJSON_AddNumberToObject(histogram, "high", high);
-    cJSON_AddItemToObject(histogram, "counts", cJSON_CreateDoubleArray(counts, BINS));
-    cJSON_AddItemToObject(about, "shares", cJSON_CreateDoubleArray(shares, LEVELS));
-    cJSON_AddItemToObject(about, "levels", cJSON_CreateDoubleArray(levels, LEVELS));
-    cJSON_AddNumberToObject(about, "unmeasured", unmeasured);
-    free(values);
-}
-
 /* A volume's y and z point up; images of a detector are drawn as they lie in the file. */
 static bool points_up(const qb_array_info *info) {
     return strcmp(info->quantity, "attenuation") == 0 || strcmp(info->quantity, "Hounsfield") == 0;
@@ -162,7 +110,7 @@ static char *describe(const stack *s) {
     cJSON_AddItemToObject(about, "shape", cJSON_CreateDoubleArray(shape, 3));
     cJSON_AddItemToObject(about, "voxel", cJSON_CreateDoubleArray(info->voxel, 3));
     cJSON_AddItemToObject(about, "offset", cJSON_CreateDoubleArray(info->offset, 3));
-    add_histogram(about, s->volume);
+    view_levels_add(about, s->volume);
     if (qb_provenance_load(s->path, &made) == QB_OK && made) cJSON_AddItemToObject(about, "made", cJSON_Parse(made));
     qb_text_free(made);
     char *text = cJSON_PrintUnformatted(about);

@@ -142,11 +142,17 @@ static qb_status read_one(qb_volume *volume, const view_plane *plane, const read
     return QB_OK;
 }
 
-qb_status view_plane_read(qb_volume *volume, const view_plane *plane, float *out) {
+qb_status view_plane_read(qb_volume *volume, const view_plane *asked, float *out) {
     const qb_array_info *info = qb_volume_info(volume);
+    size_t across[2];
+    in_plane(asked->axis, across);
+    const size_t high = info->shape[across[0]], wide = info->shape[across[1]], most = high > wide ? high : wide;
+    view_plane part = *asked;
+    const view_plane *plane = &part;
+    if (part.step > most) part.step = most;
     const reading of = plan_reading(info, plane);
-    const size_t size = plane->count[0] * plane->count[1], line = of.points * plane->step;
-    const size_t held = BAND > line ? BAND : line;
+    const size_t size = plane->count[0] * plane->count[1], block = of.points * (part.step < high ? part.step : high);
+    const size_t held = BAND > block ? BAND : block;
     const bool several = plane->thick > 1;
     float *band = malloc(held * sizeof *band), *one = several ? malloc(size * sizeof *one) : NULL;
     unsigned *seen = several ? calloc(size, sizeof *seen) : NULL;

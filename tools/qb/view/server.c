@@ -3,6 +3,8 @@
  * answers are made by a few others. Whoever has not the token gets the page and nothing else. */
 #include "server.h"
 
+#include "access.h"
+
 #include <libwebsockets.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -110,54 +112,6 @@ static void collect(serving *s) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- who may ask ---- */
-
-static bool header_of(struct lws *wsi, enum lws_token_indexes which, char *text, int size) {
-    return lws_hdr_total_length(wsi, which) > 0 && lws_hdr_copy(wsi, text, size, which) > 0;
-}
-
-/* "127.0.0.1:8080" -> "127.0.0.1"; "[::1]:8080" -> "::1". */
-static void host_alone(char *host) {
-    char *colon = strrchr(host, ':');
-    if (host[0] == '[') {
-        char *end = strchr(host, ']');
-        if (end) *end = 0;
-        memmove(host, host + 1, strlen(host));
-    } else if (colon) {
-        *colon = 0;
-    }
-}
-
-/* A page of another site cannot make a browser ask here under a name of its own (DNS rebinding): of a server on the loopback only
- * the loopback's names serve; elsewhere a machine may have any name, and the token alone decides. */
-static bool host_serves(const serving *s, struct lws *wsi) {
-    char host[128];
-    if (!header_of(wsi, WSI_TOKEN_HOST, host, sizeof host)) return false;
-    host_alone(host);
-    const char *mine = s->server->address;
-    const bool local = strncmp(mine, "127.", 4) == 0 || strcmp(mine, "::1") == 0;
-    return !local || strcmp(host, mine) == 0 || strcmp(host, "localhost") == 0;
-}
-
-static bool origin_serves(struct lws *wsi) {
-    char origin[160], host[128];
-    if (!header_of(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin)) return true;
-    const char *behind = strstr(origin, "://");
-    return behind && header_of(wsi, WSI_TOKEN_HOST, host, sizeof host) && strcmp(behind + 3, host) == 0;
-}
-
-/* Takes as long for any token. */
-static bool token_fits(const serving *s, struct lws *wsi) {
-    char text[128];
-    const char *token = s->server->token;
-    const size_t n = strlen(token);
-    unsigned differs = 0;
-    if (!header_of(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, text, sizeof text)) return false;
-    if (strncmp(text, "Bearer ", 7) != 0 || strlen(text + 7) != n) return false;
-    for (size_t i = 0; i < n; i++) differs |= (unsigned)(text[7 + i] ^ token[i]);
-    return differs == 0;
-}
-
 /* ---- answers that need no work ---- */
 
 static view_answer text_of(int status, const char *type, const char *text) {
@@ -199,10 +153,11 @@ static bool later(serving *s, struct lws *wsi, const char *path, request *r) {
     char query[QUERY_MOST] = "";
     size_t used = 0;
     if (!lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI)) return r->answer = refuse(405, "only GET is served"), false;
-    if (!host_serves(s, wsi) || !origin_serves(wsi)) return r->answer = refuse(403, "asked under another name"), false;
+    if (!view_host_serves(wsi, s->server->address) || !view_origin_serves(wsi))
+        return r->answer = refuse(403, "asked under another name"), false;
     if (strcmp(path, "/") == 0) return r->answer = page_of(s), false;
     if (strcmp(path, "/favicon.ico") == 0) return r->answer = refuse(404, "there is none"), false;
-    if (!token_fits(s, wsi))
+    if (!view_token_fits(wsi, s->server->token))
         return r->answer = refuse(401, "open the address that qb view prints: its token is missing"), false;
     for (int i = 0, n;
          (n = lws_hdr_copy_fragment(wsi, query + used, (int)(sizeof query - used - 1), WSI_TOKEN_HTTP_URI_ARGS, i)) > 0;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The server of `qb view` is an object of its own, libquickbeam_view.so, because it needs libwebsockets; the command opens it. */
+/* The server of `qb view`. It needs libwebsockets, so it is in a library of its own, libquickbeam_view.so, which only that verb opens. */
 
 /* What is sent: `bytes` is malloc'ed, and freed by the server. */
 typedef struct view_answer {

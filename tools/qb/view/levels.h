@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_VIEW_LEVELS_H
+#define QB_VIEW_LEVELS_H
+
+#include <cjson/cJSON.h>
+
+#include "quickbeam/quickbeam.h"
+
+/* Adds histogram, percentiles and the share that was not measured, from 24 rows of 24 images at most. */
+void view_levels_add(cJSON *about, qb_volume *volume);
+
+#endif

@@ -84,6 +84,9 @@ static const struct {
     {"center-doubt",
      "The methods that find the axis disagree, or are not sure. A wrong axis doubles edges. Reconstruct one slice for "
      "a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},
+    {"center-shift", "Zeiss's software found the axis off the middle. Programs do not agree on which side its "
+                     "CenterShift means. Run qb center "
+                     "and give what it prints."},
     {"checkpoint-stopped",
      "The state of the run could not be kept, so no more checkpoints are written. The result is not affected. --resume "
      "goes on from the last checkpoint. Make room on the disk, or write to another folder."},
@@ -302,6 +305,8 @@ static const struct {
     {"scan-scaled", "A program scaled the whole scan to 0..1, mostly for display. Air is no longer 1, or 0, so "
                     "attenuation is wrong by "
                     "a factor and an offset. Give the values as they were before."},
+    {"scan-stopped", "A Zeiss scan ended before all of its images were taken. Those that are there are used. Angles "
+                     "may be missing at the end."},
     {"scan-unusable",
      "The scan cannot be used, for the reason that is given. Look at the file with another program: was it written to "
      "its end, is the dataset the right one, was the shutter open, is the type of its numbers right?"},

@@ -32,6 +32,10 @@ static bool begins_mha(const unsigned char head[8]) {
 
 static bool begins_nrrd(const unsigned char head[8]) { return memcmp(head, "NRRD000", 7) == 0; }
 
+static bool begins_compound(const unsigned char head[8]) {
+    return memcmp(head, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8) == 0;
+}
+
 static const qb__format formats[] = {
     {
         .name = "HDF5",
@@ -162,6 +166,14 @@ static const qb__format formats[] = {
         .line = "phoenix (.pca of GE, TIFF beside it): reads cone-beam scans with their geometry",
         .open = qb__vendor_open,
         .scan = qb__phoenix_scan,
+    },
+    {
+        .name = "Zeiss",
+        .extensions = " .txrm .txm .xrm ",
+        .line = "Zeiss (.txrm .xrm .txm): reads scans with flats, shifts and geometry, and volumes",
+        .begins = begins_compound,
+        .open = qb__zeiss_open,
+        .scan = qb__zeiss_scan,
     },
     {
         .name = "simulated",

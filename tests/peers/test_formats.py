@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Files that other programs write are read, number for number, and they read ours: fabio (EDF), mrcfile (MRC), pynrrd (NRRD), ITK
-(compressed MetaImage and NRRD)."""
+(compressed MetaImage and NRRD), olefile (compound files of Zeiss)."""
 import fabio
 import itk
 import mrcfile
 import nrrd
 import numpy as np
+import olefile
 import pytest
 import tifffile
 
+from compound import compound
 from qbtest import qb, qb_json
 
 TYPES = ["uint8", "int16", "uint16", "int32", "float32", "float64"]
@@ -93,3 +95,18 @@ def test_tiff_with_sizes(tmp_path):
         told = qb_json("info", name, cwd=tmp_path)
         assert (told["pixel_size_mm"], told["pixel_v_mm"]) == (pytest.approx(0.0025), pytest.approx(0.005))
         assert qb_json("compare", name, "v.tif", cwd=tmp_path)["rmse"] == 0
+
+
+@pytest.mark.parametrize("version, scatter", [(3, False), (3, True), (4, True)])
+def test_compound(tmp_path, version, scatter):
+    """olefile finds the same images in a file of ours, and calls it whole."""
+    images = np.random.default_rng(7).integers(0, 65536, (103, 40, 60)).astype("<u2")
+    streams = {"ImageInfo/" + name: np.uint32(value).tobytes() for name, value in
+               {"ImageWidth": 60, "ImageHeight": 40, "DataType": 5, "NoOfImages": 103, "XrayGeometry": 0}.items()}
+    streams.update({f"ImageData{i // 100 + 1}/Image{i + 1}": image.tobytes() for i, image in enumerate(images)})
+    (tmp_path / "a.txrm").write_bytes(compound(streams, version, scatter))
+    with olefile.OleFileIO(tmp_path / "a.txrm", raise_defects=olefile.DEFECT_UNSURE) as file:
+        read = [np.frombuffer(file.openstream(f"ImageData{i // 100 + 1}/Image{i + 1}").read(), "<u2") for i in range(103)]
+    np.save(tmp_path / "want.npy", np.reshape(read, images.shape))
+    assert np.array_equal(np.reshape(read, images.shape), images)
+    same(tmp_path, "a.txrm")

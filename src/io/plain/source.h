@@ -168,6 +168,7 @@ typedef struct qb__scan_parts {
     char intensity_from[160];
     double *flat_intensity; /* [flats.count] of the beam in each flat, over their mean; NULL: not stated */
     double *flat_views;     /* [flats.count] the stored view before which each flat was taken; NULL: not stated */
+    double *shifts;     /* [data.count][2] columns and rows by which images lie too far on, as --shifts; NULL: none */
     char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */
     char unusable[440]; /* why fields that are there cannot be used, which matters for counts; "" */
     qb__notes notes;

@@ -119,9 +119,8 @@ static void exchange(double *a, double *b) {
     *a = *b, *b = kept;
 }
 
-/* Offsets along the stored columns and rows, and a turn in the plane, of the turned image. */
-static void turn_place(const qb__image *image, qb_scan_info *info) {
-    double *at = info->detector_offset;
+/* A way along the stored columns and rows becomes one along those of the turned image. */
+static void turn_way(const qb__image *image, double *at) {
     for (int i = 0; i < image->turn;
          i++) { /* a quarter turn clockwise: columns grow where rows fell, rows with columns */
         exchange(&at[0], &at[1]);
@@ -129,6 +128,11 @@ static void turn_place(const qb__image *image, qb_scan_info *info) {
     }
     if (image->flip_u) at[0] = -at[0];
     if (image->flip_v) at[1] = -at[1];
+}
+
+/* Offsets along the stored columns and rows, and a turn in the plane, of the turned image. */
+static void turn_place(const qb__image *image, qb_scan_info *info) {
+    turn_way(image, info->detector_offset);
     if (image->flip_u != image->flip_v) info->detector_tilt = 0 - info->detector_tilt;
 }
 
@@ -151,12 +155,23 @@ void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options) {
 
 /* ---- distortion and shifts ---- */
 
+/* Those of the file are of stored images. */
+static void take_shifts(const qb_scan *scan, double (*stored)[2]) {
+    memcpy(stored, scan->parts.shifts, scan->stored * sizeof *stored);
+    for (size_t i = 0; scan->image.bin_u && i < scan->stored; i++) turn_way(&scan->image, stored[i]);
+}
+
+/* Those of the file at `path`; NULL: those that the scan states. */
 static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env) {
     qb_scan_info *info = &scan->info;
+    const char *option = path ? "--shifts " : "", *from = path ? path : scan->path;
     double(*stored)[2] = NULL, most[2] = {0, 0};
     qb_status status;
     QB__TRY(qb__alloc(scan->stored, sizeof *stored, &stored));
-    QB__TRY(qb__shifts_load(path, scan->stored, stored));
+    if (path)
+        QB__TRY(qb__shifts_load(path, scan->stored, stored));
+    else
+        take_shifts(scan, stored);
     QB__TRY(qb__alloc(2 * info->views, sizeof *scan->shifts, &scan->shifts));
     for (size_t i = 0; i < 2 * info->views; i++) {
         scan->shifts[i] = stored[qb__scan_stored(scan, i / 2)][i % 2];
@@ -164,12 +179,13 @@ static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env)
     }
     for (int k = 0; k < 2; k++)
         if (most[k] > 0.5 * (double)(k ? info->whole_rows : info->whole_columns) && (k == 0 || info->whole_rows > 1)) {
-            status = qb__fail(QB_BAD_INPUT, "--shifts %s moves a view by %g %s of %zu: are these pixels?", path,
+            status = qb__fail(QB_BAD_INPUT, "%s%s moves a view by %g %s of %zu: are these pixels?", option, from,
                               most[k], k ? "rows" : "columns", k ? info->whole_rows : info->whole_columns);
             goto out;
         }
     info->shifts = scan->shifts;
-    qb__info(env, "--shifts: views have moved by up to %.4g columns and %.4g rows", most[0], most[1]);
+    qb__info(env, "%s: views have moved by up to %.4g columns and %.4g rows", path ? "--shifts" : from, most[0],
+             most[1]);
 out:
     qb__free(stored);
     return status;
@@ -181,7 +197,9 @@ qb_status qb__scan_load_places(qb_scan *scan, const qb_scan_options *options, co
     const size_t rows = changed ? image->stored_rows : scan->info.rows,
                  columns = changed ? image->stored_columns : scan->info.columns;
     qb_status status = qb__distortion_load(options->distortion, rows, columns, &scan->distortion);
-    if (status == QB_OK && options->shifts && *options->shifts) status = load_shifts(scan, options->shifts, env);
+    const bool given = options->shifts && *options->shifts;
+    if (status == QB_OK && (given || (scan->parts.shifts && !scan->sinogram)))
+        status = load_shifts(scan, given ? options->shifts : NULL, env);
     return status;
 }
 

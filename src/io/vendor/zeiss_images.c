@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Images that are streams of a compound file. Where they lie is found once; then they are read by any number of threads. */
+#include "io/vendor/zeiss_images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/status.h"
+
+enum { PER_FOLDER = 100 };
+
+typedef struct zeiss {
+    qb__source base;
+    int fd;
+    qb__extents extents;
+    size_t *first; /* [images + 1] in extents */
+} zeiss;
+
+typedef struct sweep {
+    const zeiss *z;
+    const qb__region *region;
+    char *out;
+} sweep;
+
+static qb_status read_image(void *context, size_t number, size_t worker) {
+    (void)worker;
+    const sweep *s = context;
+    const zeiss *z = s->z;
+    const size_t image = s->region->first + number * s->region->step, row = qb__source_row_bytes(&z->base);
+    const size_t bytes = (s->region->row1 - s->region->row0) * row;
+    return qb__extents_read(z->fd, z->base.path, z->extents.list + z->first[image],
+                            z->first[image + 1] - z->first[image], s->region->row0 * row, bytes,
+                            s->out + number * bytes);
+}
+
+static qb_status read_images(qb__source *source, const qb__region *region, void *out) {
+    sweep s = {(const zeiss *)source, region, out};
+    return qb__share(source->threads, region->count, read_image, &s);
+}
+
+static void release(qb__source *source) {
+    zeiss *z = (zeiss *)source;
+    if (z->fd >= 0) close(z->fd);
+    qb__free(z->extents.list);
+    qb__free(z->first);
+}
+
+static void name_image(const qb__zeiss_images *images, size_t i, char *name, size_t size) {
+    if (images->hundreds)
+        snprintf(name, size, "%s%zu/Image%zu", images->folder, i / PER_FOLDER + 1, i + 1);
+    else if (images->numbered)
+        snprintf(name, size, "%s/Image%zu", images->folder, i + 1);
+    else
+        snprintf(name, size, "%s/Image", images->folder);
+}
+
+static qb_status find_images(zeiss *z, const qb__ole2 *ole, const qb__zeiss_images *images) {
+    const size_t count = z->base.shape[0];
+    size_t bytes;
+    char name[64];
+    qb_status status;
+    if (!qb__mul(z->base.shape[1], z->base.shape[2], qb_dtype_size(z->base.dtype), &bytes))
+        return qb__fail(QB_BAD_INPUT, "%s: images of %zu x %zu are too large", z->base.path, z->base.shape[2],
+                        z->base.shape[1]);
+    QB__TRY(qb__alloc(count + 1, sizeof *z->first, &z->first));
+    for (size_t i = 0; i < count; i++) {
+        name_image(images, i, name, sizeof name);
+        QB__TRY(qb__ole2_extents(ole, name, bytes, &z->extents));
+        z->first[i + 1] = z->extents.count;
+    }
+out:
+    return status;
+}
+
+qb_status qb__zeiss_source(const qb__ole2 *ole, const char *path, const qb__zeiss_images *images, qb__source **source) {
+    zeiss *z;
+    *source = NULL;
+    qb_status status = qb__source_create(sizeof *z, "Zeiss", path, &z);
+    if (status != QB_OK) return status;
+    z->fd = open(path, O_RDONLY | O_CLOEXEC);
+    z->base.dtype = images->dtype;
+    z->base.shape[0] = images->count, z->base.shape[1] = images->rows, z->base.shape[2] = images->columns;
+    z->base.read = read_images;
+    z->base.release = release;
+    status = z->fd < 0 ? qb__fail_errno(errno, "opening", path) : find_images(z, ole, images);
+    if (status == QB_OK)
+        *source = &z->base;
+    else
+        qb__source_close(&z->base);
+    return status;
+}

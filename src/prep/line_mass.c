@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Values from one end to the other: what air reads there is taken off as a straight line. */
-static double sum_line(const float *line, size_t columns, const double end[2], double sum[3]) {
+static double sum_line(const float *line, size_t columns, const double end[2], double sum[4]) {
     const double half = 0.5 * ((double)columns - 1);
     size_t lost = 0;
     double last = end[0];
@@ -17,6 +17,7 @@ static double sum_line(const float *line, size_t columns, const double end[2], d
         sum[0] += last;
         sum[1] += last * x;
         sum[2] += last * x * x;
+        sum[3] += last * x * x * x;
     }
     return (double)lost / (double)columns;
 }
@@ -24,7 +25,7 @@ static double sum_line(const float *line, size_t columns, const double end[2], d
 void qb__line_mass_of(const float *line, size_t columns, const double end[2], const double noise[2], double top,
                       qb__line_mass *mass) {
     const double AIR = 0.03, LOST = 0.05;
-    double sum[3] = {0}, sigma = 0, air[2];
+    double sum[4] = {0}, sigma = 0, air[2];
     *mass = (qb__line_mass){.view = mass->view, .row = mass->row, .looked = true};
     if (columns < 8 || !(top > 0)) return;
     for (int side = 0; side < 2; side++) {
@@ -36,6 +37,7 @@ void qb__line_mass_of(const float *line, size_t columns, const double end[2], co
     mass->mass = sum[0];
     mass->middle = sum[1] / sum[0];
     mass->spread = sum[2] / sum[0] - mass->middle * mass->middle;
+    mass->skew = sum[3] / sum[0] - mass->middle * (3 * mass->spread + mass->middle * mass->middle);
     /* `noise` is that of a median of three values at least. */
     mass->noise = 1.5 * sigma * sqrt((double)columns * (double)columns * (double)columns / 12) / sum[0];
     mass->whole = mass->spread > 0;

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How much matter a prepared detector row sees, and where: the sum of its line integrals, their mean place and their variance about it, in columns
- * and columns squared, places counted from the middle of the row. */
+/* How much matter a prepared detector row sees, and where: the sum of its line integrals, their mean place, and their variance and third
+ * moment about it, in columns, columns squared and cubed. Places count from the middle of the row. */
 typedef struct qb__line_mass {
-    double mass, middle, spread;
+    double mass, middle, spread, skew;
     double noise; /* columns: how far noise may move `middle` */
     size_t view, row;
     bool looked;

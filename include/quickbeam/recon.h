@@ -31,10 +31,11 @@ typedef struct qb_prep_options {
     double transmission_floor; /* smaller transmissions are raised to this before -log; 0 = 1e-6 */
     const char *
         rings; /* METHOD[:snr=S,large=N,small=N]; NULL = keep; not for the finders of the axis, which take theirs out themselves */
-    qb_numbers hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
-    qb_monitor monitor;   /* qb_scan_info.intensity */
-    double zingers;       /* standard deviations beyond which a single bright pixel is replaced; 0 or NAN = none is */
-    char *paganin;        /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = none */
+    const char *
+        hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; table:FILE; spectrum:MATERIAL,KV[,FILTER:MM]; NULL = as they are */
+    qb_monitor monitor; /* qb_scan_info.intensity */
+    double zingers;     /* standard deviations beyond which a single bright pixel is replaced; 0 or NAN = none is */
+    char *paganin;      /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = none */
     qb_paganin_kernel paganin_kernel;
     double energy;   /* keV of the beam; 0 = as the scan states it */
     double distance; /* mm from the object to the detector; 0 = as the scan or the geometry states it */

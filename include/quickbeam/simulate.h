@@ -42,6 +42,8 @@ typedef struct qb_simulate_options {
     const char *
         faults; /* KIND=VALUE,...: wide, partial, drifting, dead, flicker columns; tilt, fade, move, sway of the beam */
     int flat_series; /* series of 20 flats, evenly spaced from before the first view to behind the last; 0 = one, before */
+    const char *
+        spectrum; /* MATERIAL,KV[,FILTER:MM...][,at:KEV]: of a tube, through a phantom of that material; NULL = one energy */
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 

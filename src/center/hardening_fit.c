@@ -179,7 +179,7 @@ qb_status qb_hardening_find(qb_scan *scan, const qb_prep_options *prep, const qb
     qb_status status = qb__result_check(result, FIRST_RESULT, "qb_hardening_result");
     if (status == QB_OK) status = qb__env_check(env);
     if (status != QB_OK) return status;
-    plain.hardening.count = 0;
+    plain.hardening = NULL;
     status = qb__center_find_with(scan, prep ? &plain : NULL, options, env, fit_rows, &found, &axis);
     found.column = axis.column;
     if (status == QB_OK && found.rms > POOR)

@@ -17,6 +17,11 @@ void qb__macros_add(qb__macros *macros, const char *name, long long value) {
     add(macros, text);
 }
 
+void qb__macros_add_text(qb__macros *m, const char *text) {
+    m->list[m->count] = text;
+    m->list[++m->count] = NULL;
+}
+
 /* In brackets, for a sign; with an exponent, since 1f is no number. */
 void qb__macros_add_float(qb__macros *macros, const char *name, float value) {
     char text[sizeof macros->text[0]];

@@ -7,14 +7,22 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
+#include "prep/curve.h"
 #include "prep/row_sample.h"
 #include "prep/prep.h"
 
 /* What --hardening makes of values up to `most` at the most, over them. */
 static double surrogate(const qb_prep_options *options, double most) {
+    qb__curve *curve = NULL;
     double bent = 1;
-    for (int i = 0; options && i < options->hardening.count; i++)
-        bent += fabs(options->hardening.value[i]) * pow(most, i + 1);
+    if (options && qb__curve_create(options->hardening, &curve) != QB_OK) return INFINITY;
+    if (curve && curve->table) {
+        for (int i = 0; i <= QB__CURVE_STEPS; i++) bent = fmax(bent, fabs((double)curve->ratio[i]));
+        bent = fmax(bent, fabs((double)curve->slope));
+    } else if (curve) {
+        bent += most * (fabs((double)curve->a) + most * fabs((double)curve->b));
+    }
+    qb__curve_destroy(curve);
     return bent;
 }
 

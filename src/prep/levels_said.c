@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
+#include "prep/curve.h"
 #include "prep/row_shift.h"
 
 bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, const qb_env *env) {
@@ -225,11 +226,13 @@ qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_pr
 }
 
 void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env) {
-    const double NEAR = 0.95, p = qb__hardening_turns(options);
-    if (!isfinite(p)) return;
-    const double b = options->hardening.count > 1 ? options->hardening.value[1] : 0;
-    const double top = p + p * p * (options->hardening.value[0] + b * p);
+    const double NEAR = 0.95;
+    qb__curve *curve = NULL;
+    if (qb__curve_create(options->hardening, &curve) != QB_OK || !curve) return;
+    const double p = qb__curve_turns(curve), top = qb__curve_at(curve, p);
     double high = 0;
+    qb__curve_destroy(curve);
+    if (!isfinite(p)) return;
     for (size_t i = 0; i < QB__SAMPLE_LINES; i++)
         if (lines->end[i].looked) high = fmax(high, lines->end[i].top);
     if (high < NEAR * top) return;

@@ -12,8 +12,12 @@ const qb_param qb_prep_params[] = {
      "take out rings: what each row shows (auto), all kinds, large ones, dead columns, or dense weak ones by sorting, "
      "wavelets and so on; snr (3), large (61) and small (15) columns. Finders of the axis do so in any case",
      0},
-    {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,
-     "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},
+    {"hardening", QB_PARAM_TEXT, offsetof(qb_prep_options, hardening),
+     "A[,B]|table:FILE|spectrum:MATERIAL,KV[,FILTER:MM,at:KEV]|none", NULL, NULL, 0, 0,
+     "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3; a file of measured and true ones; or a "
+     "tube's spectrum behind filters (al:1) for an object of one material (water, pmma, bone, c, al, ti, fe, cu, sn), "
+     "in values of an energy",
+     0},
     {"paganin", QB_PARAM_TEXT, offsetof(qb_prep_options, paganin), "DELTA_BETA|LENGTH|alpha:A|none", NULL, NULL, 0, 0,
      "phase retrieval (Paganin 2002) of one distance: filter transmissions by 1/(1 + (L f)^2) with "
      "L^2 = pi lambda D delta/beta, or with the length L itself (25um, 4px), or alpha = 1/(4 pi^2 delta/beta)",

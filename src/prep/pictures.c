@@ -20,7 +20,7 @@ static bool has_phase(const qb_prep_options *o) { return o->paganin && strcmp(o-
 static void set_phase(qb_prep_options *o, const qb_prep_options *from) { o->paganin = from->paganin; }
 static bool has_rings(const qb_prep_options *o) { return o->rings && strcmp(o->rings, "keep") != 0; }
 static void set_rings(qb_prep_options *o, const qb_prep_options *from) { o->rings = from->rings; }
-static bool has_hardening(const qb_prep_options *o) { return o->hardening.count > 0; }
+static bool has_hardening(const qb_prep_options *o) { return qb__hardening_wanted(o); }
 static void set_hardening(qb_prep_options *o, const qb_prep_options *from) { o->hardening = from->hardening; }
 
 /* In the order of the work; what is not named here belongs to the line integrals. */
@@ -120,7 +120,7 @@ static qb_status show_all(show *s, const qb_prep_options *given) {
     options.zingers = 0;
     options.paganin = NULL;
     options.rings = NULL;
-    options.hardening.count = 0;
+    options.hardening = NULL;
     QB__TRY(show_stored(s));
     if (qb__steps_change(s->info, &options)) QB__TRY(show_step(s, "line integrals", &options));
     for (size_t i = 0; i < STEPS; i++) {

@@ -35,6 +35,7 @@ typedef struct qb__prep {
     float most;     /* line integrals of a larger size were not measured; 0: QB__MOST_INTEGRAL */
     qb_pad ends;    /* what continues a row whose end was not measured: of filters --pad, else edge */
     bool keep_lost; /* what has no value stays NaN, and is counted; else it is bridged */
+    const struct qb__curve *curve; /* of --hardening, prep/curve.h; not owned. NULL: not asked for */
     /* of qb__prep_begin(): */
     const qb_prep_options *options;
     const qb__lines *loops;                                      /* those of this CPU */
@@ -63,8 +64,8 @@ double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options);
 #define QB__PREP_MARGIN 1e4
 qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, double *bound);
 
-/* Where the curve of --hardening stops rising; INFINITY: nowhere, or without that option. */
-double qb__hardening_turns(const qb_prep_options *options);
+/* Does --hardening ask for a curve? */
+bool qb__hardening_wanted(const qb_prep_options *options);
 
 /* gain[i] = 1/(flat[i] - dark[i]); 0 and counted in *dead where that is not positive and finite. */
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead);

@@ -14,6 +14,7 @@
 #include "io/scan/scan.h"
 #include "kernels/filter/filter_device.h"
 #include "geometry/partition.h"
+#include "prep/curve.h"
 #include "prep/neighbours.h"
 #include "prep/pixel_key.h"
 #include "prep/step.h"
@@ -24,6 +25,7 @@ struct qb__prepare {
     qb__prep steps;
     qb__fields fields;
     qb__neighbours *neighbours; /* NULL: no step looks at them */
+    qb__curve *curve;           /* NULL: none */
     char note[NOTES][240];      /* of the steps, by their rows */
     const qb_scan *scan;
     char worst[64]; /* where most is saturated, in words; "" */
@@ -100,6 +102,8 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
         prepare->steps.air = fields->air;
         prepare->steps.drift = scan->drift;
     }
+    QB__TRY(qb__curve_create(options->hardening, &prepare->curve));
+    prepare->steps.curve = prepare->curve;
     qb__prep_begin(&prepare->steps, options);
     if (scan->worst > 0) qb__print(prepare->worst, sizeof prepare->worst, ", most in view %zu", scan->worst_view);
     prepare->steps.keep_lost = rows->keep_lost;
@@ -115,6 +119,7 @@ out:
 void qb__prepare_destroy(qb__prepare *prepare) {
     if (!prepare) return;
     qb__neighbours_destroy(prepare->neighbours);
+    qb__curve_destroy(prepare->curve);
     qb__free(prepare->fields.dark);
     qb__free(prepare->fields.gain);
     qb__free(prepare->fields.air);
@@ -155,6 +160,7 @@ void qb__prep_define(const qb__prep *prep, qb__macros *macros) {
     for (int i = 0; i < 2; i++)
         for (const qb__step *const *s = lists[i]; *s; s++)
             if ((*s)->define) (*s)->define(prep->options, macros);
+    if (prep->curve) qb__curve_define(prep->curve, macros);
 }
 
 struct rows_job {

@@ -52,6 +52,7 @@ static void expose_band(void *context, size_t task, int worker) {
     for (; row < end; row++, line += columns) {
         char *place = e->out + (view * s->rows + row) * columns * e->pixel_bytes;
         char *out = e->lines ? e->scratch + (size_t)(worker + 1) * e->scratch_bytes - columns * sizeof(float) : place;
+        qb__polychromatic_apply(&s->polychromatic, columns, line);
         for (size_t c = 0; c < columns; c++) line[c] = exp(-line[c]);
         qb__faults_apply(&s->faults, e->first + view, row, line);
         if (s->options->photons > 0) {

@@ -13,6 +13,7 @@
 #include "quickbeam/simulate.h"
 #include "simulate/detector.h"
 #include "simulate/faults.h"
+#include "simulate/polychromatic.h"
 
 /* A simulation with everything decided. */
 enum { QB__SIMULATED_FLATS = 20 }; /* of a series */
@@ -31,6 +32,7 @@ typedef struct qb__simulation {
     qb__phantom phantom;
     qb__detector detector;
     qb__faults faults;
+    qb__polychromatic polychromatic;
     qb__pool *pool;
     qb__publication *set; /* scan, truth and geometry: together or not at all */
     size_t flat_series;   /* of QB__SIMULATED_FLATS */

@@ -59,5 +59,10 @@ const qb_param qb_simulate_params[] = {
         "changes of the beam until the last view (tilt, fade, move: pixels), stripes in it (sway: pixels from frame to "
         "frame, in flats, too), scatter (share of the beam)",
         0),
+    ROW(spectrum, "spectrum", QB_PARAM_TEXT, "MATERIAL,KV[,FILTER:MM,at:KEV]", NULL, NULL, 0, 0,
+        "a phantom of that material (water, pmma, bone, c, al, ti, fe, cu, sn) under a tube's whole spectrum; its "
+        "values "
+        "are those of an energy (at:60), or of thin layers",
+        0),
     QB_PARAMS_END(qb_simulate_options),
 };

@@ -13,12 +13,13 @@
 
 static qb_status check_names(const qb_simulate_options *o) {
     if (!o->output || !*o->output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
-    if ((o->photons > 0 || o->rings > 0 || o->faults) && qb__simulate_describes(o))
+    if ((o->photons > 0 || o->rings > 0 || o->faults || o->spectrum) && qb__simulate_describes(o))
         return qb__fail(QB_BAD_ARGUMENT, "%s is computed when it is read, without noise: leave --%s out, or give .h5",
                         o->output,
                         o->photons > 0 ? "photons"
                         : o->rings > 0 ? "rings"
-                                       : "faults");
+                        : o->faults    ? "faults"
+                                       : "spectrum");
     return o->geometry_out ? qb_geometry_can_save(o->geometry_out) : QB_OK;
 }
 
@@ -98,6 +99,7 @@ static qb_status make_plan(const char *phantom, const qb_simulate_options *optio
     QB__TRY(qb__simulate_check_sources(s));
     QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed, &s->detector));
     QB__TRY(qb__faults_create(options->faults, s->views, s->rows, s->columns, seed, &s->faults));
+    QB__TRY(qb__polychromatic_create(options->spectrum, &s->polychromatic));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &s->pool));
     QB__TRY(cut(s, env));
     announce(s, env);
@@ -110,6 +112,7 @@ void qb__simulation_destroy(qb__simulation *s) {
     qb__pool_destroy(s->pool);
     qb__detector_destroy(&s->detector);
     qb__faults_destroy(&s->faults);
+    qb__polychromatic_destroy(&s->polychromatic);
     qb_geometry_destroy(&s->geometry);
     qb__phantom_destroy(&s->phantom);
     qb__free(s->angles);

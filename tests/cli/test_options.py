@@ -73,7 +73,10 @@ def test_no_option_takes_what_cannot_be(folder):
     (["--max-ram", 20], "means 20 bytes: give a unit, such as 20G"), (["--max-vram", 0.5], "such as 0.5G"), (["--rings", "all:snr=3,snr=4"], "snr is given twice"),
     (["--rings", "sort:small=4"], "odd number of columns"), (["--darks", "none", "--darks", "s.h5"], "none means no file"), (["--flats", "none"], "give their file, or --air"),
     (["--exclude-darks", 0, "--darks", "none"], "leave one out"), (["--exclude-flats", "18:21"], "does not lie in 0:20"), (["--air", "5:17"], "within columns 0:16"),
-    (["--hardening=-1"], "falls from p = 0.5 on"), (["--hardening", "0.1,-1"], "falls from p ="), (["--hardening", "1,2,3"], "A or A,B, not 3"),
+    (["--hardening=-1"], "falls from p = 0.5 on"), (["--hardening", "0.1,-1"], "falls from p ="), (["--hardening", "1,2,3"], "give A or A,B"), (["--hardening", "11"], "up to 10"), (["--hardening", "spectrum:al,9"], "no flux"),
+    (["--hardening", "spectrum:al,40,sn:50"], "no flux: its filters"), (["--hardening", "spectrum:gold,60"], "no such material"), (["--hardening", "spectrum:al"], "voltage is missing"),
+    (["--hardening", "spectrum:al,500"], "tables of attenuation end at 400 keV"), (["--hardening", "spectrum:al,60,at:5"], "at:5 is not from 10"),
+    (["--hardening", "spectrum:al,60,cu"], "without a colon"), (["--hardening", "spectrum:al,60,cu:-1"], "0 to 1000 mm thick"),
     (["--search", "5:9", "--center", "middle"], "nothing is looked for with --center middle"), (["--search", "9:5", "--center", "auto"], "0 <= A < B <= 15"),
     (["--voxel", 1000], "are both in mm?"), (["--pixel-size", 1e-10], "1e-9..1e6 mm")])
 def test_refused_before_the_work(folder, args, words):

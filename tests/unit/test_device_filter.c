@@ -16,7 +16,9 @@
 #include "ops/filter.h"
 #include "ops/ramp.h"
 #include "ops/window.h"
+#include "prep/curve.h"
 #include "prep/prepare.h"
+#include "prep/spectrum.h"
 #include "on_devices.h"
 
 enum { POISON = 0xa5 };
@@ -29,7 +31,8 @@ typedef struct trial {
     qb_pad pad;
     qb_dtype dtype;
     qb_quantity quantity;
-    bool dark, gain, air, hardening;
+    bool dark, gain, air;
+    int hardening; /* 0: none, 1: a polynomial, 2: a table */
     const char *spec;
     qb__filter_method method;
     size_t raw_pad, out_pad, offset; /* extra elements of strides; bytes */
@@ -178,6 +181,19 @@ static void filter_line(const qb__filter_spectrum *filter, const double *respons
     test_free(samples);
 }
 
+#define ALUMINIUM "al,120,cu:0.5,at:60"
+
+/* What one energy would have measured; beyond -ln 1e-6 the slope of there goes on. */
+static double aluminium(double p) {
+    static qb__spectrum s;
+    const double END = 14, STEP = 1e-3;
+    if (s.bins == 0) assert_ok(qb__spectrum_parse("--spectrum", ALUMINIUM, &s));
+    if (p < 0) return p * qb__spectrum_length(&s, STEP) / STEP * s.reference;
+    if (p < END) return qb__spectrum_length(&s, p) * s.reference;
+    const double last = qb__spectrum_length(&s, END), before = qb__spectrum_length(&s, END - STEP);
+    return s.reference * (last + (p - END) * (last - before) / STEP);
+}
+
 /* A row's line integrals in double, bridged, as wide as when filtered, from the very numbers that are clamped in single. */
 static void line_of(const trial *t, const scan *s, size_t view, size_t row, const void *raw, double *line) {
     float *numbers = test_malloc(t->columns * sizeof *numbers);
@@ -204,7 +220,8 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
             if (fabs(value) > 1e12) value = NAN; /* ... and no object so opaque */
             line[c] = value;
         }
-        if (t->hardening) line[c] += 0.05 * pow(line[c], 2) - 0.002 * pow(line[c], 3);
+        if (t->hardening == 2) line[c] = aluminium(line[c]);
+        if (t->hardening == 1) line[c] += 0.05 * pow(line[c], 2) - 0.002 * pow(line[c], 3);
         if (dead || !isfinite(value)) line[c] = NAN;
     }
     for (size_t c = 0; c < columns; c++) {
@@ -284,14 +301,18 @@ static void check_trial(const trial *t) {
     qb__filter *filter = cpu_filter(t, &spectrum);
     make_scan(t, &s);
     qb__device_prep prep = prep_of(t, &s);
-    qb_prep_options options = {.hardening = {t->hardening ? 2 : 0, {0.05, -0.002}}};
+    static const char *const curves[] = {NULL, "0.05,-0.002", "spectrum:" ALUMINIUM};
+    qb_prep_options options = {.hardening = curves[t->hardening]};
+    qb__curve *curve;
+    assert_ok(qb__curve_create(options.hardening, &curve));
     qb__prep cpu = {.quantity = t->quantity,
                     .dtype = t->dtype,
                     .columns = t->columns,
                     .dark = prep.dark,
                     .gain = prep.gain,
                     .air = prep.air,
-                    .floor = 1e-6f};
+                    .floor = 1e-6f,
+                    .curve = curve};
     const qb__drift drift = {.modes = t->modes, .pixels = t->rows * t->columns, .mode = s.mode, .weight = s.drift};
     if (t->modes) cpu.drift = &drift;
     qb__prep_begin(&cpu, &options);
@@ -341,6 +362,7 @@ static void check_trial(const trial *t) {
     for (size_t i = 0; i < room; i++) {
         if (out[i] != (char)POISON) fail_msg("byte %zu of %zu was written", i, room);
     }
+    qb__curve_destroy(curve);
     assert_int_equal(got_counts.clamped, counts.clamped);
     assert_int_equal(got_counts.not_finite, counts.not_finite);
     assert_int_equal(got_counts.dead, counts.dead);
@@ -370,7 +392,7 @@ static trial random_trial(size_t columns) {
                .dark = below(3) > 0,
                .gain = below(4) > 0,
                .air = below(2),
-               .hardening = below(2),
+               .hardening = (int)below(3),
                .modes = below(2) ? 0 : below(4),
                .spec = specs[below(5)],
                .raw_pad = below(2) ? 0 : below(7),

@@ -7,8 +7,10 @@
 #include "base/random.h"
 #include "cpu/features.h"
 #include "cpu/rows/lines.h"
+#include "prep/curve.h"
 #include "prep/prep.h"
 #include "prep/prepare.h"
+#include "prep/spectrum.h"
 
 enum { N = 33 };
 
@@ -195,13 +197,16 @@ static void hardening_is_straightened(void **state) {
     (void)state;
     enum { M = 1300 };
     static float raw[M], out[M];
-    qb_prep_options options = {.hardening = {2, {0.05, 0.01}}};
+    qb_prep_options options = {.hardening = "0.05,0.01"};
+    qb__curve *curve;
+    assert_int_equal(qb__curve_create(options.hardening, &curve), QB_OK);
     for (int i = 0; i < M; i++) raw[i] = expf(-(float)i / 400);
     raw[600] = NAN;
     for (int quantity = 0; quantity < 2; quantity++) {
         qb__prep prep = {
             .quantity = quantity ? QB_LINE_INTEGRAL : QB_TRANSMISSION, .dtype = QB_F32, .columns = M, .floor = 1e-6f};
         qb__prep_counts counts = {0};
+        prep.curve = curve;
         for (int i = 0; quantity && i < M; i++) raw[i] = -logf(raw[i]);
         qb__prep_begin(&prep, &options);
         qb__prep_row(&prep, 0, 0, raw, out, &counts);
@@ -211,21 +216,50 @@ static void hardening_is_straightened(void **state) {
         }
         assert_int_equal(counts.not_finite, 1);
     }
-    options.hardening.count = 1; /* the second number is not one that was given */
-    qb__prep prep = {.quantity = QB_LINE_INTEGRAL, .dtype = QB_F32, .columns = M, .floor = 1e-6f};
+    qb__curve_destroy(curve);
+    options.hardening = "0.05";
+    assert_int_equal(qb__curve_create(options.hardening, &curve), QB_OK);
+    qb__prep prep = {.quantity = QB_LINE_INTEGRAL, .dtype = QB_F32, .columns = M, .floor = 1e-6f, .curve = curve};
     qb__prep_counts counts = {0};
     qb__prep_begin(&prep, &options);
     qb__prep_row(&prep, 0, 0, raw, out, &counts);
     assert_close(out[800], 2 + 0.05 * 4, 2e-6);
+    qb__curve_destroy(curve);
+}
+
+/* Aluminium at 60 keV, from the signal of every energy behind a length: within what the table of 512 steps rounds. */
+static void a_spectrum_is_undone(void **state) {
+    (void)state;
+    static const char *const texts[] = {"al,120,cu:0.5,at:60", "water,60,al:1", "sn,160,at:59.5"};
+    static qb__spectrum s;
+    for (int k = 0; k < 3; k++) {
+        qb__curve *curve;
+        char option[64];
+        snprintf(option, sizeof option, "spectrum:%s", texts[k]);
+        assert_int_equal(qb__spectrum_parse("--spectrum", texts[k], &s), QB_OK);
+        assert_int_equal(qb__curve_create(option, &curve), QB_OK);
+        for (int i = 1; i < 60; i++) {
+            const double length = pow(1.2, i - 40) * 20 / s.reference;
+            double sum = 0;
+            for (size_t b = 0; b < s.bins; b++) sum += s.share[b] * exp(-s.mu[b] * length);
+            const float measured[2] = {(float)-log(sum), NAN};
+            float out[2];
+            qb__curve_run(curve, 2, measured, out);
+            if (measured[0] < 14) assert_close(out[0] / (s.reference * length), 1, 2e-3);
+            assert_true(isnan(out[1]));
+        }
+        qb__curve_destroy(curve);
+    }
 }
 
 /* No transmission, however small or large, is prepared to more than is said; where that would be all too much, nothing is. */
 static void what_values_are_bounded_by(void **state) {
     (void)state;
-    static const qb_prep_options cases[] = {{.hardening = {0}},
-                                            {.hardening = {1, {10}}},
-                                            {.hardening = {2, {-0.2, 0.1}}},
-                                            {.hardening = {2, {0.05, -0.002}}}};
+    static const qb_prep_options cases[] = {{.hardening = NULL},
+                                            {.hardening = "10"},
+                                            {.hardening = "-0.2,0.1"},
+                                            {.hardening = "0.05,-0.002"},
+                                            {.hardening = "spectrum:al,120,cu:0.5"}};
     const float raw[] = {FLT_MIN / 0x1p23f, FLT_MIN, 1e-30f, 0.5f, 1, 999, 1e30f, FLT_MAX};
     enum { M = sizeof raw / sizeof raw[0] };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -233,14 +267,18 @@ static void what_values_are_bounded_by(void **state) {
         const double bound = qb__prep_bound(QB_TRANSMISSION, &cases[c]);
         qb__prep_counts counts = {0};
         float out[M], most = 0;
+        qb__curve *curve;
+        assert_int_equal(qb__curve_create(cases[c].hardening, &curve), QB_OK);
+        prep.curve = curve;
         qb__prep_begin(&prep, &cases[c]);
         qb__prep_row(&prep, 0, 0, raw, out, &counts);
         for (int i = 0; i < M; i++) most = fmaxf(most, fabsf(out[i]));
         assert_true(most <= bound && most > 0.4 * bound);
+        qb__curve_destroy(curve);
     }
     assert_true(qb__prep_bound(QB_COUNTS, NULL) == 89);
     assert_true(isinf(qb__prep_bound(QB_LINE_INTEGRAL, NULL)));
-    assert_true(isinf(qb__prep_bound(QB_COUNTS, &(qb_prep_options){.hardening = {2, {0, 1}}})));
+    assert_true(isinf(qb__prep_bound(QB_COUNTS, &(qb_prep_options){.hardening = "0,1"})));
 }
 
 /* A row is prepared by its own flats and darks, wherever the rows that are held begin. */
@@ -288,6 +326,7 @@ int main(void) {
         cmocka_unit_test(bad_values_are_bridged),
         cmocka_unit_test(dead_flats),
         cmocka_unit_test(hardening_is_straightened),
+        cmocka_unit_test(a_spectrum_is_undone),
         cmocka_unit_test(rows_have_their_own_fields),
         cmocka_unit_test(what_values_are_bounded_by),
     };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_CURVE_H
+#define QB_PREP_CURVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kernels/macros.h"
+#include "quickbeam/status.h"
+
+enum { QB__CURVE_STEPS = 512 };
+
+/* What --hardening makes of line integrals p: a polynomial p + a p^2 + b p^3, or p times a ratio that stands in a table of equal steps
+ * from 0 to `end`. Below 0 the first ratio goes on, above `end` the last slope. */
+typedef struct qb__curve {
+    bool table;
+    float a, b;
+    float end, per_step; /* per_step: steps of the table for 1 of p */
+    float slope;         /* beyond the end */
+    float ratio[QB__CURVE_STEPS + 1];
+    char *macro; /* the ratios, for a device */
+} qb__curve;
+
+/* text: A[,B], table:FILE or spectrum:...; NULL, "" or none: *curve becomes NULL. QB_BAD_ARGUMENT, QB_BAD_INPUT, errors of reading. */
+qb_status qb__curve_create(const char *text, qb__curve **curve);
+void qb__curve_destroy(qb__curve *curve); /* NULL-safe */
+/* out may be in. NaN stays the same NaN. */
+void qb__curve_run(const qb__curve *curve, size_t count, const float *in, float *out);
+double qb__curve_at(const qb__curve *curve, double p);
+/* Where a polynomial stops rising; INFINITY: nowhere. */
+double qb__curve_turns(const qb__curve *curve);
+/* The macros of prepare_rows.clh; the curve must outlive them. */
+void qb__curve_define(const qb__curve *curve, qb__macros *macros);
+
+#endif

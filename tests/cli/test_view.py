@@ -13,40 +13,10 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
 from qbtest import PATIENCE, QB, fails, qb
+from viewing import READY, SETTLED, Server
 
 pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
 SHAPE = (24, 40, 56)
-READY = "document.documentElement?.dataset.ready === 'yes'"
-
-
-class Server:
-    def __init__(self, *args):
-        self.process = subprocess.Popen([QB, "view", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
-        assert self.address.startswith("http://"), self.process.stderr.read()
-        where, self.token = self.address.split("#")
-        self.host, port = where[7:-1].rsplit(":", 1)
-        self.port = int(port)
-
-    def get(self, path, method="GET", **headers):
-        connection = http.client.HTTPConnection(self.host.strip("[]"), self.port, timeout=60)
-        connection.request(method, path, headers={"Authorization": f"Bearer {self.token}", **headers})
-        reply = connection.getresponse()
-        body = reply.read()
-        connection.close()
-        return reply.status, body, dict(reply.getheaders())
-
-    def values(self, path):
-        status, body, _ = self.get(path)
-        assert status == 200, body
-        return np.frombuffer(body, "<f4")
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(timeout=PATIENCE)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
 
 
 @pytest.fixture(scope="module")
@@ -181,9 +151,7 @@ def test_many_at_once_and_some_that_leave(server, volume):
         return np.array_equal(got, values[k % 24], equal_nan=True)
 
     for _ in range(20):  # that do not wait for the answer
-        connection = http.client.HTTPConnection("127.0.0.1", server.port)
-        connection.request("GET", "/plane?axis=2&index=1&first=0,0&count=24,40&step=1", headers={"Authorization": f"Bearer {server.token}"})
-        connection.close()
+        server.leave("/plane?axis=2&index=1&first=0,0&count=24,40&step=1")
     with concurrent.futures.ThreadPoolExecutor(10) as pool:
         assert all(pool.map(one, range(100)))
 
@@ -256,7 +224,7 @@ class TestBrowser:
         browser.close()
 
     def settle(self, page):
-        page.until("views.every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key)")
+        page.until(SETTLED)
 
     def centre(self, page, axis):
         return page.run(f"(() => {{ const b = views[{axis}].canvas.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width, b.height]; }})()")

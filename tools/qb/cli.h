@@ -43,6 +43,7 @@ typedef struct view_options {
     size_t struct_size;
     char *dataset, *listen;
     int port;
+    bool reconstruct;
 } view_options;
 extern const qb_param view_params[];
 
@@ -262,6 +263,8 @@ qb_status cmd_simulate(cli *c);
 qb_status cmd_convert(cli *c);
 qb_status cmd_compare(cli *c);
 qb_status cmd_view(cli *c);
+/* With --reconstruct among the words, qb view takes the options of qb fbp or fdk besides: such a verb in *made; else `named`. */
+const verb *view_verb(const verb *named, int argc, char **argv, verb *made);
 qb_status cmd_bench(cli *c);
 qb_status cmd_devices(cli *c);
 qb_status cmd_tune(cli *c);

@@ -223,7 +223,7 @@ qb_status open_scan(cli *c, qb_scan **scan) {
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, scan);
     if (status != QB_OK) return status;
     size_t problems = qb_scan_describe(*scan)->problems;
-    const char *file = c->verb->run == cmd_fbp ? c->options.fbp.geometry : c->options.geometry.geometry;
+    const char *file = strcmp(c->verb->name, "fbp") == 0 ? c->options.fbp.geometry : c->options.geometry.geometry;
     const bool stated = file && strcmp(file, "parallel") != 0;
     for (size_t i = 0; i < problems; i++) {
         const qb_problem kind = qb_scan_problem_kind(*scan, i);

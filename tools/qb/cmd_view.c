@@ -1,83 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* qb view: slices of a volume, or of a scan, in a browser. */
-#include <arpa/inet.h>
-#include <dlfcn.h>
+/* qb view: slices of a volume, or of a scan, in a browser; or slices that are computed from a scan when they are looked at. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-#include "cli.h"
 #include "view/data.h"
-
-extern const unsigned char view_page[]; /* view/page.html, a text */
-
-typedef struct viewing {
-    cli *c;
-    view_data *data;
-    const char *token;
-} viewing;
-
-static bool is_over(void *user) {
-    const viewing *v = user;
-    return *v->c->env.cancel != 0;
-}
-
-static void say_where(void *user, int port) {
-    const viewing *v = user;
-    const char *address = v->c->options.view.listen;
-    const bool six = strchr(address, ':') != NULL;
-    char words[200];
-    printf(v->c->options.run.json ? "{\"address\": \"http://%s%s%s:%d/#%s\"}\n" : "http://%s%s%s:%d/#%s\n",
-           six ? "[" : "", address, six ? "]" : "", port, v->token);
-    fflush(stdout);
-    snprintf(words, sizeof words,
-             "open this address in a browser; Ctrl-C ends. From another machine: ssh -L %d:%s:%d HOST", port, address,
-             port);
-    v->c->env.log(NULL, QB_LOG_INFO, words);
-}
-
-static qb_status check_address(cli *c) {
-    unsigned char room[sizeof(struct in6_addr)];
-    const char *address = c->options.view.listen;
-    const int four = inet_pton(AF_INET, address, room), six = inet_pton(AF_INET6, address, room);
-    if (four != 1 && six != 1)
-        return complain(QB_BAD_ARGUMENT,
-                        "--listen %.60s: it wants the number of an address, such as 127.0.0.1 or 0.0.0.0", address);
-    if (strncmp(address, "127.", 4) != 0 && strcmp(address, "::1") != 0)
-        c->env.log(
-            NULL, QB_LOG_WARNING,
-            "anyone on the network who learns the token can look at these files; nothing is encrypted [view-network]");
-    return QB_OK;
-}
-
-static qb_status open_server(view_serve_fn **serve) {
-    char path[4096];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
-    void *library = dlopen("libquickbeam_view.so", RTLD_NOW | RTLD_LOCAL);
-    if (!library && n > 0) { /* beside the command: the sanitizers' dlopen does not look where the command's does */
-        path[n] = 0;
-        strcpy(strrchr(path, '/') + 1, "libquickbeam_view.so");
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    *(void **)serve = library ? dlsym(library, "qb_view_serve") : NULL;
-    return *serve ? QB_OK
-                  : complain(QB_UNSUPPORTED,
-                             "qb view needs libquickbeam_view.so (%.160s): install libwebsockets-dev, then "
-                             "build again",
-                             library ? "it is of another build" : dlerror());
-}
-
-static qb_status make_token(char text[33]) {
-    unsigned char raw[16];
-    if (getrandom(raw, sizeof raw, 0) != sizeof raw) return complain(QB_INTERNAL, "the system gives no random numbers");
-    for (size_t i = 0; i < sizeof raw; i++) snprintf(text + 2 * i, 3, "%02x", raw[i]);
-    return QB_OK;
-}
-
-static view_answer answer(void *user, const char *path, const char *query) {
-    return view_data_answer(((viewing *)user)->data, path, query);
-}
+#include "view/recon.h"
+#include "view/serve.h"
 
 /* Two that are shown side by side have a difference. */
 static qb_status check_pair(const char *const paths[2], const view_data *data) {
@@ -89,24 +17,77 @@ static qb_status check_pair(const char *const paths[2], const view_data *data) {
 }
 
 qb_status cmd_view(cli *c) {
-    char token[33] = "", words[300] = "";
     view_serve_fn *serve;
-    viewing v = {.c = c, .token = token};
+    view_data *data = NULL;
     const char *const paths[2] = {c->argument[0], c->count > 1 ? c->argument[1] : NULL};
-    qb_status status = check_address(c);
-    if (status == QB_OK) status = open_server(&serve);
-    if (status == QB_OK) status = view_data_open(paths, c->options.view.dataset, &v.data);
-    if (status == QB_OK) status = check_pair(paths, v.data);
-    if (status == QB_OK) status = make_token(token);
-    const view_server server = {.address = c->options.view.listen,
-                                .port = c->options.view.port,
-                                .token = token,
-                                .page = (const char *)view_page,
-                                .stop = is_over,
-                                .ready = say_where,
-                                .answer = answer,
-                                .user = &v};
-    if (status == QB_OK && serve(&server, words, sizeof words) != 0) status = complain(QB_IO, "%s", words);
-    view_data_close(v.data);
+    qb_status status = view_prepare(c, &serve);
+    if (status == QB_OK) status = view_data_open(paths, c->options.view.dataset, &data);
+    if (status == QB_OK) status = check_pair(paths, data);
+    if (status == QB_OK)
+        status = view_serve(c, serve, &(view_shown){.lane = view_data_lane, .answer = view_data_answer, .user = data});
+    view_data_close(data);
     return status;
+}
+
+/* ---- qb view SCAN --reconstruct: the words of qb fbp or fdk, and a server ---- */
+
+static qb_status cmd_view_reconstruct(cli *c) {
+    view_serve_fn *serve;
+    view_recon *recon = NULL;
+    qb_scan *scan = NULL;
+    qb_status status = view_prepare(c, &serve);
+    if (status == QB_OK) status = open_scan(c, &scan);
+    tell_warnings(status);
+    if (status == QB_OK) status = view_recon_open(c, strcmp(c->verb->name, "fdk") == 0, scan, &recon);
+    finish_progress();
+    if (status == QB_OK)
+        status =
+            view_serve(c, serve, &(view_shown){.lane = view_recon_lane, .answer = view_recon_answer, .user = recon});
+    view_recon_close(recon);
+    return status;
+}
+
+static bool says(const char *word, const char *const *names) {
+    for (; *names; names++) {
+        const size_t n = strlen(*names);
+        if (strncmp(word, *names, n) == 0 && (!word[n] || word[n] == '=')) return true;
+    }
+    return false;
+}
+
+/* Distances or a geometry file make a cone; else the scan says, as far as it can be opened without options. */
+static const char *method_of(int argc, char **argv) {
+    static const char *const cone[] = {"--sod", "--sdd", "--geometry", "-g", NULL};
+    const char *method = "fbp";
+    for (int i = 0; i < argc; i++)
+        if (says(argv[i], cone)) return "fdk";
+    for (int i = 0; i < argc; i++) {
+        qb_scan *scan = NULL;
+        if (argv[i][0] == '-' || qb_scan_open(argv[i], NULL, NULL, &scan) != QB_OK) continue;
+        const qb_scan_info *info = qb_scan_describe(scan);
+        if (info->beam == QB_BEAM_CONE || info->geometry_from || info->sod > 0) method = "fdk";
+        qb_scan_close(scan);
+        break;
+    }
+    return method;
+}
+
+const verb *view_verb(const verb *named, int argc, char **argv, verb *made) {
+    static const char *const asks[] = {"--reconstruct", NULL};
+    static const qb_param *const without[] = {sweep_params, report_params, qb_tool_cluster_params};
+    bool asked = false;
+    int n = 0;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) asked = asked || says(argv[i], asks);
+    if (!named || named->run != cmd_view || !asked) return named;
+    *made = *find_verb(method_of(argc, argv));
+    for (const section *s = made->sections; s->table; s++) {
+        bool leave = false;
+        for (size_t i = 0; i < sizeof without / sizeof *without; i++) leave = leave || s->table == without[i];
+        if (!leave) made->sections[n++] = *s;
+    }
+    made->sections[n++] = (section){"The server", view_params, offsetof(options, view), sizeof(view_options)};
+    made->sections[n] = (section){0};
+    made->abilities = ON_DEVICES | WRITES;
+    made->run = cmd_view_reconstruct;
+    return made;
 }

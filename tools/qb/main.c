@@ -163,7 +163,8 @@ static int no_verb(const char *word, bool json) {
 static int run(int argc, char **argv) {
     cli c = {0};
     int first = is_plan(argc, argv) ? 2 : 1;
-    c.verb = find_verb(argv[first]);
+    verb made;
+    c.verb = view_verb(find_verb(argv[first]), argc - first - 1, argv + first + 1, &made);
     if (!c.verb) return no_verb(argv[first], wants_json(argc, argv));
     qb_status status = init_options(&c);
     if (status == QB_OK) status = parse_arguments(&c, argc - first - 1, argv + first + 1);

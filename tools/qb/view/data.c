@@ -6,13 +6,13 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "levels.h"
 #include "plane.h"
+#include "query.h"
 
 enum { LINE_MOST = 4096 };
 
@@ -28,63 +28,10 @@ struct view_data {
     pthread_mutex_t lock; /* of `about` */
 };
 
-/* ---- answers ---- */
-
-__attribute__((format(printf, 2, 3))) static view_answer say(int status, const char *format, ...) {
-    char text[VIEW_WORDS + 40];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    view_answer answer = {status, "text/plain; charset=utf-8", strdup(text), strlen(text)};
-    if (!answer.bytes) answer.size = 0;
-    return answer;
-}
-
-static view_answer failed(qb_status status) {
-    return say(status == QB_BAD_ARGUMENT ? 400 : 500, "%s", *qb_detail() ? qb_detail() : qb_status_text(status));
-}
-
-static view_answer of_json(cJSON *root) {
-    char *text = cJSON_PrintUnformatted(root);
-    cJSON_Delete(root);
-    return text ? (view_answer){200, "application/json", text, strlen(text)} : say(500, "no memory for an answer");
-}
-
-static view_answer of_values(float *values, size_t count) {
-    return (view_answer){200, "application/octet-stream", values, count * sizeof *values};
-}
-
-/* ---- what was asked ---- */
-
-/* NAME=TEXT& of a query; NULL where it is not there. */
-static const char *find(const char *query, const char *name) {
-    const size_t n = strlen(name);
-    for (const char *at = query; *at; at++) {
-        if (strncmp(at, name, n) == 0 && at[n] == '=') return at + n + 1;
-        if (!(at = strchr(at, '&'))) break;
-    }
-    return NULL;
-}
-
-/* Whole numbers name=A,B,... of which there are `count`. */
-static bool numbers(const char *query, const char *name, size_t count, size_t *out) {
-    const char *at = find(query, name);
-    for (size_t i = 0; i < count; i++) {
-        char *end;
-        if (!at || *at < '0' || *at > '9') return false;
-        const unsigned long long value = strtoull(at, &end, 10);
-        if (value > 1ull << 40) return false;
-        out[i] = (size_t)value;
-        if (*end != (i + 1 < count ? ',' : '&') && !(i + 1 == count && *end == 0)) return false;
-        at = end + 1;
-    }
-    return true;
-}
-
 static stack *stack_of(view_data *data, const char *query) {
     size_t which = 0;
-    if (find(query, "volume") && (!numbers(query, "volume", 1, &which) || which >= (size_t)data->count)) return NULL;
+    if (view_find(query, "volume") && (!view_numbers(query, "volume", 1, &which) || which >= (size_t)data->count))
+        return NULL;
     return &data->stack[which];
 }
 
@@ -129,30 +76,31 @@ static view_answer info(view_data *data, const char *query) {
         cJSON_AddItemToArray(list, s->about ? cJSON_CreateRaw(s->about) : cJSON_CreateNull());
     }
     pthread_mutex_unlock(&data->lock);
-    return of_json(root);
+    return view_json(root);
 }
 
 /* ---- /plane?axis=0&index=7&first=0,0&count=512,512&step=1[&thick=1&how=mean][&draft=1][&volume=0] ---- */
 
 static view_answer plane(view_data *data, const char *query) {
     static const char *const hows[VIEW_HOWS] = {"mean", "max", "min"};
-    view_plane p = {.thick = 1, .draft = find(query, "draft") != NULL};
+    view_plane p = {.thick = 1, .draft = view_find(query, "draft") != NULL};
     char words[VIEW_WORDS] = "";
-    const char *how = find(query, "how");
+    const char *how = view_find(query, "how");
     const stack *s = stack_of(data, query);
-    if (!s || !numbers(query, "axis", 1, &p.axis) || !numbers(query, "index", 1, &p.index) ||
-        !numbers(query, "first", 2, p.first) || !numbers(query, "count", 2, p.count) ||
-        !numbers(query, "step", 1, &p.step) || (find(query, "thick") && !numbers(query, "thick", 1, &p.thick)))
-        return say(400, "a plane wants axis, index, first, count and step");
+    if (!s || !view_numbers(query, "axis", 1, &p.axis) || !view_numbers(query, "index", 1, &p.index) ||
+        !view_numbers(query, "first", 2, p.first) || !view_numbers(query, "count", 2, p.count) ||
+        !view_numbers(query, "step", 1, &p.step) ||
+        (view_find(query, "thick") && !view_numbers(query, "thick", 1, &p.thick)))
+        return view_say(400, "a plane wants axis, index, first, count and step");
     for (p.how = VIEW_MEAN; how && p.how < VIEW_HOWS; p.how++)
         if (strncmp(how, hows[p.how], strlen(hows[p.how])) == 0) break;
-    if (view_plane_check(qb_volume_info(s->volume), &p, words) != QB_OK) return say(400, "%s", words);
+    if (view_plane_check(qb_volume_info(s->volume), &p, words) != QB_OK) return view_say(400, "%s", words);
     float *values = malloc(p.count[0] * p.count[1] * sizeof *values);
-    if (!values) return say(500, "no memory for %zu x %zu values", p.count[0], p.count[1]);
+    if (!values) return view_say(500, "no memory for %zu x %zu values", p.count[0], p.count[1]);
     const qb_status status = view_plane_read(s->volume, &p, values);
-    if (status == QB_OK) return of_values(values, p.count[0] * p.count[1]);
+    if (status == QB_OK) return view_values(values, p.count[0] * p.count[1]);
     free(values);
-    return failed(status);
+    return view_failed(status);
 }
 
 /* ---- /value?at=z,y,x: of each stack ---- */
@@ -160,14 +108,14 @@ static view_answer plane(view_data *data, const char *query) {
 static view_answer value(view_data *data, const char *query) {
     const size_t one[3] = {1, 1, 1};
     size_t at[3];
-    if (!numbers(query, "at", 3, at)) return say(400, "a value wants at=Z,Y,X");
+    if (!view_numbers(query, "at", 3, at)) return view_say(400, "a value wants at=Z,Y,X");
     float *values = malloc((size_t)data->count * sizeof *values);
     qb_status status = values ? QB_OK : QB_NO_MEMORY;
     for (int i = 0; status == QB_OK && i < data->count; i++)
         status = qb_volume_read(data->stack[i].volume, at, one, one, &values[i]);
-    if (status == QB_OK) return of_values(values, (size_t)data->count);
+    if (status == QB_OK) return view_values(values, (size_t)data->count);
     free(values);
-    return failed(status);
+    return view_failed(status);
 }
 
 /* ---- /line?from=z,y,x&to=z,y,x&count=512: evenly spaced values on it, in hundredths of a voxel, linear between voxels ---- */
@@ -198,12 +146,13 @@ static qb_status value_between(qb_volume *volume, const double at[3], float *out
 static view_answer line(view_data *data, const char *query) {
     size_t from[3], to[3], count;
     const stack *s = stack_of(data, query);
-    if (!s || !numbers(query, "from", 3, from) || !numbers(query, "to", 3, to) || !numbers(query, "count", 1, &count) ||
-        count < 2 || count > LINE_MOST)
-        return say(400, "a line wants from=Z,Y,X, to=Z,Y,X and a count of 2 to %d", LINE_MOST);
+    if (!s || !view_numbers(query, "from", 3, from) || !view_numbers(query, "to", 3, to) ||
+        !view_numbers(query, "count", 1, &count) || count < 2 || count > LINE_MOST)
+        return view_say(400, "a line wants from=Z,Y,X, to=Z,Y,X and a count of 2 to %d", LINE_MOST);
     const size_t *n = qb_volume_info(s->volume)->shape;
     for (int j = 0; j < 3; j++)
-        if (from[j] > PARTS * (n[j] - 1) || to[j] > PARTS * (n[j] - 1)) return say(400, "the line leaves the volume");
+        if (from[j] > PARTS * (n[j] - 1) || to[j] > PARTS * (n[j] - 1))
+            return view_say(400, "the line leaves the volume");
     float *values = malloc(count * sizeof *values);
     qb_status status = values ? QB_OK : QB_NO_MEMORY;
     for (size_t i = 0; status == QB_OK && i < count; i++) {
@@ -212,21 +161,27 @@ static view_answer line(view_data *data, const char *query) {
         for (int j = 0; j < 3; j++) at[j] = ((1 - share) * (double)from[j] + share * (double)to[j]) / PARTS;
         status = value_between(s->volume, at, &values[i]);
     }
-    if (status == QB_OK) return of_values(values, count);
+    if (status == QB_OK) return view_values(values, count);
     free(values);
-    return failed(status);
+    return view_failed(status);
 }
 
 /* ---- the table ---- */
 
-view_answer view_data_answer(void *data, const char *path, const char *query) {
+view_answer view_data_answer(void *data, const char *path, const char *query, const volatile sig_atomic_t *gone) {
+    (void)gone;
     static const struct {
         const char *path;
         view_answer (*make)(view_data *data, const char *query);
     } rows[] = {{"/info", info}, {"/plane", plane}, {"/value", value}, {"/line", line}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(path, rows[i].path) == 0) return rows[i].make(data, query);
-    return say(404, "there is nothing of that name");
+    return view_say(404, "there is nothing of that name");
+}
+
+view_lane view_data_lane(void *data, const char *path, const char *query) {
+    (void)data, (void)path, (void)query;
+    return VIEW_QUICK;
 }
 
 qb_status view_data_open(const char *const paths[2], const char *dataset, view_data **data) {

@@ -15,6 +15,7 @@ const qb_array_info *view_data_info(const view_data *data, int which);
 void view_data_close(view_data *data); /* NULL-safe */
 
 /* What the page asks for, by the table in data.c; `data` is a view_data. */
-view_answer view_data_answer(void *data, const char *path, const char *query);
+view_answer view_data_answer(void *data, const char *path, const char *query, const volatile sig_atomic_t *gone);
+view_lane view_data_lane(void *data, const char *path, const char *query);
 
 #endif

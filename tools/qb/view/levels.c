@@ -11,36 +11,39 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Values of some rows of some images, without those that were not measured; their number, or 0. */
-static size_t sample(qb_volume *volume, float **out, double *unmeasured) {
+/* Values of some rows of some images; their number. */
+static size_t sample(qb_volume *volume, float **out) {
     const size_t *n = qb_volume_info(volume)->shape;
     const size_t images = n[0] < LOOKS ? n[0] : LOOKS, rows = n[1] < LOOKS ? n[1] : LOOKS, each = n[2];
     const size_t step[3] = {1, 1, 1}, part[3] = {1, 1, each};
     float *values = malloc(images * rows * each * sizeof *values);
-    size_t count = 0, looked = 0;
+    size_t looked = 0;
     for (size_t k = 0; values && k < images * rows; k++) {
         const size_t first[3] = {(2 * (k / rows) + 1) * n[0] / (2 * images), (2 * (k % rows) + 1) * n[1] / (2 * rows),
                                  0};
-        float *line = values + count;
-        if (qb_volume_read(volume, first, part, step, line) != QB_OK) continue;
-        looked += each;
-        for (size_t i = 0; i < each; i++) {
-            const float v = line[i];
-            if (isfinite(v)) values[count++] = v;
-        }
+        if (qb_volume_read(volume, first, part, step, values + looked) == QB_OK) looked += each;
     }
     *out = values;
-    *unmeasured = looked ? 1 - (double)count / (double)looked : 0;
-    if (values) qsort(values, count, sizeof *values, by_value);
+    return looked;
+}
+
+/* Moves values that were measured to the front, sorted; their number. */
+static size_t sort_measured(float *values, size_t looked) {
+    size_t count = 0;
+    for (size_t i = 0; i < looked; i++) {
+        const float v = values[i];
+        if (isfinite(v)) values[count++] = v;
+    }
+    if (count) qsort(values, count, sizeof *values, by_value);
     return count;
 }
 
-void view_levels_add(cJSON *about, qb_volume *volume) {
+void view_levels_of(cJSON *about, float *values, size_t looked) {
     static const double shares[] = {0, 0.001, 0.005, 0.01, 0.05, 0.5, 0.95, 0.99, 0.995, 0.999, 1};
     enum { LEVELS = sizeof shares / sizeof *shares };
-    double counts[BINS] = {0}, levels[LEVELS] = {0}, unmeasured;
-    float *values;
-    const size_t count = sample(volume, &values, &unmeasured);
+    double counts[BINS] = {0}, levels[LEVELS] = {0};
+    const size_t count = sort_measured(values, looked);
+    const double unmeasured = looked ? 1 - (double)count / (double)looked : 0;
     for (size_t i = 0; count && i < LEVELS; i++) levels[i] = (double)values[(size_t)(shares[i] * (double)(count - 1))];
     /* From the darkest to the brightest but for single ones. */
     const double span = levels[9] - levels[1], low = fmax(levels[0], levels[1] - span / 4),
@@ -56,5 +59,11 @@ void view_levels_add(cJSON *about, qb_volume *volume) {
     cJSON_AddItemToObject(about, "shares", cJSON_CreateDoubleArray(shares, LEVELS));
     cJSON_AddItemToObject(about, "levels", cJSON_CreateDoubleArray(levels, LEVELS));
     cJSON_AddNumberToObject(about, "unmeasured", unmeasured);
+}
+
+void view_levels_add(cJSON *about, qb_volume *volume) {
+    float *values;
+    const size_t looked = sample(volume, &values);
+    view_levels_of(about, values, looked);
     free(values);
 }

@@ -8,5 +8,7 @@
 
 /* Adds histogram, percentiles and the share that was not measured, from 24 rows of 24 images at most. */
 void view_levels_add(cJSON *about, qb_volume *volume);
+/* The same of `looked` values, which are reordered. */
+void view_levels_of(cJSON *about, float *values, size_t looked);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef QB_VIEW_SERVER_H
 #define QB_VIEW_SERVER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,6 +16,9 @@ typedef struct view_answer {
     size_t size;
 } view_answer;
 
+/* How long an answer takes: read at once, computed soon, computed over a while. Each lane has workers of its own. */
+typedef enum view_lane { VIEW_QUICK, VIEW_DRAFT, VIEW_SHARP, VIEW_LANES } view_lane;
+
 typedef struct view_server {
     const char *address; /* numeric, of the interface; never NULL */
     int port;            /* 0: any that is free */
@@ -22,8 +26,11 @@ typedef struct view_server {
     const char *page;    /* HTML; each NONCE in it becomes a random word, the only one whose scripts and styles run */
     bool (*stop)(void *user); /* asked four times a second */
     void (*ready)(void *user, int port);
-    /* A request "/slice" with "axis=0&index=7". Called from several threads at once. */
-    view_answer (*answer)(void *user, const char *path, const char *query);
+    /* In the network thread: must not wait. */
+    view_lane (*lane)(void *user, const char *path, const char *query);
+    /* A request "/slice" with "axis=0&index=7". Called from several threads at once. *gone becomes 1 when nobody waits for the
+     * answer any more. */
+    view_answer (*answer)(void *user, const char *path, const char *query, const volatile sig_atomic_t *gone);
     void *user;
 } view_server;
 

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""qb view --reconstruct: slices that are computed when they are looked at are those of the command that it prints."""
+import json
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import CHROMIUM, Browser
+from qbtest import QB, fails, qb
+from viewing import READY, SETTLED, Server
+
+pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
+ROWS, COLUMNS = 20, 64
+CONE = ["--sod", 300, "--sdd", 500, "--pixel-size", 0.5]
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reconstruct")
+    common = ["--views", 90, "--detector", f"{COLUMNS},{ROWS}", "--photons", 20000, "--seed", 4]
+    qb("simulate", "foam", "-o", folder / "parallel.h5", *common)
+    qb("simulate", "foam", "-o", folder / "cone.h5", "--geometry", "cone", *CONE, *common)
+    return {"fbp": [folder / "parallel.h5", "--center", "31.5"], "fdk": [folder / "cone.h5", *CONE[:4]]}
+
+
+@pytest.fixture(scope="module", params=["fbp", "fdk"])
+def server(scans, request):
+    made = Server(*scans[request.param], "--reconstruct", "-o", scans[request.param][0].parent / f"{request.param}.npy")
+    made.method = request.param
+    yield made
+    assert made.end() == 0
+
+
+def volume_of(server, changes):
+    """What the printed command makes."""
+    status, command, _ = server.get("/command?" + changes)
+    assert status == 200, command
+    words = shlex.split(command.decode())
+    assert words[:2] == ["qb", server.method]
+    subprocess.run([QB, *words[1:]], check=True, capture_output=True)
+    return np.load(words[words.index("--output") + 1])
+
+
+def plane(server, axis, index, changes="", shape=(ROWS, COLUMNS, COLUMNS)):
+    rows, columns = (n for k, n in enumerate(shape) if k != axis)
+    got = server.values(f"/plane?axis={axis}&index={index}&first=0,0&count={rows},{columns}&step=1&{changes}")
+    return got.reshape(rows, columns)
+
+
+CHANGES = {"fbp": ["", "center=30.25", "tilt=0.7", "rings=sort&filter=hann:0.6&pad=zero"],
+           "fdk": ["", "detector-offset=1.5,0", "tilt=1.2,0,0", "rings=all:snr=2&filter=cosine"]}
+
+
+def test_planes_are_the_command_s_volume(server):
+    for changes in CHANGES[server.method]:
+        volume = volume_of(server, changes)
+        assert volume.shape == (ROWS, COLUMNS, COLUMNS)
+        for axis in range(3):
+            for index in (0, volume.shape[axis] // 3, volume.shape[axis] - 1):
+                got = plane(server, axis, index, changes)
+                assert np.allclose(got, np.take(volume, index, axis), rtol=1e-4, atol=1e-5 * abs(volume).max()), (changes, axis, index)
+        if server.method == "fbp":
+            assert np.array_equal(plane(server, 0, 7, changes), volume[7])
+        value, = server.values(f"/value?at=7,20,30&{changes}")
+        assert value == pytest.approx(volume[7, 20, 30], rel=1e-4)
+        got = server.values(f"/line?from=700,2000,0&to=700,2000,6300&count=64&{changes}")
+        assert np.allclose(got, volume[7, 20], rtol=1e-4, atol=1e-5 * abs(volume).max())
+
+
+def test_parts_are_means(server):
+    whole = plane(server, 0, 7)
+    got = server.values("/plane?axis=0&index=7&first=8,16&count=5,6&step=4").reshape(5, 6)
+    assert np.allclose(got, whole[8:28, 16:40].reshape(5, 4, 6, 4).mean(axis=(1, 3)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("change", ["filter=/etc/passwd", "filter=secret", "filter=hann:x", "center=auto", "center=nan", "center=1e999", "pad=wide", "pad=",
+                                    "rings=all:snr=", "rings=all:file=x", "paganin=none:3", "paganin=25um:1", "tilt=1,,2", "center=" + "1" * 80])
+def test_values_that_no_control_gives(server, change):
+    other = {"fbp": ("detector-offset",), "fdk": ("center",)}[server.method]
+    status, body, _ = server.get(f"/command?{change}")
+    assert status == (200 if change.startswith(other) else 400), body
+    assert server.get("/command?output=/tmp/x&like=y&config=z")[1] == server.get("/command")[1]  # no other option is taken
+
+
+def test_what_cannot_be_computed_is_said(server):
+    status, body, _ = server.get("/plane?axis=0&index=1&first=0,0&count=64,64&step=1&rings=all:snr=1000")
+    assert status == 400 and b"snr" in body
+    assert server.get("/plane?axis=0&index=20&first=0,0&count=64,64&step=1")[0] == 400
+
+
+def test_what_nobody_waits_for_is_not_computed(scans):
+    """Of thirty pictures that are asked for and left, few are made before the one that is waited for."""
+    made = Server(*scans["fbp"], "--reconstruct", "--size", "1500,1500")
+    ask = "/plane?axis=0&index=1&first=0,0&count=100,100&step=15&tilt=%s"
+    try:
+        begin = time.monotonic()
+        made.values(ask % 0.5)
+        one = time.monotonic() - begin
+        for k in range(30):
+            made.leave(ask % (1 + k / 100))
+        begin = time.monotonic()
+        made.values(ask % 0.7)
+        assert time.monotonic() - begin < 15 * one
+    finally:
+        assert made.end() == 0
+
+
+def test_a_draft_looks_like_the_slice(tmp_path):
+    """Beyond 512 columns slices are first made of binned pixels, and the axis stays where it is."""
+    qb("simulate", "foam", "-o", tmp_path / "s.h5", "--views", 300, "--detector", "602,7", "--center-offset", 7)
+    made = Server(tmp_path / "s.h5", "--reconstruct", "--center", 307.5)
+    try:
+        told, = json.loads(made.get("/info")[1])["volumes"]
+        each = told["reconstruct"]["bin"]
+        assert each == 2 and told["shape"] == [7, 602, 602]
+        for axis, (rows, columns) in enumerate([(602, 602), (7, 602), (7, 602)]):
+            count = -(-rows // each), -(-columns // each)
+            ask = f"/plane?axis={axis}&index={(4, 301, 301)[axis]}&first=0,0&count={count[0]},{count[1]}&step={each}"
+            sharp, draft = made.values(ask), made.values(ask + "&draft=1")
+            assert np.corrcoef(sharp, draft)[0, 1] > 0.97, axis
+            off = made.values(ask + "&draft=1&center=290")
+            assert np.corrcoef(sharp, off)[0, 1] < np.corrcoef(sharp, draft)[0, 1] - 0.02, axis
+        for _ in range(200):  # once the line integrals are kept
+            if json.loads(made.get("/progress")[1])["views"]["share"] == 1:
+                break
+            time.sleep(0.1)
+        draft = made.values(ask + "&draft=1&filter=shepp-logan")
+        assert np.corrcoef(sharp, draft)[0, 1] > 0.97
+        times = []
+        for k in range(5):
+            begin = time.monotonic()
+            made.values(f"/plane?axis=0&index=3&first=0,0&count=301,301&step=2&draft=1&center={306 + k}")
+            times.append(time.monotonic() - begin)
+        print(f"draft of a slice after a slider: {sorted(times)[2]:.3f} s")
+    finally:
+        assert made.end() == 0
+
+
+def test_what_it_refuses(scans, tmp_path):
+    path = scans["fbp"][0]
+    assert "leave --slices out" in fails(2, "view", path, "--reconstruct", "--slices", "2:3")
+    assert "--size object" in fails(2, "view", path, "--reconstruct", "--size", "object")
+    assert "leave --dtype out" in fails(2, "view", path, "--reconstruct", "--dtype", "uint16")
+    assert "has no option --sweep" in fails(2, "view", path, "--reconstruct", "--sweep", "pad=zero,edge")
+    assert "none.h5" in fails(3, "view", tmp_path / "none.h5", "--reconstruct")
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_in_a_browser(server, tmp_path):
+    browser = Browser(tmp_path)
+    try:
+        browser.open(server.address)
+        browser.until(READY)
+        browser.until(SETTLED)
+        before = browser.run("Array.from(views[0].sharp.values)")
+        name, value = {"fbp": ("center", "30.25"), "fdk": ("detector-offset", "1.5")}[server.method]
+        browser.run(f"(() => {{ const c = control_list.find(c => c.name === '{name}'); c.number.value = '{value}'; c.number.dispatchEvent(new Event('input')); }})()")
+        browser.run("(() => { const c = control_list.find(c => c.name === 'filter'); c.word.value = 'hann'; c.slider.value = 0.6; c.slider.dispatchEvent(new Event('input')); })()")
+        browser.until(SETTLED)
+        after = np.array(browser.run("Array.from(views[0].sharp.values)"), "f4")
+        assert np.abs(after - before).max() > 1e-3
+        changes = browser.run("changes().slice(1)")
+        assert changes == {"fbp": "center=30.25", "fdk": "detector-offset=1.5,0"}[server.method] + "&filter=hann:0.6"
+        assert np.array_equal(after.reshape(COLUMNS, COLUMNS), plane(server, 0, ROWS // 2, changes))
+        browser.run("document.getElementById('use').click()")
+        browser.until("!document.getElementById('used').hidden")
+        assert browser.run("document.getElementById('command').textContent").encode() == server.get("/command?" + changes)[1]
+        browser.until("decodeURIComponent(location.hash).includes('filter=hann:0.6')")
+        browser.open(browser.run("location.href"))
+        browser.until(READY)
+        assert browser.run("changes().slice(1)") == changes
+        for k in range(40):  # a slider that is dragged
+            browser.run(f"(() => {{ const c = control_list.find(c => c.name === 'tilt'); c.slider.value = {k / 20}; c.slider.dispatchEvent(new Event('input')); }})()")
+        browser.until(SETTLED)
+        browser.run("document.getElementById('back').click()")
+        browser.until(SETTLED)
+        assert browser.run("changes()") == "" and np.allclose(browser.run("Array.from(views[0].sharp.values)"), before)
+        assert browser.run("document.getElementById('said').textContent") == "" and browser.errors == []
+        for width, height in [(390, 844), (3840, 2160)]:
+            browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            assert browser.run("document.documentElement.scrollWidth") <= width
+    finally:
+        browser.close()

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "query.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *view_find(const char *query, const char *name) {
+    const size_t n = strlen(name);
+    for (const char *at = query; *at; at++) {
+        if (strncmp(at, name, n) == 0 && at[n] == '=') return at + n + 1;
+        if (!(at = strchr(at, '&'))) break;
+    }
+    return NULL;
+}
+
+bool view_text(const char *query, const char *name, char *text, size_t size) {
+    const char *at = view_find(query, name);
+    const size_t n = at ? strcspn(at, "&") : size;
+    if (n >= size) return false;
+    memcpy(text, at, n);
+    text[n] = 0;
+    return true;
+}
+
+bool view_numbers(const char *query, const char *name, size_t count, size_t *out) {
+    const char *at = view_find(query, name);
+    for (size_t i = 0; i < count; i++) {
+        char *end;
+        if (!at || *at < '0' || *at > '9') return false;
+        const unsigned long long value = strtoull(at, &end, 10);
+        if (value > 1ull << 40) return false;
+        out[i] = (size_t)value;
+        if (*end != (i + 1 < count ? ',' : '&') && !(i + 1 == count && *end == 0)) return false;
+        at = end + 1;
+    }
+    return true;
+}
+
+view_answer view_say(int status, const char *format, ...) {
+    char text[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    view_answer answer = {status, "text/plain; charset=utf-8", strdup(text), strlen(text)};
+    if (!answer.bytes) answer.size = 0;
+    return answer;
+}
+
+view_answer view_failed(qb_status status) {
+    const int code = status == QB_BAD_ARGUMENT ? 400 : 500;
+    return view_say(code, "%s", *qb_detail() ? qb_detail() : qb_status_text(status));
+}
+
+view_answer view_json(cJSON *root) {
+    char *text = cJSON_PrintUnformatted(root);
+    cJSON_Delete(root);
+    return text ? (view_answer){200, "application/json", text, strlen(text)} : view_say(500, "no memory for an answer");
+}
+
+view_answer view_values(float *values, size_t count) {
+    return (view_answer){200, "application/octet-stream", values, count * sizeof *values};
+}

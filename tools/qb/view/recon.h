@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_VIEW_RECON_H
+#define QB_VIEW_RECON_H
+
+#include <pthread.h>
+
+#include "controls.h"
+#include "planes.h"
+#include "server.h"
+
+/* Slices that are computed from a scan when they are looked at. */
+
+/* How a plane is computed: from all of the scan, or soon, from binned pixels and some of the views. */
+typedef enum view_level { VIEW_ROUGH, VIEW_WHOLE } view_level;
+
+typedef struct view_progress {
+    pthread_mutex_t lock;
+    char what[48];
+    double share; /* 0 to 1 */
+} view_progress;
+
+/* The volume of one level. */
+typedef struct view_grid {
+    size_t n[3]; /* x, y, z */
+    double voxel[3], offset[3];
+} view_grid;
+
+/* Line integrals of the rough level, which are made in the background and kept in memory. */
+typedef struct view_kept {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    pthread_t thread;
+    bool started, ending, failed;
+    volatile sig_atomic_t cancel;
+    view_changes wanted; /* preparation that is asked for */
+    char wanted_key[256], made_key[256];
+    bool made;
+    float *lines, *spare; /* [view][row][column]; being filled */
+    qb_scan *scan;        /* of `lines` */
+    int users;            /* jobs that read it */
+    view_progress progress;
+} view_kept;
+
+typedef struct view_recon {
+    cli *c;
+    bool cone, fixed; /* fixed: a file says where the axis or the detector is */
+    qb_scan *scan, *rough;
+    size_t bin; /* voxels of the whole volume a side of a rough one; 1: there is no rough level */
+    view_grid grid, rough_grid;
+    double rough_scale; /* of values of the rough level */
+    char kernel[64], units[24];
+    const char *output; /* what the command writes */
+    view_planes planes;
+    view_kept kept;
+    view_progress sharp;
+    struct view_job *job; /* the command that was started; recon_job.c */
+    char *about;          /* JSON of /info */
+    pthread_mutex_t lock; /* of `about` */
+} view_recon;
+
+/* Plans the volume; the scan is its own, also after a failure. */
+qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon);
+void view_recon_close(view_recon *recon); /* NULL-safe */
+
+/* recon_plane.c: a whole plane of one level, out[lines][points] as view_plane's; QB_CANCELLED once *gone. */
+qb_status view_recon_plane(view_recon *recon, const view_changes *changes, view_level level, size_t axis, size_t index,
+                           const volatile sig_atomic_t *gone, float *out);
+/* Lines and points of such a plane. */
+void view_recon_shape(const view_recon *recon, view_level level, size_t axis, size_t shape[2]);
+
+/* recon_kept.c */
+qb_status view_kept_open(view_recon *recon);
+void view_kept_close(view_recon *recon);
+/* The scan of the kept line integrals that these changes make, to be returned by view_kept_release; NULL: they are being made. */
+qb_scan *view_kept_take(view_recon *recon, const view_changes *changes);
+void view_kept_release(view_recon *recon);
+
+/* recon_answer.c: what the page asks for; `recon` is a view_recon. */
+view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone);
+view_lane view_recon_lane(void *recon, const char *path, const char *query);
+
+#endif

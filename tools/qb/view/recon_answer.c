@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* What the page asks of a scan that is reconstructed while it is looked at. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "levels.h"
+#include "plane.h"
+#include "query.h"
+#include "recon.h"
+
+static const volatile sig_atomic_t never;
+
+/* ---- planes, computed or kept ---- */
+
+/* To be released; NULL and the status otherwise. */
+static const view_made *plane_of(view_recon *r, const view_changes *changes, view_level level, size_t axis,
+                                 size_t index, const volatile sig_atomic_t *gone, qb_status *status) {
+    char key[256], name[VIEW_PLANE_NAME];
+    size_t shape[2];
+    view_changes_key(changes, key, sizeof key);
+    snprintf(name, sizeof name, "%d %zu %zu %s", (int)level, axis, level == VIEW_WHOLE ? index : index / r->bin, key);
+    const view_made *made = view_planes_find(&r->planes, name);
+    *status = QB_OK;
+    if (made) return made;
+    view_recon_shape(r, level, axis, shape);
+    float *values = malloc(shape[0] * shape[1] * sizeof *values);
+    *status = values ? view_recon_plane(r, changes, level, axis, index, gone, values) : QB_NO_MEMORY;
+    if (*status != QB_OK) {
+        free(values);
+        return NULL;
+    }
+    made = view_planes_add(&r->planes, name, values, shape);
+    if (!made) *status = QB_NO_MEMORY;
+    return made;
+}
+
+/* The mean of what was measured of a block of values. */
+static float mean_of(const float *values, size_t lines, size_t points, size_t pitch) {
+    double sum = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < lines * points; i++) {
+        const float v = values[i / points * pitch + i % points];
+        if (isfinite(v)) sum += (double)v, found++;
+    }
+    return found ? (float)(sum / (double)found) : NAN;
+}
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+static void cut(const view_made *made, const view_plane *p, float *out) {
+    const size_t *n = made->shape, step = p->step;
+    for (size_t i = 0; i < p->count[0]; i++) {
+        const size_t y = p->first[0] + i * step;
+        for (size_t j = 0; j < p->count[1]; j++) {
+            const size_t x = p->first[1] + j * step;
+            const float *at = made->values + y * n[1] + x;
+            *out++ = step == 1 ? *at : mean_of(at, smaller(step, n[0] - y), smaller(step, n[1] - x), n[1]);
+        }
+    }
+}
+
+/* ---- /plane?axis&index&first&count&step[&draft=1] and changes ---- */
+
+static qb_array_info array_of(const view_recon *r) {
+    const size_t *n = r->grid.n;
+    return (qb_array_info){.struct_size = sizeof(qb_array_info), .dtype = QB_F32, .shape = {n[2], n[1], n[0]}};
+}
+
+static view_answer failed(qb_status status) {
+    return status == QB_CANCELLED ? view_say(499, "nobody waits for it any more") : view_failed(status);
+}
+
+/* A draft is of the rough level's own points: its step is `bin`, and it is whole. */
+static view_answer plane(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    const qb_array_info info = array_of(r);
+    const bool draft = view_find(query, "draft") && r->bin > 1;
+    view_plane p = {.thick = 1};
+    view_changes changes;
+    char words[VIEW_WORDS] = "";
+    qb_status status;
+    if (!view_numbers(query, "axis", 1, &p.axis) || !view_numbers(query, "index", 1, &p.index) ||
+        !view_numbers(query, "first", 2, p.first) || !view_numbers(query, "count", 2, p.count) ||
+        !view_numbers(query, "step", 1, &p.step))
+        return view_say(400, "a plane wants axis, index, first, count and step");
+    if (view_plane_check(&info, &p, words) != QB_OK ||
+        !view_changes_read(r->cone, query, &changes, words, sizeof words))
+        return view_say(400, "%s", words);
+    const view_made *made = plane_of(r, &changes, draft ? VIEW_ROUGH : VIEW_WHOLE, p.axis, p.index, gone, &status);
+    if (!made) return failed(status);
+    if (draft) { p = (view_plane){.step = 1, .count = {made->shape[0], made->shape[1]}}; }
+    float *values = malloc(p.count[0] * p.count[1] * sizeof *values);
+    if (values) cut(made, &p, values);
+    view_planes_release(&r->planes, made);
+    return values ? view_values(values, p.count[0] * p.count[1]) : view_say(500, "no memory for the plane");
+}
+
+/* ---- /value?at=z,y,x and /line?from&to&count: in slices ---- */
+
+static view_answer value(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    const qb_array_info info = array_of(r);
+    size_t at[3];
+    view_changes changes;
+    char words[VIEW_WORDS];
+    qb_status status;
+    if (!view_numbers(query, "at", 3, at) || at[0] >= info.shape[0] || at[1] >= info.shape[1] ||
+        at[2] >= info.shape[2] || !view_changes_read(r->cone, query, &changes, words, sizeof words))
+        return view_say(400, "a value wants at=Z,Y,X in the volume");
+    float *out = malloc(sizeof *out);
+    if (!out) return view_say(500, "no memory for a value");
+    const view_made *made = plane_of(r, &changes, VIEW_WHOLE, 0, at[0], gone, &status);
+    if (made) *out = made->values[at[1] * made->shape[1] + at[2]];
+    view_planes_release(&r->planes, made);
+    if (made) return view_values(out, 1);
+    free(out);
+    return failed(status);
+}
+
+enum { LINE_MOST = 4096, PARTS = 100 };
+
+static float between(const view_made *made, double y, double x) {
+    const size_t *n = made->shape, y0 = (size_t)y, x0 = (size_t)x;
+    const size_t y1 = smaller(y0 + 1, n[0] - 1), x1 = smaller(x0 + 1, n[1] - 1);
+    const double a = y - (double)y0, b = x - (double)x0;
+    const float *v = made->values;
+    return (float)((1 - a) * ((1 - b) * (double)v[y0 * n[1] + x0] + b * (double)v[y0 * n[1] + x1]) +
+                   a * ((1 - b) * (double)v[y1 * n[1] + x0] + b * (double)v[y1 * n[1] + x1]));
+}
+
+/* The ends have one index in common: the plane that the line was drawn in. */
+static view_answer line(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    const qb_array_info info = array_of(r);
+    size_t from[3], to[3], count, axis = 0, across[2] = {0, 0};
+    view_changes changes;
+    char words[VIEW_WORDS];
+    qb_status status;
+    if (!view_numbers(query, "from", 3, from) || !view_numbers(query, "to", 3, to) ||
+        !view_numbers(query, "count", 1, &count) || count < 2 || count > LINE_MOST ||
+        !view_changes_read(r->cone, query, &changes, words, sizeof words))
+        return view_say(400, "a line wants from=Z,Y,X, to=Z,Y,X and a count of 2 to %d", LINE_MOST);
+    for (int j = 0; j < 3; j++)
+        if (from[j] > PARTS * (info.shape[j] - 1) || to[j] > PARTS * (info.shape[j] - 1))
+            return view_say(400, "the line leaves the volume");
+    while (axis < 3 && (from[axis] != to[axis] || from[axis] % PARTS)) axis++;
+    if (axis == 3) return view_say(400, "the line lies in none of the three planes");
+    across[0] = axis == 0 ? 1 : 0, across[1] = axis == 2 ? 1 : 2;
+    float *values = malloc(count * sizeof *values);
+    if (!values) return view_say(500, "no memory for a line");
+    const view_made *made = plane_of(r, &changes, VIEW_WHOLE, axis, from[axis] / PARTS, gone, &status);
+    for (size_t i = 0; made && i < count; i++) {
+        const double b = (double)i / (double)(count - 1);
+        double at[2];
+        for (int j = 0; j < 2; j++) at[j] = ((1 - b) * (double)from[across[j]] + b * (double)to[across[j]]) / PARTS;
+        values[i] = between(made, at[0], at[1]);
+    }
+    view_planes_release(&r->planes, made);
+    if (made) return view_values(values, count);
+    free(values);
+    return failed(status);
+}
+
+/* ---- /info ---- */
+
+static void add_levels(view_recon *r, cJSON *about) {
+    static const view_changes none;
+    qb_status status;
+    const view_level level = r->bin > 1 ? VIEW_ROUGH : VIEW_WHOLE;
+    const view_made *made = plane_of(r, &none, level, 0, r->grid.n[2] / 2, &never, &status);
+    const size_t count = made ? made->shape[0] * made->shape[1] : 0;
+    float *values = malloc(count * sizeof *values + 1);
+    if (values && made) memcpy(values, made->values, count * sizeof *values);
+    if (values) view_levels_of(about, values, count);
+    if (!made) cJSON_AddStringToObject(about, "failed", *qb_detail() ? qb_detail() : qb_status_text(status));
+    free(values);
+    view_planes_release(&r->planes, made);
+}
+
+static void describe(view_recon *r) {
+    const qb_scan_info *info = qb_scan_describe(r->scan);
+    const double n[3] = {(double)r->grid.n[2], (double)r->grid.n[1], (double)r->grid.n[0]};
+    const char *slash = strrchr(r->c->argument[0], '/');
+    const bool known = r->cone || info->pixel_size > 0;
+    const double none[3] = {0};
+    cJSON *about = cJSON_CreateObject(), *how = cJSON_CreateObject();
+    cJSON_AddStringToObject(about, "name", slash && slash[1] ? slash + 1 : r->c->argument[0]);
+    cJSON_AddStringToObject(about, "format", info->format);
+    cJSON_AddStringToObject(about, "dtype", "float32");
+    cJSON_AddStringToObject(about, "quantity", "attenuation");
+    cJSON_AddStringToObject(about, "units", r->units);
+    cJSON_AddBoolToObject(about, "volume", true);
+    cJSON_AddItemToObject(about, "shape", cJSON_CreateDoubleArray(n, 3));
+    cJSON_AddItemToObject(about, "voxel", cJSON_CreateDoubleArray(known ? r->grid.voxel : none, 3));
+    cJSON_AddItemToObject(about, "offset", cJSON_CreateDoubleArray(r->grid.offset, 3));
+    cJSON_AddStringToObject(how, "method", r->c->verb->name);
+    cJSON_AddNumberToObject(how, "bin", (double)r->bin);
+    cJSON_AddStringToObject(how, "kernel", r->kernel);
+    cJSON_AddItemToObject(how, "controls", view_controls_json(r->c, r->cone, r->fixed, info));
+    cJSON_AddItemToObject(about, "reconstruct", how);
+    add_levels(r, about);
+    r->about = cJSON_PrintUnformatted(about);
+    cJSON_Delete(about);
+}
+
+static view_answer info(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    (void)query, (void)gone;
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "volumes");
+    cJSON_AddStringToObject(root, "version", qb_version());
+    pthread_mutex_lock(&r->lock);
+    if (!r->about) describe(r);
+    cJSON_AddItemToArray(list, r->about ? cJSON_CreateRaw(r->about) : cJSON_CreateNull());
+    pthread_mutex_unlock(&r->lock);
+    return view_json(root);
+}
+
+/* ---- /command and /progress ---- */
+
+static view_answer command(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    view_changes changes;
+    char words[VIEW_WORDS];
+    (void)gone;
+    if (!view_changes_read(r->cone, query, &changes, words, sizeof words)) return view_say(400, "%s", words);
+    char *text = view_command(r->c, r->cone, &changes, r->output);
+    if (!text) return view_say(500, "no memory for the command");
+    return (view_answer){200, "text/plain; charset=utf-8", text, strlen(text)};
+}
+
+static void add_progress(cJSON *root, const char *name, view_progress *p) {
+    cJSON *one = cJSON_AddObjectToObject(root, name);
+    pthread_mutex_lock(&p->lock);
+    cJSON_AddStringToObject(one, "what", p->what);
+    cJSON_AddNumberToObject(one, "share", p->share);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static view_answer progress(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    (void)query, (void)gone;
+    cJSON *root = cJSON_CreateObject();
+    add_progress(root, "slice", &r->sharp);
+    if (r->kept.started) add_progress(root, "views", &r->kept.progress);
+    return view_json(root);
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *path;
+    view_answer (*make)(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
+    view_lane lane;
+} rows[] = {{"/info", info, VIEW_DRAFT}, {"/plane", plane, VIEW_SHARP},     {"/value", value, VIEW_SHARP},
+            {"/line", line, VIEW_SHARP}, {"/command", command, VIEW_QUICK}, {"/progress", progress, VIEW_QUICK}};
+
+view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(path, rows[i].path) == 0) return rows[i].make(recon, query, gone);
+    return view_say(404, "there is nothing of that name");
+}
+
+view_lane view_recon_lane(void *recon, const char *path, const char *query) {
+    (void)recon;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(path, rows[i].path) != 0) continue;
+        return rows[i].lane == VIEW_SHARP && view_find(query, "draft") ? VIEW_DRAFT : rows[i].lane;
+    }
+    return VIEW_QUICK;
+}

@@ -176,6 +176,22 @@ static const qb__format formats[] = {
         .scan = qb__zeiss_scan,
     },
     {
+        .name = "Varian",
+        .extensions = " .xim .hnd .hnc ",
+        .line = "Varian (.xim .hnd .hnc, folders, patterns): reads views with Scan.xml or ProjectionInfo.xml near them",
+        .open = qb__varian_open,
+        .scan = qb__varian_scan,
+        .series = true,
+    },
+    {
+        .name = "Elekta",
+        .extensions = " .his ",
+        .line = "Elekta (.his, folders, patterns): reads views with NAME_Frames.xml beside them",
+        .open = qb__elekta_open,
+        .scan = qb__elekta_scan,
+        .series = true,
+    },
+    {
         .name = "simulated",
         .extensions = " .sim ",
         .line = "simulated (.sim): a scan of qb simulate that is computed when it is read, view by view",

@@ -74,6 +74,10 @@ qb_status qb__skyscan_scan(const char *path, const qb_scan_options *options, qb_
 qb_status qb__phoenix_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__zeiss_open(const char *path, const char *how, qb__source **source);
 qb_status qb__zeiss_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__varian_open(const char *path, const char *how, qb__source **source);
+qb_status qb__varian_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__elekta_open(const char *path, const char *how, qb__source **source);
+qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 /* The shape is VIEWS,ROWS,COLUMNS; of sinograms, which lie [row][view][column], too. */
 qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source);
 

@@ -263,6 +263,17 @@ static void report_neighbours(const qb__prepare *prepare, cJSON *entry, const qb
     }
 }
 
+/* Values that shifts of views bring from outside the detector, at most; rows may be read several times. */
+static double beyond_by_shifts(const qb_scan_info *info, double values) {
+    const double line = (double)(info->views * info->columns), passes = ceil(values / (line * (double)info->rows));
+    double columns = 0, rows = 0;
+    for (size_t i = 0; info->shifts && i < info->views; i++) {
+        columns += ceil(fabs(info->shifts[2 * i]) / (double)info->bin[0]);
+        rows += ceil(fabs(info->shifts[2 * i + 1]) / (double)info->bin[1]);
+    }
+    return columns / line * values + passes * rows * (double)info->columns;
+}
+
 const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads, cJSON *report,
                                 const qb_env *env) {
     qb__prep_counts sum = {0};
@@ -282,7 +293,11 @@ const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_count
     const char *done = prepare->steps.keep_lost
                            ? "count as not measured"
                            : "were interpolated along their rows, or are air where a row has no value";
-    if (sum.not_finite)
+    const bool shifted = (double)sum.not_finite <= beyond_by_shifts(&prepare->scan->info, (double)sum.values);
+    if (sum.not_finite && shifted)
+        qb__info(env, "%llu values lie outside the detector, by the shifts of views: they %s",
+                 (unsigned long long)sum.not_finite, done);
+    else if (sum.not_finite)
         qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes%s: they %s" QB__CODE("not-finite"),
                  (unsigned long long)sum.not_finite, first_of(prepare, &sum, where, sizeof where), done);
     if (sum.saturated)

@@ -105,7 +105,8 @@ def test_shifts(truth, tmp_path):
     (tmp_path / "still.txrm").write_bytes(compound(streams(np.round(views * 40000), **level)))
     for how in (["--bin", 2], ["--flip", "u"], ["--rotate", "180"], []):
         for name in ("moved", "still"):
-            qb("fdk", f"{name}.txrm", *how, "-o", f"{name}.npy", cwd=tmp_path)
+            made = qb_json("fdk", f"{name}.txrm", *how, "-o", f"{name}.npy", cwd=tmp_path)
+            assert all("[turn-sense]" in warning for warning in made["warnings"]) and bool(made["warnings"]) == ("--flip" in how or "--rotate" in how)
         v, w = (np.load(tmp_path / f"{name}.npy") for name in ("moved", "still"))
         assert np.linalg.norm(v - w) < (0.1 if "--bin" in how else 0.02) * np.linalg.norm(w), how  # bins lie half a pixel apart
     (tmp_path / "none.txt").write_text("0 0\n" * VIEWS)

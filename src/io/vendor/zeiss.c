@@ -178,7 +178,7 @@ static qb_status set_angles(const qb__ole2 *ole, const char *path, qb__scan_part
     const qb_status status = read_reals(ole, "ImageInfo/Angles", parts->data.count, &parts->angles);
     if (!parts->angles) return status;
     parts->angle_count = parts->data.count;
-    for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] *= -degree;
+    for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] = (0 - parts->angles[i]) * degree;
     snprintf(parts->angles_from, sizeof parts->angles_from, "%.150s", path);
     return status;
 }

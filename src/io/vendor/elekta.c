@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans of Elekta's machines (XVI): .his, one or several views a file, and beside them NAME_Frames.xml with the angle and the place of the
+ * detector of each view.
+ *
+ * In this program's frame the angle is the gantry's. The beam's axis meets the detector UCentre and VCentre mm from its middle.
+ * Distances and the detector's size, which no file states, are the same in all of these machines. Open beam counts 65536. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/publish/paths.h"
+#include "io/text.h"
+#include "io/vendor/frame_files.h"
+#include "io/vendor/tags.h"
+
+enum { HEADER = 68, UINT16 = 4, XML_MOST = 64 << 20, NAME = 4096 };
+
+static const double SOURCE_TO_AXIS = 1000, SOURCE_TO_DETECTOR = 1536, DETECTOR_SIDE = 409.6, OPEN_BEAM = 65536;
+
+static size_t half(const unsigned char *at) { return at[0] | (size_t)at[1] << 8; }
+
+static qb_status his_head(const char *path, int fd, uint64_t size, qb__frame_head *head) {
+    unsigned char h[HEADER];
+    (void)size;
+    const qb_status status = qb__pread_all(fd, path, h, sizeof h, 0);
+    if (status != QB_OK) return status;
+    if (h[0] != 0 || h[1] != 112 || h[2] != 68 || h[3] != 0)
+        return qb__fail(QB_BAD_INPUT, "%s does not begin as a .his of Elekta does (0, 112, 68, 0)", path);
+    const size_t left = half(h + 12), top = half(h + 14), right = half(h + 16), bottom = half(h + 18);
+    if (right < left || bottom < top)
+        return qb__fail(QB_BAD_INPUT, "%s: its images go from %zu,%zu to %zu,%zu", path, left, top, right, bottom);
+    if (h[32] != UINT16)
+        return qb__fail(QB_UNSUPPORTED, "%s: its numbers are of type %u; 4 (uint16) is read", path, h[32]);
+    head->columns = bottom - top + 1, head->rows = right - left + 1;
+    head->count = half(h + 20);
+    head->dtype = QB_U16;
+    head->at = HEADER + half(h + 10);
+    head->pixel[0] = DETECTOR_SIDE / (double)head->columns, head->pixel[1] = DETECTOR_SIDE / (double)head->rows;
+    return QB_OK;
+}
+
+static const qb__frame_kind kinds[] = {{"Elekta", ".his", his_head}};
+
+/* ---- the frames' list ---- */
+
+/* The only ..._Frames.xml beside the images; "" when there is none. */
+static qb_status find_list(const char *path, char *found) {
+    static const char ending[] = "_Frames.xml";
+    char *folder = qb__is_folder(path) ? qb__strdup(path) : qb__folder_of(path);
+    qb_status status = folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    DIR *open = folder ? opendir(folder) : NULL;
+    *found = 0;
+    for (struct dirent *entry; status == QB_OK && open && (entry = readdir(open));) {
+        const size_t n = strlen(entry->d_name), m = strlen(ending);
+        if (n < m || strcasecmp(entry->d_name + n - m, ending) != 0) continue;
+        if (*found)
+            status = qb__fail(QB_BAD_INPUT, "%s holds several files *%s: leave the one of this scan", folder, ending);
+        snprintf(found, NAME, "%s/%s", folder, entry->d_name);
+    }
+    if (open) closedir(open);
+    qb__free(folder);
+    return status;
+}
+
+static bool read_frame(const char *from, const char *end, qb__frame_head *head) {
+    double u, v;
+    if (!qb__tag_number(from, end, "GantryAngle", &head->angle)) return false;
+    if (qb__tag_number(from, end, "UCentre", &u) && qb__tag_number(from, end, "VCentre", &v))
+        head->offset[0] = -u, head->offset[1] = -v;
+    return true;
+}
+
+static qb_status read_list(const char *path, const char *text, size_t views, qb__frame_head *heads) {
+    static const char begin[] = "<Frame>", end[] = "</Frame>";
+    size_t count = 0;
+    for (const char *at = strstr(text, begin), *stop; at; at = strstr(stop, begin), count++) {
+        stop = strstr(at, end);
+        if (!stop) return qb__fail(QB_BAD_INPUT, "%s is cut within frame %zu", path, count);
+        if (count < views && !read_frame(at, stop, &heads[count]))
+            return qb__fail(QB_BAD_INPUT, "%s: frame %zu has no <GantryAngle>", path, count);
+    }
+    if (count == views) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s lists %zu frames for %zu images: give the whole series", path, count, views);
+}
+
+/* ---- the format ---- */
+
+qb_status qb__elekta_open(const char *path, const char *how, qb__source **source) {
+    qb__frame_head *heads;
+    (void)how;
+    const qb_status status = qb__frame_files_open(path, kinds, 1, &heads, source);
+    qb__free(heads);
+    return status;
+}
+
+qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
+    qb__frame_head *heads;
+    char found[NAME], *text = NULL;
+    (void)options;
+    qb_status status;
+    QB__TRY(qb__frame_files_open(path, kinds, 1, &heads, &parts->data.source));
+    QB__TRY(find_list(path, found));
+    if (*found) {
+        QB__TRY(qb__read_text(found, XML_MOST, &text));
+        QB__TRY(read_list(found, text, parts->data.source->shape[0], heads));
+    }
+    QB__TRY(qb__frame_files_parts(heads, parts));
+    parts->sod = SOURCE_TO_AXIS, parts->sdd = SOURCE_TO_DETECTOR;
+    parts->data.source->beam = QB_BEAM_CONE;
+    snprintf(parts->quantity, sizeof parts->quantity, "transmission");
+    const bool quiet = !*parts->data.source->trouble;
+    QB__TRY(qb__source_scale(&parts->data.source, 1 / OPEN_BEAM, 0));
+    if (quiet) parts->data.source->trouble[0] = 0;
+out:
+    qb__free(text);
+    qb__free(heads);
+    return status;
+}

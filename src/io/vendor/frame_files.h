@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_FRAME_FILES_H
+#define QB_IO_FRAME_FILES_H
+
+#include "io/formats.h"
+#include "io/vendor/frame_head.h"
+
+/* A kind of such files, by its ending. */
+typedef struct qb__frame_kind {
+    const char *format, *extension; /* ".xim" */
+    qb_status (*head)(const char *path, int fd, uint64_t size, qb__frame_head *head);
+} qb__frame_kind;
+
+/* A series of files of one kind, or one file. Files without an image are left out. *heads, of each image, is the caller's to free. */
+qb_status qb__frame_files_open(const char *path, const qb__frame_kind *kinds, size_t count, qb__frame_head **heads,
+                               qb__source **source);
+/* Angles, pixels and offsets into the parts, whose source is open: the mean offset is the detector's place, what single views differ from
+ * it by becomes their shifts. */
+qb_status qb__frame_files_parts(const qb__frame_head *heads, qb__scan_parts *parts);
+
+#endif

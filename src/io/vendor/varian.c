@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans of Varian's machines: one .xim (TrueBeam, ProBeam), .hnd or .hnc (OBI) a view, and settings in Scan.xml or ProjectionInfo.xml beside
+ * them or up to two folders above.
+ *
+ * .xim states KVSourceRtn, in degrees, from which an angle in this program's frame is 180 - KVSourceRtn, and the detector's place in cm;
+ * .hnd and .hnc state the angle itself, their ProjectionInfo.xml the place in mm. The dark is subtracted already. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/publish/paths.h"
+#include "io/text.h"
+#include "io/vendor/frame_files.h"
+#include "io/vendor/tags.h"
+#include "io/vendor/xim.h"
+
+enum { HNC_HEADER = 512, HND_HEADER = 1024, SIZE_AT = 120, PIXEL_AT = 352, ANGLE_AT = 432, MOST_SIDE = 1 << 16 };
+enum { NAME = 4096, XML_MOST = 16 << 20 };
+
+/* ---- .hnd and .hnc ---- */
+
+static double real(const unsigned char *at) {
+    double value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static size_t count_at(const unsigned char *at) {
+    return at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24;
+}
+
+static qb_status read_header(const char *path, int fd, qb__frame_head *head) {
+    unsigned char h[HNC_HEADER];
+    const qb_status status = qb__pread_all(fd, path, h, sizeof h, 0);
+    if (status != QB_OK) return status;
+    head->columns = count_at(h + SIZE_AT), head->rows = count_at(h + SIZE_AT + 4);
+    if (head->columns > MOST_SIDE || head->rows > MOST_SIDE)
+        return qb__fail(QB_BAD_INPUT, "%s: images of %zu x %zu: it is no file of Varian's", path, head->columns,
+                        head->rows);
+    head->count = head->columns && head->rows;
+    head->pixel[0] = real(h + PIXEL_AT), head->pixel[1] = real(h + PIXEL_AT + 8);
+    head->angle = real(h + ANGLE_AT);
+    return QB_OK;
+}
+
+static qb_status hnc_head(const char *path, int fd, uint64_t size, qb__frame_head *head) {
+    (void)size;
+    head->dtype = QB_U16;
+    head->at = HNC_HEADER;
+    return read_header(path, fd, head);
+}
+
+static qb_status hnd_head(const char *path, int fd, uint64_t size, qb__frame_head *head) {
+    const qb_status status = read_header(path, fd, head);
+    if (status != QB_OK || !head->count) return status;
+    head->dtype = QB_I32;
+    head->table = HND_HEADER;
+    head->table_bytes = (head->rows - 1) * head->columns / 4;
+    head->at = HND_HEADER + head->table_bytes;
+    if (head->at >= size)
+        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a packed image of %zu x %zu", path,
+                        (unsigned long long)size, head->columns, head->rows);
+    head->bytes = size - head->at;
+    return QB_OK;
+}
+
+static const qb__frame_kind kinds[] = {
+    {"Varian", ".xim", qb__xim_head}, {"Varian", ".hnd", hnd_head}, {"Varian", ".hnc", hnc_head}};
+
+/* ---- settings ---- */
+
+/* The text of a file with that name beside the images or up to two folders above; NULL: there is none. */
+static qb_status find_settings(const char *path, const char *name, char *found, char **text) {
+    static const char *const above[] = {"", "../", "../../"};
+    char *folder = qb__is_folder(path) ? qb__strdup(path) : qb__folder_of(path);
+    qb_status status = folder ? QB_NOT_FOUND : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    *text = NULL;
+    for (int i = 0; i < 3 && status == QB_NOT_FOUND; i++) {
+        uint64_t bytes;
+        if (snprintf(found, NAME, "%s/%s%s", folder, above[i], name) >= NAME) break;
+        status = qb__file_size(found, &bytes);
+        if (status == QB_OK) status = qb__read_text(found, XML_MOST, text);
+    }
+    qb__free(folder);
+    return status == QB_NOT_FOUND ? QB_OK : status;
+}
+
+static qb_status take_distances(const char *xml, const char *text, const char *sad, const char *sid,
+                                qb__scan_parts *parts) {
+    double sod = 0, sdd = 0;
+    if (!qb__tag_number(text, NULL, sad, &sod) || !qb__tag_number(text, NULL, sid, &sdd))
+        return qb__fail(QB_BAD_INPUT, "%s states no <%s> and <%s>", xml, sad, sid);
+    if (!(sod > 0 && sdd > sod))
+        return qb__fail(QB_BAD_INPUT, "%s: the source is %g mm from the axis (%s) and %g mm from the detector (%s)",
+                        xml, sod, sad, sdd, sid);
+    parts->sod = sod, parts->sdd = sdd;
+    return QB_OK;
+}
+
+/* Half a fan moves the detector aside. */
+static void take_offset(const char *text, qb__scan_parts *parts) {
+    double u, v, lateral = 0;
+    char fan[32];
+    if (!qb__tag_number(text, NULL, "CalibratedDetectorOffsetX", &u) ||
+        !qb__tag_number(text, NULL, "CalibratedDetectorOffsetY", &v))
+        return;
+    qb__tag_text(text, NULL, "FanType", fan, sizeof fan);
+    if (strcasecmp(fan, "HalfFan") == 0) qb__tag_number(text, NULL, "DetectorPosLat", &lateral);
+    parts->detector[0] = u + lateral, parts->detector[1] = v;
+    parts->detector_stated = true;
+}
+
+static qb_status read_settings(const char *path, qb__scan_parts *parts) {
+    char found[NAME], *text;
+    qb_status status = find_settings(path, "Scan.xml", found, &text);
+    if (status == QB_OK && text) status = take_distances(found, text, "SAD", "SID", parts);
+    const bool scan = text != NULL;
+    qb__free(text);
+    if (status != QB_OK || scan) return status;
+    status = find_settings(path, "ProjectionInfo.xml", found, &text);
+    if (status == QB_OK && text) {
+        status = take_distances(found, text, "CalibratedSAD", "CalibratedSID", parts);
+        if (!parts->detector_stated) take_offset(text, parts);
+    }
+    qb__free(text);
+    return status;
+}
+
+/* ---- the format ---- */
+
+qb_status qb__varian_open(const char *path, const char *how, qb__source **source) {
+    qb__frame_head *heads;
+    (void)how;
+    const qb_status status = qb__frame_files_open(path, kinds, sizeof kinds / sizeof *kinds, &heads, source);
+    qb__free(heads);
+    return status;
+}
+
+qb_status qb__varian_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
+    qb__frame_head *heads;
+    (void)options;
+    qb_status status;
+    QB__TRY(qb__frame_files_open(path, kinds, sizeof kinds / sizeof *kinds, &heads, &parts->data.source));
+    QB__TRY(qb__frame_files_parts(heads, parts));
+    parts->data.source->beam = QB_BEAM_CONE;
+    snprintf(parts->quantity, sizeof parts->quantity, "counts");
+    QB__TRY(qb__source_constant(parts->data.source, 0, &parts->darks.source));
+    parts->darks.count = 1;
+    QB__TRY(read_settings(path, parts));
+out:
+    qb__free(heads);
+    return status;
+}

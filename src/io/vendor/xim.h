@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_XIM_H
+#define QB_IO_XIM_H
+
+#include "io/vendor/frame_files.h"
+
+/* A .xim of Varian: its image, packed or not, and its angle, pixels and detector's place as its properties state them. */
+qb_status qb__xim_head(const char *path, int fd, uint64_t size, qb__frame_head *head);
+
+#endif

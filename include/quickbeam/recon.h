@@ -143,6 +143,8 @@ typedef struct qb_convert_options {
     const char *stitch;     /* the scan of a second camera, right of the first: line integrals are joined; NULL: none */
     const char *overlap;    /* columns that both see, or `auto`: they are compared; NULL: auto */
     bool half_turn;         /* views of a whole turn become wider ones of half a turn; needs the axis */
+    const char *compress;   /* as qb_stack's */
+    qb_zarr zarr;
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* What `prep` (NULL: its defaults) makes of the scan's numbers, all rows of all its views, with their angles. `command` is kept in the

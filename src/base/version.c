@@ -44,6 +44,11 @@
 #else
 #define ZSTD LACK("Zstandard", "libzstd-dev")
 #endif
+#ifdef QB_HAVE_LZ4
+#define LZ4 HAVE("LZ4", QB_LZ4_VERSION)
+#else
+#define LZ4 LACK("LZ4", "liblz4-dev")
+#endif
 #ifdef QB_HAVE_XXHASH
 #define HASHES "hashes of inputs: built in\n"
 #else
@@ -69,6 +74,6 @@
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return FFT HDF5 TIFF PNG LETTERS ZLIB ZSTD BLOSC HASHES EXPAT MPI VIEW
+    return FFT HDF5 TIFF PNG LETTERS ZLIB ZSTD BLOSC LZ4 HASHES EXPAT MPI VIEW
         "CUDA and OpenCL: looked for at run time (qb devices)\n";
 }

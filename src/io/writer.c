@@ -94,12 +94,23 @@ static qb_status check_parts(const char *path, const qb_stack *stack, const qb__
     return qb__fail(QB_BAD_ARGUMENT, "%s: %zu parts are too many, %d are the most", path, stack->parts, QB_PARTS_MOST);
 }
 
+bool qb__compresses(const char *name) {
+    qb__codec_kind codec;
+    return qb__codec_named(name, &codec) == QB_OK && codec != QB__CODEC_NONE;
+}
+
+bool qb__packs(const qb_writer *writer) { return qb__compresses(writer->stack.compress); }
+
 static qb_status check_packing(const char *path, const qb_stack *stack, const qb__writer_kind *kind) {
     qb__codec_kind codec;
     const qb_status status = qb__codec_named(stack->compress, &codec);
-    if (status != QB_OK || codec == QB__CODEC_NONE || kind->packs) return status;
-    return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is not compressed here: give a .zarr file", stack->compress,
-                    path);
+    if (status != QB_OK || codec == QB__CODEC_NONE) return status;
+    if (!kind->packs)
+        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is not compressed here: give a .h5 or .zarr file",
+                        stack->compress, path);
+    if (stack->parts <= 1) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is one file: --parts 1, not %zu", stack->compress, path,
+                    stack->parts);
 }
 
 static size_t field_bytes(const qb_array *fields) {
@@ -275,7 +286,9 @@ bool qb__writer_keeps_axis(const char *path) {
 }
 
 /* Over files of a folder. */
-static bool is_spread(const qb_writer *writer) { return writer->fd < 0 || (writer->stack.parts > 1 && writer->own); }
+static bool is_spread(const qb_writer *writer) {
+    return writer->fd < 0 || (writer->own && (writer->stack.parts > 1 || qb__packs(writer)));
+}
 
 static bool is_long_enough(const qb_writer *writer, const unsigned char *images) {
     struct stat about;

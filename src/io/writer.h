@@ -12,7 +12,6 @@ qb_status qb__writer_create(qb__publication *set, const char *part, const char *
 /* qb_writer_write, for which images that are in their place already (data NULL) count as written. */
 qb_status qb__writer_write(qb_writer *writer, size_t first, size_t end, const void *data);
 /* Whole and on the disk. Destroys the writer, also on failure. */
-/* Whole and on the disk. Destroys the writer, also on failure. */
 qb_status qb__writer_finish(qb_writer *writer, const char *provenance);
 
 /* For the ranks of one job: the one that created says where, others join, write and are flushed, and the first has
@@ -39,6 +38,9 @@ void qb__writer_count(qb_writer *writer, size_t first, size_t end);
 void qb__writer_limit(qb_writer *writer, const qb_env *env);
 /* Images to where they belong in writer->fd. */
 qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data);
+/* Whether images are compressed by that name of --compress; and those of a writer. */
+bool qb__compresses(const char *compress);
+bool qb__packs(const qb_writer *writer);
 bool qb__stack_is_projections(const qb_stack *stack);
 
 /* Can a picture be written there? Its folder exists and may be written to, and this build has PNG. */

@@ -146,7 +146,7 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
         if (end == text || *end || number < 1 || number > QB_PARTS_MOST)
             return qb__fail(QB_BAD_ARGUMENT, "--parts %s: give auto or a number from 1 to %d", text, QB_PARTS_MOST);
         parts = (size_t)number;
-    } else if (able &&
+    } else if (able && !qb__compresses(out->options->compress) &&
                (double)n[0] * (double)n[1] * (double)n[2] * (double)qb_dtype_size(qb__volume_dtype(out)) >= one_file) {
         parts = threads_that_write(env);
         if (qb__storage_find(out->options->output, &storage))

@@ -122,8 +122,22 @@ static bool put_nxtomo(const char *path) {
     return H5Fclose(file) >= 0;
 }
 
+/* Chunks that our own codecs unpack; false where this build has no such library. */
+static bool put_packed(const char *path, const char *compress) {
+    const uint16_t values[3 * 5 * 6] = {1, 2, 3};
+    const qb_stack stack = {
+        .dtype = QB_U16, .shape = {3, 5, 6}, .units = "", .quantity = "counts", .compress = compress};
+    qb_writer *writer;
+    if (qb_writer_create(path, &stack, &writer) != QB_OK) return false;
+    if (qb_writer_write(writer, 0, 3, values) == QB_OK) return qb_writer_commit(writer, "{}") == QB_OK;
+    qb_writer_abort(writer);
+    return false;
+}
+
 bool fuzz_seed(size_t index, const char *path) {
+    static const char *const codecs[] = {"gzip", "zstd", "blosc", "bitshuffle"};
     if (index == 2) return put_nxtomo(path);
+    if (index >= 3 && index < 7) return put_packed(path, codecs[index - 3]);
     return index < 2 && fuzz_put(path, index ? QB_F32 : QB_U16, index == 0);
 }
 #else

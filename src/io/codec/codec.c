@@ -14,22 +14,19 @@
 #endif
 
 #include "base/status.h"
+#include "io/codec/bitshuffle.h"
 
 /* Bytes that come out; 0: it does not work. */
 typedef size_t pack_fn(size_t size, const void *in, size_t bytes, void *out, size_t room);
-typedef size_t unpack_fn(const void *in, size_t packed, void *out, size_t room);
+typedef size_t unpack_fn(size_t size, const void *in, size_t packed, void *out, size_t room);
 
 static size_t same(size_t bytes) { return bytes; }
 
-static size_t copy(const void *in, size_t bytes, void *out, size_t room) {
+static size_t copy(size_t size, const void *in, size_t bytes, void *out, size_t room) {
+    (void)size;
     if (bytes > room) return 0;
     memcpy(out, in, bytes);
     return bytes;
-}
-
-static size_t pack_none(size_t size, const void *in, size_t bytes, void *out, size_t room) {
-    (void)size;
-    return copy(in, bytes, out, room);
 }
 
 #ifdef QB_HAVE_ZLIB
@@ -56,7 +53,8 @@ static size_t pack_zlib(size_t size, const void *in, size_t bytes, void *out, si
     return deflate_all(WINDOW, in, bytes, out, room);
 }
 
-static size_t unpack_zlib(const void *in, size_t packed, void *out, size_t room) {
+static size_t unpack_zlib(size_t size, const void *in, size_t packed, void *out, size_t room) {
+    (void)size;
     z_stream z = {.next_in = (Bytef *)in, .avail_in = (uInt)packed, .next_out = out, .avail_out = (uInt)room};
     if (inflateInit2(&z, WINDOW + EITHER) != Z_OK) return 0;
     const int said = inflate(&z, Z_FINISH);
@@ -75,7 +73,8 @@ static size_t pack_zstd(size_t size, const void *in, size_t bytes, void *out, si
     return ZSTD_isError(packed) ? 0 : packed;
 }
 
-static size_t unpack_zstd(const void *in, size_t packed, void *out, size_t room) {
+static size_t unpack_zstd(size_t size, const void *in, size_t packed, void *out, size_t room) {
+    (void)size;
     const size_t bytes = ZSTD_decompress(out, room, in, packed);
     return ZSTD_isError(bytes) ? 0 : bytes;
 }
@@ -98,7 +97,8 @@ static size_t pack_bitshuffle(size_t size, const void *in, size_t bytes, void *o
     return blosc(BLOSC_BITSHUFFLE, BLOSC_LZ4_COMPNAME, size, in, bytes, out, room);
 }
 
-static size_t unpack_blosc(const void *in, size_t packed, void *out, size_t room) {
+static size_t unpack_blosc(size_t size, const void *in, size_t packed, void *out, size_t room) {
+    (void)size;
     size_t bytes = 0;
     if (packed < BLOSC_MIN_HEADER_LENGTH || blosc_cbuffer_validate(in, packed, &bytes) != 0 || bytes > room) return 0;
     const int got = blosc_decompress_ctx(in, out, room, 1);
@@ -114,7 +114,7 @@ static const struct {
     pack_fn *pack; /* NULL: this build has no such library */
     unpack_fn *unpack;
 } codecs[QB__CODEC_COUNT] = {
-    [QB__CODEC_NONE] = {"none", NULL, same, pack_none, copy},
+    [QB__CODEC_NONE] = {"none", NULL, same, copy, copy},
 #ifdef QB_HAVE_ZLIB
     [QB__CODEC_GZIP] = {"gzip", NULL, most_zlib, pack_gzip, unpack_zlib},
     [QB__CODEC_ZLIB] = {"zlib", NULL, most_zlib, pack_zlib, unpack_zlib},
@@ -134,12 +134,20 @@ static const struct {
     [QB__CODEC_BLOSC] = WITHOUT("blosc", "libblosc-dev"),
     [QB__CODEC_BITSHUFFLE] = WITHOUT("bitshuffle", "libblosc-dev"),
 #endif
+#ifdef QB_HAVE_LZ4
+    [QB__CODEC_BITSHUFFLE_LZ4] = {"bitshuffle of HDF5", NULL, qb__bitshuffle_most, qb__bitshuffle_pack,
+                                  qb__bitshuffle_unpack},
+    [QB__CODEC_LZ4] = {"LZ4", NULL, NULL, NULL, qb__lz4_unpack},
+#else
+    [QB__CODEC_BITSHUFFLE_LZ4] = WITHOUT("bitshuffle of HDF5", "liblz4-dev"),
+    [QB__CODEC_LZ4] = WITHOUT("LZ4", "liblz4-dev"),
+#endif
 };
 
 qb_status qb__codec_named(const char *name, qb__codec_kind *codec) {
     *codec = QB__CODEC_NONE;
     if (!name || !*name) return QB_OK;
-    for (qb__codec_kind k = QB__CODEC_NONE; k < QB__CODEC_COUNT; k++) {
+    for (qb__codec_kind k = QB__CODEC_NONE; k <= QB__CODEC_BITSHUFFLE; k++) {
         if (k == QB__CODEC_ZLIB || strcmp(codecs[k].name, name) != 0) continue;
         *codec = k;
         return qb__codec_needs(k, "--compress");
@@ -147,8 +155,10 @@ qb_status qb__codec_named(const char *name, qb__codec_kind *codec) {
     return qb__fail(QB_BAD_ARGUMENT, "--compress %s: give none, gzip, zstd, blosc or bitshuffle", name);
 }
 
+bool qb__codec_has(qb__codec_kind codec) { return codecs[codec].unpack != NULL; }
+
 qb_status qb__codec_needs(qb__codec_kind codec, const char *path) {
-    if (codecs[codec].pack) return QB_OK;
+    if (codecs[codec].unpack) return QB_OK;
     return qb__fail(QB_UNSUPPORTED, "%s: this build has no %s; install %s and build again", path, codecs[codec].name,
                     codecs[codec].package);
 }
@@ -164,9 +174,9 @@ qb_status qb__codec_pack(qb__codec_kind codec, const char *path, size_t size, co
     return qb__fail(QB_NO_MEMORY, "%s: %zu bytes cannot be compressed by %s", path, bytes, codecs[codec].name);
 }
 
-qb_status qb__codec_unpack(qb__codec_kind codec, const char *path, const void *in, size_t packed, void *out,
-                           size_t bytes) {
-    const size_t got = codecs[codec].unpack ? codecs[codec].unpack(in, packed, out, bytes) : 0;
+qb_status qb__codec_unpack(qb__codec_kind codec, const char *path, size_t size, const void *in, size_t packed,
+                           void *out, size_t bytes) {
+    const size_t got = codecs[codec].unpack ? codecs[codec].unpack(size, in, packed, out, bytes) : 0;
     if (got == bytes) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s: a chunk of %zu bytes is damaged: it does not unpack by %s to %zu bytes", path,
                     packed, codecs[codec].name, bytes);

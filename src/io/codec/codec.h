@@ -16,6 +16,9 @@ typedef enum qb__codec_kind {
     QB__CODEC_ZSTD,
     QB__CODEC_BLOSC,
     QB__CODEC_BITSHUFFLE, /* Blosc with bit shuffling and LZ4 */
+    /* Of HDF5 alone, and not in --compress by these names: */
+    QB__CODEC_BITSHUFFLE_LZ4, /* filter 32008 */
+    QB__CODEC_LZ4,            /* filter 32004, only read */
     QB__CODEC_COUNT
 } qb__codec_kind;
 
@@ -24,6 +27,7 @@ enum { QB__CODEC_LEVEL = 1 }; /* of gzip and Zstandard; Blosc's is 5 */
 /* By its name in --compress; QB_BAD_ARGUMENT with the names that there are, QB_UNSUPPORTED with the package that this build lacks.
  * NULL and "": none. */
 qb_status qb__codec_named(const char *name, qb__codec_kind *codec);
+bool qb__codec_has(qb__codec_kind codec); /* this build can unpack it */
 /* QB_UNSUPPORTED with the name of the package, where this build has no such library. */
 qb_status qb__codec_needs(qb__codec_kind codec, const char *path);
 /* Bytes that `bytes` can become. */
@@ -32,8 +36,8 @@ size_t qb__codec_most(qb__codec_kind codec, size_t bytes);
 qb_status qb__codec_pack(qb__codec_kind codec, const char *path, size_t size, const void *in, size_t bytes, void *out,
                          size_t *packed);
 /* Exactly `bytes` come out, else QB_BAD_INPUT. */
-qb_status qb__codec_unpack(qb__codec_kind codec, const char *path, const void *in, size_t packed, void *out,
-                           size_t bytes);
+qb_status qb__codec_unpack(qb__codec_kind codec, const char *path, size_t size, const void *in, size_t packed,
+                           void *out, size_t bytes);
 
 uint32_t qb__crc32c(const void *data, size_t bytes);
 

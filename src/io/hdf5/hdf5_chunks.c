@@ -4,20 +4,40 @@
 
 #include <stdio.h>
 #include <string.h>
-#ifdef QB_HAVE_ZLIB
-#include <zlib.h>
-#endif
 
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
 
-/* Deflate makes what it cannot pack a little longer, never this much. */
+/* Codecs make what they cannot pack a little longer, never this much. */
 static size_t stored_most(const qb__h5_chunks *chunks) { return chunks->bytes + chunks->bytes / 8 + 4096; }
 
+static bool is_packed(const qb__h5_chunks *chunks) { return chunks->codec != QB__CODEC_NONE; }
+
 size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks) {
-    enum { INFLATE = 64 << 10 }; /* zlib's own */
-    return stored_most(chunks) + (chunks->deflate ? chunks->bytes + INFLATE : 0);
+    enum { OWN = 64 << 10 }; /* the codec's */
+    return stored_most(chunks) + (is_packed(chunks) ? chunks->bytes + OWN : 0);
+}
+
+/* The filter as a codec of ours; NONE: it is none, or this build has no such library. */
+static qb__codec_kind codec_of(H5Z_filter_t filter, const unsigned *value, size_t values, size_t size) {
+    enum { WITH_LZ4 = 2 };
+    static const struct {
+        H5Z_filter_t filter;
+        qb__codec_kind codec;
+    } known[] = {{H5Z_FILTER_DEFLATE, QB__CODEC_ZLIB},
+                 {32001, QB__CODEC_BLOSC},
+                 {32004, QB__CODEC_LZ4},
+                 {32008, QB__CODEC_BITSHUFFLE_LZ4},
+                 {32015, QB__CODEC_ZSTD}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].filter != filter || !qb__codec_has(known[i].codec)) continue;
+        /* Bitshuffle says of which numbers the bits are, and by which codec they are packed then. */
+        if (known[i].codec == QB__CODEC_BITSHUFFLE_LZ4 && (values < 5 || value[2] != size || value[4] != WITH_LZ4))
+            continue;
+        return known[i].codec;
+    }
+    return QB__CODEC_NONE;
 }
 
 bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5_chunks *chunks) {
@@ -36,14 +56,11 @@ bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5
         if (filter == H5Z_FILTER_SHUFFLE && i == 0 && values == 1 && value[0] == size) {
             chunks->shuffle = true;
             chunks->shuffle_at = i;
-#ifdef QB_HAVE_ZLIB
-        } else if (filter == H5Z_FILTER_DEFLATE && i == filters - 1) {
-            chunks->deflate = true;
-            chunks->deflate_at = i;
-#endif
-        } else {
-            return false;
+            continue;
         }
+        chunks->codec = i == filters - 1 ? codec_of(filter, value, values, size) : QB__CODEC_NONE;
+        chunks->codec_at = i;
+        if (!is_packed(chunks)) return false;
     }
     return true;
 }
@@ -96,18 +113,13 @@ static qb_status fetch(const sweep *s, const hsize_t at[3], char *raw, size_t *b
 static qb_status unpack(const sweep *s, const hsize_t at[3], char *raw, size_t bytes, bool packed, char *to,
                         const char **chunk) {
     *chunk = raw;
-#ifdef QB_HAVE_ZLIB
     if (packed) {
-        uLongf room = s->chunks->bytes;
-        int failed = uncompress((Bytef *)to, &room, (const Bytef *)raw, bytes);
-        if (failed == Z_MEM_ERROR) return qb__fail(QB_NO_MEMORY, "%s: no memory to unpack a chunk", s->source->path);
-        if (failed != Z_OK) return bad_chunk(s, at, "it is no gzip (deflate) data of a chunk's length");
+        const size_t plain = s->chunks->bytes;
+        if (qb__codec_unpack(s->chunks->codec, s->source->path, s->size, raw, bytes, to, plain) != QB_OK)
+            return bad_chunk(s, at, "it does not unpack to a chunk's length");
         *chunk = to;
-        bytes = room;
+        return QB_OK;
     }
-#else
-    (void)to, (void)packed;
-#endif
     return bytes == s->chunks->bytes ? QB_OK : bad_chunk(s, at, "it is not as long as a chunk");
 }
 
@@ -174,7 +186,7 @@ static qb_status read_chunk(void *context, size_t piece, size_t worker) {
     uint32_t mask;
     qb_status status = fetch(s, at, raw, &bytes, &mask);
     if (status != QB_OK) return status;
-    status = unpack(s, at, raw, bytes, chunks->deflate && !(mask >> chunks->deflate_at & 1), to, &chunk);
+    status = unpack(s, at, raw, bytes, is_packed(chunks) && !(mask >> chunks->codec_at & 1), to, &chunk);
     if (status != QB_OK) return status;
     place(s, at, chunk, chunks->shuffle && !(mask >> chunks->shuffle_at & 1));
     return QB_OK;

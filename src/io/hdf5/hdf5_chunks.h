@@ -2,16 +2,19 @@
 #ifndef QB_IO_HDF5_CHUNKS_H
 #define QB_IO_HDF5_CHUNKS_H
 
+#include "io/codec/codec.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_reader.h"
 
 /* Chunks of a dataset that are unpacked by our own threads: HDF5, which has one lock, only hands over what
- * is stored. Known are chunks as they are, deflate (gzip), and byte shuffling before it. */
+ * is stored. Known are chunks as they are, and deflate (gzip), Zstandard, Blosc, LZ4 and bitshuffle with LZ4 where this build has
+ * the codec; and byte shuffling before them. HDF5 needs no plug-in for them then. */
 typedef struct qb__h5_chunks {
-    bool deflate, shuffle;
-    int deflate_at, shuffle_at; /* index in the list of filters; a chunk may skip single filters */
-    size_t bytes;               /* bytes of an unpacked chunk */
-    qb__h5_reader *reader;      /* process that reads stored chunks; NULL: the library in this process */
+    qb__codec_kind codec;
+    bool shuffle;
+    int codec_at, shuffle_at; /* index in the list of filters; a chunk may skip single filters */
+    size_t bytes;             /* bytes of an unpacked chunk */
+    qb__h5_reader *reader;    /* process that reads stored chunks; NULL: the library in this process */
 } qb__h5_chunks;
 
 /* Can we unpack all of it? With the lock. `plist` as H5Dget_create_plist gives it, `size` of a number; the

@@ -41,9 +41,12 @@ void qb__h5_parts_release(qb__h5_parts *parts);
 /* What makes a dataset of the stack's shape one of those files; with the lock. Close it. */
 hid_t qb__h5_parts_layout(const qb__h5_parts *parts, const qb_stack *stack, hid_t type);
 
-/* What the rest of the file's writer lends (hdf5_write.c); with the lock but for the first. */
+/* What the rest of the file's writer lends (hdf5_put.c, hdf5_fill.c); with the lock but for the first. */
 qb_status qb__h5_reserve(int fd, const char *path, uint64_t images, uint64_t room);
 bool qb__h5_put_text(hid_t object, const char *name, const char *text);
+bool qb__h5_put_string(hid_t file, const char *path, const char *text); /* a dataset */
+/* All that the file has but its provenance; the images' dataset is empty. `degrees`: of the views, or NULL. */
+bool qb__h5_fill(hid_t file, qb_writer *writer, const double *degrees);
 bool qb__h5_put_number(hid_t object, const char *name, double number);
 /* A new dataset, with data or with room for them; negative on failure. `layout` is its creation list,
  * or H5P_DEFAULT: early allocation, nothing filled in. */

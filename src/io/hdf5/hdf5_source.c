@@ -272,10 +272,12 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         hsize_t n[3];
         if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;
         for (int i = 3 - h5->rank; i < 3; i++) chunk[i] = (size_t)n[i - 3 + h5->rank];
-        QB__TRY(qb__h5_check_filters(h5->set, plist, label));
+        const bool known = same_bytes(stored, h5->type) && qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
+        if (!known) QB__TRY(qb__h5_check_filters(h5->set, plist, label));
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
         /* What was never written reads as the fill value, which HDF5 knows. */
-        h5->ours = !missing && same_bytes(stored, h5->type) && qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
+        h5->ours = known && !missing;
+        if (known && missing) QB__TRY(qb__h5_check_filters(h5->set, plist, label));
         if (h5->ours) h5->chunks.reader = h5->reader;
         cache = index_memory(there) + (h5->ours ? 0 : chunk_memory(chunk, size));
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;

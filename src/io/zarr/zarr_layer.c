@@ -10,14 +10,15 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "io/layer/gather.h"
 #include "io/publish/paths.h"
 #include "io/zarr/zarr.h"
 
 typedef struct layer {
     const qb__zarr_array *array;
     const char *folder, *path;
-    size_t number, stride, images;
-    const char *data;
+    size_t number;
+    qb__images images;
     size_t across; /* files along x */
     bool synced;
     char *memory;
@@ -27,19 +28,6 @@ static size_t most(const qb__zarr_array *a) { return qb__codec_most(a->codec, qb
 
 size_t qb__zarr_layer_memory(const qb__zarr_array *a) {
     return qb__zarr_bytes(a) + most(a) + (a->sharded ? qb__zarr_chunks(a) * 16 + 8 : 0) + 64;
-}
-
-/* The numbers of a chunk that begins at a row and a column; zeros where the array ends. */
-static void gather(const layer *l, size_t row0, size_t column0, char *chunk) {
-    const qb__zarr_array *a = l->array;
-    const size_t size = qb_dtype_size(a->dtype), *n = a->chunk;
-    const size_t rows = row0 < a->shape[1] ? qb__smaller(n[1], a->shape[1] - row0) : 0;
-    const size_t columns = column0 < a->shape[2] ? qb__smaller(n[2], a->shape[2] - column0) : 0;
-    if (l->images < n[0] || rows < n[1] || columns < n[2]) memset(chunk, 0, qb__zarr_bytes(a));
-    for (size_t z = 0; z < l->images; z++)
-        for (size_t y = 0; y < rows; y++)
-            memcpy(chunk + (z * n[1] + y) * n[2] * size,
-                   l->data + z * l->stride + ((row0 + y) * a->shape[2] + column0) * size, columns * size);
 }
 
 static void put_word(char *to, uint64_t value, size_t bytes) {
@@ -59,7 +47,7 @@ static qb_status put_file(const layer *l, int fd, size_t down, size_t across, ch
         size_t length = 0;
         const bool outside = row >= a->shape[1] || column >= a->shape[2];
         if (!outside) {
-            gather(l, row, column, memory);
+            qb__gather(&l->images, a->chunk, row, column, memory);
             const char *from = a->codec == QB__CODEC_NONE ? memory : packed;
             length = bytes;
             if (a->codec != QB__CODEC_NONE)
@@ -111,8 +99,9 @@ static qb_status write_file(void *context, size_t piece, size_t worker) {
 
 qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const char *path, size_t number,
                              const void *data, size_t stride, size_t threads, bool synced) {
-    const size_t images = qb__smaller(a->file[0], a->shape[0] - number * a->file[0]);
-    layer l = {a, folder, path, number, stride, images, data, qb__ceil_div(a->shape[2], a->file[2]), synced, NULL};
+    const size_t count = qb__smaller(a->file[0], a->shape[0] - number * a->file[0]);
+    const qb__images images = {data, stride, count, a->shape[1], a->shape[2], qb_dtype_size(a->dtype)};
+    layer l = {a, folder, path, number, images, qb__ceil_div(a->shape[2], a->file[2]), synced, NULL};
     const size_t files = l.across * qb__ceil_div(a->shape[1], a->file[1]);
     threads = qb__smaller(threads, files);
     qb_status status = qb__alloc(threads, qb__zarr_layer_memory(a), &l.memory);

@@ -138,7 +138,7 @@ static qb_status read_chunk(void *context, size_t piece, size_t worker) {
     qb__zarr_name(a, s->zarr->folder, file, name, sizeof name);
     qb_status status = fetch(a, name, number, raw, &bytes);
     if (status != QB_OK) return status;
-    if (bytes) status = qb__codec_unpack(a->codec, name, raw, bytes, chunk, qb__zarr_bytes(a));
+    if (bytes) status = qb__codec_unpack(a->codec, name, qb_dtype_size(a->dtype), raw, bytes, chunk, qb__zarr_bytes(a));
     if (status != QB_OK) return status;
     if (bytes && a->swap) qb__swap_bytes(chunk, qb__zarr_bytes(a) / qb_dtype_size(a->dtype), qb_dtype_size(a->dtype));
     place_chunk(s, at, bytes ? chunk : NULL);

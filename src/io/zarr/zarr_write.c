@@ -13,18 +13,23 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/publish/staging.h"
-#include "io/zarr/zarr_spool.h"
+#include "io/layer/spool.h"
+#include "io/zarr/zarr.h"
 
 typedef struct zarr_writer {
     const char *fresh; /* the folder that gets the name; its owner's */
     char *own;         /* NULL, or that, to be freed */
     int levels;
     qb__zarr_array level[QB__ZARR_LEVELS];
-    qb__zarr_spool spool[QB__ZARR_LEVELS];
+    qb__spool spool[QB__ZARR_LEVELS];
 } zarr_writer;
 
 static void level_folder(const zarr_writer *z, int level, char *name, size_t room) {
     snprintf(name, room, "%s/%d", z->fresh, level);
+}
+
+static void spool_name(const zarr_writer *z, int level, char *name, size_t room) {
+    snprintf(name, room, "%s/.spool-%d", z->fresh, level);
 }
 
 static qb_status plan(qb_writer *writer) {
@@ -44,8 +49,13 @@ static qb_status plan(qb_writer *writer) {
 static qb_status open_spools(qb_writer *writer, bool fresh) {
     zarr_writer *z = writer->own;
     qb_status status = QB_OK;
-    for (int i = 0; i < z->levels && status == QB_OK; i++)
-        status = qb__zarr_spool_open(z->fresh, i, &z->level[i], writer->path, fresh, &z->spool[i]);
+    char name[4096];
+    for (int i = 0; i < z->levels && status == QB_OK; i++) {
+        const qb__zarr_array *a = &z->level[i];
+        const size_t image = a->shape[1] * a->shape[2] * qb_dtype_size(a->dtype);
+        spool_name(z, i, name, sizeof name);
+        status = qb__spool_open(name, a->shape[0], image, a->file[0], writer->path, fresh, &z->spool[i]);
+    }
     return status;
 }
 
@@ -113,12 +123,12 @@ typedef struct halving {
 static qb_status halve_image(void *context, size_t piece, size_t worker) {
     const halving *h = context;
     const qb__zarr_array *a = &h->z->level[h->level], *half = a + 1;
-    const qb__zarr_spool *to = &h->z->spool[h->level + 1];
+    const qb__spool *to = &h->z->spool[h->level + 1];
     const char *one = h->data + 2 * piece * h->stride, *two = 2 * piece + 1 < h->images ? one + h->stride : NULL;
     char *image = h->memory + worker * to->image;
     qb__zarr_halve(a->dtype, one, two, a->shape[1], a->shape[2], 0, half->shape[1], image);
     const size_t number = h->first / 2 + piece;
-    return qb__zarr_spool_put(to, number, number + 1, image);
+    return qb__spool_put(to, number, number + 1, image);
 }
 
 static qb_status halve_layer(const qb_writer *writer, int level, size_t layer, const char *data, size_t stride) {
@@ -133,36 +143,37 @@ static qb_status halve_layer(const qb_writer *writer, int level, size_t layer, c
     return status;
 }
 
-static qb_status is_packed(const qb__zarr_spool *spool, size_t layer, bool *packed) {
-    qb__zarr_state state = QB__ZARR_PACKED;
-    const qb_status status = layer < spool->layers ? qb__zarr_spool_state(spool, layer, &state) : QB_OK;
-    *packed = state != QB__ZARR_OPEN;
+static qb_status is_packed(const qb__spool *spool, size_t layer, bool *packed) {
+    qb__layer_state state = QB__SPOOL_PACKED;
+    const qb_status status = layer < spool->layers ? qb__spool_state(spool, layer, &state) : QB_OK;
+    *packed = state != QB__SPOOL_OPEN;
     return status;
 }
 
 /* `data` NULL: from the spool, which keeps its images until the files are on the disk. */
 static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, const char *data) {
     const zarr_writer *z = writer->own;
-    const qb__zarr_spool *spool = &z->spool[level];
+    const qb__spool *spool = &z->spool[level];
     const bool spooled = !data;
-    const size_t stride = spooled ? qb__zarr_spool_stride(spool) : spool->image;
+    const size_t stride = spooled ? qb__spool_stride(spool) : spool->image;
     const char *mapped = NULL;
     char folder[4096];
     qb_status status;
     level_folder(z, level, folder, sizeof folder);
-    if (spooled) QB__TRY(qb__zarr_spool_map(spool, layer, &mapped));
+    if (spooled) QB__TRY(qb__spool_map(spool, layer, &mapped));
     if (spooled) data = mapped;
     QB__TRY(qb__zarr_put_layer(&z->level[level], folder, writer->path, layer, data, stride, writer->threads, spooled));
     if (level + 1 < z->levels) QB__TRY(halve_layer(writer, level, layer, data, stride));
-    QB__TRY(qb__zarr_spool_mark(spool, layer, spooled ? QB__ZARR_FLUSHED : QB__ZARR_PACKED));
+    QB__TRY(qb__spool_mark(spool, layer, spooled ? QB__SPOOL_FLUSHED : QB__SPOOL_PACKED));
 out:
-    qb__zarr_spool_unmap(spool, mapped);
-    if (status == QB_OK && spooled) qb__zarr_spool_drop(spool, layer);
+    qb__spool_unmap(spool, mapped);
+    if (status == QB_OK && spooled) qb__spool_drop(spool, layer);
     return status;
 }
 
 /* A layer, and those of the next levels that are whole with it. */
-static qb_status pack(const qb_writer *writer, size_t layer, const char *data) {
+static qb_status pack(void *context, size_t layer, const char *data) {
+    const qb_writer *writer = context;
     const zarr_writer *z = writer->own;
     qb_status status = pack_layer(writer, 0, layer, data);
     for (int level = 1; status == QB_OK && level < z->levels; level++, layer /= 2) {
@@ -175,30 +186,9 @@ static qb_status pack(const qb_writer *writer, size_t layer, const char *data) {
     return status;
 }
 
-static bool is_written(const qb_writer *writer, size_t image) { return writer->written[image / 8] >> image % 8 & 1; }
-
-static qb_status write_layer(qb_writer *writer, size_t layer, size_t first, size_t end, const char *data) {
-    const zarr_writer *z = writer->own;
-    const qb__zarr_spool *spool = &z->spool[0];
-    const size_t from = layer * spool->thick, to = qb__smaller(from + spool->thick, writer->stack.shape[0]);
-    const size_t a = qb__larger(first, from), b = qb__smaller(end, to);
-    const char *images = data + (a - first) * writer->image_bytes;
-    bool whole = true, packed;
-    qb_status status = is_packed(spool, layer, &packed);
-    if (status != QB_OK || packed) return status; /* of a run that was stopped: the same numbers */
-    if (a == from && b == to) return pack(writer, layer, images);
-    status = qb__zarr_spool_put(spool, a, b, images);
-    for (size_t i = from; i < to && whole; i++) whole = (i >= a && i < b) || is_written(writer, i);
-    return status == QB_OK && whole ? pack(writer, layer, NULL) : status;
-}
-
 static qb_status write_zarr(qb_writer *writer, size_t first, size_t end, const void *data) {
     const zarr_writer *z = writer->own;
-    const size_t thick = z->spool[0].thick;
-    qb_status status = QB_OK;
-    for (size_t layer = first / thick; layer * thick < end && status == QB_OK; layer++)
-        status = write_layer(writer, layer, first, end, data);
-    return status;
+    return qb__spool_write(&z->spool[0], writer->written, first, end, data, pack, writer);
 }
 
 /* ---- the end ---- */
@@ -232,8 +222,8 @@ static qb_status finish_zarr(qb_writer *writer, const char *provenance) {
     if (status != QB_OK) return status;
     qb__staging_forget(z->fresh); /* without its spools it cannot be gone on with */
     for (int level = 0; level < z->levels; level++) {
-        qb__zarr_spool_close(&z->spool[level]);
-        snprintf(name, sizeof name, "%s/.spool-%d", z->fresh, level);
+        qb__spool_close(&z->spool[level]);
+        spool_name(z, level, name, sizeof name);
         if (unlink(name) != 0) return qb__fail_errno(errno, "removing", name);
         level_folder(z, level, name, sizeof name);
         remove_fresh(name);
@@ -243,30 +233,27 @@ static qb_status finish_zarr(qb_writer *writer, const char *provenance) {
 
 static void release_zarr(qb_writer *writer) {
     zarr_writer *z = writer->own;
-    for (int level = 0; z && level < z->levels; level++) qb__zarr_spool_close(&z->spool[level]);
+    for (int level = 0; z && level < z->levels; level++) qb__spool_close(&z->spool[level]);
     if (z) qb__free(z->own);
     qb__free(z);
 }
 
-/* After a crash of the machine files may be missing that were packed and not noted: such layers are made again. */
+/* Levels above the first: where a layer below is open again, those made of it are, too. */
 static bool has_zarr(const qb_writer *writer, const unsigned char *images) {
     const zarr_writer *z = writer->own;
-    for (int level = 0; level < z->levels; level++) {
-        const qb__zarr_spool *spool = &z->spool[level];
-        for (size_t layer = 0; layer < spool->layers; layer++) {
-            qb__zarr_state state;
-            bool whole = true, other = true;
-            const size_t end = qb__smaller((layer + 1) * spool->thick, z->level[level].shape[0]);
-            for (size_t i = layer * spool->thick; level == 0 && i < end; i++) whole &= images[i / 8] >> i % 8 & 1;
-            if (level > 0 && is_packed(spool - 1, 2 * layer, &whole) != QB_OK) return false;
-            if (level > 0 && is_packed(spool - 1, 2 * layer + 1, &other) != QB_OK) return false;
-            if (qb__zarr_spool_state(spool, layer, &state) != QB_OK) return false;
-            if (state == QB__ZARR_PACKED && !(whole && other) &&
-                qb__zarr_spool_mark(spool, layer, QB__ZARR_OPEN) != QB_OK)
-                return false;
+    bool good = qb__spool_reopen(&z->spool[0], images);
+    for (int level = 1; level < z->levels && good; level++) {
+        const qb__spool *spool = &z->spool[level];
+        for (size_t layer = 0; layer < spool->layers && good; layer++) {
+            qb__layer_state state;
+            bool one, two;
+            good = is_packed(spool - 1, 2 * layer, &one) == QB_OK &&
+                   is_packed(spool - 1, 2 * layer + 1, &two) == QB_OK && qb__spool_state(spool, layer, &state) == QB_OK;
+            if (good && state == QB__SPOOL_PACKED && !(one && two))
+                good = qb__spool_mark(spool, layer, QB__SPOOL_OPEN) == QB_OK;
         }
     }
-    return true;
+    return good;
 }
 
 /* The other levels, a few layers that wait, and headers. */

@@ -38,6 +38,10 @@ const qb_param qb_convert_params[] = {
      "join the views of a second camera, which saw the columns to the right", 0},
     {"overlap", QB_PARAM_TEXT, offsetof(qb_convert_options, overlap), "COLUMNS|auto", NULL, NULL, 0, 0,
      "columns that both cameras see; default: auto, by comparing them", 0},
+    {"compress", QB_PARAM_TEXT, offsetof(qb_convert_options, compress), "none|gzip|zstd|blosc|bitshuffle", NULL, NULL,
+     0, 0, "HDF5 and Zarr: compress chunks, by all threads", 0},
+    {"zarr", QB_PARAM_CHOICE, offsetof(qb_convert_options, zarr), NULL, "0.5", "0.5|0.4", 0, 0,
+     "version of OME-Zarr, which is Zarr 3 with shards, or Zarr 2", 0},
     {"half-turn", QB_PARAM_FLAG, offsetof(qb_convert_options, half_turn), NULL, NULL, NULL, 0, 0,
      "join opposite views of a whole turn to those of half a turn, for other programs; needs --center", 0},
     QB_PARAMS_END(qb_convert_options),
@@ -190,7 +194,9 @@ static qb_status create(conversion *c, const qb_env *env) {
                       .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
                       .description = "quickbeam line integrals",
                       .angles = info->angles,
-                      .beam = info->beam};
+                      .beam = info->beam,
+                      .compress = c->options->compress,
+                      .zarr = c->options->zarr};
     qb_status status;
     if (c->pairing) stack.shape[0] = qb__pairing_views(c->pairing), stack.shape[2] = qb__pairing_columns(c->pairing);
     if (c->options->array) return qb__tensor_create(c->options->array, &stack, &c->writer);
@@ -201,6 +207,7 @@ static qb_status create(conversion *c, const qb_env *env) {
     c->axis = !stack.axis_stated ? NAN : c->pairing ? qb__pairing_shift(c->pairing) + column : column;
     QB__TRY(qb__publication_create(env, &c->set));
     QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
+    qb__writer_limit(c->writer, env);
     leave_angles(c, stack.shape[0], env);
     if (c->options->half_turn && !stack.axis_stated)
         qb__info(env, "the axis falls on column %.6g of %s", qb__pairing_shift(c->pairing) + asked_axis(c),

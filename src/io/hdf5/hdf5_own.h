@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_HDF5_OWN_H
+#define QB_IO_HDF5_OWN_H
+
+#include "io/hdf5/hdf5_packed.h"
+#include "io/hdf5/hdf5_parts.h"
+
+/* What a writer of HDF5 has of its own: at most one of them. */
+typedef struct qb__h5_own {
+    qb__h5_parts *parts;
+    qb__h5_packed *packed;
+} qb__h5_own;
+
+static inline qb__h5_parts *qb__h5_parts_of(const qb_writer *writer) {
+    const qb__h5_own *own = writer->own;
+    return own ? own->parts : NULL;
+}
+
+static inline qb__h5_packed *qb__h5_packed_of(const qb_writer *writer) {
+    const qb__h5_own *own = writer->own;
+    return own ? own->packed : NULL;
+}
+
+#endif

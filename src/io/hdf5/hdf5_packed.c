@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include "io/hdf5/hdf5_packed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/status.h"
+#include "io/hdf5/hdf5.h"
+#include "io/layer/gather.h"
+
+/* ---- what is made ---- */
+
+/* Thin chunks, because most programs read slice by slice; half a MiB of float32, of which h5py's cache of 1 MiB holds two. */
+static void cut(const size_t shape[3], qb__h5_packed *p) {
+    static const size_t side[3] = {8, 128, 128};
+    for (int i = 0; i < 3; i++) p->chunk[i] = qb__ceil_div(shape[i], qb__ceil_div(shape[i], side[i]));
+    p->chunk[0] = qb__smaller(shape[0], side[0]); /* slabs end at multiples of it */
+    p->down = qb__ceil_div(shape[1], p->chunk[1]);
+    p->across = qb__ceil_div(shape[2], p->chunk[2]);
+}
+
+qb_status qb__h5_packed_plan(const qb_stack *stack, qb__h5_packed *p) {
+    *p = (qb__h5_packed){.list = -1, .spool = {.fd = -1}};
+    qb_status status = qb__codec_named(stack->compress, &p->codec);
+    if (p->codec == QB__CODEC_GZIP) p->codec = QB__CODEC_ZLIB; /* HDF5's deflate has no header of gzip */
+    if (p->codec == QB__CODEC_BITSHUFFLE) p->codec = QB__CODEC_BITSHUFFLE_LZ4;
+    p->shuffle = p->codec == QB__CODEC_ZLIB || p->codec == QB__CODEC_ZSTD;
+    if (status == QB_OK) status = qb__codec_needs(p->codec, "--compress");
+    cut(stack->shape, p);
+    p->spool.layers = qb__ceil_div(stack->shape[0], p->chunk[0]);
+    return status;
+}
+
+static size_t numbers_of(const qb__h5_packed *p) { return p->chunk[0] * p->chunk[1] * p->chunk[2]; }
+
+size_t qb__h5_packed_memory(const qb__h5_packed *p, qb_dtype dtype) {
+    const size_t bytes = numbers_of(p) * qb_dtype_size(dtype);
+    return qb__round_up((p->shuffle ? 2 : 1) * bytes + qb__codec_most(p->codec, bytes), 64);
+}
+
+/* Filters that HDF5 need not have: optional ones, with all values that their plug-ins would fill in. */
+hid_t qb__h5_packed_layout(const qb__h5_packed *p, qb_dtype dtype) {
+    enum { BLOSC = 32001, BITSHUFFLE = 32008, ZSTANDARD = 32015 };
+    const unsigned size = (unsigned)qb_dtype_size(dtype), bytes = (unsigned)numbers_of(p) * size;
+    const unsigned blosc[] = {2, 2, size, bytes, 5, 1, 1}, shuffled[] = {0, 5, size, 0, 2}, level = QB__CODEC_LEVEL;
+    const hsize_t chunk[] = {p->chunk[0], p->chunk[1], p->chunk[2]};
+    const hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    bool good = H5Pset_chunk(plist, 3, chunk) >= 0 && H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) >= 0 &&
+                H5Pset_alloc_time(plist, H5D_ALLOC_TIME_INCR) >= 0;
+    if (p->shuffle) good = good && H5Pset_shuffle(plist) >= 0;
+    switch (p->codec) {
+    case QB__CODEC_ZLIB: good = good && H5Pset_deflate(plist, level) >= 0; break;
+    case QB__CODEC_ZSTD: good = good && H5Pset_filter(plist, ZSTANDARD, H5Z_FLAG_OPTIONAL, 1, &level) >= 0; break;
+    case QB__CODEC_BLOSC: good = good && H5Pset_filter(plist, BLOSC, H5Z_FLAG_OPTIONAL, 7, blosc) >= 0; break;
+    default: good = good && H5Pset_filter(plist, BITSHUFFLE, H5Z_FLAG_OPTIONAL, 5, shuffled) >= 0;
+    }
+    if (good) return plist;
+    H5Pclose(plist);
+    return H5I_INVALID_HID;
+}
+
+/* ---- files beside it until it is whole ---- */
+
+static qb_status no_name(const qb_writer *writer) {
+    return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
+}
+
+static qb_status open_files(qb_writer *writer, qb__h5_packed *p, bool fresh) {
+    char *images = qb__join(p->folder, "images"), *list = qb__join(p->folder, "list");
+    qb_status status = images && list ? QB_OK : no_name(writer);
+    if (status == QB_OK)
+        status = qb__spool_open(images, writer->stack.shape[0], writer->image_bytes, p->chunk[0], writer->path, fresh,
+                                &p->spool);
+    if (status == QB_OK) {
+        p->list = open(list, O_RDWR | O_CLOEXEC | (fresh ? O_CREAT | O_TRUNC : 0), 0666);
+        if (p->list < 0) status = qb__fail_errno(errno, "opening", list);
+    }
+    qb__free(images);
+    qb__free(list);
+    return status;
+}
+
+/* Behind what HDF5 made, or what was there when the run was killed. */
+static qb_status find_tail(qb_writer *writer, qb__h5_packed *p) {
+    struct stat about;
+    if (fstat(writer->fd, &about) != 0) return qb__fail_errno(errno, "writing", writer->path);
+    p->tail = (uint64_t)about.st_size;
+    return QB_OK;
+}
+
+qb_status qb__h5_packed_open(qb_writer *writer, qb__h5_packed *p) {
+    char *staging = qb__folder_of(writer->part);
+    p->folder = staging ? qb__join(staging, "packed") : NULL;
+    qb__free(staging);
+    if (!p->folder) return no_name(writer);
+    if (!writer->taken_up && mkdir(p->folder, 0777) != 0) return qb__fail_errno(errno, "creating", p->folder);
+    const qb_status status = find_tail(writer, p);
+    return status == QB_OK ? open_files(writer, p, !writer->taken_up) : status;
+}
+
+qb_status qb__h5_packed_join(qb_writer *writer, qb__h5_packed *p, const qb__writer_location *place) {
+    p->joined = true;
+    p->folder = qb__strdup(place->fresh);
+    return p->folder ? open_files(writer, p, false) : no_name(writer);
+}
+
+void qb__h5_packed_release(qb__h5_packed *p) {
+    qb__spool_close(&p->spool);
+    if (p->list >= 0) close(p->list);
+    p->list = -1;
+    qb__free(p->folder);
+    p->folder = NULL;
+}
+
+/* ---- layers ---- */
+
+/* Chunks get their places in their order, so that a file does not depend on the threads: each waits for those before it. */
+typedef struct layer {
+    qb_writer *writer;
+    qb__h5_packed *packed;
+    qb__images images;
+    char *memory;         /* of each worker */
+    qb__h5_place *places; /* of the layer's chunks */
+    pthread_mutex_t lock;
+    pthread_cond_t turned;
+    size_t turn;
+    bool failed;
+} layer;
+
+/* False: another thread has failed. */
+static bool take_place(layer *l, size_t piece, size_t bytes) {
+    pthread_mutex_lock(&l->lock);
+    while (l->turn != piece && !l->failed) pthread_cond_wait(&l->turned, &l->lock);
+    const bool good = !l->failed;
+    if (good) {
+        l->places[piece] = (qb__h5_place){l->packed->tail, bytes};
+        l->packed->tail += bytes;
+        l->turn++;
+        pthread_cond_broadcast(&l->turned);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return good;
+}
+
+static qb_status give_up(layer *l, qb_status status) {
+    if (status == QB_OK) return status;
+    pthread_mutex_lock(&l->lock);
+    l->failed = true;
+    pthread_cond_broadcast(&l->turned);
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+static qb_status write_chunk(void *context, size_t piece, size_t worker) {
+    layer *l = context;
+    const qb__h5_packed *p = l->packed;
+    const size_t size = l->images.size, numbers = numbers_of(p), bytes = numbers * size;
+    char *chunk = l->memory + worker * qb__h5_packed_memory(p, l->writer->stack.dtype);
+    char *planes = p->shuffle ? chunk + bytes : chunk, *out = planes + bytes;
+    size_t length = 0;
+    qb__gather(&l->images, p->chunk, piece / p->across * p->chunk[1], piece % p->across * p->chunk[2], chunk);
+    if (p->shuffle) qb__planes(chunk, numbers, size, (unsigned char *)planes);
+    qb_status status = qb__codec_pack(p->codec, l->writer->path, size, planes, bytes, out, &length);
+    if (status != QB_OK || !take_place(l, piece, length)) return give_up(l, status);
+    status = qb__pwrite_all(l->writer->fd, l->writer->path, out, length, l->places[piece].at);
+    return give_up(l, status);
+}
+
+static qb_status write_chunks(qb_writer *writer, qb__h5_packed *p, size_t number, const char *data, size_t stride) {
+    const size_t *n = writer->stack.shape, chunks = p->down * p->across;
+    const size_t threads = qb__smaller(writer->threads, chunks),
+                 images = qb__smaller(p->chunk[0], n[0] - number * p->chunk[0]);
+    layer l = {writer, p,    {data, stride, images, n[1], n[2], qb_dtype_size(writer->stack.dtype)},
+               NULL,   NULL, .turn = 0};
+    const uint64_t from = p->tail;
+    qb_status status;
+    pthread_mutex_init(&l.lock, NULL);
+    pthread_cond_init(&l.turned, NULL);
+    QB__TRY(qb__alloc(chunks, sizeof *l.places, &l.places));
+    QB__TRY(qb__alloc(threads, qb__h5_packed_memory(p, writer->stack.dtype), &l.memory));
+    QB__TRY(qb__share(threads, chunks, write_chunk, &l));
+    const size_t bytes = chunks * sizeof *l.places;
+    QB__TRY(qb__pwrite_all(p->list, writer->path, l.places, bytes, number * (uint64_t)bytes));
+    qb__start_writeback(writer->fd, from, (size_t)(p->tail - from));
+out:
+    pthread_mutex_destroy(&l.lock);
+    pthread_cond_destroy(&l.turned);
+    qb__free(l.places);
+    qb__free(l.memory);
+    return status;
+}
+
+typedef struct packing {
+    qb_writer *writer;
+    qb__h5_packed *packed;
+} packing;
+
+/* `data` NULL: from the spool, which keeps its images until the chunks are on the disk. */
+static qb_status pack_layer(void *context, size_t number, const char *data) {
+    const packing *both = context;
+    qb_writer *writer = both->writer;
+    qb__h5_packed *p = both->packed;
+    const qb__spool *spool = &p->spool;
+    const bool spooled = !data;
+    const char *mapped = NULL;
+    qb_status status;
+    if (spooled) QB__TRY(qb__spool_map(spool, number, &mapped));
+    QB__TRY(write_chunks(writer, p, number, spooled ? mapped : data, spooled ? qb__spool_stride(spool) : spool->image));
+    if (spooled && (fdatasync(writer->fd) != 0 || fdatasync(p->list) != 0)) {
+        status = qb__fail_writing(errno, writer->path);
+        goto out;
+    }
+    QB__TRY(qb__spool_mark(spool, number, spooled ? QB__SPOOL_FLUSHED : QB__SPOOL_PACKED));
+out:
+    qb__spool_unmap(spool, mapped);
+    if (status == QB_OK && spooled) qb__spool_drop(spool, number);
+    return status;
+}
+
+qb_status qb__h5_packed_write(qb_writer *writer, qb__h5_packed *p, size_t first, size_t end, const void *data) {
+    if (p->joined) return qb__spool_put(&p->spool, first, end, data);
+    return qb__spool_write(&p->spool, writer->written, first, end, data, pack_layer, &(packing){writer, p});
+}
+
+/* Layers that this process did not have all the images of. */
+qb_status qb__h5_packed_finish(qb_writer *writer, qb__h5_packed *p) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < p->spool.layers && status == QB_OK; i++) {
+        qb__layer_state state;
+        status = qb__spool_state(&p->spool, i, &state);
+        if (status == QB_OK && state == QB__SPOOL_OPEN) status = pack_layer(&(packing){writer, p}, i, NULL);
+    }
+    return status;
+}
+
+/* With the lock; negative: it cannot be opened. */
+static hid_t open_set(const qb_writer *writer, hid_t *file) {
+    *file = H5Fopen(writer->part, H5F_ACC_RDONLY, H5P_DEFAULT);
+    return *file < 0 ? *file : H5Dopen2(*file, "/exchange/data", H5P_DEFAULT);
+}
+
+static uint64_t header_of(hid_t set) {
+#if H5_VERSION_GE(1, 12, 0)
+    H5O_info1_t about;
+    return H5Oget_info1(set, &about) < 0 ? HADDR_UNDEF : about.addr;
+#else
+    H5O_info_t about;
+    return H5Oget_info(set, &about) < 0 ? HADDR_UNDEF : about.addr;
+#endif
+}
+
+qb_status qb__h5_packed_header(const qb_writer *writer, uint64_t *header, uint64_t *chunks) {
+    hid_t file;
+    hsize_t count = 0;
+    qb_status status = QB_OK;
+    qb__h5_enter();
+    const hid_t set = open_set(writer, &file), space = set < 0 ? set : H5Dget_space(set);
+    *header = set < 0 ? HADDR_UNDEF : header_of(set);
+    if (*header == HADDR_UNDEF || H5Dget_num_chunks(set, space, &count) < 0)
+        status = qb__h5_fail(QB_IO, writer->path, "it cannot be read back");
+    if (space >= 0) H5Sclose(space);
+    if (set >= 0) H5Dclose(set);
+    if (file >= 0) H5Fclose(file);
+    qb__h5_leave();
+    *chunks = count;
+    return status;
+}
+
+/* What served the work only. */
+static void remove_files(const qb__h5_packed *p) {
+    static const char *const names[] = {"images", "list"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *name = qb__join(p->folder, names[i]);
+        if (name) unlink(name);
+        qb__free(name);
+    }
+    rmdir(p->folder);
+}
+
+qb_status qb__h5_packed_index(qb_writer *writer, qb__h5_packed *p) {
+    uint64_t header, chunks;
+    qb_status status;
+    QB__TRY(qb__h5_packed_header(writer, &header, &chunks));
+    QB__TRY(qb__h5_index_put(writer->fd, writer->path, header, p));
+    QB__TRY(qb__h5_packed_header(writer, &header, &chunks));
+    if (chunks != qb__h5_packed_chunks(p))
+        status = qb__fail(QB_INTERNAL, "%s: HDF5 finds %llu of its %zu chunks", writer->path,
+                          (unsigned long long)chunks, qb__h5_packed_chunks(p));
+    else
+        remove_files(p);
+out:
+    return status;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/layer/gather.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+void qb__gather(const qb__images *l, const size_t n[3], size_t row0, size_t column0, char *out) {
+    const size_t rows = row0 < l->rows ? qb__smaller(n[1], l->rows - row0) : 0;
+    const size_t columns = column0 < l->columns ? qb__smaller(n[2], l->columns - column0) : 0;
+    if (l->count < n[0] || rows < n[1] || columns < n[2]) memset(out, 0, n[0] * n[1] * n[2] * l->size);
+    for (size_t z = 0; z < l->count; z++)
+        for (size_t y = 0; y < rows; y++)
+            memcpy(out + (z * n[1] + y) * n[2] * l->size,
+                   l->data + z * l->stride + ((row0 + y) * l->columns + column0) * l->size, columns * l->size);
+}
+
+static inline void split(const unsigned char *in, size_t count, size_t size, unsigned char *out) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t b = 0; b < size; b++) out[b * count + i] = in[i * size + b];
+}
+
+/* Constant sizes, so that the compiler unrolls the loop. */
+void qb__planes(const void *numbers, size_t count, size_t size, unsigned char *out) {
+    if (size == 4)
+        split(numbers, count, 4, out);
+    else if (size == 2)
+        split(numbers, count, 2, out);
+    else
+        split(numbers, count, size, out);
+}

@@ -2,6 +2,7 @@
 """Plans: a reconstruction that is decided, with its memory and time, and can be run."""
 import ctypes
 import json
+import math
 import os
 
 from ._arrays import new_like, overlap, shape_of, tensor_of
@@ -11,7 +12,7 @@ from ._geometry import Geometry, rays_of
 from ._library import BadArgument, Env, GeometryStruct, GridStruct, MbirOptions, OutputOptions, Tensor, check, declare, lib, raises
 from ._options import ENVIRONMENT, Options, names, plain
 from ._run import run
-from ._scan import Scan, is_path, tell_problems
+from ._scan import FEW_VALUES, Scan, is_path, tell_problems
 
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
 _verbs = ("fbp", "fdk", "sirt", "cgls", "tv", "mbir")
@@ -26,6 +27,7 @@ declare("qb_job_transpose", _POINTER, _ref(Tensor), _ref(Env), _ref(Tensor))
 declare("qb_job_destroy", _POINTER, result=None)
 
 _BEAM = ("sod", "sdd")
+_FEW_SUMS = 1 << 26  # voxels by views: one thread takes a tenth of a second
 
 
 def tables(verb):
@@ -185,11 +187,15 @@ class Plan:
                 setattr(MbirOptions.from_buffer(verb), field, ctypes.pointer(tensor))
             rays = [] if self.verb == "fbp" else [None if self._rays is None else ctypes.byref(self._rays._struct)]
             run(getattr(lib, f"qb_{self.verb}_plan"), self._scan._pointer, *rays, prep, verb, output,
-                f"quickbeam_ct.{self.verb}".encode(), after=(ctypes.byref(self._job),), **self._env)
+                f"quickbeam_ct.{self.verb}".encode(), after=(ctypes.byref(self._job),), short=self._is_small(), **self._env)
         finally:
             for room in rooms:
                 room.close()
         self._forecast = None
+
+    def _is_small(self):
+        """Are these few line integrals in memory?"""
+        return not is_path(self._scan._kept[0]) and math.prod(self._scan.shape) < FEW_VALUES
 
     @property
     def forecast(self):
@@ -212,7 +218,8 @@ class Plan:
         report, env = ctypes.c_char_p(), {**self._env}
         if progress is not None:
             env["progress"] = progress
-        run(lib.qb_job_run, self._job, after=(ctypes.byref(report),), **env)
+        short = self.verb == "fbp" and self._is_small() and math.prod(self.shape) * self._scan.shape[0] < _FEW_SUMS
+        run(lib.qb_job_run, self._job, after=(ctypes.byref(report),), short=short, **env)
         self._report, self._forecast = report.value, None
         return self.report if self._volume is None else self._volume
 

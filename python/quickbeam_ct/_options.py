@@ -11,6 +11,7 @@ ENVIRONMENT = ("threads", "max_ram", "device", "max_vram", "progress")
 _TYPES = ["flag", "int", "bytes", "double", "text", "choice", "dtype", "numbers", "list"]
 
 
+@functools.cache
 def table(verb):
     """The first row of a table."""
     if not hasattr(lib, f"qb_{verb}_params"):
@@ -34,6 +35,11 @@ def _rows(verb):
 def rows(verb):
     """[{name, type, default, choices, range, help}] of a table's options."""
     return [dict(row) for row in _rows(verb)]
+
+
+@functools.cache
+def _bytes(verb):
+    return lib.qb_params_size(table(verb))
 
 
 @functools.cache
@@ -89,8 +95,8 @@ class Options:
 
     def __init__(self, verb, given):
         self.table = table(verb)
-        self.room = (ctypes.c_size_t * (-(-lib.qb_params_size(self.table) // ctypes.sizeof(ctypes.c_size_t))))()
-        self.room[0] = lib.qb_params_size(self.table)
+        self.room = (ctypes.c_size_t * (-(-_bytes(verb) // ctypes.sizeof(ctypes.c_size_t))))()
+        self.room[0] = _bytes(verb)
         try:
             for name, value in given.items():
                 if name not in names(verb):

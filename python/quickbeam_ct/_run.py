@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A long call: what it says on its way, how it is stopped, and the thread that it works in."""
 import ctypes
+import functools
 import logging
 import os
 import queue
+import signal
 import sys
 import threading
 import warnings
@@ -83,31 +85,67 @@ class _Worker:
 _worker = _Worker()
 
 
-def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progress=None, after=(), environment=True):
-    """A long call: its environment, if it has one, comes behind `arguments`, then `after`. It works in a thread of its own, so that
-    Ctrl-C is heard at once: it stops the call, and KeyboardInterrupt goes on."""
+@functools.cache
+def _keep_memory():
+    """glibc gives what a call frees back to the system, and each call begins with page faults, until a larger block has been freed."""
+    import numpy
+    numpy.empty(1 << 24, numpy.uint8)
+
+
+def _here(work, cancel):
+    """A short call in this thread, without the time that two threads take to wake each other. Ctrl-C is kept until it is over:
+    raised in a callback of C it would be lost."""
+    _keep_memory()
+    usual, pressed = signal.getsignal(signal.SIGINT), []
+    if not callable(usual):
+        return work()
+
+    def keep(*about):
+        pressed.append(about)
+        cancel.value = 1
+
+    signal.signal(signal.SIGINT, keep)
+    try:
+        work()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if pressed:
+        usual(*pressed[0])
+
+
+def _elsewhere(work, cancel, outcome):
+    """A long call in a thread of its own, so that Ctrl-C is heard at once: it stops the call."""
+    done = _worker.begin(work)
+    try:
+        while not done.acquire(timeout=0.1):
+            pass
+    except BaseException:
+        cancel.value = 1
+        while "over" not in outcome:  # Ctrl-C may have come when the lock was taken already: it is not free a second time
+            done.acquire(timeout=0.1)
+        raise
+
+
+def run(call, *arguments, threads=0, max_ram=0, device=None, max_vram=0, progress=None, after=(), environment=True, short=False):
+    """A call of the library: its environment, if it has one, comes behind `arguments`, then `after`. Ctrl-C ends it, and
+    KeyboardInterrupt goes on. short: it takes less than half a second."""
     talk, outcome = _Talk(threads, max_ram, device, max_vram, progress), {}
 
     def work():
         try:
             outcome["status"] = call(*arguments, *((byref(talk.env),) if environment else ()), *after)
-            outcome["words"] = lib.qb_detail().decode(errors="replace")
+            if outcome["status"] != OK:
+                outcome["words"] = lib.qb_detail().decode(errors="replace")
         except BaseException as error:  # of ctypes: raised where it is waited for
             talk.failed = error
         outcome["over"] = True
 
-    if threading.current_thread() is threading.main_thread():
-        done = _worker.begin(work)
-        try:
-            while not done.acquire(timeout=0.1):
-                pass
-        except BaseException:
-            talk.cancel.value = 1
-            while "over" not in outcome:  # Ctrl-C may have come when the lock was taken already: it is not free a second time
-                done.acquire(timeout=0.1)
-            raise
-    else:
+    if threading.current_thread() is not threading.main_thread():
         work()
+    elif short and progress is None:
+        _here(work, talk.cancel)
+    else:
+        _elsewhere(work, talk.cancel, outcome)
     for words in dict.fromkeys(talk.warned):
         warn(words)
     if talk.failed is not None:

@@ -13,6 +13,7 @@ from ._options import Options
 from ._run import run, warn
 
 _ANGLES, _FLATS = 1, 4  # of qb_problem
+FEW_VALUES = 1 << 22  # what is looked at before a reconstruction takes some milliseconds then
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
 declare("qb_scan_open", ctypes.c_char_p, _POINTER, _ref(Env), _ref(_POINTER))
 declare("qb_scan_from_tensor", _ref(Tensor), _ref(ctypes.c_double), _ref(Tensor), _ref(Tensor), _POINTER, _ref(Env), _ref(_POINTER))
@@ -57,7 +58,7 @@ class Scan:
             given["angles"] = angles if isinstance(angles, str) else None
             with Options("scan", given) as room:
                 run(lib.qb_scan_from_tensor, tensors[0], radians, tensors[1], tensors[2], room,
-                    after=(ctypes.byref(self._pointer),), **env)
+                    after=(ctypes.byref(self._pointer),), short=math.prod(source.shape) < FEW_VALUES, **env)
         self._info = lib.qb_scan_describe(self._pointer).contents
         self._first = self._info.problems  # those of opening; jobs warn of what they add themselves
 

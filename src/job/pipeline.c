@@ -16,7 +16,8 @@ typedef struct station {
     qb__pipeline *line;
     qb__stage stage;
     int index;
-    void **ring; /* [slots] */
+    void **ring; /* [slots], or fewer where there are fewer outputs */
+    size_t rings;
     size_t chunks, started, finished;
     size_t share;            /* chunks of one of the outputs that `only` counts */
     double cpu, busy, since; /* seconds */
@@ -243,26 +244,41 @@ static void barrier(station *s) {
     pthread_mutex_unlock(&line->lock);
 }
 
+/* The next chunk of a blocking stage. With the lock held, which is released meanwhile. */
+static void serve(qb__pipeline *line, station *s) {
+    station *list[QB__STAGES_MAX];
+    begin(line, s);
+    const size_t chunk = s->started - 1;
+    pthread_mutex_unlock(&line->lock);
+    for (size_t task = 0; task < s->tasks; task++) run_task(s, chunk, task, 0);
+    pthread_mutex_lock(&line->lock);
+    end(line, s);
+    const int n = collect(line, list);
+    pthread_mutex_unlock(&line->lock);
+    submit(line, list, n);
+    pthread_mutex_lock(&line->lock);
+}
+
 static void *blocking_stage(void *context) {
-    station *s = context, *list[QB__STAGES_MAX];
+    station *s = context;
     qb__pipeline *line = s->line;
     pthread_mutex_lock(&line->lock);
     while (s->finished < s->chunks) {
         while (line->status == QB_OK && !ready(line, s)) pthread_cond_wait(&line->moved, &line->lock);
         if (line->status != QB_OK) break;
-        begin(line, s);
-        size_t chunk = s->started - 1;
-        pthread_mutex_unlock(&line->lock);
-        for (size_t task = 0; task < s->tasks; task++) run_task(s, chunk, task, 0);
-        pthread_mutex_lock(&line->lock);
-        end(line, s);
-        int n = collect(line, list);
-        pthread_mutex_unlock(&line->lock);
-        submit(line, list, n);
-        pthread_mutex_lock(&line->lock);
+        serve(line, s);
     }
     pthread_mutex_unlock(&line->lock);
     barrier(s);
+    return NULL;
+}
+
+/* A stage of one chunk has no thread of its own, whose start takes longer than a small slice: the caller, who waits, does it. */
+static bool by_caller(const station *s) { return s->stage.blocking && s->chunks == 1 && !s->stage.barrier; }
+
+static station *for_caller(qb__pipeline *line) {
+    for (int i = 0; i < line->count; i++)
+        if (by_caller(&line->station[i]) && ready(line, &line->station[i])) return &line->station[i];
     return NULL;
 }
 
@@ -281,10 +297,11 @@ size_t qb__pipeline_bytes(const qb__stage *stages, int count, size_t chunks) {
     return bytes;
 }
 
-static qb_status make_ring(station *s) {
+static qb_status make_ring(station *s, size_t outputs) {
     const qb__slot_maker *maker = &s->stage.maker;
-    qb_status status = qb__alloc(s->stage.slots, sizeof *s->ring, &s->ring);
-    for (size_t i = 0; status == QB_OK && i < s->stage.slots; i++)
+    s->rings = maker->create ? s->stage.slots : qb__smaller(s->stage.slots, outputs);
+    qb_status status = qb__alloc(s->rings, sizeof *s->ring, &s->ring);
+    for (size_t i = 0; status == QB_OK && i < s->rings; i++)
         status = maker->create ? maker->create(maker->self, s->stage.slot_bytes, &s->ring[i])
                                : qb__alloc(s->stage.slot_bytes, 1, &s->ring[i]);
     return status;
@@ -292,7 +309,7 @@ static qb_status make_ring(station *s) {
 
 static void free_ring(station *s) {
     const qb__slot_maker *maker = &s->stage.maker;
-    for (size_t i = 0; s->ring && i < s->stage.slots; i++) {
+    for (size_t i = 0; s->ring && i < s->rings; i++) {
         if (maker->create)
             maker->destroy(maker->self, s->ring[i]);
         else
@@ -315,7 +332,7 @@ qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks,
         chunks *= stages[i].scatter ? stages[i].scatter : 1;
         *s = (station){.line = line, .stage = stages[i], .index = i, .chunks = chunks};
         chunks /= gathered(s);
-        if (status == QB_OK) status = make_ring(s);
+        if (status == QB_OK) status = make_ring(s, chunks);
         if (status != QB_OK) {
             qb__fail_in(status, "buffers of stage %s", stages[i].name);
             line->count = i + 1;
@@ -347,7 +364,7 @@ void qb__pipeline_destroy(qb__pipeline *line) {
 static void start_threads(qb__pipeline *line) {
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
-        if (!s->stage.blocking) continue;
+        if (!s->stage.blocking || by_caller(s)) continue;
         int error = pthread_create(&s->thread, NULL, blocking_stage, s);
         s->has_thread = error == 0;
         if (error) {
@@ -364,12 +381,17 @@ static void start_threads(qb__pipeline *line) {
 static void finish(qb__pipeline *line) {
     pthread_mutex_lock(&line->lock);
     const station *last = &line->station[line->count - 1];
-    while (line->in_hand > 0 || (line->status == QB_OK && last->finished < last->chunks))
-        pthread_cond_wait(&line->moved, &line->lock);
+    while (line->in_hand > 0 || (line->status == QB_OK && last->finished < last->chunks)) {
+        station *mine = for_caller(line);
+        if (mine)
+            serve(line, mine);
+        else
+            pthread_cond_wait(&line->moved, &line->lock);
+    }
     pthread_mutex_unlock(&line->lock);
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
-        if (!s->has_thread) barrier(s); /* where it could not be started */
+        if (!s->has_thread) barrier(s); /* it has none, or could not be started */
     }
     for (int i = 0; i < line->count; i++) {
         if (line->station[i].has_thread) pthread_join(line->station[i].thread, NULL);

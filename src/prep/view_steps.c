@@ -37,6 +37,7 @@ typedef struct steps {
     qb__prep prep; /* that of the scan; what was not measured is interpolated */
     size_t first;  /* row of its fields */
     size_t row[ROWS], rows, bins;
+    size_t edge[BINS + 1]; /* first column of each bin */
     bool one_way;          /* views are in the order of their angles */
     bool fine;             /* neighbouring views look alike in so many bins */
     place *order;          /* [views] one behind the other */
@@ -96,12 +97,13 @@ static qb_status read_view(steps *s, size_t view) {
         qb__prep_row(&s->prep, view, s->row[r] - s->first, s->raw, s->line, &counts);
         s->noise += noise_of(s->line, columns, s->spread);
         for (size_t b = 0; b < s->bins; b++) {
-            const size_t from = b * columns / s->bins, to = (b + 1) * columns / s->bins;
+            const size_t from = s->edge[b], to = s->edge[b + 1];
             double sum = 0;
             for (size_t c = from; c < to; c++) sum += (double)s->line[c];
             out[b] = (float)(sum / (double)(to - from));
-            mean += (double)out[b] / (double)s->bins;
+            mean += (double)out[b];
         }
+        mean /= (double)s->bins;
         for (size_t b = 0; b < s->bins; b++) {
             out[b] -= (float)mean;
             s->signal += (double)out[b] * (double)out[b];
@@ -118,12 +120,14 @@ static double difference(const float *a, const float *b, size_t count) {
 
 /* From the last view to this one. */
 static double step_of(steps *s, size_t count) {
-    for (size_t k = 0; k < count; k++) {
-        const double d = (double)s->now[k] - (double)s->last[k];
-        s->all += d * d;
-        if ((k + 1) % s->bins == 0) continue;
-        const double next = (double)s->now[k + 1] - (double)s->last[k + 1];
-        s->rough += (next - d) * (next - d);
+    for (size_t row = 0; row < count; row += s->bins) {
+        double before = 0;
+        for (size_t k = row; k < row + s->bins; k++) {
+            const double d = (double)s->now[k] - (double)s->last[k];
+            s->all += d * d;
+            if (k > row) s->rough += (d - before) * (d - before);
+            before = d;
+        }
     }
     return difference(s->now, s->last, count);
 }
@@ -220,6 +224,7 @@ static void choose_bins(steps *s) {
     const double usual = count ? qb__median(s->sorted, count) : 0, fine = usual > 0 ? RIM / usual : BINS;
     s->bins = qb__smaller(s->info->columns, (size_t)fmin(fmax(fine, FEWEST_BINS), BINS));
     s->fine = fine >= FEWEST_BINS;
+    for (size_t b = 0; b <= s->bins; b++) s->edge[b] = b * s->info->columns / s->bins;
 }
 
 static void judge_order(steps *s, qb__view_steps *found) {

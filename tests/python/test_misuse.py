@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What cannot be is an exception with its number and a remedy, never a crash; a fork is refused in words; Ctrl-C is heard."""
+import logging
 import os
 import signal
 import subprocess
@@ -257,8 +258,26 @@ def test_ctrl_c_that_comes_when_the_work_is_done(monkeypatch):
     begin = qb._run._worker.begin
     monkeypatch.setattr(qb._run._worker, "begin", lambda work: Late(begin(work)))
     with pytest.raises(KeyboardInterrupt):
-        fbp()
+        fbp(progress=lambda *_: None)
     monkeypatch.undo()
+    assert fbp().shape == (ROWS, N, N)
+
+
+def test_ctrl_c_that_comes_in_a_callback_is_not_lost(caplog):
+    """A short call works in the caller's thread, where Python looks for signals in callbacks, too."""
+    class Press(logging.Handler):
+        def emit(self, record):
+            signal.raise_signal(signal.SIGINT)
+
+    usual, handler = signal.getsignal(signal.SIGINT), Press()
+    logger = logging.getLogger("quickbeam")
+    logger.addHandler(handler)
+    try:
+        with caplog.at_level(logging.DEBUG, "quickbeam"), pytest.raises(KeyboardInterrupt):
+            fbp(size=(90, 90))
+    finally:
+        logger.removeHandler(handler)
+    assert signal.getsignal(signal.SIGINT) is usual
     assert fbp().shape == (ROWS, N, N)
 
 

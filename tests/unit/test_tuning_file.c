@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "planner/tuning.h"
@@ -36,6 +37,8 @@ static void put(const char *text, size_t count) {
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, count, file), count);
     assert_int_equal(fclose(file), 0);
+    nanosleep(&(struct timespec){.tv_nsec = 6000000},
+              NULL); /* whether the file has changed is asked after a while again */
 }
 
 static bool holds(const char *text, size_t count) {

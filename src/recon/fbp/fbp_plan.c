@@ -259,9 +259,8 @@ void qb__fbp_release(void *plan) {
 static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     const qb_fbp_options *o = fbp->options;
     const double share = qb__fov_outside(&fbp->mask.fov, &fbp->grid, false);
-    const double within = qb__fov_outside(&fbp->mask.fov, &fbp->grid, true);
     const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count,
-               odd = asked && !fbp->mask.used && within > 0.005;
+               odd = asked && !fbp->mask.used && qb__fov_outside(&fbp->mask.fov, &fbp->grid, true) > 0.005;
     cJSON_AddNumberToObject(json, "outside_percent", 100 * share);
     if (!(share > 0.005)) return;
     qb__log(env, odd ? QB_LOG_WARNING : QB_LOG_INFO,

@@ -114,6 +114,10 @@ static const struct {
      "were exchanged."},
     {"detector-flip", "An NXtomo states that its images are mirrored (x_flipped, y_flipped). They are read in reverse; "
                       "--center counts from the other side. A rotation under transformations is not undone."},
+    {"detector-height",
+     "A plane through the sources of two views holds the same mass in both, and does only with the detector at another "
+     "height. Slices off the "
+     "middle are blurred towards the rim. Correct V of --detector-offset U,V, or the geometry file."},
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "
                                "taken for the detector's place relative to the principal ray, unless --detector-offset "
                                "or a geometry file is given. --detector-offset 0,0 ignores it."},

@@ -20,6 +20,8 @@
 #include "prep/view_steps.h"
 #include "recon/reconstruction_parts.h"
 
+enum { LEAST_ROOM = 2 << 20 /* bytes, of the smallest jobs */ };
+
 /* In what streaming will take. */
 static size_t room(const qb__reconstruction *r) {
     enum { MOST = 32 << 20 };
@@ -90,14 +92,13 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
 
 /* Where the geometry, or the caller, says that the axis is. */
 static void axis_asked(const qb__reconstruction *r, qb__center_look *asked, double *stated, double *radians) {
-    enum { LEAST = 2 << 20 /* bytes, of the smallest jobs */ };
     const double OFF = 1; /* pixels from an ideal circle */
     const qb__decision *d = &r->decision;
     const qb_scan_info *info = r->task.info;
     const qb_geometry *geometry = d->turn.geometry;
     qb__circle circle;
     *asked = (qb__center_look){.radians = radians, .middle = NAN, .row0 = d->row0, .row1 = d->row1};
-    asked->room = qb__larger(LEAST, room(r));
+    asked->room = qb__larger(LEAST_ROOM, room(r));
     *stated = NAN;
     if (geometry) {
         if (qb__circle_fit(geometry, &circle) != QB_OK || !(circle.error < OFF)) return;
@@ -285,6 +286,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(judge_columns(r, lines, top, env));
     QB__TRY(judge_opposites(r, env, told || steps.closes != 0, &opposites));
     QB__TRY(judge_axis(r, &opposites, env));
+    QB__TRY(qb__reconstruction_look_height(r, qb__larger(LEAST_ROOM, room(r)), env));
 out:
     qb__free(lines);
     return status;

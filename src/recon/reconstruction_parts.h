@@ -149,6 +149,8 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 
 /* Warn of values, angles and ends of rows that cannot be right. Collective over all ranks, once the scan is prepared. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env);
+/* Is the detector of a cone at the height that is stated? Part of the above, with room for so many bytes. Ranks say nothing. */
+qb_status qb__reconstruction_look_height(qb__reconstruction *r, size_t room, const qb_env *env);
 
 /* ---- the transpose (reconstruction_transpose.c) ---- */
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_CONE_PLANES_H
+#define QB_PREP_CONE_PLANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Sums of images of a circular cone scan along planes through the sources of two views. Lengths are bins of some pixels. */
+enum {
+    QB__PLANES_VIEWS = 36,
+    QB__PLANES_ANGLES = 2, /* between the views of a pair */
+    QB__PLANES_PAIRS = QB__PLANES_ANGLES * QB__PLANES_VIEWS
+};
+
+typedef struct qb__plane_pair {
+    size_t a, b; /* images */
+    double half; /* radians: half of the angle between them */
+} qb__plane_pair;
+
+typedef struct qb__cone_planes {
+    size_t n[2];          /* columns, rows of the images */
+    double column, row;   /* where the ray at right angles to the axis falls, as stated */
+    double pixel[2], sdd; /* mm */
+    float *image;         /* [views][n[1]][n[0]] */
+    size_t views;
+    qb__plane_pair pair[QB__PLANES_PAIRS];
+    size_t pairs;
+    size_t low, high;                         /* rows that are compared */
+    double *slope[2], *weight[2], *across[2]; /* [n[0]] scratch, of a pair's views */
+    double *sum[2];                           /* [n[1]] scratch */
+} qb__cone_planes;
+
+/* The rows whose lines are on the images wherever the detector is moved by up to `most` rows; false: fewer than `least`. */
+bool qb__cone_planes_rows(qb__cone_planes *h, double most, size_t least);
+/* How much sums differ with `row` shifted by shifts[count]: logarithms of mean squares, each[pair][count], and their means. */
+void qb__cone_planes_differ(qb__cone_planes *h, const double *shifts, size_t count, double *each, double *mean);
+
+#endif

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""A cone's detector that stands higher or lower than --detector-offset says, found from planes through two sources."""
+import json
+
+import numpy as np
+import pytest
+
+from qbtest import qb
+
+CIRCLE = ("--sod", 400, "--sdd", 600)
+CODE = "[detector-height]"
+
+
+def scan_of(path, phantom, offset, *more, detector="96,64", views=90):
+    qb("simulate", phantom, "--geometry", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", detector, "--views", views, f"--detector-offset=0,{offset}px", *more, "-o", path)
+    return path
+
+
+def said(verb, scan, *more):
+    lines = [line for line in qb(verb, scan, *more, "--size", "32,32,24", "--voxel", 3).stderr.splitlines() if CODE in line]
+    assert len(lines) < 2
+    return lines[0] if lines else ""
+
+
+@pytest.mark.parametrize("phantom, photons, offset", [
+    ("foam", 0, 1), ("foam", 2000, -2), ("foam", 300, 5), ("spheres", 0, -1), ("spheres", 100000, 2), ("spheres", 3000, 8), ("baggage", 0, 4)])
+def test_a_shift_that_is_not_stated(tmp_path, phantom, photons, offset):
+    """The millimetres that are missing, within a third of a pixel, at 300 photons a pixel; with them no word."""
+    scan = scan_of(tmp_path / "s.h5", phantom, offset, "--photons", photons, "--seed", 2)
+    line = said("fdk", scan, *CIRCLE, "-o", tmp_path / "v.npy")
+    found = float(line.split("U,V by ")[1].split()[0])
+    assert found == pytest.approx(1.6 * offset, abs=1.6 if photons == 300 else 0.5), line
+    assert ("higher" if offset > 0 else "lower") in line
+    assert not said("fdk", scan, *CIRCLE, f"--detector-offset=0,{1.6 * offset}", "-o", tmp_path / "v.npy")
+
+
+def test_the_wrong_sign(tmp_path):
+    scan = scan_of(tmp_path / "s.h5", "foam", 2, "--photons", 5000)
+    line = said("cgls", scan, *CIRCLE, "--iterations", 1, "--detector-offset=0,-3.2", "-o", tmp_path / "v.npy")
+    assert float(line.split("U,V by ")[1].split()[0]) == pytest.approx(6.4, abs=0.4)
+
+
+@pytest.mark.parametrize("verb", [("sirt", "--iterations", 1), ("tv", "--iterations", 1), ("mbir", "--equits", 1)])
+def test_every_method_and_a_geometry_file(tmp_path, verb):
+    scan = scan_of(tmp_path / "s.h5", "spheres", 3, "--geometry-out", tmp_path / "right.json", detector="64,48", views=60)
+    scan_of(tmp_path / "w.h5", "ball", 0, "--geometry-out", tmp_path / "wrong.json", detector="64,48", views=60)
+    line = said(verb[0], scan, "-g", tmp_path / "wrong.json", *verb[1:], "-o", tmp_path / "v.npy")
+    assert "check the geometry file; it is off by +4." in line or "check the geometry file; it is off by +5" in line
+    assert not said(verb[0], scan, "-g", tmp_path / "right.json", *verb[1:], "-o", tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("phantom", ["foam", "spheres", "baggage", "shepp-logan", "ball", "disc"])
+def test_no_word_of_good_scans(tmp_path, phantom):
+    for seed, more in enumerate(((), ("--photons", 300), ("--angles", "0:220", "--photons", 20000), ("--rings", "0.05"), ("--faults", "scatter=0.05"))):
+        scan = scan_of(tmp_path / "s.h5", phantom, 0, *more, "--seed", seed, detector="64,48", views=60)
+        assert not said("fdk", scan, *CIRCLE, "-o", tmp_path / "v.npy"), more
+
+
+def test_nothing_of_truncated_rows_and_of_hardened_beams(tmp_path):
+    scan = tmp_path / "s.h5"  # wider than the detector, which stands 3 pixels too high
+    qb("simulate", "foam", "--geometry", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "40,64", "--views", 90, "--size", "96,96,64", "--detector-offset=0,3px", "-o", scan)
+    assert not said("fdk", scan, *CIRCLE, "-o", tmp_path / "v.npy")
+    scan_of(tmp_path / "h.npy", "foam", 0)
+    lines = -np.log(np.load(tmp_path / "h.npy"))
+    np.save(tmp_path / "h.npy", (lines - 0.1 * lines ** 2 / lines.max()).astype(np.float32))
+    how = ["--quantity", "line_integral", "--pixel-size", 1.6, "--angles", "0:360", *CIRCLE, "-o", tmp_path / "v.npy"]
+    assert not said("fdk", tmp_path / "h.npy", *how)
+    assert said("fdk", tmp_path / "h.npy", *how, "--detector-offset=0,4px")
+
+
+def test_rows_of_uneven_pixels_and_few_slices(tmp_path):
+    """mm along the rows' direction; rows of some slices are enough."""
+    scan = tmp_path / "s.h5"
+    qb("simulate", "foam", "--geometry", "cone", *CIRCLE, "--pixel-size", "1.6,0.8", "--detector", "96,128", "--views", 90, "--detector-offset=0,4", "-o", scan)
+    line = said("fdk", scan, *CIRCLE, "-o", tmp_path / "v.npy")
+    assert "4.99 rows higher" in line and float(line.split("U,V by ")[1].split()[0]) == pytest.approx(4, abs=0.2)
+    done = qb("fdk", scan, *CIRCLE, "--slices", "40:90", "-o", tmp_path / "v.npy", "--json")
+    warned, = [w for w in json.loads(done.stdout)["warnings"] if CODE in w]
+    assert float(warned.split("U,V by ")[1].split()[0]) == pytest.approx(4, abs=0.4)

@@ -22,6 +22,23 @@ bool fuzz_seed(size_t index, const char *path) {
              "\"detector\": [-3, 5, -2], \"u\": [1, 0, 0], \"v\": [0, 0, 1]}]}",
     };
 #undef HEAD
+    static const char scenario[] =
+        "{\"file\":{\"file_type\":\"CTSimU "
+        "Scenario\"},\"geometry\":{\"source\":{\"type\":\"cone\",\"center\":{\"x\":0,\"y\":0,\"z\":"
+        "{\"value\":0,\"drifts\":[{\"value\":[0,1,2],\"unit\":\"mm\"}]}},\"vector_u\":{\"x\":1,\"y\":0,\"z\":0},"
+        "\"vector_w\":{\"x\":0,\"y\":"
+        "1,\"z\":0}},\"stage\":{\"center\":{\"x\":0,\"y\":60,\"z\":0},\"vector_u\":{\"x\":1,\"y\":0,\"z\":0},\"vector_"
+        "w\":{\"x\":0,\"y\":0,"
+        "\"z\":1}},\"detector\":{\"center\":{\"x\":0,\"y\":9,\"z\":0,\"unit\":1},\"vector_u\":{\"x\":1,\"y\":0,\"z\":0}"
+        ",\"vector_w\":{\"x\":0,"
+        "\"y\":-1,\"z\":0},\"deviations\":[{\"type\":\"rotation\",\"axis\":\"w\",\"pivot\":{\"u\":1,\"v\":0,\"w\":0},"
+        "\"amount\":{\"value\":2,"
+        "\"unit\":\"deg\"}},{\"type\":\"translation\",\"axis\":{\"x\":1,\"y\":1,\"z\":0},\"amount\":1}]}},\"detector\":"
+        "{\"columns\":8,\"rows\":6,"
+        "\"pixel_pitch\":{\"u\":{\"value\":500,\"unit\":\"um\"},\"v\":0.5}},\"acquisition\":{\"start_angle\":0,\"stop_"
+        "angle\":360,\"direction\":"
+        "\"CW\",\"number_of_projections\":4,\"pixel_binning\":{\"u\":2,\"v\":1}}}";
+    if (index == 5) return fuzz_text_seed(scenario, path);
     if (index < 4) return fuzz_text_seed(seeds[index], path);
     return index == 4 && fuzz_geometry_seed(".json", path);
 }

@@ -22,6 +22,9 @@ qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *de
 qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector, const qb_env *env,
                                 qb_geometry *geometry);
 
+bool qb__geometry_is_ctsimu(const qb__text *text);
+qb_status qb__geometry_from_ctsimu(const qb__text *text, qb_geometry *geometry);
+
 /* What XML and matrices cannot say: a comment near the beginning of the file. */
 void qb__geometry_add_note(const qb_geometry *geometry, qb__text *text);
 bool qb__geometry_read_note(const char *text, qb_detector *detector);

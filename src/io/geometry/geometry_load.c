@@ -43,6 +43,7 @@ static qb_status parse(const char *path, const qb__text *text, const qb_detector
     const char *at = text->data;
     if (strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3;
     at += strspn(at, " \t\r\n");
+    if (*at == '{' && qb__geometry_is_ctsimu(text)) return qb__geometry_from_ctsimu(text, geometry);
     if (*at == '{') return qb__geometry_from_json(text, geometry);
     if (qb__mbirct_is_scan(path)) return qb__geometry_from_mbirct(path, text->data, geometry);
     qb_detector known;

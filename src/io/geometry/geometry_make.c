@@ -16,7 +16,7 @@ static const double degree = 3.14159265358979323846 / 180;
 #define FIELD(name) offsetof(qb_geometry_options, name)
 const qb_param qb_geometry_params[] = {
     {"geometry", QB_PARAM_TEXT, FIELD(geometry), "FILE", NULL, NULL, 0, 0,
-     "where source and detector are: quickbeam JSON, RTK XML, or a 3x4 matrix per view", 'g'},
+     "where source and detector are: quickbeam JSON, CTSimU JSON, RTK XML, a 3x4 matrix per view", 'g'},
     {"sod", QB_PARAM_DOUBLE, FIELD(sod), "MM", NULL, NULL, 0, 1e9,
      "distance from the source to the rotation axis in mm", 0},
     {"sdd", QB_PARAM_DOUBLE, FIELD(sdd), "MM", NULL, NULL, 0, 1e9, "distance from the source to the detector in mm", 0},

@@ -139,6 +139,31 @@ def test_a_draft_looks_like_the_slice(tmp_path):
         assert made.end() == 0
 
 
+def test_the_command_runs_where_it_may(scans, tmp_path):
+    made = Server(*scans["fbp"], "--reconstruct", "--allow-run", "-o", tmp_path / "run.npy")
+    try:
+        assert made.get("/run?center=/etc")[0] == 400
+        assert made.get("/run?center=30.25")[0] == 200
+        for _ in range(600):
+            run = json.loads(made.get("/progress")[1])["run"]
+            if not run["running"]:
+                break
+            time.sleep(0.05)
+        assert run["words"] == f"{tmp_path}/run.npy is written"
+        first = np.load(tmp_path / "run.npy")
+        made.method = "fbp"
+        assert np.array_equal(first, volume_of(made, "center=30.25"))
+        told = json.loads((tmp_path / "run.npy.json").read_text())
+        assert made.get("/command?center=30.25")[1].decode() in json.dumps(told)
+    finally:
+        assert made.end() == 0
+    other = Server(*scans["fbp"], "--reconstruct")
+    try:
+        assert other.get("/run?center=30.25")[0] == 403
+    finally:
+        assert other.end() == 0
+
+
 def test_what_it_refuses(scans, tmp_path):
     path = scans["fbp"][0]
     assert "leave --slices out" in fails(2, "view", path, "--reconstruct", "--slices", "2:3")

@@ -126,6 +126,8 @@ const qb_param view_params[] = {
      "where browsers may come from: 127.0.0.1 this machine only, 0.0.0.0 any that reaches it", 0},
     {"port", QB_PARAM_INT, offsetof(view_options, port), "N", "0", NULL, 0, 65535,
      "of the address; 0: any that is free", 0},
+    {"allow-run", QB_PARAM_FLAG, offsetof(view_options, allow_run), NULL, NULL, NULL, 0, 0,
+     "the page may start the command that it shows; it writes the file of -o, or volume.h5", 0},
     {"reconstruct", QB_PARAM_FLAG, offsetof(view_options, reconstruct), NULL, NULL, NULL, 0, 0,
      "compute slices of a scan when they are looked at, with sliders; takes all options of qb fbp or fdk", 0},
     QB_PARAMS_END(view_options),

@@ -184,6 +184,7 @@ qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) 
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->sharp.lock, NULL);
     view_planes_init(&r->planes);
+    view_job_init(&r->job);
     qb_status status = check_options(r);
     if (status == QB_OK) status = settle(r);
     if (status == QB_OK) status = plan_whole(r);
@@ -193,6 +194,7 @@ qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) 
 
 void view_recon_close(view_recon *r) {
     if (!r) return;
+    view_job_close(&r->job);
     view_kept_close(r);
     view_planes_clear(&r->planes);
     pthread_mutex_destroy(&r->lock);

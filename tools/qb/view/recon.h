@@ -41,6 +41,17 @@ typedef struct view_kept {
     view_progress progress;
 } view_kept;
 
+/* The command that the page has started. */
+typedef struct view_job {
+    pthread_t thread;
+    bool started; /* there is a thread to be joined */
+    int running;
+    volatile sig_atomic_t cancel;
+    view_changes changes;
+    view_progress progress; /* its lock is that of `words`, too */
+    char words[400];        /* how it ended */
+} view_job;
+
 typedef struct view_recon {
     cli *c;
     bool cone, fixed; /* fixed: a file says where the axis or the detector is */
@@ -53,9 +64,9 @@ typedef struct view_recon {
     view_planes planes;
     view_kept kept;
     view_progress sharp;
-    struct view_job *job; /* the command that was started; recon_job.c */
+    view_job job;
     char *about;          /* JSON of /info */
-    pthread_mutex_t lock; /* of `about` */
+    pthread_mutex_t lock; /* of `about`, and while a job is started */
 } view_recon;
 
 /* Plans the volume; the scan is its own, also after a failure. */
@@ -74,6 +85,14 @@ void view_kept_close(view_recon *recon);
 /* The scan of the kept line integrals that these changes make, to be returned by view_kept_release; NULL: they are being made. */
 qb_scan *view_kept_take(view_recon *recon, const view_changes *changes);
 void view_kept_release(view_recon *recon);
+
+/* recon_job.c */
+void view_job_init(view_job *job);
+/* NULL, or why not. */
+const char *view_job_start(view_recon *recon, const view_changes *changes);
+void view_job_stop(view_job *job);
+void view_job_close(view_job *job); /* stops it and waits */
+void view_job_add(cJSON *root, view_job *job);
 
 /* recon_answer.c: what the page asks for; `recon` is a view_recon. */
 view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone);

@@ -195,6 +195,7 @@ static void describe(view_recon *r) {
     cJSON_AddStringToObject(how, "method", r->c->verb->name);
     cJSON_AddNumberToObject(how, "bin", (double)r->bin);
     cJSON_AddStringToObject(how, "kernel", r->kernel);
+    cJSON_AddBoolToObject(how, "runs", r->c->options.view.allow_run);
     cJSON_AddItemToObject(how, "controls", view_controls_json(r->c, r->cone, r->fixed, info));
     cJSON_AddItemToObject(about, "reconstruct", how);
     add_levels(r, about);
@@ -237,8 +238,29 @@ static view_answer progress(view_recon *r, const char *query, const volatile sig
     (void)query, (void)gone;
     cJSON *root = cJSON_CreateObject();
     add_progress(root, "slice", &r->sharp);
+    view_job_add(root, &r->job);
     if (r->kept.started) add_progress(root, "views", &r->kept.progress);
     return view_json(root);
+}
+
+/* ---- /run and /stop ---- */
+
+static view_answer run(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    view_changes changes;
+    char words[VIEW_WORDS];
+    (void)gone;
+    if (!r->c->options.view.allow_run) return view_say(403, "qb view was started without --allow-run");
+    if (!view_changes_read(r->cone, query, &changes, words, sizeof words)) return view_say(400, "%s", words);
+    pthread_mutex_lock(&r->lock);
+    const char *why = view_job_start(r, &changes);
+    pthread_mutex_unlock(&r->lock);
+    return why ? view_say(409, "%s", why) : view_say(200, "started");
+}
+
+static view_answer stop(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    (void)query, (void)gone;
+    view_job_stop(&r->job);
+    return view_say(200, "stopping");
 }
 
 /* ---- the table ---- */
@@ -248,7 +270,8 @@ static const struct {
     view_answer (*make)(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
     view_lane lane;
 } rows[] = {{"/info", info, VIEW_DRAFT}, {"/plane", plane, VIEW_SHARP},     {"/value", value, VIEW_SHARP},
-            {"/line", line, VIEW_SHARP}, {"/command", command, VIEW_QUICK}, {"/progress", progress, VIEW_QUICK}};
+            {"/line", line, VIEW_SHARP}, {"/command", command, VIEW_QUICK}, {"/progress", progress, VIEW_QUICK},
+            {"/run", run, VIEW_QUICK},   {"/stop", stop, VIEW_QUICK}};
 
 view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -84,6 +84,9 @@ typedef struct qb_fbp_options {
     const char *geometry; /* a file that says where rays and detector are, in place of angles and center */
     bool resume;          /* go on with what a run of the same job kept of the output before it was killed or failed */
     double checkpoint;    /* seconds between two notes of what is done for `resume`; 0 = 300, QB_ZERO = none */
+    const char
+        *region; /* "X0:X1,Y0:Y1": only these voxels of each slice, with the bits they have in the whole; NULL = all.
+                           The CPU computes */
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
@@ -110,6 +113,9 @@ typedef struct qb_fdk_options {
     double checkpoint;  /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
     qb_angle_weights angle_weights;
     qb_numbers voxels; /* mm along X,Y,Z, or one number for all, in place of voxel */
+    const char
+        *region; /* "X0:X1,Y0:Y1,Z0:Z1": only these voxels, with the bits they have in the whole; NULL = all. The CPU
+                           computes */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 

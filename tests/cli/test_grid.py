@@ -42,6 +42,28 @@ def test_all_three_numbers_of_an_offset(cone, tmp_path):
     assert np.linalg.norm(part - piece) < 5e-4 * np.linalg.norm(piece)
 
 
+@pytest.mark.parametrize("verb, region, kernel", [
+    ("fbp", "3:4,0:48", "bp_parallel_linear.scalar"), ("fbp", "0:48,47:48", "bp_parallel_linear.avx2"), ("fbp", "17:31,5:40", "bp_parallel_linear.avx2_slice"),
+    ("fdk", "3:4,0:36,0:20", "bp_cone_circular.scalar"), ("fdk", "0:40,35:36,0:20", "bp_cone_matrix.scalar"), ("fdk", "7:39,5:34,13:14", None), ("fdk", "0:40,0:36,2:3", None)])
+def test_a_region_has_the_bits_of_the_whole(cone, parallel, tmp_path, verb, region, kernel):
+    common = ["fbp", parallel, "--center", 23.7] if verb == "fbp" else ["fdk", cone, *SCAN, *GRID]
+    listed = qb("devices").stdout
+    common += ["--kernel", kernel] if kernel and kernel in listed else []
+    whole = qb(*common, "-o", tmp_path / "whole.mha", "--filter", "hann") and read_mha(tmp_path / "whole.mha")
+    qb(*common, "-o", tmp_path / "part.mha", "--filter", "hann", "--region", region)
+    part = read_mha(tmp_path / "part.mha")
+    ranges = [slice(*map(int, r.split(":"))) for r in region.split(",")]
+    assert np.array_equal(part[0], whole[0][tuple(reversed(ranges + [slice(None)] * (3 - len(ranges))))])
+    first, step, _ = where(tmp_path / "whole.mha")
+    begin = [first[i] + (ranges[i].start * step[i] if i < len(ranges) else 0) for i in range(3)]
+    assert where(tmp_path / "part.mha")[0] == pytest.approx(begin, abs=1e-5)
+
+
+@pytest.mark.parametrize("region", ["0:40,0:36", "0:41,0:36,0:20", "5:5,0:36,0:20", "0:40,0:36,0:20,1:2", "0:40;0:36,0:20", "-1:4,0:36,0:20", ""])
+def test_regions_that_there_are_not(cone, tmp_path, region):
+    assert "--region" in fails(2, "fdk", cone, *SCAN, *GRID, "--region", region, "-o", tmp_path / "v.h5")
+
+
 @pytest.mark.parametrize("kind", ["mha", "h5", "npy", "tif", "raw"])
 def test_fdk_like_another_volume(cone, tmp_path, kind):
     like = tmp_path / f"like.{kind}"

@@ -61,13 +61,11 @@ def test_planes_are_the_command_s_volume(server):
         for axis in range(3):
             for index in (0, volume.shape[axis] // 3, volume.shape[axis] - 1):
                 got = plane(server, axis, index, changes)
-                assert np.allclose(got, np.take(volume, index, axis), rtol=1e-4, atol=1e-5 * abs(volume).max()), (changes, axis, index)
-        if server.method == "fbp":
-            assert np.array_equal(plane(server, 0, 7, changes), volume[7])
+                assert np.array_equal(got, np.take(volume, index, axis)), (changes, axis, index)
         value, = server.values(f"/value?at=7,20,30&{changes}")
-        assert value == pytest.approx(volume[7, 20, 30], rel=1e-4)
+        assert value == volume[7, 20, 30]
         got = server.values(f"/line?from=700,2000,0&to=700,2000,6300&count=64&{changes}")
-        assert np.allclose(got, volume[7, 20], rtol=1e-4, atol=1e-5 * abs(volume).max())
+        assert np.array_equal(got, volume[7, 20])
 
 
 def test_parts_are_means(server):

@@ -33,7 +33,7 @@ typedef struct qb__bp_parallel_variant {
     /* Bytes of 64-byte aligned scratch one running thread needs. */
     size_t (*scratch_bytes)(const qb__bp_parallel_problem *problem, unsigned lanes);
     /* Overwrites out[z * stride_z + y * stride_y + x] for z < slices, y0 <= y < y1, x0 <= x < x1
-     * (x1 - x0 and y1 - y0 at most `tile`; x0 and y0 multiples of it). out addresses the voxel
+     * (x1 - x0 and y1 - y0 at most `tile`; x0 and y0 multiples of it where `most` is 1). out addresses the voxel
      * (0,0,0) of the slab. The result depends on neither the tile's place, the lanes, nor the other
      * slices: same bits however the work is cut. */
     void (*run)(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices, size_t x0,

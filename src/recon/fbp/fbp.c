@@ -15,6 +15,7 @@ static uint64_t layout(const qb__fbp *fbp) {
     const size_t views = fbp->info->views;
     const double numbers[] = {fbp->pixel, fbp->zero, (double)fbp->first_row, (double)fbp->step, (double)fbp->width};
     uint64_t hash = qb__hash(numbers, sizeof numbers, qb__hash(&fbp->grid, sizeof fbp->grid, 0));
+    if (fbp->region.asked) hash = qb__hash(&fbp->region.whole, sizeof fbp->region.whole, hash);
     const double *const of_views[] = {fbp->ax, fbp->ay, fbp->h0};
     for (size_t i = 0; i < 3; i++) hash = qb__hash(of_views[i], views * sizeof(double), hash);
     hash = qb__hash(fbp->weights, views * sizeof *fbp->weights, hash);

@@ -4,6 +4,7 @@
 
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/half_fan.h"
+#include "geometry/grid_region.h"
 #include "ops/filter.h"
 #include "planner/choose.h"
 #include "prep/rolled_rows.h"
@@ -33,6 +34,7 @@ typedef struct qb__fbp {
     int threads;
 
     qb_grid grid;           /* n[2] = slices written */
+    qb__grid_region region; /* `grid` is that part of region.whole, to which the problem's coordinates belong */
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
     double pixel, pixel_v;  /* mm along columns and rows, or 1 when unknown */
     float *weights;         /* [view] angular weights, times the scale of the output */

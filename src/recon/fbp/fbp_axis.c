@@ -49,8 +49,8 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
         for (int j = 0; j < 3; j++) view->detector[j] -= (fbp->axis[i] - center) * view->u[j];
     }
     if (fbp->share) share_columns(fbp, center);
-    status = qb__grid_check_fov(&geometry, &fbp->grid);
-    if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
+    status = qb__grid_check_fov(&geometry, &fbp->region.whole);
+    if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->region.whole, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "planner/choose.h"
 #include "planner/rates.h"
 
-enum { FILTER_VIEWS = 4 }; /* views a filtering task */
+enum { FILTER_VIEWS = 4, MOST_TILE = 64 }; /* views a filtering task; pixels on a side of a tile of one slice */
 
 /* ---- slices ---- */
 
@@ -71,15 +71,42 @@ void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
     fbp->variant->pack(&fbp->problem, view, lanes, (unsigned)slices, rows, stride, block);
 }
 
-static size_t tiles_x(const qb__fbp *fbp) { return qb__ceil_div(fbp->grid.n[0], fbp->variant->tile); }
+/* Tiles of the whole grid that the region meets. */
+static size_t tiles_along(const qb__fbp *fbp, int i) {
+    const size_t tile = fbp->variant->tile, first = fbp->region.first[i];
+    return qb__ceil_div(first + fbp->grid.n[i], tile) - first / tile;
+}
 
-size_t qb__fbp_tiles(const qb__fbp *fbp) { return tiles_x(fbp) * qb__ceil_div(fbp->grid.n[1], fbp->variant->tile); }
+size_t qb__fbp_tiles(const qb__fbp *fbp) { return tiles_along(fbp, 0) * tiles_along(fbp, 1); }
+
+/* The part of a tile that lies in the region, of a kernel that begins where tiles do: [y0, y1) x [x0, x1) of the whole grid. */
+static void run_aligned(const qb__fbp *fbp, const void *packed, const size_t from[2], const size_t to[2], float *slab,
+                        char *scratch) {
+    float made[MOST_TILE * MOST_TILE];
+    const size_t tile = fbp->variant->tile, *at = fbp->region.first, nx = fbp->grid.n[0];
+    const size_t x0 = from[0] / tile * tile, y0 = from[1] / tile * tile;
+    fbp->variant->run(&fbp->problem, packed, lanes_for(fbp, 1), 1, x0, to[0], y0, to[1], made - y0 * tile - x0,
+                      tile * tile, tile, scratch);
+    for (size_t y = from[1]; y < to[1]; y++)
+        memcpy(slab + (y - at[1]) * nx + from[0] - at[0], made + (y - y0) * tile + from[0] - x0,
+               (to[0] - from[0]) * sizeof *slab);
+}
 
 void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *packed, float *slab, char *scratch) {
-    size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
-    size_t x0 = number % tiles_x(fbp) * tile, y0 = number / tiles_x(fbp) * tile;
-    fbp->variant->run(&fbp->problem, packed, lanes_for(fbp, slices), (unsigned)slices, x0, qb__smaller(x0 + tile, nx),
-                      y0, qb__smaller(y0 + tile, ny), slab, nx * ny, nx, scratch);
+    const size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
+    const size_t *at = fbp->region.first, turn[2] = {number % tiles_along(fbp, 0), number / tiles_along(fbp, 0)};
+    size_t from[2], to[2]; /* coordinates are those of the whole grid */
+    for (int i = 0; i < 2; i++) {
+        const size_t begin = (at[i] / tile + turn[i]) * tile;
+        from[i] = qb__larger(begin, at[i]);
+        to[i] = qb__smaller(begin + tile, at[i] + fbp->grid.n[i]);
+    }
+    if (fbp->region.asked && fbp->variant->head.most == 1) {
+        run_aligned(fbp, packed, from, to, slab, scratch);
+        return;
+    }
+    fbp->variant->run(&fbp->problem, packed, lanes_for(fbp, slices), (unsigned)slices, from[0], to[0], from[1], to[1],
+                      slab - at[1] * nx - at[0], nx * ny, nx, scratch);
 }
 
 /* ---- the engine ---- */

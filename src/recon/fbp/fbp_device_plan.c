@@ -139,6 +139,7 @@ static qb__cut_space space_of(const qb__fbp_devices *gpu, const qb_env *env) {
 qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     qb__fbp *fbp = plan;
     qb__fbp_devices *gpu;
+    if (fbp->region.asked) return qb__fail(QB_UNSUPPORTED, "--region is computed on the CPU");
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
     gpu->fbp = gpu->plan = fbp;

@@ -14,6 +14,8 @@ const qb_param qb_fbp_params[] = {
         "columns between which the axis is looked for; default: the whole width"),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,
         "only these slices of the volume: detector rows, unless NZ or --like say otherwise"),
+    ROW(region, QB_PARAM_TEXT, "X0:X1,Y0:Y1", NULL, NULL, 0, 0,
+        "only these voxels of each slice, with the values of the whole; on the CPU"),
     QB__FILTER_ROWS(qb_fbp_options),
     ROW(interp, QB_PARAM_CHOICE, NULL, "auto", "auto|linear|nearest|oversample", 0, 0,
         "interpolation between detector columns; auto is that of --kernel, else linear; oversample "

@@ -227,8 +227,8 @@ static qb_status decide_problem(qb__fbp *fbp) {
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->h0));
     fbp->problem = (qb__bp_parallel_problem){.views = views,
                                              .columns = fbp->width,
-                                             .nx = fbp->grid.n[0],
-                                             .ny = fbp->grid.n[1],
+                                             .nx = fbp->region.whole.n[0],
+                                             .ny = fbp->region.whole.n[1],
                                              .ax = fbp->ax,
                                              .ay = fbp->ay,
                                              .h0 = fbp->h0,

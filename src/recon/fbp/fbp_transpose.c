@@ -150,6 +150,7 @@ qb_status qb__fbp_transpose(void *plan, const qb__transposing *t) {
     static char none[1];
     bool done;
     qb_status status;
+    if (fbp->region.asked) return qb__fail(QB_UNSUPPORTED, "a job of a --region has no transpose: leave it out");
     QB__TRY(check(fbp));
     c.bytes = qb__round_up(lay_out(fbp, none).bytes, 64);
     QB__TRY(qb__alloc((size_t)qb__pool_threads(t->pool), c.bytes, &c.scratch));

@@ -4,6 +4,7 @@
 
 #include "cpu/bp_cone/bp_cone_circle.h"
 #include "geometry/cone_weights.h"
+#include "geometry/grid_region.h"
 #include "geometry/runs.h"
 #include "geometry/virtual_detector.h"
 #include "ops/filter.h"
@@ -43,7 +44,8 @@ typedef struct qb__fdk {
     qb__virtual_detector virtual_detector;
     qb__resampler *resampler;
     qb_grid grid;
-    size_t middle; /* number of its middle slice among all, as --slices counts */
+    qb__grid_region region; /* `grid` is that part of region.whole, to which matrices and `problem` belong */
+    size_t middle;          /* number of its middle slice among all, as --slices counts */
     qb__mask mask;
     qb__cone_weights weights;
     bool circular;        /* geometry's views differ by a turn only */

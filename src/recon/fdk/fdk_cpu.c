@@ -12,8 +12,9 @@
 /* ---- what a cut costs ---- */
 
 static qb__layers layers_of(const qb__fdk *fdk) {
-    if (fdk->variant->layers) return fdk->variant->layers(&fdk->problem);
-    return (qb__layers){.thickness = 1};
+    if (!fdk->variant->layers) return (qb__layers){.thickness = 1};
+    const qb__layers all = fdk->variant->layers(&fdk->problem);
+    return fdk->region.asked ? qb__layers_from(&all, fdk->region.first[2], fdk->grid.n[2]) : all;
 }
 
 /* A variant's layout may depend on where the rows lie, not only on how many they are. Views go packed for each row of ranks. */
@@ -113,10 +114,10 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     *cpu = (qb__fdk_on_cpu){.fdk = fdk, .plan = fdk};
     offer->state = cpu;
     offer->timed = true;
-    offer->space = (qb__cut_space){.slices = fdk->problem.nz,
+    offer->space = (qb__cut_space){.slices = fdk->grid.n[2],
                                    .views = fdk->problem.views,
                                    .layers = layers_of(fdk),
-                                   .most = fdk->problem.nz,
+                                   .most = fdk->grid.n[2],
                                    .thinner = qb__thinner_layers,
                                    .views_after = views_after,
                                    .engine = cpu,
@@ -200,10 +201,11 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
     bricks b = bricks_of(fdk, &p);
     size_t x = task % b.count[0] * b.size[0], rest = task / b.count[0];
     size_t y = rest % b.count[1] * b.size[1], z = p.z0 + rest / b.count[1] * b.size[2];
-    const size_t *n = fdk->grid.n;
-    qb__bp_cone_brick brick = {x, qb__smaller(x + b.size[0], n[0]), y, qb__smaller(y + b.size[1], n[1]),
-                               z, qb__smaller(z + b.size[2], p.z1)};
-    float *origin = (float *)out - p.z0 * n[0] * n[1];
+    const size_t *n = fdk->grid.n, *at = fdk->region.first; /* coordinates are those of the whole grid */
+    qb__bp_cone_brick brick = {x + at[0], qb__smaller(x + b.size[0], n[0]) + at[0],
+                               y + at[1], qb__smaller(y + b.size[1], n[1]) + at[1],
+                               z,         qb__smaller(z + b.size[2], p.z1)};
+    float *origin = (float *)out - p.z0 * n[0] * n[1] - at[1] * n[0] - at[0];
     if (p.need->rows.r0 == p.need->rows.r1) {
         if (p.first) clear_brick(fdk, brick, origin);
         return QB_OK;

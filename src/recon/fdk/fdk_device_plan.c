@@ -96,6 +96,7 @@ static qb_status check_columns(const qb__fdk_gpu *gpu, const qb__task *task) {
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     qb__fdk *fdk = plan;
     qb__fdk_gpu *gpu;
+    if (fdk->region.asked) return qb__fail(QB_UNSUPPORTED, "--region is computed on the CPU");
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
     gpu->fdk = gpu->reading = fdk;

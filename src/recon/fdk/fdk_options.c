@@ -12,6 +12,8 @@ const qb_param qb_fdk_params[] = {
     ROW(offset, QB_PARAM_NUMBERS, "X,Y,Z", NULL, NULL, -1e9, 1e9, "where the middle of the volume lies, in mm"),
     QB__LIKE_ROW(qb_fdk_options),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0, "only these slices of the volume"),
+    ROW(region, QB_PARAM_TEXT, "X0:X1,Y0:Y1,Z0:Z1", NULL, NULL, 0, 0,
+        "only these voxels, with the values of the whole; on the CPU"),
     {"allow-limited", QB_PARAM_FLAG, offsetof(qb_fdk_options, allow_limited), NULL, NULL, NULL, 0, 0,
      "reconstruct although more than a step, and a degree, of the angles needed is missing", 0},
     {"force", QB_PARAM_FLAG, offsetof(qb_fdk_options, force), NULL, NULL, NULL, 0, 0,

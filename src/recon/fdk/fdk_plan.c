@@ -54,6 +54,9 @@ static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *deci
     const double apart = grid->voxel[2];
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
+    status = qb__grid_region_take(options->region, 3, grid, &fdk->region);
+    if (status != QB_OK) return status;
+    first += fdk->region.first[2];
     fdk->middle = first + grid->n[2] / 2 * (size_t)lround(grid->voxel[2] / apart);
     decision->grid = options->grid ? options->grid : "auto";
     decision->hu = options->hu;
@@ -110,7 +113,7 @@ out:
 
 static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_grid *grid = &fdk->grid;
-    double field = qb__grid_field(grid);
+    double field = qb__grid_field(&fdk->region.whole);
     qb_geometry_info info = {.struct_size = sizeof info};
     qb__circle circle;
     qb_status status;
@@ -151,7 +154,7 @@ static qb_status decide_matrices(qb__fdk *fdk) {
     qb_status status;
     QB__TRY(qb__alloc(views, sizeof *matrices, &matrices));
     QB__TRY(qb__alloc(views, sizeof *fdk->matrix, &fdk->matrix));
-    QB__TRY(qb__matrices_on_grid(fdk->geometry, &fdk->grid, matrices));
+    QB__TRY(qb__matrices_on_grid(fdk->geometry, &fdk->region.whole, matrices));
     for (size_t v = 0; v < views; v++) {
         for (int j = 0; j < 4; j++) {
             fdk->matrix[v][j] = matrices[v].m[0][j] + (double)fdk->weights.before * matrices[v].m[2][j];
@@ -162,9 +165,9 @@ static qb_status decide_matrices(qb__fdk *fdk) {
     fdk->problem = (qb__bp_cone_problem){.views = views,
                                          .columns = fdk->width,
                                          .rows = fdk->geometry->rows,
-                                         .nx = fdk->grid.n[0],
-                                         .ny = fdk->grid.n[1],
-                                         .nz = fdk->grid.n[2],
+                                         .nx = fdk->region.whole.n[0],
+                                         .ny = fdk->region.whole.n[1],
+                                         .nz = fdk->region.whole.n[2],
                                          .matrix = (const double(*)[12])fdk->matrix};
     if (qb__cone_circle_of(&fdk->problem, &fdk->circle)) fdk->problem.circle = &fdk->circle;
     fdk->pairable = fdk->problem.circle && fdk->circle.mirrored && fdk->circle.halves == 2 &&
@@ -241,6 +244,8 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fdk->alone = qb__device_is_asked(env);
     QB__TRY(qb__geometry_check(fdk->real));
     QB__TRY(check_shapes(fdk));
+    if (fdk->options->region && qb__comm_count(qb__comm_of(env)) > 1)
+        return qb__fail(QB_UNSUPPORTED, "--region is for one process: leave it or the launcher out");
     QB__TRY(qb__check_turning(fdk->real));
     QB__TRY(decide_grid(fdk, env, decision));
     QB__TRY(qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype, &fdk->grid, &fdk->mask));

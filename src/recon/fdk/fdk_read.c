@@ -69,7 +69,8 @@ static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t fir
 void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
     const qb__fdk *fdk = plan;
     qb__fdk_window half[2];
-    const qb__fdk_window w = window_of_both(fdk, fdk->paired, first, first + count, half);
+    const size_t z = fdk->region.first[2] + first;
+    const qb__fdk_window w = window_of_both(fdk, fdk->paired, z, z + count, half);
     const bool some = w.rows.r1 > w.rows.r0;
     *row0 = some ? w.raw.first : 0;
     *row1 = some ? w.raw.end : fdk->info->rows;
@@ -77,7 +78,7 @@ void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, si
 
 /* A rank's share may have no slices, a row of ranks one slab more than slices. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env) {
-    const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env)), slabs = fdk->grid.n[2] + 3;
+    const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env)), slabs = fdk->region.whole.n[2] + 3;
     qb_status status;
     QB__TRY(qb__alloc(slabs, sizeof *fdk->window, &fdk->window));
     QB__TRY(qb__alloc(2 * slabs, sizeof *fdk->half, &fdk->half));
@@ -166,13 +167,14 @@ static void keep_rows(qb__fdk *fdk, const qb__cut *cut) {
 void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t turns) {
     const qb__cut_grid *grid = column_of(fdk, cut);
     const bool paired = qb__fdk_paired(cut);
+    const size_t z0 = fdk->region.first[2];
     fdk->turns = turns;
     if (grid) slabs_of_all(fdk, cut);
     fdk->window_rows = fdk->raw_rows = fdk->read_rows = 1;
     fdk->rows_read = 0;
     fdk->rows = fdk->stored_rows = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
-        fdk->window[slab] = window_of_both(fdk, paired, edge[slab], edge[slab + 1], fdk->half + 2 * slab);
+        fdk->window[slab] = window_of_both(fdk, paired, z0 + edge[slab], z0 + edge[slab + 1], fdk->half + 2 * slab);
         if (grid)
             measure(fdk, fdk->run + slab * (size_t)grid->rows, fdk->runs[slab], false);
         else

@@ -128,6 +128,7 @@ qb_status qb__fdk_transpose(void *plan, const qb__transposing *t) {
     static char none[1];
     bool done;
     qb_status status;
+    if (fdk->region.asked) return qb__fail(QB_UNSUPPORTED, "a job of a --region has no transpose: leave it out");
     if (fdk->resampled)
         return qb__fail(QB_UNSUPPORTED, "resampled views have no transpose: give a flat, upright detector");
     QB__TRY(qb__filter_check_transpose(fdk->options->pad));

@@ -46,6 +46,12 @@ static void set_grid(const part *p, int count, qb_numbers *size, qb_numbers *off
     set(offset, count, middle);
 }
 
+/* The volume stays as large as it was at first: that of an axis to one side depends on the axis. */
+static void set_whole(const part *p, qb_numbers *size) {
+    const size_t *n = p->grid->n;
+    set(size, 3, (const double[3]){(double)n[0], (double)n[1], (double)n[2]});
+}
+
 /* ---- parallel beams: slices are detector rows ---- */
 
 /* Of the scan that is read, where a slice of the whole grid lies. */
@@ -68,17 +74,17 @@ static qb_status aim_axis(const part *p, qb_fbp_options *fbp) {
 
 static qb_status run_fbp(const part *p, view_options_of *made, const qb_output_options *output, const qb_env *env) {
     qb_job *job = NULL;
-    char slices[64];
+    char slices[64], region[128];
     qb_fbp_options *fbp = &made->fbp;
-    set_grid(p, p->whole ? 3 : 2, &fbp->size, &fbp->offset);
+    if (p->whole) set_whole(p, &fbp->size);
+    if (!p->whole) set_grid(p, 2, &fbp->size, &fbp->offset);
     if (!p->whole && qb_scan_describe(p->real)->pixel_size > 0) fbp->voxel = p->grid->voxel[0];
-    if (p->whole) { /* slices are counted from the whole grid */
-        fbp->size.value[2] = (double)p->grid->n[2];
-        fbp->offset.value[2] = p->grid->offset[2];
-    }
+    snprintf(region, sizeof region, "%zu:%zu,%zu:%zu", p->first[0], p->first[0] + p->n[0], p->first[1],
+             p->first[1] + p->n[1]);
     snprintf(slices, sizeof slices, "%zu:%zu", p->first[2], p->first[2] + p->n[2]);
     qb_status status = qb_params_set(qb_fbp_params, fbp, "slices", slices);
     if (status == QB_OK && p->whole) status = qb_params_set(qb_fbp_params, fbp, "kernel", p->r->kernel);
+    if (status == QB_OK && p->whole) status = qb_params_set(qb_fbp_params, fbp, "region", region);
     if (status == QB_OK) status = aim_axis(p, fbp);
     if (status == QB_OK) status = qb_fbp_plan(p->scan, p->kept ? NULL : &made->prep, fbp, output, "qb view", env, &job);
     if (status == QB_OK) status = qb_job_run(job, env, NULL);
@@ -94,13 +100,19 @@ static qb_status run_fdk(const part *p, view_options_of *made, const qb_output_o
         .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
     qb_geometry geometry = {0};
     qb_job *job = NULL;
-    set_grid(p, 3, &made->fdk.size, &made->fdk.offset);
-    if (!p->whole) {
+    char region[192];
+    snprintf(region, sizeof region, "%zu:%zu,%zu:%zu,%zu:%zu", p->first[0], p->first[0] + p->n[0], p->first[1],
+             p->first[1] + p->n[1], p->first[2], p->first[2] + p->n[2]);
+    if (p->whole) {
+        set_whole(p, &made->fdk.size);
+    } else {
+        set_grid(p, 3, &made->fdk.size, &made->fdk.offset);
         set(&made->fdk.voxels, 3, p->grid->voxel);
         made->fdk.voxel = 0;
     }
     qb_status status = qb_scan_geometry(info, &made->geometry, &detector, env, &geometry);
     if (status == QB_OK && p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "kernel", p->r->kernel);
+    if (status == QB_OK && p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "region", region);
     if (status == QB_OK)
         status =
             qb_fdk_plan(p->scan, &geometry, p->kept ? NULL : &made->prep, &made->fdk, output, "qb view", env, &job);

@@ -41,7 +41,8 @@ typedef struct qb_prep_options {
     double distance; /* mm from the object to the detector; 0 = as the scan or the geometry states it */
     qb_numbers
         unsharp; /* C,SIGMA: behind paganin's filter t becomes t + C (t - its Gaussian mean of SIGMA pixels); none = not */
-    const char *scatter; /* constant:S: S of the open beam is taken off all views; NULL or none = nothing */
+    const char
+        *scatter; /* constant:S: S of the open beam is taken off all views; smooth:A,SIGMA; NULL or none = nothing */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 

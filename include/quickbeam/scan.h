@@ -72,8 +72,8 @@ typedef struct qb_scan_options {
     /* Methods, center and convert take both out behind the flat field; qb_scan_read does not. */
     const char *
         distortion; /* file of discorpy's: xcenter, ycenter, factor0, ... of the backward model, stored pixels; NULL = none */
-    const char
-        *shifts; /* file of lines U V, one a stored view: columns and rows by which its image has moved; NULL = none */
+    const char *
+        shifts; /* file of lines U V, one a stored view: columns and rows by which its image has moved; motors:U[,V]; NULL = none */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 

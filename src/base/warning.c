@@ -299,7 +299,7 @@ static const struct {
                     "or the detector, the geometry is wrong: check it with qb info -g FILE."},
     {"sample-motion",
      "An NXtomo states that the sample was moved (sample/x_translation and its like). This is not corrected: the image "
-     "is blurred. Give --shifts FILE with the motion of each view in pixels, or choose --views between moves."},
+     "is blurred. Give --shifts motors:U,V with the axes along columns and rows, or choose --views between moves."},
     {"saturated", "Counts at their type's largest number count as not measured: iterative methods give them no weight, "
                   "others interpolate along the row. A plateau at a lower value is not mended: expose shorter."},
     {"scaled-values", "The file states a slope and an offset for its stored numbers (ElementToIntensityFunctionSlope "

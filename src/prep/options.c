@@ -10,7 +10,7 @@ const qb_param qb_prep_params[] = {
      "keep|auto|sort|wavelet|titarenko|raven|double-flat|fit|large|dead|all[:snr=S,large=N,small=N]", "keep", NULL, 0,
      0,
      "take out rings: what each row shows (auto), all kinds, large ones, dead columns, or dense weak ones by sorting, "
-     "wavelets and so on; snr (3), large (61) and small (15) columns. Finders of the axis do so in any case",
+     "wavelets and so on; snr (3), large (61) and small (15) unbinned columns. Finders of the axis do so in any case",
      0},
     {"hardening", QB_PARAM_TEXT, offsetof(qb_prep_options, hardening),
      "A[,B]|table:FILE|spectrum:MATERIAL,KV[,FILTER:MM,at:KEV]|none", NULL, NULL, 0, 0,
@@ -36,7 +36,10 @@ const qb_param qb_prep_params[] = {
      "replace pixels that are brighter than all but one of their neighbours by so many standard deviations; 8 is a "
      "good start",
      0},
-    {"scatter", QB_PARAM_TEXT, offsetof(qb_prep_options, scatter), "constant:S|none", NULL, NULL, 0, 0,
-     "take S of the open beam off, as scatter", 0},
+    {"scatter", QB_PARAM_TEXT, offsetof(qb_prep_options, scatter), "constant:S|smooth:A,SIGMA|none", NULL, NULL, 0, 0,
+     "take off scatter: S of the open beam, or a share A of what the object takes from it, spread by a Gaussian of "
+     "SIGMA "
+     "pixels (unbinned)",
+     0},
     QB_PARAMS_END(qb_prep_options),
 };

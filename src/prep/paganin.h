@@ -19,6 +19,7 @@ typedef struct qb__paganin {
     bool pixels;     /* no pixel size is known */
     double unsharp,
         sigma[2]; /* the filter times 1 + unsharp (1 - G), G a Gaussian of sigma pixels along a row and a column */
+    double scatter, spread[2]; /* prep/scatter.h; scatter 0: none */
 } qb__paganin;
 
 /* Whether `options` ask for it; a mistake where they give an energy or a distance alone. */

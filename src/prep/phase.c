@@ -11,10 +11,12 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "prep/phase_filter.h"
+#include "prep/scatter.h"
 #include "prep/step.h"
 #include "prep/scan_rows.h"
 #include "prep/warp.h"
@@ -28,7 +30,7 @@ struct qb__phase {
     qb__warp *warp;           /* what is filtered is read through that; NULL: it is as stored */
     qb__phase_filter *filter; /* NULL: there is none, and the job's scan is that of warp */
     qb__scan_rows rows;
-    char text[400];
+    char text[400], scatter[160]; /* "": not done */
 };
 
 /* ---- life ---- */
@@ -41,19 +43,37 @@ static void compare(const char *option, double given, double stated, const char 
                  stated, unit);
 }
 
+/* What both filters are, in `how` and in words. */
+static qb_status describe(const qb_scan_info *info, const qb_geometry *geometry, const qb_prep_options *prep,
+                          bool phase, qb__paganin *how, qb__phase *p) {
+    qb__scatter s;
+    *how = (qb__paganin){.magnification = 1};
+    qb_status status = phase ? qb__paganin_of(info, geometry, prep, how) : QB_OK;
+    if (status == QB_OK && phase) qb__paganin_text(how, p->text, sizeof p->text);
+    if (status != QB_OK || !qb__scatter_is_smooth(prep)) return status;
+    status = qb__scatter_smooth(info, prep, &s);
+    how->scatter = s.share, how->spread[0] = s.spread[0], how->spread[1] = s.spread[1];
+    qb__print(p->scatter, sizeof p->scatter,
+              "1 - transmission by 1/(1 - %.4g G), G a Gaussian of sigma %.4g columns, %.4g rows", s.share, s.spread[0],
+              s.spread[1]);
+    return status;
+}
+
 qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const qb_env *env,
                            qb__phase **phase) {
     qb__paganin how;
     qb__phase *p = NULL;
-    bool wanted;
+    bool wanted, retrieved;
     *phase = NULL;
     qb_status status = qb__steps_check(&scan->info, prep);
-    if (status == QB_OK) status = qb__paganin_wanted(prep, &wanted);
+    if (status == QB_OK) status = qb__paganin_wanted(prep, &retrieved);
+    wanted = status == QB_OK && (retrieved || qb__scatter_is_smooth(prep));
     if (status != QB_OK || (!wanted && !qb__warp_wanted(scan))) return status;
     const qb_scan_info *info = &scan->info;
-    if (wanted) status = qb__paganin_of(info, geometry, prep, &how);
-    if (status != QB_OK) return *scan->parts.beam_unset ? qb__fail_in(status, "%s", scan->parts.beam_unset) : status;
     QB__TRY(qb__alloc(1, sizeof *p, &p));
+    if (wanted) status = describe(info, geometry, prep, retrieved, &how, p);
+    if (status != QB_OK && *scan->parts.beam_unset) status = qb__fail_in(status, "%s", scan->parts.beam_unset);
+    if (status != QB_OK) goto out;
     QB__TRY(qb__warp_create(scan, env, &p->warp));
     if (!wanted) goto out;
     p->scan = *scan;
@@ -65,7 +85,8 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     QB__TRY(qb__phase_filter_create(&how, info->rows, info->columns, &p->filter));
     p->scan.info.chunk_rows =
         qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows); /* filtered at a time */
-    qb__paganin_text(&how, p->text, sizeof p->text);
+    if (*p->scatter) qb__info(env, "scatter, on the CPU: %s", p->scatter);
+    if (!retrieved) goto out;
     qb__info(env, "phase retrieval, on the CPU: %s", p->text);
     compare("energy", prep->energy, info->energy, "keV", env);
     compare("distance", prep->distance, how.magnification > 1 ? 0 : info->distance, "mm", env);
@@ -91,7 +112,9 @@ qb_scan *qb__phase_scan(qb__phase *p, qb_scan *scan) {
     return p->filter ? &p->scan : qb__warp_scan(p->warp);
 }
 
-const char *qb__phase_text(const qb__phase *p) { return p && p->filter ? p->text : NULL; }
+const char *qb__phase_text(const qb__phase *p) { return p && *p->text ? p->text : NULL; }
+
+const char *qb__phase_scatter(const qb__phase *p) { return p && *p->scatter ? p->scatter : NULL; }
 
 /* ---- sizes ---- */
 

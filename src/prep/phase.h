@@ -5,8 +5,8 @@
 #include "io/scan/scan.h"
 #include "prep/paganin.h"
 
-/* Phase retrieval for one job, and images without distortion and shifts (prep/warp.h) before it: a scan of its own, which reads the
- * given one through the filter of --paganin and hands out float32
+/* Phase retrieval for one job, smooth scatter, and images without distortion and shifts (prep/warp.h) before it: a scan of its own, which reads the
+ * given one through the filters of --paganin and --scatter and hands out float32
  * counts or transmissions. It has the given scan's fields, angles and views; whoever reads it knows nothing of the filter. Zingers
  * are replaced before. */
 typedef struct qb__phase qb__phase;
@@ -18,6 +18,7 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
 void qb__phase_destroy(qb__phase *phase);                 /* NULL-safe */
 qb_scan *qb__phase_scan(qb__phase *phase, qb_scan *scan); /* the job's; `scan` where phase is NULL */
 const char *qb__phase_text(const qb__phase *phase);       /* what is done, for the plan; NULL: no phase is retrieved */
+const char *qb__phase_scatter(const qb__phase *phase);    /* the same of scatter */
 /* What filtering so many numbers adds to the time of reading on so many threads; 0 where phase is NULL. */
 double qb__phase_seconds(const qb__phase *phase, double numbers, int threads);
 size_t qb__phase_bytes(const qb__phase *phase); /* held while reading; 0 where phase is NULL */

@@ -13,6 +13,8 @@ struct qb__phase_filter {
     qb__fft *fft;
     float *column, *row; /* [stride / 2 + 1], [height]: the transfer function is scale / (column + row) */
     float scale;
+    float share, offset, *spread_column,
+        *spread_row;                        /* scatter's Gaussian, as many; share 0: NULL. offset: added to numbers */
     float unsharp, *mean_column, *mean_row; /* a Gaussian mean's, as many; unsharp 0: NULL */
 };
 
@@ -21,7 +23,8 @@ static size_t margin_of(double length) { return (size_t)fmax(32, ceil(10 * lengt
 
 static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t columns) {
     enum { MOST = 12 << 20 /* floats */ };
-    const size_t wide = (size_t)ceil(5 * how->sigma[0]), high = (size_t)ceil(5 * how->sigma[1]);
+    const size_t wide = (size_t)ceil(5 * how->sigma[0] + 6 * how->spread[0]),
+                 high = (size_t)ceil(5 * how->sigma[1] + 6 * how->spread[1]);
     qb__phase_blocks b = {.left = margin_of(how->columns) + wide, .margin = rows > 1 ? margin_of(how->rows) + high : 0};
     b.stride = qb__fft_length(columns + 2 * b.left);
     if (rows == 1) {
@@ -47,20 +50,29 @@ static double square(const qb__paganin *how, double length, size_t k, size_t n) 
     return length * length * s * s;
 }
 
-static qb_status make_means(const qb__paganin *how, qb__phase_filter *p) {
-    const size_t width = p->blocks.stride / 2 + 1, height = p->blocks.height;
-    qb_status status;
-    if (!(how->unsharp > 0)) return QB_OK;
-    p->unsharp = (float)how->unsharp;
-    QB__TRY(qb__alloc(width, sizeof *p->mean_column, &p->mean_column));
-    QB__TRY(qb__alloc(height, sizeof *p->mean_row, &p->mean_row));
-    for (size_t k = 0; k < width; k++) {
-        const double f = (double)k / (double)p->blocks.stride * how->sigma[0];
-        p->mean_column[k] = (float)exp(-2 * pi * pi * f * f);
+/* Of frequencies 0 to count - 1 of n, a Gaussian mean of sigma pixels. */
+static qb_status make_gaussian(double sigma, size_t count, size_t n, float **gaussian) {
+    const qb_status status = qb__alloc(count, sizeof **gaussian, gaussian);
+    for (size_t k = 0; status == QB_OK && k < count; k++) {
+        const double f = (double)(k <= n / 2 ? k : n - k) / (double)n * sigma;
+        (*gaussian)[k] = (float)exp(-2 * pi * pi * f * f);
     }
-    for (size_t k = 0; k < height; k++) {
-        const double f = (double)(k <= height / 2 ? k : height - k) / (double)height * how->sigma[1];
-        p->mean_row[k] = (float)exp(-2 * pi * pi * f * f);
+    return status;
+}
+
+static qb_status make_means(const qb__paganin *how, qb__phase_filter *p) {
+    const size_t stride = p->blocks.stride, width = stride / 2 + 1, height = p->blocks.height;
+    qb_status status = QB_OK;
+    if (how->unsharp > 0) {
+        p->unsharp = (float)how->unsharp;
+        QB__TRY(make_gaussian(how->sigma[0], width, stride, &p->mean_column));
+        QB__TRY(make_gaussian(how->sigma[1], height, height, &p->mean_row));
+    }
+    if (how->scatter > 0) {
+        p->share = (float)how->scatter;
+        p->offset = (float)(1 - 1 / (1 - how->scatter));
+        QB__TRY(make_gaussian(how->spread[0], width, stride, &p->spread_column));
+        QB__TRY(make_gaussian(how->spread[1], height, height, &p->spread_row));
     }
 out:
     return status;
@@ -95,6 +107,8 @@ void qb__phase_filter_destroy(qb__phase_filter *p) {
     qb__free(p->row);
     qb__free(p->mean_column);
     qb__free(p->mean_row);
+    qb__free(p->spread_column);
+    qb__free(p->spread_row);
     qb__free(p);
 }
 
@@ -116,6 +130,12 @@ void qb__phase_filter_run(const qb__phase_filter *p, float *cells, float *scratc
             line[2 * k] *= more;
             line[2 * k + 1] *= more;
         }
+        for (size_t k = 0; p->spread_row && k < width; k++) {
+            const float less = 1 - p->share * p->spread_row[r] * p->spread_column[k];
+            line[2 * k] /= less;
+            line[2 * k + 1] /= less;
+        }
     }
     qb__fft_backward(p->fft, scratch, cells);
+    for (size_t i = 0; p->spread_row && i < p->blocks.height * p->blocks.stride; i++) cells[i] += p->offset;
 }

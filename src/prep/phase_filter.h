@@ -5,7 +5,7 @@
 #include "prep/paganin.h"
 #include "quickbeam/status.h"
 
-/* The filter of paganin.h on a block of rows of one view. Views are cut into blocks at the same rows whatever is asked for: block i
+/* The filter of paganin.h, and that of scatter.h, on a block of rows of one view. Views are cut into blocks at the same rows whatever is asked for: block i
  * hands out rows i * rows to (i + 1) * rows and looks at `margin` rows more on both sides, beyond which less than 1e-4 of the
  * kernel lies. So a pixel always comes of the same numbers, and has the same bits. */
 typedef struct qb__phase_filter qb__phase_filter;

@@ -42,6 +42,8 @@ static void find_stripes(void *context, size_t row, int worker) {
 
 /* ---- the pass ---- */
 
+static size_t bin_of(const qb_scan_info *info) { return info->image ? info->bin[0] : 1; }
+
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     (void)info;
     return options->rings && strcmp(options->rings, "keep") != 0;
@@ -49,8 +51,7 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
 
 static qb_status check(const qb_scan_info *info, const qb_prep_options *options) {
     qb__rings_how how;
-    (void)info;
-    return qb__rings_parse(options->rings, &how);
+    return qb__rings_parse(options->rings, bin_of(info), &how);
 }
 
 static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
@@ -143,7 +144,7 @@ static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     *r = (rings){.views = info->views, .columns = info->columns};
     size_t rows = rows_at_a_time(pass, r, threads);
     qb_status status;
-    QB__TRY(qb__rings_parse(pass->options->rings, &r->how));
+    QB__TRY(qb__rings_parse(pass->options->rings, bin_of(info), &r->how));
     QB__TRY(qb__alloc(rows * r->views, r->columns * sizeof(float), &r->sinograms));
     QB__TRY(qb__alloc(rows * r->columns, sizeof(float), &r->stripes));
     QB__TRY(qb__alloc(rows, sizeof *r->kinds, &r->kinds));

@@ -43,8 +43,9 @@ typedef struct qb__rings_how {
     qb__rings_smooth smooth; /* QB__RINGS_PROFILE's */
 } qb__rings_how;
 
-/* METHOD or METHOD:snr=S,large=N,small=N. QB_BAD_ARGUMENT says what is wrong. NULL is keep. */
-qb_status qb__rings_parse(const char *text, qb__rings_how *how);
+/* METHOD or METHOD:snr=S,large=N,small=N. N are columns of the detector, of which `bin` are one of what is read. QB_BAD_ARGUMENT says
+ * what is wrong. NULL is keep. */
+qb_status qb__rings_parse(const char *text, size_t bin, qb__rings_how *how);
 
 /* The sinogram of one detector row after averaging neighbouring views, and what was found in it. */
 typedef struct qb__rings_row {

@@ -52,7 +52,13 @@ static qb_status parse_size(const char *text, const char *from, bool given[3], q
                     text);
 }
 
-qb_status qb__rings_parse(const char *text, qb__rings_how *how) {
+/* The odd number of binned columns next to so many, which is no smaller than `least`. */
+static size_t binned(size_t columns, size_t bin, size_t least) {
+    const size_t odd = columns / bin / 2 * 2 + 1;
+    return bin < 2 ? columns : odd > least ? odd : least;
+}
+
+qb_status qb__rings_parse(const char *text, size_t bin, qb__rings_how *how) {
     const size_t length = text ? strcspn(text, ":") : 0;
     *how = methods[0];
     if (!text) return QB_OK;
@@ -67,5 +73,7 @@ qb_status qb__rings_parse(const char *text, qb__rings_how *how) {
         if (status != QB_OK) return status;
         at += 1 + strcspn(at + 1, ",");
     }
+    how->large = binned(how->large, bin, 9);
+    how->small = binned(how->small, bin, 3);
     return QB_OK;
 }

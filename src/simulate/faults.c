@@ -31,6 +31,7 @@ static const struct {
     [QB__FAULT_FLICKER] = {"flicker", 1000, 0, 1, 1},  [QB__FAULT_TILT] = {"tilt", 0.5, 0, 0, 0},
     [QB__FAULT_FADE] = {"fade", 0.9, 0, 0, 0},         [QB__FAULT_MOVE] = {"move", 1000, 0, 0, 0},
     [QB__FAULT_SWAY] = {"sway", 1000, 0, 0, 0},        [QB__FAULT_SCATTER] = {"scatter", 1, 0, 0, 0},
+    [QB__FAULT_SMOOTH] = {"smooth", 0.5, 0, 0, 0},
 };
 
 static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
@@ -47,10 +48,10 @@ static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
         f->amount[i] = value;
         return QB_OK;
     }
-    return qb__fail(
-        QB_BAD_ARGUMENT,
-        "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade, move, sway or scatter",
-        text);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade, move, sway, "
+                    "scatter or smooth",
+                    text);
 }
 
 static qb_status parse(const char *text, qb__faults *f) {
@@ -148,6 +149,38 @@ static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
     const double x = qb__across((double)c, f->columns), y = qb__across((double)row, f->rows);
     const double factor = (1 - f->amount[QB__FAULT_FADE] * part) * (1 + f->amount[QB__FAULT_TILT] * part * x);
     return moved != 0 ? factor * qb__beam(qb__across((double)c - moved, f->columns), y) / qb__beam(x, y) : factor;
+}
+
+/* ---- scatter that spreads ---- */
+
+bool qb__faults_spread(const qb__faults *f) { return f->amount[QB__FAULT_SMOOTH] > 0; }
+
+/* count numbers, `step` apart: their Gaussian mean into out. The first and the last go on. */
+static void blur(const double *line, size_t count, size_t step, double sigma, double *out) {
+    const ptrdiff_t reach = (ptrdiff_t)ceil(5 * sigma), last = (ptrdiff_t)count - 1;
+    for (ptrdiff_t i = 0; i <= last; i++) {
+        double sum = 0, weights = 0;
+        for (ptrdiff_t k = -reach; k <= reach; k++) {
+            const ptrdiff_t at = i + k < 0 ? 0 : i + k > last ? last : i + k;
+            const double weight = exp(-0.5 * (double)(k * k) / (sigma * sigma));
+            sum += weight * line[(size_t)at * step], weights += weight;
+        }
+        out[i] = sum / weights;
+    }
+}
+
+/* Of what the object takes from the beam a share arrives, spread by a Gaussian of an eighth of the columns. */
+void qb__faults_spread_view(const qb__faults *f, double *view, double *scratch) {
+    const double sigma = (double)f->columns / 8, share = f->amount[QB__FAULT_SMOOTH];
+    double *column = scratch + f->rows * f->columns;
+    for (size_t r = 0; r < f->rows; r++) blur(view + r * f->columns, f->columns, 1, sigma, scratch + r * f->columns);
+    for (size_t c = 0; c < f->columns; c++) {
+        if (f->rows > 1)
+            blur(scratch + c, f->rows, f->columns, sigma, column);
+        else
+            *column = scratch[c];
+        for (size_t r = 0; r < f->rows; r++) view[r * f->columns + c] += share * (1 - column[r]);
+    }
 }
 
 void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *transmission) {

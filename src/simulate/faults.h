@@ -2,6 +2,7 @@
 #ifndef QB_SIMULATE_FAULTS_H
 #define QB_SIMULATE_FAULTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ enum {
     QB__FAULT_MOVE,
     QB__FAULT_SWAY,
     QB__FAULT_SCATTER,
+    QB__FAULT_SMOOTH,
     QB__FAULT_KINDS
 };
 
@@ -40,6 +42,9 @@ typedef struct qb__faults {
 qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t columns, uint64_t seed,
                             qb__faults *faults);
 void qb__faults_destroy(qb__faults *faults);
+/* Scatter that spreads over a view, of a whole one: [row][column]. scratch: as many and one column more; none where it is not wanted. */
+bool qb__faults_spread(const qb__faults *faults);
+void qb__faults_spread_view(const qb__faults *faults, double *view, double *scratch);
 /* Multiplies a row of a view. Depends on nothing but its arguments: any thread, any order. */
 void qb__faults_apply(const qb__faults *faults, size_t view, size_t row, double *transmission);
 /* What of it is the beam's, for a flat that is taken before a view; NAN: before anything has changed. */

@@ -244,3 +244,13 @@ def test_clean_objects_have_no_marks(tmp_path, phantom, detector, views):
         marked = report["preparation"]["dead"]
         assert energy(read_h5(tmp_path / "v.h5") - clean) < 0.3 ** 2 * energy(noisy - clean), method
         assert marked == 0, (method, marked)
+
+
+def test_sizes_follow_the_bin(tmp_path):
+    """Sizes are those of the detector: binned by 2, 61 columns are 31, which is what large= says of a scan that is binned already."""
+    qb("simulate", "foam", *PARALLEL[1:], "--faults", "wide=0.1", "-o", "s.h5", cwd=tmp_path)
+    qb("convert", "s.h5", "--bin", "2", "-o", "b.h5", cwd=tmp_path)
+    same = ["fbp", "--center", "middle", "--accuracy", "high"]
+    binned = reconstruct(tmp_path, same, "s.h5", "--bin", "2", "--rings", "large:large=61")
+    half, whole = (reconstruct(tmp_path, same, "b.h5", "--rings", f"large:large={large}") for large in (31, 61))
+    assert energy(binned - half) < 1e-9 * energy(binned) < 1e-3 * energy(binned) < energy(binned - whole)

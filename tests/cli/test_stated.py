@@ -154,6 +154,30 @@ def test_motion_of_the_sample_is_said(tmp_path, axis):
     assert not any("sample-motion" in p for p in qb_json("info", nxtomo(tmp_path / "s.nxs", **still))["problems"])
 
 
+def test_motors_of_the_sample(tmp_path):
+    """Each view has moved by whole pixels, as x_translation says, 500 um each; taken out it is the view that has not."""
+    rng = np.random.default_rng(2)
+    steps = rng.integers(-3, 4, VIEWS + 5) - 0.0
+    steps[3] = 0  # of the first view
+    nxtomo(tmp_path / "still.nxs")
+    for sign in (1, -1):
+        nxtomo(tmp_path / "moved.nxs", x_translation=700 + 500 * steps, z_translation=np.full(VIEWS + 5, 3.0))
+        with h5py.File(tmp_path / "moved.nxs", "r+") as f:
+            data = f["entry/instrument/detector/data"]
+            keys = f["entry/instrument/detector/image_key"][:]
+            for i in np.flatnonzero(keys == 0):
+                data[i] = np.roll(data[i], int(sign * steps[i]), axis=1)
+        how = ["--center", "15.5", "--shifts", f"motors:{'-' if sign < 0 else ''}x,z"]
+        done = qb("fbp", tmp_path / "moved.nxs", *how, "-o", tmp_path / "v.npy").stderr
+        qb("fbp", tmp_path / "still.nxs", "--center", "15.5", "-o", tmp_path / "w.npy")
+        qb("fbp", tmp_path / "moved.nxs", "--center", "15.5", "-o", tmp_path / "u.npy")
+        moved, still, left = (np.load(tmp_path / f"{name}.npy") for name in "vwu")
+        inside = np.s_[:, 8:24, 8:24]
+        assert abs(moved - still)[inside].max() < 2e-4 < 2e-3 < abs(left - still)[inside].max() and "sample-motion" not in done
+    for axes, said in (("w", "motors:x,-z"), ("x,x", "motors:x,-z"), ("none", "motors:x,-z"), ("x,y", "no sample/y_translation"), ("", "motors:x,-z")):
+        assert said in qb("fbp", tmp_path / "moved.nxs", "--shifts", f"motors:{axes}", "-o", tmp_path / "v.npy", code=3 if "y" in axes else 2).stderr
+
+
 def test_a_pixel_size_in_metres_is_asked_about(tmp_path):
     qb("simulate", "disc", "--detector", "32,1", "--views", 40, "--pixel-size", 0.1, "-o", tmp_path / "s.h5")
     for given, asked in ((0.1, False), (0.4, False), (1e-4, True), (100, True)):

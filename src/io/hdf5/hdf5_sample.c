@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
@@ -56,39 +57,27 @@ static void take_intensity(hid_t file, const char *name, const char *entry, size
     qb__free(values);
 }
 
-/* How far it moved over the views, in pixels where their size is known. */
-static void note_motion(hid_t file, const char *name, const char *entry, char axis, size_t frames,
+/* Where the sample stood in each view. */
+static void take_motion(hid_t file, const char *name, const char *entry, int axis, size_t frames,
                         qb__scan_parts *parts) {
-    const double visible = 0.1; /* pixels */
-    char path[400], units[32];
-    snprintf(path, sizeof path, "%s/sample/%c_translation", entry, axis);
-    double *values = of_frames(file, name, path, frames, &parts->notes), low = INFINITY, high = -INFINITY;
-    if (!values) return;
-    for (size_t i = 0; i < parts->data.count; i++) {
-        low = fmin(low, values[parts->data.index[i]]);
-        high = fmax(high, values[parts->data.index[i]]);
+    qb__motion *m = &parts->motion[axis];
+    double *values;
+    qb__print(m->from, sizeof m->from, "%.120s/sample/%c_translation", entry, "xyz"[axis]);
+    values = of_frames(file, name, m->from, frames, &parts->notes);
+    if (!values || qb__alloc(parts->data.count, sizeof *m->position, &m->position) != QB_OK) {
+        qb__free(values);
+        return;
     }
+    for (size_t i = 0; i < parts->data.count; i++) m->position[i] = values[parts->data.index[i]];
     qb__free(values);
-    if (!qb__h5_text(file, path, "units", units, sizeof units)) *units = 0;
-    const double moved = high - low, mm = qb__length_unit(units),
-                 pixels = parts->pixel_size > 0 ? moved * mm / parts->pixel_size : 0;
-    if (!(moved > 0) || (pixels > 0 && pixels < visible)) return;
-    if (pixels > 0)
-        qb__note(&parts->notes,
-                 "%s changes by %.3g pixels over the views; this is not corrected, and blurs the image" QB__CODE(
-                     "sample-motion"),
-                 path, pixels);
-    else
-        qb__note(&parts->notes,
-                 "%s changes by %.6g %s over the views; this is not corrected, and blurs the image" QB__CODE(
-                     "sample-motion"),
-                 path, moved, *units ? units : "(no unit)");
+    if (!qb__h5_text(file, m->from, "units", m->unit, sizeof m->unit)) *m->unit = 0;
+    m->mm = qb__length_unit(m->unit);
 }
 
 void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {
     if (!*entry || !parts->data.index || frames < 2) return;
     take_intensity(file, name, entry, frames, parts);
-    for (const char *axis = "xyz"; *axis; axis++) note_motion(file, name, entry, *axis, frames, parts);
+    for (int axis = 0; axis < 3; axis++) take_motion(file, name, entry, axis, frames, parts);
 }
 #else
 typedef int qb__no_hdf5;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "io/scan/motion.h"
 #include "io/scan/scan.h"
 #include "io/scan/signed_counts.h"
 
@@ -168,7 +169,9 @@ static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env)
     double(*stored)[2] = NULL, most[2] = {0, 0};
     qb_status status;
     QB__TRY(qb__alloc(scan->stored, sizeof *stored, &stored));
-    if (path)
+    if (qb__motors_named(path))
+        QB__TRY(qb__motors_shifts(scan, path, stored));
+    else if (path)
         QB__TRY(qb__shifts_load(path, scan->stored, stored));
     else
         take_shifts(scan, stored);
@@ -198,6 +201,7 @@ qb_status qb__scan_load_places(qb_scan *scan, const qb_scan_options *options, co
                  columns = changed ? image->stored_columns : scan->info.columns;
     qb_status status = qb__distortion_load(options->distortion, rows, columns, &scan->distortion);
     const bool given = options->shifts && *options->shifts;
+    qb__motion_note(scan, given ? options->shifts : NULL);
     if (status == QB_OK && (given || (scan->parts.shifts && !scan->sinogram)))
         status = load_shifts(scan, given ? options->shifts : NULL, env);
     return status;

@@ -150,9 +150,9 @@ const qb_param qb_scan_params[] = {
     {.name = "shifts",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(shifts),
-     .meta = "FILE",
+     .meta = "FILE|motors:U[,V]",
      .help = "take out movements: lines U V, one a stored view, unbinned columns and rows by which its image lies too "
-             "far on"},
+             "far on; or an NXtomo's own, of the sample's axes along columns and rows (motors:x,-z)"},
     QB_PARAMS_END(qb_scan_options),
 };
 

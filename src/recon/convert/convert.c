@@ -264,6 +264,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     if (c->info->image) cJSON_AddStringToObject(root, "images", c->info->image);
     const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
     if (qb__phase_text(c->phase)) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
+    if (qb__phase_scatter(c->phase)) cJSON_AddStringToObject(root, "scatter", qb__phase_scatter(c->phase));
     qb__scan_add_findings(c->scan, root);
     cJSON *told = cJSON_CreateObject();
     qb__scan_add_findings(c->scan, told);

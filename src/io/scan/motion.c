@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/scan/motion.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/warning.h"
+
+static const char prefix[] = "motors:", axes[] = "xyz";
+
+bool qb__motors_named(const char *shifts) { return shifts && strncmp(shifts, prefix, strlen(prefix)) == 0; }
+
+/* Reads [-]AXIS or none at *at; the axis, or -1. False: neither. */
+static bool take_axis(const char **at, int *axis, double *sign) {
+    *axis = -1, *sign = 1;
+    if (strncmp(*at, "none", 4) == 0) {
+        *at += 4;
+        return true;
+    }
+    if (**at == '-') *sign = -1, ++*at;
+    const char *found = **at ? strchr(axes, **at) : NULL;
+    if (!found) return false;
+    *axis = (int)(found - axes);
+    ++*at;
+    return true;
+}
+
+static qb_status parse(const char *shifts, int axis[2], double sign[2]) {
+    const char *at = shifts + strlen(prefix);
+    axis[1] = -1, sign[1] = 1;
+    bool right = take_axis(&at, &axis[0], &sign[0]);
+    if (right && *at == ',') at++, right = take_axis(&at, &axis[1], &sign[1]);
+    if (right && !*at && (axis[0] >= 0 || axis[1] >= 0) && axis[0] != axis[1]) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--shifts %s: give motors:U[,V], the sample's axes along columns and rows, x, y, z or none, as "
+                    "motors:x,-z",
+                    shifts);
+}
+
+qb_status qb__motors_shifts(const qb_scan *scan, const char *shifts, double (*stored)[2]) {
+    const qb_scan_info *info = &scan->info;
+    const double pixel[2] = {info->pixel_size / (info->image ? (double)info->bin[0] : 1),
+                             info->pixel_v / (info->image ? (double)info->bin[1] : 1)};
+    int axis[2];
+    double sign[2];
+    qb_status status = parse(shifts, axis, sign);
+    if (status != QB_OK) return status;
+    if (info->beam == QB_BEAM_CONE)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--shifts %s: %s has a cone beam, whose geometry moves, not its images: give -g FILE", shifts,
+                        scan->path);
+    if (!(pixel[0] > 0 && pixel[1] > 0))
+        return qb__fail(QB_BAD_INPUT, "--shifts %s: %s states no pixel size: give --pixel-size MM", shifts, scan->path);
+    for (int k = 0; k < 2; k++) {
+        const qb__motion *m = axis[k] < 0 ? NULL : &scan->parts.motion[axis[k]];
+        if (m && (!m->position || !(m->mm > 0)))
+            return qb__fail(QB_BAD_INPUT, "--shifts %s: %s has no sample/%c_translation with a unit of length", shifts,
+                            scan->path, axes[axis[k]]);
+        for (size_t i = 0; i < scan->stored; i++) {
+            stored[i][k] = m ? sign[k] * (m->position[i] - m->position[0]) * m->mm / pixel[k] : 0;
+            if (!isfinite(stored[i][k]))
+                return qb__fail(QB_BAD_INPUT, "--shifts %s: %s has no number for view %zu", shifts, m->from, i);
+        }
+    }
+    return QB_OK;
+}
+
+static void note(qb_scan *scan, const qb__motion *m) {
+    const double VISIBLE = 0.1; /* pixels */
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < scan->stored; i++) {
+        low = fmin(low, m->position[i]);
+        high = fmax(high, m->position[i]);
+    }
+    const double moved = high - low, pixel = scan->parts.pixel_size, pixels = pixel > 0 ? moved * m->mm / pixel : 0;
+    if (!(moved > 0) || (pixels > 0 && pixels < VISIBLE)) return;
+    if (pixels > 0)
+        qb__note(&scan->parts.notes,
+                 "%s changes by %.3g pixels over the views; this is not corrected, and blurs the image: give --shifts "
+                 "motors:..." QB__CODE("sample-motion"),
+                 m->from, pixels);
+    else
+        qb__note(&scan->parts.notes,
+                 "%s changes by %.6g %s over the views; this is not corrected, and blurs the image" QB__CODE(
+                     "sample-motion"),
+                 m->from, moved, *m->unit ? m->unit : "(no unit)");
+}
+
+void qb__motion_note(qb_scan *scan, const char *shifts) {
+    int axis[2] = {-1, -1};
+    double sign[2];
+    if (qb__motors_named(shifts) && parse(shifts, axis, sign) != QB_OK) return;
+    for (int i = 0; i < 3; i++)
+        if (scan->parts.motion[i].position && i != axis[0] && i != axis[1]) note(scan, &scan->parts.motion[i]);
+}

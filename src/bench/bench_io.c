@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "bench/bench_packed.h"
 #include "bench/bench_parts.h"
 #include "quickbeam/io.h"
 
@@ -63,6 +64,7 @@ qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, 
         cJSON_AddNumberToObject(row, "write_gigabytes_per_second", gigabytes / writing);
         cJSON_AddNumberToObject(row, "read_gigabytes_per_second", gigabytes / reading);
     }
+    QB__TRY(qb__bench_packed(folder.path, &volume, result));
     status = qb__bench_storage(&folder, nx * ny * nz * sizeof(float), env, result);
 out:
     qb_array_destroy(&volume);

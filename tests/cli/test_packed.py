@@ -127,3 +127,14 @@ def test_what_does_not_go(scan, tmp_path):
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.h5", "--compress", "gzip", "--parts", 2, says=["--parts 1"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.h5", "--compress", "lzma", says=["bitshuffle"])
     assert os.listdir(tmp_path) == []
+
+
+def test_beside_the_codec_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    found = qb_json("bench", "io", "--size", "128,128,16")
+    rows = [found[f"{kind}_{codec}"] for kind in ("h5",) for codec in CODECS]
+    assert all(row["compression"] > 1.5 for row in rows)
+    for what, codec in (("write", "packs"), ("read", "unpacks")):
+        for row in rows:
+            assert row[f"{what}_share_of_codec"] == pytest.approx(row[f"{what}_gigabytes_per_second"] / row[f"codec_{codec}_gigabytes_per_second"])
+    assert os.listdir(tmp_path) == []

@@ -6,12 +6,15 @@
 #include "base/memory.h"
 #include "io_files.h"
 
-static const char *const names[] = {"a.h5",  "a.tif", "a.mha",      "a.npy",  "a.nrrd",
-                                    "a.raw", "a/",    "a_%03d.tif", "a.zarr", "p.h5"};
+static const char *const names[] = {"a.h5", "a.tif",      "a.mha",  "a.npy", "a.nrrd", "a.raw",
+                                    "a/",   "a_%03d.tif", "a.zarr", "p.h5",  "z.h5"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
-/* One of them is an HDF5 file over several. */
-static size_t parts_of(const char *name) { return strstr(name, "p.h5") ? 3 : 0; }
+/* One of them is an HDF5 file over several, another is compressed. */
+static void choose(qb_stack *stack, const char *name) {
+    stack->parts = strstr(name, "p.h5") ? 3 : 0;
+    stack->compress = strstr(name, "z.h5") ? "gzip" : NULL;
+}
 
 static void every_format_and_type(void **state) {
     (void)state;
@@ -22,7 +25,7 @@ static void every_format_and_type(void **state) {
             qb_stack stack = small_stack(type);
             char name[32];
             snprintf(name, sizeof name, "%s_%s", qb_dtype_name(type), names[n]);
-            stack.parts = parts_of(name);
+            choose(&stack, name);
             if (type == QB_F16 && (strstr(name, ".mha") || strstr(name, ".nrrd"))) {
                 assert_status(put_stack(in_folder(name), &stack, data), QB_BAD_ARGUMENT);
                 continue;
@@ -51,7 +54,7 @@ static void slabs_in_any_order(void **state) {
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
         qb_array array;
-        stack.parts = parts_of(names[n]);
+        choose(&stack, names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
         assert_ok(qb_writer_write(writer, 3, 4, data + 3 * 60));
@@ -72,7 +75,7 @@ static void abort_leaves_nothing(void **state) {
     qb_stack stack = small_stack(QB_U16);
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
-        stack.parts = parts_of(names[n]);
+        choose(&stack, names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
         assert_ok(qb_writer_write(writer, 0, 4, data));
@@ -103,7 +106,7 @@ static void old_files_stay_until_commit(void **state) {
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
         qb_array array;
-        stack.parts = parts_of(names[n]);
+        choose(&stack, names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_ok(put_stack(in_folder(names[n]), &stack, before));
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
@@ -192,7 +195,7 @@ static void too_large_for_the_disk(void **state) {
     stack.shape[1] = stack.shape[2] = 1024;
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
-        stack.parts = parts_of(names[n]);
+        choose(&stack, names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_status(qb_writer_create(in_folder(names[n]), &stack, &writer), QB_NO_SPACE);
         assert_non_null(strstr(qb_detail(), "MB free"));
@@ -208,7 +211,7 @@ static void full_while_writing(void **state) {
     stack.shape[1] = stack.shape[2] = 256;
     size_t bytes = 4 * 256 * 256 * sizeof(float);
     for (size_t n = 0; n < NAMES; n++) {
-        stack.parts = parts_of(names[n]);
+        choose(&stack, names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         pid_t child = fork();
         if (child == 0) {
@@ -250,7 +253,7 @@ static void memory_runs_out(void **state) {
     stack.quantity = "counts";
     stack.angles = angles;
     for (size_t n = 0; n < NAMES; n++) {
-        stack.parts = parts_of(names[n]);
+        choose(&stack, names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         qb_status status = QB_NO_MEMORY;
         for (size_t k = 1; status != QB_OK && k < 400; k++) {

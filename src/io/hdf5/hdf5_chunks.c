@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "io/layer/gather.h"
 
 /* Codecs make what they cannot pack a little longer, never this much. */
 static size_t stored_most(const qb__h5_chunks *chunks) { return chunks->bytes + chunks->bytes / 8 + 4096; }
@@ -123,22 +124,6 @@ static qb_status unpack(const sweep *s, const hsize_t at[3], char *raw, size_t b
     return bytes == s->chunks->bytes ? QB_OK : bad_chunk(s, at, "it is not as long as a chunk");
 }
 
-/* Numbers first..first + count - 1 of a chunk whose bytes lie as all the lowest, then all the second ones, ... */
-static void gather(const unsigned char *planes, size_t numbers, size_t size, size_t first, size_t count,
-                   unsigned char *out) {
-    const unsigned char *p = planes + first, *q = p + numbers;
-    if (size == 2) {
-        for (size_t i = 0; i < count; i++) out[2 * i] = p[i], out[2 * i + 1] = q[i];
-    } else if (size == 4) {
-        const unsigned char *r = q + numbers, *t = r + numbers;
-        for (size_t i = 0; i < count; i++)
-            out[4 * i] = p[i], out[4 * i + 1] = q[i], out[4 * i + 2] = r[i], out[4 * i + 3] = t[i];
-    } else {
-        for (size_t b = 0; b < size; b++)
-            for (size_t i = 0; i < count; i++) out[size * i + b] = p[b * numbers + i];
-    }
-}
-
 /* The first of the region's images that is at least `image`, and how many there are in all at most. */
 static size_t index_from(const qb__region *region, size_t image) {
     if (image <= region->first) return 0;
@@ -159,7 +144,7 @@ static void place(const sweep *s, const hsize_t at[3], const char *chunk, bool s
             const size_t from = (image * shape[1] + row - at[1]) * shape[2];
             char *to = s->out + ((i * rows + row - region->row0) * columns + at[2]) * s->size;
             if (shuffled)
-                gather((const unsigned char *)chunk, numbers, s->size, from, run, (unsigned char *)to);
+                qb__from_planes((const unsigned char *)chunk, numbers, s->size, from, run, (unsigned char *)to);
             else
                 memcpy(to, chunk + from * s->size, run * s->size);
         }

@@ -29,3 +29,18 @@ void qb__planes(const void *numbers, size_t count, size_t size, unsigned char *o
     else
         split(numbers, count, size, out);
 }
+
+void qb__from_planes(const unsigned char *planes, size_t numbers, size_t size, size_t first, size_t count,
+                     unsigned char *out) {
+    const unsigned char *p = planes + first, *q = p + numbers;
+    if (size == 2) {
+        for (size_t i = 0; i < count; i++) out[2 * i] = p[i], out[2 * i + 1] = q[i];
+    } else if (size == 4) {
+        const unsigned char *r = q + numbers, *t = r + numbers;
+        for (size_t i = 0; i < count; i++)
+            out[4 * i] = p[i], out[4 * i + 1] = q[i], out[4 * i + 2] = r[i], out[4 * i + 3] = t[i];
+    } else {
+        for (size_t b = 0; b < size; b++)
+            for (size_t i = 0; i < count; i++) out[size * i + b] = p[b * numbers + i];
+    }
+}

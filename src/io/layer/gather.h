@@ -15,4 +15,8 @@ void qb__gather(const qb__images *images, const size_t chunk[3], size_t row0, si
 /* Bytes in planes, as HDF5's shuffle filter lays them: the first of all numbers, then the second of all, ... */
 void qb__planes(const void *numbers, size_t count, size_t size, unsigned char *out);
 
+/* Numbers first..first + count - 1 of those planes of `numbers` each. */
+void qb__from_planes(const unsigned char *planes, size_t numbers, size_t size, size_t first, size_t count,
+                     unsigned char *out);
+
 #endif

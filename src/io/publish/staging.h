@@ -10,6 +10,7 @@
 /* A hidden folder on the disk of an output, in which the output is made until it is whole:
  *   new    what gets the name: a file, or a folder of files
  *   parts  files that will be a folder beside it, until the new is whole (hdf5_parts.c)
+ *   packed images and lists that serve a compressed file until it is whole (hdf5_packed.c)
  *   old    what had it before, until the new has it for good
  *   lock   locked as long as the process lives that works here
  *   set    what belongs together (publication.c): only there while it gets its names

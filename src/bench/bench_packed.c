@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* qb bench io: compressed volumes to files and back, beside what the codec alone does to the same chunks on as many threads. */
+#include "bench/bench_packed.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/share.h"
+#include "base/status.h"
+#include "io/codec/codec.h"
+#include "io/layer/gather.h"
+#include "quickbeam/io.h"
+
+enum { ROUNDS = 3 };
+
+/* A container and a codec: chunks of the size that its writer makes, with bytes in planes where it does that. */
+typedef struct packing {
+    const char *container, *compress;
+    qb__codec_kind codec;
+    size_t numbers;
+    bool planes;
+} packing;
+
+static const packing packings[] = {
+    {"h5", "gzip", QB__CODEC_ZLIB, 8 * 128 * 128, true},
+    {"h5", "zstd", QB__CODEC_ZSTD, 8 * 128 * 128, true},
+    {"h5", "blosc", QB__CODEC_BLOSC, 8 * 128 * 128, false},
+    {"h5", "bitshuffle", QB__CODEC_BITSHUFFLE_LZ4, 8 * 128 * 128, false},
+    {"zarr", "gzip", QB__CODEC_GZIP, 64 * 64 * 64, false},
+    {"zarr", "zstd", QB__CODEC_ZSTD, 64 * 64 * 64, false},
+    {"zarr", "blosc", QB__CODEC_BLOSC, 64 * 64 * 64, false},
+    {"zarr", "bitshuffle", QB__CODEC_BITSHUFFLE, 64 * 64 * 64, false},
+};
+
+/* The codec alone, from memory to memory. */
+typedef struct alone {
+    const packing *how;
+    const float *values;
+    char *packed, *out; /* [chunk] of most bytes, and unpacked */
+    size_t *length, most;
+    char *room; /* [worker] */
+    size_t each;
+} alone;
+
+static qb_status pack_one(void *context, size_t piece, size_t worker) {
+    alone *a = context;
+    const size_t bytes = a->how->numbers * sizeof(float);
+    const void *from = a->values + piece * a->how->numbers;
+    char *planes = a->room + worker * a->each;
+    if (a->how->planes) qb__planes(from, a->how->numbers, sizeof(float), (unsigned char *)planes), from = planes;
+    return qb__codec_pack(a->how->codec, "bench", sizeof(float), from, bytes, a->packed + piece * a->most,
+                          &a->length[piece]);
+}
+
+static qb_status unpack_one(void *context, size_t piece, size_t worker) {
+    const alone *a = context;
+    char *to = a->out + piece * a->each, *planes = a->how->planes ? a->room + worker * a->each : to;
+    const qb_status status = qb__codec_unpack(a->how->codec, "bench", sizeof(float), a->packed + piece * a->most,
+                                              a->length[piece], planes, a->each);
+    if (status == QB_OK && a->how->planes)
+        qb__from_planes((unsigned char *)planes, a->how->numbers, sizeof(float), 0, a->how->numbers,
+                        (unsigned char *)to);
+    return status;
+}
+
+/* Seconds of packing and unpacking once, into new memory, as files take and give it. */
+static qb_status time_once(alone *a, size_t chunks, size_t threads, double seconds[2], double *ratio) {
+    double packed = 0;
+    qb_status status;
+    const double from = qb__now();
+    QB__TRY(qb__alloc(chunks, a->most, &a->packed));
+    QB__TRY(qb__share(threads, chunks, pack_one, a));
+    const double then = qb__now();
+    QB__TRY(qb__alloc(chunks, a->each, &a->out));
+    QB__TRY(qb__share(threads, chunks, unpack_one, a));
+    seconds[0] = fmin(seconds[0], then - from);
+    seconds[1] = fmin(seconds[1], qb__now() - then);
+    for (size_t i = 0; i < chunks; i++) packed += (double)a->length[i];
+    *ratio = (double)(chunks * a->each) / packed;
+out:
+    qb__free(a->packed);
+    qb__free(a->out);
+    a->packed = a->out = NULL;
+    return status;
+}
+
+static qb_status time_alone(const packing *how, const qb_array *volume, double seconds[2], double *ratio) {
+    const size_t chunks = qb_array_count(volume) / how->numbers, threads = qb__share_threads();
+    alone a = {.how = how, .values = volume->data, .each = how->numbers * sizeof(float)};
+    qb_status status;
+    a.most = qb__codec_most(how->codec, a.each);
+    seconds[0] = seconds[1] = INFINITY;
+    QB__TRY(qb__alloc(chunks, sizeof *a.length, &a.length));
+    QB__TRY(qb__alloc(threads, a.each, &a.room));
+    for (int round = 0; round < ROUNDS; round++) QB__TRY(time_once(&a, chunks, threads, seconds, ratio));
+    for (int i = 0; i < 2; i++) seconds[i] *= (double)qb_array_count(volume) / (double)(chunks * how->numbers);
+out:
+    qb__free(a.length);
+    qb__free(a.room);
+    return status;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where) {
+    (void)about, (void)kind, (void)where;
+    return remove(path);
+}
+
+/* A file, or a folder with all in it. */
+static void remove_output(const char *path) {
+    enum { OPEN = 16 };
+    nftw(path, remove_one, OPEN, FTW_DEPTH | FTW_PHYS);
+}
+
+static qb_status time_files(const packing *how, const char *path, const qb_array *volume, double seconds[2]) {
+    const qb_stack stack = {.dtype = QB_F32,
+                            .shape = {volume->shape[0], volume->shape[1], volume->shape[2]},
+                            .units = "1/mm",
+                            .quantity = "attenuation",
+                            .compress = how->compress};
+    qb_array back = {0};
+    qb_status status = QB_OK;
+    seconds[0] = seconds[1] = INFINITY;
+    for (int round = 0; round < ROUNDS && status == QB_OK; round++) {
+        qb_writer *writer;
+        const double from = qb__now();
+        QB__TRY(qb_writer_create(path, &stack, &writer));
+        status = qb_writer_write(writer, 0, volume->shape[0], volume->data);
+        if (status == QB_OK)
+            status = qb_writer_commit(writer, "{}");
+        else
+            qb_writer_abort(writer);
+        if (status != QB_OK) break;
+        const double then = qb__now();
+        QB__TRY(qb_array_load(path, NULL, &back, NULL));
+        seconds[0] = fmin(seconds[0], then - from);
+        seconds[1] = fmin(seconds[1], qb__now() - then);
+        if (memcmp(back.data, volume->data, qb_array_count(volume) * sizeof(float)) != 0)
+            status = qb__fail(QB_INTERNAL, "%s did not come back as written", path);
+        qb_array_destroy(&back);
+        remove_output(path);
+    }
+out:
+    qb_array_destroy(&back);
+    return status;
+}
+
+static void add_row(cJSON *result, const packing *how, double gigabytes, const double files[2], const double codec[2],
+                    double ratio) {
+    static const char *const names[2][3] = {
+        {"write_gigabytes_per_second", "codec_packs_gigabytes_per_second", "write_share_of_codec"},
+        {"read_gigabytes_per_second", "codec_unpacks_gigabytes_per_second", "read_share_of_codec"}};
+    char name[32];
+    snprintf(name, sizeof name, "%s_%s", how->container, how->compress);
+    cJSON *row = cJSON_AddObjectToObject(result, name);
+    for (int i = 0; i < 2; i++) {
+        cJSON_AddNumberToObject(row, names[i][0], gigabytes / files[i]);
+        cJSON_AddNumberToObject(row, names[i][1], gigabytes / codec[i]);
+        cJSON_AddNumberToObject(row, names[i][2], codec[i] / files[i]);
+    }
+    cJSON_AddNumberToObject(row, "compression", ratio);
+}
+
+/* Values of 10 bits, as a volume of real counts has about so many that are no noise. */
+static void round_values(qb_array *volume) {
+    enum { STEPS = 256 };
+    float *value = volume->data;
+    for (size_t i = 0; i < qb_array_count(volume); i++) value[i] = roundf(value[i] * STEPS) / STEPS;
+}
+
+qb_status qb__bench_packed(const char *folder, qb_array *volume, cJSON *result) {
+    const double gigabytes = (double)qb_array_count(volume) * sizeof(float) * 1e-9;
+    qb_status status = QB_OK;
+    round_values(volume);
+    for (size_t i = 0; i < sizeof packings / sizeof *packings && status == QB_OK; i++) {
+        const packing *how = &packings[i];
+        char path[640];
+        double files[2], codec[2], ratio = 0;
+        if (!qb__codec_has(how->codec) || qb_array_count(volume) < how->numbers) continue;
+        snprintf(path, sizeof path, "%s/packed.%s", folder, how->container);
+        status = time_alone(how, volume, codec, &ratio);
+        if (status == QB_OK) status = time_files(how, path, volume, files);
+        if (status == QB_OK) add_row(result, how, gigabytes, files, codec, ratio);
+    }
+    return status;
+}

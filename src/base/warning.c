@@ -29,7 +29,8 @@ static const struct {
                    "left out as a header, so angles may be shifted. Mend it, or put # in front."},
     {"angle-span",
      "Mass and width of the rows, or the first and last view, show another range of angles than stated. The image is "
-     "doubled or smeared. Give --angles FROM:TO as the object turned. Rarely a drift looks alike."},
+     "doubled or smeared. Give --angles FROM:TO as the object turned; TO is the angle after the last view. Rarely a "
+     "drift looks alike."},
     {"angle-steps", "Views half a turn apart are mirror images only if the angles between them differ from the stated "
                     "ones: frames were lost, or --angles is wrong."},
     {"angle-turns",

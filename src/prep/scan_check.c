@@ -18,6 +18,7 @@
 #include "prep/turn_check.h"
 #include "prep/row_shift.h"
 #include "prep/view_closing.h"
+#include "prep/view_ends.h"
 #include "prep/view_opposites.h"
 #include "prep/view_steps.h"
 #include "quickbeam/recon.h"
@@ -122,6 +123,17 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     bool told = qb__view_steps_misfit(&jumps);
     if (status == QB_OK && !told) status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL, &told);
     if (status == QB_OK && !told) qb__view_closing_warn(jumps.closes, jumps.gap, &noting);
+    told |= jumps.closes != 0;
+    if (status == QB_OK && !told && prepare && turn.radians) {
+        const qb__view_ends_of about = {.radians = turn.radians,
+                                        .parallel = !turn.cone,
+                                        .column = qb__column_read(&scan->info, scan->info.center),
+                                        .row1 = scan->info.rows};
+        qb__view_ends ends;
+        QB__TRY(qb__view_ends_find(scan, prepare, &about, &ends));
+        qb__view_ends_warn(&ends, &noting);
+        told = ends.steps != 0;
+    }
     if (status == QB_OK && prepare && turn.radians && !turn.cone) {
         const qb__opposites_asked about = {.radians = turn.radians,
                                            .column = qb__column_read(&scan->info, scan->info.center),
@@ -129,7 +141,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
                                            .room = ROOM};
         qb__opposites opposites;
         QB__TRY(qb__opposites_find(scan, prepare, &about, &opposites));
-        qb__opposites_warn(&opposites, told || jumps.closes != 0, &noting);
+        qb__opposites_warn(&opposites, told, &noting);
     }
     scan->info.problems = scan->parts.notes.count;
 out:

@@ -9,24 +9,14 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "center/center_look.h"
 #include "geometry/circle.h"
 #include "geometry/modules.h"
 #include "io/scan/scan.h"
 #include "prep/levels_said.h"
 #include "prep/row_shift.h"
-#include "prep/view_closing.h"
-#include "prep/view_opposites.h"
-#include "prep/view_steps.h"
-#include "recon/reconstruction_parts.h"
+#include "recon/reconstruction_turn.h"
 
 enum { LEAST_ROOM = 2 << 20 /* bytes, of the smallest jobs */ };
-
-/* In what streaming will take. */
-static size_t room(const qb__reconstruction *r) {
-    enum { MOST = 32 << 20 };
-    return qb__smaller(MOST, r->pick.memory > r->held ? (r->pick.memory - r->held) / 2 : 0);
-}
 
 static qb_status look(qb__reconstruction *r, size_t row0, size_t row1, size_t step, qb__lines_look *lines) {
     const qb__decision *d = &r->decision;
@@ -37,7 +27,7 @@ static qb_status look(qb__reconstruction *r, size_t row0, size_t row1, size_t st
                                   .held1 = d->row1,
                                   .view0 = r->share.view0,
                                   .view1 = r->share.view0 + r->share.views,
-                                  .room = room(r)};
+                                  .room = qb__look_room(r)};
     qb__digest_detach(&r->task.scan->digests, &r->job.digest); /* whose lines these are is told by who streams them */
     const qb_status status = qb__line_ends_look(r->task.scan, r->prepare, &place, lines);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
@@ -90,28 +80,6 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
     return QB_OK;
 }
 
-/* Where the geometry, or the caller, says that the axis is. */
-static void axis_asked(const qb__reconstruction *r, qb__center_look *asked, double *stated, double *radians) {
-    const double OFF = 1; /* pixels from an ideal circle */
-    const qb__decision *d = &r->decision;
-    const qb_scan_info *info = r->task.info;
-    const qb_geometry *geometry = d->turn.geometry;
-    qb__circle circle;
-    *asked = (qb__center_look){.radians = radians, .middle = NAN, .row0 = d->row0, .row1 = d->row1};
-    asked->room = qb__larger(LEAST_ROOM, room(r));
-    *stated = NAN;
-    if (geometry) {
-        if (qb__circle_fit(geometry, &circle) != QB_OK || !(circle.error < OFF)) return;
-        qb__view_angles(geometry, radians);
-        *stated = circle.column;
-        asked->sod = circle.sod, asked->sdd = circle.sdd, asked->pixel = circle.pixel_u;
-        if (!geometry->apart) asked->middle = circle.row;
-    } else if (d->axis_stated && info->angles) {
-        memcpy(radians, info->angles, info->views * sizeof *radians);
-        *stated = d->axis;
-    }
-}
-
 /* Of scans that turn as stated the factor of the sense is below 1, however noisy. The width of the fan is the pitch of columns over the
  * distance to the detector. */
 static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *fan, const qb__center_look *asked,
@@ -146,7 +114,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposite
     if (opposites->unlike > 0) return QB_OK; /* such views show no axis */
     status = qb__alloc(views, sizeof *radians, &radians);
     if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
-    if (status == QB_OK) axis_asked(r, &asked, &stated, radians);
+    if (status == QB_OK) qb__axis_asked(r, &asked, &stated, radians);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);
     if (status == QB_OK && !isnan(stated) && r->share.views == views)
         status = qb__center_look_at(r->task.scan, r->prepare, &asked, r->running.pool, env, &found);
@@ -175,64 +143,6 @@ out:
     return status;
 }
 
-/* Of parallel rays: are opposite views mirror images of one another? A rank that has not all views says nothing. told: there was a
- * warning of the angles. */
-static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool told, qb__opposites *shown) {
-    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
-    qb__opposites found = {.column = NAN}, *all = NULL;
-    qb__center_look asked;
-    double *radians = NULL, stated = NAN;
-    *shown = found;
-    if (!r->decision.turn.geometry && !r->decision.axis_stated) return QB_OK;
-    qb_status status = qb__alloc(views, sizeof *radians, &radians);
-    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
-    if (status == QB_OK) axis_asked(r, &asked, &stated, radians);
-    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
-    if (status == QB_OK && !isnan(stated) && asked.sod == 0 && r->share.views == views) {
-        const qb__opposites_asked about = {
-            .radians = radians, .column = stated, .row0 = asked.row0, .row1 = asked.row1, .room = room(r)};
-        status = qb__opposites_find(r->task.scan, r->prepare, &about, &found);
-    }
-    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
-    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
-    for (size_t i = ranks; status == QB_OK && i-- > 0;)
-        if (all[i].unlike > 0 || all[i].lean != 0 || all[i].turn != 0 || !isnan(all[i].column)) found = all[i];
-    if (status == QB_OK) qb__opposites_warn(&found, told, env);
-    *shown = found;
-    qb__free(radians);
-    qb__free(all);
-    return status;
-}
-
-/* Do images change evenly? A rank that has not all views says nothing. */
-static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_steps *shown) {
-    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
-    const qb__decision *d = &r->decision;
-    const double OFF = 2; /* pixels from an ideal circle */
-    qb__view_steps found = {0}, *all = NULL;
-    double *radians = NULL;
-    qb__circle circle;
-    *shown = found;
-    if (!d->turn.geometry && !d->turn.radians) return QB_OK;
-    const bool closes = !d->turn.geometry || (qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF);
-    qb_status status = qb__alloc(views, sizeof *radians, &radians);
-    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
-    if (status == QB_OK && d->turn.radians) memcpy(radians, d->turn.radians, views * sizeof *radians);
-    if (status == QB_OK && !d->turn.radians) qb__view_angles(d->turn.geometry, radians);
-    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
-    if (status == QB_OK && r->share.views == views)
-        status = qb__view_steps_find(r->task.scan, r->prepare, radians, closes, d->row0, d->row1, &found);
-    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
-    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
-    for (size_t i = ranks; status == QB_OK && i-- > 0;)
-        if (all[i].jumps || qb__view_steps_misfit(&all[i]) || all[i].closes != 0) found = all[i];
-    if (status == QB_OK) qb__view_steps_warn(&found, env);
-    *shown = found;
-    qb__free(radians);
-    qb__free(all);
-    return status;
-}
-
 /* Does the object stay at its height, and are the axes in their order? A rank that has not all views, or a part of the rows,
  * says nothing. */
 static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *order) {
@@ -249,7 +159,7 @@ static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *or
     qb_status status = qb__alloc(ranks, sizeof *all, &all);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);
     if (status == QB_OK && whole && d->row_step <= 1)
-        status = qb__row_shift_find(r->task.scan, r->prepare, d->row0, d->row1, beam, room(r), &found);
+        status = qb__row_shift_find(r->task.scan, r->prepare, d->row0, d->row1, beam, qb__look_room(r), &found);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
     for (size_t i = ranks; status == QB_OK && i-- > 0;)
@@ -265,7 +175,6 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb__lines_look *lines;
     double top = 0;
-    qb__view_steps steps = {0};
     qb__opposites opposites;
     const bool modular = d->turn.geometry && qb__is_modular(d->turn.geometry);
     if (!r->task.scan || qb__scan_on_device(r->task.scan)) return QB_OK;
@@ -279,14 +188,10 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
     qb__levels_warn_hardening(&r->prep, lines, env);
     if (!modular) judge_ends(r, lines, env);
-    if (!modular) QB__TRY(judge_steps(r, env, &steps));
-    bool told = qb__view_steps_misfit(&steps);
-    if (!told) QB__TRY(qb__turn_check(lines->mass, &d->turn, r->task.info->views, env, r->job.report, &told));
-    if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);
-    QB__TRY(judge_columns(r, lines, top, env));
-    QB__TRY(judge_opposites(r, env, told || steps.closes != 0, &opposites));
+    QB__TRY(qb__reconstruction_look_turn(r, lines, env, &opposites));
+    QB__TRY(judge_columns(r, lines, top, env)); /* overwrites the lines */
     QB__TRY(judge_axis(r, &opposites, env));
-    QB__TRY(qb__reconstruction_look_height(r, qb__larger(LEAST_ROOM, room(r)), env));
+    QB__TRY(qb__reconstruction_look_height(r, qb__larger(LEAST_ROOM, qb__look_room(r)), env));
 out:
     qb__free(lines);
     return status;

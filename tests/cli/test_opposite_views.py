@@ -84,6 +84,30 @@ def test_other_spans(tmp_path, right, wrong):
     assert "[opposite-views]" in line or f"{wrong} degrees, but move as over {right}," in line and "[angle-span]" in line
 
 
+@pytest.mark.parametrize("verb", [("fbp",), ("sirt", "--iterations", 1), ("mbir", "--equits", 1), ("info",)])
+@pytest.mark.parametrize("phantom, photons, rows", [("foam", 0, 1), ("baggage", 0, 6), ("foam", 20000, 6), ("shepp-logan", 0, 6)])
+def test_the_end_point(tmp_path, verb, phantom, photons, rows):
+    """91 views from 0 to 180 degrees, stated without the end; and 90 without the end, stated with it. Right ones say nothing."""
+    out = [] if verb[0] == "info" else ["--center", 47.5, "-o", tmp_path / "v.npy"]
+    shape = instead(SCAN, "--detector", f"96,{rows}", "--photons", photons)
+    for views, to, other, right in (91, "182", "0:180", "0:182"), (90, "180", f"0:{180 * 90 / 89}", "0:180"):
+        path = simulate(tmp_path, phantom, *instead(shape, "--views", views, "--angles", f"0:{to}"))
+        assert not said(verb[0], path, *verb[1:], *out)
+        line, = said(verb[0], path, *verb[1:], "--angles", other, *out)
+        assert f"--angles {right} fits [angle-span]" in line and "mirrored" in line
+
+
+@pytest.mark.parametrize("options", [("--detector", "96,6"), ("--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 3, "--detector", "96,12")])
+def test_the_end_point_of_a_turn(tmp_path, options):
+    cone = "--geometry" in options
+    run = ["fdk" if cone else "fbp", *(("--sod", 500, "--sdd", 800) if cone else ("--center", 47.5)), "-o", tmp_path / "v.npy"]
+    for views, to, other, right in (181, "362", "0:360", "0:362"), (180, "360", f"0:{360 * 180 / 179}", "0:360"):
+        path = simulate(tmp_path, "foam", *instead(SCAN, *options, "--views", views, "--angles", f"0:{to}"))
+        assert not said(run[0], path, *run[1:])
+        line, = said(run[0], path, *run[1:], "--angles", other)
+        assert f"--angles {right} fits [angle-span]" in line
+
+
 @pytest.mark.parametrize("phantom", ["shepp-logan", "foam", "baggage", "spheres"])
 @pytest.mark.parametrize("at", [130, 200])
 def test_lost_frames(tmp_path, phantom, at):

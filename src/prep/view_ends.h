@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_VIEW_ENDS_H
+#define QB_PREP_VIEW_ENDS_H
+
+#include <stdbool.h>
+
+#include "prep/prepare.h"
+
+/* N views from 0 to 180 degrees are 180 / N degrees apart, but 180 / (N - 1) where the last of them is at 180. Which of the two it was
+ * the views show: at the end of a turn the last view is the first one again, or the one before it; likewise mirrored after half a turn. */
+typedef struct qb__view_ends_of {
+    const double *radians; /* [views] as stated */
+    bool parallel;         /* rays; else whole turns alone are looked at */
+    double column;         /* of the axis; NAN: unknown */
+    size_t row0, row1;     /* rows that are prepared */
+} qb__view_ends_of;
+
+typedef struct qb__view_ends {
+    int steps; /* -1: the last view is the first one, but stated a step before it; 1: the other way round; 0: neither is shown */
+    bool mirrored;   /* after half a turn */
+    double from, to; /* degrees: the angles that fit, without the end */
+} qb__view_ends;
+
+/* Reads some rows of eight views. */
+qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb__view_ends_of *asked,
+                             qb__view_ends *found);
+void qb__view_ends_warn(const qb__view_ends *found, const qb_env *env);
+
+#endif

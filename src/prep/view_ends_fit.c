@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* The views of both ends side by side: arranged, and compared. */
+#include <math.h>
+#include <string.h>
+
+#include "prep/view_ends_parts.h"
+
+static void smooth(float *line, size_t bins, size_t times) {
+    for (size_t i = 0; i < times; i++) {
+        float left = line[0];
+        for (size_t b = 0; b < bins; b++) {
+            const float here = line[b];
+            line[b] = 0.25F * left + 0.5F * here + 0.25F * line[b + 1 < bins ? b + 1 : b];
+            left = here;
+        }
+    }
+}
+
+static float between(const float *line, size_t bins, double at) {
+    const double x = fmin(fmax(at, 0), (double)bins - 1.001);
+    const size_t k = (size_t)x;
+    const float part = (float)(x - (double)k);
+    return (1 - part) * line[k] + part * line[k + 1];
+}
+
+/* The bins that both ends see, with the axis where it is held to be. */
+static void choose_range(qb__ends_look *l) {
+    const double last = (double)l->bins - 1;
+    l->from = l->mirrored ? (size_t)fmax(0, ceil(2 * l->column - last)) : 0;
+    l->to = l->mirrored ? (size_t)fmax(0, floor(fmin(2 * l->column, last)) + 1) : l->bins;
+}
+
+void qb__ends_arrange(qb__ends_look *l, size_t times) {
+    float *scratch = l->part[0];
+    choose_range(l);
+    for (size_t i = 0; i < 2 * l->near * l->rows; i++) {
+        float *out = l->line + i * l->bins;
+        double mean = 0;
+        memcpy(scratch, l->read + i * l->bins, l->bins * sizeof *scratch);
+        smooth(scratch, l->bins, times);
+        for (size_t b = 0; b < l->bins; b++)
+            out[b] = l->mirrored && i < l->near * l->rows ? between(scratch, l->bins, 2 * l->column - (double)b)
+                                                          : scratch[b];
+        for (size_t b = l->from; b < l->to; b++) mean += (double)out[b] / (double)(l->to - l->from);
+        for (size_t b = 0; b < l->bins; b++) out[b] -= (float)mean;
+    }
+    for (size_t r = 0; r < l->rows; r++) {
+        const float *a = l->line + r * l->bins, *z = l->line + (l->near * l->rows + r) * l->bins;
+        float *out = l->slope + r * l->bins;
+        double mean = 0;
+        for (size_t b = 0; b < l->bins; b++) {
+            const size_t up = b + 1 < l->bins ? b + 1 : b, down = b ? b - 1 : 0;
+            out[b] = 0.25F * (a[up] - a[down] + z[up] - z[down]);
+        }
+        for (size_t b = l->from; b < l->to; b++) mean += (double)out[b] / (double)(l->to - l->from);
+        for (size_t b = 0; b < l->bins; b++) out[b] -= (float)mean;
+    }
+}
+
+double qb__ends_without_shift(const qb__ends_look *l, float *out) {
+    double product = 0, square = 0;
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = l->from; c < l->to; c++) {
+            const size_t at = r * l->bins + c;
+            product += (double)out[at] * (double)l->slope[at];
+            square += (double)l->slope[at] * (double)l->slope[at];
+        }
+    const double shift = square > 0 ? product / square : 0;
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = l->from; c < l->to; c++) out[r * l->bins + c] -= (float)shift * l->slope[r * l->bins + c];
+    return shift;
+}
+
+/* View i less view k, without what a shift along the row makes of it. The shift, in bins. */
+static double differ(const qb__ends_look *l, size_t i, size_t k, float *out) {
+    const size_t size = l->rows * l->bins;
+    const float *a = l->line + i * size, *b = l->line + k * size;
+    for (size_t at = 0; at < size; at++) out[at] = a[at] - b[at];
+    return qb__ends_without_shift(l, out);
+}
+
+/* Mean of the products of two such differences; sure, which may be NULL: over its error, by parts of the rows. */
+static double product_of(const qb__ends_look *l, const float *a, const float *b, double *sure) {
+    enum { PARTS = QB__ENDS_PARTS };
+    const size_t wide = l->to - l->from;
+    double sum = 0, square = 0;
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t p = 0; p < PARTS; p++) {
+            double part = 0;
+            for (size_t c = l->from + p * wide / PARTS; c < l->from + (p + 1) * wide / PARTS; c++)
+                part += (double)a[r * l->bins + c] * (double)b[r * l->bins + c];
+            sum += part, square += part * part;
+        }
+    if (sure) *sure = square > 0 ? sum / sqrt(square) : 0;
+    return sum / (double)(l->rows * wide);
+}
+
+static double square_of(const qb__ends_look *l, size_t i, size_t k) {
+    differ(l, i, k, l->part[0]);
+    return product_of(l, l->part[0], l->part[0], NULL);
+}
+
+/* Product of the differences of two pairs of views. */
+static double pair_of(const qb__ends_look *l, size_t i, size_t k, size_t m, size_t n, double *sure) {
+    differ(l, i, k, l->part[0]);
+    differ(l, m, n, l->part[1]);
+    return product_of(l, l->part[0], l->part[1], sure);
+}
+
+void qb__ends_take_measure(const qb__ends_look *l, qb__ends_measure *m) {
+    const size_t z = l->near; /* the last view; those before it follow */
+    double sure[2];
+    m->ends = square_of(l, 0, z);
+    m->step[0] = square_of(l, 1, 0), m->step[1] = square_of(l, z, z + 1);
+    m->two = 0.5 * (square_of(l, 2, 0) + square_of(l, z, z + 2));
+    m->more = 0.5 * (square_of(l, 1, z) + square_of(l, 0, z + 1));
+    m->forward = 0.5 * (pair_of(l, 0, z, 2, 1, &sure[0]) + pair_of(l, 0, z, z + 1, z + 2, &sure[1]));
+    m->sure = (sure[0] + sure[1]) / sqrt(2);
+    m->usual = 0.5 * (pair_of(l, 1, 0, 3, 2, NULL) + pair_of(l, z, z + 1, z + 2, z + 3, NULL));
+}
+
+double qb__ends_evenness(const qb__ends_measure *m) {
+    const double LEAST = 1e-4, step = 0.5 * (m->step[0] + m->step[1]); /* line integrals; less is rounding */
+    return step > LEAST * LEAST ? m->two / step : 0;
+}
+
+void qb__ends_find_axis(qb__ends_look *l, size_t times) {
+    enum { SETTLE = 6 };
+    const double EDGE = 0.3, MOST = 1;
+    if (isnan(l->column)) {
+        double best = INFINITY, at = 0.5 * ((double)l->bins - 1);
+        for (size_t m = (size_t)(2 * EDGE * (double)l->bins); m < (size_t)(2 * (1 - EDGE) * (double)l->bins); m++) {
+            l->column = 0.5 * (double)m;
+            qb__ends_arrange(l, times);
+            const double apart = square_of(l, 0, l->near);
+            if (apart < best) best = apart, at = l->column;
+        }
+        l->column = at;
+    }
+    for (int i = 0; i < SETTLE; i++) {
+        qb__ends_arrange(l, times);
+        const double shift = fmin(fmax(differ(l, 0, l->near, l->part[0]), -MOST), MOST);
+        const double column = l->column + 0.5 * shift;
+        if (!(column > EDGE * (double)l->bins && column < (1 - EDGE) * (double)l->bins)) return;
+        l->column = column;
+        if (fabs(shift) < 0.02) return;
+    }
+}

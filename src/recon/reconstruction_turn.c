@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the views turn as their angles say, from a few rows before anything is streamed. */
+#include "recon/reconstruction_turn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "geometry/circle.h"
+#include "geometry/modules.h"
+#include "io/scan/scan.h"
+#include "prep/view_closing.h"
+#include "prep/view_ends.h"
+#include "prep/view_steps.h"
+
+size_t qb__look_room(const qb__reconstruction *r) {
+    enum { MOST = 32 << 20 };
+    return qb__smaller(MOST, r->pick.memory > r->held ? (r->pick.memory - r->held) / 2 : 0);
+}
+
+void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double *stated, double *radians) {
+    enum { LEAST = 2 << 20 /* bytes, of the smallest jobs */ };
+    const double OFF = 1; /* pixels from an ideal circle */
+    const qb__decision *d = &r->decision;
+    const qb_scan_info *info = r->task.info;
+    const qb_geometry *geometry = d->turn.geometry;
+    qb__circle circle;
+    *asked = (qb__center_look){.radians = radians, .middle = NAN, .row0 = d->row0, .row1 = d->row1};
+    asked->room = qb__larger(LEAST, qb__look_room(r));
+    *stated = NAN;
+    if (geometry) {
+        if (qb__circle_fit(geometry, &circle) != QB_OK || !(circle.error < OFF)) return;
+        qb__view_angles(geometry, radians);
+        *stated = circle.column;
+        asked->sod = circle.sod, asked->sdd = circle.sdd, asked->pixel = circle.pixel_u;
+        if (!geometry->apart) asked->middle = circle.row;
+    } else if (d->axis_stated && info->angles) {
+        memcpy(radians, info->angles, info->views * sizeof *radians);
+        *stated = d->axis;
+    }
+}
+
+/* Of parallel rays: are opposite views mirror images of one another? A rank that has not all views says nothing. told: there was a
+ * warning of the angles. */
+static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool told, qb__opposites *shown) {
+    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
+    qb__opposites found = {.column = NAN}, *all = NULL;
+    qb__center_look asked;
+    double *radians = NULL, stated = NAN;
+    *shown = found;
+    if (!r->decision.turn.geometry && !r->decision.axis_stated) return QB_OK;
+    qb_status status = qb__alloc(views, sizeof *radians, &radians);
+    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK) qb__axis_asked(r, &asked, &stated, radians);
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && !isnan(stated) && asked.sod == 0 && r->share.views == views) {
+        const qb__opposites_asked about = {
+            .radians = radians, .column = stated, .row0 = asked.row0, .row1 = asked.row1, .room = qb__look_room(r)};
+        status = qb__opposites_find(r->task.scan, r->prepare, &about, &found);
+    }
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;)
+        if (all[i].unlike > 0 || all[i].lean != 0 || all[i].turn != 0 || !isnan(all[i].column)) found = all[i];
+    if (status == QB_OK) qb__opposites_warn(&found, told, env);
+    *shown = found;
+    qb__free(radians);
+    qb__free(all);
+    return status;
+}
+
+/* Do images change evenly? A rank that has not all views says nothing. */
+static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_steps *shown) {
+    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
+    const qb__decision *d = &r->decision;
+    const double OFF = 2; /* pixels from an ideal circle */
+    qb__view_steps found = {0}, *all = NULL;
+    double *radians = NULL;
+    qb__circle circle;
+    *shown = found;
+    if (!d->turn.geometry && !d->turn.radians) return QB_OK;
+    const bool closes = !d->turn.geometry || (qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF);
+    qb_status status = qb__alloc(views, sizeof *radians, &radians);
+    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK && d->turn.radians) memcpy(radians, d->turn.radians, views * sizeof *radians);
+    if (status == QB_OK && !d->turn.radians) qb__view_angles(d->turn.geometry, radians);
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && r->share.views == views)
+        status = qb__view_steps_find(r->task.scan, r->prepare, radians, closes, d->row0, d->row1, &found);
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;)
+        if (all[i].jumps || qb__view_steps_misfit(&all[i]) || all[i].closes != 0) found = all[i];
+    if (status == QB_OK) qb__view_steps_warn(&found, env);
+    *shown = found;
+    qb__free(radians);
+    qb__free(all);
+    return status;
+}
+
+/* Whether the last view is the first one again, or the one before it. A rank that has not all views says nothing. */
+static qb_status judge_view_ends(qb__reconstruction *r, const qb_env *env, bool *told) {
+    const double OFF = 1; /* pixels from an ideal circle */
+    const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
+    const qb_geometry *geometry = r->decision.turn.geometry;
+    qb__view_ends found = {0}, *all = NULL;
+    qb__center_look asked;
+    qb__circle circle;
+    double *radians = NULL, stated = NAN;
+    if (!geometry && !r->decision.axis_stated) return QB_OK;
+    if (geometry && (qb__circle_fit(geometry, &circle) != QB_OK || !(circle.error < OFF))) return QB_OK;
+    qb_status status = qb__alloc(views, sizeof *radians, &radians);
+    if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK) qb__axis_asked(r, &asked, &stated, radians);
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && !isnan(stated) && r->share.views == views) {
+        const qb__view_ends_of about = {
+            .radians = radians, .parallel = asked.sod == 0, .column = stated, .row0 = asked.row0, .row1 = asked.row1};
+        status = qb__view_ends_find(r->task.scan, r->prepare, &about, &found);
+    }
+    qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;)
+        if (all[i].steps) found = all[i];
+    if (status == QB_OK) qb__view_ends_warn(&found, env);
+    *told |= found.steps != 0;
+    qb__free(radians);
+    qb__free(all);
+    return status;
+}
+
+qb_status qb__reconstruction_look_turn(qb__reconstruction *r, const qb__lines_look *lines, const qb_env *env,
+                                       qb__opposites *opposites) {
+    const qb__turn_asked *turn = &r->decision.turn;
+    qb__view_steps steps = {0};
+    qb_status status = QB_OK;
+    if (!turn->geometry || !qb__is_modular(turn->geometry)) QB__TRY(judge_steps(r, env, &steps));
+    bool told = qb__view_steps_misfit(&steps);
+    if (!told) QB__TRY(qb__turn_check(lines->mass, turn, r->task.info->views, env, r->job.report, &told));
+    if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);
+    told |= steps.closes != 0;
+    if (!told) QB__TRY(judge_view_ends(r, env, &told));
+    QB__TRY(judge_opposites(r, env, told, opposites));
+out:
+    return status;
+}

@@ -94,8 +94,9 @@ static const struct {
     {"collimation", "The RTK geometry says that a collimator covered parts of the detector, where pixels look like "
                     "dense matter. Set them to NaN."},
     {"column-ends",
-     "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods put "
-     "it into the end slices, which become much too bright. Give the printed --size, and do not use its end slices."},
+     "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods but "
+     "mbir put it into the end slices, which become much too bright. Give the printed --size, and do not use its end "
+     "slices."},
     {"connected-scans",
      "The object was taken in several scans above one another. Only the named one is reconstructed."},
     {"counts-negative", "A few counts are far below 0, which no detector gives. Most likely unsigned counts were "

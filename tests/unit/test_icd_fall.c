@@ -29,6 +29,19 @@ static void known_ends(void **state) {
     }
 }
 
+/* As momentum does: by a factor an equit. The forecast by factor is right, that by powers too large. */
+static void by_factor(void **state) {
+    (void)state;
+    qb__icd_fall fall = {0};
+    for (int e = 0; e <= 40; e++) qb__icd_fall_add(&fall, e, 100 + 50 * pow(0.94, e));
+    const double rest = 50 * pow(0.94, 40) / (100 + 50 * pow(0.94, 40)), told = qb__icd_fall_rest_by_factor(&fall);
+    assert_true(fabs(told - rest) < 0.01 * rest);
+    assert_true(qb__icd_fall_rest(&fall) > 1.5 * told);
+    assert_true(fabs(qb__icd_fall_equits_to(&fall, rest / 10, 1000) - log(0.1) / log(0.94)) < 0.5);
+    assert_true(qb__icd_fall_equits_to(&fall, rest / 10, 20) == 20);
+    assert_true(qb__icd_fall_equits_to(&fall, 2 * rest, 20) == 0);
+}
+
 static void nothing_known(void **state) {
     qb__icd_fall fall = {0};
     (void)state;
@@ -52,6 +65,7 @@ static void begun_at_its_end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_ends),
+        cmocka_unit_test(by_factor),
         cmocka_unit_test(nothing_known),
         cmocka_unit_test(begun_at_its_end),
     };

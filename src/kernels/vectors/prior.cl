@@ -108,11 +108,12 @@ VECTOR_KERNEL(prior_misfit) {
     gather_sum(pairs, misfit, 0, partial);
 }
 
-/* The sum of squares of a - b. */
+/* The sum of squares of a - b, where b is a number. */
 VECTOR_KERNEL(prior_apart) {
     LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
+        if ((AS_INT(b[i]) & 0x7fffffff) > 0x7f800000) continue;
         const float by = ADD(a[i], -b[i]);
         sum = add_square(sum, by, by);
     }

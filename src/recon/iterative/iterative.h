@@ -31,7 +31,10 @@ typedef struct qb__iterative {
     bool looked;       /* begin() has run */
     size_t ranks;      /* ranks that share the views */
     size_t view_grain; /* a rank's views are a multiple of this */
-    qb_grid grid;
+    qb_grid grid;      /* that is solved for: */
+    qb_grid asked;     /* what is kept, and */
+    size_t beyond[2];  /* slices before and after it */
+    bool takes_beyond; /* such slices are wanted; set before it is decided */
     qb_projector *projector;
     /* of the current cut */
     qb__cut cut;
@@ -43,6 +46,15 @@ qb_status qb__iterative_order(qb__iterative *it, size_t least);
 const float *qb__iterative_view_of(const qb__iterative *it, const float *numbers, size_t view);
 /* Pairs of forward and adjoint, for forecasts. */
 double qb__iterative_passes(const qb__iterative *it);
+
+/* Slices beyond the ends of the volume (iterative_beyond.c): how many; what is kept; of a host's [z][y][x] of what is kept the
+ * slice that stands for slice z; whether that lies beyond; the slices that are kept moved to the front. */
+void qb__iterative_find_beyond(const qb__iterative *it, const qb_grid *asked, size_t beyond[2]);
+size_t qb__iterative_kept_slices(const qb__iterative *it);
+size_t qb__iterative_kept(const qb__iterative *it);
+const float *qb__iterative_slice_of(const qb__iterative *it, const float *numbers, size_t z);
+bool qb__iterative_is_beyond(const qb__iterative *it, size_t z);
+void qb__iterative_keep(const qb__iterative *it, float *volume);
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);
@@ -100,7 +112,7 @@ qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const q
 /* qb__iterative_solve with vectors in host memory, on the projector's threads; qb__linear.load of these; and the bytes that it allocates. */
 qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, float *data, float *volume);
 qb_status qb__iterative_load_here(const qb__iterative *it, size_t views, qb__vector_kind kind, const float *numbers,
-                                  float *vector);
+                                  bool only_kept, float *vector);
 size_t qb__iterative_here_bytes(const qb__iterative *it, const qb__cut *cut);
 qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts);
 void qb__iterative_forget(qb__iterative_run *r);

@@ -149,9 +149,9 @@ static qb_status adjoint(void *self, const void *projections, void *x) {
     return adjoint_of(self, projections, 0, ((const on_cpu *)self)->views, x);
 }
 
-static qb_status load(void *self, qb__vector_kind kind, const float *numbers, void *vector) {
+static qb_status load(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector) {
     const on_cpu *cpu = self;
-    return qb__iterative_load_here(cpu->run.it, cpu->views, kind, numbers, vector);
+    return qb__iterative_load_here(cpu->run.it, cpu->views, kind, numbers, only_kept, vector);
 }
 
 static qb_status total(void *self, double *sum) { return qb__iterative_total(&((on_cpu *)self)->run, sum); }

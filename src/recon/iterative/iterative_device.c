@@ -240,12 +240,34 @@ out:
     return status;
 }
 
-static qb_status load(void *self, qb__vector_kind kind, const float *numbers, void *vector) {
+/* Slices beyond what is kept, where they lie in the staging memory. */
+static qb_status load_beyond(on_device *d, const float *numbers, bool only_kept) {
+    const qb__iterative *it = d->run.it;
+    const size_t slice = it->grid.n[0] * it->grid.n[1];
+    float *none = NULL;
+    qb_status status = QB_OK;
+    if (only_kept) QB__TRY(qb__alloc(slice, sizeof *none, &none));
+    for (size_t i = 0; only_kept && i < slice; i++) none[i] = NAN;
+    for (size_t z = 0; z < it->grid.n[2]; z++)
+        if (qb__iterative_is_beyond(it, z))
+            QB__TRY(qb__memory_upload(d->queue, d->staging, z * slice * sizeof(float),
+                                      only_kept ? none : qb__iterative_slice_of(it, numbers, z),
+                                      slice * sizeof(float)));
+out:
+    status = qb__queue_finish_after(d->queue, status);
+    qb__free(none);
+    return status;
+}
+
+static qb_status load(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector) {
     on_device *d = self;
     const qb__iterative *it = d->run.it;
+    const size_t slice = it->grid.n[0] * it->grid.n[1];
     qb_status status;
     if (kind == QB__EQUATIONS) return load_views(d, numbers, vector);
-    QB__TRY(qb__memory_upload(d->queue, d->staging, 0, numbers, qb__iterative_unknowns(it) * sizeof(float)));
+    if (it->beyond[0] + it->beyond[1]) QB__TRY(load_beyond(d, numbers, only_kept));
+    QB__TRY(qb__memory_upload(d->queue, d->staging, it->beyond[0] * slice * sizeof(float), numbers,
+                              qb__iterative_kept(it) * sizeof(float)));
     QB__TRY(qb__joseph_to_lines(d->plan, d->queue, d->staging, 0, 0, 0, it->grid.n[2], vector));
 out:
     return status;
@@ -267,8 +289,9 @@ out:
 static qb_status fetch(on_device *d, float scale, float *volume) {
     const qb__iterative *it = d->run.it;
     qb_status status;
+    const size_t first = it->beyond[0] * it->grid.n[0] * it->grid.n[1] * sizeof(float);
     QB__TRY(qb__joseph_from_lines(d->plan, d->queue, d->volume, 0, it->grid.n[2], scale, d->staging, 0));
-    QB__TRY(qb__memory_download(d->queue, d->staging, 0, volume, qb__iterative_unknowns(it) * sizeof(float)));
+    QB__TRY(qb__memory_download(d->queue, d->staging, first, volume, qb__iterative_kept(it) * sizeof(float)));
 out:
     return status;
 }

@@ -170,6 +170,14 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
     return QB_OK;
 }
 
+static void add_beyond(qb__iterative *it) {
+    qb_grid *grid = &it->grid;
+    it->asked = *grid;
+    qb__iterative_find_beyond(it, &it->asked, it->beyond);
+    grid->offset[2] += 0.5 * ((double)it->beyond[1] - (double)it->beyond[0]) * grid->voxel[2];
+    grid->n[2] += it->beyond[0] + it->beyond[1];
+}
+
 /* ---- all together ---- */
 
 /* Slices as far apart as rows, but half way between them: a row sees the mean of two slices, and what alternates from slice to
@@ -215,7 +223,8 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     QB__TRY(decide_geometry(it, task->more, env));
     QB__TRY(decide_grid(it, env, decision));
     QB__TRY(qb__truncation_check_size(it->geometry, &it->grid, INFINITY, &decision->ends));
-    qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
+    if (!it->takes_beyond) qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
+    add_beyond(it);
     decision->turn = (qb__turn_asked){.geometry = it->geometry};
     decision->axis_found = it->looked;
     if (solver->grain && it->ranks < 2)
@@ -238,7 +247,10 @@ out:
 
 void qb__iterative_facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
+    const qb__iterative *it = plan;
     qb__fact_number(facts, NULL, "line_integrals", (double)qb__iterative_equations(plan));
+    if (it->beyond[0]) qb__fact_number(facts, NULL, "slices_before", (double)it->beyond[0]);
+    if (it->beyond[1]) qb__fact_number(facts, NULL, "slices_after", (double)it->beyond[1]);
 }
 
 void qb__iterative_release(void *plan) {

@@ -90,10 +90,10 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
 
 qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap) {
     const qb__iterative *it = r->it;
-    return (qb__cut_space){.slices = it->grid.n[2],
+    return (qb__cut_space){.slices = qb__iterative_kept_slices(it),
                            .views = it->info->views,
                            .layers = {.thickness = 1},
-                           .most = it->grid.n[2],
+                           .most = qb__iterative_kept_slices(it),
                            .thinner = qb__thinner_never,
                            .views_after = views_after,
                            .engine = r,
@@ -106,6 +106,7 @@ qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap) {
 qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb__linear *calls) {
     qb__linear a = *calls;
     a.unknowns = qb__iterative_unknowns(it);
+    a.kept = qb__iterative_kept(it);
     a.equations = views * it->info->rows * it->info->columns;
     a.crossing = qb__iterative_crossing(it);
     a.views = views;
@@ -141,15 +142,19 @@ qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, fl
     for (size_t i = 0; i < a->unknowns; i++) x[i] = 0;
     QB__TRY(qb__iterative_solve(r, a, &vectors, data, x));
     if (hu > 0) qb__vector_scale(&vectors, QB__UNKNOWNS, 1000 / hu, x, a->unknowns); /* the sink takes 1000 off */
+    qb__iterative_keep(r->it, x);
 out:
     qb__vectors_destroy(&vectors);
     return status;
 }
 
 qb_status qb__iterative_load_here(const qb__iterative *it, size_t views, qb__vector_kind kind, const float *numbers,
-                                  float *vector) {
-    const size_t image = it->info->rows * it->info->columns;
-    if (kind == QB__UNKNOWNS) memcpy(vector, numbers, qb__iterative_unknowns(it) * sizeof *vector);
+                                  bool only_kept, float *vector) {
+    const size_t image = it->info->rows * it->info->columns, slice = it->grid.n[0] * it->grid.n[1];
+    for (size_t z = 0; kind == QB__UNKNOWNS && z < it->grid.n[2]; z++) {
+        memcpy(vector + z * slice, qb__iterative_slice_of(it, numbers, z), slice * sizeof *vector);
+        for (size_t i = 0; only_kept && qb__iterative_is_beyond(it, z) && i < slice; i++) vector[z * slice + i] = NAN;
+    }
     for (size_t view = 0; kind == QB__EQUATIONS && view < views; view++)
         memcpy(vector + view * image, qb__iterative_view_of(it, numbers, view), image * sizeof *vector);
     return QB_OK;

@@ -38,9 +38,9 @@ static qb_status adjoint(void *self, const void *y, void *x) {
     return adjoint_of(self, y, 0, ((const qb__iterative_slabs *)self)->views, x);
 }
 
-static qb_status load(void *self, qb__vector_kind kind, const float *numbers, void *vector) {
+static qb_status load(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector) {
     const qb__iterative_slabs *s = self;
-    return qb__iterative_load_here(s->it, s->views, kind, numbers, vector);
+    return qb__iterative_load_here(s->it, s->views, kind, numbers, only_kept, vector);
 }
 
 qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r, float *lines, float *volume) {

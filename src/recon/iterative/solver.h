@@ -15,6 +15,7 @@ typedef qb_status qb__linear_number(void *self, double *number);
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
+    size_t kept;     /* unknowns that the caller keeps; the others lie beyond the ends of his volume */
     double crossing; /* the least element of A for a ray through the middle of an unknown */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
     qb__linear_apply *forward, *adjoint;
@@ -31,8 +32,9 @@ typedef struct qb__linear {
     const size_t *subset;
     size_t subsets;
     size_t aligned; /* `first` must be a multiple of this; 0 = 1 */
-    /* Numbers of the host into a vector: a volume [z][y][x], or [view][row][column] of the whole scan in its own order. */
-    qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, void *vector);
+    /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x] of what is kept.
+     * Slices beyond it become as the last ones, with `only_kept` NaN. */
+    qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector);
     bool holes; /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
 
@@ -78,7 +80,8 @@ typedef struct qb__solved {
     /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b; and
      * lambda in units of what such noise does to a voxel. */
     double gap, lambda, noise, strength;
-    double rest; /* MBIR: by how much the cost is forecast to fall further, as a share of it */
+    double rest; /* MBIR: by how much the cost is forecast to fall further, as a share of it; */
+    double more; /* and after how many more iterations that is next to nothing */
 } qb__solved;
 
 /* A solver: x comes in as the start (zeros) and goes out as the answer; b is used up. `trace` is

@@ -72,10 +72,11 @@ static void ahead(const qb__vector_job *job, size_t first, size_t end, double *s
 }
 OP(ahead, 3);
 
-/* The sum of squares of v0 - v1. */
+/* The sum of squares of v0 - v1, where v1 is a number. */
 static void apart(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *a = job->v[0], *b = job->v[1];
-    for (size_t i = first; i < end; i++) sums[0] += (double)(a[i] - b[i]) * (double)(a[i] - b[i]);
+    for (size_t i = first; i < end; i++)
+        if (!isnan(b[i])) sums[0] += (double)(a[i] - b[i]) * (double)(a[i] - b[i]);
 }
 OP(apart, 1);
 
@@ -100,11 +101,11 @@ typedef struct mbir {
     qb__icd_fall costs;
 } mbir;
 
-static qb_status make_from(const mbir *s, qb__vector_kind kind, const float *numbers, void **vector) {
+static qb_status make_from(const mbir *s, qb__vector_kind kind, const float *numbers, bool only_kept, void **vector) {
     const size_t count = kind == QB__UNKNOWNS ? s->a->unknowns : s->a->equations;
     if (!numbers) return QB_OK;
     const qb_status status = qb__vector_make(s->v, kind, count, vector);
-    return status == QB_OK ? s->a->load(s->a->self, kind, numbers, *vector) : status;
+    return status == QB_OK ? s->a->load(s->a->self, kind, numbers, only_kept, *vector) : status;
 }
 
 static qb_status make(mbir *s) {
@@ -113,11 +114,11 @@ static qb_status make(mbir *s) {
     for (size_t i = 0; i < sizeof unknowns / sizeof *unknowns; i++)
         QB__TRY(qb__vector_make(s->v, QB__UNKNOWNS, s->a->unknowns, unknowns[i]));
     QB__TRY(qb__vector_make(s->v, QB__EQUATIONS, s->a->equations, &s->y));
-    QB__TRY(make_from(s, QB__EQUATIONS, s->model->weights, &s->w));
-    QB__TRY(make_from(s, QB__UNKNOWNS, s->model->toward, &s->toward));
-    QB__TRY(make_from(s, QB__UNKNOWNS, s->model->reference, &s->reference));
+    QB__TRY(make_from(s, QB__EQUATIONS, s->model->weights, false, &s->w));
+    QB__TRY(make_from(s, QB__UNKNOWNS, s->model->toward, false, &s->toward));
+    QB__TRY(make_from(s, QB__UNKNOWNS, s->model->reference, true, &s->reference));
     if (s->model->start)
-        QB__TRY(s->a->load(s->a->self, QB__UNKNOWNS, s->model->start, s->x));
+        QB__TRY(s->a->load(s->a->self, QB__UNKNOWNS, s->model->start, false, s->x));
     else
         qb__vector_fill(s->v, (float)s->model->constant, s->x, s->a->unknowns);
     status = qb__vectors_status(s->v);
@@ -232,7 +233,7 @@ static qb_status note(mbir *s, qb__solved *solved, bool *last) {
     if (s->reference) {
         qb__vector_run(s->v, (qb__vector_job){&apart_op, QB__UNKNOWNS, s->a->unknowns, .v = {s->x, s->reference}},
                        sums);
-        trace->rmse = sqrt(sums[0] / (double)s->a->unknowns);
+        trace->rmse = sqrt(sums[0] / (double)s->a->kept);
     }
     if (!isfinite(trace->cost) || !isfinite(trace->change) || trace->cost > 10 * solved->trace[0].cost) {
         status = qb__fail(
@@ -242,7 +243,8 @@ static qb_status note(mbir *s, qb__solved *solved, bool *last) {
         goto out;
     }
     if (exact) qb__icd_fall_add(&s->costs, solved->iterations, trace->cost);
-    solved->rest = qb__icd_fall_rest(&s->costs);
+    solved->rest = qb__icd_fall_rest_by_factor(&s->costs);
+    solved->more = qb__icd_fall_equits_to(&s->costs, 0.5 * s->model->stop, 3 * solved->iterations);
     qb__progress(s->env, "mbir", (uint64_t)solved->iterations, (uint64_t)s->options->iterations);
     *last = true;
     s->exact += exact;

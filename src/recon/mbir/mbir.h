@@ -132,7 +132,7 @@ size_t qb__mbir_all(const qb__mbir *m);
 
 /* Warn that the descent stopped at its limit: the cost is forecast to fall by the share `rest`, 1 = not known; the image changed by
  * the share `change` in the last equit. `or`: another remedy. */
-void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, const char * or);
+void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, int enough, const char * or);
 
 /* ---- rows of the method's table ---- */
 

@@ -21,7 +21,9 @@ static const char *units_of(const qb__mbir *m) { return qb__volume_units(m->opti
 static void warn_of_rest(const qb__mbir_cone *cone, const qb__solved *solved, const qb_env *env) {
     const double worth_telling = 0.01;
     if (strcmp(solved->stopped, "equits") != 0 || !(solved->rest > worth_telling) || cone->m.images.proximal) return;
-    qb__mbir_warn_of_rest(env, solved->iterations, solved->rest, solved->trace[solved->iterations - 1].change, "");
+    const int tens = (int)ceil((solved->iterations + solved->more) / 10);
+    qb__mbir_warn_of_rest(env, solved->iterations, solved->rest, solved->trace[solved->iterations - 1].change,
+                          10 * tens > solved->iterations ? 10 * tens : solved->iterations + 10, "");
 }
 
 /* As that of a coordinate descent with a single slab. */
@@ -108,7 +110,7 @@ static qb_status decide_detector(qb__mbir_cone *cone) {
     qb_grid usual;
     qb_grid_default(cone->it.geometry, &usual);
     m->pixel = usual.voxel[0];
-    m->grid = cone->it.grid;
+    m->grid = cone->it.asked;
     m->rows = m->info->rows;
     m->grain = 1;
     return qb__geometry_copy(cone->it.geometry, &m->geometry);
@@ -134,6 +136,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     inner.options = &cone->options;
     cone->it.model = &cone->model;
     cone->it.report = report_descent;
+    cone->it.takes_beyond = !m->options->prox && !m->options->prox_array; /* a proximal map is of its volume alone */
     cone->it.more_lines = m->terms.weights_file ? 1 : 0;
     QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
     QB__TRY(decide_detector(cone));

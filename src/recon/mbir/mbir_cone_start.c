@@ -12,9 +12,9 @@
 /* The same scan is read by two jobs now, and this one is not to count among what the other reads. */
 static qb_status run_fdk(qb__mbir_cone *cone, const qb__running *run, const qb_env *quiet) {
     const qb__iterative *it = &cone->it;
-    const size_t *n = it->grid.n;
+    const size_t *n = it->asked.n;
     const qb_tensor to = qb_tensor_f32(cone->start, n[2], n[1], n[0]);
-    const double *voxel = it->grid.voxel;
+    const double *voxel = it->asked.voxel;
     qb_fdk_options options;
     qb_output_options output;
     qb_job *job = NULL;
@@ -36,7 +36,7 @@ out:
 }
 
 qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
-    const size_t count = qb__iterative_unknowns(&cone->it);
+    const size_t count = qb__iterative_kept(&cone->it);
     qb_env quiet = {0};
     qb_status status = qb__alloc(count, sizeof *cone->start, &cone->start);
     if (status != QB_OK) return status;

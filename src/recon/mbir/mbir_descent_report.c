@@ -70,25 +70,25 @@ qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkp
 /* ---- the whole ---- */
 
 /* After few equits the cost may still fall by any share of it, so that its forecast says nothing. */
-void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, const char * or) {
+void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, int enough, const char * or) {
     if (rest < 0.995)
         qb__warn(env,
                  "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits "
                  "%d%s" QB__CODE("mbir-not-converged"),
-                 equits, 100 * rest, 4 * equits, or);
+                 equits, 100 * rest, enough, or);
     else
         qb__warn(
             env,
             "mbir stopped after %d equits, too few to forecast the cost; the image changed by %.2g %% in the last: "
             "give --equits %d%s" QB__CODE("mbir-not-converged"),
-            equits, 100 * change, 4 * equits, or);
+            equits, 100 * change, enough, or);
 }
 
 /* Loops around proximal maps mean to stop early. */
 static void warn_of_rest(const qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
     if (d->unfinished && !m->images.proximal)
-        qb__mbir_warn_of_rest(d->run->env, m->settings.equits, d->rest, d->change,
+        qb__mbir_warn_of_rest(d->run->env, m->settings.equits, d->rest, d->change, 4 * m->settings.equits,
                               m->coarse.levels || m->images.begins_with ? "" : ", or --coarse 2");
 }
 

@@ -43,3 +43,31 @@ double qb__icd_fall_rest(const qb__icd_fall *f) {
     if (!(fell > 0) || !(now > 0)) return 0;
     return fmin(fell * ratio / (1 - ratio) / now, 1);
 }
+
+/* The last fall, of a quarter of the equits, and its share of the one before. */
+static double last_fall(const qb__icd_fall *f, double *quarter, double *share) {
+    static const double slowest = 0.9;
+    const size_t last = (size_t)f->points - 1;
+    const double begin = f->equits[0], now = f->cost[last];
+    *quarter = (f->equits[last] - begin) / 4;
+    const double half = cost_at(f, begin + 2 * *quarter), later = cost_at(f, begin + 3 * *quarter);
+    *share = half > later ? fmax(fmin((later - now) / (half - later), slowest), 0) : slowest;
+    return later - now;
+}
+
+double qb__icd_fall_rest_by_factor(const qb__icd_fall *f) {
+    double quarter, share;
+    if (f->points < 2) return 1;
+    const double fell = last_fall(f, &quarter, &share), now = f->cost[(size_t)f->points - 1];
+    if (!(fell > 0) || !(now > 0)) return 0;
+    return fmin(fell * share / (1 - share) / now, 1);
+}
+
+double qb__icd_fall_equits_to(const qb__icd_fall *f, double least, double most) {
+    const double rest = qb__icd_fall_rest_by_factor(f);
+    double quarter, share;
+    if (f->points < 2) return most;
+    last_fall(f, &quarter, &share);
+    if (rest <= least || !(share > 0)) return 0;
+    return fmin(quarter * log(least / rest) / log(share), most);
+}

@@ -17,5 +17,10 @@ typedef struct qb__icd_fall {
 void qb__icd_fall_add(qb__icd_fall *fall, double equits, double cost);
 /* As a share of the last cost; 1 where nothing is known yet. */
 double qb__icd_fall_rest(const qb__icd_fall *fall);
+/* The same where the distance from the minimum falls by a factor an equit, as that of gradient methods with momentum does, which a
+ * forecast by powers makes several times too large: by the falls of the last two quarters of the equits. */
+double qb__icd_fall_rest_by_factor(const qb__icd_fall *fall);
+/* By then, after how many more equits this rest will be `least`, at most `most`. */
+double qb__icd_fall_equits_to(const qb__icd_fall *fall, double least, double most);
 
 #endif

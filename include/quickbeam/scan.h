@@ -74,6 +74,9 @@ typedef struct qb_scan_options {
         distortion; /* file of discorpy's: xcenter, ycenter, factor0, ... of the backward model, stored pixels; NULL = none */
     const char *
         shifts; /* file of lines U V, one a stored view: columns and rows by which its image has moved; motors:U[,V]; NULL = none */
+    const char
+        *follow; /* "SECONDS[:VIEWS|:FILE]": wait for views that are still being written, until there are as many as
+                           `angles` has, or so many, or FILE is there; NULL = do not wait */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 

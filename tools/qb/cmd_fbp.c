@@ -218,13 +218,31 @@ static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FIL
     return QB_OK;
 }
 
-qb_status open_scan(cli *c, qb_scan **scan) {
-    hold_warnings();
-    qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, scan);
+/* --follow SECONDS with a geometry file waits for as many views as that has. */
+static qb_status follow_geometry(const char *file, char *text, size_t size, qb_scan_options *scan) {
+    const qb_detector one = {.rows = 1, .columns = 1, .pixel_u = 1, .pixel_v = 1};
+    qb_geometry geometry;
+    if (!file || !scan->follow || strchr(scan->follow, ':') || scan->angles) return QB_OK;
+    qb_status status = qb_geometry_load(file, NULL, NULL, &geometry);
+    if (status != QB_OK)
+        status = qb_geometry_load(file, &one, NULL, &geometry); /* it does not say how many pixels there are */
     if (status != QB_OK) return status;
-    size_t problems = qb_scan_describe(*scan)->problems;
+    snprintf(text, size, "%.32s:%zu", scan->follow, geometry.views);
+    scan->follow = text;
+    qb_geometry_destroy(&geometry);
+    return QB_OK;
+}
+
+qb_status open_scan(cli *c, qb_scan **scan) {
     const char *file = strcmp(c->verb->name, "fbp") == 0 ? c->options.fbp.geometry : c->options.geometry.geometry;
     const bool stated = file && strcmp(file, "parallel") != 0;
+    qb_scan_options wanted = c->options.scan;
+    char follow[64];
+    hold_warnings();
+    qb_status status = follow_geometry(stated ? file : NULL, follow, sizeof follow, &wanted);
+    if (status == QB_OK) status = qb_scan_open(c->argument[0], &wanted, &c->env, scan);
+    if (status != QB_OK) return status;
+    size_t problems = qb_scan_describe(*scan)->problems;
     for (size_t i = 0; i < problems; i++) {
         const qb_problem kind = qb_scan_problem_kind(*scan, i);
         if ((stated && kind == QB_PROBLEM_ANGLES) || (c->options.prep.air && kind == QB_PROBLEM_FLATS)) continue;

@@ -19,18 +19,9 @@
 #include "io/scan/axes_look.h"
 #include "io/formats.h"
 #include "io/scan/drift.h"
+#include "io/scan/follow.h"
+#include "io/scan/open_parts.h"
 #include "io/scan/signed_counts.h"
-
-static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
-    const qb__format *format;
-    qb_status status;
-    if (options->shape)
-        return qb__raw_open_as(scan->path, options->shape, options->as == QB_IMAGE_SINOGRAM, &scan->parts.data.source);
-    status = qb__format_to_read(scan->path, &format);
-    if (status != QB_OK) return status;
-    if (format->scan) return format->scan(scan->path, options, &scan->parts);
-    return format->open(scan->path, options->dataset, &scan->parts.data.source);
-}
 
 /* --unsigned: of the views and of fields that lie with them. */
 static qb_status read_unsigned(qb_scan *scan) {
@@ -448,7 +439,7 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
     scan->path = qb__strdup(path);
     if (!scan->path) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     scan->info.path = scan->path;
-    QB__TRY(open_parts(scan, options));
+    QB__TRY(qb__scan_open_parts(path, options, &scan->parts));
     qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};
     for (int i = 0; i < 3; i++)
         if (frames[i]->source) qb__source_limit(frames[i]->source, env);
@@ -470,6 +461,7 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     QB__CALL();
     qb_status status = qb__env_check(env);
     if (status == QB_OK) status = qb__params_view(qb_scan_params, given, &options);
+    if (status == QB_OK && options.follow && *options.follow) status = qb__scan_follow(path, &options, env);
     if (status == QB_OK) status = qb__alloc(1, sizeof *scan, &scan);
     if (status != QB_OK) return status;
     qb__inputs_begin(&scan->inputs);

@@ -153,6 +153,12 @@ const qb_param qb_scan_params[] = {
      .meta = "FILE|motors:U[,V]",
      .help = "take out movements: lines U V, one a stored view, unbinned columns and rows by which its image lies too "
              "far on; or an NXtomo's own, of the sample's axes along columns and rows (motors:x,-z)"},
+    {.name = "follow",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(follow),
+     .meta = "SECONDS[:VIEWS|:FILE]",
+     .help = "wait while views are being written, until all are there: as many as VIEWS, the angles or the geometry "
+             "file, or until FILE exists; fail when none comes for SECONDS"},
     QB_PARAMS_END(qb_scan_options),
 };
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_OPEN_PARTS_H
+#define QB_IO_OPEN_PARTS_H
+
+#include "io/plain/source.h"
+
+/* What the scan at `path` is now, as its format has it. */
+qb_status qb__scan_open_parts(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+
+#endif

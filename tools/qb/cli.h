@@ -236,6 +236,7 @@ qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root);
 qb_status tell_mask(const cli *c, const qb_scan *scan, char *words, size_t size, cJSON *object);
 /* info_volume.c: does the file in c->argument[0] say that it is a volume, and is it asked about as
  * one? Describe it. */
+bool states_volume(const char *quantity);
 bool is_volume(const cli *c, const qb_scan_info *info);
 qb_status info_volume(cli *c);
 qb_status cmd_plan(cli *c);

@@ -5,15 +5,15 @@
 
 #include "cli.h"
 
+bool states_volume(const char *quantity) {
+    return strcmp(quantity, "attenuation") == 0 || strcmp(quantity, "Hounsfield") == 0;
+}
+
 bool is_volume(const cli *c, const qb_scan_info *info) {
-    static const char *const quantities[] = {"attenuation", "Hounsfield"};
     const qb_scan_options *scan = &c->options.scan;
     if (wants_geometry(c) || scan->quantity || scan->angles || scan->as || scan->views)
         return false; /* it is to be read as a scan */
-    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++) {
-        if (strcmp(info->stated, quantities[i]) == 0) return true;
-    }
-    return false;
+    return states_volume(info->stated);
 }
 
 /* A file's own words, without what would speak to the terminal. */

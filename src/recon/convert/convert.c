@@ -27,7 +27,8 @@
 
 const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
-     "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .nrrd, .raw, BASE.sinoparams, a "
+     "what to write, a scan as float32; its kind follows from the name: .h5, .mha, .npy, .nrrd, .raw, BASE.sinoparams, "
+     "a "
      "TIFF stack",
      'o'},
     {"center", QB_PARAM_TEXT, offsetof(qb_convert_options, center), "COLUMN|stated|middle", NULL, NULL, 0, 0,
@@ -40,8 +41,14 @@ const qb_param qb_convert_params[] = {
      "columns that both cameras see; default: auto, by comparing them", 0},
     {"compress", QB_PARAM_TEXT, offsetof(qb_convert_options, compress), "none|gzip|zstd|blosc|bitshuffle", NULL, NULL,
      0, 0, "HDF5 and Zarr: compress chunks, by all threads", 0},
-    {"zarr", QB_PARAM_CHOICE, offsetof(qb_convert_options, zarr), NULL, "0.5", "0.5|0.4", 0, 0,
-     "version of OME-Zarr, which is Zarr 3 with shards, or Zarr 2", 0},
+    {"zarr", QB_PARAM_CHOICE, offsetof(qb_convert_options, zarr), NULL, "0.5", "0.5|0.4", 0, 0, "version of OME-Zarr",
+     0},
+    {"volume", QB_PARAM_FLAG, offsetof(qb_convert_options, volume), NULL, NULL, NULL, 0, 0,
+     "the input is a volume, though the file does not say so", 0},
+    {"resume", QB_PARAM_FLAG, offsetof(qb_convert_options, resume), NULL, NULL, NULL, 0, 0,
+     "volumes: go on where an earlier run was stopped", 0},
+    {"checkpoint", QB_PARAM_DOUBLE, offsetof(qb_convert_options, checkpoint), "SECONDS", "300", NULL, 0, 1e9,
+     "volumes: note that often what is done; 0: never", 0},
     {"half-turn", QB_PARAM_FLAG, offsetof(qb_convert_options, half_turn), NULL, NULL, NULL, 0, 0,
      "join opposite views of a whole turn to those of half a turn, for other programs; needs --center", 0},
     QB_PARAMS_END(qb_convert_options),
@@ -159,6 +166,7 @@ static double asked_axis(const conversion *c) {
 static qb_status check(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     const qb_tensor *array = c->options->array;
+    if (c->options->resume) return qb__fail(QB_BAD_ARGUMENT, "--resume: only the conversion of a volume can go on");
     if (array && (output || (c->options->center && !c->options->half_turn)))
         return qb__fail(QB_BAD_ARGUMENT, "output and center are for a file: leave them out with an array");
     if (!array && (!output || !*output)) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* qb convert of a volume: into a file of another kind, some images at a time, numbers as they are. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fork.h"
+#include "base/hash.h"
+#include "base/inputs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/params.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/formats.h"
+#include "io/publish/outputs.h"
+#include "io/writer.h"
+#include "job/budget.h"
+#include "job/job.h"
+#include "job/volume_keep.h"
+#include "quickbeam/recon.h"
+
+typedef struct conversion {
+    const char *path, *command;
+    const qb_convert_options *options;
+    qb__source *source;
+    qb__inputs inputs;
+    qb_stack stack;
+    qb__keep keep;
+    qb__publication *set;
+    qb_writer *writer;
+    size_t block, resumed; /* images at a time; images that an earlier run has written */
+    char *images;
+    char *before; /* provenance of the input; NULL: it has none */
+} conversion;
+
+static qb_status check(conversion *c, const qb_env *env) {
+    const qb_convert_options *o = c->options;
+    if (!o->output || !*o->output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
+    if (o->array || o->center || o->stitch || o->half_turn)
+        return qb__fail(QB_BAD_ARGUMENT, "%s is a volume: --center, --stitch and --half-turn are for scans", c->path);
+    const qb__output outputs[] = {{.path = o->output, .images = c->stack.shape[0]}};
+    return qb__outputs_check(outputs, 1, &c->inputs, env);
+}
+
+static void describe(conversion *c) {
+    const qb__source *s = c->source;
+    c->stack = (qb_stack){.dtype = s->dtype,
+                          .shape = {s->shape[0], s->shape[1], s->shape[2]},
+                          .voxel = {s->voxel[0], s->voxel[1], s->voxel[2]},
+                          .offset = {s->offset[0], s->offset[1], s->offset[2]},
+                          .units = s->units,
+                          .quantity = s->quantity,
+                          .scale_low = s->scale[0],
+                          .scale_high = s->scale[1],
+                          .description = "quickbeam volume",
+                          .compress = c->options->compress,
+                          .zarr = c->options->zarr};
+}
+
+/* Whole chunks of the source, as many as --max-ram lets, up to what makes no difference any more. */
+static qb_status cut(conversion *c, const qb_env *env) {
+    enum { AMPLE = 256 << 20, SPARE = 32 << 20 };
+    const qb__source *s = c->source;
+    const size_t image = s->shape[1] * qb__source_row_bytes(s), cap = qb__memory_cap(env);
+    const size_t held = qb__source_held(s) + SPARE, each = s->chunk[0] > 1 ? s->chunk[0] : 1;
+    if (held > cap || image > cap - held)
+        return qb__fail_ram(env, (double)cap, (double)held + (double)image, "even one image at a time needs");
+    const size_t fit = qb__smaller((cap - held) / 2, AMPLE) / image;
+    c->block = fit >= each ? fit - fit % each : qb__larger(fit, 1);
+    c->block = qb__smaller(c->block, s->shape[0]);
+    return qb__alloc(c->block, image, &c->images);
+}
+
+/* The same input, by its files, and the same output: what another run must have to go on. */
+static qb_status tell(void *self, char **job) {
+    const conversion *c = self;
+    uint64_t hash = 0;
+    char text[20];
+    for (size_t i = 0; i < c->inputs.count; i++) {
+        struct stat about;
+        if (stat(c->inputs.file[i].path, &about) != 0) continue;
+        const int64_t what[] = {(int64_t)about.st_ino, (int64_t)about.st_size, (int64_t)about.st_mtim.tv_sec,
+                                about.st_mtim.tv_nsec};
+        hash = qb__hash(what, sizeof what, hash);
+    }
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "converts", c->path);
+    cJSON_AddStringToObject(json, "files", text);
+    cJSON_AddStringToObject(json, "compress", c->options->compress ? c->options->compress : "none");
+    cJSON_AddNumberToObject(json, "zarr", c->options->zarr);
+    return qb__json_text(json, "what is converted", job);
+}
+
+static qb_status create(conversion *c, const qb_env *env) {
+    const char *why = qb__writer_for_good(c->options->output, &c->stack);
+    if (c->options->resume && why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
+    c->keep = (qb__keep){.resume = c->options->resume,
+                         .every = why || !qb__hash_known() ? 0 : c->options->checkpoint,
+                         .tell = tell,
+                         .self = c,
+                         .path = c->options->output,
+                         .images = c->stack.shape[0],
+                         .journal.fd = -1};
+    if (c->options->resume && !qb__hash_known())
+        return qb__fail(QB_UNSUPPORTED,
+                        "--resume needs a build with xxhash: without it nothing tells data from other data");
+    qb_status status = qb__publication_create(env, &c->set);
+    if (status == QB_OK && c->keep.resume) qb__publication_resume(c->set, qb__keep_look, &c->keep);
+    if (status == QB_OK) status = qb__writer_create(c->set, NULL, c->options->output, &c->stack, &c->writer);
+    status = qb__keep_open(&c->keep, NULL, c->writer, status, env);
+    if (status == QB_OK) qb__writer_limit(c->writer, env);
+    return status;
+}
+
+static bool is_done(const conversion *c, size_t first, size_t end) {
+    return c->keep.done && qb__keep_has(&c->keep, first, end);
+}
+
+/* Images first..end-1 are all done, or all not. */
+static size_t end_of_run(const conversion *c, size_t first, bool done) {
+    size_t end = first + 1;
+    while (end < c->stack.shape[0] && end - first < c->block && is_done(c, end, end + 1) == done) end++;
+    return end;
+}
+
+static qb_status run(conversion *c, const qb_env *env) {
+    const size_t images = c->stack.shape[0], rows = c->stack.shape[1];
+    qb_status status = QB_OK;
+    for (size_t first = 0, end; first < images; first = end) {
+        const bool done = is_done(c, first, first + 1);
+        end = end_of_run(c, first, done);
+        QB__TRY(qb__check_cancel(env));
+        if (done) {
+            c->resumed += end - first;
+            qb__writer_count(c->writer, first, end);
+            continue;
+        }
+        const qb__region region = {first, end - first, 1, 0, rows};
+        QB__TRY(qb__source_check_holes(c->source, NULL, first, end - first, 1));
+        QB__TRY(c->source->read(c->source, &region, c->images));
+        QB__TRY(qb__writer_write(c->writer, first, end, c->images));
+        QB__TRY(qb__keep_note(&c->keep));
+        qb__progress(env, "convert", end, images);
+    }
+out:
+    return status;
+}
+
+static qb_status finish(conversion *c) {
+    qb__json_forget();
+    cJSON *root = qb__provenance_begin(c->command ? c->command : "");
+    cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->inputs));
+    cJSON_AddStringToObject(root, "converted_from", c->source->format);
+    cJSON *before = c->before ? cJSON_Parse(c->before) : NULL;
+    if (before) cJSON_AddItemToObject(root, "provenance_of_input", before);
+    char *text = NULL;
+    qb_status status = qb__json_text(root, "the provenance", &text);
+    if (status != QB_OK) return status;
+    status = qb__writer_finish(c->writer, text);
+    c->writer = NULL;
+    cJSON_free(text);
+    return status;
+}
+
+/* ---- what the other kind of file does not hold ---- */
+
+static bool differ(const double a[3], const double b[3], double unit) {
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(a[i] - b[i]) <= 1e-5 * fmax(fabs(a[i]), unit))) return true;
+    return false;
+}
+
+/* The file is read back; its words say what did not come along. */
+static qb_status find_lost(const conversion *c, cJSON *lost) {
+    const qb__source *a = c->source;
+    qb__source *b;
+    char *made = NULL;
+    if (qb__is_nothing(c->options->output)) return QB_OK;
+    qb_status status = qb__source_open(c->options->output, NULL, &b);
+    if (status != QB_OK) return status;
+    const bool sized = a->voxel[0] > 0;
+    const double range[2][3] = {{a->scale[0], a->scale[1], 0}, {b->scale[0], b->scale[1], 0}};
+    const struct {
+        const char *name;
+        bool gone;
+    } facts[] = {{"voxel size", sized && differ(a->voxel, b->voxel, 0)},
+                 {"offset of the middle", sized && differ(a->offset, b->offset, a->voxel[0])},
+                 {"quantity", *a->quantity && strcmp(a->quantity, b->quantity) != 0},
+                 {"units", *a->units && strcmp(a->units, b->units) != 0},
+                 {"range of the integers", a->scale[1] > a->scale[0] && differ(range[0], range[1], 0)},
+                 {"directions of the axes", a->turned && !b->turned}};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (facts[i].gone) cJSON_AddItemToArray(lost, cJSON_CreateString(facts[i].name));
+    qb__source_close(b);
+    status = qb_provenance_load(c->options->output, &made);
+    if (status == QB_OK && !made) cJSON_AddItemToArray(lost, cJSON_CreateString("provenance"));
+    qb_text_free(made);
+    return status;
+}
+
+static void say_lost(const conversion *c, const cJSON *lost, const qb_env *env) {
+    char text[256] = "";
+    size_t n = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, lost) n +=
+        (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", cJSON_GetStringValue(item));
+    if (n) qb__info(env, "%s does not hold: %s", c->options->output, text);
+}
+
+static qb_status report_on(const conversion *c, const qb_env *env, char **report) {
+    cJSON *root = cJSON_CreateObject(), *lost = cJSON_AddArrayToObject(root, "lost");
+    qb_status status = find_lost(c, lost);
+    say_lost(c, lost, env);
+    cJSON_AddStringToObject(root, "output", c->options->output);
+    cJSON_AddNumberToObject(root, "images", (double)c->stack.shape[0]);
+    cJSON_AddNumberToObject(root, "images_resumed", (double)c->resumed);
+    if (status == QB_OK) return qb__json_text(root, "the report", report);
+    cJSON_Delete(root);
+    return status;
+}
+
+static void release(conversion *c) {
+    qb__keep_close(&c->keep);
+    qb_writer_abort(c->writer);
+    qb__publication_abort(c->set);
+    qb__source_close(c->source);
+    qb__inputs_release(&c->inputs);
+    qb__free(c->images);
+    qb_text_free(c->before);
+}
+
+static qb_status open_input(conversion *c, const char *dataset, const qb_env *env) {
+    qb__inputs_begin(&c->inputs);
+    qb_status status = qb__source_open(c->path, dataset, &c->source);
+    qb__inputs_end(&c->inputs);
+    if (status == QB_OK) status = qb_provenance_load(c->path, &c->before);
+    if (status != QB_OK) return status;
+    if (*c->source->trouble) qb__warn(env, "%s: %s", c->path, c->source->trouble);
+    qb__source_limit(c->source, env);
+    return QB_OK;
+}
+
+qb_status qb_convert_volume(const char *path, const char *dataset, const qb_convert_options *given, const char *command,
+                            const qb_env *env, char **report) {
+    QB__NEED(report);
+    *report = NULL;
+    QB__NEED(path);
+    QB__NEED(given);
+    QB__CALL();
+    qb_convert_options options;
+    conversion c = {.path = path, .command = command, .options = &options, .keep.journal.fd = -1};
+    qb_status status;
+    QB__TRY(qb__params_view(qb_convert_params, given, &options));
+    QB__TRY(open_input(&c, dataset, env));
+    describe(&c);
+    QB__TRY(check(&c, env));
+    QB__TRY(cut(&c, env));
+    QB__TRY(create(&c, env));
+    QB__TRY(run(&c, env));
+    QB__TRY(finish(&c));
+    status = qb__publication_commit(c.set);
+    c.set = NULL;
+    if (status == QB_OK) status = report_on(&c, env, report);
+out:
+    release(&c);
+    return status;
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""qb convert of volumes: the same numbers, voxel size, place and words in every kind of file, or a sentence on what is lost; some memory, going on where it was stopped."""
+import os
+
+import numpy as np
+import pytest
+
+from qbtest import fails, killed, qb, qb_json
+
+KINDS = ["h5", "zarr", "mha", "npy", "nrrd", "raw", "tif"]
+
+
+@pytest.fixture(scope="module")
+def volume(tmp_path_factory):
+    """Of no symmetry: a turned or mirrored axis shows. Not in the middle, voxels higher than wide, integers that stand for a range."""
+    folder = tmp_path_factory.mktemp("v")
+    qb("simulate", "foam", "-o", "s.h5", "--views", 6, "--detector", "60,51", "--pixel-size", 0.25, cwd=folder)
+    qb("fbp", "s.h5", "--center", 29.5, "--slices", "3:51", "--dtype", "uint16", "--range=-0.02,0.07", "--offset", "1.5,-2,0", "-o", "v.h5", cwd=folder)
+    return folder / "v.h5"
+
+
+def told(path):
+    info = qb_json("info", path)
+    return {key: info.get(key) for key in ("kind", "dtype", "size", "voxel_mm", "offset_mm", "quantity", "units", "scale")}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_and_back(volume, tmp_path, kind):
+    there, back = tmp_path / f"there.{kind}", tmp_path / "back.h5"
+    report = qb_json("convert", volume, "-o", there)
+    assert qb_json("convert", there, "--volume", "-o", back)["lost"] == []
+    assert qb_json("compare", volume, back)["max_abs"] == 0
+    want, got = told(volume), told(there)
+    if report["lost"]:
+        assert kind == "tif"
+    else:
+        assert got.pop("offset_mm") == pytest.approx(want.pop("offset_mm")) and got == want
+        assert told(back)["scale"] == want["scale"]
+        assert told(back)["quantity"] == "attenuation"
+    made = qb_json("info", back)["provenance"]
+    assert made["provenance_of_input"]["provenance_of_input"]["command"].startswith("qb fbp")
+
+
+def test_memory_and_chunks(volume, tmp_path):
+    """An image at a time, whatever the chunks of the input."""
+    qb("convert", volume, "-o", tmp_path / "a.h5", "--compress", "zstd")
+    qb("convert", tmp_path / "a.h5", "-o", tmp_path / "b.npy", "--max-ram", "36M", "--threads", 1)
+    assert qb_json("compare", volume, tmp_path / "b.npy")["max_abs"] == 0
+    fails(2, "convert", tmp_path / "a.h5", "-o", tmp_path / "c.npy", "--max-ram", "1M", says=["even one image at a time needs"])
+
+
+def test_killed_at_any_moment(volume, tmp_path):
+    for kind, how, at in (("h5", ["--compress", "gzip"], 14), ("npy", [], 5), ("zarr", [], 14)):
+        out = tmp_path / f"out.{kind}"
+        job = ["convert", volume, "--max-ram", "32900K", "--threads", 1, "--checkpoint", "1e-9", "-o", out, *how]
+        assert killed(*job, at=at) and not out.exists()
+        assert qb_json(*job, "--resume")["images_resumed"] > 0, kind
+        assert qb_json("compare", volume, out)["max_abs"] == 0
+        assert not [name for name in os.listdir(tmp_path) if "part-" in name]
+
+
+def test_what_does_not_go(volume, tmp_path):
+    fails(2, "convert", volume, "-o", volume, says=["would overwrite the input"])
+    fails(2, "convert", volume, "-o", tmp_path / "a.h5", "--center", 3, says=["are for scans"])
+    fails(2, "convert", volume.parent / "s.h5", "-o", tmp_path / "a.h5", "--resume", says=["only the conversion of a volume"])

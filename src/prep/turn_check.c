@@ -89,8 +89,8 @@ static double span_of(const double *radians, size_t n) {
     return (radians[n - 1] - radians[0]) * degree * (double)n / (double)(n - 1);
 }
 
-static qb_status fit_lines(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, qb__turn_fit *fit,
-                           double *noise) {
+static qb_status fit_lines(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, double least,
+                           qb__turn_fit *fit, double *noise) {
     qb__turn_track *tracks = NULL;
     size_t count = 0;
     placing p;
@@ -98,7 +98,7 @@ static qb_status fit_lines(const qb__line_mass *lines, const qb__turn_asked *ask
     if (status == QB_OK) status = qb__alloc(GROUPS, sizeof *tracks, &tracks);
     for (size_t g = 0; g < GROUPS && status == QB_OK && p.usable; g++)
         count += gather(lines + g * VIEWS, &p, &tracks[count], noise);
-    if (status == QB_OK) qb__turn_fit_tracks(tracks, count, fabs(span_of(p.radians, views)), fit);
+    if (status == QB_OK) qb__turn_fit_tracks(tracks, count, fabs(span_of(p.radians, views)), least, fit);
     qb__free(tracks);
     qb__free(p.radians);
     return status;
@@ -154,9 +154,8 @@ qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked
     double noise = 0;
     qb__turn_fit fit;
     if (views < FEWEST || !(asked->radians || asked->geometry)) return QB_OK;
-    const qb_status status = fit_lines(lines, asked, views, &fit, &noise);
+    const qb_status status = fit_lines(lines, asked, views, MUCH, &fit, &noise);
     if (status != QB_OK || !fit.rows) return status;
-    if (fit.factor != 1 && fit.better < MUCH) fit.factor = 1;
     if (fit.factor == 1 && !(fit.misfit > OFF + 5 * noise && fit.misfit > SHARE * fit.moved)) return QB_OK;
     if (told) *told = true;
     return tell(&fit, asked, views, env, report);

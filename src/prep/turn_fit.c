@@ -96,6 +96,15 @@ static double gain_of(const qb__turn_track *tracks, size_t count, double (*state
     return 0.5 * sum;
 }
 
+/* At most gain_of() of any factor: that of one that leaves only what imperfect data do. */
+static double most_gain(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS]) {
+    double sum = 0;
+    for (size_t g = 0; g < count; g++)
+        for (int i = 0; i < MOMENTS; i++)
+            if (stated[g][i] > 0) sum += log(stated[g][i] / (tracks[g].floor[i] * tracks[g].floor[i])) / (double)count;
+    return 0.5 * sum;
+}
+
 /* The roundest span that fits nearly as well. */
 static void round_span(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS], double span,
                        qb__turn_fit *fit) {
@@ -140,7 +149,7 @@ double qb__turn_variance(const double *y, size_t n, double *mean) {
     return square / (double)n;
 }
 
-void qb__turn_fit_tracks(const qb__turn_track *tracks, size_t count, double span, qb__turn_fit *fit) {
+void qb__turn_fit_tracks(const qb__turn_track *tracks, size_t count, double span, double least, qb__turn_fit *fit) {
     double stated[GROUPS][MOMENTS], misfit[GROUPS], moved[GROUPS], mean;
     qb__turn_track usable[GROUPS];
     *fit = (qb__turn_fit){.factor = 1, .better = 1};
@@ -153,7 +162,8 @@ void qb__turn_fit_tracks(const qb__turn_track *tracks, size_t count, double span
         usable[fit->rows++] = tracks[g];
     }
     if (!fit->rows) return;
-    search(usable, fit->rows, stated, span, fit);
+    if (!(most_gain(usable, fit->rows, stated) < log(least))) search(usable, fit->rows, stated, span, fit);
+    if (fit->better < least) fit->factor = fit->better = 1;
     fit->moved = qb__median(moved, fit->rows);
     fit->misfit = qb__median(misfit, fit->rows);
 }

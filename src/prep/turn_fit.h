@@ -19,15 +19,15 @@ typedef struct qb__turn_track {
 
 /* Which factor of the stated angles fits best. */
 typedef struct qb__turn_fit {
-    double factor;        /* 1: none fits better */
+    double factor;        /* 1: none fits so much better */
     double better;        /* how many times better it fits than the stated angles */
     double moved, misfit; /* columns: rms of how the centre of mass moves, and of what the stated angles leave of it */
     size_t rows;          /* that say something */
 } qb__turn_fit;
 
-/* Of tracks[count], at most QB__SAMPLE_GROUPS; span: stated, in degrees. Of two factors that fit alike the one is taken that gives the
- * rounder span. */
-void qb__turn_fit_tracks(const qb__turn_track *tracks, size_t count, double span, qb__turn_fit *fit);
+/* Of tracks[count], at most QB__SAMPLE_GROUPS; span: stated, in degrees; least: how many times better a factor must fit. Of two factors
+ * that fit alike the one is taken that gives the rounder span. */
+void qb__turn_fit_tracks(const qb__turn_track *tracks, size_t count, double span, double least, qb__turn_fit *fit);
 
 double qb__turn_variance(const double *y, size_t n, double *mean);
 

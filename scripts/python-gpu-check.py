@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The Python package on a machine with an NVIDIA GPU, over a finished build: python-gpu-check.py --build build --json FILE
 Times projections through Python beside the kernel's own time (qb bench), a batch of slices beside one call, and checks streams
-on which data is still being made, a second device, and gradients. It needs NumPy; with PyTorch it does more. Exit code 1 when
+on which data is still being made, a second device, and gradients. It needs NumPy; with PyTorch it does more, and with ASTRA, too, it
+times that beside. Exit code 1 when
 anything is wrong or slower than asked; what could not be done is listed. --device cpu does what needs no GPU."""
 import argparse
 import ctypes
@@ -173,6 +174,24 @@ def projections(c, qb):
     c.note("transpose", error < 1e-6, error=float(error))
 
 
+def beside_astra(c, qb):
+    """ASTRA's projections of the same volume on the same GPU, by the program of bench/beside_astra.py."""
+    if not c.on_device:
+        c.skip("beside ASTRA", "no CUDA device")
+        return
+    sys.path.insert(0, str(ROOT / "bench"))
+    import beside_astra as bench
+    done = subprocess.run([sys.executable, "-c", bench.ASTRA, str(c.options.size), str(c.options.views)], capture_output=True, text=True)
+    if done.returncode:
+        c.skip("beside ASTRA", (done.stderr.strip().splitlines() or ["no reason given"])[-1])
+        return
+    found = json.loads(done.stdout)
+    for name, least in (("forward", 1.9), ("adjoint", 1.45)):
+        own = 1e-3 * c.lines[name]["python_ms"]
+        c.note(f"{name} beside ASTRA", found[name] >= least * own, python_ms=1e3 * own, astra_ms=1e3 * found[name],
+               times_as_fast=found[name] / own, astra=found["version"])
+
+
 def batch(c, qb):
     """64 slices as a batch within 1.1 of the same slices as one volume."""
     n, views, count = (512, 720, 64) if c.on_device else (64, 60, 8)
@@ -336,7 +355,7 @@ def main():
     import quickbeam_ct as qb
     warnings.simplefilter("ignore", qb.QuickbeamWarning)
     c = Check(options)
-    for part in (projections, batch, volumes, transposes, streams, devices, with_torch):
+    for part in (projections, beside_astra, batch, volumes, transposes, streams, devices, with_torch):
         try:
             part(c, qb)
         except Exception as error:  # the others are still of use

@@ -48,6 +48,15 @@ def test_the_recipe_is_yaml():
     assert recipe["schema_version"] == 1 and [output["package"]["name"] for output in recipe["outputs"]] == ["libquickbeam", "quickbeam-ct"]
 
 
+def test_rattler_build_takes_the_recipe():
+    """With what conda-forge states for all recipes."""
+    rattler = pytest.importorskip("rattler_build")
+    variants = {"c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"], "c_compiler": ["gcc"], "c_compiler_version": ["14"]}
+    rendered = rattler.Stage0Recipe.from_file(str(ROOT / "recipe/recipe.yaml")).render(rattler.VariantConfig(variants), rattler.RenderConfig())
+    assert [(variant.recipe.package.name, variant.recipe.package.version) for variant in rendered] == [
+        ("libquickbeam", qb.version()), ("quickbeam-ct", qb.version())]
+
+
 @pytest.mark.parametrize("name, arguments", [("python", []), ("command", [os.environ["QB"]])])
 def test_what_the_packages_run(name, arguments):
     path = ROOT / "debian" / "tests" / name

@@ -10,7 +10,10 @@
 #include "planner/choose.h"
 #include "planner/rates.h"
 
-enum { FILTER_VIEWS = 4, MOST_TILE = 64 }; /* views a filtering task; pixels on a side of a tile of one slice */
+enum {
+    FILTER_VIEWS = 4,
+    MOST_TILE = 64
+}; /* views a filtering task of several slices; pixels on a side of a tile of one slice */
 
 /* ---- slices ---- */
 
@@ -184,9 +187,14 @@ static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     return updates / qb__speed(variant) * narrow(variant, lanes) / narrow(variant, usual);
 }
 
+/* Of a task. A row takes some microseconds, which is not much more than to hand out a task. */
+static size_t filter_views(const qb__fbp *fbp, size_t chunk) {
+    return qb__fbp_chunk_slices(fbp, chunk) < 4 ? 3 * FILTER_VIEWS : FILTER_VIEWS;
+}
+
 static size_t filter_tasks(void *self, size_t chunk) {
-    (void)chunk;
-    return qb__ceil_div(((on_cpu *)self)->fbp->info->views, FILTER_VIEWS);
+    const qb__fbp *fbp = ((on_cpu *)self)->fbp;
+    return qb__ceil_div(fbp->info->views, filter_views(fbp, chunk));
 }
 
 static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
@@ -194,9 +202,8 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fbp *fbp = cpu->fbp;
     const qb__fbp_worker has = {cpu->run->prepare, cpu->run->scratch[worker], &cpu->run->counts[worker]};
     size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk);
-    size_t end = qb__smaller((task + 1) * FILTER_VIEWS, fbp->info->views);
-    for (size_t view = task * FILTER_VIEWS; view < end; view++)
-        qb__fbp_filter_view(fbp, &has, view, slices, row0, in, out);
+    const size_t views = filter_views(fbp, chunk), end = qb__smaller((task + 1) * views, fbp->info->views);
+    for (size_t view = task * views; view < end; view++) qb__fbp_filter_view(fbp, &has, view, slices, row0, in, out);
     return QB_OK;
 }
 

@@ -343,6 +343,9 @@ static const struct {
     {"stuck-pixels", "Some detector pixels hold the same value in all views, unlike those next to them. They count as "
                      "not measured: iterative methods give them no weight, the others interpolate along the row. A "
                      "pixel whose value changes a little is not found."},
+    {"sums-swing",
+     "Parallel rays through a row hold the same mass in every view. Where sums change, numbers are no line integrals "
+     "(a picture's gamma), or the beam is hardened (--hardening). A factor in all values, as of log10, does not show."},
     {"transmission-floor", "Some transmissions were zero, negative or very small, and were raised to "
                            "--transmission-floor before the logarithm. A few do no harm. Many mean that the object is "
                            "too dense for the energy, or that flats and darks belong to another scan."},
@@ -391,6 +394,8 @@ static const struct {
      "From one view to the next the image changes many times as much as before and after. Views are missing "
      "or exchanged there, or the object slipped, so the volume is blurred. Look at these views; give --angles or "
      "--exclude."},
+    {"views-mirrored", "Neighbouring views are mirror images, as when a camera flips every second one. The volume is "
+                       "useless. Flip them back, or choose every second view by --views."},
     {"views-not-numbers", "Some views hold nothing but NaN or infinite values. They are left out, and the other views "
                           "take their weight. A long gap takes away what only these saw."},
     {"views-open", "Views of open beam lie between views of an object: flats among the views. They are left out; "

@@ -140,6 +140,16 @@ static void warn_sinograms(const qb__lines_look *lines, const qb_env *env) {
              "leave it out where it is given" QB__CODE("axes-order"));
 }
 
+/* Pictures that show line integrals, or the inverse of transmissions, in 256 or 65,536 levels. */
+static void warn_grey(const qb__levels_found *f, const qb_env *env) {
+    if (f->grey > 0)
+        qb__warn(env,
+                 "the line integrals are whole numbers up to %.8g: grey values of pictures; scale them back to "
+                 "-ln of the "
+                 "transmission, or check --quantity" QB__CODE("other-quantity"),
+                 f->grey);
+}
+
 qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,
                            double *top, const qb_env *env) {
     const double OPAQUE = 15, NOT_A_BEAM = 10;
@@ -177,6 +187,7 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     if (!asked->order) warn_sinograms(lines, env);
     if (!asked->zingers) warn_spikes(info, &f, env);
     warn_hot(&f, env);
+    warn_grey(&f, env);
     warn_below(&f, env);
     warn_clipped(&f, env);
     if (asked->opaque && f.top > OPAQUE)

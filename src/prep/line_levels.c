@@ -72,6 +72,7 @@ void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity,
         if (!isfinite(line[i])) continue;
         out->sum += (double)line[i], out->size += fabs((double)line[i]);
         out->negative += line[i] < 0, out->measured++;
+        out->top = fmaxf(out->top, line[i]);
     }
     find_levels(line, columns, scratch, out);
     for (size_t i = 0; i < columns && out->whole; i++) out->whole = !isfinite(line[i]) || line[i] == rintf(line[i]);
@@ -166,6 +167,18 @@ static void find_negative(const qb__line_levels *lines, size_t count, qb__levels
     if (!(sum < -size / 2)) return;
     found->negative = negative / measured;
     found->mean = sum / measured;
+}
+
+/* Whole numbers from 0 at the ends up to many levels. */
+static double grey_of(const qb__line_levels *lines, size_t count, double end) {
+    const double LEVELS = 10, PART = 0.2, EMPTY = 0.05;
+    double size = 0, measured = 0, top = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!lines[i].whole) return 0;
+        size += lines[i].size, measured += lines[i].measured;
+        top = fmax(top, (double)lines[i].top);
+    }
+    return top >= LEVELS && size > EMPTY * measured && end * measured < PART * size ? top : 0;
 }
 
 /* ---- all of them ---- */
@@ -281,6 +294,8 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
         return;
     }
     const bool inverted = (double)v.inverted > 0.8 * all;
+    found->grey = grey_of(lines, groups * each, v.end / all);
+    if (found->grey > 0) return;
     if ((inverted && (double)v.large > 0.8 * all) || (v.whole == found->lines && found->top > 100))
         found->counts = found->top, found->counts_end = v.end / all;
     found->transmissions = inverted && (double)v.near_one > 0.8 * all;

@@ -26,10 +26,11 @@ typedef struct qb__line_levels {
     qb__spikes spikes[2];        /* single ones; pairs side by side */
     uint32_t view, row, at;      /* the stored view, the row, and the view as the scan counts it */
     uint32_t below;              /* counts far below their dark */
-    float top, next;             /* the largest of its counts below the type's maximum, and the next smaller one */
-    uint32_t at_top, at_next;    /* how many counts equal top, and next */
-    uint32_t off;                /* of those at the top, where the flat is near, but another one */
-    uint32_t gaps;               /* how often one or two other counts lie between two that equal top */
+    float top,
+        next; /* the largest of its counts below the type's maximum, or of other values; the next smaller count */
+    uint32_t at_top, at_next; /* how many counts equal top, and next */
+    uint32_t off;             /* of those at the top, where the flat is near, but another one */
+    uint32_t gaps;            /* how often one or two other counts lie between two that equal top */
     uint32_t curved_pairs,
         turns;  /* pairs of second differences below the top, and those of opposite sign: of noise most are */
     bool whole; /* all are whole numbers */
@@ -54,14 +55,15 @@ static inline uint32_t qb__spikes_kept(const qb__spikes *spikes) {
 
 /* What all lines say together. */
 typedef struct qb__levels_found {
-    double beyond;                /* share of the values that no beam and no object makes */
-    double bright;                /* share of the rows that are brighter than open beam, beyond noise */
-    double level;                 /* transmission of these */
-    bool air;                     /* the ends of these rows are brighter, too */
-    double counts;                /* not 0: line integrals look like counts of this size */
-    bool lines_called;            /* transmissions look like line integrals: rows end at 0 */
-    double counts_end;            /* that of the darker end of their rows */
-    bool transmissions;           /* line integrals look like transmissions */
+    double beyond;      /* share of the values that no beam and no object makes */
+    double bright;      /* share of the rows that are brighter than open beam, beyond noise */
+    double level;       /* transmission of these */
+    bool air;           /* the ends of these rows are brighter, too */
+    double counts;      /* not 0: line integrals look like counts of this size */
+    bool lines_called;  /* transmissions look like line integrals: rows end at 0 */
+    double counts_end;  /* that of the darker end of their rows */
+    double grey;        /* not 0: line integrals are whole numbers up to this one, near 0 at the ends, as in pictures */
+    bool transmissions; /* line integrals look like transmissions */
     double negative, mean;        /* not 0: most lines are negative; that share of their values, and their mean */
     double top;                   /* the middle of what lines reach */
     double clip, clipped;         /* counts are cut off at that value; the share of all that is; 0: none */

@@ -14,6 +14,7 @@
 #include "geometry/half_fan.h"
 #include "io/scan/scan.h"
 #include "prep/truncation/truncation.h"
+#include "prep/cone_height.h"
 #include "prep/levels_said.h"
 #include "prep/turn_check.h"
 #include "prep/row_shift.h"
@@ -21,6 +22,7 @@
 #include "prep/view_ends.h"
 #include "prep/view_opposites.h"
 #include "prep/view_steps.h"
+#include "prep/view_sums.h"
 #include "quickbeam/recon.h"
 
 /* A warning becomes a problem. */
@@ -74,6 +76,29 @@ static qb_status judge_columns(qb_scan *scan, const qb__prepare *prepare, double
     }
     if (held) scan->info.taller = qb__column_ends_words(held);
     return QB_OK;
+}
+
+/* Of a cone beam whose file says where source and detector are. */
+static qb_status judge_height(qb_scan *scan, const qb__prepare *prepare, size_t room, const qb_env *env) {
+    const qb_scan_info *info = &scan->info;
+    const double *offset = info->detector_offset, pitch[2] = {info->pixel_size, info->pixel_v};
+    qb__cone_height found;
+    if (info->beam != QB_BEAM_CONE || !(info->sod > 0) || !(pitch[0] > 0) || !(pitch[1] > 0)) return QB_OK;
+    if (info->whole_rows != info->rows || info->whole_columns != info->columns)
+        return QB_OK; /* offsets are those of the whole */
+    if (info->geometry_from || info->detector_tilt != 0 || !info->angles) return QB_OK;
+    qb__circle circle = {.beam = QB_BEAM_CONE,
+                         .sod = info->sod,
+                         .sdd = info->sdd,
+                         .pixel_u = pitch[0],
+                         .pixel_v = pitch[1],
+                         .column = 0.5 * ((double)info->columns - 1),
+                         .row = 0.5 * ((double)info->rows - 1)};
+    if (isfinite(offset[0])) circle.column -= offset[0] / pitch[0];
+    if (isfinite(offset[1])) circle.row -= offset[1] / pitch[1];
+    const qb_status status = qb__cone_height_find(scan, prepare, &circle, info->angles, 0, info->rows, room, &found);
+    if (status == QB_OK) qb__cone_height_warn(&found, &circle, false, env);
+    return status;
 }
 
 qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
@@ -143,6 +168,9 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
         QB__TRY(qb__opposites_find(scan, prepare, &about, &opposites));
         qb__opposites_warn(&opposites, told, &noting);
     }
+    if (status == QB_OK && prepare && !told && turn.radians && !turn.cone)
+        qb__view_sums_warn(qb__view_sums_swing(lines->mass, scan->info.columns), &noting);
+    if (status == QB_OK && prepare) status = judge_height(scan, prepare, ROOM, &noting);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);

@@ -14,6 +14,7 @@
 #include "io/scan/scan.h"
 #include "prep/row_sample.h"
 #include "prep/view_closing.h"
+#include "prep/view_flips.h"
 
 enum {
     ROWS = 3,
@@ -53,6 +54,7 @@ typedef struct steps {
     float *end[4]; /* the first view, one as far behind it as the last is from it, and likewise from the last on */
     size_t lag;    /* views between these; 0: too few, or no turn */
     qb__view_closing closing;
+    qb__view_flips flips;
     char *raw;
 } steps;
 
@@ -199,6 +201,7 @@ static qb_status measure(steps *s) {
         const qb_status status = read_view(s, s->order[i].view);
         if (status != QB_OK) return status;
         if (i) s->size[i - 1] = step_of(s, count);
+        if (s->one_way) qb__view_flips_add(&s->flips, s->now);
         if (i * ANCHORS >= anchors * n) memcpy(s->anchor + anchors++ * count, s->now, count * sizeof *s->now);
         s->far[i] = anchors > FAR ? difference(s->now, s->anchor + (anchors - 1 - FAR) * count, count) : 0;
         for (size_t k = 0; k < 4 && s->end[0]; k++) {
@@ -308,13 +311,16 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.last, &s.last));
     QB__TRY(qb__alloc(columns, qb_dtype_size(s.info->dtype), &s.raw));
     QB__TRY(choose_ends(&s, circle));
+    QB__TRY(qb__view_flips_create(s.rows, s.bins, &s.flips));
     QB__TRY(measure(&s));
     judge(&s, found);
     judge_order(&s, found);
+    found->flipped = qb__view_flips_judge(&s.flips, s.noise);
     judge_angles(&s, found);
     compare_ends(&s, found);
     QB__TRY(judge_order_of_file(&s, found));
 out:
+    qb__view_flips_clear(&s.flips);
     qb__free(s.order);
     qb__free(s.size);
     qb__free(s.sorted);

@@ -9,11 +9,13 @@
 /* An object that turns evenly changes little from one view to the next. A single step that is many times larger than those before and
  * after it means that the object moved, or that views are missing there or were exchanged. */
 typedef struct qb__view_steps {
-    size_t jumps;   /* how many such steps there are; 0: none, or nothing can be said */
-    size_t view;    /* the first of them leads from this view to the next one */
-    double larger;  /* how many times larger it is */
-    double unlike;  /* neighbouring views differ so many times as much as distant ones; 0: less */
-    double apart;   /* they differ so many times as much as those that were measured one after the other; 0: less */
+    size_t jumps;  /* how many such steps there are; 0: none, or nothing can be said */
+    size_t view;   /* the first of them leads from this view to the next one */
+    double larger; /* how many times larger it is */
+    double unlike; /* neighbouring views differ so many times as much as distant ones; 0: less */
+    double apart;  /* they differ so many times as much as those that were measured one after the other; 0: less */
+    double
+        flipped; /* every view is so many times more like the mirror image of the next one than like that; 0: it is not */
     size_t held;    /* from this view to the next the stated angle jumps, but the image does not */
     double turn[2]; /* radians before and behind; equal: there is no such jump */
     double closes;  /* of the last and the first view, as from qb__view_closing_judge */

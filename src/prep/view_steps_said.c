@@ -4,11 +4,17 @@
 #include "prep/view_steps.h"
 
 bool qb__view_steps_misfit(const qb__view_steps *found) {
-    return found->unlike > 0 || found->apart > 0 || found->turn[0] != found->turn[1];
+    return found->flipped > 0 || found->unlike > 0 || found->apart > 0 || found->turn[0] != found->turn[1];
 }
 
 void qb__view_steps_warn(const qb__view_steps *found, const qb_env *env) {
-    if (found->unlike > 0)
+    if (found->flipped > 0)
+        qb__warn(
+            env,
+            "every second view is mirrored left to right: each is %.2g times more like the mirror image of the next "
+            "one than like that; mirror these views back" QB__CODE("views-mirrored"),
+            found->flipped);
+    else if (found->unlike > 0)
         qb__warn(env,
                  "neighbouring views differ as much as distant ones (%.2g times): the angles belong to other views; "
                  "check --angles and the order of the files" QB__CODE("angles-misfit"),

@@ -14,6 +14,7 @@
 #include "prep/view_closing.h"
 #include "prep/view_ends.h"
 #include "prep/view_steps.h"
+#include "prep/view_sums.h"
 
 size_t qb__look_room(const qb__reconstruction *r) {
     enum { MOST = 32 << 20 };
@@ -142,6 +143,8 @@ qb_status qb__reconstruction_look_turn(qb__reconstruction *r, const qb__lines_lo
     if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);
     told |= steps.closes != 0;
     if (!told) QB__TRY(judge_view_ends(r, env, &told));
+    if (!told && turn->radians && !turn->geometry && !turn->cone)
+        qb__view_sums_warn(qb__view_sums_swing(lines->mass, r->task.info->columns), env);
     QB__TRY(judge_opposites(r, env, told, opposites));
 out:
     return status;

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from qbtest import qb
+from qbtest import qb, qb_json
+from test_vendor import nikon, put_images
 
 CIRCLE = ("--sod", 400, "--sdd", 600)
 CODE = "[detector-height]"
@@ -77,3 +78,13 @@ def test_rows_of_uneven_pixels_and_few_slices(tmp_path):
     done = qb("fdk", scan, *CIRCLE, "--slices", "40:90", "-o", tmp_path / "v.npy", "--json")
     warned, = [w for w in json.loads(done.stdout)["warnings"] if CODE in w]
     assert float(warned.split("U,V by ")[1].split()[0]) == pytest.approx(4, abs=0.4)
+
+
+def test_info_of_settings_that_say_where_the_detector_is(tmp_path):
+    """A scanner's file with the detector 4 rows (1.6 mm) from where it was."""
+    put_images(tmp_path, "Scan 1/bug_", 60000, "--detector-offset", "0,-1.6", angles="-30:-390")
+    (tmp_path / "bug.xtekct").write_text(nikon(CentreOfRotationTop=0, CentreOfRotationBottom=0))
+    problem, = [text for text in qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"] if CODE in text]
+    assert "lower" in problem and float(problem.split("U,V by ")[1].split()[0]) == pytest.approx(-1.6, abs=0.15)
+    put_images(tmp_path, "Scan 1/bug_", 60000, angles="-30:-390")
+    assert CODE not in str(qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"])

@@ -93,6 +93,8 @@ static const struct {
      "goes on from the last checkpoint. Make room on the disk, or write to another folder."},
     {"collimation", "The RTK geometry says that a collimator covered parts of the detector, where pixels look like "
                     "dense matter. Set them to NaN."},
+    {"colour-images", "The TIFF images have colours. Where all colours are alike, nothing is lost. A camera's colours "
+                      "have other counts: save the one that measures."},
     {"column-ends",
      "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods but "
      "mbir put it into the end slices, which become much too bright. Give the printed --size, and do not use its end "

@@ -2,6 +2,7 @@
 """Files that cannot be read as they are: what is wrong, and what helps, in one sentence."""
 import fcntl
 import os
+import struct
 import time
 
 import h5py
@@ -81,15 +82,56 @@ def test_flats_that_are_the_darks(tmp_path):
     assert not any("brighter" in p for p in qb_json("info", path)["problems"])
 
 
+def packed_tiff(image, bits, order, rows_per_strip):
+    """Samples of so many bits without gaps, the most significant bit first; rows begin at bytes."""
+    rows, columns = image.shape
+    lines = [int("".join(f"{v:0{bits}b}" for v in line).ljust(-(-columns * bits // 8) * 8, "0"), 2).to_bytes(-(-columns * bits // 8), "big") for line in image]
+    strips = [b"".join(lines[at:at + rows_per_strip]) for at in range(0, rows, rows_per_strip)]
+    at, places = 8 + 4 * 2 * len(strips), []
+    for strip in strips:
+        places.append(at)
+        at += len(strip)
+    counts = struct.pack(f"{order}{len(strips)}I", *map(len, strips))
+    tags = [(256, columns), (257, rows), (258, bits), (259, 1), (262, 1), (273, 8), (277, 1), (278, rows_per_strip), (279, 8 + 4 * len(strips))]
+    made = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", at) + struct.pack(f"{order}{len(strips)}I", *places) + counts + b"".join(strips)
+    made += struct.pack(order + "H", len(tags))
+    for tag, value in tags:
+        if len(strips) == 1:  # then it is no place of a list, but the number itself
+            value = {273: places[0], 279: len(strips[0])}.get(tag, value)
+        made += struct.pack(order + "HHII", tag, 4, len(strips) if tag in (273, 279) else 1, value)
+    return made + bytes(4)
+
+
+@pytest.mark.parametrize("bits", [9, 10, 12, 14, 15])
+@pytest.mark.parametrize("order", "<>")
+def test_tiff_of_packed_samples(tmp_path, bits, order):
+    image = np.random.default_rng(bits).integers(0, 1 << bits, (7, 11))
+    image[0, 0], image[6, 10] = 0, (1 << bits) - 1
+    put(tmp_path / "p.tif", packed_tiff(image, bits, order, 3))
+    np.save(tmp_path / "w.npy", image[None].astype("u2"))
+    told = qb_json("info", tmp_path / "p.tif")
+    assert told["dtype"] == "uint16" and qb_json("compare", tmp_path / "p.tif", tmp_path / "w.npy")["max_abs"] == 0
+    put(tmp_path / "one.tif", packed_tiff(image[:, :1], bits, order, 7))
+    np.save(tmp_path / "w.npy", image[None, :, :1].astype("u2"))
+    assert qb_json("compare", tmp_path / "one.tif", tmp_path / "w.npy")["max_abs"] == 0
+    put(tmp_path / "cut.tif", packed_tiff(image, bits, order, 3).replace(struct.pack(order + "HHII", 257, 4, 1, 7), struct.pack(order + "HHII", 257, 4, 1, 7000)))
+    fails(3, "info", tmp_path / "cut.tif", says=["bytes"])
+
+
+@pytest.mark.parametrize("planar", ["contig", "separate"])
+@pytest.mark.parametrize("more", [{}, {"tile": (16, 16)}, {"compression": "zlib"}])
+def test_tiff_of_colours(tmp_path, planar, more):
+    """The first colour is read, and that is said."""
+    image = np.random.default_rng(5).integers(0, 60000, (21, 18, 3)).astype(np.uint16)
+    tifffile.imwrite(tmp_path / "rgb.tif", image if planar == "contig" else image.transpose(2, 0, 1).copy(), photometric="rgb", planarconfig=planar, **more)
+    np.save(tmp_path / "w.npy", image[None, :, :, 0])
+    assert any("[colour-images]" in p for p in qb_json("info", tmp_path / "rgb.tif")["problems"])
+    assert qb_json("compare", tmp_path / "rgb.tif", tmp_path / "w.npy")["max_abs"] == 0
+
+
 def test_tiff_of_other_kinds(tmp_path):
-    tifffile.imwrite(tmp_path / "rgb.tif", np.zeros((5, 8, 3), np.uint8), photometric="rgb")
-    fails(3, "info", tmp_path / "rgb.tif", says=["colour image", "save it as grey"])
-    tifffile.imwrite(tmp_path / "t.tif", np.zeros((5, 8), np.uint16))
-    with tifffile.TiffFile(tmp_path / "t.tif") as t:
-        at = t.pages[0].tags["BitsPerSample"].valueoffset
-    raw = bytearray((tmp_path / "t.tif").read_bytes())
-    raw[at:at + 2] = (12).to_bytes(2, "little")
-    fails(3, "info", put(tmp_path / "t12.tif", bytes(raw)), says=["12-bit", "16 bits"])
+    tifffile.imwrite(tmp_path / "palette.tif", np.zeros((5, 8), np.uint8), photometric="palette", colormap=np.zeros((3, 256), np.uint16))
+    fails(3, "info", tmp_path / "palette.tif", says=["colour image", "save it as grey"])
 
 
 def test_folders_of_other_formats(tmp_path):

@@ -198,8 +198,8 @@ static void what_is_no_image_of_ours(void **state) {
     static const struct {
         uint16_t bits, format, samples, colours;
         const char *words;
-    } cases[] = {{8, SAMPLEFORMAT_UINT, 3, PHOTOMETRIC_RGB, "colour image (3 samples"},
-                 {12, SAMPLEFORMAT_UINT, 1, PHOTOMETRIC_MINISBLACK, "12-bit samples"},
+    } cases[] = {{8, SAMPLEFORMAT_UINT, 3, PHOTOMETRIC_YCBCR, "colour image (3 samples"},
+                 {12, SAMPLEFORMAT_INT, 1, PHOTOMETRIC_MINISBLACK, "12-bit samples"},
                  {64, SAMPLEFORMAT_UINT, 1, PHOTOMETRIC_MINISBLACK, "64-bit samples"},
                  {64, SAMPLEFORMAT_COMPLEXIEEEFP, 1, PHOTOMETRIC_MINISBLACK, "64-bit samples of format 6"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

@@ -117,7 +117,9 @@ static uint64_t one_piece(TIFF *tiff, uint64_t image_bytes) {
 
 static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape) {
     uint32_t width = 0, height = 0;
+    enum { MOST_SAMPLES = 64 };
     uint16_t bits = 1, samples = 1, format = SAMPLEFORMAT_UINT, colours = PHOTOMETRIC_MINISBLACK;
+    uint16_t planes = PLANARCONFIG_CONTIG;
     TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
@@ -125,10 +127,16 @@ static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape)
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
     TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colours);
     if (!width || !height) return qb__fail(QB_BAD_INPUT, "%s: an image of %u x %u", path, height, width);
-    if (samples != 1 || colours == PHOTOMETRIC_PALETTE)
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
+    if (samples < 1 || samples > MOST_SAMPLES ||
+        (samples > 1 && colours != PHOTOMETRIC_RGB && colours > PHOTOMETRIC_MINISBLACK) ||
+        colours == PHOTOMETRIC_PALETTE)
         return qb__fail(QB_UNSUPPORTED,
                         "%s is a colour image (%u samples a pixel): save it as grey values of 16 bits or as floats",
                         path, samples);
+    shape->bits = bits, shape->colour = samples > 1;
+    shape->samples = planes == PLANARCONFIG_SEPARATE ? 1 : samples;
+    if (bits > 8 && bits < 16 && format == SAMPLEFORMAT_UINT && !TIFFIsTiled(tiff)) bits = 16;
     if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
         return qb__fail(QB_UNSUPPORTED,
                         "%s has %u-bit samples: save it with 16 bits, as ImageJ does by Image > Type > 16-bit", path,
@@ -173,7 +181,8 @@ qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__t
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
     if (!TIFFIsCODECConfigured(compression))
         return qb__fail(QB_UNSUPPORTED, "%s: compression %u is not built into libtiff", path, compression);
-    uint64_t bytes = (uint64_t)shape->rows * shape->columns * qb_dtype_size(shape->dtype);
+    const bool stored = !shape->colour && qb__tiff_as_stored(shape);
+    uint64_t bytes = (uint64_t)shape->rows * qb__tiff_row_bytes(shape);
     bool plain = compression == COMPRESSION_NONE;
     /* No compression does better than this on pictures; a header that claims it lies. */
     uint64_t most = plain ? file_bytes : file_bytes * 16384;
@@ -188,7 +197,7 @@ qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__t
         TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &piece);
     shape->piece = plain || piece == 0 ? 1 : piece < shape->rows ? piece : shape->rows;
     image->directory = TIFFCurrentDirOffset(tiff);
-    image->data = plain ? one_piece(tiff, bytes) : 0;
+    image->data = plain && stored ? one_piece(tiff, bytes) : 0;
     if (image->data > file_bytes || (image->data && bytes > file_bytes - image->data))
         return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu; its image ends at %llu", path,
                         (unsigned long long)file_bytes, (unsigned long long)(image->data + bytes));
@@ -249,20 +258,29 @@ static qb_status decode_tiles(const page *p, char *buffer, tmsize_t size) {
     return QB_OK;
 }
 
+static qb_status decode(const page *p) {
+    bool tiled = TIFFIsTiled(p->tiff);
+    tmsize_t size = tiled ? TIFFTileSize(p->tiff) : TIFFStripSize(p->tiff);
+    if (size <= 0 || size > PIECE_MOST)
+        return qb__fail(QB_BAD_INPUT, "%s: a piece of %lld bytes", p->path, (long long)size);
+    char *buffer;
+    qb_status status = qb__alloc((size_t)size, 1, &buffer);
+    if (status != QB_OK) return status;
+    status = tiled ? decode_tiles(p, buffer, size) : decode_strips(p, buffer, size);
+    qb__free(buffer);
+    return status;
+}
+
 qb_status qb__tiff_decode(TIFF *tiff, const char *path, size_t row0, size_t row1, void *out) {
     qb__tiff_shape shape;
     qb_status status = check_kind(tiff, path, &shape);
     if (status != QB_OK) return status;
-    page p = {tiff, path, shape.columns * qb_dtype_size(shape.dtype), shape.rows, row0, row1, out};
-    bool tiled = TIFFIsTiled(tiff);
-    tmsize_t size = tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
-    if (size <= 0 || size > PIECE_MOST)
-        return qb__fail(QB_BAD_INPUT, "%s: a piece of %lld bytes", path, (long long)size);
-    char *buffer;
-    status = qb__alloc((size_t)size, 1, &buffer);
-    if (status != QB_OK) return status;
-    status = tiled ? decode_tiles(&p, buffer, size) : decode_strips(&p, buffer, size);
-    qb__free(buffer);
+    page p = {tiff, path, qb__tiff_row_bytes(&shape), shape.rows, row0, row1, out};
+    if (qb__tiff_as_stored(&shape)) return decode(&p);
+    status = qb__alloc(row1 - row0, p.row_bytes, &p.out);
+    if (status == QB_OK) status = decode(&p);
+    if (status == QB_OK) qb__tiff_unpack(&shape, (const unsigned char *)p.out, row1 - row0, out);
+    qb__free(p.out);
     return status;
 }
 #else

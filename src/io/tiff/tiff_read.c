@@ -235,6 +235,9 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
             goto out;
         }
         if (tiff->count == tiff->empty) read_description(handle, tiff);
+        if (shape.colour && !*tiff->base.trouble)
+            snprintf(tiff->base.trouble, sizeof tiff->base.trouble,
+                     "its images have several samples a pixel (colours): the first is taken" QB__CODE("colour-images"));
         QB__TRY(add_image(tiff, &image));
         if (tiff->count - before > bytes / 8) { /* a directory takes more than 8 bytes */
             status = qb__fail(QB_BAD_INPUT, "%s: its directories go in a circle", name);

@@ -28,8 +28,19 @@ typedef struct qb__tiff_image {
 typedef struct qb__tiff_shape {
     qb_dtype dtype;
     size_t rows, columns;
-    size_t piece; /* rows of a compressed strip or tile; 1 when uncompressed */
+    size_t piece;     /* rows of a compressed strip or tile; 1 when uncompressed */
+    unsigned bits;    /* of a stored sample: 9 to 15 are packed, most significant bit first, and become uint16 */
+    unsigned samples; /* side by side for each pixel: the first of several is read */
+    bool colour;      /* there are several, side by side or not */
 } qb__tiff_shape;
+
+/* Are its samples what its dtype is, one a pixel? */
+static inline bool qb__tiff_as_stored(const qb__tiff_shape *shape) {
+    return shape->samples == 1 && shape->bits == 8 * qb_dtype_size(shape->dtype);
+}
+/* Bytes of a row as it is stored; samples of `rows` rows of it, as its dtype has them. */
+size_t qb__tiff_row_bytes(const qb__tiff_shape *shape);
+void qb__tiff_unpack(const qb__tiff_shape *shape, const unsigned char *stored, size_t rows, void *out);
 
 /* libtiff takes a directory whose end is cut off, or cannot be read, for the last of the file, as the way to
  * the next one lies there: QB_BAD_INPUT, QB_IO. */

@@ -77,6 +77,8 @@ typedef struct qb_scan_options {
     const char
         *follow; /* "SECONDS[:VIEWS|:FILE]": wait for views that are still being written, until there are as many as
                            `angles` has, or so many, or FILE is there; NULL = do not wait */
+    const char
+        *angles_from_names; /* a file's name with {} for its angle and * for anything, in place of `angles`; NULL */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 

@@ -20,6 +20,7 @@
 #include "io/formats.h"
 #include "io/scan/drift.h"
 #include "io/scan/follow.h"
+#include "io/scan/name_angles.h"
 #include "io/scan/open_parts.h"
 #include "io/scan/signed_counts.h"
 
@@ -168,13 +169,33 @@ static qb_status tell_lone(qb_scan *scan, const qb_scan_options *options) {
     return QB_OK;
 }
 
+/* --angles-from-names: degrees, unless --angle-unit says radians. */
+static qb_status take_names(qb_scan *scan, const qb_scan_options *options) {
+    const double unit = options->angle_unit == QB_ANGLE_RADIANS ? 1 : M_PI / 180;
+    qb__scan_parts *parts = &scan->parts;
+    if (options->angles) return qb__fail(QB_BAD_ARGUMENT, "--angles besides --angles-from-names: give one of both");
+    qb__free(parts->angles);
+    parts->angles = NULL;
+    qb_status status = qb__alloc(scan->stored, sizeof(double), &parts->angles);
+    if (status == QB_OK)
+        status = qb__angles_of_names(scan->path, options->angles_from_names, scan->stored, parts->angles);
+    for (size_t i = 0; status == QB_OK && i < scan->stored; i++) parts->angles[i] *= unit;
+    parts->angle_count = scan->stored;
+    parts->unit_wrong[0] = 0;
+    snprintf(parts->angles_from, sizeof parts->angles_from, "--angles-from-names %.120s", options->angles_from_names);
+    return status;
+}
+
 /* Angles for all stored views, from the options or the file; those of the wanted views are kept. */
 static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__scan_parts *parts = &scan->parts;
     qb_status status;
     if (is_lone_image(scan, options)) return tell_lone(scan, options);
-    if (options->angles) {
+    if (options->angles_from_names) {
+        status = take_names(scan, options);
+        if (status != QB_OK) return status;
+    } else if (options->angles) {
         qb__free(parts->angles);
         parts->angles = NULL;
         status = qb__alloc(scan->stored, sizeof(double), &parts->angles);
@@ -186,7 +207,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
                      "--angle-unit rad" QB__CODE("angle-unit"),
                      options->angles, scan->stored);
     }
-    if (!options->angles && parts->angles) judge_unit(parts, options->angle_unit);
+    if (!options->angles && !options->angles_from_names && parts->angles) judge_unit(parts, options->angle_unit);
     if (find_fault(scan, scan->no_angles, sizeof scan->no_angles)) {
         qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "%s" QB__CODE("no-angles"), scan->no_angles);
         info->no_angles = scan->no_angles;

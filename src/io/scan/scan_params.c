@@ -159,6 +159,12 @@ const qb_param qb_scan_params[] = {
      .meta = "SECONDS[:VIEWS|:FILE]",
      .help = "wait while views are being written, until all are there: as many as VIEWS, the angles or the geometry "
              "file, or until FILE exists; fail when none comes for SECONDS"},
+    {.name = "angles-from-names",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(angles_from_names),
+     .meta = "PATTERN",
+     .help = "angles in degrees in the names of the files, one view each: {} is the angle, * anything, as in "
+             "'GR_{}_*.tif'"},
     QB_PARAMS_END(qb_scan_options),
 };
 

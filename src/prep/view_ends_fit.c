@@ -5,15 +5,18 @@
 
 #include "prep/view_ends_parts.h"
 
-static void smooth(float *line, size_t bins, size_t times) {
+/* Of the values in `line`; `other` is of the same length. Where the result is. */
+static float *smooth(float *line, float *other, size_t bins, size_t times) {
     for (size_t i = 0; i < times; i++) {
-        float left = line[0];
-        for (size_t b = 0; b < bins; b++) {
-            const float here = line[b];
-            line[b] = 0.25F * left + 0.5F * here + 0.25F * line[b + 1 < bins ? b + 1 : b];
-            left = here;
-        }
+        const float *restrict in = line;
+        float *restrict out = other;
+        out[0] = 0.25F * in[0] + 0.5F * in[0] + 0.25F * in[1];
+        for (size_t b = 1; b + 1 < bins; b++) out[b] = 0.25F * in[b - 1] + 0.5F * in[b] + 0.25F * in[b + 1];
+        out[bins - 1] = 0.25F * in[bins - 2] + 0.5F * in[bins - 1] + 0.25F * in[bins - 1];
+        other = line;
+        line = out;
     }
+    return line;
 }
 
 static float between(const float *line, size_t bins, double at) {
@@ -30,31 +33,44 @@ static void choose_range(qb__ends_look *l) {
     l->to = l->mirrored ? (size_t)fmax(0, floor(fmin(2 * l->column, last)) + 1) : l->bins;
 }
 
-void qb__ends_arrange(qb__ends_look *l, size_t times) {
-    float *scratch = l->part[0];
-    choose_range(l);
-    for (size_t i = 0; i < 2 * l->near * l->rows; i++) {
+static void about_mean(const qb__ends_look *l, float *line) {
+    double mean = 0;
+    for (size_t b = l->from; b < l->to; b++) mean += (double)line[b];
+    mean = l->to > l->from ? mean / (double)(l->to - l->from) : 0;
+    for (size_t b = 0; b < l->bins; b++) line[b] -= (float)mean;
+}
+
+static void arrange_view(qb__ends_look *l, size_t view, size_t times) {
+    for (size_t i = view * l->rows; i < (view + 1) * l->rows; i++) {
         float *out = l->line + i * l->bins;
-        double mean = 0;
-        memcpy(scratch, l->read + i * l->bins, l->bins * sizeof *scratch);
-        smooth(scratch, l->bins, times);
+        memcpy(l->part[0], l->read + i * l->bins, l->bins * sizeof *out);
+        const float *line = smooth(l->part[0], l->part[1], l->bins, times);
         for (size_t b = 0; b < l->bins; b++)
-            out[b] = l->mirrored && i < l->near * l->rows ? between(scratch, l->bins, 2 * l->column - (double)b)
-                                                          : scratch[b];
-        for (size_t b = l->from; b < l->to; b++) mean += (double)out[b] / (double)(l->to - l->from);
-        for (size_t b = 0; b < l->bins; b++) out[b] -= (float)mean;
+            out[b] = l->mirrored && view < l->near ? between(line, l->bins, 2 * l->column - (double)b) : line[b];
+        about_mean(l, out);
     }
+}
+
+/* The first and the last view, which are all that finding the axis takes. */
+static void arrange_ends(qb__ends_look *l, size_t times) {
+    choose_range(l);
+    arrange_view(l, 0, times);
+    arrange_view(l, l->near, times);
     for (size_t r = 0; r < l->rows; r++) {
         const float *a = l->line + r * l->bins, *z = l->line + (l->near * l->rows + r) * l->bins;
         float *out = l->slope + r * l->bins;
-        double mean = 0;
         for (size_t b = 0; b < l->bins; b++) {
             const size_t up = b + 1 < l->bins ? b + 1 : b, down = b ? b - 1 : 0;
             out[b] = 0.25F * (a[up] - a[down] + z[up] - z[down]);
         }
-        for (size_t b = l->from; b < l->to; b++) mean += (double)out[b] / (double)(l->to - l->from);
-        for (size_t b = 0; b < l->bins; b++) out[b] -= (float)mean;
+        about_mean(l, out);
     }
+}
+
+void qb__ends_arrange(qb__ends_look *l, size_t times) {
+    arrange_ends(l, times);
+    for (size_t view = 1; view < 2 * l->near; view++)
+        if (view != l->near) arrange_view(l, view, times);
 }
 
 double qb__ends_without_shift(const qb__ends_look *l, float *out) {
@@ -131,14 +147,14 @@ void qb__ends_find_axis(qb__ends_look *l, size_t times) {
         double best = INFINITY, at = 0.5 * ((double)l->bins - 1);
         for (size_t m = (size_t)(2 * EDGE * (double)l->bins); m < (size_t)(2 * (1 - EDGE) * (double)l->bins); m++) {
             l->column = 0.5 * (double)m;
-            qb__ends_arrange(l, times);
+            arrange_ends(l, times);
             const double apart = square_of(l, 0, l->near);
             if (apart < best) best = apart, at = l->column;
         }
         l->column = at;
     }
     for (int i = 0; i < SETTLE; i++) {
-        qb__ends_arrange(l, times);
+        arrange_ends(l, times);
         const double shift = fmin(fmax(differ(l, 0, l->near, l->part[0]), -MOST), MOST);
         const double column = l->column + 0.5 * shift;
         if (!(column > EDGE * (double)l->bins && column < (1 - EDGE) * (double)l->bins)) return;

@@ -108,6 +108,17 @@ VECTOR_KERNEL(prior_misfit) {
     gather_sum(pairs, misfit, 0, partial);
 }
 
+/* The sum of |a - b|; b = a. */
+VECTOR_KERNEL(prior_moved) {
+    LOCAL float2 pairs[ITEMS];
+    float2 change = FLOAT2(0.0f, 0.0f);
+    FOR_ELEMENTS(i) {
+        change = add_square(change, fabs(ADD(a[i], -b[i])), 1.0f);
+        b[i] = a[i];
+    }
+    gather_sum(pairs, change, 0, partial);
+}
+
 /* The sum of squares of a - b, where b is a number. */
 VECTOR_KERNEL(prior_apart) {
     LOCAL float2 pairs[ITEMS];

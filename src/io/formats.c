@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,8 @@ static bool begins_nrrd(const unsigned char head[8]) { return memcmp(head, "NRRD
 static bool begins_compound(const unsigned char head[8]) {
     return memcmp(head, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8) == 0;
 }
+
+static bool begins_fits(const unsigned char head[8]) { return memcmp(head, "SIMPLE  ", 8) == 0; }
 
 static const qb__format formats[] = {
     {
@@ -127,6 +130,40 @@ static const qb__format formats[] = {
         .extensions = " .mrc .mrcs .rec .ali .st ",
         .line = "MRC (.mrc .mrcs .rec .ali .st): reads modes 0, 1, 2, 6 and 12",
         .open = qb__mrc_open,
+    },
+    {
+        .name = "NIfTI",
+        .extensions = " .nii ",
+        .line = "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes .nii, with a .json beside it",
+        .open = qb__nifti_open,
+        .scan = qb__sidecar_scan,
+        .writer = &qb__nifti_writer,
+        .provenance = qb__sidecar_provenance,
+    },
+    {
+        .name = "vol",
+        .extensions = " .vol .vgi .info ",
+        .line = "VGStudio and PyHST (.vol with .vgi or .vol.info): reads and writes both, with a .json beside them",
+        .open = qb__vol_open,
+        .scan = qb__sidecar_scan,
+        .writer = &qb__vol_writer,
+        .provenance = qb__sidecar_provenance,
+    },
+    {
+        .name = "DEN",
+        .extensions = " .den ",
+        .line = "DEN (.den): reads and writes the legacy kind, with a .json beside it",
+        .open = qb__den_open,
+        .scan = qb__sidecar_scan,
+        .writer = &qb__den_writer,
+        .provenance = qb__sidecar_provenance,
+    },
+    {
+        .name = "FITS",
+        .extensions = " .fits .fit .fts ",
+        .line = "FITS (.fits .fit .fts): reads uncompressed images",
+        .begins = begins_fits,
+        .open = qb__fits_open,
     },
     {
         .name = "EDF",
@@ -225,6 +262,7 @@ static const qb__format *by_name(const char *path) {
     char key[16] = " ";
     const size_t length = strlen(path);
     if (length > 6 && strcmp(path + length - 6, ".zarr/") == 0) path = "v.zarr";
+    if (length > 7 && strcasecmp(path + length - 7, ".nii.gz") == 0) path = "v.nii";
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
     if (!dot || (slash && slash > dot) || strlen(dot) > 13) return NULL;
     size_t n = 1;
@@ -245,7 +283,6 @@ static const struct {
     {"\x89PNG", "a PNG picture: save the views as TIFF"},
     {"\xff\xd8\xff", "a JPEG picture: save the views as TIFF"},
     {"\x1f\x8b", "compressed by gzip: unpack it with gunzip"},
-    {"SIMPLE  =", "a FITS file: save it as NPY or TIFF"},
     {"\x80\x04\x95", "a Python pickle: save its array with numpy.save"},
 };
 

@@ -7,7 +7,7 @@ import pytest
 
 from qbtest import fails, killed, qb, qb_json
 
-KINDS = ["h5", "zarr", "mha", "npy", "nrrd", "raw", "tif"]
+KINDS = ["h5", "zarr", "mha", "npy", "nrrd", "raw", "tif", "nii", "vol", "den"]
 
 
 @pytest.fixture(scope="module")

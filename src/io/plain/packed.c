@@ -14,7 +14,8 @@
 
 typedef struct packed {
     qb__source base;
-    unsigned char *data;
+    unsigned char *data; /* the values begin `inside` it */
+    size_t inside;
 } packed;
 
 static qb_status read_packed(qb__source *source, const qb__region *region, void *out) {
@@ -22,7 +23,7 @@ static qb_status read_packed(qb__source *source, const qb__region *region, void 
     const size_t row = qb__source_row_bytes(source), part = (region->row1 - region->row0) * row;
     for (size_t i = 0; i < region->count; i++) {
         const size_t image = region->first + i * region->step;
-        memcpy((char *)out + i * part, p->data + (image * source->shape[1] + region->row0) * row, part);
+        memcpy((char *)out + i * part, p->data + p->inside + (image * source->shape[1] + region->row0) * row, part);
     }
     return QB_OK;
 }
@@ -87,9 +88,10 @@ qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source 
     p->base.cache = bytes;
     p->base.read = read_packed;
     p->base.release = release_packed;
-    status = qb__alloc(bytes, 1, &p->data);
-    if (status == QB_OK) status = unpack(fd, path, layout->offset, p->data, bytes);
-    if (status == QB_OK && layout->swap) qb__swap_bytes(p->data, bytes / size, size);
+    p->inside = layout->inside;
+    status = qb__alloc(bytes + p->inside, 1, &p->data);
+    if (status == QB_OK) status = unpack(fd, path, layout->offset, p->data, bytes + p->inside);
+    if (status == QB_OK && layout->swap) qb__swap_bytes(p->data + p->inside, bytes / size, size);
     if (status == QB_OK)
         *out = &p->base;
     else
@@ -98,7 +100,20 @@ out:
     close(fd);
     return status;
 }
+
+qb_status qb__packed_head(const char *path, void *out, size_t bytes) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return qb__fail_errno(errno, "opening", path);
+    const qb_status status = unpack(fd, path, 0, out, bytes);
+    close(fd);
+    return status;
+}
 #else
+qb_status qb__packed_head(const char *path, void *out, size_t bytes) {
+    (void)out, (void)bytes;
+    return qb__fail(QB_UNSUPPORTED, "%s: its data are compressed; install zlib1g-dev and build again", path);
+}
+
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **out) {
     (void)layout;
     *out = NULL;

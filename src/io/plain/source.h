@@ -66,6 +66,7 @@ typedef struct qb__plain {
     qb_dtype dtype;
     size_t shape[3];
     uint64_t offset;    /* offset of the first value in the file */
+    size_t inside;      /* of packed data: bytes of the unpacked stream before the first value */
     bool swap;          /* the file's byte order is not ours */
     bool fortran;       /* the first index runs fastest */
     const char *longer; /* remedy, if a file that is longer than the layout is refused; NULL: it is accepted */
@@ -78,6 +79,8 @@ qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source *
 /* The same for data in one stream of deflate, zlib's or gzip's, which is unpacked into memory. QB_UNSUPPORTED in builds without
  * zlib. */
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **source);
+/* The first bytes of such a stream that the file begins with. */
+qb_status qb__packed_head(const char *path, void *out, size_t bytes);
 
 /* For headers that say only that the data are the end of the file `path`: where they begin. QB_BAD_INPUT when the file is shorter
  * than the layout; `sizes` is the header's word for that. */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* NAME.vol: numbers alone, which a text file beside it describes: NAME.vgi of VGStudio, or NAME.vol.info of PyHST. Both are read, by
+ * their own names or the data's; both are written. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/geometry/unit_words.h"
+#include "io/hdf5/external.h"
+#include "io/publish/publication.h"
+#include "io/text.h"
+#include "io/writer.h"
+
+enum { TEXT_MOST = 1 << 20, NAME = 4096 };
+
+/* What such a text says. */
+typedef struct notes {
+    double size[3], voxel[3], unit; /* x, y, z; unit: mm, or 0 */
+    double skip;
+    char file[512], type[64];
+    int bits;
+    bool swap, info;
+} notes;
+
+/* ---- reading ---- */
+
+static char *trim(char *text) {
+    while (isspace((unsigned char)*text)) text++;
+    size_t n = strlen(text);
+    while (n && isspace((unsigned char)text[n - 1])) text[--n] = 0;
+    return text;
+}
+
+static void set_info(notes *n, const char *key, const char *value) {
+    static const char *const sizes[] = {"NUM_X", "NUM_Y", "NUM_Z"};
+    const double number = strtod(value, NULL);
+    for (int i = 0; i < 3; i++)
+        if (strcasecmp(key, sizes[i]) == 0) n->size[i] = number;
+    if (strcasecmp(key, "voxelSize") == 0)
+        for (int i = 0; i < 3; i++) n->voxel[i] = number;
+    if (strcasecmp(key, "BYTEORDER") == 0) n->swap = strcasecmp(value, "HIGHBYTEFIRST") == 0;
+}
+
+/* The first of each key: later ones belong to further files and objects. */
+static void set_vgi(notes *n, const char *key, const char *value) {
+    if (strcasecmp(key, "size") == 0 && !n->size[0]) qb__read_numbers(value, 0, 3, n->size, NULL);
+    if (strcasecmp(key, "resolution") == 0 && !n->voxel[0]) qb__read_numbers(value, 0, 3, n->voxel, NULL);
+    if (strcasecmp(key, "unit") == 0 && !n->unit) n->unit = qb__length_unit(value);
+    if (strcasecmp(key, "SkipHeader") == 0) n->skip = strtod(value, NULL);
+    if (strcasecmp(key, "Name") == 0 && !*n->file) snprintf(n->file, sizeof n->file, "%s", value);
+    if (strcasecmp(key, "datatype") == 0) snprintf(n->type, sizeof n->type, "%s", value);
+    if (strcasecmp(key, "BitsPerElement") == 0) n->bits = atoi(value);
+}
+
+static qb_status read_notes(const char *path, notes *n) {
+    char *text;
+    qb_status status = qb__read_text(path, TEXT_MOST, &text);
+    if (status != QB_OK) return status;
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next) *next++ = 0;
+        char *equals = strchr(line, '=');
+        if (!equals || *line == '!' || *line == '#') continue;
+        *equals = 0;
+        (n->info ? set_info : set_vgi)(n, trim(line), trim(equals + 1));
+    }
+    qb__free(text);
+    if (n->info) n->unit = 1e-3; /* PyHST counts in micrometres */
+    return QB_OK;
+}
+
+static bool ends_in(const char *path, const char *ending) {
+    const size_t n = strlen(path), m = strlen(ending);
+    return n > m && strcasecmp(path + n - m, ending) == 0;
+}
+
+/* The text for the data, and the data for the text. */
+static qb_status find_files(const char *path, char text[NAME], char data[NAME], bool *info) {
+    const int whole = (int)strlen(path);
+    snprintf(text, NAME, "%s", path);
+    snprintf(data, NAME, "%s", path);
+    *info = ends_in(path, ".info");
+    if (*info) snprintf(data, NAME, "%.*s", whole - 5, path);
+    if (ends_in(path, ".vgi")) snprintf(data, NAME, "%.*s.vol", whole - 4, path);
+    if (*info || ends_in(path, ".vgi")) return QB_OK;
+    snprintf(text, NAME, "%s.info", path);
+    *info = access(text, R_OK) == 0;
+    if (*info) return QB_OK;
+    snprintf(text, NAME, "%.*s.vgi", whole - 4, path);
+    if (access(text, R_OK) == 0) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s: neither %s nor %s.info beside it says what it holds: read it as .raw by --shape",
+                    path, text, path);
+}
+
+/* VGI names it; of PyHST's the length tells: 1, 2 or 4 bytes. */
+static qb_status type_of(const char *path, const notes *n, size_t numbers, uint64_t bytes, qb_dtype *dtype) {
+    static const struct {
+        const char *word;
+        int bits;
+        qb_dtype dtype;
+    } known[] = {{"float", 32, QB_F32},
+                 {"float", 64, QB_F64},
+                 {"unsigned integer", 8, QB_U8},
+                 {"unsigned integer", 16, QB_U16},
+                 {"unsigned integer", 32, QB_U32},
+                 {"integer", 8, QB_I8},
+                 {"integer", 16, QB_I16},
+                 {"integer", 32, QB_I32},
+                 {"signed integer", 8, QB_I8},
+                 {"signed integer", 16, QB_I16},
+                 {"signed integer", 32, QB_I32}};
+    *dtype = bytes == numbers ? QB_U8 : bytes / 2 == numbers ? QB_U16 : QB_F32;
+    if (n->info) return QB_OK;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].bits != n->bits || strcasecmp(known[i].word, n->type) != 0) continue;
+        *dtype = known[i].dtype;
+        return QB_OK;
+    }
+    return qb__fail(QB_UNSUPPORTED, "%s: its data type '%s' of %d bits is not supported", path, n->type, n->bits);
+}
+
+qb_status qb__vol_open(const char *path, const char *how, qb__source **source) {
+    char text[NAME], data[NAME];
+    notes n = {.bits = 0};
+    qb__plain plain = {.longer = "the text beside it does not fit"};
+    uint64_t bytes;
+    size_t numbers;
+    qb_status status;
+    (void)how;
+    *source = NULL;
+    QB__TRY(find_files(path, text, data, &n.info));
+    QB__TRY(read_notes(text, &n));
+    plain.format = n.info ? "PyHST volume" : "VGStudio volume";
+    if (*n.file && ends_in(path, ".vgi")) {
+        const char *slash = strrchr(path, '/');
+        snprintf(data, NAME, "%.*s%s", slash && *n.file != '/' ? (int)(slash + 1 - path) : 0, path, n.file);
+        QB__TRY(qb__external_check(path, data));
+    }
+    for (int i = 0; i < 3; i++) plain.shape[2 - i] = n.size[i] >= 1 && n.size[i] < 1e9 ? (size_t)n.size[i] : 0;
+    if (!qb__mul(plain.shape[0], plain.shape[1], plain.shape[2], &numbers) || !numbers) {
+        status = qb__fail(QB_BAD_INPUT, "%s does not say how many voxels there are along x, y and z", text);
+        goto out;
+    }
+    if (!(n.skip >= 0 && n.skip < 1e15)) n.skip = 0;
+    QB__TRY(qb__file_size(data, &bytes));
+    QB__TRY(type_of(text, &n, numbers, bytes, &plain.dtype));
+    plain.offset = (uint64_t)n.skip;
+    plain.swap = n.swap;
+    QB__TRY(qb__plain_open(data, &plain, source));
+    for (int i = 0; i < 3; i++) {
+        const double mm = n.voxel[i] * (n.unit > 0 ? n.unit : 1);
+        if (mm > 0 && isfinite(mm)) (*source)->voxel[i] = mm;
+    }
+    QB__TRY(qb__sidecar_apply(data, *source));
+out:
+    if (status == QB_OK) return QB_OK;
+    qb__source_close(*source);
+    *source = NULL;
+    return status;
+}
+
+/* ---- writing ---- */
+
+static qb_status begin_vol(qb_writer *writer) {
+    if (!ends_in(writer->path, ".vol"))
+        return qb__fail(QB_BAD_ARGUMENT, "%s: give NAME.vol; .vgi and .vol.info are written beside it", writer->path);
+    if (writer->stack.dtype == QB_F16)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: .vol has no float16; use .h5, .npy or .tif, or another --dtype",
+                        writer->path);
+    writer->data_offset = 0;
+    return QB_OK;
+}
+
+static qb_status put_text(qb_writer *writer, const char *name, const char *text, int length, size_t room) {
+    const char *fresh;
+    if (length < 0 || (size_t)length >= room) return qb__fail(QB_BAD_ARGUMENT, "%s: too long a name", writer->path);
+    const qb_status status = qb__publication_file(writer->set, name, &fresh);
+    return status == QB_OK ? qb__write_fresh(fresh, name, text, (size_t)length) : status;
+}
+
+static qb_status put_vgi(qb_writer *writer) {
+    const qb_stack *s = &writer->stack;
+    const double d[3] = {s->voxel[0] > 0 ? s->voxel[0] : 1, s->voxel[1] > 0 ? s->voxel[1] : 1,
+                         s->voxel[2] > 0 ? s->voxel[2] : 1};
+    const int bits = 8 * (int)qb_dtype_size(s->dtype);
+    const char *type = qb_dtype_is_float(s->dtype)         ? "float"
+                       : qb_dtype_name(s->dtype)[0] == 'u' ? "unsigned integer"
+                                                           : "signed integer";
+    char name[NAME], text[2 * NAME];
+    snprintf(name, sizeof name, "%.*s.vgi", (int)strlen(writer->path) - 4, writer->path);
+    const int length = qb__print(
+        text, sizeof text,
+        "{volume1}\n[representation]\nsize = %zu %zu %zu\ndatatype = %s\nbitsperelement = %d\n[file1]\nSkipHeader = 0\n"
+        "FileFormat = raw\nSize = %zu %zu %zu\nName = %s\nDatatype = %s\nBitsPerElement = %d\n{volumeprimitive12}\n"
+        "[geometry]\nresolution = %.9g %.9g %.9g\nunit = mm\n",
+        s->shape[2], s->shape[1], s->shape[0], type, bits, s->shape[2], s->shape[1], s->shape[0],
+        qb__last_part(writer->path), type, bits, d[0], d[1], d[2]);
+    return put_text(writer, name, text, length, sizeof text);
+}
+
+static qb_status put_info(qb_writer *writer) {
+    const qb_stack *s = &writer->stack;
+    char name[NAME], text[512];
+    if ((size_t)snprintf(name, sizeof name, "%s.info", writer->path) >= sizeof name)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: too long a name", writer->path);
+    const int length = qb__print(text, sizeof text,
+                                 "! PyHST_SLAVE VOLUME INFO FILE\nNUM_X = %zu\nNUM_Y = %zu\nNUM_Z = %zu\n"
+                                 "voxelSize = %.9g\nBYTEORDER = LOWBYTEFIRST\n",
+                                 s->shape[2], s->shape[1], s->shape[0], 1000 * s->voxel[0]);
+    return put_text(writer, name, text, length, sizeof text);
+}
+
+/* PyHST's text knows types by their length alone. */
+static qb_status finish_vol(qb_writer *writer, const char *provenance) {
+    const qb_dtype dtype = writer->stack.dtype;
+    qb_status status = put_vgi(writer);
+    if (status == QB_OK && (dtype == QB_F32 || dtype == QB_U16 || dtype == QB_U8)) status = put_info(writer);
+    return status == QB_OK ? qb__write_sidecar(writer, provenance) : status;
+}
+
+const qb__writer_kind qb__vol_writer = {
+    .begin = begin_vol, .finish = finish_vol, .resumes = true, .keeps_angles = true};

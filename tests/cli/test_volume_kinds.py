@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""NIfTI, .vol with its texts, DEN and FITS as others write them: right values, lengths and directions; cut, empty, hostile and in the other byte order."""
+import gzip
+import struct
+
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, qb_json
+
+VALUES = np.arange(2 * 3 * 4).reshape(2, 3, 4)  # no axis is like another, nor like itself in reverse
+
+
+def nifti(values, order="<", version=1, units=2, code=1, step=(0.5, 0.25, 0.125), first=(1, 2, 3), slope=0.0, form="s", size=None):
+    kind = {"u1": 2, "i2": 4, "i4": 8, "f4": 16, "f8": 64, "i1": 256, "u2": 512, "u4": 768}[values.dtype.str[1:]]
+    shape = size or [3, *values.shape[::-1], 1, 1, 1, 1]
+    pixdim = [1.0, *step, 0, 0, 0, 0]
+    rows = [x for i in range(3) for x in [*(step[i] * (i == j) for j in range(3)), first[i]]]
+    turn = [0.0, 0.0, 0.0, *map(float, first)]
+    q, s = (code, 0) if form == "q" else (0, code)
+    if version == 1:
+        head = bytearray(352)
+        struct.pack_into(order + "i", head, 0, 348)
+        struct.pack_into(order + "8h", head, 40, *shape)
+        struct.pack_into(order + "hh", head, 70, kind, 8 * values.itemsize)
+        struct.pack_into(order + "8f", head, 76, *pixdim)
+        struct.pack_into(order + "fff", head, 108, 352, slope, 5)
+        head[123] = units
+        struct.pack_into(order + "hh", head, 252, q, s)
+        struct.pack_into(order + "6f12f", head, 256, *turn, *rows)
+        head[344:348] = b"n+1\0"
+    else:
+        head = bytearray(544)
+        struct.pack_into(order + "i", head, 0, 540)
+        head[4:12] = b"n+2\0\r\n\x1a\n"
+        struct.pack_into(order + "hh", head, 12, kind, 8 * values.itemsize)
+        struct.pack_into(order + "8q", head, 16, *shape)
+        struct.pack_into(order + "8d", head, 104, *pixdim)
+        struct.pack_into(order + "qdd", head, 168, 544, slope, 5)
+        struct.pack_into(order + "ii", head, 344, q, s)
+        struct.pack_into(order + "6d12d", head, 352, *turn, *rows)
+        struct.pack_into(order + "i", head, 500, units)
+    return bytes(head) + values.astype(values.dtype.newbyteorder(order)).tobytes()
+
+
+def fits(values, zero=0, extension=False):
+    def block(*cards):
+        return "".join(card.ljust(80) for card in (*cards, "END")).ljust(2880).encode()
+    bits = -8 * values.itemsize if values.dtype.kind == "f" else 8 * values.itemsize
+    axes = [f"NAXIS   = {3:20}", *(f"NAXIS{i + 1}  = {n:20}" for i, n in enumerate(values.shape[::-1]))]
+    first = block(f"SIMPLE  = {'T':>20}", f"BITPIX  = {8:20}", f"NAXIS   = {0:20}") if extension else b""
+    start = "XTENSION= 'IMAGE   '" if extension else f"SIMPLE  = {'T':>20}"
+    data = values.astype(values.dtype.newbyteorder(">")).tobytes()
+    return first + block(start, f"BITPIX  = {bits:20}", *axes, f"BZERO   = {zero:20}") + data + bytes(-len(data) % 2880)
+
+
+def same(path, values):
+    np.save(path.parent / "want.npy", values)
+    assert qb_json("compare", path, path.parent / "want.npy")["max_abs"] == 0
+
+
+def lengths(folder, path):
+    qb("convert", path, "--volume", "-o", folder / "len.h5")
+    import h5py
+    with h5py.File(folder / "len.h5") as f:
+        at = f["/exchange/data"].attrs
+        return [[float(at[f"{what}_{axis}"]) for axis in "xyz" if f"{what}_{axis}" in at] for what in ("voxel_size", "offset")]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8"])
+@pytest.mark.parametrize("order", "<>")
+def test_nifti(tmp_path, dtype, order):
+    values = VALUES.astype(dtype)
+    for version in 1, 2:
+        for form in "sq":
+            (tmp_path / "a.nii").write_bytes(nifti(values, order, version, form=form))
+            same(tmp_path / "a.nii", values)
+            size, middle = lengths(tmp_path, tmp_path / "a.nii")
+            assert size == pytest.approx([0.5, 0.25, 0.125]) and middle == pytest.approx([1 + 0.5 * 1.5, 2 + 0.25, 3 + 0.125 / 2])
+        (tmp_path / "a.nii.gz").write_bytes(gzip.compress(nifti(values, order, version)))
+        same(tmp_path / "a.nii.gz", values)
+
+
+def test_nifti_units_and_scale(tmp_path):
+    values = VALUES.astype("f4")
+    for units, mm in ((1, 1000), (2, 1), (3, 1e-3), (0, 1)):
+        (tmp_path / "a.nii").write_bytes(nifti(values, units=units))
+        assert lengths(tmp_path, tmp_path / "a.nii")[0] == pytest.approx([0.5 * mm, 0.25 * mm, 0.125 * mm])
+    (tmp_path / "b.nii").write_bytes(nifti(VALUES.astype("i2"), slope=2.0))
+    same(tmp_path / "b.nii", (2.0 * VALUES + 5).astype("f4"))
+
+
+def test_fits(tmp_path):
+    for dtype, zero in (("u1", 0), ("i2", 0), ("i4", 0), ("f4", 0), ("f8", 0), ("i2", 32768)):
+        for extension in False, True:
+            (tmp_path / "a.fits").write_bytes(fits(VALUES.astype(dtype), zero, extension))
+            same(tmp_path / "a.fits", (VALUES + zero).astype("f4" if zero else dtype))
+
+
+def test_den(tmp_path):
+    for dtype in "u2", "f4", "f8":
+        (tmp_path / "a.den").write_bytes(struct.pack("<3H", 3, 4, 2) + VALUES.astype(dtype).tobytes())
+        same(tmp_path / "a.den", VALUES.astype(dtype))
+    qb("convert", tmp_path / "a.den", "--volume", "-o", tmp_path / "b.den")
+    assert (tmp_path / "b.den").read_bytes() == (tmp_path / "a.den").read_bytes()
+
+
+def test_vol(tmp_path):
+    values = VALUES.astype("f4")
+    (tmp_path / "p.vol").write_bytes(values.astype(">f4").tobytes())
+    (tmp_path / "p.vol.info").write_text("! PyHST_SLAVE VOLUME INFO FILE\nNUM_X =  4\nNUM_Y =  3\nNUM_Z =  2\nvoxelSize =  12.5\nBYTEORDER = HIGHBYTEFIRST\n")
+    (tmp_path / "v.vol").write_bytes(b"head" + VALUES.astype("u2").tobytes())
+    (tmp_path / "other.vgi").write_text("{volume1}\n[representation]\nsize = 4 3 2\n[file1]\nSkipHeader = 4\nName = v.vol\nDatatype = unsigned integer\nBitsPerElement = 16\n"
+                                        "{volumeprimitive12}\n[geometry]\nresolution = 0.1 0.2 0.3\nunit = mm\n")
+    for name in "p.vol", "p.vol.info":
+        same(tmp_path / name, values)
+        assert lengths(tmp_path, tmp_path / name)[0] == pytest.approx([0.0125] * 3)
+    same(tmp_path / "other.vgi", VALUES.astype("u2"))
+    assert lengths(tmp_path, tmp_path / "other.vgi")[0] == pytest.approx([0.1, 0.2, 0.3])
+    qb("convert", tmp_path / "other.vgi", "--volume", "-o", tmp_path / "w.vol")
+    for name in "w.vgi", "w.vol.info", "w.vol":
+        same(tmp_path / name, VALUES.astype("u2"))
+    (tmp_path / "w.vol.info").unlink()
+    assert lengths(tmp_path, tmp_path / "w.vgi")[0] == pytest.approx([0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("name,data,says", [
+    ("a.nii", nifti(VALUES.astype("f4"))[:-1], "do not fit"),
+    ("a.nii", nifti(VALUES.astype("f4"))[:200], "200"),
+    ("a.nii", b"", "a.nii"),
+    ("a.nii", bytes(1000), "348 or 540"),
+    ("a.nii", nifti(VALUES.astype("f4"), size=[3, 30000, 30000, 30000, 1, 1, 1, 1]), "a.nii"),
+    ("a.nii", nifti(VALUES.astype("f4"), size=[4, 4, 3, 2, 2, 1, 1, 1]), "not one volume"),
+    ("a.nii", nifti(VALUES.astype("f4"), size=[3, -4, 3, 2, 1, 1, 1, 1]), "not one volume"),
+    ("a.nii.gz", gzip.compress(nifti(VALUES.astype("f4")))[:-20], "compressed data"),
+    ("a.den", struct.pack("<3H", 3, 4, 2) + bytes(95), "101 bytes"),
+    ("a.den", struct.pack("<3H", 0, 4, 2) + bytes(96), "extended DEN"),
+    ("a.den", b"", "a.den"),
+    ("a.fits", fits(VALUES.astype("f4"))[:2900], "a.fits"),
+    ("a.fits", fits(VALUES.astype("f4"))[:1000], "a.fits"),
+    ("a.fits", b"SIMPLE  =" + bytes(2871), "a.fits"),
+    ("a.vgi", b"[file1]\nsize = 4 3\n", "how many voxels"),
+    ("a.vgi", b"size = 4 3 2\nDatatype = complex\nName = a.vgi\n", "not supported"),
+    ("a.vol", bytes(96), "neither"),
+])
+def test_bad_files(tmp_path, name, data, says):
+    (tmp_path / name).write_bytes(data)
+    fails(3, "compare", tmp_path / name, tmp_path / name, says=[says])

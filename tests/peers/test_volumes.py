@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""nibabel opens our NIfTI at the right place; we read nibabel's NIfTI and astropy's FITS."""
+import nibabel
+import numpy as np
+import pytest
+from astropy.io import fits
+
+from qbtest import qb, qb_json
+
+VALUES = np.arange(2 * 3 * 4).reshape(2, 3, 4)
+
+
+def same(folder, path, values):
+    np.save(folder / "want.npy", values)
+    assert qb_json("compare", path, folder / "want.npy")["max_abs"] == 0
+
+
+def test_nibabel_reads_ours(tmp_path):
+    qb("simulate", "foam", "-o", "s.npy", "--views", 6, "--detector", "30,21", "--pixel-size", 0.25, cwd=tmp_path)
+    for dtype in "float32", "uint16":
+        fbp = ["fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 14.5, "--dtype", dtype, "--offset", "1,2,0"]
+        qb(*fbp, "-o", "v.nii", cwd=tmp_path)
+        qb(*fbp, "-o", "v.npy", cwd=tmp_path)
+        image = nibabel.load(tmp_path / "v.nii")
+        np.testing.assert_array_equal(np.asarray(image.dataobj.get_unscaled()).T, np.load(tmp_path / "v.npy"))
+        first = [1 - 14.5 * 0.25, 2 - 14.5 * 0.25, -10 * 0.25]
+        np.testing.assert_allclose(image.affine, [[0.25, 0, 0, first[0]], [0, 0.25, 0, first[1]], [0, 0, 0.25, first[2]], [0, 0, 0, 1]], atol=1e-6)
+        assert image.header.get_xyzt_units()[0] == "mm"
+
+
+@pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+def test_we_read_nibabels(tmp_path, kind, name):
+    affine = np.diag([0.5, 0.25, 0.125, 1])
+    for dtype in "uint8", "int16", "uint16", "int32", "float32", "float64":
+        nibabel.save(kind(VALUES.T.astype(dtype), affine), tmp_path / name)
+        same(tmp_path, tmp_path / name, VALUES.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "float32", "float64"])
+def test_we_read_astropys(tmp_path, dtype):
+    fits.PrimaryHDU(VALUES.astype(dtype)).writeto(tmp_path / "a.fits")
+    fits.HDUList([fits.PrimaryHDU(), fits.ImageHDU(VALUES.astype(dtype))]).writeto(tmp_path / "b.fits")
+    same(tmp_path, tmp_path / "a.fits", VALUES.astype(dtype))
+    same(tmp_path, tmp_path / "b.fits", VALUES.astype(dtype))
+
+
+def test_unsigned_and_compressed_fits(tmp_path):
+    fits.PrimaryHDU((VALUES + 40000).astype(np.uint16)).writeto(tmp_path / "a.fits")
+    same(tmp_path, tmp_path / "a.fits", (VALUES + 40000).astype(np.float32))
+    fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(VALUES.astype(np.int32))]).writeto(tmp_path / "c.fits")
+    assert "funpack" in qb("info", tmp_path / "c.fits", code=3).stderr

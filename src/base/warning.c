@@ -294,6 +294,9 @@ static const struct {
     {"row-ends", "Many detector rows do not reach the level of air at their ends. If the object is wider than the "
                  "detector, values are wrong, most at the rim: use the printed option. If air does not read 0, check "
                  "--flats, --quantity and --air."},
+    {"rows-interlaced", "Even and odd rows show the object at two moments, as interlaced cameras do. Every second "
+                        "slice is turned by a step. Write the "
+                        "rows of one moment as one view."},
     {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. In "
                   "parallel beam their slices are NaN, in cone beam voxels that only they see. qb sirt and cgls give "
                   "them no weight. Leave such slices out by --slices."},

@@ -13,6 +13,7 @@
 #include "base/warning.h"
 #include "io/scan/scan.h"
 #include "prep/axes_order.h"
+#include "prep/row_interlace.h"
 #include "prep/row_sample.h"
 
 enum { VIEWS = 48, FEWEST_VIEWS = 8, FEWEST_ROWS = 8, BINS = 32 };
@@ -224,6 +225,7 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     if (parallel) judge_order(&s, found);
     if (!*found->order) judge(&s, parallel, found);
     if (beam == QB__ROW_CIRCLE && found->rows == 0) judge_turned(&s, found);
+    if (!*found->order) QB__TRY(qb__row_interlace_find(scan, prepare, row0, s.rows, &found->interlaced));
     found->before = qb__scan_stored(scan, found->before);
     found->from = qb__scan_stored(scan, found->from);
 out:
@@ -237,6 +239,11 @@ out:
 
 void qb__row_shift_warn(const qb__row_shift *found, const qb_env *env) {
     if (*found->order) qb__warn(env, "the data %s" QB__CODE("axes-order"), found->order);
+    if (found->interlaced != 0)
+        qb__warn(env,
+                 "odd rows belong to the view %s that of the even rows: images are interlaced; take their two halves "
+                 "apart" QB__CODE("rows-interlaced"),
+                 found->interlaced < 0 ? "before" : "behind");
     if (found->rows != 0)
         qb__warn(env,
                  "between views %zu and %zu the image moves %sby %.3g rows along the axis: the object %s; use --views "

@@ -10,6 +10,7 @@ typedef struct qb__row_shift {
     double rows;         /* how far it moved; 0: it did not, or nothing can be said */
     size_t before, from; /* views between which it did */
     bool slowly;         /* by a little from view to view */
+    int interlaced;      /* not 0: odd rows are of another view than even ones, as from qb__row_interlace_find */
     char order[96];      /* the axes of the data have another order: the words for it; "" where they do not */
 } qb__row_shift;
 

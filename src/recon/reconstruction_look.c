@@ -163,7 +163,7 @@ static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *or
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
     for (size_t i = ranks; status == QB_OK && i-- > 0;)
-        if (all[i].rows != 0 || *all[i].order) found = all[i];
+        if (all[i].rows != 0 || all[i].interlaced != 0 || *all[i].order) found = all[i];
     if (status == QB_OK) qb__row_shift_warn(&found, env);
     *order = *found.order;
     qb__free(all);

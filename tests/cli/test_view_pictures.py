@@ -83,3 +83,17 @@ def test_sums_of_good_scans(tmp_path):
         for photons in 0, 500, 20000:
             qb("simulate", phantom, "--detector", "96,8", "--views", 60, "--photons", photons, "-o", tmp_path / "s.h5")
             assert "[sums-swing]" not in qb("fbp", tmp_path / "s.h5", "--center", 47.5, "-o", tmp_path / "v.npy").stderr
+
+
+@pytest.mark.parametrize("phantom, cone, later", [("foam", False, 1), ("spheres", True, -1), ("shepp-logan", True, 1), ("baggage", False, -2)])
+def test_interlaced_rows(tmp_path, phantom, cone, later):
+    """Odd rows of the view before, or behind; a leaning axis moves all rows alike."""
+    how = ["fdk", "--angles", "0:360"] if cone else ["fbp", "--angles", "0:180"]
+    lines = lines_of(tmp_path, phantom, cone=cone, detector="96,48", views=120)
+    assert "[rows-interlaced]" not in codes(tmp_path, lines, *how)
+    wrong = lines.copy()
+    wrong[:, 1::2] = np.roll(lines[:, 1::2], later, axis=0)
+    said = codes(tmp_path, wrong, *how)
+    assert f"odd rows belong to the view {'before' if later > 0 else 'behind'}" in said and "[rows-interlaced]" in said
+    leaning = np.stack([np.roll(lines[:, r], round((r - 24) / 8), axis=1) for r in range(48)], axis=1)
+    assert "[rows-interlaced]" not in codes(tmp_path, leaning, *how)

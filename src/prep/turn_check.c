@@ -150,7 +150,7 @@ static qb_status tell(const qb__turn_fit *fit, const qb__turn_asked *asked, size
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
                          cJSON *report, bool *told) {
     const bool cone = asked->geometry ? asked->geometry->beam == QB_BEAM_CONE : asked->cone;
-    const double MUCH = cone ? 4 : 2.5, OFF = 3, SHARE = 0.7;
+    const double MUCH = cone ? 4 : 3.2, OFF = 3, SHARE = 0.7;
     double noise = 0;
     qb__turn_fit fit;
     if (views < FEWEST || !(asked->radians || asked->geometry)) return QB_OK;

@@ -15,6 +15,7 @@
 #include "prep/row_sample.h"
 #include "prep/view_closing.h"
 #include "prep/view_flips.h"
+#include "prep/view_jumps.h"
 
 enum {
     ROWS = 3,
@@ -55,6 +56,7 @@ typedef struct steps {
     size_t lag;    /* views between these; 0: too few, or no turn */
     qb__view_closing closing;
     qb__view_flips flips;
+    qb__view_jumps jumps;
     char *raw;
 } steps;
 
@@ -202,6 +204,7 @@ static qb_status measure(steps *s) {
         if (status != QB_OK) return status;
         if (i) s->size[i - 1] = step_of(s, count);
         if (s->one_way) qb__view_flips_add(&s->flips, s->now);
+        qb__view_jumps_add(&s->jumps, i, s->now);
         if (i * ANCHORS >= anchors * n) memcpy(s->anchor + anchors++ * count, s->now, count * sizeof *s->now);
         s->far[i] = anchors > FAR ? difference(s->now, s->anchor + (anchors - 1 - FAR) * count, count) : 0;
         for (size_t k = 0; k < 4 && s->end[0]; k++) {
@@ -241,27 +244,19 @@ static void judge_order(steps *s, qb__view_steps *found) {
     if (s->fine && !noise && near > UNLIKE * far && far > fmax(NOISE * s->noise, LEAST)) found->unlike = near / far;
 }
 
-/* A view that is bad by itself makes two large steps, an edge that is seen along makes several: neither is a jump. */
+/* A view that is bad by itself makes two large steps, which are no jump. */
 static void judge(steps *s, qb__view_steps *found) {
     enum { NEAR = 3 };
-    const double TIMES = 3, STEADY = 1.25, TIMES_OF_STEADY = 1.8, PART = 0.05;
+    const double PART = 0.02, ALIKE = 0.6, SMALL = 0.1;
     const size_t n = s->info->views;
-    memcpy(s->sorted, s->size, (n - 1) * sizeof *s->sorted);
-    const double usual = qb__median(s->sorted, n - 1);
     for (size_t i = 2; i + 3 < n; i++) {
         const double wide = fabs(s->order[i + 1].angle - s->order[i].angle);
-        double most = usual, least = usual;
+        const double larger = qb__view_jumps_at(&s->jumps, i, fmax(SMALL * LEAST, PART * s->signal), s->noise);
         bool alike = true;
-        for (size_t k = i > NEAR ? i - NEAR : 0; k <= i + NEAR && k + 1 < n; k++) {
-            if (k == i) continue;
-            most = fmax(most, s->size[k]);
-            least = fmin(least, s->size[k]);
-            alike &= fabs(s->order[k + 1].angle - s->order[k].angle) > 0.6 * wide;
-        }
-        const double times = most < STEADY * least ? TIMES_OF_STEADY : TIMES; /* steady as noise is */
-        if (!alike || !(s->size[i] > times * most) || !(s->size[i] > fmax(LEAST, PART * s->signal))) continue;
-        if (!found->jumps++)
-            found->view = qb__scan_stored(s->scan, s->order[i].view), found->larger = s->size[i] / most;
+        for (size_t k = i > NEAR ? i - NEAR : 0; k <= i + NEAR && k + 1 < n; k++)
+            alike &= fabs(s->order[k + 1].angle - s->order[k].angle) > ALIKE * wide;
+        if (larger == 0 || !alike) continue;
+        if (!found->jumps++) found->view = qb__scan_stored(s->scan, s->order[i].view), found->larger = larger;
     }
 }
 
@@ -310,6 +305,7 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     QB__TRY(qb__alloc(ANCHORS * s.rows * s.bins, sizeof *s.anchor, &s.anchor));
     QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.last, &s.last));
     QB__TRY(qb__alloc(columns, qb_dtype_size(s.info->dtype), &s.raw));
+    QB__TRY(qb__view_jumps_begin(&s.jumps, n, s.rows, s.bins));
     QB__TRY(choose_ends(&s, circle));
     QB__TRY(qb__view_flips_create(s.rows, s.bins, &s.flips));
     QB__TRY(measure(&s));
@@ -328,6 +324,7 @@ out:
     qb__free(s.spread);
     qb__free(s.anchor);
     for (int k = 0; k < 4; k++) qb__free(s.end[k]);
+    qb__view_jumps_end(&s.jumps);
     qb__free(s.line);
     qb__free(s.now);
     qb__free(s.last);

@@ -110,6 +110,28 @@ def test_views_that_moved(tmp_path, fault, jumps, first, phantom, beam):
         assert (f"from view {first} to the next" in line and f"({jumps} such jumps)" in line) if jumps else "[angles-misfit]" in line
 
 
+@pytest.mark.parametrize("at", [90, 160, 310])
+@pytest.mark.parametrize("phantom, photons", [("foam", 0), ("baggage", 0), ("foam", 100000)])
+def test_frames_lost_in_half_a_turn(tmp_path, phantom, photons, at):
+    """5 of 400: no two views are opposite, but nearly all of a row changes more there. The whole scan says nothing."""
+    simulate(tmp_path, phantom, *instead(PARALLEL, "--detector", "128,6", "--views", 400), "--photons", photons, "--seed", 2)
+    assert not said("fbp", "s.h5", "--center", 63.5, "-o", "v.npy", cwd=tmp_path)
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        for name in "data", "theta":
+            values, attrs = file[f"exchange/{name}"][...], dict(file[f"exchange/{name}"].attrs)
+            del file[f"exchange/{name}"]
+            file.create_dataset(f"exchange/{name}", data=np.delete(values, slice(at, at + 5), axis=0)).attrs.update(attrs)
+    line, = said("fbp", "s.h5", "--center", 63.5, "--angles", "0:180", "-o", "v.npy", cwd=tmp_path)
+    assert f"from view {at - 1} to the next" in line and "[views-jump]" in line
+
+
+@pytest.mark.parametrize("phantom, views, span, offset", [("shepp-logan", 360, 200, 0), ("baggage", 180, 180, -1.6)])
+def test_edges_seen_along_are_no_jumps(tmp_path, phantom, views, span, offset):
+    """Few columns change much there, and the steps are small."""
+    simulate(tmp_path, phantom, *instead(PARALLEL, "--detector", "48,1", "--views", views), "--angles", f"-50:{span - 50}", "--center-offset", offset, "--seed", 539)
+    assert not said("fbp", "s.h5", "--center", 23.5 + offset, "-o", "v.npy", cwd=tmp_path)
+
+
 @pytest.mark.parametrize("verb", [("fbp",), ("sirt", "--iterations", 1), ("info",)])
 @pytest.mark.parametrize("phantom, more, first, rows", [
     ("spheres", [], 40, 3), ("shepp-logan", [], 90, -5), ("baggage", ["--angles", "0:360"], 60, 2), ("ball", ["--size", "60,60,40"], 25, 8)])

@@ -79,6 +79,7 @@ typedef struct qb_scan_options {
                            `angles` has, or so many, or FILE is there; NULL = do not wait */
     const char
         *angles_from_names; /* a file's name with {} for its angle and * for anything, in place of `angles`; NULL */
+    const char *transpose;  /* the file's axes, the slowest first, "columns,rows,views"; NULL = views,rows,columns */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 

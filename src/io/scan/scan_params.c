@@ -165,6 +165,12 @@ const qb_param qb_scan_params[] = {
      .meta = "PATTERN",
      .help = "angles in degrees in the names of the files, one view each: {} is the angle, * anything, as in "
              "'GR_{}_*.tif'"},
+    {.name = "transpose",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(transpose),
+     .meta = "AXES",
+     .help = "the file's axes, the slowest first, where these are others than views,rows,columns: "
+             "columns,rows,views of MATLAB's (view, row, column)"},
     QB_PARAMS_END(qb_scan_options),
 };
 

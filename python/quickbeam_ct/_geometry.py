@@ -47,12 +47,28 @@ def rays_of(geometry):
     return geometry
 
 
+def _remade(beam, rows, columns, radius, apart, views):
+    """What Geometry.__reduce__ took apart."""
+    geometry = Geometry()
+    if views:
+        geometry = Geometry.cone([0.0] * (len(views) // ctypes.sizeof(View)), rows, columns, 1.0, 1.0, 2.0)
+        geometry._struct.beam, geometry._struct.radius, geometry._struct.apart = beam, radius, apart
+        ctypes.memmove(geometry._struct.view, views, len(views))
+    return geometry
+
+
 class Geometry:
     """Where source and detector of each view are. Make one by Geometry.parallel, .fan, .cone, .from_vectors,
     .from_matrices or .from_file."""
 
     def __init__(self):
         self._struct = GeometryStruct()
+
+    def __reduce__(self):
+        """For pickle and copy.deepcopy, as processes and models take them."""
+        s = self._struct
+        views = ctypes.string_at(s.view, s.views * ctypes.sizeof(View)) if s.views else b""
+        return _remade, (s.beam, s.rows, s.columns, s.radius, s.apart, views)
 
     @classmethod
     def parallel(cls, angles, rows, columns, pixel=1.0, center=None):

@@ -31,6 +31,10 @@ class _Handle:
         run(lib.qb_projector_create, ctypes.byref(geometry._struct), ctypes.byref(grid), text_bytes(kernel, "kernel") if kernel else None,
             after=(ctypes.byref(self.pointer),), **env)
 
+    def __reduce__(self):
+        """Copies, also in another process, are made anew; operators that share this share one copy."""
+        return _Handle, self._made_of
+
     def stack(self, count):
         """The projector of a volume of `count` slices that does to each slice what this one does to its only one; None where
         there is none. The last few are kept."""

@@ -49,6 +49,9 @@ class TorchOperator:
         _known[self._key] = operator
         self.T = transpose or TorchOperator(operator.T, self)
 
+    def __reduce__(self):
+        return TorchOperator, (self._operator,)
+
     def __call__(self, x):
         if not isinstance(x, torch.Tensor):
             raise BadArgument(f"x is a {type(x).__name__}: give a tensor of PyTorch, or use the operator itself", 6)

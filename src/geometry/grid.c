@@ -20,8 +20,8 @@ qb_status qb__grid_check(const qb_grid *grid) {
             return qb__fail(QB_BAD_ARGUMENT, "an empty volume: %zu x %zu x %zu voxels", grid->n[0], grid->n[1],
                             grid->n[2]);
         if (!(grid->voxel[j] > 0 && isfinite(grid->voxel[j]) && isfinite(grid->offset[j])))
-            return qb__fail(QB_BAD_ARGUMENT, "a voxel of %g mm, the volume %g mm off the middle", grid->voxel[j],
-                            grid->offset[j]);
+            return qb__fail(QB_BAD_ARGUMENT, "a voxel of %g mm, the volume %g mm off the middle: give a size above 0",
+                            grid->voxel[j], grid->offset[j]);
     }
     if (!qb__mul(grid->n[0], grid->n[1], grid->n[2], &voxels) || voxels > SIZE_MAX / 64)
         return qb__fail(QB_BAD_ARGUMENT, "a volume of %zu x %zu x %zu voxels is too large", grid->n[0], grid->n[1],

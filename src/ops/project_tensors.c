@@ -52,7 +52,7 @@ static qb_status check_side(side *s, bool written) {
     if (status == QB_OK) status = qb__tensor_look(s->given, s->what, s->missing, &s->tensor);
     if (status != QB_OK) return status;
     if (s->given->dtype != QB_F32)
-        return qb__fail(QB_BAD_ARGUMENT, "%s is of %s, not of float32", s->what, qb_dtype_name(s->given->dtype));
+        return qb__fail(QB_BAD_ARGUMENT, "%s is of %s: convert it to float32", s->what, qb_dtype_name(s->given->dtype));
     if (has[0] != s->members * want[0] || has[1] != want[1] || has[2] != want[2])
         return qb__fail(QB_BAD_ARGUMENT, "%s has %zu x %zu x %zu elements, not %zu x %zu x %zu", s->what,
                         has[0] / s->members, has[1], has[2], want[0], want[1], want[2]);

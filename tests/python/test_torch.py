@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Gradients through the operator: they are the exact transpose, in the graph, in batches and compiled."""
+import copy
 import gc
 
 import numpy as np
@@ -101,6 +102,22 @@ def test_files_and_numbers_from_tensors(tmp_path):
     qb.write(tmp_path / "a.npy", x, voxel=torch.tensor(0.5))
     np.testing.assert_array_equal(qb.read(tmp_path / "a.npy"), x.detach().numpy())
     assert qb.compare(x, tmp_path / "a.npy")["max_abs"] == 0
+
+
+def test_a_copied_model_has_an_operator_of_its_own():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.project = qb.operator(RAYS, (6, 10, 12), 0.4).torch()
+
+        def forward(self, x):
+            return self.project.T(self.project(x))
+
+    x, model = random(6, 10, 12), Model()
+    want, copied = model(x), copy.deepcopy(model)
+    del model
+    gc.collect()
+    assert torch.equal(copied(x), want)
 
 
 def test_the_graph_keeps_its_operator():

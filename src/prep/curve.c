@@ -172,16 +172,31 @@ void qb__curve_destroy(qb__curve *curve) {
     qb__free(curve);
 }
 
-static float bent(const qb__curve *c, float p) {
-    const float low = p > 0 ? p : 0, x = low < c->end ? low : c->end, at = x * c->per_step;
-    const int whole = (int)at, i = whole < QB__CURVE_STEPS ? whole : QB__CURVE_STEPS - 1;
-    const float ratio = c->ratio[i] + (at - (float)i) * (c->ratio[i + 1] - c->ratio[i]);
-    return x * ratio + (p - x) * (p > 0 ? c->slope : c->ratio[0]);
+enum { BLOCK = 128 };
+
+/* In three loops, since the compiler makes vectors of the first and the last. */
+static void look_up(const qb__curve *c, size_t count, const float *in, float *out) {
+    const float end = c->end, per_step = c->per_step, slope = c->slope, first = c->ratio[0];
+    float x[BLOCK], part[BLOCK], ratio[BLOCK];
+    int step[BLOCK];
+    for (size_t k = 0; k < count; k++) {
+        const float low = in[k] > 0 ? in[k] : 0;
+        x[k] = low < end ? low : end;
+        const float at = x[k] * per_step;
+        const int whole = (int)at;
+        step[k] = whole < QB__CURVE_STEPS ? whole : QB__CURVE_STEPS - 1;
+        part[k] = at - (float)step[k];
+    }
+    for (size_t k = 0; k < count; k++) {
+        const float *r = c->ratio + step[k];
+        ratio[k] = r[0] + part[k] * (r[1] - r[0]);
+    }
+    for (size_t k = 0; k < count; k++) out[k] = x[k] * ratio[k] + (in[k] - x[k]) * (in[k] > 0 ? slope : first);
 }
 
 void qb__curve_run(const qb__curve *c, size_t count, const float *in, float *out) {
     if (c->table) {
-        for (size_t i = 0; i < count; i++) out[i] = bent(c, in[i]);
+        for (size_t i = 0; i < count; i += BLOCK) look_up(c, count - i < BLOCK ? count - i : BLOCK, in + i, out + i);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -191,7 +206,10 @@ void qb__curve_run(const qb__curve *c, size_t count, const float *in, float *out
 }
 
 double qb__curve_at(const qb__curve *c, double p) {
-    return c->table ? (double)bent(c, (float)p) : p + p * p * ((double)c->a + (double)c->b * p);
+    float out = (float)p;
+    if (!c->table) return p + p * p * ((double)c->a + (double)c->b * p);
+    look_up(c, 1, &out, &out);
+    return (double)out;
 }
 
 void qb__curve_define(const qb__curve *c, qb__macros *macros) {

@@ -131,9 +131,9 @@ void qb__phase_filter_run(const qb__phase_filter *p, float *cells, float *scratc
             line[2 * k + 1] *= more;
         }
         for (size_t k = 0; p->spread_row && k < width; k++) {
-            const float less = 1 - p->share * p->spread_row[r] * p->spread_column[k];
-            line[2 * k] /= less;
-            line[2 * k + 1] /= less;
+            const float more = 1 / (1 - p->share * p->spread_row[r] * p->spread_column[k]);
+            line[2 * k] *= more;
+            line[2 * k + 1] *= more;
         }
     }
     qb__fft_backward(p->fft, scratch, cells);

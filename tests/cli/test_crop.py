@@ -39,9 +39,19 @@ def test_the_box_of_a_ball(scans, tmp_path, verb, how):
     assert outside.max() < 0.01  # nothing of the ball is left out
 
 
+@pytest.mark.parametrize("scan, how", [("fbp.h5", ["--center", "47.5"]), ("fdk.h5", ["--sod", "300", "--sdd", "600"])])
+def test_mbir_keeps_the_middle(scans, tmp_path, scan, how):
+    """Its volume lies about the axis: the box is as wide on both sides; of parallel beams it has the slices of the ball."""
+    report = qb_json("mbir", scans / scan, "-o", tmp_path / "box.npy", "--size", "object", "--equits", "3", *how)
+    box = np.load(tmp_path / "box.npy")
+    assert all(2 * RADIUS <= n <= 2 * RADIUS + 8 for n in box.shape), box.shape
+    assert box[tuple(n // 2 for n in box.shape)] == pytest.approx(0.02, rel=0.15), report
+    y = np.flatnonzero(box[box.shape[0] // 2].max(axis=0) > 0.01)
+    assert abs(y.mean() - (box.shape[2] - 1) / 2) < 1
+
+
 def test_refused(scans, tmp_path):
     job = ["-o", tmp_path / "v.npy", "--size", "object", "--center", "47.5"]
     assert "leave --slices out" in fails(2, "fbp", scans / "fbp.h5", *job, "--slices", "1:3")
     assert "--save-config" in fails(2, "fbp", scans / "fbp.h5", *job, "--save-config", tmp_path / "c")
-    assert "no --offset" in fails(2, "mbir", scans / "fbp.h5", *job)
     assert not list(tmp_path.iterdir())

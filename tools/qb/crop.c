@@ -147,22 +147,56 @@ static bool find_box(const seen *s, size_t first[3], size_t end[3]) {
     return any;
 }
 
-/* Two coarse voxels more on all sides; whole voxels of the verb's own grid. */
-static qb_status give_box(cli *c, const grid *g, const size_t step[3], size_t first[3], size_t end[3]) {
+/* Two coarse voxels more on both sides of the box along axis i: voxels *from <= n < *to of the verb's own grid. */
+static void widen(const grid *g, int i, size_t step, size_t first, size_t end, size_t *from, size_t *to) {
+    const size_t margin = 2 * step;
+    *from = first * step > margin ? first * step - margin : 0;
+    *to = (end - 1) * step + 1 + margin;
+    *to = *to < g->n[i] ? *to : g->n[i];
+}
+
+/* Of a verb whose volume lies about the axis: as far to both sides. Parallel beams take the slices of the box. */
+static qb_status give_middle(cli *c, bool cone, const grid *g, const size_t step[3], const size_t first[3],
+                             const size_t end[3]) {
+    void *sizes, *rows;
+    const qb_param *size = find_row(c, "size", 0, &sizes), *slices = find_row(c, "slices", 0, &rows);
+    size_t n[3], from, to;
+    char text[96], said[220], range[64] = "";
+    for (int i = 0; i < 3; i++) {
+        widen(g, i, step[i], first[i], end[i], &from, &to);
+        const size_t side = from < g->n[i] - to ? from : g->n[i] - to;
+        n[i] = g->n[i] - 2 * side;
+    }
+    if (fabs(g->offset[0]) + fabs(g->offset[1]) > 1e-6 * g->voxel[0])
+        return complain(QB_BAD_ARGUMENT, "--size object: this volume lies aside of the axis; give --size NX,NY");
+    if (cone)
+        snprintf(text, sizeof text, "%zu,%zu,%zu", n[0], n[1], n[2]);
+    else
+        snprintf(text, sizeof text, "%zu,%zu", n[0], n[1]);
+    if (!cone) snprintf(range, sizeof range, "%zu:%zu", from, to); /* along z, the last of the axes */
+    qb_status status = qb_param_set(size, sizes, text);
+    if (status == QB_OK && *range) status = qb_param_set(slices, rows, range);
+    snprintf(said, sizeof said, "--size object: %s of %zu,%zu,%zu voxels%s%s", text, g->n[0], g->n[1], g->n[2],
+             *range ? ", --slices " : "", range);
+    if (status == QB_OK) c->env.log(c->env.user, QB_LOG_INFO, said);
+    return status;
+}
+
+/* Whole voxels of the verb's own grid. */
+static qb_status give_box(cli *c, bool cone, const grid *g, const size_t step[3], const size_t first[3],
+                          const size_t end[3]) {
     void *target;
     const qb_param *size = find_row(c, "size", 0, &target), *offset = find_row(c, "offset", 0, &target);
     size_t n[3];
     double middle[3];
     char text[160];
     for (int i = 0; i < 3; i++) {
-        const size_t margin = 2 * step[i], from = first[i] * step[i] > margin ? first[i] * step[i] - margin : 0;
-        size_t to = (end[i] - 1) * step[i] + 1 + margin;
-        to = to < g->n[i] ? to : g->n[i];
+        size_t from, to;
+        widen(g, i, step[i], first[i], end[i], &from, &to);
         n[i] = to - from;
         middle[i] = g->offset[i] + g->voxel[i] * (0.5 * (double)(from + to - 1) - 0.5 * (double)(g->n[i] - 1));
     }
-    if (!offset)
-        return complain(QB_BAD_ARGUMENT, "--size object: qb %s has no --offset; give --size NX,NY,NZ", c->verb->name);
+    if (!offset) return give_middle(c, cone, g, step, first, end);
     snprintf(text, sizeof text, "%zu,%zu,%zu", n[0], n[1], n[2]);
     qb_status status = qb_param_set(size, target, text);
     if (status != QB_OK) return status;
@@ -187,7 +221,7 @@ qb_status crop_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geomet
     if (status == QB_OK && !find_box(&s, first, end))
         status = complain(QB_BAD_INPUT, "--size object: no object stands out of the volume; give --size NX,NY,NZ");
     free(s.values);
-    return status == QB_OK ? give_box(c, &g, step, first, end) : status;
+    return status == QB_OK ? give_box(c, geometry != NULL, &g, step, first, end) : status;
 }
 
 qb_status crop_run(cli *c) {

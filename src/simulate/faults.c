@@ -26,12 +26,19 @@ static const struct {
     double per_hundred;
     size_t narrowest, widest; /* columns */
 } kinds[QB__FAULT_KINDS] = {
-    [QB__FAULT_WIDE] = {"wide", 0.5, 1, 5, 12},        [QB__FAULT_PARTIAL] = {"partial", 0.5, 2, 1, 1},
-    [QB__FAULT_DRIFTING] = {"drifting", 0.5, 2, 1, 1}, [QB__FAULT_DEAD] = {"dead", 1000, 0, 1, 1},
-    [QB__FAULT_FLICKER] = {"flicker", 1000, 0, 1, 1},  [QB__FAULT_TILT] = {"tilt", 0.5, 0, 0, 0},
-    [QB__FAULT_FADE] = {"fade", 0.9, 0, 0, 0},         [QB__FAULT_MOVE] = {"move", 1000, 0, 0, 0},
-    [QB__FAULT_SWAY] = {"sway", 1000, 0, 0, 0},        [QB__FAULT_SCATTER] = {"scatter", 1, 0, 0, 0},
+    [QB__FAULT_WIDE] = {"wide", 0.5, 1, 5, 12},
+    [QB__FAULT_PARTIAL] = {"partial", 0.5, 2, 1, 1},
+    [QB__FAULT_DRIFTING] = {"drifting", 0.5, 2, 1, 1},
+    [QB__FAULT_DEAD] = {"dead", 1000, 0, 1, 1},
+    [QB__FAULT_FLICKER] = {"flicker", 1000, 0, 1, 1},
+    [QB__FAULT_TILT] = {"tilt", 0.5, 0, 0, 0},
+    [QB__FAULT_FADE] = {"fade", 0.9, 0, 0, 0},
+    [QB__FAULT_MOVE] = {"move", 1000, 0, 0, 0},
+    [QB__FAULT_SWAY] = {"sway", 1000, 0, 0, 0},
+    [QB__FAULT_SCATTER] = {"scatter", 1, 0, 0, 0},
     [QB__FAULT_SMOOTH] = {"smooth", 0.5, 0, 0, 0},
+    [QB__FAULT_DISTORTION] = {"distortion", 0.2, 0, 0, 0},
+    [QB__FAULT_COLLIMATOR] = {"collimator", 1000, 0, 0, 0},
 };
 
 static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
@@ -143,44 +150,19 @@ static double stripes(const qb__faults *f, bool flat, size_t frame, size_t row) 
     return 1 + SHARE * sin(2 * M_PI * ((double)row - shift) / PERIOD);
 }
 
+/* Blades cover columns at both ends, and half of the next one. */
+static double of_blades(const qb__faults *f, size_t c) {
+    const double inside = (double)(c < f->columns - 1 - c ? c : f->columns - 1 - c) - f->amount[QB__FAULT_COLLIMATOR];
+    return f->amount[QB__FAULT_COLLIMATOR] == 0 || inside > 0.5 ? 1 : inside > -0.5 ? 0.5 : 0;
+}
+
 /* The beam at a moment of the scan: 0 in the first view, 1 in the last. */
 static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
     const double moved = f->amount[QB__FAULT_MOVE] * part;
     const double x = qb__across((double)c, f->columns), y = qb__across((double)row, f->rows);
-    const double factor = (1 - f->amount[QB__FAULT_FADE] * part) * (1 + f->amount[QB__FAULT_TILT] * part * x);
+    const double factor =
+        of_blades(f, c) * (1 - f->amount[QB__FAULT_FADE] * part) * (1 + f->amount[QB__FAULT_TILT] * part * x);
     return moved != 0 ? factor * qb__beam(qb__across((double)c - moved, f->columns), y) / qb__beam(x, y) : factor;
-}
-
-/* ---- scatter that spreads ---- */
-
-bool qb__faults_spread(const qb__faults *f) { return f->amount[QB__FAULT_SMOOTH] > 0; }
-
-/* count numbers, `step` apart: their Gaussian mean into out. The first and the last go on. */
-static void blur(const double *line, size_t count, size_t step, double sigma, double *out) {
-    const ptrdiff_t reach = (ptrdiff_t)ceil(5 * sigma), last = (ptrdiff_t)count - 1;
-    for (ptrdiff_t i = 0; i <= last; i++) {
-        double sum = 0, weights = 0;
-        for (ptrdiff_t k = -reach; k <= reach; k++) {
-            const ptrdiff_t at = i + k < 0 ? 0 : i + k > last ? last : i + k;
-            const double weight = exp(-0.5 * (double)(k * k) / (sigma * sigma));
-            sum += weight * line[(size_t)at * step], weights += weight;
-        }
-        out[i] = sum / weights;
-    }
-}
-
-/* Of what the object takes from the beam a share arrives, spread by a Gaussian of an eighth of the columns. */
-void qb__faults_spread_view(const qb__faults *f, double *view, double *scratch) {
-    const double sigma = (double)f->columns / 8, share = f->amount[QB__FAULT_SMOOTH];
-    double *column = scratch + f->rows * f->columns;
-    for (size_t r = 0; r < f->rows; r++) blur(view + r * f->columns, f->columns, 1, sigma, scratch + r * f->columns);
-    for (size_t c = 0; c < f->columns; c++) {
-        if (f->rows > 1)
-            blur(scratch + c, f->rows, f->columns, sigma, column);
-        else
-            *column = scratch[c];
-        for (size_t r = 0; r < f->rows; r++) view[r * f->columns + c] += share * (1 - column[r]);
-    }
 }
 
 void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *transmission) {

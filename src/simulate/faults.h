@@ -22,6 +22,8 @@ enum {
     QB__FAULT_SWAY,
     QB__FAULT_SCATTER,
     QB__FAULT_SMOOTH,
+    QB__FAULT_DISTORTION,
+    QB__FAULT_COLLIMATOR,
     QB__FAULT_KINDS
 };
 
@@ -42,9 +44,10 @@ typedef struct qb__faults {
 qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t columns, uint64_t seed,
                             qb__faults *faults);
 void qb__faults_destroy(qb__faults *faults);
-/* Scatter that spreads over a view, of a whole one: [row][column]. scratch: as many and one column more; none where it is not wanted. */
-bool qb__faults_spread(const qb__faults *faults);
-void qb__faults_spread_view(const qb__faults *faults, double *view, double *scratch);
+/* Are there faults of whole views, which come before those of rows? */
+bool qb__faults_of_views(const qb__faults *faults);
+/* view[row][column]; scratch: as many and a column more. */
+void qb__faults_apply_view(const qb__faults *faults, double *view, double *scratch);
 /* Multiplies a row of a view. Depends on nothing but its arguments: any thread, any order. */
 void qb__faults_apply(const qb__faults *faults, size_t view, size_t row, double *transmission);
 /* What of it is the beam's, for a flat that is taken before a view; NAN: before anything has changed. */

@@ -51,7 +51,7 @@ static void expose_band(void *context, size_t task, int worker) {
     qb__phantom_project(&s->phantom, &s->geometry, e->first + view, row, end, line, line + e->band * columns);
     qb__polychromatic_apply(&s->polychromatic, (end - row) * columns, line);
     for (size_t i = 0; i < (end - row) * columns; i++) line[i] = exp(-line[i]);
-    if (qb__faults_spread(&s->faults)) qb__faults_spread_view(&s->faults, line, line + e->band * columns);
+    if (qb__faults_of_views(&s->faults)) qb__faults_apply_view(&s->faults, line, line + e->band * columns);
     for (; row < end; row++, line += columns) {
         char *place = e->out + (view * s->rows + row) * columns * e->pixel_bytes;
         char *out = e->lines ? e->scratch + (size_t)(worker + 1) * e->scratch_bytes - columns * sizeof(float) : place;
@@ -188,13 +188,13 @@ static void release_lines(line_maker *l) {
 
 static void cut_views(const qb__simulation *s, exposure *e) {
     *e = (exposure){.simulation = s, .pixel_bytes = s->options->photons > 0 && !wants_lines(s) ? 2 : 4};
-    const bool spread = qb__faults_spread(&s->faults); /* sees whole views */
-    e->band = spread ? s->rows : BAND_PIXELS / s->columns + 1;
+    const bool whole = qb__faults_of_views(&s->faults);
+    e->band = whole ? s->rows : BAND_PIXELS / s->columns + 1;
     if (e->band > s->rows) e->band = s->rows;
     e->bands = (s->rows + e->band - 1) / e->band;
     e->scratch_bytes = (e->band * s->columns * sizeof(double) + s->columns * sizeof(float) +
                         qb__phantom_scratch(&s->phantom, s->columns) +
-                        (spread ? s->rows * (s->columns + 1) * sizeof(double) : 0) + 63) /
+                        (whole ? s->rows * (s->columns + 1) * sizeof(double) : 0) + 63) /
                        64 * 64;
 }
 

@@ -117,3 +117,30 @@ def test_rings_of_each_kind(tmp_path, kind):
         assert error < 1.01, method
         if method in CURES[kind]:
             assert rings < 0.1, method
+
+
+def test_distortion(tmp_path):
+    """An ideal place r from the middle is seen at r (1 + K (r/R)^2): discorpy's file of these factors takes it out."""
+    k, columns, rows = 0.15, 192, 128
+    same = ["--detector", f"{columns},{rows}", "--views", 4, "--seed", 2]
+    qb("simulate", "spheres", *same, "-o", tmp_path / "ideal.npy")
+    qb("simulate", "spheres", *same, "--faults", f"distortion={k}", "-o", tmp_path / "seen.npy")
+    x, y = (columns - 1) / 2, (rows - 1) / 2
+    (tmp_path / "d.txt").write_text(f"xcenter = {x}\nycenter = {y}\nfactor0 = 1\nfactor1 = 0\nfactor2 = {k / (x * x + y * y)}\n")
+    qb("convert", tmp_path / "seen.npy", "--quantity", "transmission", "--angles", "0:180", "--distortion", tmp_path / "d.txt", "-o", tmp_path / "p.npy")
+    ideal, seen, done = -np.log(np.load(tmp_path / "ideal.npy")), -np.log(np.load(tmp_path / "seen.npy")), np.load(tmp_path / "p.npy")
+    inside = np.s_[:, 8:-8, 8:-8]
+    left, before = (np.linalg.norm((a - ideal)[inside]) / np.linalg.norm(ideal[inside]) for a in (done, seen))
+    assert left < 0.1 * before and before > 0.1, (left, before)
+
+
+def test_a_collimator(tmp_path):
+    """Columns that blades cover are dark in flats, too: they were not measured, and an object between the blades is as it was."""
+    same = ["--detector", "96,4", "--views", 120, "--size", "50,50,4", "--photons", 1e5, "--seed", 2]
+    for name, faults in (("plain", []), ("covered", ["--faults", "collimator=8"])):
+        qb("simulate", "disc", *same, *faults, "-o", tmp_path / f"{name}.h5")
+        qb("fbp", tmp_path / f"{name}.h5", "--center", "47.5", "-o", tmp_path / f"{name}.npy")
+    plain, covered = (np.load(tmp_path / f"{name}.npy")[:, 20:-20, 20:-20] for name in ("plain", "covered"))
+    assert np.linalg.norm(plain - covered) < 5e-3 * np.linalg.norm(plain)
+    said = qb("info", tmp_path / "covered.h5").stdout
+    assert "64 dead in the flats" in said, said

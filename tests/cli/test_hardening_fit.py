@@ -47,6 +47,22 @@ def test_cupping_goes(tmp_path, beam, photons):
     assert left["without"] > 0.13 and abs(left["with"]) < 0.01
 
 
+@pytest.mark.parametrize("verb", ["fbp", "fdk", "convert"])
+def test_fit(tmp_path, verb):
+    """--hardening fit does what the curve that qb hardening prints does."""
+    beam = "cone" if verb == "fdk" else "parallel"
+    scan = harden(tmp_path, "disc", beam, columns=96, views=90)
+    of_cone = CONE if verb == "fdk" else []
+    found = qb_json("hardening", *scan, *of_cone, cwd=tmp_path)
+    curve = "{:.5g},{:.5g}".format(*found["hardening"])
+    place = {"fbp": ["--center", 50.75], "fdk": [*CONE, "--detector-offset=-1.95,0"], "convert": []}[verb]
+    said = qb(verb, *scan, *place, "--hardening", "fit", "-o", "fit.npy", cwd=tmp_path).stderr
+    qb(verb, *scan, *place, f"--hardening={curve}", "-o", "given.npy", cwd=tmp_path)
+    assert f"--hardening {curve}, as fit" in said
+    assert (np.load(tmp_path / "fit.npy") == np.load(tmp_path / "given.npy")).all()
+    assert "leave this option out" in fails(2, "hardening", *scan, *of_cone, "--hardening", "fit", cwd=tmp_path)
+
+
 def test_what_is_printed_is_an_option(tmp_path):
     scan = harden(tmp_path, "disc", "parallel")
     said = qb("hardening", *scan, cwd=tmp_path).stdout

@@ -248,7 +248,9 @@ qb_status open_scan(cli *c, qb_scan **scan) {
         if ((stated && kind == QB_PROBLEM_ANGLES) || (c->options.prep.air && kind == QB_PROBLEM_FLATS)) continue;
         c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(*scan, i));
     }
-    return QB_OK;
+    status = fit_hardening(c, *scan);
+    if (status != QB_OK) qb_scan_close(*scan);
+    return status;
 }
 
 qb_status show_plan(cli *c, const char *plan) {

@@ -429,6 +429,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(set_intensity(scan, options));
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
+    QB__TRY(qb__scan_shade_flats(scan));
     QB__TRY(qb__scan_look_at_bytes(scan, options->shape != NULL));
     QB__TRY(qb__scan_mask_load(scan, options, env));
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env));

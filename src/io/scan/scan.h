@@ -172,6 +172,8 @@ void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, fl
 void qb__scan_note_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* Pixels without beam in the flats become dead there. */
+qb_status qb__scan_shade_flats(qb_scan *scan);
 /* Warns where given fields ("flats", "darks") are views of the scan; bad: frames that are left out. */
 qb_status qb__scan_tell_views(qb_scan *scan, const char *option, const qb__frames *fields, const bool *bad);
 /* --darks none: the dark is 0, and nothing is to be said of it. */

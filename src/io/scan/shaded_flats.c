@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Pixels that a collimator's blades cover: their flats differ from darks by noise alone, and half of them by chance upwards. They are
+ * made as dark as the darks, which is a dead flat. */
+#include "base/select.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/scan/scan.h"
+
+/* Beside a beam of so many times as much, a beam below the noise of one dark frame, times SIGMAS, tells nothing of the object. */
+qb_status qb__scan_shade_flats(qb_scan *scan) {
+    const float SIGMAS = 3, BRIGHT = 100, least = SIGMAS * scan->dark_noise;
+    const size_t n = scan->info.rows * scan->info.columns;
+    size_t count = 0;
+    float *beam;
+    if (!scan->flat || !scan->dark || !(least > 0) || scan->info.quantity != QB_COUNTS) return QB_OK;
+    qb_status status = qb__alloc(n, sizeof *beam, &beam);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < n; i++)
+        if (scan->flat[i] > scan->dark[i]) beam[count++] = scan->flat[i] - scan->dark[i];
+    const bool bright = count > 0 && qb__float_at(beam, count, count / 2) > BRIGHT * least;
+    for (size_t i = 0; bright && i < n; i++)
+        if (scan->flat[i] - scan->dark[i] < least) scan->flat[i] = scan->dark[i];
+    qb__free(beam);
+    return QB_OK;
+}

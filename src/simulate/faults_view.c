@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults that need a whole view: scatter that spreads, and distortion. */
+#include <math.h>
+#include <string.h>
+
+#include "simulate/faults.h"
+
+bool qb__faults_of_views(const qb__faults *f) {
+    return f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
+}
+
+/* count numbers, `step` apart: their Gaussian mean into out. The first and the last go on. */
+static void blur(const double *line, size_t count, size_t step, double sigma, double *out) {
+    const ptrdiff_t reach = (ptrdiff_t)ceil(5 * sigma), last = (ptrdiff_t)count - 1;
+    for (ptrdiff_t i = 0; i <= last; i++) {
+        double sum = 0, weights = 0;
+        for (ptrdiff_t k = -reach; k <= reach; k++) {
+            const ptrdiff_t at = i + k < 0 ? 0 : i + k > last ? last : i + k;
+            const double weight = exp(-0.5 * (double)(k * k) / (sigma * sigma));
+            sum += weight * line[(size_t)at * step], weights += weight;
+        }
+        out[i] = sum / weights;
+    }
+}
+
+/* Of what the object takes from the beam a share arrives, spread by a Gaussian of an eighth of the columns. */
+static void spread(const qb__faults *f, double *view, double *scratch) {
+    const double sigma = (double)f->columns / 8, share = f->amount[QB__FAULT_SMOOTH];
+    double *column = scratch + f->rows * f->columns;
+    for (size_t r = 0; r < f->rows; r++) blur(view + r * f->columns, f->columns, 1, sigma, scratch + r * f->columns);
+    for (size_t c = 0; c < f->columns; c++) {
+        if (f->rows > 1)
+            blur(scratch + c, f->rows, f->columns, sigma, column);
+        else
+            *column = scratch[c];
+        for (size_t r = 0; r < f->rows; r++) view[r * f->columns + c] += share * (1 - column[r]);
+    }
+}
+
+/* Weights of four numbers for a place t behind the second (Catmull and Rom). */
+static void weigh(double t, double w[4]) {
+    w[0] = t * (-0.5 + t * (1 - 0.5 * t));
+    w[1] = 1 + t * t * (1.5 * t - 2.5);
+    w[2] = t * (0.5 + t * (2 - 1.5 * t));
+    w[3] = t * t * (0.5 * t - 0.5);
+}
+
+static double between(const double *image, size_t rows, size_t columns, double row, double column) {
+    const double r0 = floor(row), c0 = floor(column);
+    double u[4], v[4], sum = 0;
+    weigh(column - c0, u), weigh(row - r0, v);
+    for (int i = 0; i < 4; i++) {
+        const double r = fmin(fmax(r0 + i - 1, 0), (double)rows - 1);
+        for (int j = 0; j < 4; j++) {
+            const double c = fmin(fmax(c0 + j - 1, 0), (double)columns - 1);
+            sum += v[i] * u[j] * image[(size_t)r * columns + (size_t)c];
+        }
+    }
+    return sum;
+}
+
+/* What lies r from the middle is found at r (1 + K (r / R)^2), R of the corners: seen at s, where is it? */
+static double ideal_radius(double k, double far, double s) {
+    double r = s;
+    for (int i = 0; i < 20; i++) {
+        const double bent = k * r * r / (far * far);
+        r -= (r * (1 + bent) - s) / (1 + 3 * bent);
+    }
+    return r;
+}
+
+static void distort(const qb__faults *f, double *view, double *ideal) {
+    const double x0 = ((double)f->columns - 1) / 2, y0 = ((double)f->rows - 1) / 2, far = hypot(x0, y0);
+    memcpy(ideal, view, f->rows * f->columns * sizeof *view);
+    for (size_t i = 0; i < f->rows * f->columns; i++) {
+        const double x = (double)(i % f->columns) - x0, y = (double)(i / f->columns) - y0, s = hypot(x, y);
+        const double part = s > 0 ? ideal_radius(f->amount[QB__FAULT_DISTORTION], far, s) / s : 1;
+        view[i] = between(ideal, f->rows, f->columns, y0 + part * y, x0 + part * x);
+    }
+}
+
+void qb__faults_apply_view(const qb__faults *f, double *view, double *scratch) {
+    if (f->amount[QB__FAULT_SMOOTH] > 0) spread(f, view, scratch);
+    if (f->amount[QB__FAULT_DISTORTION] > 0) distort(f, view, scratch);
+}

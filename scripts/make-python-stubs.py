@@ -22,7 +22,7 @@ KNOWN = {
 RETURNS = {
     "fbp": "Any", "fdk": "Any", "sirt": "Any", "cgls": "Any", "tv": "Any", "mbir": "Any", "project": "Any", "backproject": "Any", "prepare": "Any", "center": "Center",
     "compare": "dict[str, float | None]", "info": "dict[str, Any]", "read": "numpy.ndarray", "write": "None", "simulate": "Scan",
-    "plan": "Plan", "operator": "Operator", "options": "list[dict[str, Any]]", "version": "str", "show_config": "dict[str, Any]",
+    "plan": "Plan", "operator": "Operator", "options": "list[dict[str, Any]]", "version": "str", "show": "Viewer", "close": "None", "show_config": "dict[str, Any]",
     "parallel": "Geometry", "cone": "Geometry", "fan": "Geometry", "from_file": "Geometry", "from_vectors": "Geometry",
     "from_matrices": "Geometry", "geometry": "Geometry", "beam": "str", "T": "Operator", "__getitem__": "Operator",
     "problems": "list[str]", "findings": "list[dict[str, Any]]", "inspect": "list[str]", "save": "None", "picture": "None",

@@ -13,8 +13,9 @@ from ._library import Error, Interrupted, QuickbeamWarning, version
 from ._operator import Operator, backproject, operator
 from ._prepare import prepare
 from ._scan import Scan
+from ._show import Viewer, show
 
 __version__ = "0.2.0"
-__all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "Plan", "QuickbeamWarning", "Scan", "backproject",
+__all__ = ["Center", "Error", "Geometry", "Interrupted", "Operator", "Plan", "QuickbeamWarning", "Scan", "Viewer", "backproject",
            "center", "cgls", "compare", "fbp", "fdk", "info", "mbir", "operator", "options", "plan", "prepare",
-           "project", "read", "show_config", "simulate", "sirt", "tv", "version", "write"]
+           "project", "read", "show", "show_config", "simulate", "sirt", "tv", "version", "write"]

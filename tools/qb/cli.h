@@ -43,7 +43,7 @@ typedef struct view_options {
     size_t struct_size;
     char *dataset, *listen;
     int port;
-    bool reconstruct, allow_run;
+    bool reconstruct, allow_run, frame;
 } view_options;
 extern const qb_param view_params[];
 

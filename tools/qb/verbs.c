@@ -122,6 +122,8 @@ const qb_param compare_params[] = {
 
 const qb_param view_params[] = {
     {"dataset", QB_PARAM_TEXT, offsetof(view_options, dataset), "PATH", NULL, NULL, 0, 0, "HDF5 path of the images", 0},
+    {"frame", QB_PARAM_FLAG, offsetof(view_options, frame), NULL, NULL, NULL, 0, 0,
+     "pages of this machine, such as notebooks, may show it in a frame", 0},
     {"listen", QB_PARAM_TEXT, offsetof(view_options, listen), "ADDRESS", "127.0.0.1", NULL, 0, 0,
      "where browsers may come from: 127.0.0.1 this machine only, 0.0.0.0 any that reaches it", 0},
     {"port", QB_PARAM_INT, offsetof(view_options, port), "N", "0", NULL, 0, 65535,

@@ -32,15 +32,15 @@ view_answer reply_page(const char *page, const char *nonce) {
     return (view_answer){200, "text/html; charset=utf-8", made, used};
 }
 
-static int send_headers(session *of, struct lws *wsi, const char *nonce) {
+static int send_headers(session *of, struct lws *wsi, const char *nonce, const char *frames) {
     unsigned char room[LWS_PRE + 1536], *p = room + LWS_PRE, *end = room + sizeof room - 1;
     const request *r = of->request;
-    char policy[320];
+    char policy[400];
     const int n =
         snprintf(policy, sizeof policy,
                  "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; img-src data: blob:; connect-src "
-                 "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
-                 nonce, nonce);
+                 "'self'; base-uri 'none'; form-action 'none'; frame-ancestors %s",
+                 nonce, nonce, frames);
     static const struct {
         const char *name, *value;
     } always[] = {{"x-content-type-options:", "nosniff"},
@@ -67,12 +67,12 @@ static int finish(session *of, struct lws *wsi) {
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
-int reply_send(session *of, struct lws *wsi, const char *nonce) {
+int reply_send(session *of, struct lws *wsi, const char *nonce, const char *frames) {
     unsigned char room[LWS_PRE + PIECE];
     request *r = of->request;
     if (!r || !r->ready) return 0;
     if (!of->headers) {
-        if (send_headers(of, wsi, nonce)) return -1;
+        if (send_headers(of, wsi, nonce, frames)) return -1;
         if (r->answer.size == 0) return finish(of, wsi);
         lws_callback_on_writable(wsi);
         return 0;

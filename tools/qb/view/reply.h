@@ -17,6 +17,6 @@ view_answer reply_text(int status, const char *why);
 /* The page, its NONCEs filled in. */
 view_answer reply_page(const char *page, const char *nonce);
 /* Sends the next piece of a ready answer; -1 ends the connection. */
-int reply_send(session *of, struct lws *wsi, const char *nonce);
+int reply_send(session *of, struct lws *wsi, const char *nonce, const char *frames);
 
 #endif

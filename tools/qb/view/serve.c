@@ -92,15 +92,17 @@ qb_status view_prepare(cli *c, view_serve_fn **serve) {
 qb_status view_serve(cli *c, view_serve_fn *serve, const view_shown *shown) {
     char token[33] = "", words[300] = "";
     viewing v = {.c = c, .token = token, .shown = shown};
-    const view_server server = {.address = c->options.view.listen,
-                                .port = c->options.view.port,
-                                .token = token,
-                                .page = (const char *)view_page,
-                                .stop = is_over,
-                                .ready = say_where,
-                                .lane = lane,
-                                .answer = answer,
-                                .user = &v};
+    const view_server server = {
+        .address = c->options.view.listen,
+        .port = c->options.view.port,
+        .token = token,
+        .page = (const char *)view_page,
+        .frames = c->options.view.frame ? "'self' http://localhost:* http://127.0.0.1:* https://localhost:*" : "'self'",
+        .stop = is_over,
+        .ready = say_where,
+        .lane = lane,
+        .answer = answer,
+        .user = &v};
     const qb_status status = make_token(token);
     if (status != QB_OK) return status;
     return serve(&server, words, sizeof words) == 0 ? QB_OK : complain(QB_IO, "%s", words);

@@ -80,7 +80,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     switch (reason) {
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED: requests_collect(&s->requests); return 0;
     case LWS_CALLBACK_HTTP: return take(s, user, wsi, in);
-    case LWS_CALLBACK_HTTP_WRITEABLE: return reply_send(user, wsi, s->nonce);
+    case LWS_CALLBACK_HTTP_WRITEABLE: return reply_send(user, wsi, s->nonce, s->server->frames);
     case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
     case LWS_CALLBACK_CLOSED_HTTP:
         if (user) leave(s, user);

@@ -24,6 +24,7 @@ typedef struct view_server {
     int port;            /* 0: any that is free */
     const char *token;   /* each request but that for the page has it, as "Authorization: Bearer TOKEN" */
     const char *page;    /* HTML; each NONCE in it becomes a random word, the only one whose scripts and styles run */
+    const char *frames;  /* who may show the page in a frame, as a Content-Security-Policy has it: "'self'" */
     bool (*stop)(void *user); /* asked four times a second */
     void (*ready)(void *user, int port);
     /* In the network thread: must not wait. */

@@ -4,7 +4,9 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import random
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -340,5 +342,66 @@ def test_a_server_that_ends_and_odd_volumes(tmp_path):
         assert browser.errors == []
         browser.run("go(1, 3)")
         browser.until("document.getElementById('said').textContent.includes('does not answer')")
+    finally:
+        browser.close()
+
+
+def test_malformed_messages(server):
+    """Whatever is sent, the server goes on; nothing of a file is told without the token."""
+    draw = random.Random(7)
+    good = f"GET /plane?axis=0&index=3&first=0,0&count=4,4&step=1 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n\r\n".encode()
+    for turn in range(150):
+        words = bytearray(good)
+        for _ in range(draw.randrange(1, 8)):
+            at = draw.randrange(len(words))
+            words[at:at + draw.randrange(3)] = draw.choice([b"", b"\0", b"\r\n", b"%", b"%zz", b"&", b"=", b":" * 40, b"9" * 30, bytes(draw.randrange(256) for _ in range(5)), b"A" * 9000])
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", server.port), timeout=5) as link:
+            link.sendall(bytes(words))
+            if turn % 3:
+                link.shutdown(socket.SHUT_WR)
+                link.settimeout(0.3)
+                reply = link.recv(4096)
+                assert not reply or reply.startswith(b"HTTP/1.")
+    assert server.get("/info")[0] == 200
+
+
+def test_a_slow_link_holds_up_nobody(tmp_path):
+    """One client does not read its 16 MB; ten others get theirs."""
+    values = np.random.default_rng(2).normal(size=(2, 2048, 2048)).astype("f4")
+    np.save(tmp_path / "v.npy", values)
+    server = Server(tmp_path / "v.npy")
+    try:
+        with socket.create_connection(("127.0.0.1", server.port)) as slow:
+            slow.sendall(f"GET /plane?axis=0&index=0&first=0,0&count=2048,2048&step=1 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n\r\n".encode())
+            with concurrent.futures.ThreadPoolExecutor(10) as pool:
+                got = pool.map(lambda k: server.values(f"/plane?axis=0&index=1&first={k},0&count=1,2048&step=1"), range(100))
+                assert all(np.array_equal(row, values[1, k]) for k, row in enumerate(got))
+            size, reply = 0, slow.makefile("rb")
+            while reply.readline() != b"\r\n":
+                continue
+            while size < values[0].nbytes:
+                size += len(reply.read(1 << 20))
+    finally:
+        assert server.end() == 0
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_a_server_that_was_killed_and_started_again(volume, tmp_path):
+    browser, server = Browser(tmp_path), Server(volume[0])
+    try:
+        browser.open(server.address)
+        browser.until(READY)
+        server.process.kill()
+        server.process.wait()
+        browser.run("go(0, 5)")
+        browser.until("document.getElementById('said').textContent.includes('does not answer')")
+        again = Server(volume[0], "--port", server.port)  # with another token, which the page cannot know
+        try:
+            browser.until("document.getElementById('said').textContent.includes('Open the address')")
+            browser.open(again.address)
+            browser.until(READY)
+            browser.until(SETTLED)
+        finally:
+            assert again.end() == 0
     finally:
         browser.close()

@@ -45,7 +45,15 @@ typedef struct view_options {
     int port;
     bool reconstruct, allow_run, frame;
 } view_options;
-extern const qb_param view_params[];
+extern const qb_param view_params[], serve_params[];
+
+/* Options of `qb live`. */
+typedef struct live_options {
+    size_t struct_size;
+    char *center, *filter;
+    bool rolling;
+} live_options;
+extern const qb_param live_params[];
 
 /* Options of the report of a reconstruction. */
 typedef struct report_options {
@@ -85,6 +93,7 @@ typedef struct options {
     report_options report;
     sweep_options sweep;
     view_options view;
+    live_options live;
 } options;
 
 typedef struct section {
@@ -264,6 +273,7 @@ qb_status cmd_hardening(cli *c);
 qb_status cmd_simulate(cli *c);
 qb_status cmd_convert(cli *c);
 qb_status cmd_compare(cli *c);
+qb_status cmd_live(cli *c);
 qb_status cmd_view(cli *c);
 /* With --reconstruct among the words, qb view takes the options of qb fbp or fdk besides: such a verb in *made; else `named`. */
 const verb *view_verb(const verb *named, int argc, char **argv, verb *made);

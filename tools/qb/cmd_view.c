@@ -85,7 +85,8 @@ const verb *view_verb(const verb *named, int argc, char **argv, verb *made) {
         for (size_t i = 0; i < sizeof without / sizeof *without; i++) leave = leave || s->table == without[i];
         if (!leave) made->sections[n++] = *s;
     }
-    made->sections[n++] = (section){"The server", view_params, offsetof(options, view), sizeof(view_options)};
+    for (const section *s = named->sections; s->table; s++)
+        if (s->table != run_params) made->sections[n++] = *s;
     made->sections[n] = (section){0};
     made->abilities = ON_DEVICES | WRITES;
     made->run = cmd_view_reconstruct;

@@ -81,7 +81,9 @@ void command_option(cli *c, const qb_param *row, const char *value) {
     char folder[PATH_MAX];
     FILE *out = words_of(c);
     if (!out || strcmp(row->name, "config") == 0 || strcmp(row->name, "save-config") == 0) return;
-    if (c->verb->abilities & WRITES && qb_param_find(view_params, row->name) == row) return; /* of the server */
+    if (c->verb->abilities & WRITES && (qb_param_find(view_params, row->name) == row || /* of the server */
+                                        qb_param_find(serve_params, row->name) == row))
+        return;
     fprintf(out, " --%s", row->name);
     if (row->type == QB_PARAM_FLAG) {
         if (value) fprintf(out, "=%s", value);

@@ -62,7 +62,10 @@ const verb verbs[] = {
      "qb convert scan.h5 -o lines.sinoparams", 1, 1, WRITES, cmd_convert,
      {SCAN, PREP, SECTION("What to write", convert, qb_convert_params), RUN}},
     {"view", "VOLUME|SCAN [OTHER]", "slices of a volume or a scan in a browser; or two volumes and their difference", "qb view volume.h5", 1, 2, 0, cmd_view,
-     {SECTION("The server", view, view_params), RUN}},
+     {SECTION("What is shown", view, view_params), SECTION("The server", view, serve_params), RUN}},
+    {"live", "SOURCE", "a parallel-beam scan while it is taken, in a browser: a folder of TIFFs, or an HDF5 file that grows",
+     "qb live frames/ --angles 0:180:1800 --flats flats/ --darks darks/", 1, 1, 0, cmd_live,
+     {SECTION("The picture", live, live_params), SECTION("The server", view, serve_params), SCAN, RUN}},
     {"compare", "A B", "how far A is from B", "qb compare a.h5 b.mha --json", 2, 2, 0, cmd_compare,
      {SECTION("Comparison", compare, compare_params), RUN}},
     {"bench", "WHAT [FILE]", "speed and accuracy of backproject, filter, fbp, fdk, project, resident, mbir, io, mpi, or rabbitct FILE.rct",
@@ -120,16 +123,30 @@ const qb_param compare_params[] = {
     QB_PARAMS_END(compare_options),
 };
 
-const qb_param view_params[] = {
-    {"dataset", QB_PARAM_TEXT, offsetof(view_options, dataset), "PATH", NULL, NULL, 0, 0, "HDF5 path of the images", 0},
+const qb_param serve_params[] = {
     {"frame", QB_PARAM_FLAG, offsetof(view_options, frame), NULL, NULL, NULL, 0, 0,
-     "pages of this machine, such as notebooks, may show it in a frame", 0},
+     "notebooks of this machine may show it in a frame", 0},
     {"listen", QB_PARAM_TEXT, offsetof(view_options, listen), "ADDRESS", "127.0.0.1", NULL, 0, 0,
      "where browsers may come from: 127.0.0.1 this machine only, 0.0.0.0 any that reaches it", 0},
     {"port", QB_PARAM_INT, offsetof(view_options, port), "N", "0", NULL, 0, 65535,
      "of the address; 0: any that is free", 0},
+    QB_PARAMS_END(view_options),
+};
+
+const qb_param live_params[] = {
+    {"center", QB_PARAM_TEXT, offsetof(live_options, center), "COLUMN", NULL, NULL, 0, 0,
+     "rotation axis at first [the middle]", 0},
+    {"filter", QB_PARAM_TEXT, offsetof(live_options, filter), "NAME[:CUTOFF]", NULL, NULL, 0, 0,
+     "as qb fbp's, at first", 0},
+    {"rolling", QB_PARAM_FLAG, offsetof(live_options, rolling), NULL, NULL, NULL, 0, 0,
+     "the sample turns on and on: pictures are of the newest half turn", 0},
+    QB_PARAMS_END(live_options),
+};
+
+const qb_param view_params[] = {
+    {"dataset", QB_PARAM_TEXT, offsetof(view_options, dataset), "PATH", NULL, NULL, 0, 0, "HDF5 path of the images", 0},
     {"allow-run", QB_PARAM_FLAG, offsetof(view_options, allow_run), NULL, NULL, NULL, 0, 0,
-     "the page may start the command that it shows; it writes the file of -o, or volume.h5", 0},
+     "the page may start the command that it shows", 0},
     {"reconstruct", QB_PARAM_FLAG, offsetof(view_options, reconstruct), NULL, NULL, NULL, 0, 0,
      "compute slices of a scan when they are looked at, with sliders; takes all options of qb fbp or fdk", 0},
     QB_PARAMS_END(view_options),

@@ -173,7 +173,7 @@ static void add_range(cJSON *row, const view_control *control, const qb_scan_inf
     if (isfinite(control->usual)) cJSON_AddNumberToObject(row, "usual", control->usual);
 }
 
-cJSON *view_controls_json(const cli *c, bool cone, bool fixed, const qb_scan_info *info) {
+cJSON *view_controls_json(const cli *c, bool cone, bool fixed, bool prepared, const qb_scan_info *info) {
     static const char *const kinds[] = {"number", "first", "word", "tuned"};
     cJSON *list = cJSON_CreateArray();
     for (int i = 0; i < CONTROLS; i++) {
@@ -181,6 +181,7 @@ cJSON *view_controls_json(const cli *c, bool cone, bool fixed, const qb_scan_inf
         char value[512] = "";
         const qb_param *row = qb_param_find(table_of(control, cone), control->name);
         if (!serves(control, cone) || (fixed && control->places)) continue;
+        if (prepared && control->where == OF_PREPARATION) continue;
         if (!qb_param_get(row, given_of(control, cone, &c->options), value, sizeof value)) value[0] = 0;
         cJSON *said = cJSON_CreateObject();
         cJSON_AddStringToObject(said, "name", control->name);

@@ -37,8 +37,8 @@ typedef struct view_options_of {
 qb_status view_options_make(const cli *c, bool cone, const view_changes *changes, view_options_of *made);
 void view_options_clear(view_options_of *made);
 
-/* [{"name", "label", "kind", "low", "high", "step", "choices", "value"}]; without those of axis and detector where these are fixed. */
-cJSON *view_controls_json(const cli *c, bool cone, bool fixed, const qb_scan_info *info);
+/* [{"name", "label", "kind", "low", "high", "step", "choices", "value"}]; without those of axis and detector where these are fixed, and of preparation where it is done. */
+cJSON *view_controls_json(const cli *c, bool cone, bool fixed, bool prepared, const qb_scan_info *info);
 
 /* The command that makes the volume; NULL: no memory. For free(). */
 char *view_command(const cli *c, bool cone, const view_changes *changes, const char *output);

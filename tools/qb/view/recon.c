@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What stays the same while a scan is looked at: the volume, its rough level, the kernel. */
+#include "live.h"
 #include "recon.h"
 
 #include <math.h>
@@ -172,6 +173,30 @@ static qb_status check_options(const view_recon *r) {
     return QB_OK;
 }
 
+static void init(view_recon *r, cli *c) {
+    r->c = c, r->bin = 1;
+    r->output = c->options.output.output ? c->options.output.output : "volume.h5";
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_mutex_init(&r->sharp.lock, NULL);
+    view_planes_init(&r->planes);
+    view_job_init(&r->job);
+}
+
+/* The axis is the middle column until somebody moves it. */
+qb_status view_recon_open_live(cli *c, struct view_live *live, view_recon **recon) {
+    view_recon *r = calloc(1, sizeof *r);
+    char middle[32];
+    *recon = r;
+    if (!r) return QB_NO_MEMORY;
+    init(r, c);
+    r->live = live;
+    qb_status status = view_live_scan(live, &r->scan);
+    if (status != QB_OK) return status;
+    snprintf(middle, sizeof middle, "%.1f", 0.5 * ((double)qb_scan_describe(r->scan)->columns - 1));
+    if (!c->options.fbp.center) status = qb_params_set(qb_fbp_params, &c->options.fbp, "center", middle);
+    return status == QB_OK ? plan_whole(r) : status;
+}
+
 qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) {
     view_recon *r = calloc(1, sizeof *r);
     *recon = r;
@@ -179,12 +204,8 @@ qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) 
         qb_scan_close(scan);
         return QB_NO_MEMORY;
     }
-    r->c = c, r->cone = cone, r->scan = scan, r->bin = 1;
-    r->output = c->options.output.output ? c->options.output.output : "volume.h5";
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_mutex_init(&r->sharp.lock, NULL);
-    view_planes_init(&r->planes);
-    view_job_init(&r->job);
+    init(r, c);
+    r->cone = cone, r->scan = scan;
     qb_status status = check_options(r);
     if (status == QB_OK) status = settle(r);
     if (status == QB_OK) status = plan_whole(r);

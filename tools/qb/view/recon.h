@@ -52,9 +52,12 @@ typedef struct view_job {
     char words[400];        /* how it ended */
 } view_job;
 
+struct view_live;
+
 typedef struct view_recon {
     cli *c;
-    bool cone, fixed; /* fixed: a file says where the axis or the detector is */
+    struct view_live *live; /* the scan is being taken; NULL: it is a file */
+    bool cone, fixed;       /* fixed: a file says where the axis or the detector is */
     qb_scan *scan, *rough;
     size_t bin; /* voxels of the whole volume a side of a rough one; 1: there is no rough level */
     view_grid grid, rough_grid;
@@ -69,6 +72,8 @@ typedef struct view_recon {
     pthread_mutex_t lock; /* of `about`, and while a job is started */
 } view_recon;
 
+/* Of a scan that is being taken, which stays the caller's. */
+qb_status view_recon_open_live(cli *c, struct view_live *live, view_recon **recon);
 /* Plans the volume; the scan is its own, also after a failure. */
 qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon);
 void view_recon_close(view_recon *recon); /* NULL-safe */

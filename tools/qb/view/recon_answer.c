@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "levels.h"
+#include "live.h"
 #include "plane.h"
 #include "query.h"
 #include "recon.h"
@@ -20,7 +21,8 @@ static const view_made *plane_of(view_recon *r, const view_changes *changes, vie
     char key[256], name[VIEW_PLANE_NAME];
     size_t shape[2];
     view_changes_key(changes, key, sizeof key);
-    snprintf(name, sizeof name, "%d %zu %zu %s", (int)level, axis, level == VIEW_WHOLE ? index : index / r->bin, key);
+    snprintf(name, sizeof name, "%d %zu %zu %lu %s", (int)level, axis, level == VIEW_WHOLE ? index : index / r->bin,
+             r->live ? view_live_version(r->live) : 0, key);
     const view_made *made = view_planes_find(&r->planes, name);
     *status = QB_OK;
     if (made) return made;
@@ -196,7 +198,8 @@ static void describe(view_recon *r) {
     cJSON_AddNumberToObject(how, "bin", (double)r->bin);
     cJSON_AddStringToObject(how, "kernel", r->kernel);
     cJSON_AddBoolToObject(how, "runs", r->c->options.view.allow_run);
-    cJSON_AddItemToObject(how, "controls", view_controls_json(r->c, r->cone, r->fixed, info));
+    cJSON_AddBoolToObject(how, "live", r->live != NULL);
+    cJSON_AddItemToObject(how, "controls", view_controls_json(r->c, r->cone, r->fixed, r->live != NULL, info));
     cJSON_AddItemToObject(about, "reconstruct", how);
     add_levels(r, about);
     r->about = cJSON_PrintUnformatted(about);
@@ -243,6 +246,13 @@ static view_answer progress(view_recon *r, const char *query, const volatile sig
     return view_json(root);
 }
 
+/* ---- /live: how far the scan is ---- */
+
+static view_answer live(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    (void)query, (void)gone;
+    return r->live ? view_json(view_live_json(r->live)) : view_say(404, "this scan is over");
+}
+
 /* ---- /run and /stop ---- */
 
 static view_answer run(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
@@ -271,7 +281,7 @@ static const struct {
     view_lane lane;
 } rows[] = {{"/info", info, VIEW_DRAFT}, {"/plane", plane, VIEW_SHARP},     {"/value", value, VIEW_SHARP},
             {"/line", line, VIEW_SHARP}, {"/command", command, VIEW_QUICK}, {"/progress", progress, VIEW_QUICK},
-            {"/run", run, VIEW_QUICK},   {"/stop", stop, VIEW_QUICK}};
+            {"/live", live, VIEW_QUICK}, {"/run", run, VIEW_QUICK},         {"/stop", stop, VIEW_QUICK}};
 
 view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live.h"
 #include "recon.h"
 
 /* What one job makes: voxels first .. first + n - 1 of the grid, along x, y, z. */
@@ -178,6 +179,19 @@ static qb_status rough_plane(view_recon *r, part *p, const view_changes *changes
     return status;
 }
 
+/* Of the views that are there now: line integrals in memory. */
+static qb_status live_plane(view_recon *r, part *p, const view_changes *changes, const volatile sig_atomic_t *gone,
+                            float *out) {
+    qb_scan *scan;
+    qb_status status = view_live_scan(r->live, &scan);
+    if (status != QB_OK) return status;
+    p->real = p->scan = scan;
+    p->kept = true;
+    status = run(r, p, changes, gone, out);
+    qb_scan_close(scan);
+    return status;
+}
+
 qb_status view_recon_plane(view_recon *r, const view_changes *changes, view_level level, size_t axis, size_t index,
                            const volatile sig_atomic_t *gone, float *out) {
     const int across = axis == 0 ? 2 : axis == 1 ? 1 : 0;
@@ -185,6 +199,7 @@ qb_status view_recon_plane(view_recon *r, const view_changes *changes, view_leve
     for (int i = 0; i < 3; i++) p.n[i] = p.grid->n[i];
     p.n[across] = 1;
     p.first[across] = p.whole ? index : index / r->bin;
+    if (r->live) return live_plane(r, &p, changes, gone, out);
     p.real = p.whole ? r->scan : r->rough;
     p.scan = p.whole ? r->scan : view_kept_take(r, changes);
     p.kept = !p.whole && p.scan;

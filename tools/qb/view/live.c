@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "live.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live_source.h"
+
+enum { LOOK = 250 };
+
+struct view_live {
+    cli *c;
+    view_source *source;
+    pthread_t thread;
+    bool started;
+    int ending;
+    pthread_mutex_t lock; /* of all that follows; the network's threads hold it for moments only */
+    size_t rows, columns, slots;
+    double pixels[2];           /* mm along columns and rows; 0: not known */
+    bool rolling;               /* slots are used again */
+    size_t expected;            /* 0: not known */
+    double from, step;          /* radians */
+    float *lines, *flat, *dark; /* lines [slot][row][column] */
+    size_t *view_of;            /* [slot] 1 + number of the view that is there; 0: none */
+    qb_quantity quantity;
+    size_t end, seen, late, unreadable, restarts; /* end: 1 + the highest number */
+    double newest;                                /* when it came */
+    unsigned long version;
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- views ---- */
+
+static void integrate(const view_live *l, qb_dtype dtype, const void *values, float *out) {
+    const size_t n = l->rows * l->columns;
+    qb_convert_to_float(values, dtype, n, out);
+    if (l->quantity == QB_LINE_INTEGRAL) return;
+    for (size_t i = 0; i < n; i++) {
+        const float open = l->flat ? l->flat[i] - l->dark[i] : 1;
+        const float t = l->flat ? (out[i] - l->dark[i]) / open : out[i];
+        out[i] = open > 0 ? -logf(t > 1e-6f ? t : 1e-6f) : NAN;
+    }
+}
+
+static void take(void *user, size_t number, qb_dtype dtype, const void *values) {
+    view_live *l = user;
+    const size_t n = l->rows * l->columns;
+    if (!l->rolling && number >= l->slots) return;
+    float *view = malloc(n * sizeof *view);
+    if (!view) return;
+    integrate(l, dtype, values, view);
+    pthread_mutex_lock(&l->lock);
+    const size_t slot = number % l->slots;
+    const bool old = l->view_of[slot] > number + 1; /* a later turn has its place already */
+    if (!old) {
+        memcpy(l->lines + slot * n, view, n * sizeof *view);
+        l->view_of[slot] = number + 1;
+    }
+    l->late += number + 1 < l->end;
+    if (number + 1 > l->end) l->end = number + 1;
+    l->seen++;
+    l->newest = now();
+    l->version++;
+    pthread_mutex_unlock(&l->lock);
+    free(view);
+}
+
+static void give_up(void *user, size_t number) {
+    view_live *l = user;
+    (void)number;
+    pthread_mutex_lock(&l->lock);
+    l->unreadable++;
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Views of the scan before stay until others come, so that the last picture stays. */
+static void restart(void *user) {
+    view_live *l = user;
+    pthread_mutex_lock(&l->lock);
+    l->end = l->seen = l->late = l->unreadable = 0;
+    for (size_t i = 0; i < l->slots; i++)
+        if (l->view_of[i]) l->view_of[i] = 1 + i % l->slots;
+    l->restarts++;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void *watch(void *given) {
+    view_live *l = given;
+    const view_listener listener = {.view = take, .unreadable = give_up, .restart = restart, .user = l};
+    while (!__atomic_load_n(&l->ending, __ATOMIC_ACQUIRE)) view_source_look(l->source, &listener, LOOK);
+    return NULL;
+}
+
+/* ---- opening ---- */
+
+static qb_status wait_for_first(view_live *l) {
+    cli *c = l->c;
+    bool said = false;
+    for (;;) {
+        qb_status status = view_source_open(c, &l->source);
+        if (status == QB_OK) return status;
+        const bool wait = status == QB_NOT_FOUND;
+        view_source_close(l->source);
+        l->source = NULL;
+        if (!wait) return status;
+        if (*c->env.cancel) return QB_CANCELLED;
+        if (access(c->argument[0], F_OK) != 0)
+            return complain(QB_NOT_FOUND, "%s: there is no such folder or file", c->argument[0]);
+        if (!said) c->env.log(NULL, QB_LOG_INFO, "waiting for the first view");
+        said = true;
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    }
+}
+
+/* FROM:TO:N, or the angles of the file. */
+static qb_status find_angles(view_live *l) {
+    const char *text = l->c->options.scan.angles;
+    const qb_scan_info *info = qb_scan_describe(view_source_scan(l->source));
+    size_t count = 0;
+    double two[2] = {0};
+    qb_status status = text ? qb_angles_count(text, &count) : QB_OK;
+    if (status != QB_OK) return status;
+    if (text && count >= 2) {
+        double *all = malloc(count * sizeof *all);
+        status = all ? qb_angles_parse(text, count, all) : QB_NO_MEMORY;
+        if (status == QB_OK) two[0] = all[0], two[1] = all[1];
+        free(all);
+    } else if (!text && info->angles && info->views >= 2) {
+        two[0] = info->angles[0], two[1] = info->angles[1];
+    } else {
+        return complain(QB_BAD_ARGUMENT, "give --angles FROM:TO:N, N the number of views from FROM to TO");
+    }
+    l->from = two[0];
+    l->step = two[1] - two[0];
+    l->expected = count;
+    if (status == QB_OK && l->step == 0) status = complain(QB_BAD_INPUT, "the first two angles are the same");
+    return status;
+}
+
+static qb_status make_room(view_live *l) {
+    const double half = 3.14159265358979323846 / fabs(l->step);
+    const size_t bytes = l->rows * l->columns * sizeof(float), most = l->c->env.max_ram ? l->c->env.max_ram : SIZE_MAX;
+    l->rolling = l->c->options.live.rolling;
+    l->slots = l->rolling ? (size_t)lround(half) : l->expected ? l->expected : (size_t)lround(2 * half);
+    if (l->slots < 2 || l->slots > most / bytes)
+        return complain(QB_BAD_ARGUMENT,
+                        "%zu views of %zu x %zu pixels do not fit memory: give --bin 2, or more --max-ram", l->slots,
+                        l->rows, l->columns);
+    l->lines = calloc(l->slots, bytes);
+    l->view_of = calloc(l->slots, sizeof *l->view_of);
+    return l->lines && l->view_of ? QB_OK : QB_NO_MEMORY;
+}
+
+static qb_status read_fields(view_live *l) {
+    qb_scan *scan = view_source_scan(l->source);
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const size_t n = info->rows * info->columns;
+    l->rows = info->rows, l->columns = info->columns;
+    l->quantity = info->quantity;
+    l->pixels[0] = info->pixel_size, l->pixels[1] = info->pixel_v;
+    if (l->quantity != QB_COUNTS) return QB_OK;
+    if (!info->flats)
+        return complain(QB_BAD_INPUT, "counts without flat fields: give --flats, or --quantity if they are no counts");
+    l->flat = malloc(n * sizeof *l->flat);
+    l->dark = malloc(n * sizeof *l->dark);
+    return l->flat && l->dark ? qb_scan_fields(scan, 0, info->rows, l->flat, l->dark) : QB_NO_MEMORY;
+}
+
+qb_status view_live_open(cli *c, view_live **live) {
+    view_live *l = calloc(1, sizeof *l);
+    *live = l;
+    if (!l) return QB_NO_MEMORY;
+    l->c = c;
+    pthread_mutex_init(&l->lock, NULL);
+    qb_status status = wait_for_first(l);
+    if (status == QB_OK) status = read_fields(l);
+    if (status == QB_OK) status = find_angles(l);
+    if (status == QB_OK) status = make_room(l);
+    if (status != QB_OK) return status;
+    view_source_begin(l->source);
+    l->started = pthread_create(&l->thread, NULL, watch, l) == 0;
+    while (l->started && !*c->env.cancel && view_live_version(l) < 2)
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    return !l->started ? complain(QB_INTERNAL, "no thread can be started") : *c->env.cancel ? QB_CANCELLED : QB_OK;
+}
+
+void view_live_close(view_live *l) {
+    if (!l) return;
+    __atomic_store_n(&l->ending, 1, __ATOMIC_RELEASE);
+    if (l->started) pthread_join(l->thread, NULL);
+    view_source_close(l->source);
+    pthread_mutex_destroy(&l->lock);
+    free(l->lines);
+    free(l->view_of);
+    free(l->flat);
+    free(l->dark);
+    free(l);
+}
+
+/* ---- what is asked ---- */
+
+/* Slots without a view, as --exclude has them; angles of the others. */
+static size_t list_slots(view_live *l, double *angles, char *missing, size_t size) {
+    size_t used = 0, count = l->slots;
+    while (count > 0 && !l->view_of[count - 1]) count--;
+    missing[0] = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        angles[i] = l->from + l->step * (double)(l->view_of[i] ? l->view_of[i] - 1 : i);
+        end = i + 1;
+        if (l->view_of[i]) continue;
+        for (; end < count && !l->view_of[end]; end++) angles[end] = l->from + l->step * (double)end;
+        if (used < size) used += (size_t)snprintf(missing + used, size - used, "%s%zu:%zu", used ? "," : "", i, end);
+    }
+    return used < size ? count : 0;
+}
+
+qb_status view_live_scan(view_live *l, qb_scan **scan) {
+    enum { MISSING = 1 << 16 };
+    double *angles = malloc(l->slots * sizeof *angles);
+    char *missing = malloc(MISSING);
+    *scan = NULL;
+    qb_status status = angles && missing ? QB_OK : QB_NO_MEMORY;
+    pthread_mutex_lock(&l->lock);
+    const size_t count = status == QB_OK ? list_slots(l, angles, missing, MISSING) : 0;
+    pthread_mutex_unlock(&l->lock);
+    const qb_tensor lines = qb_tensor_f32(l->lines, count, l->rows, l->columns);
+    const qb_scan_options as = {.quantity = QB_LINE_INTEGRAL,
+                                .pixels = {.count = l->pixels[0] > 0 ? 2 : 0, .value = {l->pixels[0], l->pixels[1]}},
+                                .exclude = status == QB_OK && *missing ? missing : NULL,
+                                .keep_all_views = true};
+    if (status == QB_OK && count < 2) status = complain(QB_NOT_FOUND, "there are fewer than two views");
+    if (status == QB_OK) status = qb_scan_from_tensor(&lines, angles, NULL, NULL, &as, NULL, scan);
+    free(angles);
+    free(missing);
+    return status;
+}
+
+unsigned long view_live_version(view_live *l) {
+    pthread_mutex_lock(&l->lock);
+    const unsigned long version = l->version;
+    pthread_mutex_unlock(&l->lock);
+    return version;
+}
+
+cJSON *view_live_json(view_live *l) {
+    cJSON *root = cJSON_CreateObject();
+    pthread_mutex_lock(&l->lock);
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {{"seen", (double)l->seen},
+                {"expected", (double)(l->rolling ? 0 : l->slots)},
+                {"window", (double)l->slots},
+                {"age", now() - l->newest},
+                {"late", (double)l->late},
+                {"dropped", (double)(l->end > l->seen + l->unreadable ? l->end - l->seen - l->unreadable : 0)},
+                {"unreadable", (double)l->unreadable},
+                {"restarts", (double)l->restarts},
+                {"version", (double)l->version}};
+    pthread_mutex_unlock(&l->lock);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) cJSON_AddNumberToObject(root, rows[i].name, rows[i].value);
+    return root;
+}

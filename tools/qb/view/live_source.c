@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "live_source.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { VIEWS_MOST = 1 << 20, PATIENCE = 10, PATH_SIZE = 4096 };
+
+struct view_source {
+    cli *c;
+    const char *path;
+    bool folder;
+    int watch;     /* inotify; -1 where the system has none: then files are only looked for */
+    qb_scan *scan; /* of what is there at first; until the views are looked at */
+    size_t rows, columns;
+    /* a folder */
+    bool based;
+    size_t base;         /* number in the name of view 0 */
+    unsigned char *done; /* [VIEWS_MOST] 1: told; 2: given up */
+    time_t *failed;      /* [VIEWS_MOST] when reading failed first; 0: it did not */
+    size_t last;         /* the highest number that was there */
+    struct timespec first_changed;
+    /* a file */
+    size_t views;
+    struct timespec changed;
+    off_t size;
+};
+
+/* ---- a folder ---- */
+
+/* The last digits of a TIFF's name. */
+static bool number_of(const char *name, size_t *number) {
+    const char *dot = strrchr(name, '.');
+    if (name[0] == '.' || !dot || (strcasecmp(dot, ".tif") != 0 && strcasecmp(dot, ".tiff") != 0)) return false;
+    const char *at = dot;
+    while (at > name && isdigit((unsigned char)at[-1])) at--;
+    if (at == dot || dot - at > 12) return false;
+    *number = strtoul(at, NULL, 10);
+    return true;
+}
+
+typedef struct entry {
+    size_t number;
+    char name[256];
+} entry;
+
+static int by_number(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* TIFFs of the folder, sorted; to be freed. */
+static entry *list(const char *path, size_t *count) {
+    DIR *folder = opendir(path);
+    entry *all = NULL;
+    size_t room = 0;
+    *count = 0;
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        size_t number;
+        if (!number_of(e->d_name, &number) || *count == VIEWS_MOST) continue;
+        if (*count == room) {
+            entry *more = realloc(all, (room = room ? 2 * room : 256) * sizeof *all);
+            if (!more) break;
+            all = more;
+        }
+        all[*count].number = number;
+        snprintf(all[(*count)++].name, sizeof all->name, "%s", e->d_name);
+    }
+    if (folder) closedir(folder);
+    if (*count) qsort(all, *count, sizeof *all, by_number);
+    return all;
+}
+
+static bool is_later(struct timespec a, struct timespec b) {
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+/* Is the first file another one than at first, or gone? Then the detector has begun anew. */
+static bool began_anew(view_source *s, const entry *all, size_t count) {
+    char path[PATH_SIZE];
+    struct stat about;
+    if (!s->based) return false;
+    if (count == 0) return true;
+    snprintf(path, sizeof path, "%s/%s", s->path, all[0].name);
+    if (all[0].number != s->base || stat(path, &about) != 0) return all[0].number > s->base;
+    const bool anew = s->first_changed.tv_sec && is_later(about.st_mtim, s->first_changed);
+    s->first_changed = about.st_mtim;
+    return anew;
+}
+
+/* A file that is written still cannot be read, or will be older in a moment. */
+static bool is_whole(const char *path, bool followed) {
+    struct stat about;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (stat(path, &about) != 0 || about.st_size == 0) return false;
+    const double age =
+        (double)(now.tv_sec - about.st_mtim.tv_sec) + 1e-9 * (double)(now.tv_nsec - about.st_mtim.tv_nsec);
+    return followed || age > 0.2 || age < 0;
+}
+
+static void take_file(view_source *s, const char *path, size_t number, const view_listener *to) {
+    qb_array image = {0};
+    const bool fits = qb_array_load(path, NULL, &image, NULL) == QB_OK && image.shape[0] == 1 &&
+                      image.shape[1] == s->rows && image.shape[2] == s->columns;
+    if (fits) {
+        s->done[number] = 1;
+        to->view(to->user, number, image.dtype, image.data);
+    } else if (!s->failed[number]) {
+        s->failed[number] = time(NULL);
+    } else if (time(NULL) - s->failed[number] > PATIENCE) {
+        s->done[number] = 2;
+        to->unreadable(to->user, number);
+    }
+    qb_array_destroy(&image);
+}
+
+static void look_folder(view_source *s, const view_listener *to) {
+    size_t count;
+    entry *all = list(s->path, &count);
+    if (began_anew(s, all, count)) {
+        memset(s->done, 0, VIEWS_MOST);
+        memset(s->failed, 0, VIEWS_MOST * sizeof *s->failed);
+        s->based = false;
+        s->first_changed = (struct timespec){0};
+        to->restart(to->user);
+    }
+    for (size_t i = 0; i < count; i++) {
+        char path[PATH_SIZE];
+        snprintf(path, sizeof path, "%s/%s", s->path, all[i].name);
+        if (!s->based) s->base = all[i].number, s->based = true;
+        if (all[i].number < s->base || all[i].number - s->base >= VIEWS_MOST) continue;
+        const size_t number = all[i].number - s->base;
+        if (!s->done[number] && is_whole(path, i + 1 < count)) take_file(s, path, number, to);
+    }
+    free(all);
+}
+
+/* The scan of the first image, with flats and darks of the options. */
+static qb_status open_folder(view_source *s) {
+    char path[PATH_SIZE] = "";
+    size_t count;
+    entry *all = list(s->path, &count);
+    if (count) snprintf(path, sizeof path, "%s/%s", s->path, all[0].name);
+    free(all);
+    if (!count || !is_whole(path, count > 1)) return QB_NOT_FOUND;
+    qb_scan_options options_of = s->c->options.scan;
+    options_of.angles = options_of.views = options_of.exclude = NULL;
+    options_of.keep_all_views = true;
+    s->done = calloc(VIEWS_MOST, 1);
+    s->failed = calloc(VIEWS_MOST, sizeof *s->failed);
+    if (!s->done || !s->failed) return QB_NO_MEMORY;
+    const qb_status status = qb_scan_open(path, &options_of, NULL, &s->scan);
+    return status == QB_NOT_FOUND ? QB_BAD_INPUT : status; /* of flats or darks: not to be waited for */
+}
+
+/* ---- a file ---- */
+
+static bool has_changed(const view_source *s, const struct stat *about) {
+    return is_later(about->st_mtim, s->changed) || about->st_size != s->size;
+}
+
+/* All views of it, as it is now. */
+static qb_status open_views(const view_source *s, qb_scan **scan) {
+    qb_scan_options options_of = s->c->options.scan;
+    options_of.angles = options_of.views = options_of.exclude = NULL;
+    options_of.keep_all_views = true;
+    return qb_scan_open(s->path, &options_of, NULL, scan);
+}
+
+static void look_file(view_source *s, const view_listener *to) {
+    qb_scan *scan = NULL;
+    struct stat about;
+    if (stat(s->path, &about) != 0 || (s->views && !has_changed(s, &about))) return;
+    if (open_views(s, &scan) != QB_OK) return; /* it is being written: the next look will find it */
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const size_t bytes = info->rows * info->columns * qb_dtype_size(info->dtype);
+    if (info->views < s->views) {
+        s->views = 0;
+        to->restart(to->user);
+    }
+    char *view = info->rows == s->rows && info->columns == s->columns ? malloc(bytes) : NULL;
+    for (; view && s->views < info->views; s->views++) {
+        if (qb_scan_read(scan, s->views, s->views + 1, 0, info->rows, view) != QB_OK) break;
+        to->view(to->user, s->views, info->dtype, view);
+    }
+    free(view);
+    if (s->views == info->views) s->changed = about.st_mtim, s->size = about.st_size;
+    qb_scan_close(scan);
+}
+
+/* ---- both ---- */
+
+qb_status view_source_open(cli *c, view_source **source) {
+    struct stat about;
+    view_source *s = calloc(1, sizeof *s);
+    *source = s;
+    if (!s) return QB_NO_MEMORY;
+    s->c = c;
+    s->path = c->argument[0];
+    s->watch = -1;
+    if (stat(s->path, &about) != 0) return QB_NOT_FOUND;
+    s->folder = S_ISDIR(about.st_mode);
+    s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (s->watch >= 0) inotify_add_watch(s->watch, s->path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_MODIFY | IN_DELETE);
+    return s->folder ? open_folder(s) : open_views(s, &s->scan);
+}
+
+qb_scan *view_source_scan(const view_source *s) { return s->scan; }
+
+void view_source_begin(view_source *s) {
+    const qb_scan_info *info = qb_scan_describe(s->scan);
+    s->rows = info->rows, s->columns = info->columns;
+    qb_scan_close(s->scan);
+    s->scan = NULL;
+}
+
+void view_source_look(view_source *s, const view_listener *listener, int milliseconds) {
+    char events[4096];
+    struct pollfd wait = {.fd = s->watch, .events = POLLIN};
+    if (s->folder)
+        look_folder(s, listener);
+    else
+        look_file(s, listener);
+    /* A network file system tells of nothing: the wait ends by itself. */
+    if (poll(&wait, s->watch >= 0, milliseconds) > 0)
+        while (read(s->watch, events, sizeof events) > 0) continue;
+}
+
+void view_source_close(view_source *s) {
+    if (!s) return;
+    if (s->watch >= 0) close(s->watch);
+    qb_scan_close(s->scan);
+    free(s->done);
+    free(s->failed);
+    free(s);
+}

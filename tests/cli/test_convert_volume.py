@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+import tifffile
 
 from qbtest import fails, killed, qb, qb_json
 
@@ -39,6 +40,15 @@ def test_there_and_back(volume, tmp_path, kind):
         assert told(back)["quantity"] == "attenuation"
     made = qb_json("info", back)["provenance"]
     assert made["provenance_of_input"]["provenance_of_input"]["command"].startswith("qb fbp")
+
+
+def test_fiji_shows_millimetres_and_the_range(volume, tmp_path):
+    qb("convert", volume, "-o", tmp_path / "a.tif")
+    with tifffile.TiffFile(tmp_path / "a.tif") as t:
+        told, page = t.imagej_metadata, t.pages[0]
+        assert (told["unit"], told["spacing"], told["slices"], told["min"], told["max"]) == ("mm", 0.25, 48, 0, 65535)
+        across, of = page.tags["XResolution"].value
+        assert across / of == pytest.approx(4)
 
 
 def test_memory_and_chunks(volume, tmp_path):

@@ -27,6 +27,9 @@ static void write_note(const qb_stack *s, size_t images, char *text, size_t size
     int n = snprintf(text, size, "ImageJ=1.54f\nimages=%zu\nslices=%zu\nloop=false\n", images, images);
     size_t used = n < 0 || (size_t)n >= size ? size - 1 : (size_t)n;
     if (s->voxel[0] > 0.0) used += (size_t)qb__print(text + used, size - used, "unit=mm\nspacing=%.9g\n", s->voxel[2]);
+    /* What Fiji shows as black and white: all of the range that the integers stand for. */
+    if ((s->dtype == QB_U8 || s->dtype == QB_U16) && s->scale_high > s->scale_low)
+        used += (size_t)snprintf(text + used, size - used, "min=0\nmax=%d\n", s->dtype == QB_U8 ? 255 : 65535);
     n = snprintf(text + used, size - used, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
     used += n < 0 || (size_t)n >= size - used ? size - used - 1 : (size_t)n;
     if (s->voxel[0] > 0.0)

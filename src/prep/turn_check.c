@@ -150,12 +150,13 @@ static qb_status tell(const qb__turn_fit *fit, const qb__turn_asked *asked, size
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
                          cJSON *report, bool *told) {
     const bool cone = asked->geometry ? asked->geometry->beam == QB_BEAM_CONE : asked->cone;
-    const double MUCH = cone ? 4 : 3.2, OFF = 3, SHARE = 0.7;
+    const double MUCH = cone ? 4 : 2.5, MUCH_OF_NOISE = 4, NOISY = 0.5, OFF = 3, SHARE = 0.7; /* NOISY: columns */
     double noise = 0;
     qb__turn_fit fit;
     if (views < FEWEST || !(asked->radians || asked->geometry)) return QB_OK;
     const qb_status status = fit_lines(lines, asked, views, MUCH, &fit, &noise);
     if (status != QB_OK || !fit.rows) return status;
+    if (noise > NOISY && fit.better < MUCH_OF_NOISE) fit.factor = 1;
     if (fit.factor == 1 && !(fit.misfit > OFF + 5 * noise && fit.misfit > SHARE * fit.moved)) return QB_OK;
     if (told) *told = true;
     return tell(&fit, asked, views, env, report);

@@ -270,15 +270,16 @@ def test_ctrl_c_that_comes_in_a_callback_is_not_lost(caplog):
         def emit(self, record):
             signal.raise_signal(signal.SIGINT)
 
-    usual, handler = signal.getsignal(signal.SIGINT), Press()
+    before, handler = signal.signal(signal.SIGINT, signal.default_int_handler), Press()  # in the background it is ignored
     logger = logging.getLogger("quickbeam")
     logger.addHandler(handler)
     try:
         with caplog.at_level(logging.DEBUG, "quickbeam"), pytest.raises(KeyboardInterrupt):
             fbp(size=(90, 90))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         logger.removeHandler(handler)
-    assert signal.getsignal(signal.SIGINT) is usual
+        signal.signal(signal.SIGINT, before)
     assert fbp().shape == (ROWS, N, N)
 
 

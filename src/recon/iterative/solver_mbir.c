@@ -25,13 +25,13 @@
 /* kernels/vectors/prior.cl */
 enum { HOLES = 4, CURVES = 64 };
 /* Passes with the finest subsets, then with each twice as large. With 32 views the cycle is small. With fewer than 16 the momentum makes it
- * larger from the third pass on, and is dropped before it. */
-enum { FULL_PASSES = 3, MERGED_PASSES = 2, ENOUGH_VIEWS = 32, FEW_VIEWS = 16 };
+ * larger after some 32 steps, and is dropped before the third pass. */
+enum { FULL_PASSES = 3, MERGED_PASSES = 2, ENOUGH_VIEWS = 32, FEW_VIEWS = 16, MANY_STEPS = 32 };
 /* All voxels at once change by more in a pass than one by one near the minimum, for the momentum. Where they change by three times
  * --stop, volumes were within 5 HU of the minimum. The cost of many voxels may go on falling for long where they hardly change: half of
  * --stop is enough then. */
 enum { LOOSER = 3 };
-/* Passes by subsets bring voxels nearer several times as fast: where one changes them by six times --stop, volumes were within 3 to 10 HU. */
+/* A pass by many subsets of enough views brings voxels several times as near: six times --stop is enough. */
 enum { LOOSER_SUBSETS = 6 };
 
 /* ---- operations on vectors; the same in kernels/vectors/prior.cl ---- */
@@ -304,8 +304,9 @@ static qb_status note(mbir *s, qb__solved *solved, bool *last) {
     s->exact += exact;
     const bool settled =
         exact ? s->exact > 1 && (solved->rest <= LOOSER * s->model->stop || trace->change <= s->model->stop / 2)
-              : solved->iterations >= FULL_PASSES && views_of_step(s) >= ENOUGH_VIEWS;
-    if (settled && trace->change <= (exact ? LOOSER : LOOSER_SUBSETS) * s->model->stop)
+              : solved->iterations >= FULL_PASSES && s->a->subset[0] >= ENOUGH_VIEWS;
+    const int looser = exact ? LOOSER : LOOSER_SUBSETS;
+    if (settled && trace->change <= looser * s->model->stop)
         solved->stopped = "tolerance";
     else if (solved->iterations == s->options->iterations)
         solved->stopped = "equits";
@@ -320,7 +321,8 @@ out:
 static void merge(mbir *s, int iterations) {
     if (s->merged >= s->a->subsets) return;
     s->passes++;
-    if (s->merged == 1 && iterations == FULL_PASSES - 1 && views_of_step(s) < FEW_VIEWS) drop_momentum(s);
+    const bool many = (size_t)iterations * s->a->subsets >= MANY_STEPS && views_of_step(s) < FEW_VIEWS;
+    if (many && iterations == FULL_PASSES - 1) drop_momentum(s);
     if (iterations < FULL_PASSES || (iterations > FULL_PASSES && s->passes < MERGED_PASSES)) return;
     s->merged *= 2;
     s->passes = 0;

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Model-based reconstruction of a cone by `qb mbir` and by mbirtorch (PyPI), in one run on one machine: a JSON of both.
+
+  python3 -m pip install mbirtorch==0.2.0 h5py
+  bench/beside_mbirtorch.py [--device cuda] [--size 512] [--sharpness 0 1 2] [--json FILE]
+
+A cube of voxels, as many views, rows and columns as it has of a side; source 1000 mm and detector 1500 mm away. Both take the same line
+integrals by their defaults, and the same voxels; --sharpness runs mbirtorch with each, and --qb-only runs qb alone. `seconds` of mbirtorch is that of
+recon() on arrays in memory, of the second of two calls with --warm; that of qb of the whole process, file to file. `cpu_seconds` is what the
+processor worked, which another program on the machine changes little. `rmse` is to the phantom, in HU of water at 0.02/mm; `left` of qb the rms
+distance from its own volume where hardly anything moves (--converged passes; 0: not computed)."""
+import argparse
+import itertools
+import json
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+WATER, SOD, SDD, WIDTH = 0.02, 1000, 1500, 256
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--size", type=int, default=64, metavar="N", help="voxels, columns, rows and views")
+    parser.add_argument("--views", type=int, default=0, metavar="N", help="0: as --size")
+    parser.add_argument("--phantom", default="shepp-logan")
+    parser.add_argument("--photons", type=int, default=20000, metavar="N")
+    parser.add_argument("--sharpness", type=float, nargs="*", default=[1.0], metavar="X", help="of mbirtorch")
+    parser.add_argument("--converged", type=int, default=200, metavar="N")
+    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--warm", action="store_true", help="mbirtorch runs twice")
+    parser.add_argument("--qb-only", action="store_true")
+    parser.add_argument("--qb", help="the command (else that of PATH, else build/qb)")
+    parser.add_argument("--json", metavar="FILE")
+    args = parser.parse_args()
+    args.views = args.views or args.size
+    args.qb = args.qb or shutil.which("qb") or str(pathlib.Path(__file__).resolve().parents[1] / "build" / "qb")
+    return args
+
+
+def run(*command):
+    """Its output, seconds, and seconds of the processor."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
+    return done.stdout, seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def hu(a, b):
+    import numpy
+    return float(1000 / WATER * numpy.sqrt(((a.astype(float) - b) ** 2).mean()))
+
+
+def by_qb(args, folder, truth):
+    import numpy
+    job = [args.qb, "mbir", folder / "scan.h5", "--sod", SOD, "--sdd", SDD, "--device", args.device, "--threads", args.threads, "--json", "-q"]
+    if args.converged:
+        run(*job, "-o", folder / "best.npy", "--equits", args.converged, "--stop", 1e-3)
+    text, seconds, cpu = run(*job, "-o", folder / "x.npy")
+    slab = json.loads(text)["convergence"]["slabs"][0]
+    x = numpy.load(folder / "x.npy")
+    return {"seconds": seconds, "cpu_seconds": cpu, "solver_seconds": slab["seconds"], "passes": len(slab["cost"]), "rmse": hu(x, truth),
+            "left": hu(x, numpy.load(folder / "best.npy")) if args.converged else None}
+
+
+def lines_of(path):
+    import h5py
+    import numpy
+    with h5py.File(path) as file:
+        dark = file["exchange/data_dark"][:].mean(0)
+        lines = (file["exchange/data"][:] - dark) / (file["exchange/data_white"][:].mean(0) - dark)
+    return -numpy.log(numpy.maximum(lines, 1e-6)).astype("float32")
+
+
+def nearest(volume, truth):
+    """Its rmse in whichever way its axes run."""
+    import numpy
+    ways = []
+    for order in itertools.permutations(range(3)):
+        turned = volume.transpose(order)
+        if turned.shape == truth.shape:
+            ways += [hu(numpy.flip(turned, axes), truth) for k in range(4) for axes in itertools.combinations(range(3), k)]
+    return min(ways)
+
+
+def by_mbirtorch(args, lines, truth, sharpness):
+    import mbirtorch
+    import numpy
+    import torch
+    torch.set_num_threads(args.threads)
+    pixel = SDD / SOD * WIDTH / args.size
+    model = mbirtorch.ConeBeamModel(lines.shape, numpy.linspace(0, 2 * numpy.pi, args.views, endpoint=False).astype("float32"),
+                                    source_detector_dist=SDD / pixel, source_iso_dist=SOD / pixel)
+    model.set_params(no_warning=True, delta_voxel=SOD / SDD, recon_shape=(args.size,) * 3, sharpness=sharpness)
+    for _ in range(1 + args.warm):
+        before, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+        volume, record = model.recon(lines, logfile_path=None, print_logs=False)
+        seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
+    return {"sharpness": sharpness, "seconds": seconds, "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+            "iterations": int(record["recon_params"]["num_iterations"]), "rmse": nearest(numpy.asarray(volume) / pixel, truth)}
+
+
+def main():
+    args = parse()
+    import numpy
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run(args.qb, "simulate", args.phantom, "-o", folder / "scan.h5", "--geometry", "cone", "--sod", SOD, "--sdd", SDD, "--detector",
+            f"{args.size},{args.size}", "--views", args.views, "--photons", args.photons, "--truth", folder / "truth.npy", "-q")
+        truth = numpy.load(folder / "truth.npy")
+        told = {"size": args.size, "views": args.views, "phantom": args.phantom, "photons": args.photons, "threads": args.threads, "device": args.device,
+                "qb": by_qb(args, folder, truth), "mbirtorch": []}
+        print("qb:", json.dumps(told["qb"]), file=sys.stderr, flush=True)
+        for sharpness in [] if args.qb_only else args.sharpness:
+            told["mbirtorch"].append(by_mbirtorch(args, lines_of(folder / "scan.h5"), truth, sharpness))
+            print("mbirtorch:", json.dumps(told["mbirtorch"][-1]), file=sys.stderr, flush=True)
+    text = json.dumps(told, indent=1)
+    print(text)
+    if args.json:
+        pathlib.Path(args.json).write_text(text + "\n")
+
+
+main()

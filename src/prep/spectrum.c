@@ -22,7 +22,7 @@ static double middle(const beam *b, size_t bins, size_t i) {
 }
 
 static qb_status wrong(const beam *b, const char *what) {
-    return qb__fail(QB_BAD_ARGUMENT, "%s %s: %s: give " FORM, b->option, b->text, what);
+    return qb__fail(QB_BAD_ARGUMENT, "%s%s: %s: give " FORM, b->option, b->text, what);
 }
 
 static qb_status take_kv(beam *b, const char **at) {
@@ -31,10 +31,10 @@ static qb_status take_kv(beam *b, const char **at) {
     if (end == *at || (*end && *end != ',')) return wrong(b, "its second part is no voltage");
     *at = end;
     if (b->kv <= QB__LEAST_KEV)
-        return qb__fail(QB_BAD_ARGUMENT, "%s %s: no flux: nothing below %g keV leaves the tube; give its voltage in kV",
+        return qb__fail(QB_BAD_ARGUMENT, "%s%s: no flux: nothing below %g keV leaves the tube; give its voltage in kV",
                         b->option, b->text, QB__LEAST_KEV);
     if (b->kv <= QB__MOST_KEV) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s %s: %g kV; tables of attenuation end at %g keV", b->option, b->text, b->kv,
+    return qb__fail(QB_BAD_ARGUMENT, "%s%s: %g kV; tables of attenuation end at %g keV", b->option, b->text, b->kv,
                     QB__MOST_KEV);
 }
 
@@ -49,7 +49,7 @@ static qb_status take_part(beam *b, size_t bins, const char **at) {
     if ((size_t)(colon - name) == 2 && strncmp(name, "at", 2) == 0) {
         b->at = value;
         if (value >= QB__LEAST_KEV && value <= QB__MOST_KEV) return QB_OK;
-        return qb__fail(QB_BAD_ARGUMENT, "%s %s: at:%g is not from %g to %g keV", b->option, b->text, value,
+        return qb__fail(QB_BAD_ARGUMENT, "%s%s: at:%g is not from %g to %g keV", b->option, b->text, value,
                         QB__LEAST_KEV, QB__MOST_KEV);
     }
     const qb__material *filter = qb__material_find(name, (size_t)(colon - name));
@@ -68,7 +68,7 @@ static qb_status weigh(const beam *b, qb__spectrum *s) {
         all += made, left += s->share[i];
     }
     if (!(left > LEAST_FLUX * all))
-        return qb__fail(QB_BAD_ARGUMENT, "%s %s: no flux: its filters let %.2g of the beam pass; are they in mm?",
+        return qb__fail(QB_BAD_ARGUMENT, "%s%s: no flux: its filters let %.2g of the beam pass; are they in mm?",
                         b->option, b->text, left / all);
     for (size_t i = 0; i < s->bins; i++) s->share[i] /= left, thin += s->share[i] * s->mu[i];
     if (!(s->reference > 0)) s->reference = thin;

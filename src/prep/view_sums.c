@@ -29,7 +29,8 @@ static bool swing_of(const qb__line_mass *row, size_t columns, double *swing) {
 }
 
 double qb__view_sums_swing(const qb__line_mass *lines, size_t columns) {
-    const double MUCH = 0.05, LEAST = 0.025;
+    /* Edges that fall between pixels make the sums of few columns differ, too. */
+    const double MUCH = fmax(0.05, 4.0 / (double)columns), LEAST = MUCH / 2;
     double swing[GROUPS];
     size_t rows = 0, many = 0;
     for (size_t g = 0; g < GROUPS; g++)

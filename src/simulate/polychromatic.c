@@ -16,7 +16,7 @@ qb_status qb__polychromatic_create(const char *text, qb__polychromatic *p) {
     if (!text || !*text) return QB_OK;
     qb_status status;
     QB__TRY(qb__alloc(1, sizeof *s, &s));
-    QB__TRY(qb__spectrum_parse("--spectrum", text, s));
+    QB__TRY(qb__spectrum_parse("--spectrum ", text, s));
     QB__TRY(qb__alloc(STEPS + 1, sizeof *p->ratio, &p->ratio));
     for (size_t i = 0; i < s->bins; i++) p->ratio[0] += s->share[i] * s->mu[i] / s->reference;
     for (int i = 1; i <= STEPS; i++) {

@@ -14,13 +14,13 @@ job() { # NAME SECONDS SIZE OPTIONS...
     begun=$(date +%s.%N)
     timeout "$limit" "$qb" mbir "$where/$size.h5" $circle --device "$device" -o "$where/$name.npy" --json -q "$@" >"$where/$name.json" || echo "$name: ended after $limit s"
     end=$(date +%s.%N)
-    python3 - "$where/$name.json" "$name" "$(echo "$end - $begun" | bc)" <<'P'
+    python3 - "$where/$name.json" "$name" "$begun" "$end" <<'P'
 import json, sys
 try:
     s = json.load(open(sys.argv[1]))["convergence"]["slabs"][0]
 except ValueError:
     sys.exit()
-print(sys.argv[2], "process", sys.argv[3], "s; passes", len(s["cost"]), s["stopped"], "solver", [round(t, 2) for t in s["seconds"][:12]],
+print(sys.argv[2], "process", round(float(sys.argv[4]) - float(sys.argv[3]), 2), "s; passes", len(s["cost"]), s["stopped"], "solver", [round(t, 2) for t in s["seconds"][:12]],
       "HU left", [round(r, 1) for r in s.get("rmse", [])[:12]], "change", [round(c, 4) for c in s["change"][:12]])
 P
 }

@@ -49,7 +49,8 @@ static const struct {
                         "Give --angles FROM:TO or a file."},
     {"axes-order", "A row must hold the same mass in every view; here it does not, as if the axes had another order. "
                    "Store [view][row][column] (numpy transpose), or give --as sinogram for [row][view][column]."},
-    {"axes-turned", "A MetaImage states by TransformMatrix that its axes are turned or mirrored. Projections are taken "
+    {"axes-turned", "A MetaImage (TransformMatrix) or NIfTI (sform) states that its axes are turned or mirrored. "
+                    "Projections are taken "
                     "as they lie in the file. Mirror or turn the images first."},
     {"axis-differs",
      "Views from opposite sides are mirror images about the axis. They surely show it at another column than was "
@@ -168,6 +169,9 @@ static const struct {
     {"half-precision",
      "Some filtered values are so large that half precision on the device cannot hold them together with the small "
      "ones, often because of spikes. Give the option that is named, or remove the spikes."},
+    {"hardening-lowers", "A hardened beam shows thick parts too thin, so a table must raise large line integrals more "
+                         "than small ones. This one does "
+                         "the opposite. Its first column is measured, its second true."},
     {"hardening-poor",
      "The scan's line integrals do not follow one curve of the path through the object. It may be of several "
      "materials, or go beyond the detector. Look at slices with and without --hardening before using the numbers."},

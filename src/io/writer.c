@@ -101,7 +101,7 @@ bool qb__compresses(const char *name) {
 
 bool qb__packs(const qb_writer *writer) { return qb__compresses(writer->stack.compress); }
 
-static qb_status check_packing(const char *path, const qb_stack *stack, const qb__writer_kind *kind) {
+qb_status qb__packing_check(const char *path, const qb_stack *stack, const qb__writer_kind *kind) {
     qb__codec_kind codec;
     const qb_status status = qb__codec_named(stack->compress, &codec);
     if (status != QB_OK || codec == QB__CODEC_NONE) return status;
@@ -169,7 +169,7 @@ static qb_status make(const char *path, const qb_stack *stack, size_t *bytes, qb
     qb_status status = qb__format_to_write(path, &format);
     if (status == QB_OK) status = check_stack(path, stack, &image, bytes);
     if (status == QB_OK) status = check_parts(path, stack, format->writer);
-    if (status == QB_OK) status = check_packing(path, stack, format->writer);
+    if (status == QB_OK) status = qb__packing_check(path, stack, format->writer);
     if (status == QB_OK) status = qb__alloc(1, sizeof *writer, &writer);
     if (status != QB_OK) return status;
     writer->kind = format->writer;

@@ -45,6 +45,9 @@ typedef struct qb__writer_kind {
     bool parts;                      /* can spread images over qb_stack.parts files */
 } qb__writer_kind;
 
+/* Refuses a compression that files of a kind do not have. */
+qb_status qb__packing_check(const char *path, const qb_stack *stack, const qb__writer_kind *kind);
+
 struct qb_writer {
     const qb__writer_kind *kind;
     qb_stack stack; /* text and angles are copies; flats and darks are gone after begin() */

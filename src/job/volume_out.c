@@ -157,6 +157,10 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     out->stack.parts = qb__smaller(parts, n[0]);
     out->stack.compress = out->options->compress;
     out->stack.zarr = out->options->zarr;
+    const qb_status status = format && !qb__is_folder(out->options->output)
+                                 ? qb__packing_check(out->options->output, &out->stack, format->writer)
+                                 : QB_OK;
+    if (status != QB_OK) return status;
     return able && out->stack.parts == 1 ? tell_older_parts(out->options->output, env) : QB_OK;
 }
 

@@ -22,6 +22,7 @@ enum {
     WIDEST = 64,
     FEWEST_BINS = 24,
     MOST_SHIFTS = 24, /* bins, to either side */
+    FAR_SHIFTS = 40,  /* where the best one is none of these */
     TIMES = 3         /* images are made smooth */
 };
 
@@ -146,13 +147,18 @@ static double best_shift(height *h, double most) {
     }
 }
 
+/* With as many bins to either side as leave enough rows to compare; a part of all rows at most. */
+static double shift_within(height *h, double most, double part) {
+    most = fmin(most, part * (double)h->planes.n[1]);
+    while (most >= 3 && !qb__cone_planes_rows(&h->planes, most, FEWEST_BINS / 2)) most *= 0.5;
+    return most < 3 ? NAN : best_shift(h, most);
+}
+
 /* All pairs together, and most of them by themselves, must agree better than noise makes them. */
 static void judge(height *h, qb__cone_height *found) {
     const double FAR = 0.7, LESS = 0.04, SURE = 4.5, AGREE = 0.65; /* rows; logarithm; errors; share of the pairs */
-    double each[PAIRS * 2], mean[2], most = fmin(MOST_SHIFTS, 0.25 * (double)h->planes.n[1]);
-    while (most >= 3 && !qb__cone_planes_rows(&h->planes, most, FEWEST_BINS / 2)) most *= 0.5;
-    if (most < 3) return;
-    const double shift = best_shift(h, most);
+    double each[PAIRS * 2], mean[2], shift = shift_within(h, MOST_SHIFTS, 0.25);
+    if (isnan(shift)) shift = shift_within(h, FAR_SHIFTS, 0.5);
     if (isnan(shift)) return;
     qb__cone_planes_differ(&h->planes, (const double[2]){0, shift}, 2, each, mean);
     const double fall = mean[0] - mean[1];

@@ -212,6 +212,10 @@ double qb__curve_at(const qb__curve *c, double p) {
     return (double)out;
 }
 
+double qb__curve_growth(const qb__curve *c) {
+    return c->table ? (double)c->ratio[QB__CURVE_STEPS] / (double)c->ratio[0] : 1;
+}
+
 void qb__curve_define(const qb__curve *c, qb__macros *macros) {
     if (!c->table) {
         qb__macros_add_float(macros, "HARDENING2", c->a);

@@ -29,6 +29,8 @@ void qb__curve_run(const qb__curve *curve, size_t count, const float *in, float 
 double qb__curve_at(const qb__curve *curve, double p);
 /* Where a polynomial stops rising; INFINITY: nowhere. */
 double qb__curve_turns(const qb__curve *curve);
+/* Of a table: its last ratio over that of thin layers, more than 1 for a hardened beam; 1 for a polynomial. */
+double qb__curve_growth(const qb__curve *curve);
 /* The macros of prepare_rows.clh; the curve must outlive them. */
 void qb__curve_define(const qb__curve *curve, qb__macros *macros);
 

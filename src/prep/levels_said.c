@@ -237,12 +237,18 @@ qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_pr
 }
 
 void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env) {
-    const double NEAR = 0.95;
+    const double NEAR = 0.95, FALLS = 0.95;
     qb__curve *curve = NULL;
     if (qb__curve_create(options->hardening, &curve) != QB_OK || !curve) return;
-    const double p = qb__curve_turns(curve), top = qb__curve_at(curve, p);
+    const double p = qb__curve_turns(curve), top = qb__curve_at(curve, p), growth = qb__curve_growth(curve);
     double high = 0;
     qb__curve_destroy(curve);
+    if (growth < FALLS)
+        qb__warn(
+            env,
+            "the table of --hardening lowers large line integrals to %.2g of small ones, but a hardened beam needs "
+            "more: are its columns measured, true?" QB__CODE("hardening-lowers"),
+            growth);
     if (!isfinite(p)) return;
     for (size_t i = 0; i < QB__SAMPLE_LINES; i++)
         if (lines->end[i].looked) high = fmax(high, lines->end[i].top);

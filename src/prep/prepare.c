@@ -293,7 +293,8 @@ const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_count
     const char *done = prepare->steps.keep_lost
                            ? "count as not measured"
                            : "were interpolated along their rows, or are air where a row has no value";
-    const bool shifted = (double)sum.not_finite <= beyond_by_shifts(&prepare->scan->info, (double)sum.values);
+    const double beyond = beyond_by_shifts(&prepare->scan->info, (double)sum.values);
+    const bool shifted = (double)sum.not_finite < beyond + 0.5; /* the product above is rounded */
     if (sum.not_finite && shifted)
         qb__info(env, "%llu values lie outside the detector, by the shifts of views: they %s",
                  (unsigned long long)sum.not_finite, done);

@@ -35,6 +35,13 @@ def test_a_shift_that_is_not_stated(tmp_path, phantom, photons, offset):
     assert not said("fdk", scan, *CIRCLE, f"--detector-offset=0,{1.6 * offset}", "-o", tmp_path / "v.npy")
 
 
+@pytest.mark.parametrize("phantom, offset", [("foam", 24), ("spheres", -20)])
+def test_a_third_of_the_detector(tmp_path, phantom, offset):
+    """Shifts beyond a quarter of the rows, too."""
+    scan = scan_of(tmp_path / "s.h5", phantom, offset, "--photons", 50000, "--seed", 2)
+    assert float(said("fdk", scan, *CIRCLE, "-o", tmp_path / "v.npy").split("U,V by ")[1].split()[0]) == pytest.approx(1.6 * offset, abs=1.6)
+
+
 def test_the_wrong_sign(tmp_path):
     scan = scan_of(tmp_path / "s.h5", "foam", 2, "--photons", 5000)
     line = said("cgls", scan, *CIRCLE, "--iterations", 1, "--detector-offset=0,-3.2", "-o", tmp_path / "v.npy")

@@ -127,6 +127,16 @@ def test_tables(tmp_path):
     assert abs(np.load(tmp_path / "c.npy") - want).max() < 2e-3
 
 
+def test_exchanged_columns(tmp_path):
+    """True, measured: a curve that bends the other way is named by every method; the right one and a straight one are not."""
+    scan = harden(tmp_path, "disc", "parallel", columns=64, views=40)
+    for text, warned in ("0.6 0.5\n1.4 1\n3.2 2\n", True), ("0.5 0.6\n1 1.4\n2 3.2\n", False), ("1 1.5\n2 3\n", False):
+        (tmp_path / "t.txt").write_text(text)
+        for verb in ["fbp"], ["sirt", "--iterations", 1]:
+            said = qb(*verb, *scan, "--center", "middle", "--hardening", "table:t.txt", "-o", "v.npy", cwd=tmp_path).stderr
+            assert ("[hardening-lowers]" in said) == warned, said
+
+
 def test_bad_tables(tmp_path):
     scan = harden(tmp_path, "disc", "parallel", columns=32, views=20)
     job = ["fbp", *scan, "--center", "middle", "--hardening", "table:t.txt", "-o", "v.npy"]

@@ -138,3 +138,10 @@ def test_beside_the_codec_alone(tmp_path, monkeypatch):
         for row in rows:
             assert row[f"{what}_share_of_codec"] == pytest.approx(row[f"{what}_gigabytes_per_second"] / row[f"codec_{codec}_gigabytes_per_second"])
     assert os.listdir(tmp_path) == []
+
+
+def test_kinds_that_are_not_compressed(scan, tmp_path):
+    """Refused before the axis is searched for."""
+    for name, more, says in ("v.npy", [], "not compressed here"), ("v.h5", ["--parts", 2], "is one file"):
+        done = fails(2, "fbp", scan, "--compress", "zstd", "-o", tmp_path / name, *more, says=[says])
+        assert "axis at column" not in str(done)

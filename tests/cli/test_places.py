@@ -156,6 +156,18 @@ def test_beams_that_diverge_and_views_that_are_left_out(made):
     assert np.abs(a - b).max() < 1e-3 * a.max()
 
 
+@pytest.mark.parametrize("views", ["0:120", "0:120:2", "1:120:2", "0:120:3"])
+def test_columns_that_shifts_bring_in_are_no_fault(tmp_path, views):
+    """They are counted exactly: whatever views are chosen, no warning of values that are not finite."""
+    u = np.random.default_rng(1).integers(-3, 4, VIEWS)
+    np.savetxt(tmp_path / "u.txt", np.stack([u, 0 * u], 1))
+    column, row = places()
+    scan = scan_of(tmp_path / "s.h5", lines(column - u[:, None, None], row))
+    said = qb("fbp", scan, "--shifts", tmp_path / "u.txt", "--center", AXIS, "--views", views, "-o", tmp_path / "v.npy").stderr
+    assert "lie outside the detector" in said and "not-finite" not in said
+
+
+
 def test_with_phase_and_zingers(made):
     """The chain is zingers, flat field, places, phase."""
     path, still, (scan, file), _ = made

@@ -36,7 +36,9 @@ qb_status qb_grid_load(const char *path, qb_grid *grid) {
             status = qb__fail(QB_BAD_INPUT, "%s does not say how large its voxels are in mm along %c", path, "xyz"[i]);
     }
     if (status == QB_OK && source->turned)
-        status = qb__fail(QB_UNSUPPORTED, "%s: its axes are turned (TransformMatrix); a grid's are x, y and z", path);
+        status =
+            qb__fail(QB_UNSUPPORTED,
+                     "%s: its axes are turned or mirrored (TransformMatrix, sform); a grid's are x, y and z", path);
     qb__source_close(source);
     return status;
 }

@@ -28,7 +28,8 @@ static qb_status check_volume(const qb__projection *p) {
         return qb__fail(QB_BAD_INPUT, "%s holds projections (%s), not a volume", p->volume, source->quantity);
     if (hounsfield && !(p->options->hu > 0))
         return qb__fail(QB_BAD_INPUT, "%s is in Hounsfield units: give --hu MU_WATER", p->volume);
-    if (source->turned) return qb__fail(QB_UNSUPPORTED, "%s: its axes are turned (TransformMatrix)", p->volume);
+    if (source->turned)
+        return qb__fail(QB_UNSUPPORTED, "%s: its axes are turned or mirrored (TransformMatrix, sform)", p->volume);
     if (p->options->offset.count > 3)
         return qb__fail(QB_BAD_ARGUMENT, "--offset takes at most three numbers, not %d", p->options->offset.count);
     return QB_OK;

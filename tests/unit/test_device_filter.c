@@ -186,9 +186,9 @@ static void filter_line(const qb__filter_spectrum *filter, const double *respons
 /* What one energy would have measured; beyond -ln 1e-6 the slope of there goes on. */
 static double aluminium(double p) {
     static qb__spectrum s;
-    const double END = 14, STEP = 1e-3;
+    const double END = 14, STEP = 1e-3, THIN = 1e-6;
     if (s.bins == 0) assert_ok(qb__spectrum_parse("--spectrum", ALUMINIUM, &s));
-    if (p < 0) return p * qb__spectrum_length(&s, STEP) / STEP * s.reference;
+    if (p < 0) return p * qb__spectrum_length(&s, THIN) / THIN * s.reference;
     if (p < END) return qb__spectrum_length(&s, p) * s.reference;
     const double last = qb__spectrum_length(&s, END), before = qb__spectrum_length(&s, END - STEP);
     return s.reference * (last + (p - END) * (last - before) / STEP);

@@ -12,6 +12,8 @@ typedef struct qb__center_look {
     double middle;          /* of a cone: the row that is level with the source; NAN: all rows are */
     size_t row0, row1;      /* rows that are prepared */
     size_t room;            /* bytes that it may hold */
+    bool
+        leans; /* of a cone: the detector is not upright, and opposite rays meet it a little above or below one another */
 } qb__center_look;
 
 /* What it shows: the axis, with a confidence of 0 where nothing can be said, as of too few or too costly rows; and

@@ -21,9 +21,27 @@ size_t qb__look_room(const qb__reconstruction *r) {
     return qb__smaller(MOST, r->pick.memory > r->held ? (r->pick.memory - r->held) / 2 : 0);
 }
 
+/* A detector that leans alike in all views: its middle row shows the axis and the sense of the turn, too. */
+static bool leans_evenly(const qb_geometry *g, const qb__circle *circle, const double *radians) {
+    const double OFF = 0.1, MOST = 0.03; /* pixels; of the columns, about 3 degrees */
+    const qb_view *first = &g->view[0];
+    if (!(circle->error < MOST * (double)g->columns)) return false;
+    for (size_t i = 1; i < g->views; i++) {
+        const double c = cos(radians[i] - radians[0]), s = sin(radians[i] - radians[0]);
+        const double *const was[4] = {first->source, first->detector, first->u, first->v};
+        const double *const is[4] = {g->view[i].source, g->view[i].detector, g->view[i].u, g->view[i].v};
+        for (int k = 0; k < 4; k++) {
+            const double unit = k < 2 ? circle->pixel_u : circle->pixel_u / (double)g->columns;
+            const double x = c * was[k][0] - s * was[k][1], y = s * was[k][0] + c * was[k][1];
+            if (hypot(x - is[k][0], y - is[k][1]) > OFF * unit || fabs(was[k][2] - is[k][2]) > OFF * unit) return false;
+        }
+    }
+    return true;
+}
+
 void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double *stated, double *radians) {
     enum { LEAST = 2 << 20 /* bytes, of the smallest jobs */ };
-    const double OFF = 1; /* pixels from an ideal circle */
+    const double OFF = 1, STRAIGHT = 0.25; /* pixels from an ideal circle */
     const qb__decision *d = &r->decision;
     const qb_scan_info *info = r->task.info;
     const qb_geometry *geometry = d->turn.geometry;
@@ -32,8 +50,10 @@ void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double 
     asked->room = qb__larger(LEAST, qb__look_room(r));
     *stated = NAN;
     if (geometry) {
-        if (qb__circle_fit(geometry, &circle) != QB_OK || !(circle.error < OFF)) return;
+        if (qb__circle_fit(geometry, &circle) != QB_OK) return;
         qb__view_angles(geometry, radians);
+        asked->leans = !(circle.error < STRAIGHT);
+        if (!(circle.error < OFF) && !(circle.beam == QB_BEAM_CONE && leans_evenly(geometry, &circle, radians))) return;
         *stated = circle.column;
         asked->sod = circle.sod, asked->sdd = circle.sdd, asked->pixel = circle.pixel_u;
         if (!geometry->apart) asked->middle = circle.row;

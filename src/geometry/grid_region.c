@@ -33,6 +33,8 @@ qb_status qb__grid_region_take(const char *text, int dimensions, qb_grid *grid, 
         grid->n[i] = end - first;
         region->first[i] = first;
     }
-    if (text && *at) return qb__fail(QB_BAD_ARGUMENT, "--region %.60s: it has more than %d ranges", text, dimensions);
+    if (text && *at)
+        return qb__fail(QB_BAD_ARGUMENT, "--region %.60s: give %d ranges only%s", text, dimensions,
+                        dimensions == 2 ? ", and --slices for z" : "");
     return QB_OK;
 }

@@ -402,13 +402,14 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
     if (qb__is_folder(path)) *format = named("TIFF");
     if (!*format)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: what kind of file? .h5, .zarr, .mha, .npy, .nrrd, .nii, .vol, .raw, .tif, "
+                        "%s: what kind of file? .h5, .zarr, .mha, .npy, .nrrd, .nii, .vol, .den, .raw, .tif, "
                         "name_%%05d.tif or a folder that ends in /",
                         path);
     if (!(*format)->writer && !(*format)->package)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: %s is only read here: give .h5, .zarr, .mha, .npy, .nrrd, .nii, .vol, .raw or .tif", path,
-                        (*format)->name);
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "%s: %s is only read, not written; give .h5, .zarr, .mha, .npy, .nrrd, .nii, .vol, .den, .raw or .tif",
+            path, (*format)->name);
     if (!(*format)->writer)
         return qb__fail(QB_UNSUPPORTED, "%s: this build cannot write %s; install %s and build again", path,
                         (*format)->name, (*format)->package);

@@ -106,7 +106,7 @@ qb_status qb__packing_check(const char *path, const qb_stack *stack, const qb__w
     const qb_status status = qb__codec_named(stack->compress, &codec);
     if (status != QB_OK || codec == QB__CODEC_NONE) return status;
     if (!kind->packs)
-        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is not compressed here: give a .h5 or .zarr file",
+        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s cannot be compressed; give a .h5 or .zarr file",
                         stack->compress, path);
     if (stack->parts <= 1) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is one file: --parts 1, not %zu", stack->compress, path,

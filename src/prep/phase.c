@@ -53,9 +53,10 @@ static qb_status describe(const qb_scan_info *info, const qb_geometry *geometry,
     if (status != QB_OK || !qb__scatter_is_smooth(prep)) return status;
     status = qb__scatter_smooth(info, prep, &s);
     how->scatter = s.share, how->spread[0] = s.spread[0], how->spread[1] = s.spread[1];
-    qb__print(p->scatter, sizeof p->scatter,
-              "1 - transmission by 1/(1 - %.4g G), G a Gaussian of sigma %.4g columns, %.4g rows", s.share, s.spread[0],
-              s.spread[1]);
+    qb__print(
+        p->scatter, sizeof p->scatter,
+        "the share %.4g of what the object removes, spread by a Gaussian of %.4g columns, %.4g rows, is taken off",
+        s.share, s.spread[0], s.spread[1]);
     return status;
 }
 

@@ -48,8 +48,8 @@ qb_status qb__scatter_smooth(const qb_scan_info *info, const qb_prep_options *op
     s->share = qb__strtod(text, &comma);
     const double sigma = *comma == ',' ? qb__strtod(comma + 1, &end) : 0;
     if (comma == text || *comma != ',' || end == comma + 1 || *end || !(s->share > 0 && s->share <= MOST))
-        return qb__fail(QB_BAD_ARGUMENT, "--scatter %s: give smooth:A,SIGMA, A above 0 and up to %g", options->scatter,
-                        MOST);
+        return qb__fail(QB_BAD_ARGUMENT, "--scatter %s: give smooth:A,SIGMA, A above 0 and up to %g, SIGMA in pixels",
+                        options->scatter, MOST);
     if (!(sigma >= 1 && sigma <= widest))
         return qb__fail(QB_BAD_ARGUMENT, "--scatter %s: SIGMA is %g pixels: give 1 to %g, half of the detector",
                         options->scatter, sigma, widest);

@@ -58,7 +58,7 @@ def test_fit(tmp_path, verb):
     place = {"fbp": ["--center", 50.75], "fdk": [*CONE, "--detector-offset=-1.95,0"], "convert": []}[verb]
     said = qb(verb, *scan, *place, "--hardening", "fit", "-o", "fit.npy", cwd=tmp_path).stderr
     qb(verb, *scan, *place, f"--hardening={curve}", "-o", "given.npy", cwd=tmp_path)
-    assert f"--hardening {curve}, as fit" in said
+    assert f"--hardening fit found {curve}:" in said
     assert (np.load(tmp_path / "fit.npy") == np.load(tmp_path / "given.npy")).all()
     assert "leave this option out" in fails(2, "hardening", *scan, *of_cone, "--hardening", "fit", cwd=tmp_path)
 

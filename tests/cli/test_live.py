@@ -210,6 +210,12 @@ def test_in_a_browser(scan, folder, tmp_path):
         browser.until("views.every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key)")
         shown = np.array(browser.run("Array.from(views[0].sharp.values)"), "f4").reshape(COLUMNS, COLUMNS)
         assert np.array_equal(shown, middle(server, 0, ROWS // 2))
+        # The window follows the slices until the user sets it.
+        every = np.array(browser.run("views.flatMap(v => Array.from(v.sharp.values))"), "f4")
+        assert np.allclose(browser.run("[state.low, state.high]"), np.quantile(every, [0.005, 0.995]), atol=0.02 * np.ptp(every))
+        assert np.allclose(browser.run("[volumes[0].histogram.low, volumes[0].histogram.high]"), [every.min(), every.max()])
+        browser.run("set_window(0, 1), learn_histogram()")
+        assert browser.run("[state.low, state.high]") == [0, 1]
         assert browser.errors == [] and browser.run("document.getElementById('use').hidden")
     finally:
         browser.close()

@@ -167,6 +167,8 @@ def test_what_it_refuses(scans, tmp_path):
     assert "leave --slices out" in fails(2, "view", path, "--reconstruct", "--slices", "2:3")
     assert "--size object" in fails(2, "view", path, "--reconstruct", "--size", "object")
     assert "leave --dtype out" in fails(2, "view", path, "--reconstruct", "--dtype", "uint16")
+    assert "give --reconstruct" in fails(2, "view", path, "--filter", "hann")
+    assert "--allow-run is for --reconstruct" in fails(2, "view", path, "--allow-run")
     assert "has no option --sweep" in fails(2, "view", path, "--reconstruct", "--sweep", "pad=zero,edge")
     assert "none.h5" in fails(3, "view", tmp_path / "none.h5", "--reconstruct")
 

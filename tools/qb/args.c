@@ -77,9 +77,17 @@ static const char *remedy_of(const char *of, const char *flag) {
     return NULL;
 }
 
+static bool is_option_of(const char *name, const char *flag) {
+    for (const section *s = find_verb(name)->sections; s->table; s++)
+        if (qb_param_find(s->table, flag)) return true;
+    return false;
+}
+
 static qb_status unknown(cli *c, const char *dashes, const char *flag) {
     const char *closest = NULL, *remedy = dashes[1] ? remedy_of(c->verb->name, flag) : NULL;
     if (remedy) return complain(QB_BAD_ARGUMENT, "qb %s has no option --%s: %s", c->verb->name, flag, remedy);
+    if (dashes[1] && strcmp(c->verb->name, "view") == 0 && (is_option_of("fbp", flag) || is_option_of("fdk", flag)))
+        return complain(QB_BAD_ARGUMENT, "--%s is an option of qb view --reconstruct: give --reconstruct, too", flag);
     const size_t length = strlen(flag);
     size_t least = !dashes[1] ? 0 : length < 4 ? length : 4; /* nothing is close to a letter */
     for (const section *s = c->verb->sections; s->table; s++) {

@@ -21,6 +21,8 @@ qb_status cmd_view(cli *c) {
     view_data *data = NULL;
     const char *const paths[2] = {c->argument[0], c->count > 1 ? c->argument[1] : NULL};
     qb_status status = view_prepare(c, &serve);
+    if (status == QB_OK && c->options.view.allow_run)
+        status = complain(QB_BAD_ARGUMENT, "--allow-run is for --reconstruct: without it there is no command to start");
     if (status == QB_OK) status = view_data_open(paths, c->options.view.dataset, &data);
     if (status == QB_OK) status = check_pair(paths, data);
     if (status == QB_OK)

@@ -26,8 +26,8 @@ qb_status fit_hardening(cli *c, qb_scan *scan) {
     if (status != QB_OK) return status;
     if (found.warning[0]) c->env.log(c->env.user, QB_LOG_WARNING, found.warning);
     snprintf(text, sizeof text, "%.5g,%.5g", found.a, found.b);
-    snprintf(said, sizeof said, "--hardening %s, as fit: %.2g %% of the longest line integral, %.3g, were missing",
-             text, 100 * found.loss, found.most);
+    snprintf(said, sizeof said, "--hardening fit found %s: the longest line integral, %.3g, was %.2g %% too low", text,
+             found.most, 100 * found.loss);
     c->env.log(c->env.user, QB_LOG_INFO, said);
     const qb_param *row = find_row(c, "hardening", 0, &target);
     return qb_param_set(row, target, text);

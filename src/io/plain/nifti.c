@@ -232,7 +232,8 @@ static qb_status begin_nifti(qb_writer *writer) {
     enum { LONGEST = 32767 };
     const qb_stack *s = &writer->stack;
     unsigned char head[DATA_AT] = {0};
-    if (is_packed(writer->path)) return qb__fail(QB_BAD_ARGUMENT, "%s is not compressed here: give .nii", writer->path);
+    if (is_packed(writer->path))
+        return qb__fail(QB_BAD_ARGUMENT, "%s: compressed NIfTI is only read; give .nii", writer->path);
     if (!type_code(s->dtype))
         return qb__fail(QB_BAD_ARGUMENT, "%s: NIfTI has no %s; use .h5, .npy or .tif, or another --dtype", writer->path,
                         qb_dtype_name(s->dtype));

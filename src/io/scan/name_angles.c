@@ -72,8 +72,10 @@ qb_status qb__angles_of_names(const char *path, const char *pattern, size_t view
     qb_status status = qb__format_to_read(path, &format);
     if (status == QB_OK) status = qb__list_images(path, format->extensions, &files);
     if (status == QB_OK && files.count != views)
-        status = qb__fail(QB_BAD_INPUT, "--angles-from-names: %s are %zu views in %zu files, and each needs a name",
-                          path, views, files.count);
+        status = qb__fail(
+            QB_BAD_INPUT,
+            "--angles-from-names: %s has %zu views in %zu files; one file for each view is needed, else give --angles",
+            path, views, files.count);
     if (status == QB_OK) status = read_names(&files, pattern, angles);
     qb__notes_release(&files);
     return status;

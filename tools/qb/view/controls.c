@@ -32,11 +32,11 @@ static const view_control controls[] = {
     {"tilt", "tilt, degrees", true, false, NUMBER, NULL, NULL, -5, 5, 0.01, 0, OF_METHOD, true},
     {"detector-offset", "detector offset, mm", false, true, FIRST, NULL, NULL, -1, -1, 0, 0, OF_GEOMETRY, true},
     {"tilt", "tilt, degrees", false, true, FIRST, NULL, NULL, -5, 5, 0.01, 0, OF_GEOMETRY, true},
-    {"rings", "rings", true, true, TUNED, "keep|auto|sort|wavelet|titarenko|raven|double-flat|fit|large|dead|all",
+    {"rings", "rings, snr", true, true, TUNED, "keep|auto|sort|wavelet|titarenko|raven|double-flat|fit|large|dead|all",
      "snr=", 1, 20, 0.5, 3, OF_PREPARATION, false},
     {"paganin", "phase, delta/beta", true, true, TUNED, "none|", "", 1, 5000, 1, 100, OF_PREPARATION, false},
-    {"filter", "filter", true, true, TUNED, "ramp|shepp-logan|cosine|hann|hamming|blackman|parzen|butterworth|none", "",
-     0.05, 1, 0.05, 1, OF_METHOD, false},
+    {"filter", "filter, cut-off", true, true, TUNED,
+     "ramp|shepp-logan|cosine|hann|hamming|blackman|parzen|butterworth|none", "", 0.05, 1, 0.05, 1, OF_METHOD, false},
     {"pad", "padding", true, true, WORD, "edge|zero|mirror|taper|ellipse", NULL, 0, 0, 0, 0, OF_METHOD, false},
 };
 enum { CONTROLS = sizeof controls / sizeof *controls };

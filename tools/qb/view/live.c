@@ -188,8 +188,10 @@ qb_status view_live_open(cli *c, view_live **live) {
     if (status != QB_OK) return status;
     view_source_begin(l->source);
     l->started = pthread_create(&l->thread, NULL, watch, l) == 0;
-    while (l->started && !*c->env.cancel && view_live_version(l) < 2)
+    for (int i = 0; l->started && !*c->env.cancel && view_live_version(l) < 2; i++) {
+        if (i == 20) c->env.log(NULL, QB_LOG_INFO, "waiting for the second view");
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
     return !l->started ? complain(QB_INTERNAL, "no thread can be started") : *c->env.cancel ? QB_CANCELLED : QB_OK;
 }
 

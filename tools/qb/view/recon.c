@@ -194,7 +194,12 @@ qb_status view_recon_open_live(cli *c, struct view_live *live, view_recon **reco
     if (status != QB_OK) return status;
     snprintf(middle, sizeof middle, "%.1f", 0.5 * ((double)qb_scan_describe(r->scan)->columns - 1));
     if (!c->options.fbp.center) status = qb_params_set(qb_fbp_params, &c->options.fbp, "center", middle);
-    return status == QB_OK ? plan_whole(r) : status;
+    /* The first views are few and span little: warnings of that would say nothing about the scan. */
+    const qb_env env = c->env;
+    c->env.log = NULL;
+    if (status == QB_OK) status = plan_whole(r);
+    c->env = env;
+    return status;
 }
 
 qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) {

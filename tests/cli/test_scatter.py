@@ -45,7 +45,7 @@ def test_a_gaussian(tmp_path, rows):
     job = ["convert", tmp_path / "s.npy", "--quantity", "transmission", "--angles", "0:360", "--scatter", "smooth:0.3,8"]
     told = qb(*job, "-o", tmp_path / "p.npy").stderr
     done = np.load(tmp_path / "p.npy")
-    assert "G a Gaussian of sigma 8 columns" in told and abs(done + np.log(clean)).max() < 2e-3 < 0.02 < abs(np.log(seen / clean)).max()
+    assert "spread by a Gaussian of 8 columns" in told and abs(done + np.log(clean)).max() < 2e-3 < 0.02 < abs(np.log(seen / clean)).max()
     if rows > 1:
         job = ["fdk", *job[1:], *CONE[2:], "--pixel-size", 2]
         qb(*job, "-o", tmp_path / "v.npy")

@@ -137,7 +137,7 @@ class Walk:
             sys.exit(f"qb {' '.join(words)}: {done.stderr}")
 
     def run(self, name, fault, out, counts=None, trace=None):
-        env = {**os.environ, "LD_PRELOAD": self.shim, "QB_TUNING": "", "ASAN_OPTIONS": "detect_leaks=0"}
+        env = {**os.environ, "LD_PRELOAD": self.shim, "QB_TUNING": "", "QB_FONT": "/none", "ASAN_OPTIONS": "detect_leaks=0"}
         if not fault or fault.startswith("malloc"):
             # HDF5's own allocations, those that the C library makes for it, and libtiff's (4.5, closing what it could
             # not open): these libraries crash by themselves when one fails.

@@ -97,6 +97,13 @@ static void measure_best(qb__ends_look *l, qb__ends_measure *best, qb__ends_gap 
     *gap = agree(gaps, found);
 }
 
+/* A single object does little but move along the row, and that is left out of the differences. Where neighbouring views move,
+ * the share of such a step by which the ends differ; else NAN. In half a turn the axis decides it. */
+static double share_of_step(const qb__ends_measure *m, bool mirrored) {
+    const double LEAST = 0.1; /* bins */
+    return mirrored || !(m->moved_step > LEAST) ? NAN : m->moved_ends / m->moved_step;
+}
+
 /* Is the last view the first one again? */
 static bool is_same(const qb__ends_measure *m, const qb__ends_gap *gap) {
     const double EVEN = 2, LESS = 0.2, LESS_BOTH = 0.4, USUAL = 0.15, NONE = 0.03, SURE = 6, SURE_BOTH = 5, NEAR = 0.35;
@@ -122,12 +129,14 @@ static bool is_next(const qb__ends_measure *m, const qb__ends_gap *gap) {
 
 static void judge(const qb__ends_measure *m, const qb__ends_gap *gap, double stated, const qb__view_ends_of *asked,
                   const qb__ends_look *l, qb__view_ends *found) {
-    const double DEGREE = 57.29577951308232, MOST_STEP = 0.08; /* radians; larger ones lead to another image */
+    const double DEGREE = 57.29577951308232, HALF = 0.5,
+                 MOST_STEP = 0.08; /* radians; larger ones lead to another image */
     const double *t = asked->radians, n = (double)l->info->views, span = t[l->info->views - 1] - t[0];
+    const double share = share_of_step(m, l->mirrored);
     found->mirrored = l->mirrored;
     if (l->step > MOST_STEP) return;
-    if (stated == 1 && is_same(m, gap)) found->steps = -1;
-    if (stated == 0 && is_next(m, gap)) found->steps = 1;
+    if (stated == 1 && is_same(m, gap) && !(share > HALF)) found->steps = -1;
+    if (stated == 0 && is_next(m, gap) && !(share < HALF)) found->steps = 1;
     if (!found->steps) return;
     const double range = copysign(rint(fabs(span) / M_PI) * M_PI, span);
     found->from = t[0] * DEGREE;

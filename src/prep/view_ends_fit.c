@@ -126,6 +126,8 @@ static double pair_of(const qb__ends_look *l, size_t i, size_t k, size_t m, size
 void qb__ends_take_measure(const qb__ends_look *l, qb__ends_measure *m) {
     const size_t z = l->near; /* the last view; those before it follow */
     double sure[2];
+    m->moved_ends = fabs(differ(l, 0, z, l->part[0]));
+    m->moved_step = 0.5 * (fabs(differ(l, 1, 0, l->part[0])) + fabs(differ(l, z, z + 1, l->part[0])));
     m->ends = square_of(l, 0, z);
     m->step[0] = square_of(l, 1, 0), m->step[1] = square_of(l, z, z + 1);
     m->two = 0.5 * (square_of(l, 2, 0) + square_of(l, z, z + 2));

@@ -41,6 +41,8 @@ typedef struct qb__ends_measure {
     double forward; /* product of the ends' difference and the steps next but one to it */
     double usual;   /* the same of neighbouring steps */
     double sure;    /* `forward` over its error */
+    double moved_ends,
+        moved_step; /* bins along the row, without sign: from the last view to the first; between neighbours */
 } qb__ends_measure;
 
 /* The steps from the last view to the first one, by the slopes of some views on both sides. */

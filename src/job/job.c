@@ -105,6 +105,7 @@ qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     qb_status status = begin_run(job, env);
     if (status != QB_OK) return status;
     status = run_once(job, env, report);
+    if (status != QB_OK) qb__json_forget(); /* what it could not say is no part of the next job's plan */
     atomic_store(&job->running, false);
     return status;
 }

@@ -82,6 +82,11 @@ static bool is_later(struct timespec a, struct timespec b) {
     return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
 }
 
+/* Are files of numbers that are known to be views already all that is left? They are being removed, or old ones are. */
+static bool is_known(const view_source *s, size_t number) {
+    return number >= s->base && number - s->base < VIEWS_MOST && s->done[number - s->base];
+}
+
 /* Is the first file another one than at first, or gone? Then the detector has begun anew. */
 static bool began_anew(view_source *s, const entry *all, size_t count) {
     char path[PATH_SIZE];
@@ -89,7 +94,8 @@ static bool began_anew(view_source *s, const entry *all, size_t count) {
     if (!s->based) return false;
     if (count == 0) return true;
     snprintf(path, sizeof path, "%s/%s", s->path, all[0].name);
-    if (all[0].number != s->base || stat(path, &about) != 0) return all[0].number > s->base;
+    if (all[0].number != s->base || stat(path, &about) != 0)
+        return all[0].number > s->base && !is_known(s, all[0].number);
     const bool anew = s->first_changed.tv_sec && is_later(about.st_mtim, s->first_changed);
     s->first_changed = about.st_mtim;
     return anew;

@@ -94,14 +94,17 @@ def test_what_nobody_waits_for_is_not_computed(scans):
     made = Server(*scans["fbp"], "--reconstruct", "--size", "1500,1500")
     ask = "/plane?axis=0&index=1&first=0,0&count=100,100&step=15&tilt=%s"
     try:
-        begin = time.monotonic()
-        made.values(ask % 0.5)
-        one = time.monotonic() - begin
-        for k in range(30):
-            made.leave(ask % (1 + k / 100))
-        begin = time.monotonic()
-        made.values(ask % 0.7)
-        assert time.monotonic() - begin < 15 * one
+        shares = []
+        for attempt in range(4):  # other work on the machine may hold up one or two
+            begin = time.monotonic()
+            made.values(ask % (0.5 + attempt / 1000))
+            one = time.monotonic() - begin
+            for k in range(30):
+                made.leave(ask % (1 + attempt + k / 100))
+            begin = time.monotonic()
+            made.values(ask % (0.7 + attempt / 1000))
+            shares.append((time.monotonic() - begin) / one)
+        assert min(shares) < 15, shares
     finally:
         assert made.end() == 0
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "requests.h"
 
+#include <poll.h>
 #include <stdlib.h>
 
 enum { WAITING_MOST = 64 };
@@ -9,6 +10,12 @@ static const int workers_of[VIEW_LANES] = {[VIEW_QUICK] = 2, [VIEW_DRAFT] = 1, [
 void request_drop(request *one) {
     if (one) free(one->answer.bytes);
     free(one);
+}
+
+/* Whether the client has closed its end. The library does not look at a connection while its answer is awaited. */
+static bool has_left(const request *one) {
+    struct pollfd end = {.fd = lws_get_socket_fd(one->wsi), .events = POLLRDHUP};
+    return poll(&end, 1, 0) == 1 && (end.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
 /* The place of this thread among a lane's workers. */
@@ -29,7 +36,8 @@ static void *work(void *given) {
         l->first = one->next;
         if (!l->first) l->last = NULL;
         l->waiting--;
-        const bool wanted = one->wsi != NULL;
+        const bool wanted = one->wsi && !has_left(one);
+        if (!wanted) one->answer.status = 503;
         if (busy) *busy = one;
         pthread_mutex_unlock(&r->lock);
         if (wanted) one->answer = r->server->answer(r->server->user, one->path, one->query, &one->gone);
@@ -65,9 +73,19 @@ bool requests_start(requests *r, struct lws_context *context) {
     return all;
 }
 
+/* A request that another one replaces is left. With the lock held. */
+static void stop_what_was_left(requests *r) {
+    for (int i = 0; i < VIEW_LANES; i++)
+        for (int w = 0; w < r->lane[i].workers; w++) {
+            request *busy = r->lane[i].busy[w];
+            if (busy && busy->wsi && has_left(busy)) __atomic_store_n(&busy->gone, 1, __ATOMIC_RELAXED);
+        }
+}
+
 bool requests_submit(requests *r, request *one) {
     lane *l = &r->lane[r->server->lane(r->server->user, one->path, one->query)];
     pthread_mutex_lock(&r->lock);
+    stop_what_was_left(r);
     const bool room = l->waiting < WAITING_MOST;
     if (room) {
         if (l->last)

@@ -22,6 +22,7 @@ qb_status fit_hardening(cli *c, qb_scan *scan) {
     if (status != QB_OK) return status;
     center.sod = c->options.geometry.sod, center.sdd = c->options.geometry.sdd;
     status = qb_hardening_find(scan, &c->options.prep, &center, &c->env, &found);
+    qb_params_clear(qb_center_params, &center);
     finish_progress();
     if (status != QB_OK) return status;
     if (found.warning[0]) c->env.log(c->env.user, QB_LOG_WARNING, found.warning);

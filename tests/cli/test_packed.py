@@ -142,6 +142,6 @@ def test_beside_the_codec_alone(tmp_path, monkeypatch):
 
 def test_kinds_that_are_not_compressed(scan, tmp_path):
     """Refused before the axis is searched for."""
-    for name, more, says in ("v.npy", [], "not compressed here"), ("v.h5", ["--parts", 2], "is one file"):
+    for name, more, says in ("v.npy", [], "cannot be compressed"), ("v.h5", ["--parts", 2], "is one file"):
         done = fails(2, "fbp", scan, "--compress", "zstd", "-o", tmp_path / name, *more, says=[says])
         assert "axis at column" not in str(done)

@@ -203,6 +203,16 @@ out:
     return status;
 }
 
+/* Each chunk is looked for by its name: many of a few values take hours, also where none is there. */
+static qb_status check_small_chunks(const char *path, const qb__zarr_array *a, size_t bytes) {
+    const size_t most = (size_t)1 << 20, small = 4096;
+    double chunks = 1;
+    for (int i = 0; i < 3; i++) chunks *= (double)qb__ceil_div(a->shape[i], a->chunk[i]);
+    if (bytes >= small || chunks <= (double)most) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s: it has %.3g chunks of %zu bytes each: store it in chunks of %zu bytes or more",
+                    path, chunks, bytes, small);
+}
+
 static qb_status check_bytes(const char *path, const qb__zarr_array *a) {
     const size_t most = (size_t)1 << 31;
     size_t bytes, all;
@@ -216,7 +226,7 @@ static qb_status check_bytes(const char *path, const qb__zarr_array *a) {
     if (!qb__mul(a->shape[0], a->shape[1], a->shape[2], &all) || !qb__mul(all, qb_dtype_size(a->dtype), 1, &all))
         return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is too large", path, a->shape[0], a->shape[1],
                         a->shape[2]);
-    return QB_OK;
+    return check_small_chunks(path, a, bytes);
 }
 
 /* ---- folders ---- */

@@ -191,7 +191,8 @@ def test_others(tmp_path):
 @pytest.mark.parametrize("changes, says", [
     (dict(order="F"), "save it in C order"), (dict(dtype="<i8"), "type <i8"), (dict(dtype="<c8"), "type <c8"), (dict(compressor={"id": "lzma"}), "codec lzma"),
     (dict(filters=[{"id": "delta"}]), "filters (delta)"), (dict(shape=[2, 3]), "chunks has 3 numbers, not 2"), (dict(shape=[2, 3, 0]), "is 0"), (dict(shape=[2, 3, 4.5]), "4.5"),
-    (dict(shape=[2, 2, 2, 3, 4], chunks=[1, 1, 1, 3, 4]), "axis 1 of 5"), (dict(shape=[2] * 6), "6 axes"), (dict(chunks=[1 << 20, 1 << 20, 4]), "too large")])
+    (dict(shape=[2, 2, 2, 3, 4], chunks=[1, 1, 1, 3, 4]), "axis 1 of 5"), (dict(shape=[2] * 6), "6 axes"), (dict(chunks=[1 << 20, 1 << 20, 4]), "too large"),
+    (dict(shape=[1 << 12, 1 << 12, 4], chunks=[1, 1, 4]), "1.68e+07 chunks")])
 def test_refused(tmp_path, changes, says):
     fails(3, "info", put(tmp_path / "a.zarr", **changes), "--angles", "0:180", says=[says])
 

@@ -102,11 +102,6 @@ static double solve(const qb__opposite_look *l, const qb__opposite_sums *total, 
     return rest;
 }
 
-typedef struct fit {
-    double x[QB__OPPOSITE_UNKNOWN], error[QB__OPPOSITE_UNKNOWN];
-    double before, after, next, far;
-} fit;
-
 /* Of pairs first <= i < end. */
 qb__opposite_fit qb__opposite_fit_pairs(const qb__opposite_look *l, size_t first, size_t end) {
     qb__opposite_fit f = {0};

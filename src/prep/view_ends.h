@@ -6,8 +6,8 @@
 
 #include "prep/prepare.h"
 
-/* N views from 0 to 180 degrees are 180 / N degrees apart, but 180 / (N - 1) where the last of them is at 180. Which of the two it was
- * the views show: at the end of a turn the last view is the first one again, or the one before it; likewise mirrored after half a turn. */
+/* N views over 180 degrees are 180 / N degrees apart if the end point is left out, and 180 / (N - 1) if it is included. The views show
+ * which: with the end point the last view equals the first one (mirrored after half a turn), without it they are one step apart. */
 typedef struct qb__view_ends_of {
     const double *radians; /* [views] as stated */
     bool parallel;         /* rays; else whole turns alone are looked at */
@@ -21,7 +21,7 @@ typedef struct qb__view_ends {
     double from, to; /* degrees: the angles that fit, without the end */
 } qb__view_ends;
 
-/* Reads some rows of eight views. */
+/* Reads at most 24 rows of the first 16 and of the last 16 views. */
 qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb__view_ends_of *asked,
                              qb__view_ends *found);
 void qb__view_ends_warn(const qb__view_ends *found, const qb_env *env);

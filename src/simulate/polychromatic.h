@@ -6,10 +6,11 @@
 
 #include "quickbeam/status.h"
 
-/* What a tube's whole spectrum leaves behind a phantom of one material: prep/spectrum.h. */
+/* Line integrals that a tube's spectrum (prep/spectrum.h) gives for a phantom of one material. */
 typedef struct qb__polychromatic {
-    double *ratio; /* of its line integrals to the phantom's, at equal steps of those up to `end`; NULL: one energy */
-    double end, slope; /* slope: beyond the end */
+    double *
+        ratio; /* measured line integral / that of one energy, at equal steps of the latter from 0 to `end`; NULL: one energy */
+    double end, slope; /* slope: d measured / d one energy beyond `end` */
 } qb__polychromatic;
 
 /* text: MATERIAL,KV[,FILTER:MM...][,at:KEV]; NULL: one energy. */

@@ -20,7 +20,7 @@ typedef struct walk {
     size_t count;
     struct {
         uint32_t number, folder;
-    } * todo; /* [count + 1]: each is put there once */
+    } * pending; /* [count + 1]: `met` keeps an entry from coming twice */
     size_t waiting;
     unsigned char *met; /* [count] */
 } walk;
@@ -44,11 +44,11 @@ static void parse(const unsigned char *raw, bool version3, qb__ole2_entry *entry
 static qb_status visit(walk *w, uint32_t number, uint32_t folder) {
     if (number == NOBODY) return QB_OK;
     if (number >= w->count || w->met[number])
-        return qb__fail(QB_BAD_INPUT, "%s is broken or cut: its folder leads to entry %u of %zu %s", w->path, number,
-                        w->count, number < w->count ? "twice" : "");
+        return qb__fail(QB_BAD_INPUT, "%s is broken or cut: its folder leads to entry %u of %zu%s", w->path, number,
+                        w->count, number < w->count ? " twice" : "");
     w->met[number] = 1;
-    w->todo[w->waiting].number = number;
-    w->todo[w->waiting++].folder = folder;
+    w->pending[w->waiting].number = number;
+    w->pending[w->waiting++].folder = folder;
     return QB_OK;
 }
 
@@ -61,7 +61,7 @@ static int compare(const void *a, const void *b) {
 static qb_status walk_tree(walk *w, bool version3, qb__ole2_names *names) {
     qb_status status = visit(w, word(w->raw + 76), 0);
     while (w->waiting && status == QB_OK) {
-        const uint32_t number = w->todo[--w->waiting].number, folder = w->todo[w->waiting].folder;
+        const uint32_t number = w->pending[--w->waiting].number, folder = w->pending[w->waiting].folder;
         const unsigned char *raw = w->raw + (size_t)number * ENTRY;
         qb__ole2_entry *entry = &names->entry[names->count++];
         parse(raw, version3, entry);
@@ -81,13 +81,13 @@ qb_status qb__ole2_names_load(const char *path, const unsigned char *raw, size_t
     if (!count || raw[66] != ROOT) return qb__fail(QB_BAD_INPUT, "%s is broken or cut: its folder has no root", path);
     parse(raw, version3, &names->root);
     QB__TRY(qb__alloc(count, sizeof *names->entry, &names->entry));
-    QB__TRY(qb__alloc(count + 1, sizeof *w.todo, &w.todo));
+    QB__TRY(qb__alloc(count + 1, sizeof *w.pending, &w.pending));
     QB__TRY(qb__alloc(count, 1, &w.met));
     w.met[0] = 1;
     QB__TRY(walk_tree(&w, version3, names));
     qsort(names->entry, names->count, sizeof *names->entry, compare);
 out:
-    qb__free(w.todo);
+    qb__free(w.pending);
     qb__free(w.met);
     return status;
 }

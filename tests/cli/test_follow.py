@@ -106,7 +106,7 @@ def test_what_is_missing(scan, tmp_path):
     to = tmp_path / "views"
     grow(scan, to, names(scan)[:5], 0)
     began = time.monotonic()
-    fails(3, *following(scan, to, "2", "--angles", f"0:180:{VIEWS}"), says=[f"5 of {VIEWS} views are there", f"the last is {names(scan)[4]}", "none has come for 2 s"])
+    fails(3, *following(scan, to, "2", "--angles", f"0:180:{VIEWS}"), says=[f"5 of {VIEWS} views are there", f"the last is {names(scan)[4]}", "none has come for 2 s: give --follow more seconds"])
     assert 2 <= time.monotonic() - began < 20
     fails(3, *following(scan, to, f"1.5:{tmp_path / 'done'}", "--angles", "0:180"), says=["5 views are there", "there is no", "done"])
     fails(3, *following(scan, tmp_path / "none", "1", "--angles", f"0:180:{VIEWS}"), says=[f"0 of {VIEWS} views are there"])

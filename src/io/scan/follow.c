@@ -152,8 +152,10 @@ static qb_status is_still(follow *f, const qb_env *env, bool *still) {
 static qb_status late(const follow *f) {
     char all[48] = "";
     if (f->wanted) snprintf(all, sizeof all, " of %zu", f->wanted);
-    return qb__fail(QB_BAD_INPUT, "%s: %zu%s views are there%s%s, and none has come for %g s%s%s%s%s", f->path, f->have,
-                    all, *f->last_name ? ", the last is " : "", f->last_name, f->patience,
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: %zu%s views are there%s%s, and none has come for %g s%s%s%s%s: give --follow "
+                    "more seconds, or the number of views that will be there",
+                    f->path, f->have, all, *f->last_name ? ", the last is " : "", f->last_name, f->patience,
                     f->marker ? "; there is no " : "", f->marker ? f->marker : "", *f->detail ? ": " : "", f->detail);
 }
 

@@ -100,10 +100,23 @@ static void judge_unit(qb__scan_parts *parts, qb_angle_unit unit) {
         parts->angles[i] *= wanted / parts->angle_unit;
 }
 
+/* What the file says that its values are; "": nothing. */
+static const char *stated_of(const qb__scan_parts *parts) {
+    return *parts->quantity ? parts->quantity : parts->data.source->quantity;
+}
+
+static bool is_volume(const qb__scan_parts *parts) {
+    const char *stated = stated_of(parts);
+    return strcmp(stated, "attenuation") == 0 || strcmp(stated, "Hounsfield") == 0;
+}
+
 /* Why the scan's angles cannot be used; NULL: they can. */
 static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     const qb__scan_parts *parts = &scan->parts;
-    if (!parts->angles)
+    if (!parts->angles && is_volume(parts))
+        snprintf(text, size, "this is a volume (the file says %s), no scan: give the scan that it was made from",
+                 stated_of(parts));
+    else if (!parts->angles)
         snprintf(text, size, "the scan has no angles: give --angles");
     else if (*parts->unit_wrong)
         snprintf(text, size, "%s", parts->unit_wrong);
@@ -222,7 +235,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
 /* What the numbers are, and why we think so; nothing is guessed without saying it. */
 static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
-    const char *stated = *scan->parts.quantity ? scan->parts.quantity : scan->parts.data.source->quantity;
+    const char *stated = stated_of(&scan->parts);
     const char *why = "stated in the file";
     info->stated = stated;
     info->format = scan->parts.format ? scan->parts.format : scan->parts.data.source->format;

@@ -90,6 +90,7 @@ typedef struct series {
     float least;  /* of all its values, and 0; of signed integers */
     size_t *part; /* [parts] frames of each file, pattern or folder that was given */
     size_t parts;
+    const char *transpose; /* how views are stored; NULL: as usual */
 } series;
 
 static void close_series(series *s) {
@@ -105,6 +106,10 @@ static qb_status check_shape(const qb_scan *scan, series *s) {
     const qb_scan_info *info = &scan->info;
     const size_t *n = s->all->source->shape;
     s->lines = info->rows == 1 && n[1] > 1;
+    if ((n[2] != info->columns || (n[1] != info->rows && !s->lines)) && s->transpose)
+        return qb__fail(QB_BAD_INPUT,
+                        "--transpose %s makes views of %zu x %zu pixels, and %s are %zu x %zu: give another order",
+                        s->transpose, info->rows, info->columns, s->kind.option, n[1], n[2]);
     if (n[2] != info->columns || (n[1] != info->rows && !s->lines))
         return qb__fail(QB_BAD_INPUT, "%s: %s are %zu x %zu, views are %zu x %zu: %s", s->all->source->path,
                         s->kind.option, n[1], n[2], info->rows, info->columns,
@@ -355,9 +360,11 @@ static void tell_wrapped(qb_scan *scan, const series *s) {
 
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
     series flats = {.kind = {"flats", options->flats, false, options->shape, options->read_unsigned},
-                    .list = options->exclude_flats};
+                    .list = options->exclude_flats,
+                    .transpose = options->transpose};
     series darks = {.kind = {"darks", options->darks, true, options->shape, options->read_unsigned},
-                    .list = options->exclude_darks};
+                    .list = options->exclude_darks,
+                    .transpose = options->transpose};
     const bool keep = options->keep_all_fields;
     qb_status status;
     QB__TRY(open_series(scan, &flats, env));

@@ -10,29 +10,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fields.h"
 #include "levels.h"
 #include "plane.h"
 #include "query.h"
 
 enum { LINE_MOST = 4096 };
 
-typedef struct stack {
+typedef struct file {
     qb_volume *volume;
+    view_stack stack; /* of it */
     const char *path;
     char *about; /* JSON of /info; made when it is first asked for */
-} stack;
+} file;
+
+/* Volumes 0 and 1 are files, those from FIELDS on are fields of file 0. */
+enum { FIELDS = 3 };
 
 struct view_data {
-    stack stack[2];
+    file file[2];
     int count;
-    pthread_mutex_t lock; /* of `about` */
+    view_fields *fields;  /* NULL: file 0 is no scan, or there are two files */
+    pthread_mutex_t lock; /* of `about`, and of what fields are described by */
 };
 
-static stack *stack_of(view_data *data, const char *query) {
+static qb_status read_file(void *user, const size_t first[3], const size_t count[3], const size_t step[3], float *out) {
+    return qb_volume_read(user, first, count, step, out);
+}
+
+static const view_stack *stack_of(view_data *data, const char *query) {
     size_t which = 0;
-    if (view_find(query, "volume") && (!view_numbers(query, "volume", 1, &which) || which >= (size_t)data->count))
-        return NULL;
-    return &data->stack[which];
+    if (view_find(query, "volume") && !view_numbers(query, "volume", 1, &which)) return NULL;
+    if (which >= FIELDS) return view_fields_stack(data->fields, which - FIELDS);
+    return which < (size_t)data->count ? &data->file[which].stack : NULL;
 }
 
 /* ---- /info ---- */
@@ -42,8 +52,8 @@ static bool points_up(const qb_array_info *info) {
     return strcmp(info->quantity, "attenuation") == 0 || strcmp(info->quantity, "Hounsfield") == 0;
 }
 
-static char *describe(const stack *s) {
-    const qb_array_info *info = qb_volume_info(s->volume);
+static char *describe(const file *s) {
+    const qb_array_info *info = s->stack.info;
     const char *slash = strrchr(s->path, '/');
     const double shape[3] = {(double)info->shape[0], (double)info->shape[1], (double)info->shape[2]};
     char *made = NULL;
@@ -57,7 +67,7 @@ static char *describe(const stack *s) {
     cJSON_AddItemToObject(about, "shape", cJSON_CreateDoubleArray(shape, 3));
     cJSON_AddItemToObject(about, "voxel", cJSON_CreateDoubleArray(info->voxel, 3));
     cJSON_AddItemToObject(about, "offset", cJSON_CreateDoubleArray(info->offset, 3));
-    view_levels_add(about, s->volume);
+    view_levels_add(about, &s->stack);
     if (qb_provenance_load(s->path, &made) == QB_OK && made) cJSON_AddItemToObject(about, "made", cJSON_Parse(made));
     qb_text_free(made);
     char *text = cJSON_PrintUnformatted(about);
@@ -71,10 +81,11 @@ static view_answer info(view_data *data, const char *query) {
     cJSON_AddStringToObject(root, "version", qb_version());
     pthread_mutex_lock(&data->lock);
     for (int i = 0; i < data->count; i++) {
-        stack *s = &data->stack[i];
+        file *s = &data->file[i];
         if (!s->about) s->about = describe(s);
         cJSON_AddItemToArray(list, s->about ? cJSON_CreateRaw(s->about) : cJSON_CreateNull());
     }
+    view_fields_add(root, data->fields, FIELDS);
     pthread_mutex_unlock(&data->lock);
     return view_json(root);
 }
@@ -86,7 +97,7 @@ static view_answer plane(view_data *data, const char *query) {
     view_plane p = {.thick = 1, .draft = view_find(query, "draft") != NULL};
     char words[VIEW_WORDS] = "";
     const char *how = view_find(query, "how");
-    const stack *s = stack_of(data, query);
+    const view_stack *s = stack_of(data, query);
     if (!s || !view_numbers(query, "axis", 1, &p.axis) || !view_numbers(query, "index", 1, &p.index) ||
         !view_numbers(query, "first", 2, p.first) || !view_numbers(query, "count", 2, p.count) ||
         !view_numbers(query, "step", 1, &p.step) ||
@@ -94,26 +105,34 @@ static view_answer plane(view_data *data, const char *query) {
         return view_say(400, "a plane wants axis, index, first, count and step");
     for (p.how = VIEW_MEAN; how && p.how < VIEW_HOWS; p.how++)
         if (strncmp(how, hows[p.how], strlen(hows[p.how])) == 0) break;
-    if (view_plane_check(qb_volume_info(s->volume), &p, words) != QB_OK) return view_say(400, "%s", words);
+    if (view_plane_check(s->info, &p, words) != QB_OK) return view_say(400, "%s", words);
     float *values = malloc(p.count[0] * p.count[1] * sizeof *values);
     if (!values) return view_say(500, "no memory for %zu x %zu values", p.count[0], p.count[1]);
-    const qb_status status = view_plane_read(s->volume, &p, values);
+    const qb_status status = view_plane_read(s, &p, values);
     if (status == QB_OK) return view_values(values, p.count[0] * p.count[1]);
     free(values);
     return view_failed(status);
 }
 
-/* ---- /value?at=z,y,x: of each stack ---- */
+/* ---- /value?at=z,y,x[&volume=3]: of each file, or of that volume ---- */
 
 static view_answer value(view_data *data, const char *query) {
     const size_t one[3] = {1, 1, 1};
     size_t at[3];
     if (!view_numbers(query, "at", 3, at)) return view_say(400, "a value wants at=Z,Y,X");
-    float *values = malloc((size_t)data->count * sizeof *values);
+    const bool alone = view_find(query, "volume") != NULL;
+    const view_stack *s = alone ? stack_of(data, query) : NULL;
+    if (alone && !s) return view_say(400, "there is no such volume");
+    for (int j = 0; j < 3; j++)
+        if (at[j] >= data->file[0].stack.info->shape[j]) return view_say(400, "the place is outside");
+    const size_t count = alone ? 1 : (size_t)data->count;
+    float *values = malloc(count * sizeof *values);
     qb_status status = values ? QB_OK : QB_NO_MEMORY;
-    for (int i = 0; status == QB_OK && i < data->count; i++)
-        status = qb_volume_read(data->stack[i].volume, at, one, one, &values[i]);
-    if (status == QB_OK) return view_values(values, (size_t)data->count);
+    for (size_t i = 0; status == QB_OK && i < count; i++) {
+        const view_stack *from = alone ? s : &data->file[i].stack;
+        status = from->read(from->user, at, one, one, &values[i]);
+    }
+    if (status == QB_OK) return view_values(values, count);
     free(values);
     return view_failed(status);
 }
@@ -122,8 +141,8 @@ static view_answer value(view_data *data, const char *query) {
 
 enum { PARTS = 100 };
 
-static qb_status value_between(qb_volume *volume, const double at[3], float *out) {
-    const size_t *n = qb_volume_info(volume)->shape, step[3] = {1, 1, 1};
+static qb_status value_between(const view_stack *from, const double at[3], float *out) {
+    const size_t *n = from->info->shape, step[3] = {1, 1, 1};
     size_t first[3], count[3];
     double share[3], sum = 0;
     float near[8];
@@ -133,7 +152,7 @@ static qb_status value_between(qb_volume *volume, const double at[3], float *out
         share[j] = at[j] - low;
         count[j] = first[j] + 1 < n[j] && share[j] > 0 ? 2 : 1;
     }
-    const qb_status status = qb_volume_read(volume, first, count, step, near);
+    const qb_status status = from->read(from->user, first, count, step, near);
     for (size_t k = 0; status == QB_OK && k < count[0] * count[1] * count[2]; k++) {
         const size_t z = k / (count[1] * count[2]), y = k / count[2] % count[1], x = k % count[2];
         sum += (double)near[k] * (z ? share[0] : 1 - share[0]) * (y ? share[1] : 1 - share[1]) *
@@ -145,11 +164,11 @@ static qb_status value_between(qb_volume *volume, const double at[3], float *out
 
 static view_answer line(view_data *data, const char *query) {
     size_t from[3], to[3], count;
-    const stack *s = stack_of(data, query);
+    const view_stack *s = stack_of(data, query);
     if (!s || !view_numbers(query, "from", 3, from) || !view_numbers(query, "to", 3, to) ||
         !view_numbers(query, "count", 1, &count) || count < 2 || count > LINE_MOST)
         return view_say(400, "a line wants from=Z,Y,X, to=Z,Y,X and a count of 2 to %d", LINE_MOST);
-    const size_t *n = qb_volume_info(s->volume)->shape;
+    const size_t *n = s->info->shape;
     for (int j = 0; j < 3; j++)
         if (from[j] > PARTS * (n[j] - 1) || to[j] > PARTS * (n[j] - 1))
             return view_say(400, "the line leaves the volume");
@@ -159,7 +178,7 @@ static view_answer line(view_data *data, const char *query) {
         const double share = (double)i / (double)(count - 1);
         double at[3];
         for (int j = 0; j < 3; j++) at[j] = ((1 - share) * (double)from[j] + share * (double)to[j]) / PARTS;
-        status = value_between(s->volume, at, &values[i]);
+        status = value_between(s, at, &values[i]);
     }
     if (status == QB_OK) return view_values(values, count);
     free(values);
@@ -190,23 +209,29 @@ qb_status view_data_open(const char *const paths[2], const char *dataset, view_d
     *data = made;
     if (made) pthread_mutex_init(&made->lock, NULL);
     for (int i = 0; status == QB_OK && i < 2 && paths[i]; i++) {
-        made->stack[i].path = paths[i];
-        status = qb_volume_open(paths[i], dataset, &made->stack[i].volume);
-        if (status == QB_OK) made->count = i + 1;
+        file *f = &made->file[i];
+        f->path = paths[i];
+        status = qb_volume_open(paths[i], dataset, &f->volume);
+        if (status != QB_OK) break;
+        f->stack = (view_stack){qb_volume_info(f->volume), read_file, f->volume};
+        made->count = i + 1;
     }
+    if (status == QB_OK && made->count == 1 && !points_up(made->file[0].stack.info))
+        made->fields = view_fields_open(paths[0], dataset, made->file[0].stack.info);
     return status;
 }
 
 const qb_array_info *view_data_info(const view_data *data, int which) {
-    return which < data->count ? qb_volume_info(data->stack[which].volume) : NULL;
+    return which < data->count ? data->file[which].stack.info : NULL;
 }
 
 void view_data_close(view_data *data) {
     if (!data) return;
     for (int i = 0; i < 2; i++) {
-        qb_volume_close(data->stack[i].volume);
-        cJSON_free(data->stack[i].about);
+        qb_volume_close(data->file[i].volume);
+        cJSON_free(data->file[i].about);
     }
+    view_fields_close(data->fields);
     pthread_mutex_destroy(&data->lock);
     free(data);
 }

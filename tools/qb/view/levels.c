@@ -12,8 +12,8 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* Values of some rows of some images; their number. */
-static size_t sample(qb_volume *volume, float **out) {
-    const size_t *n = qb_volume_info(volume)->shape;
+static size_t sample(const view_stack *stack, float **out) {
+    const size_t *n = stack->info->shape;
     const size_t images = n[0] < LOOKS ? n[0] : LOOKS, rows = n[1] < LOOKS ? n[1] : LOOKS, each = n[2];
     const size_t step[3] = {1, 1, 1}, part[3] = {1, 1, each};
     float *values = malloc(images * rows * each * sizeof *values);
@@ -21,7 +21,7 @@ static size_t sample(qb_volume *volume, float **out) {
     for (size_t k = 0; values && k < images * rows; k++) {
         const size_t first[3] = {(2 * (k / rows) + 1) * n[0] / (2 * images), (2 * (k % rows) + 1) * n[1] / (2 * rows),
                                  0};
-        if (qb_volume_read(volume, first, part, step, values + looked) == QB_OK) looked += each;
+        if (stack->read(stack->user, first, part, step, values + looked) == QB_OK) looked += each;
     }
     *out = values;
     return looked;
@@ -61,9 +61,9 @@ void view_levels_of(cJSON *about, float *values, size_t looked) {
     cJSON_AddNumberToObject(about, "unmeasured", unmeasured);
 }
 
-void view_levels_add(cJSON *about, qb_volume *volume) {
+void view_levels_add(cJSON *about, const view_stack *stack) {
     float *values;
-    const size_t looked = sample(volume, &values);
+    const size_t looked = sample(stack, &values);
     view_levels_of(about, values, looked);
     free(values);
 }

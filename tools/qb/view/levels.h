@@ -4,10 +4,10 @@
 
 #include <cjson/cJSON.h>
 
-#include "quickbeam/quickbeam.h"
+#include "plane.h"
 
 /* Adds histogram, percentiles and the share that was not measured, from 24 rows of 24 images at most. */
-void view_levels_add(cJSON *about, qb_volume *volume);
+void view_levels_add(cJSON *about, const view_stack *stack);
 /* The same of `looked` values, which are reordered. */
 void view_levels_of(cJSON *about, float *values, size_t looked);
 

@@ -64,7 +64,7 @@ static reading plan_reading(const qb_array_info *info, const view_plane *plane) 
 }
 
 /* Lines line0 .. line0 + lines - 1 of planes [index, index + 1), as they are stored: [lines][points]. */
-static qb_status read_band(qb_volume *volume, const view_plane *plane, size_t index, size_t line0, size_t lines,
+static qb_status read_band(const view_stack *stack, const view_plane *plane, size_t index, size_t line0, size_t lines,
                            size_t points, float *out) {
     size_t across[2], first[3], count[3];
     const size_t step[3] = {1, 1, 1};
@@ -75,7 +75,7 @@ static qb_status read_band(qb_volume *volume, const view_plane *plane, size_t in
     count[across[0]] = lines;
     first[across[1]] = plane->first[1];
     count[across[1]] = points;
-    return qb_volume_read(volume, first, count, step, out);
+    return stack->read(stack->user, first, count, step, out);
 }
 
 /* The mean of what was measured of a block of values. */
@@ -120,9 +120,9 @@ static void reduce(const view_plane *plane, const reading *of, const float *band
     }
 }
 
-static qb_status read_one(qb_volume *volume, const view_plane *plane, const reading *of, size_t index, float *band,
-                          float *out) {
-    const qb_array_info *info = qb_volume_info(volume);
+static qb_status read_one(const view_stack *stack, const view_plane *plane, const reading *of, size_t index,
+                          float *band, float *out) {
+    const qb_array_info *info = stack->info;
     size_t across[2];
     in_plane(plane->axis, across);
     const size_t step = plane->step, end = info->shape[across[0]], wide = plane->count[1];
@@ -133,7 +133,7 @@ static qb_status read_one(qb_volume *volume, const view_plane *plane, const read
         const size_t block = plane->first[0] + row * step, into = block + (step - of->lines) / 2;
         const size_t line0 = whole ? block : into < end ? into : end - 1;
         const size_t want = whole ? made * step : of->lines, lines = want < end - line0 ? want : end - line0;
-        const qb_status status = read_band(volume, plane, index, line0, lines, of->points, band);
+        const qb_status status = read_band(stack, plane, index, line0, lines, of->points, band);
         if (status != QB_OK) return status;
         reduce(plane, of, band, lines, whole ? step : of->lines, made, out + row * wide);
         for (size_t r = 1; r < of->every && row + r < plane->count[0]; r++)
@@ -142,8 +142,8 @@ static qb_status read_one(qb_volume *volume, const view_plane *plane, const read
     return QB_OK;
 }
 
-qb_status view_plane_read(qb_volume *volume, const view_plane *asked, float *out) {
-    const qb_array_info *info = qb_volume_info(volume);
+qb_status view_plane_read(const view_stack *stack, const view_plane *asked, float *out) {
+    const qb_array_info *info = stack->info;
     size_t across[2];
     in_plane(asked->axis, across);
     const size_t high = info->shape[across[0]], wide = info->shape[across[1]], most = high > wide ? high : wide;
@@ -159,7 +159,7 @@ qb_status view_plane_read(qb_volume *volume, const view_plane *asked, float *out
     qb_status status = band && (!several || (one && seen)) ? QB_OK : QB_NO_MEMORY;
     for (size_t i = 0; several && i < size; i++) out[i] = NAN;
     for (size_t k = 0; status == QB_OK && k < plane->thick; k++) {
-        status = read_one(volume, plane, &of, plane->index + k, band, several ? one : out);
+        status = read_one(stack, plane, &of, plane->index + k, band, several ? one : out);
         if (status == QB_OK && several) join(plane->how, one, size, seen, out);
     }
     free(band);

@@ -4,6 +4,14 @@
 
 #include "quickbeam/quickbeam.h"
 
+/* Images of which any part can be read. */
+typedef struct view_stack {
+    const qb_array_info *info;
+    /* As qb_volume_read. */
+    qb_status (*read)(void *user, const size_t first[3], const size_t count[3], const size_t step[3], float *out);
+    void *user;
+} view_stack;
+
 /* How the slices of a thick plane become one. */
 typedef enum view_how { VIEW_MEAN, VIEW_MAX, VIEW_MIN, VIEW_HOWS } view_how;
 
@@ -22,5 +30,5 @@ enum { VIEW_VALUES_MOST = 1 << 24, VIEW_WORDS = 300 };
 qb_status view_plane_check(const qb_array_info *info, const view_plane *plane, char words[VIEW_WORDS]);
 /* out[count[0]][count[1]] of a plane that was checked; NaN where nothing was measured. Where that would read more than a GB (of a
  * draft 64 MB), means are of fewer lines, and beyond that some lines repeat the one before. */
-qb_status view_plane_read(qb_volume *volume, const view_plane *plane, float *out);
+qb_status view_plane_read(const view_stack *stack, const view_plane *plane, float *out);
 #endif

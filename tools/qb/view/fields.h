@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_VIEW_FIELDS_H
+#define QB_VIEW_FIELDS_H
+
+#include <cjson/cJSON.h>
+
+#include "plane.h"
+
+/* The flat, the dark and the mask of a scan, as stacks: the same image for each view. */
+typedef struct view_fields view_fields;
+
+enum { VIEW_FIELDS = 3 };
+
+/* NULL where the file is no scan whose views have this many rows and columns. */
+view_fields *view_fields_open(const char *path, const char *dataset, const qb_array_info *views);
+void view_fields_close(view_fields *fields); /* NULL-safe */
+/* Reads them when they are first asked for. NULL: there is no such field. Several threads may ask at once. */
+const view_stack *view_fields_stack(view_fields *fields, size_t which);
+/* Adds "fields": [{"name", "which", ...}], each with its levels. */
+void view_fields_add(cJSON *root, view_fields *fields, size_t first);
+
+#endif

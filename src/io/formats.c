@@ -61,7 +61,7 @@ static const qb__format formats[] = {
         .extensions = " .tif .tiff .btf ",
 #ifdef QB_HAVE_TIFF
         .line = "TIFF (.tif .tiff, folders, patterns): reads stacks and multi-page files, 8 to 64 "
-                "bits, compressed, BigTIFF; writes all three",
+                "bits, compressed, BigTIFF; writes all three, and OME-TIFF (.ome.tif)",
         .open = qb__tiff_open,
         .provenance = qb__tiff_provenance,
 #else
@@ -134,7 +134,7 @@ static const qb__format formats[] = {
     {
         .name = "NIfTI",
         .extensions = " .nii ",
-        .line = "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes .nii, with a .json beside it",
+        .line = "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes both, with a .json beside them",
         .open = qb__nifti_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__nifti_writer,

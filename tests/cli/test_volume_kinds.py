@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """NIfTI, .vol with its texts, DEN and FITS as others write them: right values, lengths and directions; cut, empty, hostile and in the other byte order."""
 import gzip
+import json
 import struct
 
 import numpy as np
@@ -146,3 +147,48 @@ def test_vol(tmp_path):
 def test_bad_files(tmp_path, name, data, says):
     (tmp_path / name).write_bytes(data)
     fails(3, "compare", tmp_path / name, tmp_path / name, says=[says])
+
+
+def test_nifti_compressed(tmp_path):
+    """Of several blocks, by any number of threads, and gone on with: gzip unpacks the bytes of the plain file."""
+    values = np.random.default_rng(1).normal(size=(20, 300, 210)).astype("f4")  # 5 MB
+    values[3:9] = 0
+    np.save(tmp_path / "a.npy", values)
+    for name, more in (("v.nii", ()), ("v.nii.gz", ()), ("w.nii.gz", ("--threads", 5))):
+        qb("convert", tmp_path / "a.npy", "--volume", "-o", tmp_path / name, *more)
+    want = (tmp_path / "v.nii").read_bytes()
+    for name in "v.nii.gz", "w.nii.gz":
+        assert gzip.decompress((tmp_path / name).read_bytes()) == want
+        same(tmp_path / name, values)
+    assert (tmp_path / "v.nii.gz").read_bytes() == (tmp_path / "w.nii.gz").read_bytes()
+    assert not list(tmp_path.glob("*.part*")) and len(list(tmp_path.iterdir())) == 8  # a .json each, a.npy and want.npy
+
+
+def test_ome_tiff(tmp_path):
+    """tifffile finds axes, numbers and sides; XML that letters of a path cannot break; our reader has all of it back."""
+    import xml.etree.ElementTree as tree
+    import tifffile
+    name = tmp_path / "a<b>&\"c.nii"
+    for dtype, word in (("u1", "uint8"), ("i2", "int16"), ("u4", "uint32"), ("f4", "float"), ("f8", "double")):
+        values = VALUES.astype(dtype)
+        name.write_bytes(nifti(values))
+        qb("convert", name, "--volume", "-o", tmp_path / "v.ome.tif")
+        with tifffile.TiffFile(tmp_path / "v.ome.tif") as file:
+            assert file.is_ome and file.series[0].axes == "ZYX"
+            np.testing.assert_array_equal(file.asarray(), values)
+            pixels = tree.fromstring(file.ome_metadata).find(".//{*}Pixels")
+        assert pixels.get("Type") == word and pixels.get("PhysicalSizeXUnit") == "mm"
+        assert [float(pixels.get(f"PhysicalSize{axis}")) for axis in "XYZ"] == [0.5, 0.25, 0.125]
+        same(tmp_path / "v.ome.tif", values)
+        size, middle = lengths(tmp_path, tmp_path / "v.ome.tif")
+        assert size == [0.5, 0.25, 0.125] and middle == pytest.approx([1.75, 2.25, 3.0625])
+        qb("convert", tmp_path / "v.ome.tif", "--volume", "-o", tmp_path / "w.npy")
+        kept = json.loads((tmp_path / "w.npy.json").read_text())["provenance"]["provenance_of_input"]
+        assert kept["inputs"][0]["path"] == str(name)
+    np.save(tmp_path / "s.npy", np.full((5, 4, 6), 0.5, "f4"))
+    qb("convert", tmp_path / "s.npy", "--angles", "0:180", "--quantity", "transmission", "-o", tmp_path / "s.ome.tif")
+    with tifffile.TiffFile(tmp_path / "s.ome.tif") as file:
+        assert file.series[0].axes == "TYX" and file.series[0].shape == (5, 4, 6)
+    fails(2, "convert", name, "--volume", "-o", tmp_path / "v_%03d.ome.tif", says=["one file"])
+    np.save(tmp_path / "h.npy", VALUES.astype("f2"))
+    fails(2, "convert", tmp_path / "h.npy", "--volume", "-o", tmp_path / "h.ome.tif", says=["float16"])

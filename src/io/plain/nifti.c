@@ -6,9 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/status.h"
+#include "io/codec/gzip_file.h"
 #include "io/formats.h"
 #include "io/writer.h"
 
@@ -77,7 +79,7 @@ static void take(const unsigned char *head, const layout *l, header *h) {
 
 static bool is_packed(const char *path) {
     const size_t n = strlen(path);
-    return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+    return n > 3 && strcasecmp(path + n - 3, ".gz") == 0;
 }
 
 static qb_status read_header(const char *path, header *h) {
@@ -228,12 +230,18 @@ static void fill_header(const qb_stack *s, unsigned char *h) {
     memcpy(h + 344, "n+1", 4);
 }
 
+/* A kept .nii.gz is compressed once all its images are there: then nothing can be added. */
+static qb_status check_kept(const qb_writer *writer) {
+    unsigned char head[4];
+    const qb_status status = qb__pread_all(writer->fd, writer->path, head, sizeof head, 0);
+    if (status != QB_OK || number(head, 4, false, false) == ONE) return status;
+    return qb__fail(QB_BAD_INPUT, "%s is kept and whole already: remove it to start anew", writer->part);
+}
+
 static qb_status begin_nifti(qb_writer *writer) {
     enum { LONGEST = 32767 };
     const qb_stack *s = &writer->stack;
     unsigned char head[DATA_AT] = {0};
-    if (is_packed(writer->path))
-        return qb__fail(QB_BAD_ARGUMENT, "%s: compressed NIfTI is only read; give .nii", writer->path);
     if (!type_code(s->dtype))
         return qb__fail(QB_BAD_ARGUMENT, "%s: NIfTI has no %s; use .h5, .npy or .tif, or another --dtype", writer->path,
                         qb_dtype_name(s->dtype));
@@ -241,10 +249,45 @@ static qb_status begin_nifti(qb_writer *writer) {
         if (s->shape[i] > LONGEST)
             return qb__fail(QB_BAD_ARGUMENT, "%s: %zu voxels along an axis; NIfTI 1 holds %d at most: give .h5",
                             writer->path, s->shape[i], LONGEST);
+#ifndef QB_HAVE_ZLIB
+    if (is_packed(writer->path))
+        return qb__fail(QB_UNSUPPORTED, "%s: this build cannot compress; install zlib1g-dev, or give .nii",
+                        writer->path);
+#endif
     fill_header(s, head);
     writer->data_offset = DATA_AT;
-    return writer->taken_up ? QB_OK : qb__pwrite_all(writer->fd, writer->path, head, sizeof head, 0);
+    return writer->taken_up ? check_kept(writer) : qb__pwrite_all(writer->fd, writer->path, head, sizeof head, 0);
+}
+
+/* Images come in any order, and a run may go on with them: so a file is compressed when it is whole. */
+static qb_status pack(qb_writer *writer) {
+    char name[4096];
+    const uint64_t bytes = writer->data_offset + (uint64_t)writer->stack.shape[0] * writer->image_bytes;
+    if ((size_t)snprintf(name, sizeof name, "%s.gz", writer->part) >= sizeof name)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
+    const int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return qb__fail_errno(errno, "creating", writer->path);
+    qb_status status = qb__gzip_file(writer->fd, fd, writer->path, bytes, writer->threads);
+    if (status == QB_OK && rename(name, writer->part) != 0) status = qb__fail_errno(errno, "writing", writer->path);
+    if (status != QB_OK) {
+        close(fd);
+        unlink(name);
+        return status;
+    }
+    close(writer->fd);
+    writer->fd = fd;
+    return QB_OK;
+}
+
+static qb_status finish_nifti(qb_writer *writer, const char *provenance) {
+    const qb_status status = is_packed(writer->path) ? pack(writer) : QB_OK;
+    return status == QB_OK ? qb__write_sidecar(writer, provenance) : status;
+}
+
+/* The compressed file is made beside the other one. */
+static size_t overhead_nifti(const qb_writer *writer) {
+    return 4096 + (is_packed(writer->path) ? writer->stack.shape[0] * writer->image_bytes : 0);
 }
 
 const qb__writer_kind qb__nifti_writer = {
-    .begin = begin_nifti, .finish = qb__write_sidecar, .resumes = true, .keeps_angles = true};
+    .begin = begin_nifti, .finish = finish_nifti, .overhead = overhead_nifti, .resumes = true, .keeps_angles = true};

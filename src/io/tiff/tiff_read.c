@@ -285,6 +285,19 @@ out:
     return status;
 }
 
+/* OME's XML goes on behind our JSON, which has no `<` itself. */
+static qb_status parse_start(const char *text, cJSON **object) {
+    const size_t n = strcspn(text, "<");
+    char *json;
+    if (!text[n]) return qb__json_parse(text, object);
+    qb_status status = qb__alloc(n + 1, 1, &json);
+    if (status != QB_OK) return status;
+    memcpy(json, text, n);
+    status = qb__json_parse(json, object);
+    qb__free(json);
+    return status;
+}
+
 /* Behind our lines the first image's description is JSON: the stack, the provenance in it. */
 qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     qb__notes files = {0};
@@ -296,7 +309,7 @@ qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     *found = NULL;
     if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &whole) && whole && (text = qb__tiff_ours(whole)) &&
         (text = strchr(text, '{')))
-        status = qb__json_parse(text, &object);
+        status = parse_start(text, &object);
     if (status == QB_BAD_INPUT && handle) status = QB_OK; /* words that only begin like ours */
     if (object) *found = cJSON_DetachItemFromObject(object, "provenance");
     cJSON_Delete(object);

@@ -12,7 +12,7 @@
 const char *qb__tiff_ours(const char *text) {
     static const char word[] = "quickbeam\n";
     if (strncmp(text, word, sizeof word - 1) == 0) return text;
-    if (strncmp(text, "ImageJ=", 7) != 0) return NULL;
+    if (strncmp(text, "ImageJ=", 7) != 0 && strncmp(text, "<?xml", 5) != 0) return NULL;
     const char *at = strstr(text, "\nquickbeam\n");
     return at ? at + 1 : NULL;
 }

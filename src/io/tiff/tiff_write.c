@@ -16,21 +16,25 @@
 #include "quickbeam/geometry.h"
 
 typedef struct tiff_writer {
-    bool series;
+    bool series, ome;
     qb__series files;
     qb__tiff_layout layout;
     char note[640]; /* the description every image gets at once */
 } tiff_writer;
 
-/* ImageJ's lines, by which Fiji and others know the stack and its voxels, then ours. */
-static void write_note(const qb_stack *s, size_t images, char *text, size_t size) {
-    int n = snprintf(text, size, "ImageJ=1.54f\nimages=%zu\nslices=%zu\nloop=false\n", images, images);
-    size_t used = n < 0 || (size_t)n >= size ? size - 1 : (size_t)n;
+/* ImageJ's lines, by which Fiji and others know the stack and its voxels. */
+static size_t write_imagej(const qb_stack *s, size_t images, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "ImageJ=1.54f\nimages=%zu\nslices=%zu\nloop=false\n", images, images);
     if (s->voxel[0] > 0.0) used += (size_t)qb__print(text + used, size - used, "unit=mm\nspacing=%.9g\n", s->voxel[2]);
     /* What Fiji shows as black and white: all of the range that the integers stand for. */
     if ((s->dtype == QB_U8 || s->dtype == QB_U16) && s->scale_high > s->scale_low)
         used += (size_t)snprintf(text + used, size - used, "min=0\nmax=%d\n", s->dtype == QB_U8 ? 255 : 65535);
-    n = snprintf(text + used, size - used, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
+    return used;
+}
+
+/* Our lines, behind `used` bytes. */
+static void write_note(const qb_stack *s, size_t used, char *text, size_t size) {
+    const int n = snprintf(text + used, size - used, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
     used += n < 0 || (size_t)n >= size - used ? size - used - 1 : (size_t)n;
     if (s->voxel[0] > 0.0)
         used += (size_t)qb__print(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0], s->voxel[1],
@@ -64,7 +68,11 @@ static qb_status prepare(qb_writer *writer, bool series) {
     size_t images = tiff->series ? 1 : s->shape[0];
     double bytes = (double)images * (double)writer->image_bytes + 1024.0 * (double)images;
     tiff->layout = (qb__tiff_layout){bytes > 4.0e9, s->dtype, s->shape[1], s->shape[2], s->voxel[0]};
-    write_note(s, images, tiff->note, sizeof tiff->note);
+    tiff->ome = qb__tiff_is_ome(writer->path);
+    if (tiff->ome) status = qb__tiff_ome_check(writer->path, s, series);
+    if (status != QB_OK) return status;
+    const size_t used = tiff->ome ? 0 : write_imagej(s, images, tiff->note, sizeof tiff->note);
+    write_note(s, used, tiff->note, sizeof tiff->note);
     writer->data_offset = QB__TIFF_DATA;
     return QB_OK;
 }
@@ -145,9 +153,9 @@ static qb_status full_note(qb_writer *writer, const char *provenance, char **tex
     char *json;
     qb_status status = qb__stack_json(writer, provenance, &json);
     if (status != QB_OK) return status;
-    size_t room = strlen(json) + strlen(tiff->note) + 1;
-    status = qb__alloc(room, 1, text);
-    if (status == QB_OK) snprintf(*text, room, "%s%s", tiff->note, json);
+    const size_t room = strlen(json) + strlen(tiff->note) + 1;
+    status = tiff->ome ? qb__tiff_ome_text(&writer->stack, tiff->note, json, text) : qb__alloc(room, 1, text);
+    if (status == QB_OK && !tiff->ome) snprintf(*text, room, "%s%s", tiff->note, json);
     qb__free(json);
     return status;
 }

@@ -40,4 +40,9 @@ qb_status qb__series_label(const char *path, const char *word, char label[QB__NA
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
 void qb__series_release(qb__series *series);
 
+/* Whether a file is OME-TIFF by its name; QB_BAD_ARGUMENT when that cannot hold the stack; its description, qb__free it. */
+bool qb__tiff_is_ome(const char *path);
+qb_status qb__tiff_ome_check(const char *path, const qb_stack *stack, bool series);
+qb_status qb__tiff_ome_text(const qb_stack *stack, const char *lines, const char *json, char **text);
+
 #endif

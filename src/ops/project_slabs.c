@@ -161,12 +161,12 @@ void qb__slab_projector_close(qb__slab_projector *p) {
 }
 
 qb_status qb__slab_projector_room(qb__slab_projector *p, size_t members, const qb_env *env) {
+    if (members <= p->members) return QB_OK;
     const qb__joseph_problem *of = &p->problem;
     const size_t cap = qb__device_pick_cap(p->pick, env), one = device_bytes(of, p->pick, p->most),
                  each = one - qb__joseph_plan_bytes(p->pick->device, of, p->most, p->pick->choice.values) +
                         qb__joseph_member_bytes(of);
     qb_status status;
-    if (members <= p->members) return QB_OK;
     members = qb__smaller(members, qb__joseph_members_most(of));
     members = qb__smaller(members, 1 + (cap > one ? (cap - one) / each : 0));
     if (members <= p->members) return QB_OK;

@@ -26,11 +26,25 @@ static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__ima
     return status == QB_OK && b->array ? qb__tensor_device_await(b->array, p->queue) : status;
 }
 
-/* Copies images first <= i < end, of `each` bytes, from the caller's memory to p->plain on the device; hand_over() copies back. */
+/* Images on the device, as the kernels read and write them. */
+typedef struct place {
+    qb__memory *memory;
+    size_t offset;
+} place;
+
+/* Images from `first` on, where the caller has them if he has them so; else in p->plain. */
+static place place_of(const qb__slab_projector *p, const qb__images *images, size_t first) {
+    place at = {NULL, 0};
+    if (images->array) at.memory = qb__tensor_device_dense(images->array, first, &at.offset);
+    return at.memory ? at : (place){p->plain, 0};
+}
+
+/* Images first <= i < end, of `each` bytes, are at place_of(): copied there if the caller has them elsewhere. hand_over() copies back. */
 static qb_status bring(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
     if (!images->array)
         return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)),
                                  (end - first) * each);
+    if (place_of(p, images, first).memory != p->plain) return QB_OK;
     const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
     return qb__tensor_device_take(images->array, p->queue, &block, p->plain, 0);
 }
@@ -39,6 +53,7 @@ static qb_status hand_over(qb__slab_projector *p, const qb__images *images, size
     if (!images->array)
         return qb__memory_download(p->queue, p->plain, 0, images->to + first * (each / sizeof(float)),
                                    (end - first) * each);
+    if (place_of(p, images, first).memory != p->plain) return QB_OK;
     const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
     return qb__tensor_device_put(images->array, p->queue, &block, p->plain, 0);
 }
@@ -55,29 +70,41 @@ static qb_status send_slab(qb__slab_projector *p, const some *s, const qb__image
     const size_t slices = p->problem.grid->n[2], from = image_of(s, slices, z0);
     qb_status status;
     QB__TRY(bring(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
-    QB__TRY(qb__joseph_to_lines(p->plan, p->queue, p->plain, 0, p->most.slices, z0, z1, p->slab));
+    const place at = place_of(p, volume, from);
+    QB__TRY(qb__joseph_to_lines(p->plan, p->queue, at.memory, at.offset, p->most.slices, z0, z1, p->slab));
 out:
     return status;
 }
 
 /* ---- forwards ---- */
 
+/* Line integrals of a block of views from its slabs. */
+static qb_status sums_of(qb__slab_projector *p, const some *s, const qb__images *volume, bool send, size_t v0,
+                         size_t v1, const qb_env *env, place to) {
+    const size_t slices = p->problem.grid->n[2];
+    const bool direct = p->most.slices >= slices && qb__joseph_is_direct(p->plan);
+    qb_status status = QB_OK;
+    for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
+        const size_t z1 = qb__smaller(z0 + p->most.slices, slices);
+        QB__TRY(qb__check_cancel(env));
+        if (send || p->most.slices < slices) QB__TRY(send_slab(p, s, volume, z0, z1));
+        if (direct) return qb__joseph_forward_images(p->plan, p->queue, p->slab, v0, v1, to.memory, to.offset);
+        QB__TRY(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
+    }
+    status = qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, to.memory, to.offset);
+out:
+    return status;
+}
+
 /* A volume that is one slab stays for all blocks of views. */
 static qb_status forward(qb__slab_projector *p, const some *s, const qb__images *volume, size_t first, size_t end,
                          const qb_env *env, const qb__images *projections) {
-    const size_t slices = p->problem.grid->n[2];
     qb_status status;
     QB__TRY(qb__joseph_plan_batch(p->plan, s->count));
     for (size_t v0 = first; v0 < end; v0 += p->most.views) {
         const size_t v1 = qb__smaller(v0 + p->most.views, end), from = image_of(s, end - first, v0 - first);
-        for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
-            const size_t z1 = qb__smaller(z0 + p->most.slices, slices);
-            QB__TRY(qb__check_cancel(env));
-            if (v0 == first || p->most.slices < slices) QB__TRY(send_slab(p, s, volume, z0, z1));
-            QB__TRY(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
-        }
         qb__joseph_watch_from(p->plan, from);
-        QB__TRY(qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, p->plain, 0));
+        QB__TRY(sums_of(p, s, volume, v0 == first, v0, v1, env, place_of(p, projections, from)));
         QB__TRY(hand_over(p, projections, from, from + s->count * (v1 - v0), image_bytes(&p->problem)));
         QB__TRY(qb__queue_finish(p->queue));
     }
@@ -104,18 +131,19 @@ static qb_status send_block(qb__slab_projector *p, const some *s, const qb__imag
                             size_t end, size_t block, size_t v1) {
     const size_t from = qb__larger(first, block), to = qb__smaller(end, v1), views = v1 - block,
                  image = image_of(s, end - first, from - first), each = image_bytes(&p->problem);
+    const place at = place_of(p, projections, image);
     qb_status status;
-    QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, s->count * qb__joseph_block_bytes(&p->problem, views)));
     QB__TRY(bring(p, projections, image, image + s->count * (to - from), each));
     qb__joseph_watch_from(p->plan, image);
-    if (to - from == views) QB__TRY(qb__joseph_columns(p->plan, p->queue, p->plain, 0, s->count * views, p->rays));
-    for (size_t m = 0; to - from < views && m < s->count; m++) {
-        const size_t at = m * views + from - block;
+    if (to - from == views)
+        return qb__joseph_columns(p->plan, p->queue, at.memory, at.offset, s->count * views, p->rays);
+    QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, s->count * qb__joseph_block_bytes(&p->problem, views)));
+    for (size_t m = 0; m < s->count; m++) {
+        const size_t view = m * views + from - block;
         qb__joseph_watch_from(p->plan, image + m * (to - from));
-        QB__TRY(
-            qb__joseph_columns_at(p->plan, p->queue, p->plain, m * (to - from) * each, at, at + to - from, p->rays));
+        QB__TRY(qb__joseph_columns_at(p->plan, p->queue, at.memory, at.offset + m * (to - from) * each, view,
+                                      view + to - from, p->rays));
     }
-    QB__TRY(qb__queue_finish(p->queue));
 out:
     return status;
 }
@@ -137,7 +165,8 @@ static qb_status adjoint(qb__slab_projector *p, const some *s, const qb__images 
             if (z0 == 0 || end - begin > p->most.views) QB__TRY(send_block(p, s, projections, first, end, v0, v1));
             QB__TRY(qb__joseph_adjoint(p->plan, p->queue, p->rays, v0, v1, p->slab, z0, z1, accumulate || v0 > begin));
         }
-        QB__TRY(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, p->plain, 0));
+        const place to = place_of(p, volume, from);
+        QB__TRY(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, to.memory, to.offset));
         QB__TRY(hand_over(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
         QB__TRY(qb__queue_finish(p->queue));
     }

@@ -60,13 +60,6 @@ static qb_status check_side(side *s, bool written) {
     return written ? qb__tensor_check_sink(&s->tensor, s->what) : QB_OK;
 }
 
-static bool is_dense(const qb__tensor *t) {
-    ptrdiff_t below = 1;
-    for (int i = 2; i >= 0; below *= (ptrdiff_t)t->shape[i], i--)
-        if (t->shape[i] > 1 && t->stride[i] != below) return false;
-    return true;
-}
-
 static qb_status open_side(side *s, const qb_projector *p) {
     qb_status status = qb__tensor_open(s->given, s->what, s->missing, &s->source);
     if (status != QB_OK) return status;
@@ -76,7 +69,7 @@ static qb_status open_side(side *s, const qb_projector *p) {
         return QB_OK;
     }
     float *host = s->given->data;
-    if (array || !is_dense(&s->tensor)) {
+    if (array || !qb__tensor_is_dense(&s->tensor)) {
         status = qb__alloc(s->shape[0], s->shape[1] * s->shape[2] * sizeof *host, &s->copy);
         host = s->copy;
     }

@@ -204,8 +204,10 @@ typedef struct memories {
     size_t slab_bytes, rays_bytes;
 } memories;
 
+/* A whole volume's line integrals go straight to the images, those of slabs do not: the same bits. */
 static qb_status forwards(trial *t, const pass *p, memories *m) {
     const size_t slice = t->grid.n[0] * t->grid.n[1], image = t->problem.rows * t->problem.columns;
+    const bool direct = p->slices >= t->grid.n[2] && qb__joseph_is_direct(m->plan);
     qb_status status = QB_OK;
     for (size_t v0 = 0; v0 < t->problem.views; v0 += p->views) {
         const size_t v1 = qb__smaller(v0 + p->views, t->problem.views);
@@ -214,9 +216,10 @@ static qb_status forwards(trial *t, const pass *p, memories *m) {
             QB__TRY(
                 qb__memory_upload(t->queue, m->plain, 8, t->volume + z0 * slice, (z1 - z0) * slice * sizeof(float)));
             QB__TRY(qb__joseph_to_lines(m->plan, t->queue, m->plain, 8, p->slices, z0, z1, m->slab));
-            QB__TRY(qb__joseph_forward(m->plan, t->queue, m->slab, z0, z1, v0, v1, m->rays));
+            if (!direct) QB__TRY(qb__joseph_forward(m->plan, t->queue, m->slab, z0, z1, v0, v1, m->rays));
         }
-        QB__TRY(qb__joseph_images(m->plan, t->queue, m->rays, v1 - v0, m->images, 4));
+        QB__TRY(direct ? qb__joseph_forward_images(m->plan, t->queue, m->slab, v0, v1, m->images, 4)
+                       : qb__joseph_images(m->plan, t->queue, m->rays, v1 - v0, m->images, 4));
         QB__TRY(qb__memory_download(t->queue, m->images, 4, p->lines + v0 * image, (v1 - v0) * image * sizeof(float)));
         QB__TRY(qb__queue_finish(t->queue));
     }

@@ -38,6 +38,13 @@ static bool is_dense(const qb_tensor *t) {
     return true;
 }
 
+bool qb__tensor_is_dense(const qb__tensor *t) {
+    ptrdiff_t below = 1;
+    for (int i = 2; i >= 0; below *= (ptrdiff_t)t->shape[i], i--)
+        if (t->shape[i] > 1 && t->stride[i] != below) return false;
+    return true;
+}
+
 /* Bytes before and behind the first element, each within half of what can be addressed. */
 bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind) {
     *before = *behind = 0;

@@ -27,6 +27,8 @@ qb_status qb__tensor_check_sink(const qb__tensor *tensor, const char *what);
 void qb__tensor_name(const qb__tensor *tensor, char name[QB__TENSOR_NAME]);
 /* Bytes that it reaches before its first element and behind the beginning of that. */
 bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind);
+/* Do its images lie densely one behind the other? */
+bool qb__tensor_is_dense(const qb__tensor *tensor);
 /* Do the bytes of two arrays overlap, from each one's first to its last? */
 bool qb__tensors_meet(const qb__tensor *a, const qb__tensor *b);
 

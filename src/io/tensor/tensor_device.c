@@ -54,7 +54,6 @@ qb_status qb__tensor_device_open(const qb__tensor *tensor, qb__tensor_device **o
         qb__memory_borrow(array->device, (uint64_t)(uintptr_t)given->data - before, before + behind, &array->memory));
     QB__TRY(qb__queue_borrow(array->device, given->stream, &array->callers));
     QB__TRY(qb__event_create(array->device, &array->event));
-    QB__TRY(qb__queue_create(array->device, &array->own));
     *out = array;
 out:
     if (status != QB_OK) qb__tensor_device_close(array);
@@ -165,6 +164,13 @@ qb__tensor_block qb__tensor_images(const qb__tensor_device *array, size_t first,
                               .other = {(ptrdiff_t)(t->shape[1] * t->shape[2]), (ptrdiff_t)t->shape[2], 1}};
 }
 
+qb__memory *qb__tensor_device_dense(const qb__tensor_device *array, size_t first, size_t *offset) {
+    const qb__tensor *t = &array->tensor;
+    if (!qb__tensor_is_dense(t) || qb__memory_native(array->memory) % t->element) return NULL;
+    *offset = array->origin + first * t->shape[1] * t->shape[2] * t->element;
+    return array->memory;
+}
+
 qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
                                  qb__memory *to, size_t offset) {
     return copy_block(array, queue, block, (qb__rows_side){.memory = to, .offset = offset}, true);
@@ -208,6 +214,7 @@ static qb_status through_stage(qb__tensor_device *array, const qb__region *regio
     const size_t line = array->tensor.shape[2] * array->tensor.element;
     const size_t rows = region->row1 - region->row0, image = rows * line;
     qb_status status;
+    if (!array->own) QB__TRY(qb__queue_create(array->device, &array->own));
     QB__TRY(make_stage(array, line));
     QB__TRY(await(array, array->own));
     const size_t images = array->stage_bytes / image, lines = array->stage_bytes / line;

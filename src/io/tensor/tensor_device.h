@@ -27,6 +27,8 @@ typedef struct qb__tensor_block {
 } qb__tensor_block;
 /* Images first <= i < first + count of the array, dense in memory. */
 qb__tensor_block qb__tensor_images(const qb__tensor_device *array, size_t first, size_t count);
+/* Where image `first` begins, if the array's images lie densely one behind the other; NULL = they do not. */
+qb__memory *qb__tensor_device_dense(const qb__tensor_device *array, size_t first, size_t *offset);
 /* Into memory of the same device, and out of it; asynchronous, on the queue. */
 qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
                                  qb__memory *to, size_t offset);

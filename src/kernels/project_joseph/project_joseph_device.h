@@ -82,7 +82,7 @@ qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const q
 qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t views,
                             qb__memory *images, size_t offset);
 
-/* From now on columns and images note, of each image, whether all its numbers are finite; forget what was noted, of `images` in all. */
+/* From now on columns, images and forward_images note, of each image, whether all its numbers are finite; forget what was noted, of `images` in all. */
 qb_status qb__joseph_watch(qb__joseph_plan *plan, qb__queue *queue, size_t images);
 /* The next launches are of image `first` and those behind it. */
 void qb__joseph_watch_from(qb__joseph_plan *plan, size_t first);
@@ -93,6 +93,11 @@ qb_status qb__joseph_watched(qb__joseph_plan *plan, qb__queue *queue, size_t *od
  * any (z0 > 0). They are line integrals once the last slab has passed. */
 qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
                              size_t view0, size_t view1, qb__memory *rays);
+/* qb__joseph_forward of the whole volume in one slab, and qb__joseph_images of it: one pass less, the same bits. Where
+ * qb__joseph_is_direct: not slice by slice. */
+bool qb__joseph_is_direct(const qb__joseph_plan *plan);
+qb_status qb__joseph_forward_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t view0,
+                                    size_t view1, qb__memory *images, size_t offset);
 /* slab = the transpose of the rays, or, with `more`, slab += that. */
 qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
                              size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more);

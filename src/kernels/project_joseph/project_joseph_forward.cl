@@ -113,19 +113,23 @@ FUNCTION float between(const float *four, float fb, float fc) {
 }
 #endif
 
-/* records: of view first_view on. sums: of the block's views. Slabs of a batch, and their sums, lie one behind the other. Slab z0 <= z < z1 of nz slices, lines of
- * `line` floats. Where `more`, sums go on; with the last slab they are multiplied by the rays' lengths. */
+/* records: of view first_view on. sums: of the block's views, from float sums_at on; views, columns and rows are apart, across and
+ * down floats apart. Slabs of a batch, and their sums, lie one behind the other. Slab z0 <= z < z1 of nz slices, lines of `line`
+ * floats. Where `more`, sums go on; with the last slab they are multiplied by the rays' lengths. odd[odd_at + view] = 1 where one
+ * is not finite, unless odd_at < 0. */
+#define MOST 3.402823466e+38f /* of finite numbers */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const float *RESTRICT records,
                                                             int first_view, int views, int columns, int rows, int nx,
                                                             int ny, int nz, int z0, int z1, int line,
-                                                            GLOBAL float *RESTRICT sums, int stride, float vx, float vy,
-                                                            float vz, int more) {
+                                                            GLOBAL float *RESTRICT sums, ulong sums_at, ulong apart,
+                                                            int across, int down, float vx, float vy, float vz,
+                                                            int more, GLOBAL int *RESTRICT odd, int odd_at) {
     const int lane = (int)local_id(0) % 32, warp = (int)local_id(0) / 32;
     const int column = (int)group_id(0) * COLUMNS + warp % COLUMNS;
     const int view = (int)group_id(1) * VIEWS + warp / COLUMNS;
     const int tall = (rows + 32 * RAYS - 1) / (32 * RAYS);
     const int row = ((int)group_id(2) % tall) * 32 * RAYS + lane;
-    sums += (ulong)((int)group_id(2) / tall) * ((ulong)views * (ulong)columns * (ulong)stride);
+    const ulong image = (ulong)((int)group_id(2) / tall) * (ulong)views + (ulong)view; /* of all in the batch */
 #if !TEXTURED
     volume += (ulong)((int)group_id(2) / tall) * slab_floats(nx, ny, line);
 #endif
@@ -166,7 +170,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
     way.low_k = axis < 2 || z0 == 0 ? 0 : z0 - 1;
     way.end_k = axis < 2 ? way.planes : last ? nz : z1 - 1;
     way.start = (place)EDGE * (place)(step_y + line) + (place)(FRONT - z0);
-    GLOBAL float *out = sums + ((ulong)view * (ulong)columns + (ulong)column) * (ulong)stride + (ulong)(FRONT + row);
+    GLOBAL float *out = sums + sums_at + image * apart + (ulong)column * (ulong)across + (ulong)row * (ulong)down;
     int falls = 0; /* a bit for each ray */
     UNROLL for (int i = 0; i < RAYS; i++) if (axis < 2 && CLIMB(i).step.x < 0.0f) falls |= 1 << i;
     /* First the rays that climb, then those that fall: mostly one of the two is all of them. */
@@ -182,7 +186,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
         UNROLL for (int i = 0; i < RAYS; i++) {
             const bool mine = i < own && (falls >> i & 1) == fall;
             to_c[i] = turned(CLIMB(mine ? i : some), fall, way.planes);
-            sum[i] = more && mine ? out[32 * i] : 0.0f;
+            sum[i] = more && mine ? out[32 * i * down] : 0.0f;
             float low = (float)(fall ? 0 : way.low_k), high = (float)((fall ? way.planes : way.end_k) - 1);
             narrow(to_b, -1.0f, (float)way.most_b, &low, &high);
             narrow(to_c[i], (float)way.low_c, (float)way.end_c, &low, &high);
@@ -264,7 +268,11 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
                 }
             }
         }
-        UNROLL for (int i = 0; i < RAYS; i++) if (i < own && (falls >> i & 1) == fall) out[32 * i] =
-            last ? sum[i] * LENGTH(i) : sum[i];
+        UNROLL for (int i = 0; i < RAYS; i++) {
+            if (i >= own || (falls >> i & 1) != fall) continue;
+            const float value = last ? sum[i] * LENGTH(i) : sum[i];
+            out[32 * i * down] = value;
+            if (odd_at >= 0 && !(fabs(value) <= MOST)) odd[odd_at + (int)image] = 1;
+        }
     }
 }

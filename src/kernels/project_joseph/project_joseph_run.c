@@ -78,18 +78,23 @@ out:
     return status;
 }
 
-qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
-                             size_t view0, size_t view1, qb__memory *rays) {
-    if (plan->flat) return qb__joseph_flat_forward(plan->flat, queue, slab, z0, z1, view0, view1, rays);
+/* Where sums go: floats to the first, and between views, columns and rows. */
+typedef struct target {
+    qb__memory *memory;
+    uint64_t at, apart;
+    int32_t across, down, odd_at;
+} target;
+
+static qb_status forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
+                         size_t view0, size_t view1, const target *to_sums) {
     const int *v = plan->values;
     const int32_t first = (int32_t)view0, views = (int32_t)(view1 - view0), columns = (int32_t)plan->columns;
     const int32_t rows = (int32_t)plan->rows, nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1];
     const int32_t nz = (int32_t)plan->n[2], from = (int32_t)z0, to = (int32_t)z1, more = z0 > 0;
-    const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices),
-                  stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
+    const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const float vx = plan->voxel[0], vy = plan->voxel[1], vz = plan->voxel[2];
     const bool textured = v[TEXTURED];
-    qb__arg args[20];
+    qb__arg args[24];
     int n = 0;
     if (textured) {
         qb_status status = load_textures(plan, queue, slab);
@@ -110,12 +115,17 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
                             QB__VALUE(from),
                             QB__VALUE(to),
                             QB__VALUE(line),
-                            QB__MEMORY(rays),
-                            QB__VALUE(stride),
+                            QB__MEMORY(to_sums->memory),
+                            QB__VALUE(to_sums->at),
+                            QB__VALUE(to_sums->apart),
+                            QB__VALUE(to_sums->across),
+                            QB__VALUE(to_sums->down),
                             QB__VALUE(vx),
                             QB__VALUE(vy),
                             QB__VALUE(vz),
-                            QB__VALUE(more)};
+                            QB__VALUE(more),
+                            QB__MEMORY(plan->odd),
+                            QB__VALUE(to_sums->odd_at)};
     memcpy(args + n, rest, sizeof rest);
     n += (int)(sizeof rest / sizeof *rest);
     const size_t tall = 32 * (size_t)(plan->vertical ? v[RAYS] : 1);
@@ -124,6 +134,23 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
                               qb__ceil_div(plan->rows, tall) * plan->members};
     const size_t items[3] = {(size_t)(32 * v[COLUMNS] * v[VIEWS]), 1, 1};
     return qb__kernel_launch(plan->forward_kernel, queue, groups, items, args, (size_t)n);
+}
+
+qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0, size_t z1,
+                             size_t view0, size_t view1, qb__memory *rays) {
+    if (plan->flat) return qb__joseph_flat_forward(plan->flat, queue, slab, z0, z1, view0, view1, rays);
+    const size_t stride = qb__joseph_stride(false, plan->rows);
+    const target to = {rays, FRONT, plan->columns * stride, (int32_t)stride, 1, -1};
+    return forward(plan, queue, slab, z0, z1, view0, view1, &to);
+}
+
+bool qb__joseph_is_direct(const qb__joseph_plan *plan) { return !plan->flat; }
+
+qb_status qb__joseph_forward_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t view0,
+                                    size_t view1, qb__memory *images, size_t offset) {
+    const target to = {images, offset / sizeof(float), plan->rows * plan->columns,
+                       1,      (int32_t)plan->columns, plan->odd_at};
+    return forward(plan, queue, slab, 0, plan->n[2], view0, view1, &to);
 }
 
 /* ---- the adjoint ---- */

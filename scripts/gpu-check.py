@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SANITIZER = ["compute-sanitizer", "--error-exitcode", "9", "--report-api-errors", "no", "--tool"]
 P1 = ["--size", "2048,2048,512", "--views", "2048"]
 P2 = ["--size", "1024,1024,256", "--views", "1024"]
-UNITS = ("device", "device_convert", "device_filter", "device_largest", "device_near", "device_pack")
+UNITS = ("device", "device_convert", "device_filter", "device_largest", "device_near", "device_pack", "device_phase")
 C1 = ["backproject", "--geometry", "cone", "--size", "512", "--views", "1024", "--repeat", "3"]
 C2 = ["backproject", "--geometry", "cone", "--size", "1024", "--views", "1024", "--repeat", "3"]
 # What qb bench is asked for; the name under which the JSON has it.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "planner/tuning.h"
 
@@ -62,10 +63,11 @@ qb_status qb__device_pick_choose(qb__device_pick *pick, const qb__question *ques
 
 size_t qb__device_pick_cap(const qb__device_pick *pick, const qb_env *env) {
     size_t least = SIZE_MAX, free_bytes;
-    if (env && env->max_vram) return env->max_vram;
+    const size_t held = pick->set->held;
+    if (env && env->max_vram) return env->max_vram - qb__smaller(held, env->max_vram);
     for (int i = 0; i < pick->set->count; i++)
-        if (qb__device_free_bytes(pick->set->device[i], &free_bytes) == QB_OK && free_bytes / 10 * 9 < least)
-            least = free_bytes / 10 * 9;
+        if (qb__device_free_bytes(pick->set->device[i], &free_bytes) == QB_OK)
+            least = qb__smaller(least, (free_bytes - qb__smaller(held, free_bytes)) / 10 * 9);
     if (least < SIZE_MAX && pick->set->sharing > 1) least /= (size_t)pick->set->sharing;
     return least;
 }

@@ -15,6 +15,7 @@ typedef struct qb__device_set {
     int count;
     bool named;    /* the user named them: failing to use them is an error */
     int sharing;   /* processes of this job on this machine that take the same device, at most */
+    size_t held;   /* bytes that the job's preparation holds on the first of them */
     double opened; /* seconds that opening them took: finding the library, a context */
     qb__device *device[QB__DEVICES_MAX];
     /* While it is watched: */

@@ -15,6 +15,8 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "cpu/features.h"
+#include "prep/phase_device.h"
 #include "prep/phase_filter.h"
 #include "prep/scatter.h"
 #include "prep/step.h"
@@ -29,6 +31,7 @@ struct qb__phase {
     qb_scan scan;             /* the job's */
     qb__warp *warp;           /* what is filtered is read through that; NULL: it is as stored */
     qb__phase_filter *filter; /* NULL: there is none, and the job's scan is that of warp */
+    qb__phase_device *device; /* NULL: the CPU filters */
     qb__scan_rows rows;
     char text[400], scatter[160]; /* "": not done */
 };
@@ -60,10 +63,28 @@ static qb_status describe(const qb_scan_info *info, const qb_geometry *geometry,
     return status;
 }
 
+static double cpu_seconds(const qb__phase *p, double numbers, int threads);
+
+/* where: "on the CPU", or on which device. */
+static qb_status open_device(qb__phase *p, const qb__paganin *how, const qb_env *env, char *where, size_t size) {
+    const qb_scan_info *info = &p->scan.info;
+    const double numbers = (double)info->views * (double)info->rows * (double)info->columns;
+    const int threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
+    char why[160];
+    const qb_status status = qb__phase_device_create(&p->scan, &p->rows, how, cpu_seconds(p, numbers, threads), env,
+                                                     why, sizeof why, &p->device);
+    if (p->device)
+        qb__print(where, size, "on %s", qb__phase_device_spec(p->device));
+    else
+        qb__print(where, size, "on the CPU%s", why);
+    return status;
+}
+
 qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep, const qb_env *env,
                            qb__phase **phase) {
     qb__paganin how;
     qb__phase *p = NULL;
+    char where[200];
     bool wanted, retrieved;
     *phase = NULL;
     qb_status status = qb__steps_check(&scan->info, prep);
@@ -84,11 +105,12 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     p->door.read = door_read;
     QB__TRY(qb__scan_rows_create(&p->scan, p->warp ? QB_F32 : qb__scan_dtype(scan), &p->rows));
     QB__TRY(qb__phase_filter_create(&how, info->rows, info->columns, &p->filter));
-    p->scan.info.chunk_rows =
-        qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows); /* filtered at a time */
-    if (*p->scatter) qb__info(env, "scatter, on the CPU: %s", p->scatter);
+    QB__TRY(open_device(p, &how, env, where, sizeof where));
+    p->scan.info.chunk_rows = p->device ? qb__phase_device_rows(p->device) /* filtered at a time */
+                                        : qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows);
+    if (*p->scatter) qb__info(env, "scatter, %s: %s", where, p->scatter);
     if (!retrieved) goto out;
-    qb__info(env, "phase retrieval, on the CPU: %s", p->text);
+    qb__info(env, "phase retrieval, %s: %s", where, p->text);
     compare("energy", prep->energy, info->energy, "keV", env);
     compare("distance", prep->distance, how.magnification > 1 ? 0 : info->distance, "mm", env);
 out:
@@ -102,6 +124,7 @@ out:
 
 void qb__phase_destroy(qb__phase *p) {
     if (!p) return;
+    qb__phase_device_destroy(p->device);
     qb__phase_filter_destroy(p->filter);
     qb__scan_rows_clear(&p->rows);
     qb__warp_destroy(p->warp);
@@ -131,18 +154,29 @@ static size_t threads_of(const qb__phase *p) {
     return qb__smaller(qb__smaller(p->scan.parts.data.source->threads, QB__SHARE_MOST), qb__larger(1, most));
 }
 
-/* A number takes a core of 2023 about 10 ns. */
+/* A number takes a core of 2023 about 40 ns. */
+static double cpu_seconds(const qb__phase *p, double numbers, int threads) {
+    return 40e-9 * numbers / fmin(threads, (double)threads_of(p));
+}
+
+/* On devices reading and copying take as long as the way up and down: about 0.3 ns. */
 double qb__phase_seconds(const qb__phase *p, double numbers, int threads) {
     if (!p) return 0;
     const double warp = p->warp ? qb__warp_seconds(p->warp, numbers, threads) : 0;
-    return warp + (p->filter ? 10e-9 * numbers / fmin(threads, (double)threads_of(p)) : 0);
+    if (!p->filter) return warp;
+    return warp + (p->device ? 0.3e-9 * numbers : cpu_seconds(p, numbers, threads));
 }
+
+const char *qb__phase_by(const qb__phase *p) { return p && p->device ? qb__phase_device_name(p->device) : NULL; }
+
+size_t qb__phase_device_held(const qb__phase *p) { return p && p->device ? qb__phase_device_bytes(p->device) : 0; }
 
 size_t qb__phase_bytes(const qb__phase *p) {
     if (!p) return 0;
     const qb_scan_info *info = &p->scan.info;
     const size_t warp = p->warp ? qb__warp_bytes(p->warp) : 0;
     if (!p->filter) return warp;
+    if (p->device) return warp + qb__scan_rows_bytes(&p->rows) + qb__phase_device_host_bytes(p->device);
     const size_t view = info->rows * raw_row(p), read = qb__smaller(info->views * view, qb__larger(READ_BYTES, view));
     return warp + qb__scan_rows_bytes(&p->rows) + threads_of(p) * scratch_floats(p) * sizeof(float) + read;
 }
@@ -249,8 +283,13 @@ static size_t views_at_once(const qb__phase *p, size_t view_bytes, size_t views)
     return qb__smaller(views, fit > stored ? fit / stored * stored : fit);
 }
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
-    qb__phase *p = (qb__phase *)door;
+static qb_status read_for_device(void *self, size_t view0, size_t view1, size_t row0, size_t row1,
+                                 const qb__phase_request *of, void *raw) {
+    const piece w = {.p = self, .row0 = row0, .row1 = row1, .first = of->first, .end = of->end};
+    return read_views(&w, view0, view1, raw);
+}
+
+static qb_status read_by_cpu(qb__phase *p, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
     const size_t threads = threads_of(p), columns = p->scan.info.columns, last = qb__ceil_div(row1, b->rows);
     piece w = {.p = p, .first = row0, .end = row1, .block0 = row0 / b->rows};
@@ -274,4 +313,12 @@ out:
     qb__free(w.scratch);
     qb__free(raw);
     return status;
+}
+
+static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    qb__phase *p = (qb__phase *)door;
+    const qb__phase_request request = {view0, view1, row0, row1, out, threads_of(p), read_for_device, p};
+    bool done = false;
+    const qb_status status = p->device ? qb__phase_device_read(p->device, &request, &done) : QB_OK;
+    return status != QB_OK || done ? status : read_by_cpu(p, view0, view1, row0, row1, out);
 }

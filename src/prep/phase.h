@@ -21,6 +21,8 @@ const char *qb__phase_text(const qb__phase *phase);       /* what is done, for t
 const char *qb__phase_scatter(const qb__phase *phase);    /* the same of scatter */
 /* What filtering so many numbers adds to the time of reading on so many threads; 0 where phase is NULL. */
 double qb__phase_seconds(const qb__phase *phase, double numbers, int threads);
-size_t qb__phase_bytes(const qb__phase *phase); /* held while reading; 0 where phase is NULL */
+const char *qb__phase_by(const qb__phase *phase);     /* the device that filters; NULL: the CPU */
+size_t qb__phase_device_held(const qb__phase *phase); /* bytes of it */
+size_t qb__phase_bytes(const qb__phase *phase);       /* held while reading; 0 where phase is NULL */
 
 #endif

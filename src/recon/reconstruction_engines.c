@@ -40,6 +40,7 @@ static void insert(qb__reconstruction *r, const qb__candidate *c) {
 static qb_status look_for_devices(qb__reconstruction *r, const qb_env *env) {
     if (r->looked) return QB_OK;
     const qb_status status = qb__device_set_near(r->task.scan, env, &r->devices);
+    r->devices.held = qb__phase_device_held(r->phase);
     r->looked = status == QB_OK;
     return status;
 }

@@ -163,6 +163,7 @@ static qb_status tell_job(void *self, char **text) {
         cJSON_AddItemToObject(json, "kernel_parameters",
                               qb__parameters_json(facts->kernel, facts->pick->choice.values));
     cJSON_AddStringToObject(json, "filtered_by", filter);
+    if (qb__phase_by(r->phase)) cJSON_AddStringToObject(json, "phase_by", qb__phase_by(r->phase));
     cJSON_AddNumberToObject(json, "columns_of_ranks", r->share.ranks ? r->share.ranks->columns : 1);
     if (status == QB_OK) return qb__json_text(json, "a checkpoint's job", text);
     cJSON_Delete(json);

@@ -28,7 +28,7 @@ def put(path, text):
 
 def build(folder, **more):
     """Programs that do as they are told; each notes that it was called."""
-    rest = {f"tests/unit/unit_{name}": "true" for name in ("device", "device_convert", "device_filter", "device_largest", "device_near", "device_pack")}
+    rest = {f"tests/unit/unit_{name}": "true" for name in ("device", "device_convert", "device_filter", "device_largest", "device_near", "device_pack", "device_phase")}
     rest |= {f"tests/device/{name}": "true" for name in ("nvrtccheck", "variantcheck", "device_missing", "device_faults", "device_cache",
                                                         "device_tensors_cuda", "device_lost")}
     for name, text in {"qb": "echo '{}'", "tests/kernelcheck/kernelcheck": KERNELCHECK, **rest, **more}.items():

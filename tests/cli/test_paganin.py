@@ -272,10 +272,22 @@ def test_a_device(tmp_path, opencl):  # noqa: F811
     p, angles = disc(64, 8, 40)
     scan = counts_of(tmp_path / "s.h5", contrast(np.exp(-p), PIXELS), angles)
     volumes = []
-    for where in ([], ["--device", opencl]):
-        qb("fbp", scan, "-o", tmp_path / "v.npy", *BEAM, "--center", 31.5, "--accuracy", "high", *where)
+    for where in (["--device", "cpu"], ["--device", opencl], ["--device", opencl, "--max-vram", "4M", "--threads", 1]):
+        how = ["fbp", scan, "-o", tmp_path / "v.npy", *BEAM, "--center", 31.5, "--accuracy", "high", *where]
+        assert ("phase_by" in qb_json("plan", *how)) == (opencl in where)
+        qb(*how)
         volumes.append(np.load(tmp_path / "v.npy"))
     assert np.linalg.norm(volumes[1] - volumes[0]) < 5e-5 * np.linalg.norm(volumes[0])
+    assert (volumes[2] == volumes[1]).all()
+
+
+def test_the_filter_of_a_device(tmp_path, opencl):  # noqa: F811
+    """The formula, by qb convert: the one verb that hands out what was filtered."""
+    t = noisy(rows=70, columns=150, views=4)
+    how = ["--paganin", "8px", "--paganin-kernel", "generalised", "--device", opencl]
+    got = np.exp(-converted(tmp_path, save(tmp_path, t), *how))
+    assert np.abs(got - filtered(t, 8, True)).max() < 1e-4
+    fails(2, "convert", *save(tmp_path, t), "-o", tmp_path / "q.npy", "--device", opencl, says=["CPU only, except --paganin"])
 
 
 # ---- what is in the way ----

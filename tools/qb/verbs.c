@@ -59,7 +59,7 @@ const verb verbs[] = {
      {SECTION("Geometry (-g parallel, -g FILE, or a circle)", geometry, qb_geometry_params),
       SECTION("Volume and scan", project, qb_project_params), SECTION("Output", output, qb_output_params), RUN}},
     {"convert", "SCAN|VOLUME -o OUT", "a scan's line integrals, or a volume, as a file of another kind",
-     "qb convert scan.h5 -o lines.sinoparams", 1, 1, WRITES, cmd_convert,
+     "qb convert scan.h5 -o lines.sinoparams", 1, 1, ON_DEVICES | WRITES, cmd_convert,
      {SCAN, PREP, SECTION("What to write", convert, qb_convert_params), RUN}},
     {"view", "VOLUME|SCAN [OTHER]", "slices of a volume or a scan in a browser; or two volumes and their difference", "qb view volume.h5", 1, 2, 0, cmd_view,
      {SECTION("What is shown", view, view_params), SECTION("The server", view, serve_params), RUN}},

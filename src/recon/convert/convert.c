@@ -19,6 +19,7 @@
 #include "job/budget.h"
 #include "job/job.h"
 #include "prep/levels_said.h"
+#include "planner/device_select.h"
 #include "prep/phase.h"
 #include "prep/prepare.h"
 #include "prep/warp.h"
@@ -272,6 +273,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     if (c->info->image) cJSON_AddStringToObject(root, "images", c->info->image);
     const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
     if (qb__phase_text(c->phase)) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
+    if (qb__phase_by(c->phase)) cJSON_AddStringToObject(root, "phase_by", qb__phase_by(c->phase));
     if (qb__phase_scatter(c->phase)) cJSON_AddStringToObject(root, "scatter", qb__phase_scatter(c->phase));
     qb__scan_add_findings(c->scan, root);
     cJSON *told = cJSON_CreateObject();
@@ -335,6 +337,11 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(qb__check_callback());
     QB__TRY(check(&c, env));
     QB__TRY(qb__phase_create(scan, NULL, &prep, env, &c.phase));
+    if (qb__device_is_asked(env) && !qb__phase_by(c.phase))
+        status = qb__fail(QB_BAD_ARGUMENT,
+                          "--device %s: qb convert computes on the CPU only, except --paganin; use auto or cpu",
+                          env->device);
+    if (status != QB_OK) goto out;
     c.scan = qb__phase_scan(c.phase, scan);
     c.info = qb_scan_describe(c.scan);
     QB__TRY(qb__pool_create(env ? env->threads : 0, &c.pool));

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "prep/phase_device.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/share.h"
+#include "base/status.h"
+#include "io/scan/drift.h"
+#include "kernels/filter/phase_planes.h"
+#include "ops/fft.h"
+#include "planner/device_costs.h"
+#include "planner/device_select.h"
+#include "prep/phase_response.h"
+#include "quickbeam/io.h"
+
+enum {
+    SLOTS = 2,
+    SLOT_BYTES = 128 << 20, /* filtered numbers of a slot */
+    PLANE_BYTES = 32 << 20, /* of planes at once: what caches hold of larger ones is lost between kernels */
+    HEIGHT_LEAST = 256,     /* where margins are short */
+    PART_OF_MEMORY = 8      /* of the device's that it may hold */
+};
+static const double WORTH = 1; /* s more than a device takes to start */
+
+/* Views on their way: read to `raw`, filtered on the device, and down to `out`, both in page-locked memory. */
+typedef struct slot {
+    void *raw;
+    float *out;
+    qb__memory *raw_there, *out_there;
+    qb__queue *queue;
+    qb__event *filtered; /* the other slot's planes are free then */
+    size_t view, views;  /* under way; 0: none */
+} slot;
+
+struct qb__phase_device {
+    const qb_scan *scan;
+    const qb__scan_rows *rows;
+    bool named; /* by the user: it must be had */
+    qb__paganin how;
+    qb__device_set set;
+    qb__device *device;
+    qb__phase_shape shape;
+    size_t at_once, slot_views;
+    qb__phase_planes *planes;
+    slot slot[SLOTS];
+    bool open, given_up;
+    pthread_mutex_t lock;
+};
+
+/* ---- sizes ---- */
+
+static size_t raw_row(const qb__phase_device *p) { return p->shape.columns * qb_dtype_size(p->rows->dtype); }
+static size_t out_row(const qb__phase_device *p) { return p->shape.columns * sizeof(float); }
+static size_t view_planes(const qb__phase_shape *s) {
+    return qb__ceil_div(s->rows, 2 * s->step) * s->height * s->stride * 2 * sizeof(float);
+}
+
+/* As few and as small planes as the detector's rows take: an even number of blocks, each of at most ten margins. */
+static bool shape_of(const qb__paganin *how, const qb_scan_info *info, const qb__device_info *device, qb_dtype dtype,
+                     qb__phase_shape *best, const char **why) {
+    qb__phase_shape s = {.rows = info->rows, .columns = info->columns};
+    size_t least = SIZE_MAX;
+    qb__phase_margins(how, info->rows, &s.left, &s.margin);
+    s.stride = qb__fft_length(info->columns + 2 * s.left);
+    const size_t most = qb__larger(HEIGHT_LEAST, qb__fft_length(10 * s.margin));
+    for (size_t pairs = 1; pairs <= info->rows; pairs++) {
+        s.step = qb__ceil_div(info->rows, 2 * pairs);
+        s.height = qb__fft_length(s.step + 2 * s.margin);
+        if (pairs * s.height >= least) break;
+        if (s.height > most) continue;
+        *why = qb__phase_planes_unfit(device, &s, dtype);
+        if (*why) continue;
+        least = pairs * s.height;
+        *best = s;
+    }
+    return least < SIZE_MAX;
+}
+
+static qb__phase_plan plan_of(const qb__phase_device *p, const qb__phase_response *r, float *beam) {
+    const qb_scan *scan = p->scan;
+    const qb__drift *drift = p->rows->gain ? scan->drift : NULL;
+    const qb__phase_row row = qb__scan_row(&(qb__scan_rows){.scan = scan, .dtype = p->rows->dtype}, 0, 0, NULL);
+    return (qb__phase_plan){.shape = p->shape,
+                            .dtype = p->rows->dtype,
+                            .views = scan->info.views,
+                            .dark = row.dark,
+                            .gain = p->rows->gain,
+                            .beam = beam,
+                            .stuck = row.stuck,
+                            .modes = drift ? drift->modes : 0,
+                            .mode_apart = drift ? drift->pixels : 0,
+                            .mode = drift ? drift->mode : NULL,
+                            .drift = drift ? drift->weight : NULL,
+                            .top = p->rows->top,
+                            .most = p->rows->gain ? 1000 : row.most,
+                            .column = r->column,
+                            .row = r->row,
+                            .mean_column = r->mean_column,
+                            .mean_row = r->mean_row,
+                            .spread_column = r->spread_column,
+                            .spread_row = r->spread_row,
+                            .scale = r->scale,
+                            .unsharp = r->unsharp,
+                            .share = r->share,
+                            .offset = r->offset,
+                            .at_once = p->at_once};
+}
+
+size_t qb__phase_device_bytes(const qb__phase_device *p) {
+    const qb__phase_response none = {.scale = 0};
+    qb__phase_plan plan = plan_of(p, &none, NULL);
+    return qb__phase_planes_bytes(&plan) + SLOTS * p->slot_views * p->shape.rows * (raw_row(p) + out_row(p));
+}
+
+size_t qb__phase_device_host_bytes(const qb__phase_device *p) {
+    const bool there = qb__device_info_of(p->device)->in_host_memory;
+    return SLOTS * p->slot_views * p->shape.rows * (raw_row(p) + out_row(p)) + (there ? qb__phase_device_bytes(p) : 0);
+}
+
+/* Fewer views, as far as the limits of memory want it; false: not even one fits. */
+static bool fit_views(qb__phase_device *p, const qb_env *env) {
+    const size_t device = (env && env->max_vram ? env->max_vram : qb__device_info_of(p->device)->memory_bytes) /
+                          PART_OF_MEMORY,
+                 host = env && env->max_ram ? env->max_ram / PART_OF_MEMORY : SIZE_MAX,
+                 view = p->shape.rows * out_row(p);
+    p->slot_views = qb__smaller(p->scan->info.views, qb__larger(1, SLOT_BYTES / view));
+    p->at_once = qb__smaller(p->slot_views, qb__larger(1, PLANE_BYTES / view_planes(&p->shape)));
+    while (qb__phase_device_bytes(p) > device || qb__phase_device_host_bytes(p) > host) {
+        if (p->slot_views == 1) return false;
+        p->slot_views /= 2;
+        p->at_once = qb__smaller(p->at_once, p->slot_views);
+    }
+    return true;
+}
+
+/* ---- life ---- */
+
+static bool is_worth(const qb_env *env, double seconds) {
+    if (qb__device_is_named(env)) return qb__device_is_asked(env);
+    return (!env || !env->max_ram) && seconds > WORTH + qb__device_least_start(env);
+}
+
+static qb_status open_device(qb__phase_device *p, const qb_env *env, const char **why) {
+    qb_env quiet = env ? *env : (qb_env){.threads = 0};
+    quiet.log = NULL; /* the job says what there is to say of its devices */
+    const qb_status status = qb__device_set_open(&quiet, &p->set);
+    if (status != QB_OK || p->set.count == 0) return status;
+    p->device = p->set.device[0];
+    if (!shape_of(&p->how, &p->scan->info, qb__device_info_of(p->device), p->rows->dtype, &p->shape, why)) return QB_OK;
+    *why = fit_views(p, env) ? NULL : "a view has no room within the limits of memory";
+    return QB_OK;
+}
+
+qb_status qb__phase_device_create(const qb_scan *scan, const qb__scan_rows *rows, const qb__paganin *how,
+                                  double seconds, const qb_env *env, char *why, size_t why_size,
+                                  qb__phase_device **out) {
+    const char *cannot = NULL;
+    qb__phase_device *p = NULL;
+    *out = NULL;
+    *why = 0;
+    if (!is_worth(env, seconds)) return QB_OK;
+    qb_status status = qb__alloc(1, sizeof *p, &p);
+    if (status != QB_OK) return status;
+    *p = (qb__phase_device){
+        .scan = scan, .rows = rows, .named = qb__device_is_asked(env), .how = *how, .lock = PTHREAD_MUTEX_INITIALIZER};
+    status = open_device(p, env, &cannot);
+    if (status == QB_OK && p->device && !cannot) {
+        *out = p;
+        return QB_OK;
+    }
+    if (cannot && qb__device_is_asked(env))
+        qb__print(why, why_size, ", not on %s: %s", qb__device_info_of(p->device)->spec, cannot);
+    qb__phase_device_destroy(p);
+    return status;
+}
+
+static void close_there(qb__phase_device *p) {
+    for (int i = 0; i < SLOTS; i++) {
+        slot *s = &p->slot[i];
+        qb__queue_destroy(s->queue);
+        qb__event_destroy(s->filtered);
+        qb__memory_destroy(s->raw_there);
+        qb__memory_destroy(s->out_there);
+        if (p->device) qb__host_destroy(p->device, s->raw);
+        if (p->device) qb__host_destroy(p->device, s->out);
+        *s = (slot){.raw = NULL};
+    }
+    qb__phase_planes_destroy(p->planes);
+    p->planes = NULL;
+}
+
+void qb__phase_device_destroy(qb__phase_device *p) {
+    if (!p) return;
+    close_there(p);
+    qb__device_set_close(&p->set);
+    pthread_mutex_destroy(&p->lock);
+    qb__free(p);
+}
+
+const char *qb__phase_device_spec(const qb__phase_device *p) { return qb__device_info_of(p->device)->spec; }
+const char *qb__phase_device_name(const qb__phase_device *p) {
+    return p->given_up ? NULL : qb__device_info_of(p->device)->name;
+}
+size_t qb__phase_device_rows(const qb__phase_device *p) { return qb__smaller(p->shape.rows, 2 * p->shape.step); }
+
+/* ---- the first read ---- */
+
+static qb_status open_slot(qb__phase_device *p, slot *s) {
+    const size_t rows = p->slot_views * p->shape.rows;
+    qb_status status;
+    QB__TRY(qb__queue_create(p->device, &s->queue));
+    QB__TRY(qb__event_create(p->device, &s->filtered));
+    QB__TRY(qb__host_create(p->device, rows * raw_row(p), &s->raw));
+    QB__TRY(qb__host_create(p->device, rows * out_row(p), (void **)&s->out));
+    QB__TRY(qb__memory_create(p->device, rows * raw_row(p), &s->raw_there));
+    QB__TRY(qb__memory_create(p->device, rows * out_row(p), &s->out_there));
+out:
+    return status;
+}
+
+static qb_status open_there(qb__phase_device *p) {
+    const size_t pixels = p->shape.rows * p->shape.columns;
+    const qb_scan *scan = p->scan;
+    qb__phase_response r = {.scale = 0};
+    float *beam = NULL;
+    qb_status status = QB_OK;
+    for (int i = 0; i < SLOTS; i++) QB__TRY(open_slot(p, &p->slot[i]));
+    QB__TRY(qb__phase_response_create(&p->how, p->shape.height, p->shape.stride, p->shape.stride, &r));
+    if (p->rows->gain) {
+        QB__TRY(qb__alloc(pixels, sizeof *beam, &beam));
+        for (size_t i = 0; i < pixels; i++) beam[i] = scan->dark ? scan->flat[i] - scan->dark[i] : scan->flat[i];
+    }
+    const qb__phase_plan plan = plan_of(p, &r, beam);
+    status = qb__phase_planes_create(p->device, p->slot[0].queue, &plan, &p->planes);
+out:
+    qb__phase_response_clear(&r);
+    qb__free(beam);
+    return status;
+}
+
+/* Before anything was filtered: the CPU can do it all. */
+static qb_status open_once(qb__phase_device *p) {
+    if (p->open || p->given_up) return QB_OK;
+    const qb_status status = open_there(p);
+    p->open = status == QB_OK;
+    if (p->open) return QB_OK;
+    close_there(p);
+    if (p->named) return qb__fail_in(status, "phase retrieval on %s", qb__phase_device_spec(p));
+    p->given_up = true;
+    return QB_OK;
+}
+
+/* ---- reading ---- */
+
+typedef struct copying {
+    const float *from;
+    float *to;
+    size_t floats;
+} copying;
+
+enum { PIECE = 1 << 20 };
+
+static qb_status copy_piece(void *context, size_t piece, size_t worker) {
+    const copying *c = context;
+    const size_t at = piece * PIECE;
+    (void)worker;
+    memcpy(c->to + at, c->from + at, qb__smaller(PIECE, c->floats - at) * sizeof(float));
+    return QB_OK;
+}
+
+/* Waits for what is under way in a slot, and hands it out. */
+static qb_status drain(slot *s, const qb__phase_request *request, size_t floats) {
+    if (!s->views) return QB_OK;
+    copying c = {s->out, request->out + (s->view - request->view0) * floats, s->views * floats};
+    qb_status status = qb__queue_finish(s->queue);
+    if (status == QB_OK) status = qb__share(request->threads, qb__ceil_div(c.floats, PIECE), copy_piece, &c);
+    s->views = 0;
+    return status;
+}
+
+static qb_status send(qb__phase_device *p, slot *s, slot *other, qb__phase_block block, size_t floats) {
+    qb_status status;
+    block.view0 = s->view, block.views = s->views;
+    QB__TRY(qb__memory_upload(s->queue, s->raw_there, 0, s->raw, s->views * (block.row1 - block.row0) * raw_row(p)));
+    if (other->views) QB__TRY(qb__queue_wait(s->queue, other->filtered));
+    QB__TRY(qb__phase_planes_run(p->planes, s->queue, &block, s->raw_there, s->out_there));
+    QB__TRY(qb__event_record(s->filtered, s->queue));
+    QB__TRY(qb__memory_download(s->queue, s->out_there, 0, s->out, s->views * floats * sizeof(float)));
+out:
+    return status;
+}
+
+static qb_status read_all(qb__phase_device *p, const qb__phase_request *request) {
+    qb__phase_block block = {.first = request->first, .end = request->end};
+    qb__phase_planes_reads(&p->shape, &block);
+    const size_t floats = (request->end - request->first) * p->shape.columns, rows = block.row1 - block.row0;
+    const size_t each =
+        p->slot_views * p->shape.rows / rows; /* what is asked for is no more than what is read for it */
+    qb_status status = QB_OK;
+    int turn = 0;
+    for (size_t view = request->view0; view < request->view1; view += each, turn = !turn) {
+        slot *s = &p->slot[turn];
+        QB__TRY(drain(s, request, floats));
+        const size_t views = qb__smaller(each, request->view1 - view);
+        QB__TRY(request->read(request->self, view, view + views, block.row0, block.row1, request, s->raw));
+        s->view = view, s->views = views;
+        QB__TRY(send(p, s, &p->slot[!turn], block, floats));
+    }
+    for (int i = 0; i < SLOTS; i++, turn = !turn) QB__TRY(drain(&p->slot[turn], request, floats));
+out:
+    for (int i = 0; i < SLOTS; i++) {
+        if (p->slot[i].views) status = qb__queue_finish_after(p->slot[i].queue, status);
+        p->slot[i].views = 0;
+    }
+    return status;
+}
+
+qb_status qb__phase_device_read(qb__phase_device *p, const qb__phase_request *request, bool *done) {
+    pthread_mutex_lock(&p->lock);
+    qb_status status = open_once(p);
+    *done = p->open;
+    if (p->open) status = read_all(p, request);
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}

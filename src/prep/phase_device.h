@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_PHASE_DEVICE_H
+#define QB_PREP_PHASE_DEVICE_H
+
+#include "io/scan/scan.h"
+#include "prep/paganin.h"
+#include "prep/scan_rows.h"
+
+/* The filter of prep/phase.h on the job's device, by kernels/filter/phase_planes.h: numbers go up, filtered ones come down, while the
+ * next views are read. */
+typedef struct qb__phase_device qb__phase_device;
+
+/* *device is NULL where the CPU filters: it is asked for, no device is there, the work is too small for one, or the device cannot; `why`
+ * says so where somebody named a device. seconds: what the CPU would take. Nothing is held on the device before the first read.
+ * QB_NO_DEVICE for a named device that is not there. `scan` and `rows` must outlive it. */
+qb_status qb__phase_device_create(const qb_scan *scan, const qb__scan_rows *rows, const qb__paganin *how,
+                                  double seconds, const qb_env *env, char *why, size_t why_size,
+                                  qb__phase_device **device);
+void qb__phase_device_destroy(qb__phase_device *device);           /* NULL-safe */
+const char *qb__phase_device_spec(const qb__phase_device *device); /* "cuda:0" */
+const char *qb__phase_device_name(const qb__phase_device *device); /* the chip's; NULL: it had no room */
+size_t qb__phase_device_rows(const qb__phase_device *device);      /* filtered at a time */
+/* Held while reading: on the device, and of the host's memory. */
+size_t qb__phase_device_bytes(const qb__phase_device *device);
+size_t qb__phase_device_host_bytes(const qb__phase_device *device);
+
+/* Rows first <= row < end of views view0 <= v < view1 to out. */
+typedef struct qb__phase_request {
+    size_t view0, view1, first, end;
+    float *out;
+    size_t threads;
+    /* Numbers of rows row0 <= row < row1 as they are stored; of those, first <= row < end are asked for. */
+    qb_status (*read)(void *self, size_t view0, size_t view1, size_t row0, size_t row1,
+                      const struct qb__phase_request *of, void *raw);
+    void *self;
+} qb__phase_request;
+/* *done false: a device that nobody named had no room, and the CPU must do this and all others. */
+qb_status qb__phase_device_read(qb__phase_device *device, const qb__phase_request *request, bool *done);
+
+#endif

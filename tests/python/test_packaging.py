@@ -61,3 +61,7 @@ def test_rattler_build_takes_the_recipe():
 def test_what_the_packages_run(name, arguments):
     path = ROOT / "debian" / "tests" / name
     subprocess.run([sys.executable if name == "python" else "sh", path, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_what_is_opened_when_it_runs_is_suggested():
+    assert "libzmq5" in text("debian/control") and "libzmq5" in text("scripts/install-packages.sh") and "libzmq5" in text("README.md")

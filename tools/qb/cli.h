@@ -51,7 +51,7 @@ extern const qb_param view_params[], serve_params[];
 typedef struct live_options {
     size_t struct_size;
     char *center, *filter;
-    bool rolling;
+    bool rolling, subscribe;
 } live_options;
 extern const qb_param live_params[];
 

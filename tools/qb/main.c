@@ -16,6 +16,7 @@
 #include "crop.h"
 #include "report_html.h"
 #include "sweep.h"
+#include "view/zmq.h"
 #include "io/hdf5/hdf5_guard.h"
 
 /* A file that was opened as 0, 1 or 2 would be read and written as the standard streams. */
@@ -138,7 +139,9 @@ static void print_all_verbs(const void *unused, FILE *out) {
 
 static void print_version(const void *unused, FILE *out) {
     (void)unused;
-    fprintf(out, "quickbeam %s\n%s", qb_version(), qb_build_summary());
+    char zeromq[80];
+    view_zmq_describe(zeromq, sizeof zeromq);
+    fprintf(out, "quickbeam %s\n%sZeroMQ of qb live: %s\n", qb_version(), qb_build_summary(), zeromq);
 }
 
 /* What is asked for onto stdout, as text or as JSON. */

@@ -8,29 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live_source.h"
+#include "live_parts.h"
 
 enum { LOOK = 250 };
-
-struct view_live {
-    cli *c;
-    view_source *source;
-    pthread_t thread;
-    bool started;
-    int ending;
-    pthread_mutex_t lock; /* of all that follows; the network's threads hold it for moments only */
-    size_t rows, columns, slots;
-    double pixels[2];           /* mm along columns and rows; 0: not known */
-    bool rolling;               /* slots are used again */
-    size_t expected;            /* 0: not known */
-    double from, step;          /* radians */
-    float *lines, *flat, *dark; /* lines [slot][row][column] */
-    size_t *view_of;            /* [slot] 1 + number of the view that is there; 0: none */
-    qb_quantity quantity;
-    size_t end, seen, late, unreadable, restarts; /* end: 1 + the highest number */
-    double newest;                                /* when it came */
-    unsigned long version;
-};
 
 static double now(void) {
     struct timespec t;
@@ -40,38 +20,9 @@ static double now(void) {
 
 /* ---- views ---- */
 
-static void integrate(const view_live *l, qb_dtype dtype, const void *values, float *out) {
-    const size_t n = l->rows * l->columns;
-    qb_convert_to_float(values, dtype, n, out);
-    if (l->quantity == QB_LINE_INTEGRAL) return;
-    for (size_t i = 0; i < n; i++) {
-        const float open = l->flat ? l->flat[i] - l->dark[i] : 1;
-        const float t = l->flat ? (out[i] - l->dark[i]) / open : out[i];
-        out[i] = open > 0 ? -logf(t > 1e-6f ? t : 1e-6f) : NAN;
-    }
-}
-
 static void take(void *user, size_t number, qb_dtype dtype, const void *values) {
     view_live *l = user;
-    const size_t n = l->rows * l->columns;
-    if (!l->rolling && number >= l->slots) return;
-    float *view = malloc(n * sizeof *view);
-    if (!view) return;
-    integrate(l, dtype, values, view);
-    pthread_mutex_lock(&l->lock);
-    const size_t slot = number % l->slots;
-    const bool old = l->view_of[slot] > number + 1; /* a later turn has its place already */
-    if (!old) {
-        memcpy(l->lines + slot * n, view, n * sizeof *view);
-        l->view_of[slot] = number + 1;
-    }
-    l->late += number + 1 < l->end;
-    if (number + 1 > l->end) l->end = number + 1;
-    l->seen++;
-    l->newest = now();
-    l->version++;
-    pthread_mutex_unlock(&l->lock);
-    free(view);
+    if (dtype == l->dtype) view_lines_take(l, number, values);
 }
 
 static void give_up(void *user, size_t number) {
@@ -82,11 +33,22 @@ static void give_up(void *user, size_t number) {
     pthread_mutex_unlock(&l->lock);
 }
 
+/* Flats and darks that came with the views; means. Lines that are being made may be of the old ones still. */
+static void take_fields(void *user, const float *flat, const float *dark) {
+    view_live *l = user;
+    const size_t n = l->rows * l->columns;
+    pthread_mutex_lock(&l->lock);
+    if (l->flat && flat) memcpy(l->flat, flat, n * sizeof *flat);
+    if (l->dark && dark) memcpy(l->dark, dark, n * sizeof *dark);
+    pthread_mutex_unlock(&l->lock);
+}
+
 /* Views of the scan before stay until others come, so that the last picture stays. */
 static void restart(void *user) {
     view_live *l = user;
     pthread_mutex_lock(&l->lock);
-    l->end = l->seen = l->late = l->unreadable = 0;
+    l->end = l->received = l->seen = l->late = l->unreadable = 0;
+    view_lines_forget(l);
     for (size_t i = 0; i < l->slots; i++)
         if (l->view_of[i]) l->view_of[i] = 1 + i % l->slots;
     l->restarts++;
@@ -95,7 +57,8 @@ static void restart(void *user) {
 
 static void *watch(void *given) {
     view_live *l = given;
-    const view_listener listener = {.view = take, .unreadable = give_up, .restart = restart, .user = l};
+    const view_listener listener = {
+        .view = take, .fields = take_fields, .unreadable = give_up, .restart = restart, .user = l};
     while (!__atomic_load_n(&l->ending, __ATOMIC_ACQUIRE)) view_source_look(l->source, &listener, LOOK);
     return NULL;
 }
@@ -113,7 +76,7 @@ static qb_status wait_for_first(view_live *l) {
         l->source = NULL;
         if (!wait) return status;
         if (*c->env.cancel) return QB_CANCELLED;
-        if (access(c->argument[0], F_OK) != 0)
+        if (!view_is_stream(c->argument[0]) && access(c->argument[0], F_OK) != 0)
             return complain(QB_NOT_FOUND, "%s: there is no such folder or file", c->argument[0]);
         if (!said) c->env.log(NULL, QB_LOG_INFO, "waiting for the first view");
         said = true;
@@ -147,17 +110,10 @@ static qb_status find_angles(view_live *l) {
 }
 
 static qb_status make_room(view_live *l) {
-    const double half = 3.14159265358979323846 / fabs(l->step);
-    const size_t bytes = l->rows * l->columns * sizeof(float), most = l->c->env.max_ram ? l->c->env.max_ram : SIZE_MAX;
+    const double turn = (l->cone ? 2 : 1) * 3.14159265358979323846 / fabs(l->step);
     l->rolling = l->c->options.live.rolling;
-    l->slots = l->rolling ? (size_t)lround(half) : l->expected ? l->expected : (size_t)lround(2 * half);
-    if (l->slots < 2 || l->slots > most / bytes)
-        return complain(QB_BAD_ARGUMENT,
-                        "%zu views of %zu x %zu pixels do not fit memory: give --bin 2, or more --max-ram", l->slots,
-                        l->rows, l->columns);
-    l->lines = calloc(l->slots, bytes);
-    l->view_of = calloc(l->slots, sizeof *l->view_of);
-    return l->lines && l->view_of ? QB_OK : QB_NO_MEMORY;
+    l->slots = l->rolling ? (size_t)lround(turn) : l->expected ? l->expected : (size_t)lround((l->cone ? 1 : 2) * turn);
+    return view_lines_open(l);
 }
 
 static qb_status read_fields(view_live *l) {
@@ -166,6 +122,7 @@ static qb_status read_fields(view_live *l) {
     const size_t n = info->rows * info->columns;
     l->rows = info->rows, l->columns = info->columns;
     l->quantity = info->quantity;
+    l->dtype = info->dtype;
     l->pixels[0] = info->pixel_size, l->pixels[1] = info->pixel_v;
     if (l->quantity != QB_COUNTS) return QB_OK;
     if (!info->flats)
@@ -175,18 +132,20 @@ static qb_status read_fields(view_live *l) {
     return l->flat && l->dark ? qb_scan_fields(scan, 0, info->rows, l->flat, l->dark) : QB_NO_MEMORY;
 }
 
-qb_status view_live_open(cli *c, view_live **live) {
+qb_status view_live_open(cli *c, bool cone, view_live **live) {
     view_live *l = calloc(1, sizeof *l);
     *live = l;
     if (!l) return QB_NO_MEMORY;
     l->c = c;
+    l->cone = cone;
     pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->more, NULL);
     qb_status status = wait_for_first(l);
     if (status == QB_OK) status = read_fields(l);
     if (status == QB_OK) status = find_angles(l);
     if (status == QB_OK) status = make_room(l);
     if (status != QB_OK) return status;
-    view_source_begin(l->source);
+    view_source_begin(l->source, l->rolling ? 0 : l->slots);
     l->started = pthread_create(&l->thread, NULL, watch, l) == 0;
     for (int i = 0; l->started && !*c->env.cancel && view_live_version(l) < 2; i++) {
         if (i == 20) c->env.log(NULL, QB_LOG_INFO, "waiting for the second view");
@@ -200,9 +159,9 @@ void view_live_close(view_live *l) {
     __atomic_store_n(&l->ending, 1, __ATOMIC_RELEASE);
     if (l->started) pthread_join(l->thread, NULL);
     view_source_close(l->source);
+    view_lines_close(l);
+    pthread_cond_destroy(&l->more);
     pthread_mutex_destroy(&l->lock);
-    free(l->lines);
-    free(l->view_of);
     free(l->flat);
     free(l->dark);
     free(l);
@@ -260,11 +219,12 @@ cJSON *view_live_json(view_live *l) {
         const char *name;
         double value;
     } rows[] = {{"seen", (double)l->seen},
+                {"received", (double)l->received},
                 {"expected", (double)(l->rolling ? 0 : l->slots)},
                 {"window", (double)l->slots},
                 {"age", now() - l->newest},
                 {"late", (double)l->late},
-                {"dropped", (double)(l->end > l->seen + l->unreadable ? l->end - l->seen - l->unreadable : 0)},
+                {"dropped", (double)(l->end > l->received + l->unreadable ? l->end - l->received - l->unreadable : 0)},
                 {"unreadable", (double)l->unreadable},
                 {"restarts", (double)l->restarts},
                 {"version", (double)l->version}};

@@ -4,12 +4,12 @@
 
 #include "recon.h"
 
-/* A parallel-beam scan that is being taken: views are read as they come, and kept as line integrals. */
+/* A scan that is being taken: views are read as they come, and kept as line integrals. */
 
 typedef struct view_live view_live;
 
 /* Waits for the first view, until the command is interrupted (QB_CANCELLED). Angles of c's options, or of an HDF5 file. */
-qb_status view_live_open(cli *c, view_live **live);
+qb_status view_live_open(cli *c, bool cone, view_live **live);
 void view_live_close(view_live *live); /* NULL-safe */
 
 /* A scan of the views that are there; borrows their memory. A view that a turning sample replaces meanwhile is of the one time or the
@@ -17,7 +17,7 @@ void view_live_close(view_live *live); /* NULL-safe */
 qb_status view_live_scan(view_live *live, qb_scan **scan);
 /* Rises with each view. */
 unsigned long view_live_version(view_live *live);
-/* {"seen", "expected", "age", "late", "dropped", "unreadable", "restarts", "version"} */
+/* {"seen", "received", "expected", "age", "late", "dropped", "unreadable", "restarts", "version"} */
 cJSON *view_live_json(view_live *live);
 
 #endif

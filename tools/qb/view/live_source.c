@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "live_image.h"
 #include "live_source.h"
+#include "live_stream.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -17,9 +19,12 @@ struct view_source {
     cli *c;
     const char *path;
     bool folder;
-    int watch;     /* inotify; -1 where the system has none: then files are only looked for */
-    qb_scan *scan; /* of what is there at first; until the views are looked at */
-    size_t rows, columns;
+    view_stream *stream;  /* else views come over ZeroMQ */
+    int watch;            /* inotify; -1 where the system has none: then files are only looked for */
+    qb_scan *scan;        /* of what is there at first; until the views are looked at */
+    size_t rows, columns; /* of a frame as it comes; of a file, as it is read */
+    bool changes;         /* frames are changed here */
+    qb_quantity quantity;
     /* a folder */
     bool based;
     size_t base;         /* number in the name of view 0 */
@@ -163,7 +168,10 @@ static qb_status open_folder(view_source *s) {
     s->done = calloc(VIEWS_MOST, 1);
     s->failed = calloc(VIEWS_MOST, sizeof *s->failed);
     if (!s->done || !s->failed) return QB_NO_MEMORY;
-    const qb_status status = qb_scan_open(path, &options_of, NULL, &s->scan);
+    qb_array_info image = {.struct_size = sizeof image};
+    qb_status status = qb_array_describe(path, NULL, &image);
+    if (status == QB_OK) status = qb_scan_open(path, &options_of, NULL, &s->scan);
+    s->rows = image.shape[1], s->columns = image.shape[2];
     return status == QB_NOT_FOUND ? QB_BAD_INPUT : status; /* of flats or darks: not to be waited for */
 }
 
@@ -212,6 +220,10 @@ qb_status view_source_open(cli *c, view_source **source) {
     s->c = c;
     s->path = c->argument[0];
     s->watch = -1;
+    if (view_is_stream(s->path)) {
+        const qb_status status = view_stream_open(c, &s->stream);
+        return status == QB_OK ? view_stream_scan(s->stream, &s->scan) : status;
+    }
     if (stat(s->path, &about) != 0) return QB_NOT_FOUND;
     s->folder = S_ISDIR(about.st_mode);
     s->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -221,16 +233,26 @@ qb_status view_source_open(cli *c, view_source **source) {
 
 qb_scan *view_source_scan(const view_source *s) { return s->scan; }
 
-void view_source_begin(view_source *s) {
+void view_source_begin(view_source *s, size_t views) {
     const qb_scan_info *info = qb_scan_describe(s->scan);
-    s->rows = info->rows, s->columns = info->columns;
+    if (s->stream) view_stream_frame(s->stream, &s->rows, &s->columns);
+    if (!s->stream && !s->folder) s->rows = info->rows, s->columns = info->columns;
+    s->changes = (s->stream || s->folder) && view_changes_images(&s->c->options.scan);
+    s->quantity = info->quantity;
     qb_scan_close(s->scan);
     s->scan = NULL;
+    if (s->stream) view_stream_begin(s->stream, views);
 }
 
-void view_source_look(view_source *s, const view_listener *listener, int milliseconds) {
+void view_source_look(view_source *s, const view_listener *to, int milliseconds) {
+    view_changer changer = {&s->c->options.scan, s->quantity, s->rows, s->columns, to};
+    const view_listener changed = view_changer_listener(&changer), *listener = s->changes ? &changed : to;
     char events[4096];
     struct pollfd wait = {.fd = s->watch, .events = POLLIN};
+    if (s->stream) {
+        view_stream_look(s->stream, listener, milliseconds);
+        return;
+    }
     if (s->folder)
         look_folder(s, listener);
     else
@@ -244,6 +266,7 @@ void view_source_close(view_source *s) {
     if (!s) return;
     if (s->watch >= 0) close(s->watch);
     qb_scan_close(s->scan);
+    view_stream_close(s->stream);
     free(s->done);
     free(s->failed);
     free(s);

@@ -183,13 +183,14 @@ static void init(view_recon *r, cli *c) {
 }
 
 /* The axis is the middle column until somebody moves it. */
-qb_status view_recon_open_live(cli *c, struct view_live *live, view_recon **recon) {
+qb_status view_recon_open_live(cli *c, bool cone, struct view_live *live, view_recon **recon) {
     view_recon *r = calloc(1, sizeof *r);
     char middle[32];
     *recon = r;
     if (!r) return QB_NO_MEMORY;
     init(r, c);
     r->live = live;
+    r->cone = cone;
     qb_status status = view_live_scan(live, &r->scan);
     if (status != QB_OK) return status;
     snprintf(middle, sizeof middle, "%.1f", 0.5 * ((double)qb_scan_describe(r->scan)->columns - 1));

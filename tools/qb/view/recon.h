@@ -73,7 +73,7 @@ typedef struct view_recon {
 } view_recon;
 
 /* Of a scan that is being taken, which stays the caller's. */
-qb_status view_recon_open_live(cli *c, struct view_live *live, view_recon **recon);
+qb_status view_recon_open_live(cli *c, bool cone, struct view_live *live, view_recon **recon);
 /* Plans the volume; the scan is its own, also after a failure. */
 qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon);
 void view_recon_close(view_recon *recon); /* NULL-safe */

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "live_stream.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_frame.h"
+#include "zmq.h"
+
+enum { RECENT = 1 << 16, LOOKS_AT_ONCE = 64 };
+
+/* Sums of flats or of darks. */
+typedef struct sums {
+    double *sum;
+    float *mean;
+    size_t count;
+} sums;
+
+struct view_stream {
+    cli *c;
+    view_zmq zmq;
+    void *context, *socket;
+    bool fixed;           /* a view has come: others must be like it */
+    size_t rows, columns; /* of a frame */
+    qb_dtype dtype;
+    sums field[VIEW_OF_SCAN];
+    bool fresh;     /* flats or darks have come since the last view */
+    char *room;     /* of a frame that lies elsewhere than numbers may */
+    char *first;    /* the first view, until it is told */
+    size_t at;      /* its number */
+    size_t views;   /* of one scan */
+    size_t turn;    /* which scan: numbers go on behind those of the last */
+    size_t last;    /* the highest number so far */
+    size_t *recent; /* [RECENT] 1 + number of the frame that came last of those with this remainder */
+};
+
+bool view_is_stream(const char *source) {
+    return strncmp(source, "tcp://", 6) == 0 || strncmp(source, "ipc://", 6) == 0;
+}
+
+/* ---- a message ---- */
+
+/* One part, if there is one now. */
+static bool receive(view_stream *s, view_zmq_message *part) {
+    s->zmq.msg_init(part);
+    if (s->zmq.msg_recv(part, s->socket, VIEW_ZMQ_DONTWAIT) >= 0) return true;
+    s->zmq.msg_close(part);
+    return false;
+}
+
+static bool is_whole(const view_stream *s, const view_frame *f, size_t bytes) {
+    return bytes / f->columns / qb_dtype_size(f->dtype) == f->rows &&
+           bytes == f->rows * f->columns * qb_dtype_size(f->dtype) &&
+           (!s->rows || (f->rows == s->rows && f->columns == s->columns)) &&
+           (!s->fixed || f->kind != VIEW_OF_SCAN || f->dtype == s->dtype);
+}
+
+/* Small messages lie anywhere in memory. */
+static const void *aligned(view_stream *s, const void *pixels, size_t size) {
+    if ((uintptr_t)pixels % sizeof(float) == 0) return pixels;
+    char *room = realloc(s->room, size);
+    if (!room) return NULL;
+    s->room = room;
+    return memcpy(room, pixels, size);
+}
+
+typedef void taken(void *user, const view_frame *f); /* f is NULL where a message makes no sense */
+
+/* False where no message is there. */
+static bool take_message(view_stream *s, taken *take, void *user) {
+    view_zmq_message head, body;
+    view_frame f = {0};
+    if (!receive(s, &head)) return false;
+    bool good = view_frame_read(s->zmq.msg_data(&head), s->zmq.msg_size(&head), &f), more = s->zmq.msg_more(&head);
+    s->zmq.msg_close(&head);
+    good = good && more;
+    for (int part = 0; more && receive(s, &body); part++) {
+        more = s->zmq.msg_more(&body);
+        good = good && part == 0 && !more && is_whole(s, &f, s->zmq.msg_size(&body));
+        f.pixels = good ? aligned(s, s->zmq.msg_data(&body), s->zmq.msg_size(&body)) : NULL;
+        if (f.pixels) take(user, &f);
+        good = good && f.pixels;
+        s->zmq.msg_close(&body);
+    }
+    if (!good) take(user, NULL);
+    return true;
+}
+
+static bool wait_for_more(view_stream *s, int milliseconds) {
+    view_zmq_poll item = {.socket = s->socket, .events = VIEW_ZMQ_POLLIN};
+    return s->zmq.poll(&item, 1, milliseconds) > 0;
+}
+
+/* ---- flats and darks ---- */
+
+static void add_field(view_stream *s, const view_frame *f) {
+    sums *to = &s->field[f->kind];
+    const size_t n = f->rows * f->columns;
+    float *values = malloc(n * sizeof *values);
+    s->rows = f->rows, s->columns = f->columns;
+    if (!to->sum) to->sum = calloc(n, sizeof *to->sum);
+    if (!to->mean) to->mean = calloc(n, sizeof *to->mean);
+    if (!s->fresh && s->fixed) { /* of the next scan */
+        for (int k = 0; k < VIEW_OF_SCAN; k++) s->field[k].count = 0;
+    }
+    if (to->count == 0 && to->sum) memset(to->sum, 0, n * sizeof *to->sum);
+    s->fresh = true;
+    if (values && to->sum && to->mean) {
+        qb_convert_to_float(f->pixels, f->dtype, n, values);
+        for (size_t i = 0; i < n; i++) to->sum[i] += (double)values[i];
+        to->count++;
+    }
+    free(values);
+}
+
+static const float *mean_of(view_stream *s, view_kind which) {
+    const sums *of = &s->field[which];
+    for (size_t i = 0; of->count && i < s->rows * s->columns; i++)
+        of->mean[i] = (float)(of->sum[i] / (double)of->count);
+    return of->count ? of->mean : NULL;
+}
+
+/* ---- the first view ---- */
+
+static void take_first(void *user, const view_frame *f) {
+    view_stream *s = user;
+    if (!f || s->first) return;
+    if (f->kind != VIEW_OF_SCAN) {
+        add_field(s, f);
+        return;
+    }
+    const size_t bytes = f->rows * f->columns * qb_dtype_size(f->dtype);
+    s->first = malloc(bytes);
+    if (!s->first) return;
+    memcpy(s->first, f->pixels, bytes);
+    s->rows = f->rows, s->columns = f->columns, s->dtype = f->dtype, s->at = f->number;
+    s->fixed = true;
+    s->fresh = false;
+}
+
+static qb_status connect_to(view_stream *s) {
+    const char *where = s->c->argument[0];
+    const int none = 0, many = 4096;
+    const int64_t most = (int64_t)1 << 32;
+    if (!view_zmq_open(&s->zmq))
+        return complain(QB_UNSUPPORTED, "%.80s: there is no libzmq.so.5: install libzmq5 (Debian), zeromq (conda)",
+                        where);
+    s->context = s->zmq.ctx_new();
+    s->socket =
+        s->context ? s->zmq.socket(s->context, s->c->options.live.subscribe ? VIEW_ZMQ_SUB : VIEW_ZMQ_PULL) : NULL;
+    if (!s->socket) return complain(QB_INTERNAL, "%.80s: ZeroMQ makes no socket", where);
+    s->zmq.setsockopt(s->socket, VIEW_ZMQ_LINGER, &none, sizeof none);
+    s->zmq.setsockopt(s->socket, VIEW_ZMQ_RCVHWM, &many, sizeof many);
+    s->zmq.setsockopt(s->socket, VIEW_ZMQ_MAXMSGSIZE, &most, sizeof most);
+    if (s->c->options.live.subscribe) s->zmq.setsockopt(s->socket, VIEW_ZMQ_SUBSCRIBE, "", 0);
+    if (s->zmq.connect(s->socket, where) != 0)
+        return complain(QB_BAD_ARGUMENT, "%.80s is no address of ZeroMQ: give tcp://HOST:PORT", where);
+    return QB_OK;
+}
+
+qb_status view_stream_open(cli *c, view_stream **stream) {
+    view_stream *s = calloc(1, sizeof *s);
+    *stream = s;
+    if (!s) return QB_NO_MEMORY;
+    s->c = c;
+    s->recent = calloc(RECENT, sizeof *s->recent);
+    qb_status status = s->recent ? connect_to(s) : QB_NO_MEMORY;
+    for (int i = 0; status == QB_OK && !s->first; i++) {
+        if (i == 1) c->env.log(NULL, QB_LOG_INFO, "waiting for the first view");
+        if (*c->env.cancel) return QB_CANCELLED;
+        if (wait_for_more(s, 200))
+            while (!s->first && take_message(s, take_first, s)) continue;
+    }
+    return status;
+}
+
+qb_status view_stream_scan(view_stream *s, qb_scan **scan) {
+    const qb_tensor view = {.data = s->first,
+                            .memory = QB_MEMORY_CPU,
+                            .ndim = 3,
+                            .dtype = s->dtype,
+                            .shape = {1, (int64_t)s->rows, (int64_t)s->columns}};
+    const float *flat = mean_of(s, VIEW_FLAT), *dark = mean_of(s, VIEW_DARK);
+    const qb_tensor flats = qb_tensor_f32(flat, 1, s->rows, s->columns),
+                    darks = qb_tensor_f32(dark, 1, s->rows, s->columns);
+    const double zero = 0;
+    qb_scan_options as = s->c->options.scan;
+    as.angles = as.views = as.exclude = NULL;
+    as.keep_all_views = true;
+    return qb_scan_from_tensor(&view, &zero, flat ? &flats : NULL, dark ? &darks : NULL, &as, NULL, scan);
+}
+
+/* ---- all others ---- */
+
+typedef struct telling {
+    view_stream *s;
+    const view_listener *to;
+} telling;
+
+/* Has the detector begun anew? Its numbers begin again, or go on with those of the next scan. */
+static bool began_anew(view_stream *s, size_t number) {
+    const bool again = s->recent[number % RECENT] == number + 1, far = number + RECENT / 2 < s->last;
+    const bool next = s->views && number / s->views != s->turn;
+    if (!again && !far && !next) return false;
+    memset(s->recent, 0, RECENT * sizeof *s->recent);
+    s->turn = s->views ? number / s->views : 0;
+    s->last = number;
+    return true;
+}
+
+/* A late frame of the scan before. One from far before is the first of a detector that counts from 0 again. */
+static bool is_over(const view_stream *s, size_t number) {
+    const size_t begin = s->views * s->turn;
+    return number < begin && begin - number < s->views / 2;
+}
+
+static void tell(void *user, const view_frame *f) {
+    const telling *t = user;
+    view_stream *s = t->s;
+    if (!f) {
+        t->to->unreadable(t->to->user, 0);
+    } else if (f->kind != VIEW_OF_SCAN) {
+        add_field(s, f);
+    } else if (!is_over(s, f->number)) {
+        if (began_anew(s, f->number)) t->to->restart(t->to->user);
+        if (s->fresh) t->to->fields(t->to->user, mean_of(s, VIEW_FLAT), mean_of(s, VIEW_DARK));
+        s->fresh = false;
+        s->recent[f->number % RECENT] = f->number + 1;
+        if (f->number > s->last) s->last = f->number;
+        t->to->view(t->to->user, s->views ? f->number % s->views : f->number, f->dtype, f->pixels);
+    }
+}
+
+void view_stream_frame(const view_stream *s, size_t *rows, size_t *columns) { *rows = s->rows, *columns = s->columns; }
+
+void view_stream_begin(view_stream *s, size_t views) {
+    s->views = views;
+    s->turn = views ? s->at / views : 0;
+    s->last = s->at;
+}
+
+void view_stream_look(view_stream *s, const view_listener *to, int milliseconds) {
+    telling t = {s, to};
+    if (s->first) {
+        tell(&t, &(view_frame){VIEW_OF_SCAN, s->at, s->rows, s->columns, s->dtype, s->first});
+        free(s->first);
+        s->first = NULL;
+    }
+    if (!wait_for_more(s, milliseconds)) return;
+    for (int i = 0; i < LOOKS_AT_ONCE && take_message(s, tell, &t); i++) continue;
+}
+
+void view_stream_close(view_stream *s) {
+    if (!s) return;
+    if (s->socket) s->zmq.close(s->socket);
+    if (s->context) s->zmq.ctx_term(s->context);
+    view_zmq_close(&s->zmq);
+    for (int k = 0; k < VIEW_OF_SCAN; k++) {
+        free(s->field[k].sum);
+        free(s->field[k].mean);
+    }
+    free(s->room);
+    free(s->first);
+    free(s->recent);
+    free(s);
+}

@@ -14,6 +14,7 @@ typedef struct qb__center_look {
     size_t room;            /* bytes that it may hold */
     bool
         leans; /* of a cone: the detector is not upright, and opposite rays meet it a little above or below one another */
+    bool moves; /* or it stands elsewhere from view to view */
 } qb__center_look;
 
 /* What it shows: the axis, with a confidence of 0 where nothing can be said, as of too few or too costly rows; and

@@ -100,3 +100,23 @@ qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle) {
     }
     return QB_OK;
 }
+
+qb_status qb__circle_wander(const qb_geometry *geometry, qb__wander *wander) {
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY}, before[2] = {0};
+    *wander = (qb__wander){0};
+    for (size_t i = 0; i < geometry->views; i++) {
+        qb__matrix matrix;
+        double p[3];
+        const qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
+        if (status != QB_OK) return status;
+        qb__matrix_apply(&matrix, 0, 0, 0, p);
+        for (int k = 0; k < 2; k++) {
+            const double at = p[k] / p[2];
+            low[k] = fmin(low[k], at), high[k] = fmax(high[k], at);
+            if (i) wander->step = fmax(wander->step, fabs(at - before[k]));
+            before[k] = at;
+        }
+    }
+    wander->columns = high[0] - low[0], wander->rows = high[1] - low[1];
+    return QB_OK;
+}

@@ -20,6 +20,13 @@ void qb__view_angles(const qb_geometry *geometry, double *radians);
 
 /* QB_BAD_INPUT as from qb__matrix_of_view. */
 qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle);
+
+/* How the image of the origin moves over the detector, in pixels. A detector that leans alike in all views does not move it. */
+typedef struct qb__wander {
+    double columns, rows; /* from one side to the other */
+    double step;          /* from a view to the next, at most */
+} qb__wander;
+qb_status qb__circle_wander(const qb_geometry *geometry, qb__wander *wander);
 void qb__circle_view(const qb__circle *circle, double angle, qb_view *view);
 
 #endif

@@ -218,6 +218,7 @@ qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const 
                                const double *radians, size_t row0, size_t row1, size_t room, qb__cone_height *found) {
     height *h;
     *found = (qb__cone_height){0};
+    qb__scan_rows_seen(scan, &row0, &row1);
     qb_status status = qb__alloc(1, sizeof *h, &h);
     if (status != QB_OK) return status;
     *h = (height){.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .circle = circle};

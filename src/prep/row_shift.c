@@ -107,18 +107,21 @@ static match match_of(const shift *s, size_t i, size_t j) {
     return m;
 }
 
-/* How much the means differ from row to row: what matches everywhere tells nothing. */
+/* How much the means differ from row to row: what matches everywhere tells nothing. 0: by rounding alone, as of an object that is the
+ * same in all rows. */
 static double variation(const shift *s) {
-    double least = INFINITY;
+    const double ROUNDING = 1e-4; /* of the means */
+    double least = INFINITY, size = 0;
     for (size_t i = 0; i < s->views; i++) {
         double sum = 0, square = 0;
         for (size_t r = 0; r < s->rows; r++) {
             const double m = s->means[i * s->rows + r];
             sum += m, square += m * m;
         }
+        size += square / (double)(s->rows * s->views);
         least = fmin(least, square / (double)s->rows - sum / (double)s->rows * (sum / (double)s->rows));
     }
-    return sqrt(fmax(least, 0));
+    return least > ROUNDING * ROUNDING * size ? sqrt(least) : 0;
 }
 
 static void judge(const shift *s, bool parallel, qb__row_shift *found) {
@@ -126,7 +129,9 @@ static void judge(const shift *s, bool parallel, qb__row_shift *found) {
     match most = {0};
     double before[VIEWS] = {0}, moved[VIEWS] = {0};
     const size_t n = s->views - 1;
+    const double varies = variation(s);
     size_t at = 0;
+    if (varies == 0) return;
     for (size_t i = 0; i < n; i++) {
         const match m = match_of(s, i, i + 1);
         before[i] = m.before, moved[i] = fabs(m.rows);
@@ -134,8 +139,9 @@ static void judge(const shift *s, bool parallel, qb__row_shift *found) {
     }
     for (size_t i = 0; i < n; i++)
         if (before[i] < SMALL * most.before) moved[i] = 0; /* of views that are the same anyway */
-    const double least = fmax(TIMES * qb__median(before, n), PART * variation(s)), often = qb__median(moved, n);
-    if (most.before > least && most.after < MATCH * most.before && fabs(most.rows) >= fmax(FAR, TIMES * often))
+    const double least = fmax(TIMES * qb__median(before, n), PART * varies), often = qb__median(moved, n);
+    if (most.before > least && most.after < MATCH * most.before && fabs(most.rows) >= fmax(FAR, TIMES * often) &&
+        fabs(most.rows) < (double)(s->rows / 3)) /* the end of the range is no match */
         *found = (qb__row_shift){.rows = most.rows, .before = s->view[at], .from = s->view[at + 1]};
     if (found->rows != 0 || !parallel) return;
     most = match_of(s, 0, n);
@@ -209,6 +215,7 @@ static bool worth(shift *s, size_t room) {
 qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__row_beam beam,
                              size_t room, qb__row_shift *found) {
     const bool parallel = beam == QB__ROW_PARALLEL;
+    qb__scan_rows_seen(scan, &row0, &row1);
     shift s = {.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .rows = row1 > row0 ? row1 - row0 : 0};
     qb_status status;
     *found = (qb__row_shift){0};
@@ -223,7 +230,7 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     QB__TRY(qb__alloc(s.block, s.info->columns * qb_dtype_size(s.info->dtype), &s.raw));
     for (size_t i = 0; i < s.views; i++) QB__TRY(read_view(&s, i));
     if (parallel) judge_order(&s, found);
-    if (!*found->order) judge(&s, parallel, found);
+    if (!*found->order && beam != QB__ROW_MOVES) judge(&s, parallel, found);
     if (beam == QB__ROW_CIRCLE && found->rows == 0) judge_turned(&s, found);
     if (!*found->order) QB__TRY(qb__row_interlace_find(scan, prepare, row0, s.rows, &found->interlaced));
     found->before = qb__scan_stored(scan, found->before);

@@ -16,6 +16,7 @@
 #include "prep/truncation/truncation.h"
 #include "prep/cone_height.h"
 #include "prep/levels_said.h"
+#include "prep/phase.h"
 #include "prep/turn_check.h"
 #include "prep/row_shift.h"
 #include "prep/view_closing.h"
@@ -64,13 +65,14 @@ static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb
 }
 
 /* No problem for fdk, whose end slices alone are concerned; sirt and cgls ask for a taller volume. */
-static qb_status judge_columns(qb_scan *scan, const qb__prepare *prepare, double top, qb__lines_look *lines) {
+static qb_status judge_columns(qb_scan *scan, qb_scan *read, const qb__prepare *prepare, double top,
+                               qb__lines_look *lines) {
     const size_t rows = scan->info.rows, few = qb__smaller(3, rows);
     unsigned held = 0;
     if (scan->info.beam != QB_BEAM_CONE || rows < 4) return QB_OK;
     for (int side = 0; side < 2; side++) {
         *lines = (qb__lines_look){0};
-        const qb_status status = qb__levels_look(scan, prepare, side ? rows - few : 0, side ? rows : few, lines);
+        const qb_status status = qb__levels_look(read, prepare, side ? rows - few : 0, side ? rows : few, lines);
         if (status != QB_OK) return status;
         held |= qb__column_end_held(lines, top) ? 1U << side : 0;
     }
@@ -109,6 +111,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     enum { ROOM = 32 << 20 };
     qb_prep_options options;
     qb__prepare *prepare = NULL;
+    qb__phase *phase = NULL;
     qb__lines_look *lines = NULL;
     double top;
     qb_status status = qb__env_check(env);
@@ -116,19 +119,23 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (qb__scan_on_device(scan) || *scan->refused) return QB_OK;
     QB__TRY(qb__params_view(qb_prep_params, NULL, &options));
     QB__TRY(qb__alloc(1, sizeof *lines, &lines));
+    QB__TRY(qb__phase_create(scan, NULL, &options, &quiet, &phase)); /* views that moved are moved back */
+    qb_scan *const read = qb__phase_scan(phase, scan);
+    size_t row0 = 0, row1 = scan->info.rows;
+    qb__scan_rows_seen(scan, &row0, &row1);
     if (scan->info.quantity != QB_COUNTS || scan->info.flats) {
         status =
-            qb__prepare_create(scan, &options, &(qb__prepared){.row1 = scan->info.rows, .step = 1}, &quiet, &prepare);
+            qb__prepare_create(read, &options, &(qb__prepared){.row1 = scan->info.rows, .step = 1}, &quiet, &prepare);
         if (status == QB_BAD_INPUT) { /* fields that cannot be used have their own problem */
             status = QB_OK;
             goto out;
         }
     }
-    if (status == QB_OK) status = qb__levels_look(scan, prepare, 0, scan->info.rows, lines);
+    if (status == QB_OK) status = qb__levels_look(read, prepare, 0, scan->info.rows, lines);
     if (status != QB_OK) goto out;
     qb__row_shift shift = {0};
     const qb__row_beam beam = scan->info.beam == QB_BEAM_CONE ? QB__ROW_OTHER : QB__ROW_PARALLEL;
-    if (prepare) QB__TRY(qb__row_shift_find(scan, prepare, 0, scan->info.rows, beam, ROOM, &shift));
+    if (prepare) QB__TRY(qb__row_shift_find(read, prepare, 0, scan->info.rows, beam, ROOM, &shift));
     qb__row_shift_warn(&shift, &noting);
     const qb__levels_asked asked = {
         .opaque = "transmission", .order = *shift.order, .gains = qb__levels_warn_gains(scan, &options, &noting)};
@@ -138,12 +145,12 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
         status = QB_OK;
     } else if (status == QB_OK && prepare) {
         QB__TRY(judge_rows(scan, lines, &noting));
-        QB__TRY(judge_columns(scan, prepare, top, lines));
+        QB__TRY(judge_columns(scan, read, prepare, top, lines));
     }
     const qb__turn_asked turn = {.radians = scan->info.angles, .cone = scan->info.beam != QB_BEAM_PARALLEL};
     qb__view_steps jumps = {0};
     if (status == QB_OK && prepare && turn.radians)
-        status = qb__view_steps_find(scan, prepare, turn.radians, true, 0, scan->info.rows, &jumps);
+        status = qb__view_steps_find(read, prepare, turn.radians, true, 0, scan->info.rows, &jumps);
     if (status == QB_OK) qb__view_steps_warn(&jumps, &noting);
     bool told = qb__view_steps_misfit(&jumps);
     if (status == QB_OK && !told) status = qb__turn_check(lines->mass, &turn, scan->info.views, &noting, NULL, &told);
@@ -153,27 +160,30 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
         const qb__view_ends_of about = {.radians = turn.radians,
                                         .parallel = !turn.cone,
                                         .column = qb__column_read(&scan->info, scan->info.center),
-                                        .row1 = scan->info.rows};
+                                        .row0 = row0,
+                                        .row1 = row1};
         qb__view_ends ends;
-        QB__TRY(qb__view_ends_find(scan, prepare, &about, &ends));
+        QB__TRY(qb__view_ends_find(read, prepare, &about, &ends));
         qb__view_ends_warn(&ends, &noting);
         told = ends.steps != 0;
     }
     if (status == QB_OK && prepare && turn.radians && !turn.cone) {
         const qb__opposites_asked about = {.radians = turn.radians,
                                            .column = qb__column_read(&scan->info, scan->info.center),
-                                           .row1 = scan->info.rows,
+                                           .row0 = row0,
+                                           .row1 = row1,
                                            .room = ROOM};
         qb__opposites opposites;
-        QB__TRY(qb__opposites_find(scan, prepare, &about, &opposites));
+        QB__TRY(qb__opposites_find(read, prepare, &about, &opposites));
         qb__opposites_warn(&opposites, told, &noting);
     }
     if (status == QB_OK && prepare && !told && turn.radians && !turn.cone)
         qb__view_sums_warn(qb__view_sums_swing(lines->mass, scan->info.columns), &noting);
-    if (status == QB_OK && prepare) status = judge_height(scan, prepare, ROOM, &noting);
+    if (status == QB_OK && prepare) status = judge_height(read, prepare, ROOM, &noting);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);
+    qb__phase_destroy(phase);
     qb__free(lines);
     return status;
 }

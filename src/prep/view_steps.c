@@ -287,6 +287,7 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     const size_t n = s.info->views, columns = s.info->columns;
     qb_status status;
     *found = (qb__view_steps){0};
+    qb__scan_rows_seen(scan, &row0, &row1);
     s.rows = row1 > row0 ? qb__smaller(ROWS, row1 - row0) : 0;
     if (n < LEAST_VIEWS || s.rows == 0 || qb__views_affordable(scan, s.rows) < n) return QB_OK;
     for (size_t r = 0; r < s.rows; r++) s.row[r] = row0 + (2 * r + 1) * (row1 - row0) / (2 * s.rows);

@@ -92,7 +92,7 @@ static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *f
             "opposite rays agree %.3g times better if it turned the other way, or if images are mirrored: %s" QB__CODE(
                 "turn-sense"),
             fan->other_sense, file ? "check the geometry file" : "give --angles with the other sign");
-    else if (fan->better > BETTER && (fan->wide > WIDER || fan->wide < 1 / WIDER))
+    else if (!asked->moves && fan->better > BETTER && (fan->wide > WIDER || fan->wide < 1 / WIDER))
         qb__warn(env,
                  "opposite rays agree %.2g times better if the fan is %.2g times as wide: check %s (%.3g mm?) and the "
                  "pixel size (%.3g mm?)" QB__CODE("fan-width"),
@@ -148,13 +148,16 @@ out:
 static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *order) {
     const qb__decision *d = &r->decision;
     const size_t ranks = (size_t)qb__comm_count(r->comm);
-    const double OFF = 2; /* pixels from an ideal circle */
+    const double OFF = 2, MOVES = 0.5; /* pixels from an ideal circle; rows */
     qb__row_shift found = {0}, *all = NULL;
     qb__circle circle;
+    qb__wander wander;
     qb__row_beam beam = d->turn.geometry ? QB__ROW_OTHER : QB__ROW_PARALLEL;
     if (d->turn.geometry && d->turn.geometry->beam == QB_BEAM_CONE &&
         qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF)
         beam = QB__ROW_CIRCLE;
+    if (d->turn.geometry && !(qb__circle_wander(d->turn.geometry, &wander) == QB_OK && wander.rows < MOVES))
+        beam = QB__ROW_MOVES;
     const bool whole = r->share.views == r->task.info->views && (ranks == 1 || d->row1 - d->row0 == r->task.info->rows);
     qb_status status = qb__alloc(ranks, sizeof *all, &all);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);

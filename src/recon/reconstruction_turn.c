@@ -48,12 +48,15 @@ void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double 
     qb__circle circle;
     *asked = (qb__center_look){.radians = radians, .middle = NAN, .row0 = d->row0, .row1 = d->row1};
     asked->room = qb__larger(LEAST, qb__look_room(r));
+    qb__scan_rows_seen(r->task.scan, &asked->row0, &asked->row1);
     *stated = NAN;
     if (geometry) {
         if (qb__circle_fit(geometry, &circle) != QB_OK) return;
         qb__view_angles(geometry, radians);
         asked->leans = !(circle.error < STRAIGHT);
-        if (!(circle.error < OFF) && !(circle.beam == QB_BEAM_CONE && leans_evenly(geometry, &circle, radians))) return;
+        const bool even = circle.beam == QB_BEAM_CONE && leans_evenly(geometry, &circle, radians);
+        asked->moves = asked->leans && !even;
+        if (!(circle.error < OFF) && !even) return;
         *stated = circle.column;
         asked->sod = circle.sod, asked->sdd = circle.sdd, asked->pixel = circle.pixel_u;
         if (!geometry->apart) asked->middle = circle.row;
@@ -96,12 +99,15 @@ static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool 
 static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_steps *shown) {
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     const qb__decision *d = &r->decision;
-    const double OFF = 2; /* pixels from an ideal circle */
+    const double OFF = 2, MOVES = 0.5; /* pixels from an ideal circle; from a view to the next */
+    qb__wander wander;
     qb__view_steps found = {0}, *all = NULL;
     double *radians = NULL;
     qb__circle circle;
     *shown = found;
     if (!d->turn.geometry && !d->turn.radians) return QB_OK;
+    if (d->turn.geometry && !(qb__circle_wander(d->turn.geometry, &wander) == QB_OK && wander.step < MOVES))
+        return QB_OK; /* images move by themselves */
     const bool closes = !d->turn.geometry || (qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF);
     qb_status status = qb__alloc(views, sizeof *radians, &radians);
     if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);

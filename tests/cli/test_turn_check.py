@@ -190,6 +190,40 @@ def test_good_cones(tmp_path, more):
         assert not said("fdk", f"{phantom}.h5", "-g", "g.json", "--allow-limited", "-o", f"{phantom}.npy", cwd=tmp_path)
 
 
+@pytest.mark.parametrize("phantom", ["shepp-logan", "foam"])
+@pytest.mark.parametrize("jitter", ["2,0,20,14", "8,4,60,137", "8,1,20,184"])
+def test_a_detector_that_moves_as_stated(tmp_path, phantom, jitter):
+    """Images jump from view to view, as the geometry says."""
+    simulate(tmp_path, phantom, *CONE, "--jitter", jitter, "--size", "60,60,6", "--geometry-out", "g.json")
+    for how in (["-g", "g.json"], [*PLACE, "--jitter", jitter]):
+        assert not qb_json("fdk", "s.h5", *how, "--size", "60,60,6", "-o", "v.npy", cwd=tmp_path)["warnings"]
+
+
+@pytest.mark.parametrize("phantom", ["shepp-logan", "spheres", "foam"])
+@pytest.mark.parametrize("beam, verb, turn", [(PARALLEL, ["fbp", "--center", 47.5], "0:180"), (CONE, ["fdk", *PLACE], "0:360")])
+def test_views_that_moved_as_stated(tmp_path, phantom, beam, verb, turn):
+    """Rows that shifts take off the detector in some views are not looked at."""
+    simulate(tmp_path, phantom, *instead(beam, "--detector", "96,16"), "--angles", turn, "--size", "60,60,10")
+    rng = np.random.default_rng(1)
+    shifts = np.stack([rng.integers(-8, 9, 120), rng.integers(-3, 4, 120)], 1)
+    np.savetxt(tmp_path / "moves.txt", shifts)
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        views = file["exchange/data"][...]
+        file["exchange/data"][...] = [np.roll(view, (v, u), (0, 1)) for view, (u, v) in zip(views, shifts)]
+    for args in (verb, ["info"]):
+        out = [] if args[0] == "info" else ["-o", "v.npy"]
+        assert not said(*args[:1], "s.h5", *args[1:], "--shifts", "moves.txt", *out, cwd=tmp_path)
+
+
+def test_the_same_in_all_rows(tmp_path):
+    """Rounding alone matches better with some rows in between."""
+    angle, s = np.radians(np.arange(345))[:, None], np.arange(128)[None] - 63.5
+    rods = [(20, 0.3, 9), (35, 2, 6), (28, 4, 12)]
+    row = sum(0.04 * np.sqrt(np.maximum(0, r**2 - (s - d * np.cos(angle - a))**2)) for d, a, r in rods)
+    np.save(tmp_path / "s.npy", np.exp(-np.repeat(row[:, None], 16, 1)).astype(np.float32))
+    assert not qb_json("fbp", "s.npy", "--quantity", "transmission", "--angles", "0:345:345", "--pixel-size", 1, "--center", 63.5, "-o", "v.npy", cwd=tmp_path)["warnings"]
+
+
 def random_scan(rng):
     span = rng.choice([60, 90, 120, 180, 180, 200, 270, 360, 360, 720, 1080])
     more = ["--views", rng.integers(40, 400), "--angles", f"{rng.integers(-90, 90)}:{span}", "--photons", rng.choice([0, 100, 1000, 100000]), "--seed", rng.integers(1, 1000)]

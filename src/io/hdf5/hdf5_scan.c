@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/formats.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 #include "io/text.h"
 
 static bool is_group(hid_t file, const char *path) {
@@ -139,6 +141,32 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
     return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling, map->first_dangling);
 }
 
+/* Of a dataset: whether it may still grow, and its first dimension. */
+static bool may_grow(hid_t file, const char *path, size_t *first) {
+    hsize_t now[H5S_MAX_RANK] = {0}, most[H5S_MAX_RANK] = {0};
+    const hid_t set = qb__h5_dataset(file, path), space = set < 0 ? set : H5Dget_space(set);
+    const int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, now, most);
+    bool grows = rank < 1;
+    for (int i = 0; i < rank; i++) grows |= most[i] != now[i];
+    *first = (size_t)now[0];
+    if (space >= 0) H5Sclose(space);
+    if (set >= 0) H5Dclose(set);
+    return grows;
+}
+
+/* Whether all views of a file that is being written are there: its arrays cannot grow, or are as long as a list of angles that cannot. */
+static bool has_all_views(hid_t file, const qb__h5_map *map) {
+    size_t first = 0, longest = 0, listed;
+    bool grows = false;
+    for (size_t i = 0; i < map->arrays.count; i++) {
+        grows |= may_grow(file, map->arrays.text[i], &first);
+        longest = qb__larger(longest, first);
+    }
+    for (size_t i = 0; i < map->angles.count && grows; i++)
+        grows = may_grow(file, map->angles.text[i], &listed) || listed != longest;
+    return !grows;
+}
+
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     hid_t file;
     qb__h5_map map = {0};
@@ -149,7 +177,7 @@ qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__sc
     if (status != QB_OK) goto leave;
     QB__TRY(qb__h5_walk(file, path, &map));
     QB__TRY(find_scan(file, path, options, &map, parts));
-    if (qb__h5_being_written(file))
+    if (qb__h5_being_written(file) && !has_all_views(file, &map))
         qb__note(&parts->notes,
                  "the file is being written: views that come later are not read" QB__CODE("being-written"));
     if (map.dangling)

@@ -9,11 +9,12 @@
 #include "io/scan/frame_list.h"
 #include "io/scan/scan.h"
 
-/* The median over the views that were looked at and are good. */
+/* The share with little beam, as the median over the views that were looked at and are good: an object that reaches beyond that end
+ * takes most of the beam there, and all of it in some views. */
 static double usual(const qb__frame *frames, const unsigned char *bad, size_t count, int side, double *scratch) {
     size_t known = 0;
     for (size_t i = 0; i < count; i++)
-        if (frames[i].looked && !bad[i]) scratch[known++] = (double)frames[i].covered[side];
+        if (frames[i].looked && !bad[i]) scratch[known++] = (double)frames[i].dim[side];
     return known ? qb__median(scratch, known) : 1;
 }
 

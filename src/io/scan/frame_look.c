@@ -41,7 +41,7 @@ static void pick(const qb__frame_series *series, const char *row, float *samples
 static void judge(float *samples, size_t count, float limit, qb__frame *frame) {
     const float ends[2] = {frame->low_end, frame->high_end};
     const qb__frame_step step = frame->step;
-    const float covered[2] = {frame->covered[0], frame->covered[1]};
+    const float covered[2] = {frame->covered[0], frame->covered[1]}, dim[2] = {frame->dim[0], frame->dim[1]};
     size_t good = 0, lost = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(samples[i]))
@@ -54,6 +54,7 @@ static void judge(float *samples, size_t count, float limit, qb__frame *frame) {
                          .high_end = ends[1],
                          .step = step,
                          .covered = {covered[0], covered[1]},
+                         .dim = {dim[0], dim[1]},
                          .least = NAN,
                          .most = NAN,
                          .low = NAN,
@@ -139,18 +140,24 @@ static void add_steps(const qb__frame_series *series, size_t first, size_t count
     if (count) memcpy(before, samples + (count - 1) * each, each * sizeof *before);
 }
 
-/* Of a line without any beam, as behind a base plate, neither end counts. */
-static void add_covered(const qb__frame_series *series, const float *samples, qb__frame *frame) {
+/* The share of columns below a level at either end. Of a line without any above it, as behind a base plate, neither end counts. */
+static void add_below(const qb__frame_series *series, const float *samples, float level, float share[2]) {
     const size_t few = samples_of(series);
     size_t sum[2] = {0, 0};
     for (size_t line = 0; line < series->lines; line++) {
         const float *own = samples + line * few;
         size_t left = 0, right = 0;
-        while (left < few && own[left] < series->lit) left++;
-        while (right < few && own[few - 1 - right] < series->lit) right++;
+        while (left < few && own[left] < level) left++;
+        while (right < few && own[few - 1 - right] < level) right++;
         if (left < few) sum[0] += left, sum[1] += right;
     }
-    for (int side = 0; side < 2; side++) frame->covered[side] = (float)sum[side] / (float)(few * series->lines);
+    for (int side = 0; side < 2; side++) share[side] = (float)sum[side] / (float)(few * series->lines);
+}
+
+static void add_covered(const qb__frame_series *series, const float *samples, qb__frame *frame) {
+    const float DIM = 20; /* times the level without beam, which is 1 % of it */
+    add_below(series, samples, series->lit, frame->covered);
+    add_below(series, samples, series->zero + DIM * (series->lit - series->zero), frame->dim);
 }
 
 static qb_status look_at_block(const qb__frame_series *series, size_t first, size_t count, char *raw, float *samples,

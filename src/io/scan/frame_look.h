@@ -18,7 +18,8 @@ typedef struct qb__frame {
         high_end;    /* range of the finite numbers of every column of the rows, and 0; 0 where `ends` is false */
     float lost, top; /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
     float covered
-        [2]; /* share of its columns without beam, from the left and from the right; 0 where nobody asked for it */
+        [2];      /* share of its columns without beam, from the left and from the right; 0 where nobody asked for it */
+    float dim[2]; /* the same of columns with little beam */
     qb__frame_step step; /* from the frame before; NaN where nobody asked for it */
 } qb__frame;
 

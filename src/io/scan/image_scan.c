@@ -207,6 +207,18 @@ qb_status qb__scan_load_places(qb_scan *scan, const qb_scan_options *options, co
     return status;
 }
 
+void qb__scan_rows_seen(const qb_scan *scan, size_t *row0, size_t *row1) {
+    const qb_scan_info *info = &scan->info;
+    const double bin = scan->image.bin_v ? (double)scan->image.bin_v : 1;
+    double up = 0, down = 0;
+    for (size_t i = 0; info->shifts && i < info->views; i++) {
+        up = fmax(up, info->shifts[2 * i + 1] / bin);
+        down = fmax(down, -info->shifts[2 * i + 1] / bin);
+    }
+    *row0 = qb__larger(*row0, (size_t)ceil(down));
+    *row1 = qb__smaller(*row1, info->rows - qb__smaller(info->rows, (size_t)ceil(up)));
+}
+
 double qb__column_whole(const qb_scan_info *info, double column) {
     if (!info || !info->image) return column;
     return (column + 0.5) * (double)info->bin[0] - 0.5 + (double)info->window[0];

@@ -105,6 +105,8 @@ qb_status qb__scan_change_fields(const qb_scan *scan, qb__source **source, const
 void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options);
 /* --distortion and --shifts, of the views that are left. */
 qb_status qb__scan_load_places(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* Of rows row0 <= row < row1 those that are on the image in all views: shifts take some off it in some views. */
+void qb__scan_rows_seen(const qb_scan *scan, size_t *row0, size_t *row1);
 /* A column of the whole detector, unbinned, as people count it, is this one of what is read; and back. */
 double qb__column_read(const qb_scan_info *info, double column);
 double qb__column_whole(const qb_scan_info *info, double column);

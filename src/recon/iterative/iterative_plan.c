@@ -9,6 +9,7 @@
 #include "base/warning.h"
 #include "center/center.h"
 #include "geometry/check.h"
+#include "geometry/circle.h"
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
 #include "geometry/limited.h"
@@ -184,10 +185,13 @@ static void add_beyond(qb__iterative *it) {
  * slice is not seen at all. */
 static void check_rows(const qb__iterative *it, const qb_env *env) {
     const qb_grid *grid = &it->grid;
+    const double MOVES = 0.2; /* rows: what is missed in one view is seen in another */
+    qb__wander wander;
     const double x = 0.5 * (double)(grid->n[0] - 1), y = 0.5 * (double)(grid->n[1] - 1);
     const double z = floor(0.5 * (double)grid->n[2]);
     double at[3], next[3];
     if (it->info->rows < 2) return;
+    if (qb__circle_wander(it->geometry, &wander) != QB_OK || !(wander.rows < MOVES)) return;
     qb__matrix_apply(&it->projector->matrices[0], x, y, z, at);
     qb__matrix_apply(&it->projector->matrices[0], x, y, z + 1, next);
     const double row = at[1] / at[2], apart = next[1] / next[2] - row, off = row - floor(row + 0.5);

@@ -45,7 +45,7 @@ static void step(const qb__vector_job *job, size_t first, size_t end, double *su
 
 void qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *s, size_t count,
                       double sums[QB__VECTOR_SUMS]) {
-    static const qb__vector_op op = {"prior.cl", "prior_step", 2, step};
+    static const qb__vector_op op = {"prior.cl", "prior_step", 2, .run = step};
     qb__prior_numbers all = *numbers;
     qb__vector_job job = {&op, QB__UNKNOWNS, count, .v = {s->x, s->slope, s->curve, s->toward}};
     all.data = (float)s->data;

@@ -26,6 +26,10 @@ qb_status qb__vector_make(const qb__vectors *v, qb__vector_kind kind, size_t cou
     return qb__alloc(count, sizeof(float), vector);
 }
 
+qb_status qb__vector_make_spilled(const qb__vectors *v, qb__vector_kind kind, size_t count, void **vector) {
+    return v->elsewhere ? v->elsewhere->make_spilled(v->self, kind, vector) : qb__vector_make(v, kind, count, vector);
+}
+
 void qb__vector_drop(const qb__vectors *v, void *vector) {
     if (v->elsewhere)
         v->elsewhere->drop(v->self, vector);
@@ -88,7 +92,7 @@ void qb__vector_fill(const qb__vectors *v, float value, void *x, size_t count) {
         qb__vector_run(v, (qb__vector_job){.op = &op, .count = count, .v = {x}, .s = {value}}, NULL);
 }
 
-#define OP(name, loop, count) static const qb__vector_op name##_op = {"vectors.cl", "vector_" #name, count, loop}
+#define OP(name, loop, count) static const qb__vector_op name##_op = {"vectors.cl", "vector_" #name, count, .run = loop}
 
 static void dot(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *a = job->v[0], *b = job->v[1];

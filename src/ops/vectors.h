@@ -24,6 +24,7 @@ typedef struct qb__vector_op {
     int sums; /* how many numbers it sums up, at most QB__VECTOR_SUMS */
     /* Elements first <= i < end of the vectors; adds to sums[]. NULL sums are never passed. */
     void (*run)(const qb__vector_job *job, size_t first, size_t end, double *sums);
+    unsigned writes; /* bit i: it writes to v[i]. Only vectors made by qb__vector_make_spilled() need it */
 } qb__vector_op;
 
 struct qb__vector_job {
@@ -45,8 +46,9 @@ struct qb__vector_job {
 /* Where vectors live that are not in memory. */
 typedef struct qb__vectors_elsewhere {
     qb_status (*make)(void *self, qb__vector_kind kind, void **vector); /* a vector of zeros */
-    void (*drop)(void *self, void *vector);                             /* NULL-safe */
-    void (*run)(void *self, const qb__vector_job *job, double *sums);   /* sums[] += what it sums */
+    qb_status (*make_spilled)(void *self, qb__vector_kind kind, void **vector);
+    void (*drop)(void *self, void *vector);                           /* NULL-safe */
+    void (*run)(void *self, const qb__vector_job *job, double *sums); /* sums[] += what it sums */
     void (*copy)(void *self, const void *from, void *to);
     void (*fill)(void *self, float value, void *vector);
     qb_status (*status)(void *self); /* the first failure of all calls so far */
@@ -68,7 +70,10 @@ qb_status qb__vectors_create(qb__pool *pool, size_t longest, const size_t n[3], 
 void qb__vectors_destroy(qb__vectors *vectors); /* NULL-safe */
 
 qb_status qb__vector_make(const qb__vectors *v, qb__vector_kind kind, size_t count, void **vector); /* of zeros */
-void qb__vector_drop(const qb__vectors *v, void *vector);                                           /* NULL-safe */
+/* A vector for qb__vector_run() and qb__vector_copy() alone, of any values: where a device has little room, it lies in the host's
+ * memory and passes through. At most two in an operation, of which those of unknowns are read without their neighbours. */
+qb_status qb__vector_make_spilled(const qb__vectors *v, qb__vector_kind kind, size_t count, void **vector);
+void qb__vector_drop(const qb__vectors *v, void *vector); /* NULL-safe */
 /* A failure on a device shows here, and nothing is computed after it. */
 qb_status qb__vectors_status(const qb__vectors *v);
 /* Run an operation. Sets sums[QB__VECTOR_SUMS] unless it is NULL. */

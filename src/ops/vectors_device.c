@@ -22,6 +22,8 @@ static size_t most_groups(const qb__joseph_problem *p) {
     return qb__ceil_div(qb__larger(a, b) / sizeof(float), block_of(p));
 }
 
+size_t qb__device_vectors_grain(const qb__joseph_problem *p) { return block_of(p); }
+
 size_t qb__device_vectors_bytes(const qb__joseph_problem *p) { return most_groups(p) * SUMS * 2 * sizeof(float); }
 
 /* The first failure stays. */
@@ -36,27 +38,32 @@ static qb_status status_of(void *self) {
     return own->status == QB_OK ? QB_OK : qb__fail(own->status, "%s", own->why);
 }
 
-static qb_status take(qb__device_vectors *own, qb__vector_kind kind) {
+static qb_status take(qb__device_vectors *own, qb__vector_kind kind, bool spilled) {
     const int most = (int)(sizeof own->made / sizeof *own->made);
     if (own->count == most) return qb__fail(QB_INTERNAL, "more than %d vectors", most);
-    const size_t bytes = qb__device_vector_bytes(&own->problem, kind);
-    const qb_status status = qb__memory_create(own->device, bytes, &own->made[own->count].memory);
+    size_t bytes = qb__device_vector_bytes(&own->problem, kind);
+    if (kind == QB__EQUATIONS && own->block_views && !spilled)
+        bytes = qb__joseph_block_bytes(&own->problem, own->block_views);
+    own->made[own->count].memory = NULL;
+    own->made[own->count].host = NULL;
+    const qb_status status = spilled ? qb__host_create(own->device, bytes, &own->made[own->count].host)
+                                     : qb__memory_create(own->device, bytes, &own->made[own->count].memory);
     if (status != QB_OK) return status;
     own->made[own->count].kind = kind;
     own->made[own->count++].idle = true;
     return QB_OK;
 }
 
-static int find_idle(const qb__device_vectors *own, qb__vector_kind kind) {
+static int find_idle(const qb__device_vectors *own, qb__vector_kind kind, bool spilled) {
     int i = 0;
-    while (i < own->count && !(own->made[i].idle && own->made[i].kind == kind)) i++;
+    while (i < own->count && !(own->made[i].idle && own->made[i].kind == kind && !own->made[i].memory == spilled)) i++;
     return i;
 }
 
 static qb_status make(void *self, qb__vector_kind kind, void **vector) {
     qb__device_vectors *own = self;
-    const int at = find_idle(own, kind);
-    qb_status status = at == own->count ? take(own, kind) : QB_OK;
+    const int at = find_idle(own, kind, false);
+    qb_status status = at == own->count ? take(own, kind, false) : QB_OK;
     *vector = NULL;
     if (status == QB_OK)
         status = qb__memory_fill(own->queue, own->made[at].memory, 0, 0, qb__memory_bytes(own->made[at].memory));
@@ -66,16 +73,40 @@ static qb_status make(void *self, qb__vector_kind kind, void **vector) {
     return QB_OK;
 }
 
+static qb_status make_spilled(void *self, qb__vector_kind kind, void **vector) {
+    qb__device_vectors *own = self;
+    if (!own->spill.piece) return make(self, kind, vector);
+    const int at = find_idle(own, kind, true);
+    const qb_status status = at == own->count ? take(own, kind, true) : QB_OK;
+    *vector = NULL;
+    if (status != QB_OK) return status;
+    own->made[at].idle = false;
+    *vector = own->made[at].host;
+    return QB_OK;
+}
+
+qb_status qb__device_vectors_spread(qb__device_vectors *own, size_t block_views, size_t piece) {
+    own->block_views = block_views;
+    return qb__spill_create(own->device, piece, &own->spill);
+}
+
+/* The number of a vector that is spilled, or -1. */
+static int spilled_of(const qb__device_vectors *own, const void *vector) {
+    for (int i = 0; vector && own->spill.piece && i < own->count; i++)
+        if (own->made[i].host == vector) return i;
+    return -1;
+}
+
 qb_status qb__device_vectors_reserve(qb__device_vectors *own, qb__vector_kind kind, size_t count) {
     qb_status status = QB_OK;
-    while (status == QB_OK && count-- > 0) status = take(own, kind);
+    while (status == QB_OK && count-- > 0) status = take(own, kind, false);
     return status;
 }
 
 static void drop(void *self, void *vector) {
     qb__device_vectors *own = self;
     for (int i = 0; vector && i < own->count; i++)
-        if (own->made[i].memory == vector) own->made[i].idle = true;
+        if (own->made[i].memory == vector || own->made[i].host == vector) own->made[i].idle = true;
 }
 
 /* ---- kernels, compiled when they are first used ---- */
@@ -116,7 +147,16 @@ static uint64_t view_of(const qb__device_vectors *own) {
     return qb__joseph_block_bytes(&own->problem, 1) / sizeof(float);
 }
 
-static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int flags, size_t groups, uint64_t count) {
+/* Elements `from` on before `end`. */
+typedef struct run_of {
+    uint64_t from, end, base;
+    int32_t spilled;
+} run_of;
+
+static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int flags, const run_of *some) {
+    const uint64_t count = some->end, from = some->from, base = some->base;
+    const size_t groups = qb__ceil_div(count - from, block_of(&own->problem));
+    const int32_t spilled = some->spilled;
     qb__joseph_shape shape;
     qb__kernel *kernel = NULL;
     qb_status status = find_kernel(own, job->op, &kernel);
@@ -131,24 +171,75 @@ static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int 
     memcpy(more.v, job->more, sizeof more.v);
     qb__memory *v[QB__VECTOR_OPERANDS];
     for (int i = 0; i < QB__VECTOR_OPERANDS; i++) v[i] = job->v[i] ? job->v[i] : own->partial;
-    const qb__arg args[] = {QB__MEMORY(v[0]),         QB__MEMORY(v[1]),       QB__MEMORY(v[2]),
-                            QB__MEMORY(v[3]),         QB__MEMORY(v[4]),       QB__MEMORY(v[5]),
-                            QB__MEMORY(v[6]),         QB__VALUE(count),       QB__VALUE(s[0]),
-                            QB__VALUE(s[1]),          QB__VALUE(s[2]),        QB__VALUE(flag),
-                            QB__VALUE(shape.line),    QB__VALUE(shape.front), QB__VALUE(shape.used),
-                            QB__VALUE(shape.across),  QB__VALUE(shape.down),  QB__VALUE(shape.edge),
-                            QB__MEMORY(own->partial), QB__VALUE(shift),       QB__VALUE(more)};
+    const qb__arg args[] = {
+        QB__MEMORY(v[0]),      QB__MEMORY(v[1]),       QB__MEMORY(v[2]),         QB__MEMORY(v[3]),
+        QB__MEMORY(v[4]),      QB__MEMORY(v[5]),       QB__MEMORY(v[6]),         QB__VALUE(count),
+        QB__VALUE(s[0]),       QB__VALUE(s[1]),        QB__VALUE(s[2]),          QB__VALUE(flag),
+        QB__VALUE(shape.line), QB__VALUE(shape.front), QB__VALUE(shape.used),    QB__VALUE(shape.across),
+        QB__VALUE(shape.down), QB__VALUE(shape.edge),  QB__MEMORY(own->partial), QB__VALUE(shift),
+        QB__VALUE(from),       QB__VALUE(base),        QB__VALUE(spilled),       QB__VALUE(more)};
     return qb__kernel_launch(kernel, own->queue, (const size_t[3]){groups, 1, 1}, (const size_t[3]){ITEMS, 1, 1}, args,
                              sizeof args / sizeof *args);
 }
 
+/* The host's memory of the operands that are spilled; returns how many there are. */
+static int find_spilled(const qb__device_vectors *own, const qb__vector_job *job, float **host, int *operand) {
+    int count = 0;
+    for (int i = 0; i < QB__VECTOR_OPERANDS; i++) {
+        if (spilled_of(own, job->v[i]) < 0) continue;
+        if (count < QB__SPILL_OPERANDS) host[count] = job->v[i], operand[count] = i;
+        count++;
+    }
+    return count;
+}
+
+/* Piece by piece. */
+static qb_status stream(qb__device_vectors *own, const qb__vector_job *job, int flags, uint64_t count,
+                        float *const *host, const int *operand) {
+    const size_t piece = own->spill.piece;
+    const uint64_t shift = job->views.first * view_of(own);
+    qb__vector_job part = *job;
+    qb_status status = QB_OK;
+    for (size_t number = 0; number * piece < count; number++) {
+        const uint64_t from = number * piece;
+        const size_t floats = (size_t)(count - from < piece ? count - from : piece);
+        float *up[QB__SPILL_OPERANDS] = {NULL}, *down[QB__SPILL_OPERANDS] = {NULL};
+        run_of some = {.from = from, .end = from + floats, .base = from + shift};
+        for (int i = 0; i < QB__SPILL_OPERANDS && host[i]; i++) {
+            up[i] = host[i] + from + shift;
+            if (job->op->writes >> operand[i] & 1) down[i] = up[i];
+            part.v[operand[i]] = own->spill.slot[number % QB__SPILL_SLOTS].operand[i];
+            some.spilled |= 1 << operand[i];
+        }
+        QB__TRY(qb__spill_send(&own->spill, own->queue, number, up, floats));
+        QB__TRY(launch(own, &part, flags, &some));
+        QB__TRY(qb__spill_take(&own->spill, own->queue, number, down, floats));
+    }
+out:
+    return status;
+}
+
+static size_t floats_of(const qb__device_vectors *own, const qb__vector_job *job) {
+    if (job->views.each) return job->views.count * view_of(own);
+    return spilled_of(own, job->v[0]) < 0 ? qb__memory_bytes(job->v[0]) / sizeof(float)
+                                          : qb__device_vector_bytes(&own->problem, job->kind) / sizeof(float);
+}
+
 static qb_status compute(qb__device_vectors *own, const qb__vector_job *job, double *sums) {
     enum { WEIGHTED = 2 }; /* vectors.clh: the second vector is there */
-    const uint64_t count =
-        job->views.each ? job->views.count * view_of(own) : qb__memory_bytes(job->v[0]) / sizeof(float);
+    const uint64_t count = floats_of(own, job);
+    const int flags = job->flags | (job->v[1] ? WEIGHTED : 0);
     const size_t groups = qb__ceil_div(count, block_of(&own->problem));
+    float *host[QB__SPILL_OPERANDS] = {NULL};
+    int operand[QB__SPILL_OPERANDS];
     qb_status status;
-    QB__TRY(launch(own, job, job->flags | (job->v[1] ? WEIGHTED : 0), groups, count));
+    const int spilled = find_spilled(own, job, host, operand);
+    if (spilled > QB__SPILL_OPERANDS)
+        return qb__fail(QB_INTERNAL, "%d vectors of %s are spilled", spilled, job->op->kernel);
+    if (spilled)
+        QB__TRY(stream(own, job, flags, count, host, operand));
+    else
+        QB__TRY(launch(own, job, flags, &(run_of){.end = count}));
     if (!sums || job->op->sums == 0) goto out;
     QB__TRY(qb__memory_download(own->queue, own->partial, 0, own->sums, groups * SUMS * 2 * sizeof(float)));
     QB__TRY(qb__queue_finish(own->queue));
@@ -166,13 +257,32 @@ static void run(void *self, const qb__vector_job *job, double *sums) {
     if (own->status == QB_OK) fail(own, compute(own, job, sums));
 }
 
+static qb_status copy_spilled(qb__device_vectors *own, const void *from, void *to) {
+    const int at = spilled_of(own, from), there = spilled_of(own, to);
+    const size_t bytes = qb__device_vector_bytes(&own->problem, own->made[at < 0 ? there : at].kind);
+    qb_status status = qb__spill_await(&own->spill, NULL);
+    if (status == QB_OK) status = qb__queue_finish(own->queue);
+    if (status != QB_OK) return status;
+    if (at >= 0 && there >= 0)
+        memcpy(to, from, bytes);
+    else if (at >= 0)
+        status = qb__memory_upload(own->queue, to, 0, from, bytes);
+    else
+        status = qb__memory_download(own->queue, from, 0, to, bytes);
+    return qb__queue_finish_after(own->queue, status);
+}
+
 static void copy(void *self, const void *from, void *to) {
     qb__device_vectors *own = self;
-    if (own->status == QB_OK) fail(own, qb__memory_copy(own->queue, to, 0, from, 0, qb__memory_bytes(from)));
+    if (own->status != QB_OK) return;
+    if (spilled_of(own, from) >= 0 || spilled_of(own, to) >= 0)
+        fail(own, copy_spilled(own, from, to));
+    else
+        fail(own, qb__memory_copy(own->queue, to, 0, from, 0, qb__memory_bytes(from)));
 }
 
 static void fill(void *self, float value, void *vector) {
-    static const qb__vector_op op = {"vectors.cl", "vector_fill", 0, NULL};
+    static const qb__vector_op op = {"vectors.cl", "vector_fill", 0, .run = NULL};
     qb__device_vectors *own = self;
     qb__vector_job job = {.op = &op, .kind = QB__EQUATIONS, .v = {vector}, .s = {value}};
     for (int i = 0; i < own->count; i++)
@@ -180,7 +290,7 @@ static void fill(void *self, float value, void *vector) {
     run(self, &job, NULL);
 }
 
-static const qb__vectors_elsewhere hooks = {make, drop, run, copy, fill, status_of};
+static const qb__vectors_elsewhere hooks = {make, make_spilled, drop, run, copy, fill, status_of};
 
 qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const qb__joseph_problem *problem,
                                     qb__device_vectors *own, qb__vectors *vectors) {
@@ -201,7 +311,12 @@ out:
 
 void qb__device_vectors_destroy(qb__device_vectors *own) {
     if (own->count > 0) qb__queue_finish(own->queue);
-    while (own->count > 0) qb__memory_destroy(own->made[--own->count].memory);
+    qb__spill_destroy(&own->spill);
+    while (own->count > 0) {
+        own->count--;
+        qb__memory_destroy(own->made[own->count].memory);
+        qb__host_destroy(own->device, own->made[own->count].host);
+    }
     qb__memory_destroy(own->partial);
     for (int i = 0; i < MOST_PROGRAMS; i++) qb__program_release(own->programs[i].program);
     qb__free(own->sums);

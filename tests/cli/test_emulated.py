@@ -132,3 +132,16 @@ def test_what_is_read_was_written(cuda, tmp_path, verb, beam, how):
     env = {**cuda, "EMULATE_WRITTEN": "1", "QB_CACHE_DIR": ""}  # kernels are compiled otherwise
     qb(verb, tmp_path / "scan.h5", "-o", tmp_path / "out.h5", *more, *how.split(), "--device", "cuda", "-q", env=env)
     assert provenance_h5(tmp_path / "out.h5")["plan"]["device"].startswith("cuda")
+
+
+def test_a_driver_that_gives_what_the_plan_says(cuda, tmp_path):
+    """Model-based reconstruction of a cone: with most vectors in the host's memory no byte more is taken, and no bit changes."""
+    qb("simulate", "foam", "-o", "s.h5", "--views", 64, "--detector", "28,24", "--photons", 5000, "--geometry", "cone", *CIRCLE, "-q", cwd=tmp_path)
+    job = ["mbir", "s.h5", *CIRCLE, "--device", "cuda", "--equits", 2, "--start", 0, "-o"]
+    qb(*job, "whole.npy", "-q", env=cuda, cwd=tmp_path)
+    whole = qb_json("plan", *job, "v.npy", env=cuda, cwd=tmp_path)["device_memory_bytes"]
+    plan = qb_json("plan", *job, "v.npy", "--max-vram", int(0.85 * whole), env=cuda, cwd=tmp_path)
+    narrow = {**cuda, "MOCK_CUDA_FREE": str(plan["device_memory_bytes"])}
+    told = qb("mbir", *job[1:], "v.npy", "--max-vram", plan["device_memory_bytes"], env=narrow, cwd=tmp_path).stderr
+    assert plan["volumes_spilled"] == 3 and "3 of its 5 volumes" in told and "smaller" not in told
+    assert (np.load(tmp_path / "v.npy") == np.load(tmp_path / "whole.npy")).all()

@@ -163,6 +163,27 @@ def test_threads_change_no_bit_and_devices_little(cone, opencl, tmp_path):  # no
     assert hu(device, parts) < 0.5
 
 
+def test_vectors_in_the_hosts_memory_change_no_bit(opencl, tmp_path):  # noqa: F811
+    """A device without room for all keeps two volumes and a block of views, and the others pass through it: also the image and the weights
+    that were given, and views that are more in a step than in a block."""
+    qb("simulate", "foam", "-o", "s.h5", "--geometry", "cone", *WIDE, "--pixel-size", 2, "--detector", "20,16", "--views", 96, "--photons", 5000, cwd=tmp_path)
+    random = np.random.default_rng(3)
+    np.save(tmp_path / "w.npy", random.random((96, 16, 20), dtype=np.float32))
+    np.save(tmp_path / "i.npy", 0.01 * random.random((16, 20, 20), dtype=np.float32))
+    job = ["mbir", "s.h5", *WIDE, "--device", opencl, "--equits", 5, "--stop", 0, "-o", "v.npy"]
+    for more in [], ["--weights", "w.npy", "--reference", "i.npy"], ["--prox", "i.npy", "--sigma-p", 0.002, "--no-positivity"]:
+        whole = qb_json("plan", *job, *more, cwd=tmp_path)
+        told, volumes = [], []
+        for part in 1, 0.85:
+            cap = ["--max-vram", int(part * whole["device_memory_bytes"])]
+            plan = qb_json("plan", *job, *more, *cap, cwd=tmp_path)
+            assert plan["device_memory_bytes"] <= cap[1] and ("volumes_spilled" in plan) == (part < 1)
+            told.append(qb_json(*job, *more, *cap, cwd=tmp_path)["convergence"]["slabs"][0])
+            volumes.append(np.load(tmp_path / "v.npy"))
+        assert plan["block_views"] == 32 and (volumes[0] == volumes[1]).all()
+        assert told[0]["cost"] == pytest.approx(told[1]["cost"], rel=1e-12) and told[0].get("rmse") == told[1].get("rmse")
+
+
 @pytest.mark.skipif(NO_RANKS is not None, reason=str(NO_RANKS))
 def test_ranks_come_to_the_same_minimum(cone, tmp_path):
     """They take all views at once and begin with zeros, so bits differ."""

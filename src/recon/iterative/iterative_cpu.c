@@ -122,7 +122,7 @@ static qb_status add_run(void *self, size_t run, bool first) {
 /* ---- the adjoint ---- */
 
 /* With other ranks, of all views only. */
-static qb_status adjoint_of(void *self, const void *projections, size_t first, size_t count, void *x) {
+static qb_status adjoint_of(void *self, const void *projections, size_t first, size_t count, bool more, void *x) {
     const float *y = projections;
     on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
@@ -135,7 +135,7 @@ static qb_status adjoint_of(void *self, const void *projections, size_t first, s
         cpu->x = x;
         return qb__iterative_pass(&cpu->run, &runs);
     }
-    memset(x, 0, qb__iterative_unknowns(it) * sizeof(float));
+    if (!more) memset(x, 0, qb__iterative_unknowns(it) * sizeof(float));
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         qb__project_spread(it->projector, view, end, y + (view - view0) * image, cpu->block);
@@ -146,7 +146,7 @@ static qb_status adjoint_of(void *self, const void *projections, size_t first, s
 }
 
 static qb_status adjoint(void *self, const void *projections, void *x) {
-    return adjoint_of(self, projections, 0, ((const on_cpu *)self)->views, x);
+    return adjoint_of(self, projections, 0, ((const on_cpu *)self)->views, false, x);
 }
 
 static qb_status load(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A device as an engine of the iterative methods: the CPU prepares the line integrals, which go up once; volume,
  * projections and all vectors of the solver stay on the device, and the volume comes down at the end. Where ranks share the
- * views, each has the whole volume there, and its lines pass through the hosts. Where there is no room for all that, parts
- * of it pass through the device (iterative_slabs.c). */
+ * views, each has the whole volume there, and its lines pass through the hosts. Where there is no room for all that, two volumes and a
+ * block of views stay there and the other vectors pass through (ops/vectors_spill.h), or, with less room, parts of all
+ * (iterative_slabs.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,27 +11,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/project.h"
-#include "ops/vectors_device.h"
-#include "recon/iterative/iterative_slabs.h"
+#include "recon/iterative/iterative_device.h"
 
-typedef struct on_device {
-    qb__iterative_run run; /* first: shared with the CPU's (iterative_prepare.c) */
-    int threads;
-    qb__joseph_problem problem; /* of all views */
-    qb__device_pick pick;
-    bool apart; /* by parts: */
-    qb__iterative_slabs slabs;
-    /* while running */
-    size_t views; /* of this rank */
-    qb__queue *queue;
-    qb__joseph_plan *plan;
-    qb__memory *staging;
-    qb__device_vectors own;
-    qb__vectors vectors;
-    void *data, *volume; /* vectors */
-    const void *y;       /* those that adjoint() has in hand */
-    void *x;
-} on_device;
+typedef qb__iterative_on_device on_device;
 
 /* ---- runs of lines, where ranks share the views ---- */
 
@@ -61,16 +44,16 @@ static qb__joseph_problem own_problem(const on_device *d, const qb__cut *cut) {
     return own;
 }
 
-/* Views that go up at a time. */
-static size_t piece_views(const qb__cut *cut) {
+size_t qb__iterative_piece_views(const on_device *d, const qb__cut *cut) {
     enum { MANY = 32 };
-    return qb__smaller(MANY, qb__run_count(cut->all_views));
+    const size_t most = d->spill.piece ? qb__smaller(MANY, d->spill.views) : MANY;
+    return qb__smaller(most, qb__run_count(cut->all_views));
 }
 
 static size_t staging_bytes(const on_device *d, const qb__cut *cut) {
     const qb__iterative *it = d->run.it;
-    return qb__larger(qb__iterative_unknowns(it), piece_views(cut) * it->info->rows * it->info->columns) *
-           sizeof(float);
+    const size_t views = qb__iterative_piece_views(d, cut) * it->info->rows * it->info->columns;
+    return (d->spill.piece ? views : qb__larger(qb__iterative_unknowns(it), views)) * sizeof(float);
 }
 
 static qb__joseph_most most_of(const on_device *d, const qb__cut *cut) {
@@ -86,15 +69,33 @@ static size_t whole_bytes(const on_device *d, const qb__cut *cut) {
            qb__joseph_plan_bytes(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values);
 }
 
+/* Where vectors are spilled: two of unknowns, between which the projections go, and a block of views. */
+enum { KEPT_UNKNOWNS = 2, KEPT_EQUATIONS = 1 };
+
+static size_t spilled_bytes(const on_device *d, const qb__cut *cut) {
+    const qb__joseph_problem *p = &d->problem;
+    return KEPT_UNKNOWNS * qb__device_vector_bytes(p, QB__UNKNOWNS) +
+           KEPT_EQUATIONS * qb__joseph_block_bytes(p, d->spill.views) + qb__device_vectors_bytes(p) +
+           staging_bytes(d, cut) + qb__spill_bytes(d->spill.piece) +
+           qb__joseph_plan_bytes(d->pick.device, p, most_of(d, cut), d->pick.choice.values);
+}
+
+static size_t spilled_host_bytes(const on_device *d) {
+    const qb__iterative *it = d->run.it;
+    const qb__joseph_problem *p = &d->problem;
+    return (1 + qb__iterative_unknown_vectors(it) - KEPT_UNKNOWNS) * qb__device_vector_bytes(p, QB__UNKNOWNS) +
+           (1 + qb__iterative_line_vectors(it) - KEPT_EQUATIONS) * qb__device_vector_bytes(p, QB__EQUATIONS);
+}
+
 static size_t device_bytes(const on_device *d, const qb__cut *cut) {
-    return d->apart ? d->slabs.cut.bytes : whole_bytes(d, cut);
+    return d->apart ? d->slabs.cut.bytes : d->spill.piece ? spilled_bytes(d, cut) : whole_bytes(d, cut);
 }
 
 static size_t host_bytes(const on_device *d, const qb__cut *cut) {
     const qb__joseph_problem own = own_problem(d, cut);
     if (d->apart) return qb__iterative_here_bytes(d->run.it, cut);
     return (size_t)d->run.it->options->iterations * sizeof(qb__solve_trace) + qb__device_vectors_bytes(&own) +
-           qb__iterative_share_bytes(d->run.it, lines_bytes(d, 0));
+           qb__iterative_share_bytes(d->run.it, lines_bytes(d, 0)) + (d->spill.piece ? spilled_host_bytes(d) : 0);
 }
 
 static qb__room memory(void *state, const qb__cut *cut) {
@@ -104,10 +105,34 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
+/* As many views and floats at a time as have room in `cap` bytes; false: too little. */
+static bool spill(on_device *d, size_t cap) {
+    enum { MANY_VIEWS = 4 * QB__JOSEPH_VIEWS, MANY = 1 << 24, FEW = 1 << 20 };
+    const size_t views = d->run.it->info->views, grain = qb__device_vectors_grain(&d->problem);
+    const qb__cut all = {.all_views = {0, views}};
+    const size_t most = qb__larger(qb__device_vector_bytes(&d->problem, QB__UNKNOWNS),
+                                   qb__device_vector_bytes(&d->problem, QB__EQUATIONS)) /
+                        sizeof(float);
+    if (!d->run.it->solver->spills || d->run.it->ranks > 1 || d->apart) return false;
+    d->spill.views = qb__smaller(views, MANY_VIEWS);
+    d->spill.piece = qb__smaller(MANY, qb__round_up(most, grain));
+    while (spilled_bytes(d, &all) > cap) {
+        if (d->spill.piece > FEW || (d->spill.views <= QB__JOSEPH_VIEWS && d->spill.piece > grain))
+            d->spill.piece = qb__round_up(d->spill.piece / 2, grain);
+        else if (d->spill.views > QB__JOSEPH_VIEWS)
+            d->spill.views = qb__round_up(d->spill.views / 2, QB__JOSEPH_VIEWS);
+        else
+            break;
+    }
+    const bool fits = spilled_bytes(d, &all) <= cap;
+    if (!fits) d->spill.piece = 0;
+    return fits;
+}
+
 /* By parts, where not all has room in `cap` bytes; where the least has none either, the frame finds out. Ranks hand on what
  * lies whole on their devices. */
-static qb_status take_apart(on_device *d, size_t cap, const qb_env *env) {
-    if (d->run.it->ranks > 1) return QB_OK;
+static qb_status take_less(on_device *d, size_t cap, const qb_env *env) {
+    if (spill(d, cap) || d->run.it->ranks > 1) return QB_OK;
     const qb_status status = qb__slab_projector_cut(&d->problem, &d->pick, cap, env, &d->slabs.cut);
     d->apart = status == QB_OK || status == QB_NO_MEMORY;
     return d->apart ? QB_OK : status;
@@ -139,10 +164,13 @@ static double seconds(void *state, const qb__cut *cut) {
     const double vectors = 12 * (up + down) / 2e12 + 1e-3;
     const double prepare = prepare_seconds(d, cut);
     if (d->apart) return prepare + passes_of(it) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
+    /* In each step two vectors of unknowns go up, and one comes down meanwhile. */
+    const double steps = it->subsets ? (double)it->subsets : 1;
+    const double passing = d->spill.piece ? (2 * steps * down + up) / d->pick.costs.up : 0;
     const double share = (double)qb__run_count(cut->all_views) / (double)it->info->views;
     const double waits = (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +
-           passes_of(it) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors);
+           passes_of(it) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors + passing);
 }
 
 /* ---- the offer ---- */
@@ -163,7 +191,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     offer->named = it->options->kernel;
     const size_t cap = qb__device_pick_cap(&d->pick, env);
     offer->space = qb__iterative_space(&d->run, (qb__room){.device = cap});
-    return whole_bytes(d, &(qb__cut){.all_views = {0, it->info->views}}) > cap ? take_apart(d, cap, env) : QB_OK;
+    return whole_bytes(d, &(qb__cut){.all_views = {0, it->info->views}}) > cap ? take_less(d, cap, env) : QB_OK;
 }
 
 /* ---- work ---- */
@@ -202,18 +230,17 @@ static qb_status put_run(void *self, size_t run, const void *from) {
 }
 
 /* With other ranks, of all views only. */
-static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, void *x) {
+static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, bool more, void *x) {
     on_device *d = self;
     const size_t slices = d->run.it->grid.n[2];
     const qb__iterative_runs runs = {d, run_count(d), run_bytes, add_run, take_run, put_run};
-    if (d->run.it->ranks < 2)
-        return qb__joseph_adjoint(d->plan, d->queue, y, first, first + count, x, 0, slices, false);
+    if (d->run.it->ranks < 2) return qb__joseph_adjoint(d->plan, d->queue, y, first, first + count, x, 0, slices, more);
     d->y = y, d->x = x;
     return qb__iterative_pass(&d->run, &runs);
 }
 
 static qb_status adjoint(void *self, const void *y, void *x) {
-    return adjoint_of(self, y, 0, ((const on_device *)self)->views, x);
+    return adjoint_of(self, y, 0, ((const on_device *)self)->views, false, x);
 }
 
 static qb_status total(void *self, double *sum) { return qb__iterative_total(&((on_device *)self)->run, sum); }
@@ -224,77 +251,7 @@ static qb_status barrier(void *self, qb_status status) {
     return qb__iterative_barrier(&((on_device *)self)->run, status);
 }
 
-/* A view's numbers after another's, where the solver has them in another order. */
-static qb_status load_views(on_device *d, const float *numbers, void *vector) {
-    const qb__iterative *it = d->run.it;
-    const size_t bytes = it->info->rows * it->info->columns * sizeof(float), step = piece_views(&it->cut);
-    qb_status status = QB_OK;
-    for (size_t v = 0; v < d->views; v += step) {
-        const size_t count = qb__smaller(step, d->views - v);
-        for (size_t i = 0; i < count; i++)
-            QB__TRY(
-                qb__memory_upload(d->queue, d->staging, i * bytes, qb__iterative_view_of(it, numbers, v + i), bytes));
-        QB__TRY(qb__joseph_columns_at(d->plan, d->queue, d->staging, 0, v, v + count, vector));
-    }
-out:
-    return status;
-}
-
-/* Slices beyond what is kept, where they lie in the staging memory. */
-static qb_status load_beyond(on_device *d, const float *numbers, bool only_kept) {
-    const qb__iterative *it = d->run.it;
-    const size_t slice = it->grid.n[0] * it->grid.n[1];
-    float *none = NULL;
-    qb_status status = QB_OK;
-    if (only_kept) QB__TRY(qb__alloc(slice, sizeof *none, &none));
-    for (size_t i = 0; only_kept && i < slice; i++) none[i] = NAN;
-    for (size_t z = 0; z < it->grid.n[2]; z++)
-        if (qb__iterative_is_beyond(it, z))
-            QB__TRY(qb__memory_upload(d->queue, d->staging, z * slice * sizeof(float),
-                                      only_kept ? none : qb__iterative_slice_of(it, numbers, z),
-                                      slice * sizeof(float)));
-out:
-    status = qb__queue_finish_after(d->queue, status);
-    qb__free(none);
-    return status;
-}
-
-static qb_status load(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector) {
-    on_device *d = self;
-    const qb__iterative *it = d->run.it;
-    const size_t slice = it->grid.n[0] * it->grid.n[1];
-    qb_status status;
-    if (kind == QB__EQUATIONS) return load_views(d, numbers, vector);
-    if (it->beyond[0] + it->beyond[1]) QB__TRY(load_beyond(d, numbers, only_kept));
-    QB__TRY(qb__memory_upload(d->queue, d->staging, it->beyond[0] * slice * sizeof(float), numbers,
-                              qb__iterative_kept(it) * sizeof(float)));
-    QB__TRY(qb__joseph_to_lines(d->plan, d->queue, d->staging, 0, 0, 0, it->grid.n[2], vector));
-out:
-    return status;
-}
-
-static qb_status send(on_device *d, const float *lines) {
-    const qb__iterative *it = d->run.it;
-    const size_t image = it->info->rows * it->info->columns, step = piece_views(&it->cut);
-    qb_status status = QB_OK;
-    for (size_t v = 0; v < d->views; v += step) {
-        const size_t count = qb__smaller(step, d->views - v);
-        QB__TRY(qb__memory_upload(d->queue, d->staging, 0, lines + v * image, count * image * sizeof(float)));
-        QB__TRY(qb__joseph_columns_at(d->plan, d->queue, d->staging, 0, v, v + count, d->data));
-    }
-out:
-    return status;
-}
-
-static qb_status fetch(on_device *d, float scale, float *volume) {
-    const qb__iterative *it = d->run.it;
-    qb_status status;
-    const size_t first = it->beyond[0] * it->grid.n[0] * it->grid.n[1] * sizeof(float);
-    QB__TRY(qb__joseph_from_lines(d->plan, d->queue, d->volume, 0, it->grid.n[2], scale, d->staging, 0));
-    QB__TRY(qb__memory_download(d->queue, d->staging, first, volume, qb__iterative_kept(it) * sizeof(float)));
-out:
-    return status;
-}
+/* ---- solving ---- */
 
 static qb_status solve(on_device *d, const float *lines, float *volume) {
     const qb__iterative *it = d->run.it;
@@ -304,14 +261,15 @@ static qb_status solve(on_device *d, const float *lines, float *volume) {
                               .forward_of = forward_of,
                               .adjoint_of = adjoint_of,
                               .aligned = QB__JOSEPH_VIEWS,
-                              .load = load,
+                              .most_views = d->spill.piece ? d->spill.views : 0,
+                              .load = qb__iterative_device_load,
                               .total = total,
                               .same = same};
     const qb__linear a = qb__iterative_linear(it, d->views, &calls);
     qb_status status;
-    QB__TRY(send(d, lines));
+    QB__TRY(qb__iterative_device_send(d, lines));
     QB__TRY(qb__iterative_solve(&d->run, &a, &d->vectors, d->data, d->volume));
-    QB__TRY(fetch(d, it->options->hu > 0 ? (float)(1000 / it->options->hu) : 1, volume));
+    QB__TRY(qb__iterative_device_fetch(d, it->options->hu > 0 ? (float)(1000 / it->options->hu) : 1, volume));
 out:
     return qb__queue_finish_after(d->queue, status);
 }
@@ -355,10 +313,14 @@ static qb_status open_whole(on_device *d, const qb__cut *cut) {
     QB__TRY(qb__joseph_plan_create(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values, &d->plan));
     QB__TRY(qb__memory_create(d->pick.device, staging_bytes(d, cut), &d->staging));
     QB__TRY(qb__device_vectors_create(d->pick.device, d->queue, &own, &d->own, &d->vectors));
-    QB__TRY(qb__vector_make(&d->vectors, QB__EQUATIONS, 0, &d->data));
-    QB__TRY(qb__vector_make(&d->vectors, QB__UNKNOWNS, 0, &d->volume));
-    QB__TRY(qb__device_vectors_reserve(&d->own, QB__UNKNOWNS, qb__iterative_unknown_vectors(d->run.it)));
-    QB__TRY(qb__device_vectors_reserve(&d->own, QB__EQUATIONS, qb__iterative_line_vectors(d->run.it)));
+    if (d->spill.piece) QB__TRY(qb__device_vectors_spread(&d->own, d->spill.views, d->spill.piece));
+    QB__TRY(qb__vector_make_spilled(&d->vectors, QB__EQUATIONS, 0, &d->data));
+    QB__TRY(qb__vector_make_spilled(&d->vectors, QB__UNKNOWNS, 0, &d->volume));
+    const bool spills = d->spill.piece > 0;
+    QB__TRY(qb__device_vectors_reserve(&d->own, QB__UNKNOWNS,
+                                       spills ? KEPT_UNKNOWNS : qb__iterative_unknown_vectors(d->run.it)));
+    QB__TRY(qb__device_vectors_reserve(&d->own, QB__EQUATIONS,
+                                       spills ? KEPT_EQUATIONS : qb__iterative_line_vectors(d->run.it)));
     QB__TRY(qb__iterative_share(&d->run, lines_bytes(d, 0)));
 out:
     return status;
@@ -374,7 +336,7 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     const qb_status status = open_whole(d, cut);
     if (status != QB_NO_MEMORY) return status;
     snprintf(why, sizeof why, "%s", qb_detail());
-    const qb_status other = take_apart(d, whole_bytes(d, cut) / 2, run->env);
+    const qb_status other = take_less(d, device_bytes(d, cut) / 2, run->env);
     return other == QB_OK ? qb__fail(QB_NO_MEMORY, "%s", why) : other;
 }
 
@@ -403,6 +365,14 @@ static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     const qb__joseph_most *most = &d->slabs.cut.most;
     qb__facts_of_pick(facts, &d->pick, d->apart ? "even one slice needs" : "the volume with all projections needs",
                       "a smaller volume, or --device cpu");
+    if (!d->apart && d->spill.piece) {
+        const size_t spilled = 1 + qb__iterative_unknown_vectors(d->run.it) - KEPT_UNKNOWNS;
+        snprintf(facts->remark, sizeof facts->remark,
+                 ", with %zu of its %zu volumes and the projections in the host's memory", spilled,
+                 spilled + KEPT_UNKNOWNS);
+        qb__fact_number(facts, NULL, "volumes_spilled", (double)spilled);
+        qb__fact_number(facts, NULL, "block_views", (double)d->spill.views);
+    }
     if (!d->apart) return;
     snprintf(facts->remark, sizeof facts->remark,
              ", by slabs of %zu slices and blocks of %zu views: it has no room for the whole", most->slices,

@@ -24,10 +24,10 @@ static qb_status forward_of(void *self, const void *x, size_t first, size_t coun
                                       &(qb__images){.to = y});
 }
 
-static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, void *x) {
+static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, bool more, void *x) {
     qb__iterative_slabs *s = self;
-    return qb__slab_projector_adjoint(&s->projector, 1, &(qb__images){.from = y}, first, first + count, false,
-                                      &s->quiet, &(qb__images){.to = x});
+    return qb__slab_projector_adjoint(&s->projector, 1, &(qb__images){.from = y}, first, first + count, more, &s->quiet,
+                                      &(qb__images){.to = x});
 }
 
 static qb_status forward(void *self, const void *x, void *y) {
@@ -35,7 +35,7 @@ static qb_status forward(void *self, const void *x, void *y) {
 }
 
 static qb_status adjoint(void *self, const void *y, void *x) {
-    return adjoint_of(self, y, 0, ((const qb__iterative_slabs *)self)->views, x);
+    return adjoint_of(self, y, 0, ((const qb__iterative_slabs *)self)->views, false, x);
 }
 
 static qb_status load(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector) {

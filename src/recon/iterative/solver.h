@@ -24,16 +24,18 @@ typedef struct qb__linear {
     qb__linear_number *total;
     /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL: single rank. */
     qb__linear_number *same;
-    /* The same for views first <= v < first + count of `views`: y holds these views alone, x' is the part of A' y that they make. */
+    /* The same for views first <= v < first + count of `views`: y holds these views alone, x' is the part of A' y that they make, or, with
+     * `more`, is added to. */
     size_t views;
     qb_status (*forward_of)(void *self, const void *x, size_t first, size_t count, void *y);
-    qb_status (*adjoint_of)(void *self, const void *y, size_t first, size_t count, void *x);
+    qb_status (*adjoint_of)(void *self, const void *y, size_t first, size_t count, bool more, void *x);
     /* The views in runs of these sizes, each spread over all angles: [subsets], 1 where there is but one. */
     const size_t *subset;
     size_t subsets;
-    size_t aligned; /* `first` must be a multiple of this; 0 = 1 */
+    size_t aligned;    /* `first` must be a multiple of this; 0 = 1 */
+    size_t most_views; /* that y of these calls has room for; 0: all */
     /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x] of what is kept.
-     * Slices beyond it become as the last ones, with `only_kept` NaN. */
+     * Slices beyond it become as the last ones, with `only_kept` NaN. Into unknowns that are not spilled, while at most one more does not. */
     qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector);
     bool holes; /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
@@ -95,7 +97,8 @@ typedef struct qb__solver {
     double passes_before,
         passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
     size_t grain;    /* it takes subsets of at least so many views; 0 = all views at once */
-    int usual;       /* iterations that it takes where it stops by itself, for forecasts; 0 = all that it may */
+    bool spills; /* projections go between two vectors of unknowns at most, the others may be spilled (ops/vectors.h) */
+    int usual;   /* iterations that it takes where it stops by itself, for forecasts; 0 = all that it may */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
                      void *b, void *x, qb__solved *solved);
 } qb__solver;

@@ -36,7 +36,8 @@ enum { LOOSER_SUBSETS = 6 };
 
 /* ---- operations on vectors; the same in kernels/vectors/prior.cl ---- */
 
-#define OP(name, sums) static const qb__vector_op name##_op = {"prior.cl", "prior_" #name, sums, name}
+/* `writes`: bit i, it writes to v[i]. */
+#define OP(name, sums, writes) static const qb__vector_op name##_op = {"prior.cl", "prior_" #name, sums, name, writes}
 
 static float weight_of(int rule, float y, float given) {
     if (rule == 1) return expf(-y);
@@ -59,7 +60,7 @@ static void misfit(const qb__vector_job *job, size_t first, size_t end, double *
         sums[0] += (double)(w * r) * (double)r;
     }
 }
-OP(misfit, 1);
+OP(misfit, 1, 1);
 
 /* v0 = x+, v1 = x, v2 = z: z = x+ + s0 (x+ - x) + s1 (x+ - z), x = x+. Sums: |x+ - x|, |x+|, (z - x+) (x+ - x). */
 static void ahead(const qb__vector_job *job, size_t first, size_t end, double *sums) {
@@ -74,7 +75,7 @@ static void ahead(const qb__vector_job *job, size_t first, size_t end, double *s
         sums[2] -= (double)back * (double)by;
     }
 }
-OP(ahead, 3);
+OP(ahead, 3, 6);
 
 /* The sum of |v0 - v1|; v1 = v0. */
 static void moved(const qb__vector_job *job, size_t first, size_t end, double *sums) {
@@ -85,7 +86,7 @@ static void moved(const qb__vector_job *job, size_t first, size_t end, double *s
         before[i] = x[i];
     }
 }
-OP(moved, 1);
+OP(moved, 1, 2);
 
 /* The sum of squares of v0 - v1, where v1 is a number. */
 static void apart(const qb__vector_job *job, size_t first, size_t end, double *sums) {
@@ -93,7 +94,7 @@ static void apart(const qb__vector_job *job, size_t first, size_t end, double *s
     for (size_t i = first; i < end; i++)
         if (!isnan(b[i])) sums[0] += (double)(a[i] - b[i]) * (double)(a[i] - b[i]);
 }
-OP(apart, 1);
+OP(apart, 1, 0);
 
 /* ---- the method ---- */
 
@@ -118,27 +119,49 @@ typedef struct mbir {
     qb__icd_fall costs;
 } mbir;
 
-static qb_status make_from(const mbir *s, qb__vector_kind kind, const float *numbers, bool only_kept, void **vector) {
-    const size_t count = kind == QB__UNKNOWNS ? s->a->unknowns : s->a->equations;
-    if (!numbers) return QB_OK;
-    const qb_status status = qb__vector_make(s->v, kind, count, vector);
-    return status == QB_OK ? s->a->load(s->a->self, kind, numbers, only_kept, *vector) : status;
+static qb_status make_spilled(const mbir *s, void **vector) {
+    return qb__vector_make_spilled(s->v, QB__UNKNOWNS, s->a->unknowns, vector);
 }
 
-static qb_status make(mbir *s) {
-    void **const unknowns[] = {&s->z, &s->g, &s->d};
+/* By way of z, since what is spilled is not loaded. */
+static qb_status make_from(const mbir *s, const float *numbers, bool only_kept, void **vector) {
     qb_status status;
-    for (size_t i = 0; i < sizeof unknowns / sizeof *unknowns; i++)
-        QB__TRY(qb__vector_make(s->v, QB__UNKNOWNS, s->a->unknowns, unknowns[i]));
-    QB__TRY(qb__vector_make(s->v, QB__EQUATIONS, s->a->equations, &s->y));
-    QB__TRY(make_from(s, QB__EQUATIONS, s->model->weights, false, &s->w));
-    QB__TRY(make_from(s, QB__UNKNOWNS, s->model->toward, false, &s->toward));
-    QB__TRY(make_from(s, QB__UNKNOWNS, s->model->reference, true, &s->reference));
-    if (s->merged < s->a->subsets) QB__TRY(qb__vector_make(s->v, QB__UNKNOWNS, s->a->unknowns, &s->before));
+    if (!numbers) return QB_OK;
+    QB__TRY(make_spilled(s, vector));
+    QB__TRY(s->a->load(s->a->self, QB__UNKNOWNS, numbers, only_kept, s->z));
+    qb__vector_copy(s->v, s->z, *vector, s->a->unknowns);
+out:
+    return status;
+}
+
+static qb_status make_weights(mbir *s) {
+    qb_status status;
+    if (!s->model->weights) return QB_OK;
+    QB__TRY(qb__vector_make_spilled(s->v, QB__EQUATIONS, s->a->equations, &s->w));
+    QB__TRY(s->a->load(s->a->self, QB__EQUATIONS, s->model->weights, false, s->w));
+out:
+    return status;
+}
+
+static size_t views_at_once(const mbir *s) { return s->a->most_views ? s->a->most_views : s->a->views; }
+
+/* What is loaded comes before those that would take the room for it. */
+static qb_status make(mbir *s) {
+    const size_t each = s->a->views ? s->a->equations / s->a->views : 1;
+    qb_status status;
+    QB__TRY(make_weights(s));
+    QB__TRY(qb__vector_make(s->v, QB__UNKNOWNS, s->a->unknowns, &s->z));
+    QB__TRY(make_from(s, s->model->toward, false, &s->toward));
+    QB__TRY(make_from(s, s->model->reference, true, &s->reference));
     if (s->model->start)
-        QB__TRY(s->a->load(s->a->self, QB__UNKNOWNS, s->model->start, false, s->x));
+        QB__TRY(s->a->load(s->a->self, QB__UNKNOWNS, s->model->start, false, s->z));
     else
-        qb__vector_fill(s->v, (float)s->model->constant, s->x, s->a->unknowns);
+        qb__vector_fill(s->v, (float)s->model->constant, s->z, s->a->unknowns);
+    qb__vector_copy(s->v, s->z, s->x, s->a->unknowns);
+    QB__TRY(qb__vector_make(s->v, QB__UNKNOWNS, s->a->unknowns, &s->g));
+    QB__TRY(make_spilled(s, &s->d));
+    if (s->merged < s->a->subsets) QB__TRY(make_spilled(s, &s->before));
+    QB__TRY(qb__vector_make(s->v, QB__EQUATIONS, views_at_once(s) * each, &s->y));
     status = qb__vectors_status(s->v);
 out:
     return status;
@@ -171,24 +194,38 @@ static size_t views_of_curve(const mbir *s) {
     return count < LEAST ? s->a->views : count;
 }
 
+/* g = A' w (A z - b) of some views, with CURVES A' w A z, as many at a time as y has room for; *sum += w (A z - b)^2. */
+static qb_status slope_of(const mbir *s, size_t first, size_t count, int flags, double *sum) {
+    qb_status status = QB_OK;
+    for (size_t done = 0, some; done < count || done == 0; done += some) {
+        some = count - done < views_at_once(s) ? count - done : views_at_once(s);
+        QB__TRY(s->a->forward_of(s->a->self, s->z, first + done, some, s->y));
+        *sum += weigh(s, first + done, some, flags);
+        QB__TRY(s->a->adjoint_of(s->a->self, s->y, first + done, some, done > 0, s->g));
+        if (!some) break;
+    }
+out:
+    return status;
+}
+
 /* The curvature of the data term. */
 static qb_status prepare(mbir *s) {
     const size_t views = views_of_curve(s);
+    double sum = 0;
     qb_status status;
     qb__vector_fill(s->v, 1, s->z, s->a->unknowns);
-    QB__TRY(s->a->forward_of(s->a->self, s->z, 0, views, s->y));
-    double sum = weigh(s, 0, views, CURVES);
+    QB__TRY(slope_of(s, 0, views, CURVES, &sum));
     QB__TRY(qb__solve_total(s->a, &sum));
     if (!(sum > 0 && isfinite(sum))) {
         status = qb__fail(QB_BAD_INPUT,
                           "the weights of the rays that meet the volume sum to %g: try --weights unweighted", sum);
         goto out;
     }
-    QB__TRY(s->a->adjoint_of(s->a->self, s->y, 0, views, s->d));
     if (views < s->a->views)
-        qb__vector_scale(s->v, QB__UNKNOWNS, (double)s->a->views / (double)views, s->d, s->a->unknowns);
+        qb__vector_scale(s->v, QB__UNKNOWNS, (double)s->a->views / (double)views, s->g, s->a->unknowns);
+    qb__vector_copy(s->v, s->g, s->d, s->a->unknowns);
     qb__vector_copy(s->v, s->x, s->z, s->a->unknowns);
-    if (s->before) qb__vector_copy(s->v, s->x, s->before, s->a->unknowns);
+    if (s->before) qb__vector_copy(s->v, s->z, s->before, s->a->unknowns);
     status = qb__vectors_status(s->v);
 out:
     return status;
@@ -211,9 +248,7 @@ static qb_status step(mbir *s, size_t first, size_t count) {
     const double share = (double)s->a->views / (double)(count ? count : 1);
     double sums[QB__VECTOR_SUMS];
     qb_status status;
-    QB__TRY(s->a->forward_of(s->a->self, s->z, first, count, s->y));
-    s->data += weigh(s, first, count, 0);
-    QB__TRY(s->a->adjoint_of(s->a->self, s->y, first, count, s->g));
+    QB__TRY(slope_of(s, first, count, 0, &s->data));
     const qb__prior_step_of down = {.x = s->z,
                                     .slope = s->g,
                                     .curve = s->d,
@@ -372,5 +407,6 @@ const qb__solver qb__solver_mbir = {.name = "mbir",
                                     .passes_before = 1,
                                     .passes_each = 1,
                                     .grain = 8,
+                                    .spills = true,
                                     .usual = 10,
                                     .run = run};

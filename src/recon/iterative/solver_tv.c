@@ -25,7 +25,7 @@ static const double RELAX = 1.8;
 
 /* ---- operations on vectors; the same in kernels/vectors/tv.cl ---- */
 
-#define OP(name, sums) static const qb__vector_op name##_op = {"tv.cl", "tv_" #name, sums, name}
+#define OP(name, sums) static const qb__vector_op name##_op = {"tv.cl", "tv_" #name, sums, .run = name}
 
 /* Weights of rays, the transmissions to the power s0: v0 = b, v1 = w. With HOLES a b of -0 was not measured and weighs nothing.
  * Sums: w, and how many rays were measured. */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/vectors_spill.h"
+
+#include "base/status.h"
+
+static qb_status make_slot(qb__device *device, size_t piece, qb__spill_slot *slot) {
+    qb_status status;
+    for (int i = 0; i < QB__SPILL_OPERANDS; i++)
+        QB__TRY(qb__memory_create(device, piece * sizeof(float), &slot->operand[i]));
+    QB__TRY(qb__event_create(device, &slot->sent));
+    QB__TRY(qb__event_create(device, &slot->used));
+    QB__TRY(qb__event_create(device, &slot->taken));
+out:
+    return status;
+}
+
+qb_status qb__spill_create(qb__device *device, size_t piece, qb__spill *spill) {
+    qb_status status;
+    *spill = (qb__spill){.piece = piece};
+    QB__TRY(qb__queue_create(device, &spill->up));
+    QB__TRY(qb__queue_create(device, &spill->down));
+    for (int i = 0; i < QB__SPILL_SLOTS; i++) QB__TRY(make_slot(device, piece, &spill->slot[i]));
+out:
+    return status;
+}
+
+void qb__spill_destroy(qb__spill *spill) {
+    if (spill->up) qb__queue_finish(spill->up);
+    if (spill->down) qb__queue_finish(spill->down);
+    for (int i = 0; i < QB__SPILL_SLOTS; i++) {
+        qb__spill_slot *slot = &spill->slot[i];
+        for (int k = 0; k < QB__SPILL_OPERANDS; k++) qb__memory_destroy(slot->operand[k]);
+        qb__event_destroy(slot->sent);
+        qb__event_destroy(slot->used);
+        qb__event_destroy(slot->taken);
+    }
+    qb__queue_destroy(spill->up);
+    qb__queue_destroy(spill->down);
+    *spill = (qb__spill){0};
+}
+
+qb_status qb__spill_await(qb__spill *spill, qb__queue *queue) {
+    qb_status status = QB_OK;
+    if (!queue) return qb__queue_finish(spill->down);
+    for (int i = 0; i < QB__SPILL_SLOTS; i++) QB__TRY(qb__queue_wait(queue, spill->slot[i].taken));
+out:
+    return status;
+}
+
+qb_status qb__spill_send(qb__spill *spill, qb__queue *queue, size_t number, float *const *from, size_t floats) {
+    qb__spill_slot *slot = &spill->slot[number % QB__SPILL_SLOTS];
+    qb_status status;
+    if (number == 0) QB__TRY(qb__spill_await(spill, spill->up)); /* what an operation before left */
+    QB__TRY(qb__queue_wait(spill->up, slot->used));
+    QB__TRY(qb__queue_wait(spill->up, slot->taken));
+    for (int i = 0; i < QB__SPILL_OPERANDS; i++)
+        if (from[i]) QB__TRY(qb__memory_upload(spill->up, slot->operand[i], 0, from[i], floats * sizeof(float)));
+    QB__TRY(qb__event_record(slot->sent, spill->up));
+    QB__TRY(qb__queue_wait(queue, slot->sent));
+out:
+    return status;
+}
+
+qb_status qb__spill_take(qb__spill *spill, qb__queue *queue, size_t number, float *const *to, size_t floats) {
+    qb__spill_slot *slot = &spill->slot[number % QB__SPILL_SLOTS];
+    bool any = false;
+    qb_status status;
+    QB__TRY(qb__event_record(slot->used, queue));
+    for (int i = 0; i < QB__SPILL_OPERANDS; i++) {
+        if (!to[i]) continue;
+        if (!any) QB__TRY(qb__queue_wait(spill->down, slot->used));
+        QB__TRY(qb__memory_download(spill->down, slot->operand[i], 0, to[i], floats * sizeof(float)));
+        any = true;
+    }
+    if (any) QB__TRY(qb__event_record(slot->taken, spill->down));
+out:
+    return status;
+}

@@ -44,12 +44,6 @@ static qb__joseph_problem own_problem(const on_device *d, const qb__cut *cut) {
     return own;
 }
 
-size_t qb__iterative_piece_views(const on_device *d, const qb__cut *cut) {
-    enum { MANY = 32 };
-    const size_t most = d->spill.piece ? qb__smaller(MANY, d->spill.views) : MANY;
-    return qb__smaller(most, qb__run_count(cut->all_views));
-}
-
 static size_t staging_bytes(const on_device *d, const qb__cut *cut) {
     const qb__iterative *it = d->run.it;
     const size_t views = qb__iterative_piece_views(d, cut) * it->info->rows * it->info->columns;

@@ -10,6 +10,12 @@ typedef qb__iterative_on_device on_device;
 
 /* ---- line integrals ---- */
 
+size_t qb__iterative_piece_views(const on_device *d, const qb__cut *cut) {
+    enum { MANY = 32 };
+    const size_t most = d->spill.piece ? qb__smaller(MANY, d->spill.views) : MANY;
+    return qb__smaller(most, qb__run_count(cut->all_views));
+}
+
 /* The staging memory's images become views v <= i < v + count of a vector. A spilled one gets them by way of a block on the
  * device. */
 static qb_status put_views(on_device *d, size_t v, size_t count, void *block, void *vector) {

@@ -433,3 +433,8 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
         qb_job_destroy(&r->job);
     return status;
 }
+
+const void *qb__reconstruction_plan_of(const qb_job *job, const qb__method *method) {
+    const qb__reconstruction *r = (const qb__reconstruction *)job;
+    return job && job->run == run && r->method == method ? r->plan : NULL;
+}

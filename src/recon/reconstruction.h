@@ -23,4 +23,7 @@ typedef struct qb__request {
 qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,
                                   qb_job **job);
 
+/* What the method decided for this job; NULL: it is another method's. */
+const void *qb__reconstruction_plan_of(const qb_job *job, const qb__method *method);
+
 #endif

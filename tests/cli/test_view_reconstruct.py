@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
-from qbtest import QB, fails, qb
+from qbtest import QB, devices, fails, qb
 from viewing import READY, SETTLED, Server
 
 pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
@@ -32,6 +32,13 @@ def server(scans, request):
     made.method = request.param
     yield made
     assert made.end() == 0
+
+
+@pytest.fixture
+def opencl():
+    if not any(d["device"] == "opencl:0" for d in devices()):
+        pytest.skip("there is no OpenCL device")
+    return "opencl:0"
 
 
 def volume_of(server, changes):
@@ -136,6 +143,33 @@ def test_a_draft_looks_like_the_slice(tmp_path):
             made.values(f"/plane?axis=0&index=3&first=0,0&count=301,301&step=2&draft=1&center={306 + k}")
             times.append(time.monotonic() - begin)
         print(f"draft of a slice after a slider: {sorted(times)[2]:.3f} s")
+    finally:
+        assert made.end() == 0
+
+
+@pytest.mark.parametrize("more", [[], ["--angles", "0:360", "--center", "20"], ["--bin", "2"]], ids=["half a turn", "axis to one side", "binned"])
+def test_planes_of_a_device(scans, tmp_path, opencl, more):
+    """Filtered rows stay there; the values are those of the CPU's volume."""
+    common = [scans["fbp"][0], *(more if "--center" in more else ["--center", "31.5", *more])]
+    qb("fbp", *common, "-o", tmp_path / "v.npy", "--device", "cpu")
+    volume = np.load(tmp_path / "v.npy")
+    made = Server(*common, "--reconstruct", "--device", opencl)
+    try:
+        for attempt in range(200):  # the lines are made in the background; the CPU computes meanwhile
+            if attempt and json.loads(made.get("/progress")[1])["views"]["share"] == 1:
+                break
+            time.sleep(0.05)
+            plane(made, 0, attempt % volume.shape[0], shape=volume.shape)
+        time.sleep(0.3)
+        for changes in "", "filter=hann:0.6", "center=30", "":
+            for axis in range(3):
+                index = volume.shape[axis] // 3
+                got = plane(made, axis, index, changes, volume.shape)
+                if not changes:
+                    assert np.abs(got - np.take(volume, index, axis)).max() < 2e-4 * np.abs(volume).max(), axis
+                elif axis == 0:
+                    assert np.abs(got - volume[index]).max() > 1e-2 * np.abs(volume).max()
+        assert json.loads(made.get("/progress")[1])["device"]["planes"] >= 9
     finally:
         assert made.end() == 0
 

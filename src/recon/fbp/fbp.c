@@ -67,3 +67,5 @@ qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_o
                                  .command = command};
     return qb__reconstruction_plan(&method, &request, env, job);
 }
+
+const qb__fbp *qb__fbp_of(const qb_job *job) { return qb__reconstruction_plan_of(job, &method); }

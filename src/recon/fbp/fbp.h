@@ -67,6 +67,9 @@ typedef struct qb__fbp {
     char redundancy[320]; /* of qb__fbp_redundancy */
 } qb__fbp;
 
+/* NULL: it is no such job. */
+const qb__fbp *qb__fbp_of(const qb_job *job);
+
 /* ---- rows of the method's table ---- */
 
 qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);

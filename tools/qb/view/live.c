@@ -205,6 +205,17 @@ qb_status view_live_scan(view_live *l, qb_scan **scan) {
     return status;
 }
 
+qb_status view_live_lines(view_live *l, size_t **stamps, qb_tool_lines *lines) {
+    if (!*stamps) *stamps = malloc(l->slots * sizeof **stamps);
+    if (!*stamps) return QB_NO_MEMORY;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < l->slots; i++) (*stamps)[i] = l->view_of[i] ? l->view_of[i] + (l->restarts << 40) : 0;
+    pthread_mutex_unlock(&l->lock);
+    *lines = (qb_tool_lines){
+        .lines = l->lines, .slots = l->slots, .rows = l->rows, .columns = l->columns, .stamps = *stamps};
+    return QB_OK;
+}
+
 unsigned long view_live_version(view_live *l) {
     pthread_mutex_lock(&l->lock);
     const unsigned long version = l->version;

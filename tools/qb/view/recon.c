@@ -89,7 +89,7 @@ static qb_status read_plan(view_recon *r, const char *json) {
     return QB_OK;
 }
 
-/* What the command would do: its grid and its kernel are those of every picture. */
+/* What the command would do on the CPU: its grid and its kernel are those of every picture. */
 static qb_status plan_whole(view_recon *r) {
     cli *c = r->c;
     const qb_scan_info *info = qb_scan_describe(r->scan);
@@ -99,11 +99,13 @@ static qb_status plan_whole(view_recon *r) {
     qb_geometry geometry = {0};
     qb_job *job = NULL;
     qb_status status = QB_OK;
-    if (r->cone) status = qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, &geometry);
+    qb_env env = c->env;
+    env.device = "cpu";
+    if (r->cone) status = qb_scan_geometry(info, &c->options.geometry, &detector, &env, &geometry);
     if (status == QB_OK && r->cone)
-        status = qb_fdk_plan(r->scan, &geometry, &c->options.prep, &c->options.fdk, &output, "qb view", &c->env, &job);
+        status = qb_fdk_plan(r->scan, &geometry, &c->options.prep, &c->options.fdk, &output, "qb view", &env, &job);
     else if (status == QB_OK)
-        status = qb_fbp_plan(r->scan, &c->options.prep, &c->options.fbp, &output, "qb view", &c->env, &job);
+        status = qb_fbp_plan(r->scan, &c->options.prep, &c->options.fbp, &output, "qb view", &env, &job);
     if (status == QB_OK) status = read_plan(r, qb_job_plan(job));
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);
@@ -200,7 +202,7 @@ qb_status view_recon_open_live(cli *c, bool cone, struct view_live *live, view_r
     c->env.log = NULL;
     if (status == QB_OK) status = plan_whole(r);
     c->env = env;
-    return status;
+    return status == QB_OK ? view_device_open(r) : status;
 }
 
 qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) {
@@ -215,13 +217,15 @@ qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) 
     qb_status status = check_options(r);
     if (status == QB_OK) status = settle(r);
     if (status == QB_OK) status = plan_whole(r);
-    if (status == QB_OK) status = make_rough(r);
+    if (status == QB_OK) status = view_device_open(r);
+    if (status == QB_OK) status = r->device ? view_kept_open(r) : make_rough(r);
     return status;
 }
 
 void view_recon_close(view_recon *r) {
     if (!r) return;
     view_job_close(&r->job);
+    view_device_close(r);
     view_kept_close(r);
     view_planes_clear(&r->planes);
     pthread_mutex_destroy(&r->lock);

@@ -38,6 +38,7 @@ typedef struct view_kept {
     float *lines, *spare; /* [view][row][column]; being filled */
     qb_scan *scan;        /* of `lines` */
     int users;            /* jobs that read it */
+    size_t times;         /* how often they have been made */
     view_progress progress;
 } view_kept;
 
@@ -66,6 +67,7 @@ typedef struct view_recon {
     const char *output; /* what the command writes */
     view_planes planes;
     view_kept kept;
+    struct view_device *device; /* NULL: the CPU computes */
     view_progress sharp;
     view_job job;
     char *about;          /* JSON of /info */
@@ -83,6 +85,16 @@ qb_status view_recon_plane(view_recon *recon, const view_changes *changes, view_
                            const volatile sig_atomic_t *gone, float *out);
 /* Lines and points of such a plane. */
 void view_recon_shape(const view_recon *recon, view_level level, size_t axis, size_t shape[2]);
+
+/* The column of the axis, of a scan of the binned and cut views that `real` gives. */
+qb_status view_recon_aim(const qb_scan *real, qb_fbp_options *fbp);
+
+/* recon_device.c */
+qb_status view_device_open(view_recon *recon);
+void view_device_close(view_recon *recon);
+void view_device_add(cJSON *root, view_recon *recon); /* {"device": {"planes": 12, "milliseconds": 8.1}} */
+/* QB_UNSUPPORTED, QB_NO_MEMORY: the CPU has to. */
+qb_status view_device_plane(view_recon *recon, const view_changes *changes, size_t axis, size_t index, float *out);
 
 /* recon_kept.c */
 qb_status view_kept_open(view_recon *recon);

@@ -243,6 +243,7 @@ static view_answer progress(view_recon *r, const char *query, const volatile sig
     add_progress(root, "slice", &r->sharp);
     view_job_add(root, &r->job);
     if (r->kept.started) add_progress(root, "views", &r->kept.progress);
+    if (r->device) view_device_add(root, r);
     return view_json(root);
 }
 

@@ -15,12 +15,15 @@ static void note_progress(void *user, const char *what, uint64_t done, uint64_t 
     pthread_mutex_unlock(&p->lock);
 }
 
+/* A device computes from all of the scan. */
+static qb_scan *source_of(const view_recon *r) { return r->device ? r->scan : r->rough; }
+
 static size_t count_of(const qb_scan_info *info) { return info->views * info->rows * info->columns; }
 
 /* Line integrals of the rough scan into `spare`, and a scan of them. */
 static qb_status make(view_recon *r, const view_changes *changes, qb_scan **scan) {
     view_kept *k = &r->kept;
-    const qb_scan_info *info = qb_scan_describe(r->rough);
+    const qb_scan_info *info = qb_scan_describe(source_of(r));
     const qb_tensor array = qb_tensor_f32(k->spare, info->views, info->rows, info->columns);
     const qb_convert_options to = {.array = &array};
     const qb_env env = {.struct_size = sizeof env,
@@ -37,7 +40,7 @@ static qb_status make(view_recon *r, const view_changes *changes, qb_scan **scan
     view_options_of made;
     qb_status status = view_options_make(r->c, r->cone, changes, &made);
     if (status != QB_OK) return status;
-    status = qb_convert(r->rough, &made.prep, &to, NULL, &env);
+    status = qb_convert(source_of(r), &made.prep, &to, NULL, &env);
     if (status == QB_OK) status = qb_scan_from_tensor(&array, info->angles, NULL, NULL, &as, NULL, scan);
     view_options_clear(&made);
     return status;
@@ -51,6 +54,7 @@ static void exchange(view_kept *k, qb_scan *scan, const char *key) {
     k->lines = k->spare, k->spare = old;
     k->scan = scan;
     k->made = true;
+    k->times++;
     snprintf(k->made_key, sizeof k->made_key, "%s", key);
 }
 
@@ -80,8 +84,8 @@ static void *prepare(void *given) {
 /* A cone's preparation may reach as far as this level is worth; without memory for it, pictures come from the scan. */
 qb_status view_kept_open(view_recon *r) {
     view_kept *k = &r->kept;
-    const size_t bytes = count_of(qb_scan_describe(r->rough)) * sizeof(float), most = r->c->env.max_ram;
-    if (r->fixed || (most && bytes > most / 4)) return QB_OK;
+    const size_t bytes = count_of(qb_scan_describe(source_of(r))) * sizeof(float), most = r->c->env.max_ram;
+    if (r->fixed || (!r->device && most && bytes > most / 4)) return QB_OK;
     k->lines = malloc(bytes);
     k->spare = malloc(bytes);
     if (!k->lines || !k->spare) {

@@ -64,10 +64,10 @@ static size_t row_of(const view_recon *r, size_t z) {
     return (size_t)(at < 0 ? 0 : at > last ? last : at);
 }
 
-static qb_status aim_axis(const part *p, qb_fbp_options *fbp) {
-    const qb_scan_info *info = qb_scan_describe(p->real);
+qb_status view_recon_aim(const qb_scan *real, qb_fbp_options *fbp) {
+    const qb_scan_info *info = qb_scan_describe(real);
     char column[48], *end;
-    if (!p->kept || !fbp->center) return QB_OK;
+    if (!fbp->center) return QB_OK;
     const double whole = strtod(fbp->center, &end), each = (double)info->bin[0];
     snprintf(column, sizeof column, "%.9g", (whole - (double)info->window[0] + 0.5) / each - 0.5);
     return qb_params_set(qb_fbp_params, fbp, "center", column);
@@ -86,7 +86,7 @@ static qb_status run_fbp(const part *p, view_options_of *made, const qb_output_o
     qb_status status = qb_params_set(qb_fbp_params, fbp, "slices", slices);
     if (status == QB_OK && p->whole) status = qb_params_set(qb_fbp_params, fbp, "kernel", p->r->kernel);
     if (status == QB_OK && p->whole) status = qb_params_set(qb_fbp_params, fbp, "region", region);
-    if (status == QB_OK) status = aim_axis(p, fbp);
+    if (status == QB_OK && p->kept) status = view_recon_aim(p->real, fbp);
     if (status == QB_OK) status = qb_fbp_plan(p->scan, p->kept ? NULL : &made->prep, fbp, output, "qb view", env, &job);
     if (status == QB_OK) status = qb_job_run(job, env, NULL);
     qb_job_destroy(job);
@@ -196,6 +196,8 @@ qb_status view_recon_plane(view_recon *r, const view_changes *changes, view_leve
                            const volatile sig_atomic_t *gone, float *out) {
     const int across = axis == 0 ? 2 : axis == 1 ? 1 : 0;
     part p = {.r = r, .grid = grid_of(r, level), .whole = level == VIEW_WHOLE};
+    qb_status status = p.whole ? view_device_plane(r, changes, axis, index, out) : QB_UNSUPPORTED;
+    if (status != QB_UNSUPPORTED && status != QB_NO_MEMORY) return status;
     for (int i = 0; i < 3; i++) p.n[i] = p.grid->n[i];
     p.n[across] = 1;
     p.first[across] = p.whole ? index : index / r->bin;
@@ -204,8 +206,7 @@ qb_status view_recon_plane(view_recon *r, const view_changes *changes, view_leve
     p.scan = p.whole ? r->scan : view_kept_take(r, changes);
     p.kept = !p.whole && p.scan;
     if (!p.scan) p.scan = r->rough;
-    const qb_status status =
-        p.whole ? run(r, &p, changes, gone, out) : rough_plane(r, &p, changes, axis, index, gone, out);
+    status = p.whole ? run(r, &p, changes, gone, out) : rough_plane(r, &p, changes, axis, index, gone, out);
     if (p.kept) view_kept_release(r);
     return status;
 }

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "recon/fbp/fbp_planes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "kernels/filter/filter_device.h"
+#include "kernels/plane/plane_device.h"
+#include "planner/device_select.h"
+#include "recon/fbp/fbp.h"
+
+enum { BLOCK_BYTES = 64 << 20 };
+
+struct qb_tool_planes {
+    qb__device_set devices;
+    qb__device *device;
+    qb__queue *queue;
+    qb__plane_kernel *kernel;
+    /* Filtered rows [slot][row][stride], of lines with these stamps. */
+    uint64_t key; /* of the filter; 0: there are none */
+    qb__device_filter *filter;
+    size_t slots, rows, columns, stride, block;
+    size_t *stamps; /* 1 + the lines' own; 0: not filtered */
+    float *ones;
+    qb__memory *raw, *filtered, *views, *out;
+    qb__plane_view *view;
+};
+
+qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes) {
+    qb_tool_planes *p;
+    qb_status status = qb__alloc(1, sizeof *p, &p);
+    *planes = p;
+    if (status != QB_OK) return status;
+    status = qb__device_set_open(env, &p->devices);
+    if (status == QB_OK && p->devices.count == 0) status = qb__fail(QB_NO_DEVICE, "the CPU computes");
+    if (status != QB_OK) return status;
+    p->device = p->devices.device[0];
+    status = qb__queue_create(p->device, &p->queue);
+    return status == QB_OK ? qb__plane_create(p->device, &p->kernel) : status;
+}
+
+static void forget(qb_tool_planes *p) {
+    if (p->queue) qb__queue_finish(p->queue);
+    qb__device_filter_destroy(p->filter);
+    qb__memory_destroy(p->raw);
+    qb__memory_destroy(p->filtered);
+    qb__memory_destroy(p->views);
+    qb__memory_destroy(p->out);
+    qb__free(p->stamps);
+    qb__free(p->ones);
+    qb__free(p->view);
+    p->filter = NULL;
+    p->raw = p->filtered = p->views = p->out = NULL;
+    p->stamps = NULL, p->ones = NULL, p->view = NULL;
+    p->key = 0;
+}
+
+void qb_tool_planes_close(qb_tool_planes *p) {
+    if (!p) return;
+    forget(p);
+    qb__plane_destroy(p->kernel);
+    qb__queue_destroy(p->queue);
+    qb__device_set_close(&p->devices);
+    qb__free(p);
+}
+
+/* ---- filtered rows ---- */
+
+/* What filtered rows depend on besides the lines. */
+static uint64_t key_of(const qb__fbp *fbp, const qb_tool_lines *lines) {
+    qb__filter_spectrum spectrum;
+    qb__filter_describe(fbp->filter, &spectrum);
+    const size_t sizes[] = {lines->slots,    lines->rows, lines->columns,           fbp->width,
+                            fbp->fan.before, lines->made, (size_t)fbp->options->pad};
+    uint64_t key = qb__hash(sizes, sizeof sizes, 1);
+    const char *filter = fbp->options->filter ? fbp->options->filter : "";
+    key = qb__hash(filter, strlen(filter), key);
+    if (fbp->share) key = qb__hash(fbp->share, lines->columns * sizeof *fbp->share, key);
+    return key ? key : 1;
+}
+
+static qb_status make_room(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *lines) {
+    const size_t image = lines->rows * lines->columns * sizeof(float);
+    qb__filter_spectrum spectrum;
+    qb_status status;
+    forget(p);
+    p->slots = lines->slots, p->rows = lines->rows, p->columns = lines->columns;
+    p->stride = qb__fbp_row_stride(fbp);
+    p->block = qb__smaller(BLOCK_BYTES / image + 1, lines->slots);
+    QB__TRY(qb__alloc(lines->slots, sizeof *p->stamps, &p->stamps));
+    QB__TRY(qb__alloc(lines->slots, sizeof *p->ones, &p->ones));
+    QB__TRY(qb__alloc(lines->slots, sizeof *p->view, &p->view));
+    for (size_t i = 0; i < lines->slots; i++) p->ones[i] = 1;
+    const qb__device_prep prep = {.quantity = QB_LINE_INTEGRAL,
+                                  .dtype = QB_F32,
+                                  .views = lines->slots,
+                                  .weights = p->ones,
+                                  .rows = lines->rows,
+                                  .floor = 1e-6f,
+                                  .share = fbp->share,
+                                  .columns = lines->columns,
+                                  .before = fbp->fan.before};
+    qb__filter_describe(fbp->filter, &spectrum);
+    QB__TRY(qb__device_filter_create(p->device, &spectrum, &prep, QB__FILTER_AUTO, &p->filter));
+    QB__TRY(qb__memory_create(p->device, p->block * image, &p->raw));
+    QB__TRY(qb__memory_create(p->device, lines->slots * lines->rows * p->stride * sizeof(float), &p->filtered));
+    QB__TRY(qb__memory_create(p->device, lines->slots * sizeof *p->view, &p->views));
+out:
+    return status;
+}
+
+/* Slots first <= slot < end. */
+static qb_status filter_some(qb_tool_planes *p, const qb_tool_lines *lines, size_t first, size_t end) {
+    const size_t image = p->rows * p->columns, view = p->rows * p->stride;
+    const qb__device_rows from = {p->raw, 0, image, p->columns};
+    const qb__device_rows to = {p->filtered, first * view * sizeof(float), view, p->stride};
+    qb_status status =
+        qb__memory_upload(p->queue, p->raw, 0, lines->lines + first * image, (end - first) * image * sizeof(float));
+    if (status == QB_OK)
+        status = qb__device_filter_run(p->filter, p->queue, &from, first, end, (unsigned)p->rows, 0, 1, &to);
+    return qb__queue_finish_after(p->queue, status);
+}
+
+/* Those whose lines have changed. */
+static qb_status filter_all(qb_tool_planes *p, const qb_tool_lines *lines) {
+    qb_status status = QB_OK;
+    for (size_t first = 0, end; status == QB_OK && first < p->slots; first = end) {
+        for (end = first; end < p->slots && end - first < p->block; end++) {
+            const size_t stamp = lines->stamps ? lines->stamps[end] : 1;
+            if (!stamp || p->stamps[end] == stamp + 1) break;
+            p->stamps[end] = stamp + 1;
+        }
+        if (end > first) status = filter_some(p, lines, first, end);
+        if (end == first) end++;
+    }
+    return status;
+}
+
+/* ---- a plane ---- */
+
+static qb_status aim(qb_tool_planes *p, const qb__fbp *fbp) {
+    const size_t views = fbp->info->views, *stored = fbp->info->stored_views;
+    for (size_t v = 0; v < views; v++) {
+        const size_t slot = stored ? stored[v] : fbp->info->first_view + v * fbp->info->view_step;
+        if (slot >= p->slots) return qb__fail(QB_UNSUPPORTED, "the job has other views than the lines");
+        p->view[v] = (qb__plane_view){.ax = (float)fbp->ax[v],
+                                      .ay = (float)fbp->ay[v],
+                                      .h0 = (float)fbp->h0[v],
+                                      .weight = fbp->weights[v],
+                                      .at = slot * p->rows * p->stride};
+    }
+    return qb__memory_upload(p->queue, p->views, 0, p->view, views * sizeof *p->view);
+}
+
+static qb__plane_place place_of(const qb__fbp *fbp, const qb_tool_plane *plane) {
+    const float index = (float)plane->index, row = (float)fbp->first_row, step = (float)fbp->step;
+    if (plane->axis == 0) return (qb__plane_place){{0, 0, row + index * step}, {0, 1, 0}, {1, 0, 0}};
+    if (plane->axis == 1) return (qb__plane_place){{0, index, row}, {0, 0, step}, {1, 0, 0}};
+    return (qb__plane_place){{index, 0, row}, {0, 0, step}, {0, 1, 0}};
+}
+
+static qb_status sum_up(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_plane *plane, float *out) {
+    const size_t bytes = plane->lines * plane->points * sizeof *out, detector[2] = {p->rows, fbp->width};
+    const qb__plane_place place = place_of(fbp, plane);
+    qb_status status = QB_OK;
+    if (!p->out || qb__memory_bytes(p->out) < bytes) {
+        qb__memory_destroy(p->out);
+        p->out = NULL;
+        status = qb__memory_create(p->device, bytes, &p->out);
+    }
+    if (status == QB_OK) status = aim(p, fbp);
+    if (status == QB_OK)
+        status = qb__plane_run(p->kernel, p->queue, p->filtered, p->views, fbp->info->views, detector, p->stride,
+                               &place, p->out, plane->lines, plane->points);
+    if (status == QB_OK) status = qb__memory_download(p->queue, p->out, 0, out, bytes);
+    return qb__queue_finish_after(p->queue, status);
+}
+
+/* NULL: it is done here. */
+static const char *why_not(const qb__fbp *fbp) {
+    if (fbp->roll.maps) return "the detector is not level";
+    if (fbp->view_share || fbp->options->outside) return "columns have weights of their own in each view";
+    if (fbp->options->interp != QB_INTERP_AUTO && fbp->options->interp != QB_INTERP_LINEAR) return "linear alone";
+    return NULL;
+}
+
+qb_status qb_tool_planes_make(qb_tool_planes *p, const qb_tool_lines *lines, qb_job *job, const qb_tool_plane *plane,
+                              float *out) {
+    const qb__fbp *fbp = qb__fbp_of(job);
+    const char *why = fbp ? why_not(fbp) : "it is no job of fbp";
+    if (why) return qb__fail(QB_UNSUPPORTED, "%s", why);
+    const uint64_t key = key_of(fbp, lines);
+    qb_status status = QB_OK;
+    if (key != p->key) {
+        status = make_room(p, fbp, lines);
+        if (status == QB_OK) p->key = key;
+    }
+    if (status == QB_OK) status = filter_all(p, lines);
+    if (status == QB_OK) status = sum_up(p, fbp, plane, out);
+    if (status != QB_OK) p->key = 0; /* begin anew */
+    return status;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Slices of parallel beams on a GPU, which keeps the filtered rows; what it cannot do, the CPU does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live.h"
+#include "recon.h"
+#include "recon/fbp/fbp_planes.h"
+
+struct view_device {
+    pthread_mutex_t lock;
+    qb_tool_planes *planes;
+    qb_job *job;   /* the last plan */
+    qb_scan *scan; /* of a live job */
+    char key[320]; /* what it is of */
+    size_t *stamps;
+    size_t count;   /* planes that it made */
+    double seconds; /* for the last one */
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Lines of all views in the host's memory, from which the device takes them. */
+static bool fits(const view_recon *r) {
+    const qb_scan_info *info = qb_scan_describe(r->scan);
+    const double bytes = (double)info->views * (double)info->rows * (double)info->columns * sizeof(float);
+    const double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double most = r->c->env.max_ram ? (double)r->c->env.max_ram : all;
+    return bytes < most / 3;
+}
+
+qb_status view_device_open(view_recon *r) {
+    const char *wanted = r->c->env.device ? r->c->env.device : "auto";
+    if (r->cone || r->fixed || strcmp(wanted, "cpu") == 0 || (!r->live && !fits(r))) return QB_OK;
+    struct view_device *d = calloc(1, sizeof *d);
+    if (!d) return QB_NO_MEMORY;
+    pthread_mutex_init(&d->lock, NULL);
+    r->device = d;
+    const qb_status status = qb_tool_planes_open(&r->c->env, &d->planes);
+    if (status != QB_OK) view_device_close(r);
+    return status != QB_OK && strcmp(wanted, "auto") != 0 ? status : QB_OK;
+}
+
+static void forget_job(struct view_device *d) {
+    qb_job_destroy(d->job);
+    qb_scan_close(d->scan);
+    d->job = NULL;
+    d->scan = NULL;
+}
+
+void view_device_close(view_recon *r) {
+    struct view_device *d = r->device;
+    if (!d) return;
+    forget_job(d);
+    qb_tool_planes_close(d->planes);
+    pthread_mutex_destroy(&d->lock);
+    free(d->stamps);
+    free(d);
+    r->device = NULL;
+}
+
+static qb_status plan(view_recon *r, qb_scan *scan, const view_changes *changes, const char *key, float *room) {
+    struct view_device *d = r->device;
+    const qb_tensor array = qb_tensor_f32(room, 1, r->grid.n[1], r->grid.n[0]); /* nothing is written there */
+    const qb_output_options output = {.array = &array};
+    const qb_env env = {.struct_size = sizeof env, .threads = 1, .device = "cpu"};
+    view_options_of made;
+    if (d->job && strcmp(d->key, key) == 0) return QB_OK;
+    forget_job(d);
+    if (r->live && view_live_scan(r->live, &d->scan) != QB_OK) return QB_UNSUPPORTED;
+    if (r->live) scan = d->scan;
+    qb_status status = view_options_make(r->c, false, changes, &made);
+    if (status != QB_OK) return status;
+    const double n[3] = {(double)r->grid.n[0], (double)r->grid.n[1], (double)r->grid.n[2]};
+    made.fbp.size = (qb_numbers){.count = 3, .value = {n[0], n[1], n[2]}};
+    status = qb_params_set(qb_fbp_params, &made.fbp, "slices", "0:1");
+    if (status == QB_OK) status = view_recon_aim(r->scan, &made.fbp);
+    if (status == QB_OK) status = qb_fbp_plan(scan, NULL, &made.fbp, &output, "qb view", &env, &d->job);
+    view_options_clear(&made);
+    snprintf(d->key, sizeof d->key, "%s", key);
+    return status;
+}
+
+static qb_status make(view_recon *r, qb_scan *scan, const qb_tool_lines *lines, const view_changes *changes,
+                      const char *key, size_t axis, size_t index, float *out) {
+    struct view_device *d = r->device;
+    qb_tool_plane plane = {.axis = axis, .index = index};
+    size_t shape[2];
+    view_recon_shape(r, VIEW_WHOLE, axis, shape);
+    plane.lines = shape[0], plane.points = shape[1];
+    const qb_status status = plan(r, scan, changes, key, out);
+    return status == QB_OK ? qb_tool_planes_make(d->planes, lines, d->job, &plane, out) : status;
+}
+
+static void key_of(const view_changes *changes, size_t version, char *key, size_t size) {
+    char text[256];
+    view_changes_key(changes, text, sizeof text);
+    snprintf(key, size, "%zu %s", version, text);
+}
+
+static qb_status of_live(view_recon *r, const view_changes *changes, size_t axis, size_t index, float *out) {
+    struct view_device *d = r->device;
+    qb_tool_lines lines = {0};
+    char key[sizeof d->key];
+    key_of(changes, view_live_version(r->live), key, sizeof key);
+    const qb_status status = view_live_lines(r->live, &d->stamps, &lines);
+    return status == QB_OK ? make(r, NULL, &lines, changes, key, axis, index, out) : status;
+}
+
+static qb_status of_file(view_recon *r, const view_changes *changes, size_t axis, size_t index, float *out) {
+    qb_scan *scan = view_kept_take(r, changes);
+    if (!scan) return QB_UNSUPPORTED; /* its lines are being made */
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const qb_tool_lines lines = {.lines = r->kept.lines,
+                                 .slots = info->views,
+                                 .rows = info->rows,
+                                 .columns = info->columns,
+                                 .made = r->kept.times};
+    char key[sizeof r->device->key];
+    key_of(changes, r->kept.times, key, sizeof key);
+    const qb_status status = make(r, scan, &lines, changes, key, axis, index, out);
+    view_kept_release(r);
+    return status;
+}
+
+qb_status view_device_plane(view_recon *r, const view_changes *changes, size_t axis, size_t index, float *out) {
+    if (!r->device) return QB_UNSUPPORTED;
+    const double begin = now();
+    pthread_mutex_lock(&r->device->lock);
+    const qb_status status = r->live ? of_live(r, changes, axis, index, out) : of_file(r, changes, axis, index, out);
+    if (status == QB_OK) r->device->count++, r->device->seconds = now() - begin;
+    pthread_mutex_unlock(&r->device->lock);
+    return status;
+}
+
+void view_device_add(cJSON *root, view_recon *r) {
+    cJSON *one = cJSON_AddObjectToObject(root, "device");
+    pthread_mutex_lock(&r->device->lock);
+    cJSON_AddNumberToObject(one, "planes", (double)r->device->count);
+    cJSON_AddNumberToObject(one, "milliseconds", 1e3 * r->device->seconds);
+    pthread_mutex_unlock(&r->device->lock);
+}

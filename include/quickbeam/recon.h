@@ -32,7 +32,7 @@ typedef struct qb_prep_options {
     const char *
         rings; /* METHOD[:snr=S,large=N,small=N]; NULL = keep; not for the finders of the axis, which take theirs out themselves */
     const char *
-        hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; table:FILE; spectrum:MATERIAL,KV[,FILTER:MM]; NULL = as they are */
+        hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; table:FILE; spectrum:MATERIAL,KV[,FILTER:MM]; two:BASE+DENSE,KV...; NULL = as they are */
     qb_monitor monitor; /* qb_scan_info.intensity */
     double zingers;     /* standard deviations beyond which a single bright pixel is replaced; 0 or NAN = none is */
     char *paganin;      /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = none */

@@ -43,11 +43,11 @@ typedef struct qb_simulate_options {
         faults; /* KIND=VALUE,...: wide, partial, drifting, dead, flicker columns; tilt, fade, move, sway of the beam */
     int flat_series; /* series of 20 flats, evenly spaced from before the first view to behind the last; 0 = one, before */
     const char *
-        spectrum; /* MATERIAL,KV[,FILTER:MM...][,at:KEV]: of a tube, through a phantom of that material; NULL = one energy */
+        spectrum; /* MATERIAL[+DENSE],KV[,FILTER:MM...][,at:KEV]: of a tube, through a phantom of that material; NULL = one energy */
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 
-/* phantom: shepp-logan, disc, ball, spheres, foam, baggage; or rabbitct, a data set of that benchmark: a head in
+/* phantom: shepp-logan, disc, ball, spheres, foam, inserts, baggage; or rabbitct, a data set of that benchmark: a head in
  * a C-arm, filtered and weighted, `views` (496) of `detector` (1248,960) and references up to `size`
  * (256) cubed, as NAME.rct in the original layout or as a folder in the newer one; other options are
  * refused. Streams view by view to options->output, after

@@ -126,7 +126,7 @@ def compare(a, b):
 
 
 def simulate(phantom, output, **given):
-    """Projections of a phantom (shepp-logan, disc, ball, spheres, foam, baggage) into a file, opened as a Scan. Keywords:
+    """Projections of a phantom (shepp-logan, disc, ball, spheres, foam, inserts, baggage) into a file, opened as a Scan. Keywords:
     options("simulate"), threads, progress."""
     env = {name: given.pop(name) for name in ("threads", "max_ram", "progress") if name in given}
     given = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in given.items()}

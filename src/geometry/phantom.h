@@ -42,6 +42,7 @@ bool qb__box_cut(const double w[3], const double d[3], double limit, double *fro
  *   spheres      six spheres off the axis, no two alike: a flip or a turn of any axis shows
  *   foam         a cylinder of radius 0.9 R, value 1, with hundreds of round holes that do not
  *                touch, placed by `seed`
+ *   inserts      a cylinder of radius 0.8 R, value 1, with six thin ones in it, value 3, the same at every z
  *   baggage      a bag or a case with what people pack, by `seed`: see phantom_baggage.h
  *
  * QB_BAD_ARGUMENT with the list of names for another name; QB_NO_MEMORY. Release with

@@ -95,6 +95,25 @@ static qb_status spheres(const frame *box, uint64_t seed, qb__phantom *phantom) 
     return status;
 }
 
+/* x, y and radius in half sides of the plane. */
+static const double inserts_table[6][3] = {
+    {-0.45, 0.0, 0.10}, {0.45, 0.0, 0.10}, {0.0, 0.5, 0.07}, {0.0, -0.5, 0.07}, {0.28, 0.35, 0.04}, {-0.3, -0.38, 0.04},
+};
+
+static qb_status inserts(const frame *box, uint64_t seed, qb__phantom *phantom) {
+    (void)seed;
+    qb_status status = reserve(phantom, 7);
+    if (status != QB_OK) return status;
+    phantom->shape[phantom->count++] =
+        place(box, (double[3]){0}, (double[3]){0.8 * box->plane, 0.8 * box->plane, INFINITY}, 0, 1);
+    for (size_t i = 0; i < 6; i++) {
+        const double *t = inserts_table[i], radius = t[2] * box->plane;
+        phantom->shape[phantom->count++] = place(box, (double[3]){t[0] * box->plane, t[1] * box->plane, 0},
+                                                 (double[3]){radius, radius, INFINITY}, 0, 2);
+    }
+    return QB_OK;
+}
+
 enum { FOAM_HOLES = 400, FOAM_THROWS = 20000 };
 
 typedef struct hole {
@@ -153,8 +172,8 @@ static qb_status baggage(const frame *box, uint64_t seed, qb__phantom *phantom) 
 static const struct {
     const char *name;
     qb_status (*build)(const frame *box, uint64_t seed, qb__phantom *phantom);
-} phantoms[] = {{"shepp-logan", shepp_logan}, {"disc", disc}, {"ball", ball},
-                {"spheres", spheres},         {"foam", foam}, {"baggage", baggage}};
+} phantoms[] = {{"shepp-logan", shepp_logan}, {"disc", disc},      {"ball", ball}, {"spheres", spheres}, {"foam", foam},
+                {"baggage", baggage},         {"inserts", inserts}};
 
 qb_status qb__phantom_create(const char *name, const qb_grid *grid, double attenuation, uint64_t seed,
                              qb__phantom *phantom) {
@@ -163,6 +182,6 @@ qb_status qb__phantom_create(const char *name, const qb_grid *grid, double atten
     for (size_t i = 0; i < sizeof phantoms / sizeof *phantoms; i++) {
         if (strcmp(phantoms[i].name, name) == 0) return phantoms[i].build(&box, seed, phantom);
     }
-    return qb__fail(QB_BAD_ARGUMENT, "there is no phantom %s: shepp-logan, disc, ball, spheres, foam and baggage are",
-                    name);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "there is no phantom %s: shepp-logan, disc, ball, spheres, foam, inserts and baggage are", name);
 }

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "io/plain/source.h"
 #include "prep/spectrum.h"
+#include "prep/two_materials.h"
 
 enum { POINTS = 4096, MOST_TEXT = 1 << 20 };
 
@@ -35,9 +36,10 @@ static qb_status take_numbers(const char *text, qb__curve *c) {
         at = *end == ',' && end[1] && i == 0 ? end + 1 : end;
     }
     if (*at)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--hardening %s: give A or A,B, numbers up to %g, or table:FILE, or spectrum:MATERIAL,KV", text,
-                        MOST);
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "--hardening %s: give A or A,B, numbers up to %g, or table:FILE, spectrum:MATERIAL,KV or two:...", text,
+            MOST);
     c->a = (float)number[0], c->b = (float)number[1];
     const double turns = qb__curve_turns(c);
     if (turns >= LEAST) return QB_OK;
@@ -145,10 +147,17 @@ static qb_status take_spectrum(const char *text, qb__curve *c) {
     return status;
 }
 
+/* What the light material alone needs; rays through the dense one come corrected (prep/dense.h). */
+static qb_status take_two(const char *text, qb__curve *c) {
+    char base[QB__TWO_TEXT];
+    const qb_status status = qb__two_base(text, base);
+    return status == QB_OK ? take_spectrum(strchr(base, ':') + 1, c) : status;
+}
+
 /* ---- all ---- */
 
 qb_status qb__curve_create(const char *text, qb__curve **curve) {
-    static const char table[] = "table:", spectrum[] = "spectrum:";
+    static const char table[] = "table:", spectrum[] = "spectrum:", two[] = "two:";
     qb__curve *c = NULL;
     *curve = NULL;
     if (!text || !*text || strcmp(text, "none") == 0) return QB_OK;
@@ -158,6 +167,8 @@ qb_status qb__curve_create(const char *text, qb__curve **curve) {
         status = take_table(text + strlen(table), c);
     else if (strncmp(text, spectrum, strlen(spectrum)) == 0)
         status = take_spectrum(text + strlen(spectrum), c);
+    else if (strncmp(text, two, strlen(two)) == 0)
+        status = take_two(text, c);
     else
         status = take_numbers(text, c);
     if (status == QB_OK)

@@ -13,11 +13,12 @@ const qb_param qb_prep_params[] = {
      "wavelets and so on; snr (3), large (61) and small (15) unbinned columns. Finders of the axis do so in any case",
      0},
     {"hardening", QB_PARAM_TEXT, offsetof(qb_prep_options, hardening),
-     "A[,B]|fit|table:FILE|spectrum:MATERIAL,KV[,FILTER:MM,at:KEV]|none", NULL, NULL, 0, 0,
+     "A[,B]|fit|table:FILE|spectrum:MATERIAL,KV[,FILTER:MM,at:KEV]|two:BASE+DENSE,...[,above:MU]|none", NULL, NULL, 0,
+     0,
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3, or that of the scan itself (fit); a file "
      "of measured and true ones; or a "
      "tube's spectrum behind filters (al:1) for an object of one material (water, pmma, bone, c, al, ti, fe, cu, sn), "
-     "in values of an energy",
+     "in values of an energy; or two: for dense parts in another one, as two:water+bone,120, by a draft of the volume",
      0},
     {"paganin", QB_PARAM_TEXT, offsetof(qb_prep_options, paganin), "DELTA_BETA|LENGTH|alpha:A|none", NULL, NULL, 0, 0,
      "phase retrieval (Paganin 2002) of one distance: filter transmissions by 1/(1 + (L f)^2) with "

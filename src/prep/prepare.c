@@ -28,6 +28,7 @@ struct qb__prepare {
     qb__curve *curve;           /* NULL: none */
     char note[NOTES][240];      /* of the steps, by their rows */
     const qb_scan *scan;
+    float floor;    /* of transmissions, as it is said */
     char worst[64]; /* where most is saturated, in words; "" */
 };
 
@@ -80,6 +81,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
     if (status != QB_OK) return status;
     qb__fields *fields = &prepare->fields;
     prepare->scan = scan;
+    prepare->floor = (float)options->transmission_floor;
     *fields = fields_of(rows, info->columns, qb__comm_of(env));
     prepare->steps = (qb__prep){.quantity = info->quantity,
                                 .dtype = info->dtype,
@@ -115,6 +117,8 @@ out:
     *out = prepare;
     return QB_OK;
 }
+
+void qb__prepare_free_floor(qb__prepare *prepare) { prepare->steps.floor = 1e-30f; }
 
 void qb__prepare_destroy(qb__prepare *prepare) {
     if (!prepare) return;
@@ -289,7 +293,7 @@ const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_count
         if (*prepare->note[i]) cJSON_AddStringToObject(entry, qb__steps[i]->name, prepare->note[i]);
     if (sum.clamped)
         qb__warn(env, "%llu transmissions below %g were raised to it before -log" QB__CODE("transmission-floor"),
-                 (unsigned long long)sum.clamped, (double)prepare->steps.floor);
+                 (unsigned long long)sum.clamped, (double)prepare->floor);
     const char *done = prepare->steps.keep_lost
                            ? "count as not measured"
                            : "were interpolated along their rows, or are air where a row has no value";

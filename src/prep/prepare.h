@@ -28,6 +28,8 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
                              qb__prepare **prepare);
 /* Whether the passes read every view of every row, those of its own where ranks share them. */
 bool qb__prepare_reads_all(const qb_scan_info *info, const qb_prep_options *options);
+/* Its numbers were raised to the floor by who hands them out: smaller ones are what corrections made of them. */
+void qb__prepare_free_floor(qb__prepare *prepare);
 /* Bytes it will hold, for planning. */
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
 /* Seconds that making it is forecast to take on so many threads. */

@@ -29,6 +29,7 @@ static void destroy(qb_job *job) {
     qb__free(r->plan);
     if (r->options) qb_params_clear(r->method->params, r->options);
     qb__free(r->options);
+    qb__dense_destroy(r->dense);
     qb__phase_destroy(r->phase);
     qb_params_clear(qb_prep_params, &r->prep);
     qb_params_clear(qb_output_params, &r->output);
@@ -50,14 +51,16 @@ static qb_status copy_text(const char *text, char **copy) {
 
 /* A scan comes with a geometry, or NULL, where its method takes one. */
 static qb_status open_phase(qb__reconstruction *r, const qb__request *from, const qb_env *env) {
-    const qb_status status = qb_params_copy(qb_prep_params, from->prep, &r->prep);
-    return status == QB_OK ? qb__phase_create(from->scan, from->more, &r->prep, env, &r->phase) : status;
+    qb_status status = qb_params_copy(qb_prep_params, from->prep, &r->prep);
+    if (status == QB_OK) status = qb__phase_create(from->scan, from->more, &r->prep, env, &r->phase);
+    if (status != QB_OK) return status;
+    return qb__dense_create(qb__phase_scan(r->phase, from->scan), r->phase != NULL, &r->prep, &r->dense);
 }
 
 static qb_status copy_request(qb__reconstruction *r, const qb__request *from, const qb_env *env) {
     qb_status status;
     if (from->scan) QB__TRY(open_phase(r, from, env));
-    qb_scan *scan = qb__phase_scan(r->phase, from->scan);
+    qb_scan *scan = r->dense ? qb__dense_scan(r->dense) : qb__phase_scan(r->phase, from->scan);
     const qb_scan_info *info = scan ? qb_scan_describe(scan) : NULL;
     QB__TRY(copy_text(from->command, &r->command));
     QB__TRY(copy_text(from->input ? from->input : info->path, &r->input));
@@ -138,6 +141,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     begin_subject(r, &d->subject);
     QB__TRY(r->method->decide(&r->task, r->plan, env, r->job.plan, d));
     QB__TRY(check_dtype(r));
+    QB__TRY(qb__draft_check(r));
     number_images(r, &d->stack);
     QB__TRY(qb__ranks_share(r, env));
     r->volume =
@@ -163,7 +167,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
         &(qb__held){.threads = r->task.threads,
                     .scan = r->task.info,
                     .prepared = (r->task.info ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0) : 0) +
-                                qb__phase_bytes(r->phase),
+                                qb__phase_bytes(r->phase) + qb__dense_bytes(r->dense) + qb__draft_bytes(r),
                     .observers = qb__observers_bytes(&r->output, d->stack.shape),
                     .more = d->more + (size_t)r->task.threads *
                                           qb__denoise_bytes(&r->volume.denoise, d->stack.shape[2], d->stack.shape[1])});
@@ -237,6 +241,7 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_count
     qb__prep_counts *counts;
     qb_status status;
     qb__prepare_recount(r->prepare);
+    qb__dense_recount(r->dense);
     status = qb__engines_open(r, env);
     if (r->share.ranks) status = qb__agree(r->comm, status); /* nobody waits for one that has not come so far */
     if (status != QB_OK) goto out;
@@ -247,6 +252,7 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_count
     if (c->engine->finish) QB__TRY(c->engine->finish(c->offer.state, r->job.report, &counts[0]));
     if (r->pick.facts.pick) qb__device_pick_done(r->pick.facts.pick, r->job.report);
     for (int i = 0; i < threads; i++) qb__prep_counts_add(sum, &counts[i]);
+    sum->clamped += qb__dense_clamped(r->dense);
     qb__report_stages(r->job.report, &r->times, threads);
 out:
     return status;
@@ -334,6 +340,7 @@ static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
     if (late) qb__digest_detach(&r->task.scan->digests, &r->job.digest);
     status = qb__prepare_create(r->task.scan, &r->prep, &rows, env, &r->prepare);
     if (late) qb__digest_attach(&r->task.scan->digests, &r->job.digest);
+    if (status == QB_OK && r->dense) qb__prepare_free_floor(r->prepare);
     return status;
 }
 
@@ -352,7 +359,8 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (scan) QB__TRY(begin_digest(scan, &r->job.digest, &r->share));
     if (d->digest) QB__TRY(begin_source_digest(d->source, d->digest));
     if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));
-    if (anew) QB__TRY(decide_anew(r, env));
+    if (anew || r->dense) QB__TRY(decide_anew(r, env)); /* a draft asks for the axis that was found */
+    QB__TRY(qb__draft_run(r, qb__reconstruction_plan, env));
     const qb__candidate *c = qb__chosen(r);
     if (r->task.scan) QB__TRY(prepare(r, env));
     r->running.prepare = r->prepare;
@@ -360,7 +368,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
     if (!r->running.pool) r->running.pool = r->pool;
     if (r->method->measure) QB__TRY(r->method->measure(r->plan, &r->running));
-    QB__TRY(qb__reconstruction_look(r, env));
+    if (!r->silent) QB__TRY(qb__reconstruction_look(r, env));
 out:
     return status;
 }
@@ -413,6 +421,7 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     r->job.destroy = destroy;
     r->job.transpose = qb__reconstruction_transpose;
     r->method = method;
+    r->silent = request->silent;
     r->job.scan = request->scan;
     env = qb__job_listen(&r->job, env);
     r->comm = env->ranks;

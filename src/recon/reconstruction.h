@@ -18,6 +18,7 @@ typedef struct qb__request {
     const void *options;
     const qb_output_options *output;
     const char *command;
+    bool silent; /* a job within another one, which looks at the scan and says all */
 } qb__request;
 
 qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,

@@ -55,8 +55,9 @@ double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     const int count = qb__engines_stages(r, stages, &chunks);
     const double played = qb__play_stages(stages, count, chunks, r->task.threads, each, &known);
     const double streaming = known ? played : fmax(played, qb__chosen(r)->seconds);
+    const double ready = prepare + qb__draft_seconds(r, streaming);
     cJSON_AddNumberToObject(json, "axis", axis);
-    cJSON_AddNumberToObject(json, "preparation", prepare);
+    cJSON_AddNumberToObject(json, "preparation", ready);
     cJSON_AddNumberToObject(json, "streaming", streaming);
     cJSON *list = cJSON_AddObjectToObject(json, "stages");
     for (int i = 0; i < count; i++)
@@ -64,5 +65,5 @@ double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     cJSON_AddNumberToObject(json, "write_bytes_per_second", r->task.write);
     cJSON_AddStringToObject(json, "write_rate", r->task.write_from);
     cJSON_AddStringToObject(json, "rates", qb__rates_known() ? "measured" : "listed");
-    return axis + prepare + streaming;
+    return axis + ready + streaming;
 }

@@ -3,6 +3,7 @@
 #define QB_RECON_RECONSTRUCTION_PARTS_H
 
 #include "base/comm.h"
+#include "prep/dense.h"
 #include "prep/phase.h"
 #include "recon/method.h"
 
@@ -53,6 +54,7 @@ struct qb__reconstruction {
     char *command, *input;
     qb_prep_options prep;
     qb__phase *phase; /* NULL: none is retrieved */
+    qb__dense *dense; /* NULL: not two materials */
     void *options;
     qb_output_options output;
     qb__task task;
@@ -64,6 +66,7 @@ struct qb__reconstruction {
     int candidates;
     qb__pick pick;
     qb__device_set devices; /* the devices of --device, opened when the first engine on devices is asked */
+    bool silent;            /* as qb__request's */
     bool looked;            /* whether `devices` was opened for this plan */
     size_t cap, held, before;
     bool ends; /* the last engine asked ends the search */
@@ -92,6 +95,12 @@ struct qb__request;
 typedef qb_status qb__planner(const qb__method *method, const struct qb__request *request, const qb_env *env,
                               qb_job **job);
 qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner, double *low, double *high);
+
+/* Of --hardening two: (reconstruction_draft.c): refuses what has no paths, before any work; finds the paths, once the axis is known. */
+qb_status qb__draft_check(const qb__reconstruction *r);
+size_t qb__draft_bytes(const qb__reconstruction *r);
+double qb__draft_seconds(const qb__reconstruction *r, double seconds);
+qb_status qb__draft_run(qb__reconstruction *r, qb__planner *planner, const qb_env *env);
 
 /* ---- what a cut holds and takes with an engine (reconstruction_stages.c, reconstruction_cut.c) ---- */
 

@@ -77,7 +77,8 @@ qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner,
                                  .read = r->job.inputs.also[1],
                                  .prep = &r->prep,
                                  .options = options,
-                                 .output = &output};
+                                 .output = &output,
+                                 .silent = true};
     QB__TRY(planner(r->method, &request, &env, &job));
     QB__TRY(qb_job_run(job, &env, NULL));
     find(bins, low, high);

@@ -20,7 +20,8 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
                          : r->share.ranks ? 1.0 / r->comm->count
                                           : (double)qb__run_count(cut->all_slices) / (double)d->stack.shape[0];
     const double all = reads > 0 ? reads : share * bytes;
-    return all / (computed > 0 ? computed : r->task.read) + qb__phase_seconds(r->phase, all / number, r->task.threads);
+    return all / (computed > 0 ? computed : r->task.read) + qb__phase_seconds(r->phase, all / number, r->task.threads) +
+           qb__dense_seconds(r->dense, all / number, r->task.threads);
 }
 
 /* The output's stages take as long for a chunk as the list says. */

@@ -49,7 +49,11 @@ static void expose_band(void *context, size_t task, int worker) {
     size_t columns = s->columns;
     double *line = (double *)(e->scratch + (size_t)worker * e->scratch_bytes);
     qb__phantom_project(&s->phantom, &s->geometry, e->first + view, row, end, line, line + e->band * columns);
-    qb__polychromatic_apply(&s->polychromatic, (end - row) * columns, line);
+    if (s->polychromatic.both)
+        qb__polychromatic_apply_two(&s->polychromatic, &s->geometry, e->first + view, row, end, line,
+                                    line + e->band * columns, line + 2 * e->band * columns);
+    else
+        qb__polychromatic_apply(&s->polychromatic, (end - row) * columns, line);
     for (size_t i = 0; i < (end - row) * columns; i++) line[i] = exp(-line[i]);
     if (qb__faults_of_views(&s->faults)) qb__faults_apply_view(&s->faults, line, line + e->band * columns);
     for (; row < end; row++, line += columns) {
@@ -192,8 +196,8 @@ static void cut_views(const qb__simulation *s, exposure *e) {
     e->band = whole ? s->rows : BAND_PIXELS / s->columns + 1;
     if (e->band > s->rows) e->band = s->rows;
     e->bands = (s->rows + e->band - 1) / e->band;
-    e->scratch_bytes = (e->band * s->columns * sizeof(double) + s->columns * sizeof(float) +
-                        qb__phantom_scratch(&s->phantom, s->columns) +
+    e->scratch_bytes = ((s->polychromatic.both ? 2 : 1) * e->band * s->columns * sizeof(double) +
+                        s->columns * sizeof(float) + qb__phantom_scratch(&s->phantom, s->columns) +
                         (whole ? s->rows * (s->columns + 1) * sizeof(double) : 0) + 63) /
                        64 * 64;
 }

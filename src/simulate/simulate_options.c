@@ -60,10 +60,10 @@ const qb_param qb_simulate_params[] = {
         "frame, in flats, too), scatter (share of the beam, even or smooth), "
         "distortion (at the corners, relative), collimator (dark columns at both ends)",
         0),
-    ROW(spectrum, "spectrum", QB_PARAM_TEXT, "MATERIAL,KV[,FILTER:MM,at:KEV]", NULL, NULL, 0, 0,
+    ROW(spectrum, "spectrum", QB_PARAM_TEXT, "MATERIAL[+DENSE],KV[,FILTER:MM,at:KEV]", NULL, NULL, 0, 0,
         "a phantom of that material (water, pmma, bone, c, al, ti, fe, cu, sn) under a tube's whole spectrum; its "
         "values "
-        "are those of an energy (at:60), or of thin layers",
+        "are those of an energy (at:60), or of thin layers; +DENSE: the inserts' material",
         0),
     QB_PARAMS_END(qb_simulate_options),
 };

@@ -99,7 +99,7 @@ static qb_status make_plan(const char *phantom, const qb_simulate_options *optio
     QB__TRY(qb__simulate_check_sources(s));
     QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed, &s->detector));
     QB__TRY(qb__faults_create(options->faults, s->views, s->rows, s->columns, seed, &s->faults));
-    QB__TRY(qb__polychromatic_create(options->spectrum, &s->polychromatic));
+    QB__TRY(qb__polychromatic_create(options->spectrum, options->attenuation, &s->phantom, &s->polychromatic));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &s->pool));
     QB__TRY(cut(s, env));
     announce(s, env);

@@ -51,7 +51,7 @@ const verb verbs[] = {
     {"hardening", "SCAN", "the curve of --hardening for an object of one material, from its own scan",
      "qb hardening scan.h5 --json", 1, 1, 0, cmd_hardening, {SCAN, PREP, SECTION("Search", center, qb_center_params), RUN}},
     {"simulate", "PHANTOM -o SCAN",
-     "projections of shepp-logan, disc, ball, spheres, foam or baggage, with noise and faults; or a rabbitct data set",
+     "projections of shepp-logan, disc, ball, spheres, foam, inserts or baggage, with noise and faults; or a rabbitct data set",
      "qb simulate spheres -o scan.h5 --views 360 --detector 256,64 --photons 10000 --truth truth.mha", 1, 1, WRITES, cmd_simulate,
      {SECTION("The scan to make", simulate, qb_simulate_params), RUN}},
     {"project", "VOLUME -g GEOMETRY -o PROJECTIONS", "forward projection: a volume's line integrals",

@@ -21,6 +21,7 @@
 #include "prep/levels_said.h"
 #include "planner/device_select.h"
 #include "prep/phase.h"
+#include "prep/two_materials.h"
 #include "prep/prepare.h"
 #include "prep/warp.h"
 #include "quickbeam/recon.h"
@@ -336,6 +337,11 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(qb__params_view(qb_convert_params, given, &options));
     QB__TRY(qb__check_callback());
     QB__TRY(check(&c, env));
+    if (qb__two_wanted(&prep)) {
+        status = qb__fail(QB_UNSUPPORTED, "--hardening two: needs a volume: give it to the reconstruction, or "
+                                          "spectrum:MATERIAL,KV here");
+        goto out;
+    }
     QB__TRY(qb__phase_create(scan, NULL, &prep, env, &c.phase));
     if (qb__device_is_asked(env) && !qb__phase_by(c.phase))
         status = qb__fail(QB_BAD_ARGUMENT,

@@ -228,8 +228,9 @@ static const struct {
                   "file, or --angle-unit where only the unit is missing."},
     {"no-darks", "There are no dark fields, so the dark is taken as 0. If it is not, dense parts come out too "
                  "transparent. Give --darks FILE where they were measured."},
-    {"no-dense-part", "Of the draft of --hardening two: no voxel lies above the value that parts both materials, or most "
-                      "do: one material is corrected. Look at its values (--hardening spectrum:) and give above:MU."},
+    {"no-dense-part",
+     "Of the draft of --hardening two: no voxel lies above the value that parts both materials, or most "
+     "do: one material is corrected. Look at its values (--hardening spectrum:) and give above:MU."},
     {"no-flats", "The values are counts, but there are no flat fields to divide by. Give --flats FILE, or --air with a "
                  "region that is "
                  "air in all views."},

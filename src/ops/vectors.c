@@ -78,6 +78,11 @@ void qb__vector_copy(const qb__vectors *v, const void *from, void *to, size_t co
         memcpy(to, from, count * sizeof(float));
 }
 
+qb_status qb__vector_pass(const qb__vectors *v, void *x, size_t count, bool into, qb__vector_piece piece, void *to) {
+    if (v->elsewhere) return v->elsewhere->pass(v->self, x, into, piece, to);
+    return piece(to, x, count * sizeof(float));
+}
+
 static void fill(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     (void)sums;
     float *x = job->v[0];

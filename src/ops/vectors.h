@@ -43,6 +43,9 @@ struct qb__vector_job {
     size_t n[3]; /* voxels along x, y, z; set by qb__vector_run() */
 };
 
+/* Takes bytes that it is given, or fills them. */
+typedef qb_status (*qb__vector_piece)(void *self, void *data, size_t bytes);
+
 /* Where vectors live that are not in memory. */
 typedef struct qb__vectors_elsewhere {
     qb_status (*make)(void *self, qb__vector_kind kind, void **vector); /* a vector of zeros */
@@ -50,6 +53,7 @@ typedef struct qb__vectors_elsewhere {
     void (*drop)(void *self, void *vector);                           /* NULL-safe */
     void (*run)(void *self, const qb__vector_job *job, double *sums); /* sums[] += what it sums */
     void (*copy)(void *self, const void *from, void *to);
+    qb_status (*pass)(void *self, void *vector, bool into, qb__vector_piece piece, void *to);
     void (*fill)(void *self, float value, void *vector);
     qb_status (*status)(void *self); /* the first failure of all calls so far */
 } qb__vectors_elsewhere;
@@ -83,6 +87,8 @@ void qb__vector_run(const qb__vectors *v, qb__vector_job job, double *sums);
 
 void qb__vector_copy(const qb__vectors *v, const void *from, void *to, size_t count);
 void qb__vector_fill(const qb__vectors *v, float value, void *x, size_t count);
+/* All bytes of a vector, in its own order, are given to `piece`, or come from it (`into`). */
+qb_status qb__vector_pass(const qb__vectors *v, void *x, size_t count, bool into, qb__vector_piece piece, void *to);
 double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a, const void *b, size_t count);
 /* y += scale x. */
 void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x, void *y, size_t count);

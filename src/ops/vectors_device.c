@@ -290,7 +290,35 @@ static void fill(void *self, float value, void *vector) {
     run(self, &job, NULL);
 }
 
-static const qb__vectors_elsewhere hooks = {make, make_spilled, drop, run, copy, fill, status_of};
+static qb_status pass_resident(qb__device_vectors *own, qb__memory *memory, bool into, qb__vector_piece piece,
+                               void *to) {
+    enum { MOST = 1 << 24 };
+    const size_t bytes = qb__memory_bytes(memory), room = bytes < MOST ? bytes : MOST;
+    char *part;
+    qb_status status = qb__alloc(room, 1, &part);
+    for (size_t at = 0, some; status == QB_OK && at < bytes; at += some) {
+        some = bytes - at < room ? bytes - at : room;
+        if (into) QB__TRY(piece(to, part, some));
+        status = into ? qb__memory_upload(own->queue, memory, at, part, some)
+                      : qb__memory_download(own->queue, memory, at, part, some);
+        status = qb__queue_finish_after(own->queue, status);
+        if (status == QB_OK && !into) status = piece(to, part, some);
+    }
+out:
+    qb__free(part);
+    return status;
+}
+
+static qb_status pass(void *self, void *vector, bool into, qb__vector_piece piece, void *to) {
+    qb__device_vectors *own = self;
+    const int at = spilled_of(own, vector);
+    if (own->status != QB_OK) return status_of(own);
+    if (at < 0) return pass_resident(own, vector, into, piece, to);
+    const qb_status status = qb__spill_await(&own->spill, NULL);
+    return status == QB_OK ? piece(to, vector, qb__device_vector_bytes(&own->problem, own->made[at].kind)) : status;
+}
+
+static const qb__vectors_elsewhere hooks = {make, make_spilled, drop, run, copy, pass, fill, status_of};
 
 qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const qb__joseph_problem *problem,
                                     qb__device_vectors *own, qb__vectors *vectors) {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle
-from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, fails, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
+from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, fails, killed, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
 
 CIRCLE = ["--sod", 20, "--sdd", 34]
 WATER = 0.02
@@ -163,14 +163,21 @@ def test_threads_change_no_bit_and_devices_little(cone, opencl, tmp_path):  # no
     assert hu(device, parts) < 0.5
 
 
-def test_vectors_in_the_hosts_memory_change_no_bit(opencl, tmp_path):  # noqa: F811
+@pytest.fixture(scope="module")
+def foam(tmp_path_factory):
+    """A cone with so many views that they come in subsets on devices."""
+    scan = tmp_path_factory.mktemp("foam") / "s.h5"
+    qb("simulate", "foam", "-o", scan, "--geometry", "cone", *WIDE, "--pixel-size", 2, "--detector", "20,16", "--views", 96, "--photons", 5000)
+    return scan
+
+
+def test_vectors_in_the_hosts_memory_change_no_bit(foam, opencl, tmp_path):  # noqa: F811
     """A device without room for all keeps two volumes and a block of views, and the others pass through it: also the image and the weights
     that were given, and views that are more in a step than in a block."""
-    qb("simulate", "foam", "-o", "s.h5", "--geometry", "cone", *WIDE, "--pixel-size", 2, "--detector", "20,16", "--views", 96, "--photons", 5000, cwd=tmp_path)
     random = np.random.default_rng(3)
     np.save(tmp_path / "w.npy", random.random((96, 16, 20), dtype=np.float32))
     np.save(tmp_path / "i.npy", 0.01 * random.random((16, 20, 20), dtype=np.float32))
-    job = ["mbir", "s.h5", *WIDE, "--device", opencl, "--equits", 5, "--stop", 0, "-o", "v.npy"]
+    job = ["mbir", foam, *WIDE, "--device", opencl, "--equits", 5, "--stop", 0, "-o", "v.npy"]
     for more in [], ["--weights", "w.npy", "--reference", "i.npy"], ["--prox", "i.npy", "--sigma-p", 0.002, "--no-positivity"]:
         whole = qb_json("plan", *job, *more, cwd=tmp_path)
         told, volumes = [], []
@@ -182,6 +189,26 @@ def test_vectors_in_the_hosts_memory_change_no_bit(opencl, tmp_path):  # noqa: F
             volumes.append(np.load(tmp_path / "v.npy"))
         assert plan["block_views"] == 32 and (volumes[0] == volumes[1]).all()
         assert told[0]["cost"] == pytest.approx(told[1]["cost"], rel=1e-12) and told[0].get("rmse") == told[1].get("rmse")
+
+
+@pytest.mark.parametrize("where", ["cpu", "device", "spilled"])
+def test_killed_at_any_moment_it_goes_on_to_the_same_bits(where, foam, opencl, tmp_path):  # noqa: F811
+    """Before, within and after writes of its checkpoint; with subsets, merged ones and all views at once."""
+    job = ["mbir", foam, *WIDE, "--equits", 14, "--stop", 0]
+    if where != "cpu":
+        job += ["--device", opencl]
+    if where == "spilled":
+        job += ["--max-vram", int(0.85 * qb_json("plan", *job, "-o", tmp_path / "v.npy")["device_memory_bytes"])]
+        assert qb_json("plan", *job, "-o", tmp_path / "v.npy")["volumes_spilled"] == 3
+    whole, out, kept = tmp_path / "whole.npy", tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
+    trace = qb_json(*job, "-o", whole)["convergence"]["slabs"][0]
+    assert not (tmp_path / "whole.npy.checkpoint").exists()
+    for at in (1, 9, 20, 31) if where == "cpu" else (25,):
+        assert killed(*job, "-o", out, "--checkpoint", 1e-9, "--resume", at=at, text="checkpoint") and not out.exists() and kept.exists()
+    fails(2, *job, "-o", out, "--resume", "--sharpness", 1, says=["slab_", "sharpness"])
+    there = qb_json(*job, "-o", out, "--resume")["convergence"]
+    assert out.read_bytes() == whole.read_bytes() and there["resumed_at_equits"] > 2 and not kept.exists()
+    assert all(there["slabs"][0][key] == trace[key] for key in ("cost", "change", "equits"))
 
 
 @pytest.mark.skipif(NO_RANKS is not None, reason=str(NO_RANKS))
@@ -326,7 +353,7 @@ def test_a_proximal_map(cone, tmp_path):
 def test_refusals(cone, tmp_path):
     out = tmp_path / "v.npy"
     base = ["mbir", cone / "s.h5", *WIDE, "-o", out]
-    for more in (["--matrix", "floats"], ["--matrix-cache", tmp_path], ["--no-zero-skip"], ["--seed", 3], ["--coarse", 2], ["--roi", 10], ["--resume"],
+    for more in (["--matrix", "floats"], ["--matrix-cache", tmp_path], ["--no-zero-skip"], ["--seed", 3], ["--coarse", 2], ["--roi", 10],
                  ["--center", 12]):
         fails(2, *base, *more, says=[more[0].replace("--no-", "--"), "not for this cone"])
     fails(3, *base, "--slices", "0:5", says=["a cone beam", "--slices"])
@@ -334,6 +361,9 @@ def test_refusals(cone, tmp_path):
     fails(3, *base, "--size", 200, says=["source"])
     fails(2, *base, "--max-ram", "2M", says=["--max-ram"])
     fails(2, *base, "--start", cone / "none.npy", says=["none.npy"])
+    if NO_RANKS is None:
+        done = subprocess.run([MPIRUN, "-n", "2", "--bind-to", "none", QB, *map(str, base), "--resume"], env=RANKS_ENV, capture_output=True, text=True)
+        assert done.returncode and "one process" in done.stderr
     assert not out.exists()
     plan = qb_json("plan", *base)
     assert plan["kernel"].startswith("project_joseph") and plan["forecast"]["streaming"] > 0

@@ -26,6 +26,8 @@ typedef struct qb__iterative {
     const qb__solve_model *model;     /* MBIR's; set before the solver runs */
     size_t more_unknowns, more_lines; /* vectors that it holds besides the solver's */
     void (*report)(const struct qb__iterative_run *r, cJSON *convergence); /* instead of the usual; NULL: that */
+    /* Who keeps the state of the solver, before it runs; NULL: nothing is kept. */
+    void (*keeper)(struct qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
     double center;     /* column of the axis of a parallel beam; NAN = not found yet */
     double found;      /* found by begin(); NAN = not searched */
     bool looked;       /* begin() has run */
@@ -83,6 +85,7 @@ qb_status qb__iterative_regularisation(const qb_iterative_options *options, doub
 typedef struct qb__iterative_run {
     const qb__iterative *it;
     const qb__running *run;
+    const float *lines; /* that are solved for, in the order of `rays` */
     qb__solved solved;
     uint64_t lost;  /* unmeasured line integrals of this rank */
     double outside; /* share of the sum of line integrals on rays that meet no voxel; 0: too little to matter */

@@ -167,11 +167,13 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
                               .forward_of = forward_of,
                               .adjoint_of = adjoint_of,
                               .load = load,
-                              .total = total};
+                              .total = total,
+                              .kernel = cpu->run.it->projector->variant->head.id};
     const qb__linear a = qb__iterative_linear(cpu->run.it, cpu->views, &calls);
     qb_status status = qb__iterative_fill_masked(&cpu->run, cpu->views, (float *)in);
     if (status == QB_OK) status = qb__iterative_find_truncation(&cpu->run, cpu->views, in);
     if (status == QB_OK) qb__iterative_scale_ends(cpu->run.it, cpu->views, (float *)in);
+    cpu->run.lines = in;
     return status == QB_OK ? qb__iterative_solve_here(&cpu->run, &a, (float *)in, out) : status;
 }
 

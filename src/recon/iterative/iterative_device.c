@@ -258,7 +258,8 @@ static qb_status solve(on_device *d, const float *lines, float *volume) {
                               .most_views = d->spill.piece ? d->spill.views : 0,
                               .load = qb__iterative_device_load,
                               .total = total,
-                              .same = same};
+                              .same = same,
+                              .kernel = d->pick.choice.variant->id};
     const qb__linear a = qb__iterative_linear(it, d->views, &calls);
     qb_status status;
     QB__TRY(qb__iterative_device_send(d, lines));
@@ -275,6 +276,7 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     if (status == QB_OK) status = qb__iterative_find_truncation(&d->run, d->views, in);
     if (status == QB_OK) qb__iterative_scale_ends(d->run.it, d->views, (float *)in);
     if (status != QB_OK) return status;
+    d->run.lines = in;
     return d->apart ? qb__iterative_slabs_solve(&d->slabs, &d->run, (float *)in, out) : solve(d, in, out);
 }
 

@@ -125,6 +125,9 @@ qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const q
                                  .nonneg = o->nonneg,
                                  .gap = o->gap,
                                  .model = r->it->model};
+    qb__solve_keep keep = {0};
+    if (r->it->keeper) r->it->keeper(r, a, &keep);
+    if (keep.self) options.keep = &keep;
     qb__free(r->solved.trace);
     qb_status status = qb__iterative_regularisation(o, &options.lambda, &options.weigh_by);
     if (status == QB_OK) status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);

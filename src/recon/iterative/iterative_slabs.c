@@ -50,7 +50,8 @@ qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r
                               .forward_of = forward_of,
                               .adjoint_of = adjoint_of,
                               .aligned = QB__JOSEPH_VIEWS,
-                              .load = load};
+                              .load = load,
+                              .kernel = "slabs"};
     const qb__linear a = qb__iterative_linear(r->it, r->it->info->views, &calls);
     s->it = r->it;
     return qb__iterative_solve_here(r, &a, lines, volume);

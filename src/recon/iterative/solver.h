@@ -37,7 +37,8 @@ typedef struct qb__linear {
     /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x] of what is kept.
      * Slices beyond it become as the last ones, with `only_kept` NaN. Into unknowns that are not spilled, while at most one more does not. */
     qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector);
-    bool holes; /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
+    const char *kernel; /* that computes it */
+    bool holes;         /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
 
 /* What a model-based reconstruction minimises, and where it begins: solver_mbir.c. Arrays are the host's; NULL: there is none. */
@@ -55,6 +56,20 @@ typedef struct qb__solve_model {
         stop; /* stop once voxels change by less than this share of their mean and the cost is forecast to fall by less */
 } qb__solve_model;
 
+/* What a solver goes on from, once it was interrupted: by `pass` all of it goes to `piece`, or comes from it. */
+typedef struct qb__solve_state {
+    void *self;
+    qb_status (*pass)(void *self, bool into, qb__vector_piece piece, void *to);
+    int *iterations; /* done */
+} qb__solve_state;
+
+/* Who keeps it. Both calls may be slow. */
+typedef struct qb__solve_keep {
+    void *self;
+    qb_status (*resume)(void *self, const qb__solve_state *state, bool *resumed); /* before the first iteration */
+    void (*passed)(void *self, const qb__solve_state *state);                     /* after one that was not the last */
+} qb__solve_keep;
+
 typedef struct qb__solve_options {
     const qb_iterative_options *given; /* all of them: what only one solver reads needs no field here */
     int iterations;
@@ -65,6 +80,7 @@ typedef struct qb__solve_options {
     double weigh_by;              /* TV: rays weigh their transmission to this power */
     double gap;                   /* TV: stop when the primal-dual gap is this part of the objective; 0 = never */
     const qb__solve_model *model; /* MBIR */
+    const qb__solve_keep *keep;   /* MBIR; NULL: nothing is kept */
 } qb__solve_options;
 
 /* How one iteration converged. */

@@ -363,6 +363,47 @@ static void merge(mbir *s, int iterations) {
     s->passes = 0;
 }
 
+/* ---- the state between two passes ---- */
+
+/* Doubles, so that there is nothing between them. */
+typedef struct numbers {
+    double t, merged, exact, passes;
+    qb__icd_fall costs;
+} numbers;
+
+typedef struct kept {
+    mbir *s;
+    qb__solved *solved;
+} kept;
+
+/* `before` is x then. The number of iterations is the caller's. */
+static qb_status pass_state(void *self, bool into, qb__vector_piece piece, void *to) {
+    const kept *k = self;
+    mbir *s = k->s;
+    numbers n = {s->t, (double)s->merged, s->exact, s->passes, s->costs};
+    qb_status status;
+    QB__TRY(piece(to, &n, sizeof n));
+    QB__TRY(piece(to, k->solved->trace, (size_t)k->solved->iterations * sizeof *k->solved->trace));
+    QB__TRY(qb__vector_pass(s->v, s->x, s->a->unknowns, into, piece, to));
+    QB__TRY(qb__vector_pass(s->v, s->z, s->a->unknowns, into, piece, to));
+    if (!into) goto out;
+    s->t = n.t, s->merged = (size_t)n.merged, s->exact = (int)n.exact, s->passes = (int)n.passes, s->costs = n.costs;
+    if (s->before) qb__vector_copy(s->v, s->x, s->before, s->a->unknowns);
+    status = qb__vectors_status(s->v);
+out:
+    return status;
+}
+
+static qb_status resume(mbir *s, const qb__solve_state *state, qb__solved *solved) {
+    const qb__solve_keep *keep = s->options->keep;
+    bool resumed = false;
+    qb_status status = QB_OK;
+    if (keep) QB__TRY(keep->resume(keep->self, state, &resumed));
+    if (resumed && solved->iterations > 0) s->begun -= solved->trace[solved->iterations - 1].seconds;
+out:
+    return status;
+}
+
 /* Subsets begin where the engine can. */
 static void align(mbir *s) {
     for (bool fits = false; !fits && s->merged < s->a->subsets; s->merged *= fits ? 1 : 2) {
@@ -384,6 +425,8 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
               .begun = qb__now(),
               .t = 1,
               .merged = 1};
+    kept k = {&s, solved};
+    const qb__solve_state state = {&k, pass_state, &solved->iterations};
     bool last = false;
     qb_status status;
     qb__solve_begin(solved);
@@ -391,10 +434,12 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
     align(&s);
     QB__TRY(make(&s));
     QB__TRY(prepare(&s));
+    QB__TRY(resume(&s, &state, solved));
     while (!last) {
         QB__TRY(pass(&s));
         QB__TRY(note(&s, solved, &last));
         merge(&s, solved->iterations);
+        if (!last && options->keep) options->keep->passed(options->keep->self, &state);
     }
 out:
     drop(&s);

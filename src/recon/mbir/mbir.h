@@ -134,6 +134,9 @@ size_t qb__mbir_all(const qb__mbir *m);
  * the share `change` in the last equit. `or`: another remedy. */
 void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, int enough, const char * or);
 
+/* What must be the same for a checkpoint to go on, but for the data: options, and what the data said of the scales. The caller's. */
+cJSON *qb__mbir_job_of(const qb__mbir *m, const char *engine, const char *kernel);
+
 /* ---- rows of the method's table ---- */
 
 qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);

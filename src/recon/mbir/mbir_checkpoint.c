@@ -284,6 +284,10 @@ static bool is_due(const qb__checkpoint *c, bool due) {
     return qb__icd_halo_largest(c->halo, QB_OK, &any, 1) == QB_OK && any > 0;
 }
 
+bool qb__checkpoint_due(const qb__checkpoint *c) {
+    return c->folder && c->every > 0 && qb__now() - c->saved >= c->every;
+}
+
 void qb__checkpoint_swept(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     if (is_due(c, !slab->stopped && qb__now() - c->saved >= c->every)) save(c, slab);
 }

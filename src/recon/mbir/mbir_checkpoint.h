@@ -38,6 +38,8 @@ void qb__checkpoint_drop(qb__checkpoint *checkpoint);
 qb_status qb__checkpoint_look(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab, qb__checkpoint_found *found);
 /* Take it up: turns and trace, and into the stack, which was started, or the images. */
 qb_status qb__checkpoint_load(qb__checkpoint *checkpoint, qb__checkpoint_slab *slab);
+/* Whether it is time, of a slab that turns alone. */
+bool qb__checkpoint_due(const qb__checkpoint *checkpoint);
 /* Save the state of a slab that descends, if it is time; save a finished slab. */
 void qb__checkpoint_swept(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
 void qb__checkpoint_done(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);

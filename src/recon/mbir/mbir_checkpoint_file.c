@@ -61,6 +61,11 @@ static qb_status get(void *self, void *data, size_t bytes) {
     return QB_OK;
 }
 
+static qb_status pass_state(const qb__checkpoint_slab *slab, bool into, qb__icd_piece piece, void *to) {
+    return slab->state ? slab->state->pass(slab->state->self, into, piece, to)
+                       : qb__icd_stack_state(slab->stack, into, piece, to);
+}
+
 /* ---- whose it is ---- */
 
 static qb_status check_job(stream *s, const head *h, const char *job) {
@@ -140,7 +145,8 @@ qb_status qb__checkpoint_read(const char *path, qb__checkpoint_slab *slab) {
         slab->stopped = reason(h.stopped);
         QB__TRY(get(&s, slab->images, slab->slices * slab->image * sizeof(float)));
     } else {
-        QB__TRY(qb__icd_stack_state(slab->stack, true, get, &s));
+        if (slab->state) *slab->state->iterations = slab->turns;
+        QB__TRY(pass_state(slab, true, get, &s));
     }
     if (s.at != s.bytes) status = damaged(path, "is longer than it should be");
     if (status == QB_OK && s.hash != h.hash) status = damaged(path, "is damaged: its checksum is another");
@@ -159,7 +165,7 @@ static qb_status fill(stream *s, head *h, const qb__checkpoint_slab *slab) {
     if (slab->images)
         QB__TRY(put(s, slab->images, slab->slices * slab->image * sizeof(float)));
     else
-        QB__TRY(qb__icd_stack_state(slab->stack, false, put, s));
+        QB__TRY(pass_state(slab, false, put, s));
     h->bytes = s->at;
     h->hash = s->hash;
     QB__TRY(qb__pwrite_all(s->fd, s->path, h, sizeof *h, 0));

@@ -2,6 +2,7 @@
 #ifndef QB_RECON_MBIR_CHECKPOINT_FILE_H
 #define QB_RECON_MBIR_CHECKPOINT_FILE_H
 
+#include "recon/iterative/solver.h"
 #include "recon/mbir/icd/icd_stack.h"
 
 /* A slab's file, in this machine's byte order: a head, the job's JSON, the trace, and then the stack's pieces or the images.
@@ -13,9 +14,11 @@ typedef struct qb__checkpoint_slab {
     const char *job;             /* what it belongs to: the text of a JSON object */
     qb__icd_trace *trace;        /* room for `most` turns */
     int turns, most;
-    const char *stopped;  /* NULL: it has not */
-    qb__icd_stack *stack; /* state of a slab that descends; NULL when it is done */
-    float *images;        /* images of a finished slab: [slices][image] */
+    const char *stopped; /* NULL: it has not */
+    /* State of a slab that descends; both NULL when it is done. */
+    qb__icd_stack *stack;
+    const qb__solve_state *state;
+    float *images; /* images of a finished slab: [slices][image] */
 } qb__checkpoint_slab;
 
 typedef enum qb__checkpoint_found { QB__FOUND_NOTHING, QB__FOUND_TURNING, QB__FOUND_DONE } qb__checkpoint_found;

@@ -45,6 +45,7 @@ static void report_descent(const qb__iterative_run *r, cJSON *json) {
         cJSON_AddNumberToObject(json, "noise", m->measured.sigmas.noise);
     }
     if (rmse) cJSON_AddStringToObject(json, "rmse_units", units_of(m));
+    if (m->keep.equits > 0) cJSON_AddNumberToObject(json, "resumed_at_equits", m->keep.equits);
     cJSON_AddNumberToObject(json, "subsets", (double)(r->it->subsets ? r->it->subsets : 1));
     cJSON_AddNumberToObject(slab, "first_slice", 0);
     cJSON_AddNumberToObject(slab, "slices", (double)m->grid.n[2]);
@@ -69,15 +70,10 @@ static qb_status check_options(const qb_mbir_options *options) {
     static const struct {
         const char *name, *why;
     } idle[] = {
-        {"matrix", "no matrix is kept"},
-        {"matrix-cache", "no matrix is kept"},
-        {"zero-skip", "all voxels are updated"},
-        {"seed", "voxels have no order"},
-        {"coarse", "it begins with qb fdk"},
-        {"roi", "give a --size"},
-        {"slices", "all slices share the rays"},
-        {"resume", "no checkpoint is kept"},
-        {"center", "move the axis by --detector-offset"},
+        {"matrix", "no matrix is kept"},         {"matrix-cache", "no matrix is kept"},
+        {"zero-skip", "all voxels are updated"}, {"seed", "voxels have no order"},
+        {"coarse", "it begins with qb fdk"},     {"roi", "give a --size"},
+        {"slices", "all slices share the rays"}, {"center", "move the axis by --detector-offset"},
     };
     qb_mbir_options usual;
     qb_status status = qb__params_view(qb_mbir_params, NULL, &usual);
@@ -129,6 +125,11 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     m->keep.lock = -1;
     m->any = true;
     QB__TRY(check_options(m->options));
+    if (m->options->resume && qb__comm_count(qb__comm_of(env)) > 1) {
+        status =
+            qb__fail(QB_BAD_ARGUMENT, "--resume of a cone is for one process: no checkpoint is kept by several ranks");
+        goto out;
+    }
     QB__TRY(qb__mbir_prior_decide(m));
     QB__TRY(qb__mbir_weights_decide(m));
     QB__TRY(qb__mbir_start_number(m));
@@ -136,6 +137,8 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     inner.options = &cone->options;
     cone->it.model = &cone->model;
     cone->it.report = report_descent;
+    cone->it.keeper = qb__mbir_cone_keeper;
+    m->output = task->output->array ? NULL : task->output->output;
     cone->it.takes_beyond = !m->options->prox && !m->options->prox_array; /* a proximal map is of its volume alone */
     cone->it.more_lines = m->terms.weights_file ? 1 : 0;
     QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
@@ -182,6 +185,7 @@ static qb_status measure(void *plan, const qb__running *run) {
     qb_status status;
     QB__TRY(qb__mbir_measure(m, run));
     QB__TRY(check_weights(m));
+    QB__TRY(qb__mbir_cone_keep_open(cone, run->env));
     warn_of_far(m, run->env);
     const bool by_fdk = !m->images.begins_with && !m->terms.is_number && cone->it.ranks < 2;
     if (by_fdk) QB__TRY(qb__mbir_cone_start(cone, run));
@@ -206,9 +210,9 @@ out:
 
 static void close_all(void *plan, bool named) {
     qb__mbir_cone *cone = plan;
-    (void)named;
     qb_array_destroy(&cone->m.measured.weights);
     qb__mbir_images_release(&cone->m);
+    qb__mbir_cone_keep_close(cone, named);
     qb__free(cone->start);
     cone->start = NULL;
 }

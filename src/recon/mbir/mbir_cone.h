@@ -5,6 +5,15 @@
 #include "recon/iterative/iterative.h"
 #include "recon/mbir/mbir.h"
 
+/* What a checkpoint is made of; written by mbir_cone_keep.c. */
+typedef struct qb__mbir_keep {
+    struct qb__mbir_cone *cone;
+    const float *lines; /* that are solved for */
+    const char *kernel;
+    char *job; /* as qb__checkpoint_slab's; NULL: not needed yet */
+    qb__icd_trace *trace;
+} qb__mbir_keep;
+
 /* A model-based reconstruction of any geometry: the cost of qb__mbir, minimised by recon/iterative/solver_mbir.c with the engines of the
  * iterative methods. */
 typedef struct qb__mbir_cone {
@@ -12,11 +21,17 @@ typedef struct qb__mbir_cone {
     qb__mbir m; /* what the options say of the cost, and what the data say of its scales; images and weights of files */
     qb_iterative_options options;
     qb__solve_model model;
+    qb__mbir_keep keep;
     float *start; /* the image by filtered back-projection, [z][y][x]; NULL: none */
 } qb__mbir_cone;
 
 /* The start by qb fdk, in the volume's voxels, nothing below zero with positivity. cone->start stays NULL where the geometry is not for
  * that. (mbir_cone_start.c) */
 qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run);
+
+/* Checkpoints of a single process; as qb__iterative.keeper; `named`: the output has its name. */
+qb_status qb__mbir_cone_keep_open(qb__mbir_cone *cone, const qb_env *env);
+void qb__mbir_cone_keeper(qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
+void qb__mbir_cone_keep_close(qb__mbir_cone *cone, bool named);
 
 #endif

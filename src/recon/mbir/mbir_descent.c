@@ -99,23 +99,13 @@ static qb__icd_settings settings_of(const qb__mbir *m) {
 
 /* What must be the same for a checkpoint to go on: options, what the data said, and the data. */
 static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, const void *lines, char **text) {
-    static const char *const free_to_change[] = {"resume", "checkpoint", "matrix-cache"};
     const qb__mbir *m = d->m;
     const size_t data = m->info->views * slab->slices * m->info->columns * sizeof(float);
-    cJSON *json = cJSON_CreateObject();
+    cJSON *json = qb__mbir_job_of(m, d->engine, d->kernel);
     char hash[20];
-    cJSON_AddStringToObject(json, "version", qb_version());
-    cJSON_AddStringToObject(json, "engine", d->engine);
-    cJSON_AddStringToObject(json, "kernel", d->kernel);
-    cJSON *options = qb__describe_options(json, qb_mbir_params, m->options);
-    for (size_t i = 0; i < 3; i++) cJSON_DeleteItemFromObject(options, free_to_change[i]);
     cJSON_AddNumberToObject(json, "slices", (double)slab->slices);
     if (m->settings.halo) cJSON_AddNumberToObject(json, "ranks", qb__comm_count(m->halo.comm));
-    cJSON_AddNumberToObject(json, "pixel", m->pixel);
     cJSON_AddNumberToObject(json, "column", m->center);
-    cJSON_AddNumberToObject(json, m->images.proximal ? "sigma_p" : "sigma_x",
-                            m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x);
-    cJSON_AddNumberToObject(json, "sigma_y", m->measured.sigmas.y);
     uint64_t sum = qb__hash(m->geometry.view, m->geometry.views * sizeof *m->geometry.view, 0);
     if (m->geometry.radius > 0) sum = qb__hash(&m->geometry.radius, sizeof m->geometry.radius, sum);
     sum = qb__hash(lines, data, sum);

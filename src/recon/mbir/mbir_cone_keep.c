@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of a reconstruction of any geometry, kept after some of its passes: a slab of all slices (mbir_checkpoint.h). */
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "recon/mbir/mbir_cone.h"
+
+/* Where no checkpoint is asked for, and none can be made, the data are not hashed. */
+static qb_status tell_job(qb__mbir_keep *k) {
+    const qb__mbir *m = &k->cone->m;
+    const qb__iterative *it = &k->cone->it;
+    const size_t lines = qb__iterative_equations(it);
+    char hash[20];
+    if (k->job) return QB_OK;
+    cJSON *json = qb__mbir_job_of(m, k->kernel, k->kernel);
+    uint64_t sum = qb__hash(it->rays->view, it->rays->views * sizeof *it->rays->view, 0);
+    if (it->rays->radius > 0) sum = qb__hash(&it->rays->radius, sizeof it->rays->radius, sum);
+    sum = qb__hash(k->lines, lines * sizeof(float), sum);
+    if (m->measured.weights.data) sum = qb__hash(m->measured.weights.data, lines * sizeof(float), sum);
+    for (int i = 0; i < QB__MBIR_IMAGES; i++)
+        if (m->images.image[i].data.data)
+            sum = qb__hash(m->images.image[i].data.data, qb__iterative_kept(it) * sizeof(float), sum);
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)sum);
+    cJSON_AddStringToObject(json, "data", hash);
+    return qb__json_text(json, "a checkpoint's job", &k->job);
+}
+
+/* The trace is the solver's own; this one says how many passes there were. */
+static qb_status slab_of(qb__mbir_keep *k, const qb__solve_state *state, qb__checkpoint_slab *slab) {
+    const int most = k->cone->m.options->equits;
+    qb_status status;
+    QB__TRY(tell_job(k));
+    if (!k->trace) QB__TRY(qb__alloc((size_t)most, sizeof *k->trace, &k->trace));
+    for (int i = 0; i < most; i++) k->trace[i].equits = i + 1;
+    *slab = (qb__checkpoint_slab){.slices = k->cone->m.grid.n[2],
+                                  .image = k->cone->m.grid.n[0] * k->cone->m.grid.n[1],
+                                  .job = k->job,
+                                  .trace = k->trace,
+                                  .turns = *state->iterations,
+                                  .most = most,
+                                  .state = state};
+out:
+    return status;
+}
+
+static qb_status resume(void *self, const qb__solve_state *state, bool *resumed) {
+    qb__mbir_keep *k = self;
+    qb__checkpoint *keep = &k->cone->m.keep;
+    qb__checkpoint_slab slab;
+    qb__checkpoint_found found = QB__FOUND_NOTHING;
+    qb_status status = QB_OK;
+    if (!keep->resume || keep->lock < 0) return QB_OK;
+    QB__TRY(slab_of(k, state, &slab));
+    QB__TRY(qb__checkpoint_look(keep, &slab, &found));
+    *resumed = found == QB__FOUND_TURNING;
+    if (*resumed) QB__TRY(qb__checkpoint_load(keep, &slab));
+out:
+    return status;
+}
+
+static void passed(void *self, const qb__solve_state *state) {
+    qb__mbir_keep *k = self;
+    qb__checkpoint_slab slab;
+    if (!qb__checkpoint_due(&k->cone->m.keep)) return;
+    if (slab_of(k, state, &slab) == QB_OK) qb__checkpoint_swept(&k->cone->m.keep, &slab);
+}
+
+void qb__mbir_cone_keeper(qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep) {
+    qb__mbir_cone *cone = (qb__mbir_cone *)r->it;
+    if (!cone->m.keep.folder) return;
+    cone->keep.cone = cone;
+    cone->keep.lines = r->lines;
+    cone->keep.kernel = a->kernel;
+    *keep = (qb__solve_keep){&cone->keep, resume, passed};
+}
+
+qb_status qb__mbir_cone_keep_open(qb__mbir_cone *cone, const qb_env *env) {
+    const qb__mbir *m = &cone->m;
+    const qb_mbir_options *o = m->options;
+    const bool alone = cone->it.ranks < 2;
+    return alone ? qb__checkpoint_open(m->output, o->resume, o->checkpoint, false, NULL, NULL, env, &cone->m.keep)
+                 : QB_OK;
+}
+
+void qb__mbir_cone_keep_close(qb__mbir_cone *cone, bool named) {
+    if (named) qb__checkpoint_drop(&cone->m.keep);
+    qb__checkpoint_close(&cone->m.keep);
+    cJSON_free(cone->keep.job);
+    qb__free(cone->keep.trace);
+    cone->keep = (qb__mbir_keep){0};
+}

@@ -166,7 +166,7 @@ qb_status qb__bench_filter(const qb_tool_bench_options *options, const qb_env *e
     QB__TRY(qb__filter_create("ramp", QB_PAD_EDGE, b.columns, 1, &b.filter));
     b.length = qb__filter_length(b.filter);
     for (const qb__fft_library *const *l = qb__fft_libraries(); *l && b.libraries < LIBRARIES_MOST; l++) {
-        QB__TRY(qb__fft_create_of(*l, QB__FFT_COMPLEX, 0, b.length / 2, &b.ffts[b.libraries]));
+        QB__TRY(qb__fft_create_of(*l, QB__FFT_COMPLEX, b.length / 2, &b.ffts[b.libraries]));
         b.libraries++;
     }
     QB__TRY(allocate(&b, (size_t)threads));

@@ -18,9 +18,6 @@ typedef enum qb__fft_kind {
 
 /* Complex values are pairs of floats. Any thread may call these, also at once. Lengths are those of qb__fft_length. */
 qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **fft);
-/* Two dimensions, rows x length floats <-> rows x (length/2 + 1) complex; used as the others. length is
- * 64 or more. */
-qb_status qb__fft_create_plane(size_t rows, size_t length, qb__fft **fft);
 void qb__fft_destroy(qb__fft *fft); /* NULL-safe */
 
 /* exp(-2 pi i jk/n) and exp(+2 pi i jk/n), neither scaled. in and out are 64-byte aligned and do
@@ -35,8 +32,6 @@ size_t qb__fft_length(size_t at_least);
 typedef struct qb__fft_library qb__fft_library;
 const qb__fft_library *const *qb__fft_libraries(void);
 const char *qb__fft_library_name(const qb__fft_library *library);
-/* rows 0: of one dimension. */
-qb_status qb__fft_create_of(const qb__fft_library *library, qb__fft_kind kind, size_t rows, size_t length,
-                            qb__fft **fft);
+qb_status qb__fft_create_of(const qb__fft_library *library, qb__fft_kind kind, size_t length, qb__fft **fft);
 
 #endif

@@ -15,12 +15,9 @@ typedef struct fftw {
 /* FFTW's planner is the one part of it that threads may not share. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-static void plan(fftw *fft, int rows, int n, float *a, float *b) {
+static void plan(fftw *fft, int n, float *a, float *b) {
     unsigned flags = FFTW_ESTIMATE | FFTW_DESTROY_INPUT;
-    if (rows) {
-        fft->forward = fftwf_plan_dft_r2c_2d(rows, n, a, (fftwf_complex *)b, flags);
-        fft->backward = fftwf_plan_dft_c2r_2d(rows, n, (fftwf_complex *)a, b, flags);
-    } else if (fft->kind == QB__FFT_REAL) {
+    if (fft->kind == QB__FFT_REAL) {
         fft->forward = fftwf_plan_dft_r2c_1d(n, a, (fftwf_complex *)b, flags);
         fft->backward = fftwf_plan_dft_c2r_1d(n, (fftwf_complex *)a, b, flags);
     } else {
@@ -38,17 +35,16 @@ static void destroy(qb__fft *library) {
     qb__free(fft);
 }
 
-static qb_status create(qb__fft_kind kind, size_t rows, size_t length, qb__fft **out) {
-    const size_t lines = rows ? rows : 1;
+static qb_status create(qb__fft_kind kind, size_t length, qb__fft **out) {
     float *a = NULL, *b = NULL; /* an estimate only looks at how they are aligned */
     fftw *fft;
     qb_status status = qb__alloc(1, sizeof *fft, &fft);
     if (status != QB_OK) return status;
     *fft = (fftw){.head.library = &qb__fft_fftw, .kind = kind};
-    QB__TRY(qb__alloc(lines, (2 * length + 2) * sizeof *a, &a));
-    QB__TRY(qb__alloc(lines, (2 * length + 2) * sizeof *b, &b));
+    QB__TRY(qb__alloc(2 * length + 2, sizeof *a, &a));
+    QB__TRY(qb__alloc(2 * length + 2, sizeof *b, &b));
     pthread_mutex_lock(&planner);
-    plan(fft, (int)rows, (int)length, a, b);
+    plan(fft, (int)length, a, b);
     pthread_mutex_unlock(&planner);
     if (!fft->forward || !fft->backward)
         status = qb__fail(QB_NO_MEMORY, "planning a Fourier transform of %zu values", length);

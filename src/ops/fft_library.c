@@ -14,21 +14,15 @@ static const qb__fft_library *const libraries[] = {
 const qb__fft_library *const *qb__fft_libraries(void) { return libraries; }
 const char *qb__fft_library_name(const qb__fft_library *library) { return library->name; }
 
-qb_status qb__fft_create_of(const qb__fft_library *library, qb__fft_kind kind, size_t rows, size_t length,
-                            qb__fft **fft) {
-    const size_t lines = rows ? rows : 1;
+qb_status qb__fft_create_of(const qb__fft_library *library, qb__fft_kind kind, size_t length, qb__fft **fft) {
     *fft = NULL;
-    if (length == 0 || lines > INT_MAX / 4 || length > INT_MAX / 4 / lines)
-        return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu x %zu values", lines, length);
-    return library->create(kind, rows, length, fft);
+    if (length == 0 || length > INT_MAX / 4)
+        return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu values", length);
+    return library->create(kind, length, fft);
 }
 
 qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **fft) {
-    return qb__fft_create_of(libraries[0], kind, 0, length, fft);
-}
-
-qb_status qb__fft_create_plane(size_t rows, size_t length, qb__fft **fft) {
-    return qb__fft_create_of(libraries[0], QB__FFT_REAL, rows, length, fft);
+    return qb__fft_create_of(libraries[0], kind, length, fft);
 }
 
 void qb__fft_destroy(qb__fft *fft) {

@@ -4,10 +4,10 @@
 
 #include "ops/fft.h"
 
-/* What computes transforms; fft.h says what each function does. rows 0: of one dimension. */
+/* What computes transforms; fft.h says what each function does. */
 struct qb__fft_library {
     const char *name;
-    qb_status (*create)(qb__fft_kind kind, size_t rows, size_t length, qb__fft **fft);
+    qb_status (*create)(qb__fft_kind kind, size_t length, qb__fft **fft);
     void (*destroy)(qb__fft *fft);
     void (*forward)(const qb__fft *fft, float *in, float *out);
     void (*backward)(const qb__fft *fft, float *in, float *out);

@@ -7,11 +7,11 @@
 #include "cpu/features.h"
 #include "cpu/fft/fft_lanes.h"
 #include "ops/fft_library.h"
+#include "ops/fft_passes.h"
 
-/* The other buffer of a plane holds what its columns need, if lines are not too short. */
-enum { TINY_MOST = 64, PLANE_LEAST = 64, PASSES_MOST = sizeof((qb__fft_lanes *)0)->pass / sizeof(qb__fft_pass) };
+enum { TINY_MOST = 64 };
 
-/* Of complex numbers: a line, or columns side by side. Short lines that no kernel takes are summed as the definition
+/* Of complex numbers. Short lines that no kernel takes are summed as the definition
  * says. */
 typedef struct plan {
     size_t length;
@@ -23,55 +23,10 @@ typedef struct plan {
 typedef struct own {
     qb__fft head;
     qb__fft_kind kind;
-    size_t rows, length; /* rows 0: of one dimension */
-    plan line, columns;
+    size_t length;
+    plan line;
     float *turns; /* exp(-2 pi i k/length) for k <= length/4, by which two halves become a real line */
 } own;
-
-/* exp(-2 pi i k/n) */
-static void turn(float *to, size_t k, size_t n) {
-    const double angle = 2 * M_PI * (double)(k % n) / (double)n;
-    to[0] = (float)cos(angle);
-    to[1] = (float)-sin(angle);
-}
-
-/* Radices whose product is n, and how many; -1 if there are other factors. A line copies once more if the number is
- * odd. */
-static int factor(size_t n, int *radix) {
-    static const double price[] = {[2] = 0.8, [4] = 1.1, [8] = 1.5}, copy = 0.7;
-    int odd[2], odds = 0, twos = 0, eights = 0, count = 0;
-    for (int p = 3; p <= 5; p += 2)
-        if (n % (size_t)p == 0) {
-            odd[odds++] = p;
-            n /= (size_t)p;
-        }
-    for (; n % 2 == 0; n /= 2) twos++;
-    if (n != 1) return -1;
-    double best = INFINITY;
-    for (int e = 0; 3 * e <= twos; e++) {
-        const int rest = twos - 3 * e, passes = odds + e + (rest + 1) / 2;
-        const double cost = e * price[8] + rest / 2 * price[4] + rest % 2 * price[2] + passes % 2 * copy;
-        if (cost >= best) continue;
-        best = cost;
-        eights = e;
-    }
-    for (; eights > 0; eights--, twos -= 3) radix[count++] = 8;
-    for (; twos > 1; twos -= 2) radix[count++] = 4;
-    while (odds) radix[count++] = odd[--odds];
-    if (twos) radix[count++] = 2;
-    return count;
-}
-
-static void fill_passes(qb__fft_lanes *lanes, const int *radix, float *to) {
-    size_t n = lanes->rows;
-    for (int i = 0; i < lanes->passes; i++) {
-        const size_t r = (size_t)radix[i], groups = n / r;
-        lanes->pass[i] = (qb__fft_pass){radix[i], to};
-        for (size_t g = 0; g < groups; g++)
-            for (size_t k = 1; k < r; k++, to += 2) turn(to, g * k, n);
-        n = groups;
-    }
-}
 
 /* exp(-2 pi i l k/N) of each row, real parts and then imaginary ones. */
 static void fill_turns(plan *p, float *to) {
@@ -79,7 +34,7 @@ static void fill_turns(plan *p, float *to) {
     for (size_t k = 0; k < p->lanes.rows; k++, to += 2 * width)
         for (size_t l = 0; l < width; l++) {
             float w[2];
-            turn(w, k * p->kernel->order[l], p->length);
+            qb__fft_turn(w, k * p->kernel->order[l], p->length);
             to[l] = w[0];
             to[width + l] = w[1];
         }
@@ -89,35 +44,24 @@ static qb_status make_summed(plan *p) {
     p->kernel = NULL;
     if (p->length > TINY_MOST) return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu values", p->length);
     qb_status status = qb__alloc(2 * p->length, sizeof(float), &p->table);
-    for (size_t k = 0; status == QB_OK && k < p->length; k++) turn(p->table + 2 * k, k, p->length);
+    for (size_t k = 0; status == QB_OK && k < p->length; k++) qb__fft_turn(p->table + 2 * k, k, p->length);
     return status;
 }
 
 static qb_status make_line(plan *p, size_t length) {
-    int radix[PASSES_MOST];
+    int radix[QB__FFT_PASSES_MOST];
     p->length = length;
     p->kernel = qb__fft_kernel_choose(qb__cpu_features(), length);
     if (!p->kernel) return make_summed(p);
     p->lanes.rows = length / (size_t)p->kernel->lanes;
-    p->lanes.passes = factor(p->lanes.rows, radix);
+    p->lanes.passes = qb__fft_factor(p->lanes.rows, radix);
     if (p->lanes.passes < 0) return make_summed(p);
     qb_status status = qb__alloc(2 * length + 4 * p->lanes.rows, sizeof(float), &p->table);
     if (status != QB_OK) return status;
     p->lanes.turns = p->table;
     fill_turns(p, p->table);
-    fill_passes(&p->lanes, radix, p->table + 2 * length);
+    qb__fft_fill_passes(&p->lanes, radix, p->table + 2 * length);
     return QB_OK;
-}
-
-static qb_status make_columns(plan *p, size_t length) {
-    int radix[PASSES_MOST];
-    p->length = p->lanes.rows = length;
-    p->kernel = qb__fft_kernel_choose(qb__cpu_features(), 256);
-    p->lanes.passes = factor(length, radix);
-    if (p->lanes.passes < 0) return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu rows", length);
-    qb_status status = qb__alloc(4 * length, sizeof(float), &p->table);
-    if (status == QB_OK) fill_passes(&p->lanes, radix, p->table);
-    return status;
 }
 
 static void run_line(const plan *p, bool inverse, float *in, float *out) {
@@ -142,23 +86,21 @@ static void run_line(const plan *p, bool inverse, float *in, float *out) {
 static void destroy(qb__fft *fft) {
     own *o = (own *)fft;
     qb__free(o->line.table);
-    qb__free(o->columns.table);
     qb__free(o->turns);
     qb__free(o);
 }
 
-static qb_status create(qb__fft_kind kind, size_t rows, size_t length, qb__fft **out) {
+static qb_status create(qb__fft_kind kind, size_t length, qb__fft **out) {
     own *o;
-    if ((kind == QB__FFT_REAL && length % 2) || (rows && length < PLANE_LEAST))
+    if (kind == QB__FFT_REAL && length % 2)
         return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu values", length);
     qb_status status = qb__alloc(1, sizeof *o, &o);
     if (status != QB_OK) return status;
-    *o = (own){.head.library = &qb__fft_own, .kind = kind, .rows = rows, .length = length};
+    *o = (own){.head.library = &qb__fft_own, .kind = kind, .length = length};
     QB__TRY(make_line(&o->line, kind == QB__FFT_REAL ? length / 2 : length));
-    if (rows > 1) QB__TRY(make_columns(&o->columns, rows));
     if (kind == QB__FFT_REAL) {
         QB__TRY(qb__alloc(2 * (length / 4 + 1), sizeof(float), &o->turns));
-        for (size_t k = 0; k <= length / 4; k++) turn(o->turns + 2 * k, k, length);
+        for (size_t k = 0; k <= length / 4; k++) qb__fft_turn(o->turns + 2 * k, k, length);
     }
 out:
     if (status != QB_OK)
@@ -208,30 +150,14 @@ static void halves_from_real(const own *o, float *x) {
 
 static void forward(const qb__fft *fft, float *in, float *out) {
     const own *o = (const own *)fft;
-    if (o->kind == QB__FFT_COMPLEX) {
-        run_line(&o->line, false, in, out);
-        return;
-    }
-    const size_t rows = o->rows ? o->rows : 1, stride = o->length + 2;
-    for (size_t r = 0; r < rows; r++) {
-        run_line(&o->line, false, in + r * o->length, out + r * stride);
-        real_from_halves(o, out + r * stride);
-    }
-    if (rows > 1) o->columns.kernel->columns(&o->columns.lanes, false, out, stride / 2, stride, in);
+    run_line(&o->line, false, in, out);
+    if (o->kind == QB__FFT_REAL) real_from_halves(o, out);
 }
 
 static void backward(const qb__fft *fft, float *in, float *out) {
     const own *o = (const own *)fft;
-    if (o->kind == QB__FFT_COMPLEX) {
-        run_line(&o->line, true, in, out);
-        return;
-    }
-    const size_t rows = o->rows ? o->rows : 1, stride = o->length + 2;
-    if (rows > 1) o->columns.kernel->columns(&o->columns.lanes, true, in, stride / 2, stride, out);
-    for (size_t r = 0; r < rows; r++) {
-        halves_from_real(o, in + r * stride);
-        run_line(&o->line, true, in + r * stride, out + r * o->length);
-    }
+    if (o->kind == QB__FFT_REAL) halves_from_real(o, in);
+    run_line(&o->line, true, in, out);
 }
 
 const qb__fft_library qb__fft_own = {"own", create, destroy, forward, backward};

@@ -6,6 +6,8 @@
 
 #include "base/half.h"
 #include "base/memory.h"
+#include "cpu/features.h"
+#include "cpu/rows/lines.h"
 #include "prep/neighbours_parts.h"
 
 enum { BAND = 16 /* rows, or the margin if that is more */, EDGE = QB__NEAR_COLUMNS };
@@ -49,8 +51,7 @@ static void transmissions(const qb__neighbours *d, const void *raw, size_t row, 
     const size_t columns = d->info->columns, at = row * columns;
     const float *dark = d->dark ? d->dark + at : NULL, *gain = d->gain ? d->gain + at : NULL;
     qb_convert_to_float(raw, d->info->dtype, columns, out);
-    for (size_t c = 0; dark && c < columns; c++) out[c] -= dark[c];
-    for (size_t c = 0; gain && c < columns; c++) out[c] *= gain[c];
+    if (dark || gain) qb__lines_choose(qb__cpu_features())->scaled(out, dark, gain, columns, out);
 }
 
 /* Transmissions that a step has changed become numbers, and what these come to again: the next step sees what is handed out.

@@ -144,10 +144,24 @@ const char *qb__phase_scatter(const qb__phase *p) { return p && *p->scatter ? p-
 
 static size_t raw_row(const qb__phase *p) { return p->scan.info.columns * qb_dtype_size(p->rows.dtype); }
 
-/* Of a thread: the two blocks of the filter, and two rows. */
-static size_t scratch_floats(const qb__phase *p) {
-    return qb__phase_scratch(qb__phase_filter_blocks(p->filter)) + 2 * qb__round_up(p->scan.info.columns, 16);
+/* Of a thread, in floats, each a whole number of cache lines: a block of spectra, what filtering them takes, a row, two rows of the
+ * detector, and which rows of the block have lost pixels. */
+typedef struct places {
+    size_t spectra, filter, line, row, other, lost, end;
+} places;
+
+static places places_of(const qb__phase *p) {
+    const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
+    places s = {.filter = b->height * b->apart};
+    s.line = s.filter + qb__round_up(qb__phase_filter_scratch(p->filter), 16);
+    s.row = s.line + qb__round_up(b->stride, 16) + 16;
+    s.other = s.row + qb__round_up(p->scan.info.columns, 16);
+    s.lost = s.other + qb__round_up(p->scan.info.columns, 16);
+    s.end = s.lost + qb__round_up(qb__ceil_div(b->height, sizeof(float)), 16);
+    return s;
 }
+
+static size_t scratch_floats(const qb__phase *p) { return places_of(p).end; }
 
 static size_t threads_of(const qb__phase *p) {
     const size_t most = SCRATCH_BYTES / (scratch_floats(p) * sizeof(float));
@@ -176,9 +190,12 @@ size_t qb__phase_bytes(const qb__phase *p) {
     const qb_scan_info *info = &p->scan.info;
     const size_t warp = p->warp ? qb__warp_bytes(p->warp) : 0;
     if (!p->filter) return warp;
-    if (p->device) return warp + qb__scan_rows_bytes(&p->rows) + qb__phase_device_host_bytes(p->device);
+    if (p->device)
+        return warp + qb__scan_rows_bytes(&p->rows) + qb__phase_filter_bytes(p->filter) +
+               qb__phase_device_host_bytes(p->device);
     const size_t view = info->rows * raw_row(p), read = qb__smaller(info->views * view, qb__larger(READ_BYTES, view));
-    return warp + qb__scan_rows_bytes(&p->rows) + threads_of(p) * scratch_floats(p) * sizeof(float) + read;
+    return warp + qb__scan_rows_bytes(&p->rows) + qb__phase_filter_bytes(p->filter) +
+           threads_of(p) * scratch_floats(p) * sizeof(float) + read;
 }
 
 /* ---- a block of a view ---- */
@@ -203,53 +220,58 @@ static void extend_row(float *line, const qb__phase_blocks *b, size_t columns) {
     for (size_t c = 0; c < b->stride - columns - b->left; c++) end[c] = last;
 }
 
-/* The rows that a block looks at; beyond the detector its first and its last row go on. */
-static void load(const piece *w, size_t view, size_t block, float *cells, float *change) {
+/* The spectra of the rows that a block looks at; beyond the detector its first and its last row go on. Rows without a value take the next above,
+ * or the first that has one. lost[row]: has pixels without a value. */
+static void load(const piece *w, size_t view, size_t block, float *own, const places *at) {
     const qb__phase *p = w->p;
     const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
     const size_t columns = p->scan.info.columns;
     const ptrdiff_t from = (ptrdiff_t)(block * b->rows) - (ptrdiff_t)b->margin, rows = (ptrdiff_t)p->scan.info.rows;
     const ptrdiff_t low = from > 0 ? from : 0,
                     high = from + (ptrdiff_t)b->height < rows ? from + (ptrdiff_t)b->height : rows;
-    const float *good = NULL; /* the last row with a value */
+    float *spectra = own + at->spectra, *line = own + at->line;
+    bool *lost = (bool *)(own + at->lost);
+    ptrdiff_t good = -1, first = -1; /* the last row with a value, and the first, of the block */
     for (ptrdiff_t r = low; r < high; r++) {
-        float *line = cells + (size_t)(r - from) * b->stride;
-        const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, (size_t)r, change);
-        const bool lost = qb__phase_transmissions(&row, raw_of(w, view, (size_t)r), line + b->left) > 0;
-        const bool any = !lost || qb__phase_fill(line + b->left, columns);
-        if (any) extend_row(line, b, columns);
-        for (ptrdiff_t k = low; any && !good && k < r; k++) /* rows above it have none */
-            memcpy(cells + (size_t)(k - from) * b->stride, line, b->stride * sizeof *line);
-        if (any)
-            good = line;
-        else if (good)
-            memcpy(line, good, b->stride * sizeof *line);
+        const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, (size_t)r, own + at->row);
+        lost[r - from] = qb__phase_transmissions(&row, raw_of(w, view, (size_t)r), line + b->left) > 0;
+        if (!lost[r - from] || qb__phase_fill(line + b->left, columns)) {
+            good = r - from;
+            first = first < 0 ? good : first;
+            extend_row(line, b, columns);
+            qb__phase_filter_row(p->filter, line, spectra + (size_t)good * b->apart);
+        } else if (good >= 0)
+            memcpy(spectra + (size_t)(r - from) * b->apart, spectra + (size_t)good * b->apart,
+                   b->apart * sizeof *spectra);
     }
-    if (!good) {
-        memset(cells, 0, b->height * b->stride * sizeof *cells);
+    if (good < 0) {
+        memset(spectra, 0, b->height * b->apart * sizeof *spectra);
         return;
     }
-    for (ptrdiff_t r = from; r < low; r++)
-        memcpy(cells + (size_t)(r - from) * b->stride, cells + (size_t)(low - from) * b->stride,
-               b->stride * sizeof *cells);
-    for (ptrdiff_t r = high; r < from + (ptrdiff_t)b->height; r++)
-        memcpy(cells + (size_t)(r - from) * b->stride, cells + (size_t)(high - 1 - from) * b->stride,
-               b->stride * sizeof *cells);
+    for (ptrdiff_t r = 0; r < first; r++)
+        memcpy(spectra + (size_t)r * b->apart, spectra + (size_t)first * b->apart, b->apart * sizeof *spectra);
+    for (ptrdiff_t r = high - from; r < (ptrdiff_t)b->height; r++)
+        memcpy(spectra + (size_t)r * b->apart, spectra + (size_t)(high - 1 - from) * b->apart,
+               b->apart * sizeof *spectra);
 }
 
 static qb_status filter_block(void *context, size_t task, size_t worker) {
     const piece *w = context;
-    const qb__phase_blocks *b = qb__phase_filter_blocks(w->p->filter);
-    const size_t view = task / w->blocks, block = w->block0 + task % w->blocks, columns = w->p->scan.info.columns;
+    const qb__phase *p = w->p;
+    const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
+    const size_t view = task / w->blocks, block = w->block0 + task % w->blocks, columns = p->scan.info.columns;
     const size_t first = qb__larger(w->first, block * b->rows), end = qb__smaller(w->end, (block + 1) * b->rows);
-    float *cells = w->scratch[worker], *more = cells + qb__round_up(b->height * b->stride, 16);
-    float *change = cells + scratch_floats(w->p) - qb__round_up(columns, 16);
-    load(w, view, block, cells, change);
-    qb__phase_filter_run(w->p->filter, cells, more);
+    const places at = places_of(p);
+    float *own = w->scratch[worker], *line = own + at.line;
+    const bool *lost = (const bool *)(own + at.lost);
+    load(w, view, block, own, &at);
+    qb__phase_filter_run(p->filter, own + at.spectra, own + at.filter);
     for (size_t r = first; r < end; r++) {
-        const qb__phase_row row = qb__scan_row(&w->p->rows, w->view0 + view, r, change);
-        qb__phase_numbers(&row, raw_of(w, view, r), cells + (r + b->margin - block * b->rows) * b->stride + b->left,
-                          more, w->out + (view * (w->end - w->first) + r - w->first) * columns);
+        const size_t of = r + b->margin - block * b->rows;
+        const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, r, own + at.row);
+        qb__phase_filter_back(p->filter, own + at.spectra + of * b->apart, line);
+        qb__phase_numbers(&row, lost[of] ? raw_of(w, view, r) : NULL, line + b->left, own + at.other,
+                          w->out + (view * (w->end - w->first) + r - w->first) * columns);
     }
     return QB_OK;
 }

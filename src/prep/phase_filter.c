@@ -3,12 +3,14 @@
 
 #include "base/memory.h"
 #include "ops/fft.h"
+#include "ops/fft_columns.h"
 #include "prep/phase_response.h"
 
 struct qb__phase_filter {
     qb__phase_blocks blocks;
-    qb__fft *fft;
-    qb__phase_response response;
+    qb__fft *rows;
+    qb__fft_columns *columns;
+    float offset; /* added to numbers behind it */
 };
 
 static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t columns) {
@@ -16,6 +18,7 @@ static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t co
     qb__phase_blocks b = {.rows = 0};
     qb__phase_margins(how, rows, &b.left, &b.margin);
     b.stride = qb__fft_length(columns + 2 * b.left);
+    b.apart = qb__round_up(b.stride + 2, 16);
     if (rows == 1) {
         b.rows = b.height = 1;
         return b;
@@ -28,19 +31,28 @@ static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t co
     return b;
 }
 
-size_t qb__phase_scratch(const qb__phase_blocks *b) {
-    return qb__round_up(b->height * b->stride, 16) + qb__round_up(b->height * (b->stride + 2), 16);
+/* What frequencies are multiplied by. */
+static double factor(const void *self, size_t row, size_t column) {
+    const qb__phase_response *r = self;
+    double f = (double)r->scale / ((double)r->column[column] + (double)r->row[row]);
+    if (r->mean_row) f *= 1 + (double)r->unsharp * (1 - (double)r->mean_row[row] * (double)r->mean_column[column]);
+    if (r->spread_row) f /= 1 - (double)r->share * (double)r->spread_row[row] * (double)r->spread_column[column];
+    return f;
 }
 
 qb_status qb__phase_filter_create(const qb__paganin *how, size_t rows, size_t columns, qb__phase_filter **out) {
+    qb__phase_response response = {.scale = 0};
     qb__phase_filter *p;
     *out = NULL;
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
     const qb__phase_blocks b = p->blocks = blocks_of(how, rows, columns);
-    QB__TRY(qb__fft_create_plane(b.height, b.stride, &p->fft));
-    status = qb__phase_response_create(how, b.height, b.stride, b.stride / 2 + 1, &p->response);
+    QB__TRY(qb__phase_response_create(how, b.height, b.stride, b.stride / 2 + 1, &response));
+    p->offset = response.offset;
+    QB__TRY(qb__fft_create(QB__FFT_REAL, b.stride, &p->rows));
+    status = qb__fft_columns_create(b.height, b.stride / 2 + 1, factor, &response, &p->columns);
 out:
+    qb__phase_response_clear(&response);
     if (status != QB_OK) {
         qb__phase_filter_destroy(p);
         return status;
@@ -51,36 +63,26 @@ out:
 
 void qb__phase_filter_destroy(qb__phase_filter *p) {
     if (!p) return;
-    qb__fft_destroy(p->fft);
-    qb__phase_response_clear(&p->response);
+    qb__fft_destroy(p->rows);
+    qb__fft_columns_destroy(p->columns);
     qb__free(p);
 }
 
 const qb__phase_blocks *qb__phase_filter_blocks(const qb__phase_filter *p) { return &p->blocks; }
 
-void qb__phase_filter_run(const qb__phase_filter *p, float *cells, float *scratch) {
-    const size_t width = p->blocks.stride / 2 + 1;
-    const qb__phase_response *m = &p->response;
-    qb__fft_forward(p->fft, cells, scratch);
-    for (size_t r = 0; r < p->blocks.height; r++) {
-        float *line = scratch + 2 * r * width;
-        const float row = m->row[r], scale = m->scale;
-        for (size_t k = 0; k < width; k++) {
-            const float factor = scale / (m->column[k] + row);
-            line[2 * k] *= factor;
-            line[2 * k + 1] *= factor;
-        }
-        for (size_t k = 0; m->mean_row && k < width; k++) {
-            const float more = 1 + m->unsharp * (1 - m->mean_row[r] * m->mean_column[k]);
-            line[2 * k] *= more;
-            line[2 * k + 1] *= more;
-        }
-        for (size_t k = 0; m->spread_row && k < width; k++) {
-            const float more = 1 / (1 - m->share * m->spread_row[r] * m->spread_column[k]);
-            line[2 * k] *= more;
-            line[2 * k + 1] *= more;
-        }
-    }
-    qb__fft_backward(p->fft, scratch, cells);
-    for (size_t i = 0; m->spread_row && i < p->blocks.height * p->blocks.stride; i++) cells[i] += m->offset;
+size_t qb__phase_filter_bytes(const qb__phase_filter *p) { return qb__fft_columns_bytes(p->columns); }
+
+size_t qb__phase_filter_scratch(const qb__phase_filter *p) { return qb__fft_columns_scratch(p->columns); }
+
+void qb__phase_filter_row(const qb__phase_filter *p, float *line, float *spectrum) {
+    qb__fft_forward(p->rows, line, spectrum);
+}
+
+void qb__phase_filter_run(const qb__phase_filter *p, float *spectra, float *scratch) {
+    qb__fft_columns_run(p->columns, spectra, p->blocks.apart, scratch);
+}
+
+void qb__phase_filter_back(const qb__phase_filter *p, float *spectrum, float *line) {
+    qb__fft_backward(p->rows, spectrum, line);
+    for (size_t c = 0; p->offset != 0 && c < p->blocks.stride; c++) line[c] += p->offset;
 }

@@ -13,16 +13,19 @@ typedef struct qb__phase_filter qb__phase_filter;
 typedef struct qb__phase_blocks {
     size_t rows, margin;   /* handed out, and looked at on both sides */
     size_t height, stride; /* rows and columns of the Fourier transform */
+    size_t apart;          /* floats from one row's spectrum to the next */
     size_t left;           /* columns before the detector's first */
 } qb__phase_blocks;
-
-/* Floats that a thread needs: qb__phase_filter_run's two blocks. */
-size_t qb__phase_scratch(const qb__phase_blocks *blocks);
 
 qb_status qb__phase_filter_create(const qb__paganin *how, size_t rows, size_t columns, qb__phase_filter **filter);
 void qb__phase_filter_destroy(qb__phase_filter *filter); /* NULL-safe */
 const qb__phase_blocks *qb__phase_filter_blocks(const qb__phase_filter *filter);
-/* cells[height][stride] are filtered in place; scratch: as many and height * 2 more. Both are 64-byte aligned. */
-void qb__phase_filter_run(const qb__phase_filter *filter, float *cells, float *scratch);
+size_t qb__phase_filter_bytes(const qb__phase_filter *filter);
+/* A block is spectra[height][apart]: rows are transformed to it one by one, then the block is filtered, and rows come back. line[stride + 16]
+ * is destroyed by the first, and made by the last. All are 64-byte aligned. */
+void qb__phase_filter_row(const qb__phase_filter *filter, float *line, float *spectrum);
+size_t qb__phase_filter_scratch(const qb__phase_filter *filter); /* floats */
+void qb__phase_filter_run(const qb__phase_filter *filter, float *spectra, float *scratch);
+void qb__phase_filter_back(const qb__phase_filter *filter, float *spectrum, float *line);
 
 #endif

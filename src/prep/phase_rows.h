@@ -21,7 +21,7 @@ typedef struct qb__phase_row {
 size_t qb__phase_transmissions(const qb__phase_row *row, const void *raw, float *out);
 /* Pixels without a value take those beside them in the row, by a straight line. False: no pixel has one. */
 bool qb__phase_fill(float *line, size_t columns);
-/* Filtered transmissions become numbers again, NAN where `raw` has no value. scratch[columns] */
+/* Filtered transmissions become numbers again, NAN where `raw` has no value; raw NULL: all pixels have one. scratch[columns] */
 void qb__phase_numbers(const qb__phase_row *row, const void *raw, const float *line, float *scratch, float *out);
 
 #endif

@@ -132,7 +132,9 @@ static void print_plan(const cJSON *plan, FILE *out) {
     fprintf(out, "values are   %s (%s)\n", text(plan, "quantity"), text(plan, "quantity_from"));
     fprintf(out, "angles       %s\n", text(plan, "angles"));
     if (cJSON_GetObjectItem(plan, "phase_retrieval"))
-        fprintf(out, "phase        on the CPU: %s\n", text(plan, "phase_retrieval"));
+        fprintf(out, "phase        on %s: %s\n",
+                cJSON_HasObjectItem(plan, "phase_by") ? text(plan, "phase_by") : "the CPU",
+                text(plan, "phase_retrieval"));
     if (cJSON_GetObjectItem(plan, "redundancy")) fprintf(out, "rows         %s\n", text(plan, "redundancy"));
     fprintf(out, "volume       %.0f x %.0f x %.0f voxels (x, y, z), %s\n", element(plan, "size", 0),
             element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));

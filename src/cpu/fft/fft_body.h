@@ -124,32 +124,40 @@ static void line(const qb__fft_lanes *plan, bool inverse, float *in, float *out)
 }
 
 /* Up to L columns between cells and lanes; those that are not there are zero. */
-INLINE void columns_in(const float *cells, size_t rows, size_t stride, size_t width, int how, float *lanes) {
+INLINE void columns_in(const float *cells, size_t rows, size_t stride, size_t width, float *lanes) {
     float part[2 * L] = {0};
     for (size_t r = 0; r < rows; r++) {
         const float *from = cells + r * stride;
         if (width < L) from = memcpy(part, from, 2 * width * sizeof *part);
-        put(lanes, r, get(from, 0, how));
+        put(lanes, r, get(from, 0, PAIRS));
     }
 }
 
-INLINE void columns_out(const float *lanes, size_t rows, size_t stride, size_t width, bool inverse, float *cells) {
+/* Their parts are swapped in the lanes. */
+INLINE void columns_out(const float *lanes, size_t rows, size_t stride, size_t width, float *cells) {
     float part[2 * L];
     for (size_t r = 0; r < rows; r++) {
         const c a = get(lanes, r, SPLIT);
-        zip(width < L ? part : cells + r * stride, inverse ? (c){a.im, a.re} : a);
+        zip(width < L ? part : cells + r * stride, (c){a.im, a.re});
         if (width < L) memcpy(cells + r * stride, part, 2 * width * sizeof *part);
     }
 }
 
-static void all_columns(const qb__fft_lanes *plan, bool inverse, float *cells, size_t columns, size_t stride,
-                        float *scratch) {
-    float *two = scratch + 2 * L * plan->rows;
-    for (size_t first = 0; first < columns; first += L) {
+static void filter_columns(const qb__fft_lanes *plan, float *cells, size_t columns, size_t stride, const float *factors,
+                           float *scratch) {
+    const size_t rows = plan->rows;
+    float *two = scratch + 2 * L * rows;
+    for (size_t first = 0; first < columns; first += L, cells += 2 * L) {
         const size_t width = columns - first < L ? columns - first : L;
-        columns_in(cells + 2 * first, plan->rows, stride, width, inverse ? SWAPPED : PAIRS, scratch);
-        columns_out(all_passes(plan, SPLIT, scratch, two), plan->rows, stride, width, inverse, cells + 2 * first);
+        columns_in(cells, rows, stride, width, scratch);
+        float *there = all_passes(plan, SPLIT, scratch, two);
+        for (size_t r = 0; r < rows; r++, factors += L) {
+            const c a = get(there, r, SPLIT);
+            const v f = load(factors);
+            put(there, r, (c){a.im * f, a.re * f}); /* the way back is the way there with both parts swapped */
+        }
+        columns_out(all_passes(plan, SPLIT, there, there == scratch ? two : scratch), rows, stride, width, cells);
     }
 }
 
-const qb__fft_kernel QB_FFT = {.lanes = L, .order = {ORDER}, .line = line, .columns = all_columns};
+const qb__fft_kernel QB_FFT = {.lanes = L, .order = {ORDER}, .line = line, .filter_columns = filter_columns};

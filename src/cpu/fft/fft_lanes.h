@@ -26,10 +26,10 @@ typedef struct qb__fft_kernel {
     const unsigned char order[16]; /* lane l holds column order[l] */
     /* Forward, or backward with `inverse`; neither is scaled. `in` is destroyed. */
     void (*line)(const qb__fft_lanes *plan, bool inverse, float *in, float *out);
-    /* Every column of `columns` complex numbers, in place; rows are `stride` floats apart.
-     * scratch: 4 L M floats. */
-    void (*columns)(const qb__fft_lanes *plan, bool inverse, float *cells, size_t columns, size_t stride,
-                    float *scratch);
+    /* Every column of `columns` complex numbers, in place: its transform times its factors, transformed back. Rows are `stride` floats
+     * apart; factors[column / L][row][lane]. scratch: 4 L M floats. */
+    void (*filter_columns)(const qb__fft_lanes *plan, float *cells, size_t columns, size_t stride, const float *factors,
+                           float *scratch);
 } qb__fft_kernel;
 
 extern const qb__fft_kernel qb__fft_scalar, qb__fft_avx2, qb__fft_avx512;

@@ -26,6 +26,19 @@ typedef struct qb__lines {
                       size_t count, float *out, qb__lines_found *found);
     /* out = raw - dark, NaN where that is not finite or its size is above `most`. dark may be NULL. */
     void (*check)(const float *raw, const float *dark, float most, size_t count, float *out, qb__lines_found *found);
+    /* out = (raw - dark) * gain */
+    void (*scaled)(const float *raw, const float *dark, const float *gain, size_t count, float *out);
+    /* out = (raw - dark) * gain / change, NaN where raw >= top, gain <= 0, stuck, or the size of that is `most` or more; how many are. All
+     * fields may be NULL. */
+    uint64_t (*transmissions)(const float *raw, const float *dark, const float *gain, const float *change,
+                              const unsigned char *stuck, float top, float most, size_t count, float *out);
+    /* out = t * change * (flat - dark) + dark. All fields may be NULL. */
+    void (*numbers)(const float *t, const float *dark, const float *flat, const float *change, size_t count,
+                    float *out);
+    /* found[i] = 1 where row[i] is a zinger, else 0 (prep/zingers.c); how many are. At most 256. row[-stride] is the row above, whose pixels
+     * -1 to count are looked at; stride 0: there is one row, and pixels -2 to count + 1 are. gain and dark may be NULL (1 and 0). */
+    int (*zingers)(const float *row, size_t stride, const float *gain, const float *dark, const float noise[2],
+                   float sigma, size_t count, int *found);
 } qb__lines;
 
 extern const qb__lines qb__lines_scalar, qb__lines_avx2, qb__lines_avx512;

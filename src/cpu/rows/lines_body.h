@@ -97,4 +97,7 @@ static void check(const float *raw, const float *dark, float most, size_t count,
         checked(raw, NULL, most, count, out, found);
 }
 
-const qb__lines QB_LINES = {integrals, check};
+#include "cpu/rows/lines_phase.h"
+#include "cpu/rows/lines_zingers.h"
+
+const qb__lines QB_LINES = {integrals, check, scaled, transmissions, numbers, zingers};

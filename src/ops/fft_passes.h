@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_FFT_PASSES_H
+#define QB_OPS_FFT_PASSES_H
+
+#include <stddef.h>
+
+#include "cpu/fft/fft_lanes.h"
+
+enum { QB__FFT_PASSES_MOST = sizeof((qb__fft_lanes *)0)->pass / sizeof(qb__fft_pass) };
+
+/* exp(-2 pi i k/n) */
+void qb__fft_turn(float *to, size_t k, size_t n);
+/* Radices whose product is n, and how many; -1 if there are other factors. */
+int qb__fft_factor(size_t n, int radix[QB__FFT_PASSES_MOST]);
+/* The passes of lanes->rows numbers, with their turns; to: twice as many floats. */
+void qb__fft_fill_passes(qb__fft_lanes *lanes, const int *radix, float *to);
+
+#endif

@@ -304,9 +304,9 @@ static const struct {
     {"rows-interlaced", "Even and odd rows show the object at two moments, as interlaced cameras do. Every second "
                         "slice is turned by a step. Write the "
                         "rows of one moment as one view."},
-    {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. In "
-                  "parallel beam their slices are NaN, in cone beam voxels that only they see. qb sirt and cgls give "
-                  "them no weight. Leave such slices out by --slices."},
+    {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. "
+                  "Slices that mostly they see are NaN; in qb fdk those beside them are too low. Leave them out by "
+                  "--slices."},
     {"rows-shift", "The means of rows shift along the axis: the object slipped or drifted, and slices are mixed. "
                    "Reconstruct each part by --views."},
     {"rtk-element", "The RTK geometry file has an element that is not known and was not used. If it moves the source "

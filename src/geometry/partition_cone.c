@@ -31,6 +31,21 @@ qb__rows qb__rows_between(const qb__rows_problem *p, qb__reach first, qb__reach 
     return (qb__rows){low > 0 ? (size_t)low : 0, high < most ? (size_t)high : p->rows};
 }
 
+double qb__reach_share(qb__reach reach, const bool *marked, size_t rows) {
+    enum { PLACES = 64 };
+    double all = 0, hit = 0;
+    for (int i = 0; i < PLACES; i++) {
+        const double row = reach.low + (i + 0.5) / PLACES * (reach.high - reach.low), first = floor(row);
+        for (int side = 0; side < 2; side++) {
+            const double weight = side ? row - first : first + 1 - row, at = first + side;
+            if (!(at >= 0 && at < (double)rows)) continue;
+            all += weight;
+            hit += marked[(size_t)at] ? weight : 0;
+        }
+    }
+    return all > 0 ? hit / all : 0;
+}
+
 qb__rows qb__rows_of_slab(const qb__rows_problem *p, size_t z0, size_t z1) {
     if (z0 >= z1) return (qb__rows){0, 0};
     return qb__rows_between(p, qb__reach_of_slice(p, z0), qb__reach_of_slice(p, z1 - 1));

@@ -2,6 +2,7 @@
 #ifndef QB_GEOMETRY_PARTITION_CONE_H
 #define QB_GEOMETRY_PARTITION_CONE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Detector rows first <= row < end; first = end when a slab misses the detector. */
@@ -29,5 +30,7 @@ typedef struct qb__reach {
 } qb__reach;
 qb__reach qb__reach_of_slice(const qb__rows_problem *problem, size_t z);
 qb__rows qb__rows_between(const qb__rows_problem *problem, qb__reach first, qb__reach last);
+/* What share of that reach falls on the marked rows, by linear interpolation; 0 where it misses the detector. */
+double qb__reach_share(qb__reach reach, const bool *marked, size_t rows);
 
 #endif

@@ -24,12 +24,13 @@ bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, 
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f, double most) {
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
     const char *check = info->quantity == QB_COUNTS && info->flats
-                            ? "the flats are of another scale, or check --quantity"
-                            : "check --quantity";
+                            ? "the flats are of another scale, or check --quantity,"
+                        : info->quantity == QB_TRANSMISSION ? "counts need --quantity counts; else check"
+                                                            : "check --quantity,";
     if (!(f->beyond > (lines ? 0.02 : qb_dtype_is_float(info->dtype) ? 0.1 : 0.5))) return QB_OK;
     return qb__fail(
         QB_BAD_INPUT,
-        "%s: %.0f %% of the values looked at cannot be %s (beyond %.4g), the first in view %u, row %u: %s, the data "
+        "%s: %.0f %% of the values looked at cannot be %s (beyond %.4g), the first in view %u, row %u: %s the data "
         "type and the byte order",
         info->path, 100 * f->beyond, lines ? "line integrals" : "transmissions", lines ? most : 1000, f->odd_view,
         f->odd_row, check);

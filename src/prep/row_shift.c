@@ -29,7 +29,7 @@ typedef struct shift {
     double *pair;  /* [2][rows] scratch */
     float *bins;   /* [views][up to BINS rows][up to BINS columns] means */
     size_t n[3];   /* of them */
-    float *line;
+    float *line;   /* [2][columns]: the one in hand, and the last that was measured */
     char *raw;
 } shift;
 
@@ -39,7 +39,7 @@ typedef struct match {
 } match;
 
 /* The line into the bins; returns its mean. */
-static double add_line(shift *s, size_t i, size_t r) {
+static double add_line(shift *s, const float *line, size_t i, size_t r) {
     const size_t columns = s->info->columns, row = r * s->n[1] / s->rows;
     const size_t tall = qb__ceil_div((row + 1) * s->rows, s->n[1]) - qb__ceil_div(row * s->rows, s->n[1]);
     float *out = s->bins + (i * s->n[1] + row) * s->n[2];
@@ -47,23 +47,32 @@ static double add_line(shift *s, size_t i, size_t r) {
     for (size_t b = 0; b < s->n[2]; b++) {
         const size_t from = b * columns / s->n[2], to = (b + 1) * columns / s->n[2];
         double sum = 0;
-        for (size_t c = from; c < to; c++) sum += (double)s->line[c];
+        for (size_t c = from; c < to; c++) sum += (double)line[c];
         out[b] += (float)(sum / (double)((to - from) * tall));
         all += sum;
     }
     return all / (double)columns;
 }
 
+static uint64_t lost_of(const qb__prep_counts *counts) { return counts->not_finite + counts->dead + counts->saturated; }
+
+/* A row without any value is taken to be as the one before it: air there would look like another object. */
 static qb_status read_view(shift *s, size_t i) {
     const size_t columns = s->info->columns, bytes = columns * qb_dtype_size(s->info->dtype), view = s->view[i];
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    float *line = s->line, *last = NULL;
     for (size_t r = 0; r < s->rows; r += s->block) {
         const size_t few = qb__smaller(s->block, s->rows - r), row = s->row0 + r;
         const qb_status status = qb_scan_read(s->scan, view, view + 1, row, row + few, s->raw);
         if (status != QB_OK) return status;
         for (size_t k = 0; k < few; k++) {
-            qb__prep_row(&s->prep, view, row + k - s->first, s->raw + k * bytes, s->line, &counts);
-            s->means[i * s->rows + r + k] = add_line(s, i, r + k);
+            const uint64_t lost = lost_of(&counts);
+            qb__prep_row(&s->prep, view, row + k - s->first, s->raw + k * bytes, line, &counts);
+            const bool whole = lost_of(&counts) - lost < columns;
+            s->means[i * s->rows + r + k] = add_line(s, whole || !last ? line : last, i, r + k);
+            if (!whole) continue;
+            last = line;
+            line = s->line + (line == s->line ? columns : 0);
         }
     }
     return QB_OK;
@@ -226,7 +235,7 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     QB__TRY(qb__alloc(s.views * s.rows, sizeof *s.means, &s.means));
     QB__TRY(qb__alloc(s.n[0] * s.n[1] * s.n[2], sizeof *s.bins, &s.bins));
     QB__TRY(qb__alloc(2 * s.rows, sizeof *s.pair, &s.pair));
-    QB__TRY(qb__alloc(s.info->columns, sizeof *s.line, &s.line));
+    QB__TRY(qb__alloc(2 * s.info->columns, sizeof *s.line, &s.line));
     QB__TRY(qb__alloc(s.block, s.info->columns * qb_dtype_size(s.info->dtype), &s.raw));
     for (size_t i = 0; i < s.views; i++) QB__TRY(read_view(&s, i));
     if (parallel) judge_order(&s, found);

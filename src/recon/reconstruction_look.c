@@ -145,7 +145,7 @@ out:
 
 /* Does the object stay at its height, and are the axes in their order? A rank that has not all views, or a part of the rows,
  * says nothing. */
-static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *order) {
+static qb_status judge_frames(qb__reconstruction *r, qb__row_shift *shown) {
     const qb__decision *d = &r->decision;
     const size_t ranks = (size_t)qb__comm_count(r->comm);
     const double OFF = 2, MOVES = 0.5; /* pixels from an ideal circle; rows */
@@ -167,8 +167,7 @@ static qb_status judge_frames(qb__reconstruction *r, const qb_env *env, bool *or
     status = qb__comm_gather(r->comm, status, &found, sizeof found, all);
     for (size_t i = ranks; status == QB_OK && i-- > 0;)
         if (all[i].rows != 0 || all[i].interlaced != 0 || *all[i].order) found = all[i];
-    if (status == QB_OK) qb__row_shift_warn(&found, env);
-    *order = *found.order;
+    *shown = found;
     qb__free(all);
     return status;
 }
@@ -185,10 +184,14 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     if (status != QB_OK) return status;
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
     qb__levels_asked asked = d->levels;
-    QB__TRY(judge_frames(r, env, &asked.order));
+    qb__row_shift shift = {0};
+    QB__TRY(judge_frames(r, &shift));
+    asked.order = *shift.order;
     asked.zingers = r->prep.zingers > 0;
     asked.gains = qb__levels_warn_gains(r->task.scan, &r->prep, env);
-    QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top, env));
+    QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top,
+                             env)); /* what cannot be is refused before anything else is said */
+    qb__row_shift_warn(&shift, env);
     qb__levels_warn_hardening(&r->prep, lines, env);
     if (!modular) judge_ends(r, lines, env);
     QB__TRY(qb__reconstruction_look_turn(r, lines, env, &opposites));

@@ -166,6 +166,16 @@ def test_a_geometry_as_windows_saves_it(tmp_path, encoding, stated):
     assert qb_json("compare", tmp_path / "g.xml.h5", tmp_path / "w.xml.h5")["max_abs"] == 0
 
 
+@pytest.mark.skipif(os.environ.get("HDF5_USE_FILE_LOCKING") == "FALSE", reason="nothing is locked")
+def test_a_scan_that_its_writer_has_locked(tmp_path):
+    with h5py.File(tmp_path / "w.h5", "w") as f:
+        f["/exchange/data"] = LINES
+        f.flush()
+        fails(3, "info", tmp_path / "w.h5", says=["locked by the program that writes it", "HDF5_USE_FILE_LOCKING=FALSE"])
+        assert qb_json("info", tmp_path / "w.h5", env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"})["views"] == 6
+    assert qb_json("info", tmp_path / "w.h5")["views"] == 6
+
+
 def test_a_lock_that_another_program_holds(tmp_path):
     """It is waited for some seconds, and then the work goes on without it."""
     scan = write_scan(tmp_path / "s.h5", LINES, np.arange(6) * 30.0, quantity="line_integral")

@@ -115,6 +115,28 @@ def test_a_row_lost_in_one_view_only(good, tmp_path):
     assert image_of.report["findings"] == [] and np.isfinite(np.load(tmp_path / "v.npy")).all()
 
 
+@pytest.mark.parametrize("verb", [["fdk"], ["sirt", "--iterations", 20], ["cgls", "--iterations", 10], ["tv", "--iterations", 200]])
+def test_one_lost_row_of_a_cone(tmp_path, verb):
+    """A slice that hardly any other row has seen is NaN, not 0. Its neighbours have their value."""
+    place = ["--sod", 500, "--sdd", 800]
+    qb("simulate", "disc", "-o", "s.h5", "--geometry", "cone", *place, "--pixel-size", 1, "--detector", "64,8", "--views", 120, cwd=tmp_path)
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        file["exchange/data"][:, 3] = np.nan
+    done = qb(*verb, "s.h5", *place, "-o", "v.npy", cwd=tmp_path)
+    volume = np.load(tmp_path / "v.npy")
+    assert (np.isnan(volume).all((1, 2)) == (np.arange(8) == 3)).all() and "rows 3 (1 of 8)" in done.stderr and "[nan-slices]" in done.stderr
+    assert volume[[2, 4], 24:40, 24:40].mean((1, 2)) == pytest.approx(0.02, rel=0.02)
+
+
+def test_a_row_lost_in_one_view_is_no_other_order_of_axes(tmp_path):
+    """Nothing of a disc about the axis changes from view to view, but for that row."""
+    place = ["--sod", 500, "--sdd", 800]
+    qb("simulate", "disc", "-o", "s.h5", "--geometry", "cone", *place, "--pixel-size", 1, "--detector", "64,8", "--views", 120, cwd=tmp_path)
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        file["exchange/data"][7, 3] = np.nan
+    assert "[axes-order]" not in qb("fdk", "s.h5", *place, "-o", "v.npy", cwd=tmp_path).stderr
+
+
 def test_a_cone_s_slices_that_nothing_measured(tmp_path):
     """A gap between two modules: slices within it are NaN, those far from it have their value, and the run says so."""
     place = ["--sod", 2000, "--sdd", 2400]

@@ -146,9 +146,18 @@ def test_no_line_integrals(tmp_path, lines, verb, name, scale, right):
 def test_counts_called_transmissions(tmp_path, lines, dtype, white):
     values = np.round(np.exp(-lines) * white).astype(dtype)
     np.save(tmp_path / "s.npy", values)
-    fails(3, "fbp", "s.npy", *MORE, "-o", "v.npy", "--quantity", "transmission", cwd=tmp_path, says=["--quantity"])
+    said = fails(3, "fbp", "s.npy", *MORE, "-o", "v.npy", "--quantity", "transmission", cwd=tmp_path, says=["--quantity counts"])
+    assert "warning" not in said
     run(tmp_path, values, "--quantity", "counts", "--air", f"0:8,0:{ROWS}")
     assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.03)  # of 8 bits
+
+
+@pytest.mark.parametrize("verb", [*WAYS, "tv"])
+def test_values_per_pixel_are_said(tmp_path, lines, verb):
+    np.save(tmp_path / "s.npy", lines.astype(np.float32))
+    how = ["--angles", "0:180", "--center", AXIS, "--quantity", "line_integral", "-o", "v.npy", *WAYS.get(verb, [])]
+    assert codes(qb(verb, "s.npy", *how, cwd=tmp_path)) == {"no-pixel-size"}
+    assert codes(qb(verb, "s.npy", *how, "--pixel-size", 1, cwd=tmp_path)) == set()
 
 
 def test_dark_flats(tmp_path, lines):

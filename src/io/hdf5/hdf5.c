@@ -126,6 +126,11 @@ static qb_status open_failed(const char *path, uint64_t bytes) {
         return qb__fail(QB_BAD_INPUT,
                         "%s is being written, or its writer was stopped: wait, or run h5clear -s on a copy of it",
                         path);
+    if (strstr(words, "unable to lock"))
+        return qb__fail(QB_BAD_INPUT,
+                        "%s is locked by the program that writes it: wait, or set HDF5_USE_FILE_LOCKING=FALSE and read "
+                        "what is there",
+                        path);
     if (strstr(words, "signature"))
         return qb__fail(QB_BAD_INPUT, "%s (%llu bytes) does not begin like HDF5: it is of another format, or damaged",
                         path, (unsigned long long)bytes);

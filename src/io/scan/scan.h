@@ -123,6 +123,8 @@ struct qb__tensor_device *qb__scan_on_device(qb_scan *scan);
 ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]);
 /* QB_BAD_INPUT with the reason why a scan has no angles. */
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
+/* Where the size of a pixel is unknown, values are not per mm. */
+void qb__scan_warn_pixel(const qb_scan_info *info, const qb_env *env);
 /* Look at every view and leave out the bad ones, unless `keep`: then they are only named. Once fields are there. */
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
 /* Fills in gains by the look at its views; bad[view] is not 0 for views that are none. */

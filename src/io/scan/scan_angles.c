@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
@@ -126,6 +127,12 @@ void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
         if (fabs(span - turn * pi) < 0.25 * step.mean)
             qb__note(notes, "the last view repeats the first: %.4g and %.4g degrees" QB__CODE("repeated-view"),
                      t[0] * 180.0 / pi, t[n - 1] * 180.0 / pi);
+}
+
+void qb__scan_warn_pixel(const qb_scan_info *info, const qb_env *env) {
+    if (!(info->pixel_size > 0))
+        qb__warn(env,
+                 "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
 }
 
 qb_status qb__scan_lacks_angles(const qb_scan_info *info) {

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "io/scan/scan.h"
 #include "recon/fbp/fbp_plan.h"
 
 /* The detector row of slice 0 and how many rows a slice is from the next. */
@@ -78,9 +79,7 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     if (!known && (options->hu > 0 || options->like))
         return qb__fail(QB_BAD_ARGUMENT, "--%s needs the pixel size: give --pixel-size MM",
                         options->like ? "like" : "hu");
-    if (!known)
-        qb__warn(env,
-                 "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
+    qb__scan_warn_pixel(info, env);
     fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows}, .voxel = {fbp->pixel, fbp->pixel, fbp->pixel_v}};
     fbp->grid.offset[2] = (((double)info->rows - 1) / 2.0 - fbp->zero) * fbp->pixel_v;
     qb_status status = qb_grid_make(&asked, &fbp->grid);

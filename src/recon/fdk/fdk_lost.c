@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices of which nothing was measured: a gap between detector modules, dead rows. */
+/* Slices of which nothing was measured, or less than half: a gap between detector modules, dead rows. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
@@ -10,16 +10,21 @@ static bool all_lost(const bool *lost_rows, size_t row, size_t end) {
     return row == end;
 }
 
-qb_status qb__fdk_find_lost(qb__fdk *fdk) {
+/* Rows of a resampled detector are no rows that were measured: there each of those that are read must be lost. */
+static bool is_lost(const qb__fdk *fdk, size_t z) {
+    const double MOST = 0.5;
     const bool *lost_rows = fdk->scan->lost_rows;
+    size_t first, end;
+    qb__fdk_rows(fdk, z, 1, &first, &end); /* finds the reach, too */
+    if (all_lost(lost_rows, first, end)) return true;
+    return !fdk->resampled && qb__reach_share(fdk->reach[fdk->region.first[2] + z], lost_rows, fdk->info->rows) >= MOST;
+}
+
+qb_status qb__fdk_find_lost(qb__fdk *fdk) {
     size_t lost = 0;
-    if (!lost_rows) return QB_OK;
+    if (!fdk->scan->lost_rows) return QB_OK;
     const qb_status status = qb__alloc(fdk->grid.n[2], sizeof *fdk->lost, &fdk->lost);
-    for (size_t z = 0; status == QB_OK && z < fdk->grid.n[2]; z++) {
-        size_t first, end;
-        qb__fdk_rows(fdk, z, 1, &first, &end);
-        lost += fdk->lost[z] = all_lost(lost_rows, first, end);
-    }
+    for (size_t z = 0; status == QB_OK && z < fdk->grid.n[2]; z++) lost += fdk->lost[z] = is_lost(fdk, z);
     if (lost) return status;
     qb__free(fdk->lost);
     fdk->lost = NULL;

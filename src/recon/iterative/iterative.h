@@ -37,6 +37,7 @@ typedef struct qb__iterative {
     qb_grid asked;     /* what is kept, and */
     size_t beyond[2];  /* slices before and after it */
     bool takes_beyond; /* such slices are wanted; set before it is decided */
+    bool *lost;        /* [slices that are kept] hardly measured; NULL: none */
     qb_projector *projector;
     /* of the current cut */
     qb__cut cut;
@@ -57,6 +58,7 @@ size_t qb__iterative_kept(const qb__iterative *it);
 const float *qb__iterative_slice_of(const qb__iterative *it, const float *numbers, size_t z);
 bool qb__iterative_is_beyond(const qb__iterative *it, size_t z);
 void qb__iterative_keep(const qb__iterative *it, float *volume);
+qb_status qb__iterative_find_lost(qb__iterative *it, qb__decision *decision);
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);

@@ -68,6 +68,7 @@ static qb_status make_parallel(qb__iterative *it, const qb_env *env) {
     qb_status status = decide_center(it, env);
     if (status == QB_OK) status = tell_limited(info, env);
     if (status != QB_OK) return status;
+    qb__scan_warn_pixel(info, env);
     const double center = isnan(it->center) ? ((double)info->columns - 1) / 2 : it->center;
     status = qb_geometry_parallel(info->views, info->angles, info->rows, info->columns, pixel, center, &it->own);
     if (status == QB_OK && info->pixel_size > 0) qb__parallel_set_rows(&it->own, info->pixel_v);
@@ -236,6 +237,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     else
         it->rays = it->geometry;
     QB__TRY(qb__projector_on_cpu(it->rays, &it->grid, it->options->kernel, env, &it->projector));
+    QB__TRY(qb__iterative_find_lost(it, decision));
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
     check_rows(it, env);
     decision->more = qb__project_fixed_bytes(it->projector);
@@ -262,10 +264,12 @@ void qb__iterative_release(void *plan) {
     qb_projector_destroy(it->projector);
     qb_geometry_destroy(&it->own);
     qb_geometry_destroy(&it->ordered);
+    qb__free(it->lost);
     qb__free(it->order);
     qb__free(it->place);
     qb__free(it->subset);
     it->order = it->place = it->subset = NULL;
+    it->lost = NULL;
     it->projector = NULL;
 }
 

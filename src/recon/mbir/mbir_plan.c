@@ -57,9 +57,7 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     const bool known = info->pixel_size > 0;
     const double pixel = known ? info->pixel_size : 1;
     if (!known && options->hu > 0) return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
-    if (!known)
-        qb__warn(env,
-                 "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
+    qb__scan_warn_pixel(info, env);
     qb__half_fan fan;
     qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, m->center, m->center, &fan);
     if (status != QB_OK) return status;

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import zeromq
+from browser import CHROMIUM
 from qbtest import QB, fails, qb
 from viewing import Server
 from zeromq import Detector
@@ -171,6 +173,16 @@ def test_a_source_that_publishes(scans):
         stop.set()
         thread.join()
         detector.close()
+
+
+@needs_zeromq
+def test_the_bench_plays_frames():
+    bench = Path(__file__).parents[2] / "bench" / "live.py"
+    said = json.loads(subprocess.run([sys.executable, bench, "--qb", QB, "--size", "64", "--rows", "16", "--views", "30", "--pictures", "5"], capture_output=True, text=True, check=True).stdout)
+    assert said["stream"]["lost"] == 0 and said["stream"]["frames_per_second"] > 0
+    for where in ("server", *(["browser"] if CHROMIUM else [])):
+        for moves in ("crosshair", "axis"):
+            assert 0 < said[where][moves]["median_ms"] <= said[where][moves]["percent_95_ms"] and said[where][moves]["pictures"] == 3
 
 
 def test_without_the_library_and_what_it_refuses():

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
 from qbtest import PATIENCE, QB, fails, qb
-from viewing import READY, SETTLED, Server
+from viewing import READY, SETTLED, Server, stays_as_it_is
 
 pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
 SHAPE = (24, 40, 56)
@@ -159,25 +159,8 @@ def test_many_at_once_and_some_that_leave(server, volume):
 
 
 def test_nothing_is_lost_in_the_long_run(server):
-    at = Path(f"/proc/{server.process.pid}")
-
-    def held():
-        return len(list((at / "fd").iterdir())), len(list((at / "task").iterdir()))
-
-    def at_rest():
-        """Once closed connections are gone."""
-        seen = [held()]
-        while len(seen) < 10 or seen[-1] != seen[-5]:
-            time.sleep(0.1)
-            seen.append(held())
-        return seen[-1]
-
-    before = at_rest()
-    for k in range(200):
-        server.get(f"/plane?axis=1&index={k % 40}&first=0,0&count=24,56&step=1")
-    assert at_rest() <= before
-    busy = [int((at / "stat").read_text().rsplit(")", 1)[1].split()[11]) for _ in range(2) if not time.sleep(1)]
-    assert busy[1] - busy[0] <= 3  # hundredths of a second of a second
+    """Thousands of requests; then the processor has nothing to do."""
+    stays_as_it_is(server, lambda k: f"/plane?axis={k % 3}&index={k % 24}&first=0,0&count=24,40&step=1", 3000)
 
 
 def test_the_address_as_json(volume):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
 from qbtest import QB, devices, fails, qb
-from viewing import READY, SETTLED, Server
+from viewing import READY, SETTLED, Server, stays_as_it_is
 
 pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
 ROWS, COLUMNS = 20, 64
@@ -73,6 +73,11 @@ def test_planes_are_the_command_s_volume(server):
         assert value == volume[7, 20, 30]
         got = server.values(f"/line?from=700,2000,0&to=700,2000,6300&count=64&{changes}")
         assert np.array_equal(got, volume[7, 20])
+
+
+def test_nothing_is_lost_while_sliders_move(server):
+    moves = {"fbp": "center={0}.25&tilt=0.{1}", "fdk": "detector-offset={1},0&filter=hann:0.{0}"}[server.method]
+    stays_as_it_is(server, lambda k: f"/plane?axis={k % 3}&index={k % ROWS}&first=0,0&count={ROWS},{COLUMNS}&step=1&" + moves.format(30 + k % 3, 1 + k % 5), {"fbp": 400, "fdk": 150}[server.method])
 
 
 def test_parts_are_means(server):

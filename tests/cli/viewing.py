@@ -3,6 +3,8 @@
 import http.client
 import signal
 import subprocess
+import time
+from pathlib import Path
 
 import numpy as np
 from qbtest import PATIENCE, QB
@@ -45,3 +47,41 @@ class Server:
         self.process.stdout.close()
         self.process.stderr.close()
         return code
+
+
+def stays_as_it_is(server, path_of, count):
+    """Descriptors, threads and memory after `count` requests are those of before; and nothing is done when nobody asks."""
+    at = Path(f"/proc/{server.process.pid}")
+    connection = http.client.HTTPConnection(server.host.strip("[]"), server.port, timeout=PATIENCE)
+
+    def ask(many):
+        for k in range(many):
+            connection.request("GET", path_of(k), headers={"Authorization": f"Bearer {server.token}"})
+            reply = connection.getresponse()
+            assert len(reply.read()) > 0 and reply.status == 200
+
+    def held():
+        return len(list((at / "fd").iterdir())), len(list((at / "task").iterdir()))
+
+    def at_rest():
+        """Once closed connections and threads are gone."""
+        seen = [held()]
+        while len(seen) < 10 or seen[-1] != seen[-5]:
+            time.sleep(0.1)
+            seen.append(held())
+        return seen[-1]
+
+    def memory():
+        return next(int(line.split()[1]) for line in (at / "status").read_text().splitlines() if line.startswith("VmRSS"))
+
+    def used():
+        return sum(int(word) for word in (at / "stat").read_text().rsplit(")", 1)[1].split()[11:13])
+    ask(count // 5)
+    before, kilobytes = at_rest(), memory()
+    ask(count)
+    after = at_rest()
+    assert all(a <= b for a, b in zip(after, before)), (before, after)
+    assert memory() < kilobytes + max(4096, kilobytes // 20), (kilobytes, memory())
+    busy = [used() for _ in range(2) if not time.sleep(1)]
+    assert busy[1] - busy[0] <= 3  # hundredths of a second of a second
+    connection.close()

@@ -12,6 +12,7 @@
 
 #include "fields.h"
 #include "levels.h"
+#include "oblique.h"
 #include "plane.h"
 #include "query.h"
 
@@ -185,6 +186,20 @@ static view_answer line(view_data *data, const char *query) {
     return view_failed(status);
 }
 
+/* ---- /oblique?at=z,y,x&down=z,y,x&right=z,y,x&count=512,512 ---- */
+
+static view_answer oblique(view_data *data, const char *query) {
+    view_oblique o;
+    const view_stack *s = stack_of(data, query);
+    if (!s || !view_oblique_parse(query, &o))
+        return view_say(400, "an oblique plane wants at, down and right as Z,Y,X, and a count");
+    float *values = malloc(o.count[0] * o.count[1] * sizeof *values);
+    const qb_status status = values ? view_oblique_read(s, &o, values) : QB_NO_MEMORY;
+    if (status == QB_OK) return view_values(values, o.count[0] * o.count[1]);
+    free(values);
+    return view_failed(status);
+}
+
 /* ---- the table ---- */
 
 view_answer view_data_answer(void *data, const char *path, const char *query, const volatile sig_atomic_t *gone) {
@@ -192,7 +207,7 @@ view_answer view_data_answer(void *data, const char *path, const char *query, co
     static const struct {
         const char *path;
         view_answer (*make)(view_data *data, const char *query);
-    } rows[] = {{"/info", info}, {"/plane", plane}, {"/value", value}, {"/line", line}};
+    } rows[] = {{"/info", info}, {"/plane", plane}, {"/value", value}, {"/line", line}, {"/oblique", oblique}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(path, rows[i].path) == 0) return rows[i].make(data, query);
     return view_say(404, "there is nothing of that name");

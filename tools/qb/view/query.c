@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "query.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,19 @@ bool view_numbers(const char *query, const char *name, size_t count, size_t *out
         const unsigned long long value = strtoull(at, &end, 10);
         if (value > 1ull << 40) return false;
         out[i] = (size_t)value;
+        if (*end != (i + 1 < count ? ',' : '&') && !(i + 1 == count && *end == 0)) return false;
+        at = end + 1;
+    }
+    return true;
+}
+
+bool view_reals(const char *query, const char *name, size_t count, double *out) {
+    const char *at = view_find(query, name);
+    for (size_t i = 0; i < count; i++) {
+        char *end;
+        if (!at || !strchr("-.0123456789", *at) || !*at) return false;
+        out[i] = strtod(at, &end);
+        if (end == at || !(fabs(out[i]) < 1e9)) return false;
         if (*end != (i + 1 < count ? ',' : '&') && !(i + 1 == count && *end == 0)) return false;
         at = end + 1;
     }

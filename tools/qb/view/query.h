@@ -15,6 +15,8 @@ const char *view_find(const char *query, const char *name);
 bool view_text(const char *query, const char *name, char *text, size_t size);
 /* Whole numbers NAME=A,B,... of which there are `count`. */
 bool view_numbers(const char *query, const char *name, size_t count, size_t *out);
+/* As many numbers, of a size below a billion. */
+bool view_reals(const char *query, const char *name, size_t count, double *out);
 
 __attribute__((format(printf, 2, 3))) view_answer view_say(int status, const char *format, ...);
 /* What the library says of a failure. */

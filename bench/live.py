@@ -132,7 +132,7 @@ def main():
         player.join()
         result["server"] = {moves: server_pictures(client, options, moves) for moves in ("crosshair", "axis")}
         if CHROMIUM:
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 page = Browser(folder, 2 * options.size + 600, 2 * options.size + 200)
                 try:
                     page.open(address)

@@ -5,7 +5,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import devices, fails, qb, qb_json, write_scan
+from qbtest import devices, fails, opencl, qb, qb_json, write_scan
 
 N, ROWS, VIEWS, DARK = 64, 6, 90, 100.0
 ANGLES = np.arange(VIEWS) * 180 / VIEWS
@@ -52,9 +52,9 @@ TIMES = np.linspace(0, 1, len(KEYS))
 SERIES = [np.flatnonzero(KEYS == 1)[a:b] for a, b in ((0, 4), (4, 6), (6, 11))]
 
 
-def lines_of(scan, out, *how):
-    qb("convert", scan, *how, "-o", out)
-    return np.load(out)
+def lines_of(scan, out, *how, cwd=None):
+    qb("convert", scan, *how, "-o", out, cwd=cwd)
+    return np.load(cwd / out if cwd else out)
 
 
 def test_a_linear_drift_is_exact(tmp_path):
@@ -73,6 +73,55 @@ def test_a_linear_drift_is_exact(tmp_path):
     qb("fbp", scan, "--center", 31.5, "-o", tmp_path / "v.h5")
     with h5py.File(tmp_path / "v.h5") as file:
         assert how["flat_fields"] in file["/process/quickbeam/provenance"][()].decode()
+
+
+def drifting_darks(path, keys, moment, dtype="f4", most=9000):
+    """A beam that changes over a dark that rises by up to `most` counts, pixel by pixel."""
+    rise = np.random.default_rng(3).uniform(0, most, (ROWS, N))
+    frames = np.where((keys == 2)[:, None, None], 0, beam(moment))
+    frames[keys == 0] *= np.exp(-LINES)
+    frames = frames + DARK + rise * np.asarray(moment)[:, None, None]
+    with h5py.File(path, "w") as f:
+        f["entry/definition"] = "NXtomo"
+        f["entry/instrument/detector/data"] = np.round(frames).astype(dtype) if dtype == "u2" else frames.astype(dtype)
+        f["entry/instrument/detector/image_key"] = keys
+        angles = np.zeros(len(keys))
+        angles[keys == 0] = ANGLES
+        f["entry/sample/rotation_angle"] = angles
+        f["entry/sample/rotation_angle"].attrs["units"] = "degree"
+        f["entry/instrument/detector/x_pixel_size"] = 1e-3
+        f["entry/instrument/detector/x_pixel_size"].attrs["units"] = "m"
+    return frames
+
+
+@pytest.mark.parametrize("dtype,error", [("f4", 2e-5), ("u2", 1e-3)])
+def test_darks_that_drift(opencl, tmp_path, dtype, error):
+    """Darks before, within and behind the views: a linear drift of both is exact, for views and flats, and in every pixel."""
+    keys = np.r_[[2] * 3, [1] * 4, [0] * 40, [1] * 2, [2] * 2, [0] * 50, [1] * 5, [2] * 4]
+    moment = np.linspace(0, 1, len(keys))
+    scan = tmp_path / "s.nx"
+    drifting_darks(scan, keys, moment, dtype)
+    said = qb("convert", scan, "-o", tmp_path / "l.npy").stderr
+    assert "darks: linear between 3 series" in said
+    assert np.abs(np.load(tmp_path / "l.npy") - LINES).max() < error
+    assert np.abs(lines_of(scan, tmp_path / "m.npy", "--flat-fields", "mean") - LINES).max() > 0.05
+    assert np.abs(lines_of(scan, tmp_path / "v.npy", "--views", "10:60:5") - LINES[10:60:5]).max() < error
+    for name, more in ("a", ["--threads", 1]), ("b", ["--max-ram", "60M"]), ("c", ["--device", opencl]):
+        qb("fbp", scan, "--center", 31.5, *more, "-o", tmp_path / f"{name}.npy")
+    a, b, c = (np.load(tmp_path / f"{name}.npy") for name in "abc")
+    assert (a == b).all() and np.linalg.norm(a - c) < 2e-3 * np.linalg.norm(a)
+
+
+def test_files_of_darks_at_times(tmp_path):
+    """Two files of flats and two of darks, --flats-at: of both."""
+    keys = np.r_[[2] * 3, [1] * 4, [0] * 90, [1] * 5, [2] * 4]
+    moment = np.clip((np.arange(len(keys)) - 7 + 0.5) / 90, 0, 1)
+    frames = drifting_darks(tmp_path / "s.nx", keys, moment, most=1000)
+    for name, part in ("d0", slice(0, 3)), ("f0", slice(3, 7)), ("v", slice(7, 97)), ("f1", slice(97, 102)), ("d1", slice(102, 106)):
+        np.save(tmp_path / f"{name}.npy", frames[part].astype("f4"))
+    got = lines_of("v.npy", "l.npy", "--quantity", "counts", "--angles", "0:180", "--flats", "f0.npy", "--flats", "f1.npy", "--darks", "d0.npy", "--darks", "d1.npy", "--flats-at", "0,90",
+                   cwd=tmp_path)
+    assert np.abs(got - LINES).max() < 1e-4
 
 
 def test_chosen_views_keep_their_times(tmp_path):

@@ -1,128 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Flats that were taken at several times of a scan. Frames between which no view was taken are a series; the flat of a view lies on
- * the straight line between the means of the series before and behind it, pixel by pixel, or is the nearer one of them. Time is
- * counted in frames where a file keeps all of them in their order (NXtomo), else in views. */
+ * the straight line between the means of the series before and behind it, pixel by pixel, or is the nearer one of them (field_times.h). */
 #include "io/scan/flat_series.h"
 
+#include "io/scan/field_times.h"
 #include "io/scan/flat_pca.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-
-typedef struct shot {
-    double time;
-    size_t frame;  /* number in qb__flats' list */
-    size_t before; /* stored views that were taken before it */
-} shot;
-
-typedef struct timing {
-    qb_scan *scan;
-    const qb__flats *flats;
-    shot *shot;    /* [flats->taken], by time */
-    size_t *first; /* [series + 1] of the flats */
-    size_t series;
-} timing;
-
-static bool in_one_file(const qb_scan *scan, const qb__flats *flats) {
-    return !flats->parts && flats->all->index && scan->parts.data.index;
-}
-
-static double view_time(const qb_scan *scan, bool frames, size_t stored) {
-    return frames ? (double)scan->parts.data.index[stored] : (double)stored;
-}
-
-/* ---- when flats were taken ---- */
-
-/* --flats-at A,B,...: as many series as numbers, of the files that were given or of equal length. */
-static qb_status take_given(const timing *t, const char *at, double *time) {
-    enum { MOST = 1024 };
-    const qb__flats *f = t->flats;
-    double view[MOST];
-    size_t n = 0, frame = 0;
-    for (const char *rest = at; n < MOST; rest++) {
-        char *end;
-        view[n++] = qb__strtod(rest, &end);
-        if (end == rest || (*end && *end != ',') || !(view[n - 1] >= 0 && view[n - 1] <= (double)t->scan->stored))
-            return qb__fail(QB_BAD_ARGUMENT, "--flats-at %s: give numbers of views from 0 to %zu, as 0,%zu", at,
-                            t->scan->stored, t->scan->stored);
-        if (!*end) break;
-        rest = end;
-    }
-    const bool files = f->parts == n && n > 1;
-    if (!files && f->all->count % n)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--flats-at %s: %zu flats are not %zu series of equal length; give a --flats for each", at,
-                        f->all->count, n);
-    for (size_t s = 0; s < n; s++) {
-        const size_t count = files ? f->part[s] : f->all->count / n;
-        for (size_t i = 0; i < count; i++) time[frame++] = view[s] - 0.5;
-    }
-    return QB_OK;
-}
-
-/* The time of each flat of the list; *known: somebody says it. */
-static qb_status find_times(const timing *t, const char *at, double *time, bool *known) {
-    const qb__flats *f = t->flats;
-    const qb__scan_parts *parts = &t->scan->parts;
-    const bool frames = in_one_file(t->scan, f);
-    *known = true;
-    if (at) return take_given(t, at, time);
-    *known = frames || (f->all == &parts->flats && parts->flat_views);
-    for (size_t i = 0; *known && i < f->all->count; i++)
-        time[i] = frames ? (double)f->all->index[i] : parts->flat_views[i] - 0.5;
-    return QB_OK;
-}
-
-static int by_time(const void *a, const void *b) {
-    const shot *x = a, *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    return (x->frame > y->frame) - (x->frame < y->frame);
-}
-
-static size_t views_before(const qb_scan *scan, bool frames, double time) {
-    size_t low = 0, high = scan->stored;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (view_time(scan, frames, middle) < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void group(timing *t, bool frames) {
-    const size_t n = t->flats->taken;
-    qsort(t->shot, n, sizeof *t->shot, by_time);
-    for (size_t i = 0; i < n; i++) t->shot[i].before = views_before(t->scan, frames, t->shot[i].time);
-    t->series = 0;
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || t->shot[i].before != t->shot[i - 1].before) t->first[t->series++] = i;
-    t->first[t->series] = n;
-}
-
-static qb_status make_timing(timing *t, const char *at, bool *known) {
-    const qb__flats *f = t->flats;
-    double *time = NULL;
-    size_t n = 0;
-    qb_status status;
-    QB__TRY(qb__alloc(f->all->count, sizeof *time, &time));
-    QB__TRY(qb__alloc(f->taken, sizeof *t->shot, &t->shot));
-    QB__TRY(qb__alloc(f->taken + 1, sizeof *t->first, &t->first));
-    QB__TRY(find_times(t, at, time, known));
-    for (size_t i = 0; *known && i < f->all->count; i++)
-        if (!f->bad[i]) t->shot[n++] = (shot){.time = time[i], .frame = i};
-    if (*known) group(t, !at && in_one_file(t->scan, f));
-out:
-    qb__free(time);
-    return status;
-}
 
 /* ---- their means ---- */
 
@@ -149,7 +39,7 @@ static void make_mode(qb_scan *scan, float *mode) {
     }
 }
 
-static qb_status read_series(timing *t, size_t s, size_t *index, float *mode, const qb_env *env) {
+static qb_status read_series(qb__field_times *t, size_t s, size_t *index, float *mode, const qb_env *env) {
     const qb__flats *f = t->flats;
     const double *monitor = f->all == &t->scan->parts.flats ? t->scan->parts.flat_intensity : NULL;
     qb__drift *drift = t->scan->drift;
@@ -169,7 +59,7 @@ static qb_status read_series(timing *t, size_t s, size_t *index, float *mode, co
     return status;
 }
 
-static void describe(const timing *t, bool nearest, double low, double high) {
+static void describe(const qb__field_times *t, bool nearest, double low, double high) {
     qb__drift *drift = t->scan->drift;
     const size_t last = t->shot[t->first[t->series - 1]].before;
     qb__print(drift->text, sizeof drift->text, "%s %zu series of flats, before view%s %zu%s %zu, levels %.4g to %.4g",
@@ -177,7 +67,7 @@ static void describe(const timing *t, bool nearest, double low, double high) {
               t->series > 2 ? " to" : " and", last, low, high);
 }
 
-static qb_status make_drift(timing *t, bool nearest, const qb_env *env) {
+static qb_status make_drift(qb__field_times *t, bool nearest, const qb_env *env) {
     qb_scan *scan = t->scan;
     const size_t pixels = scan->info.rows * scan->info.columns;
     size_t *index = NULL, all;
@@ -205,7 +95,7 @@ out:
 }
 
 /* The principal components of all flats; where times are known, how bright each series is. */
-static qb_status make_components(timing *t, bool known, const qb_env *env) {
+static qb_status make_components(qb__field_times *t, bool known, const qb_env *env) {
     const qb__flats *f = t->flats;
     qb__drift *drift;
     size_t *index = NULL;
@@ -254,12 +144,12 @@ qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_s
                                const qb_env *env) {
     const qb_flat_fields how = options->flat_fields;
     const char *fault = contradicts(scan, flats, options);
-    timing t = {.scan = scan, .flats = flats};
+    qb__field_times t = {.what = "flats", .scan = scan, .flats = flats};
     bool known = false;
     qb_status status = QB_OK;
     if (fault) return qb__fail(QB_BAD_ARGUMENT, "%s: %s", scan->info.path, fault);
     if (how == QB_FLATS_MEAN || scan->info.quantity != QB_COUNTS || !flats->all || flats->lines) return QB_OK;
-    QB__TRY(make_timing(&t, options->flats_at, &known));
+    QB__TRY(qb__field_times_find(&t, options->flats_at, &known));
     if (how == QB_FLATS_PCA) QB__TRY(make_components(&t, known, env));
     if (scan->drift && !scan->drift->modes) {
         qb__info(env, "flats: no principal component is beyond noise; they are taken as by --flat-fields auto");
@@ -279,8 +169,7 @@ told:
     if (status == QB_OK && scan->drift) qb__info(env, "flats: %s", scan->drift->text);
     scan->info.flats_how = scan->drift ? scan->drift->text : NULL;
 out:
-    qb__free(t.shot);
-    qb__free(t.first);
+    qb__field_times_clear(&t);
     return status;
 }
 
@@ -307,7 +196,7 @@ static void weigh(const qb__drift *d, double time, bool nearest, float *weight) 
 static qb_status weigh_components(qb_scan *scan, bool frames, const qb_env *env) {
     qb__drift *d = scan->drift;
     for (size_t v = 0; v < d->views; v++) {
-        const double time = view_time(scan, frames, qb__scan_stored(scan, v));
+        const double time = qb__view_time(scan, frames, qb__scan_stored(scan, v));
         size_t next = 0;
         while (next < d->series && d->time[next] < time) next++;
         double level = d->series ? d->level[next < d->series ? next : d->series - 1] : 1;
@@ -332,7 +221,8 @@ qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options, co
     if (d->components) return weigh_components(scan, frames, env);
     for (size_t v = 0; v < d->views; v++) {
         float *weight = d->weight + v * (d->modes + 1), level = 0;
-        weigh(d, view_time(scan, frames, qb__scan_stored(scan, v)), options->flat_fields == QB_FLATS_NEAREST, weight);
+        weigh(d, qb__view_time(scan, frames, qb__scan_stored(scan, v)), options->flat_fields == QB_FLATS_NEAREST,
+              weight);
         for (size_t k = 0; k < d->modes; k++) level += weight[k + 1] * (float)d->level[k];
         d->monitor[v] = level;
     }

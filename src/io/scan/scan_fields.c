@@ -13,6 +13,7 @@
 #include "io/scan/fields_judge.h"
 #include "io/scan/flat_series.h"
 #include "io/formats.h"
+#include "io/scan/dark_series.h"
 #include "io/scan/frame_list.h"
 #include "io/scan/scan.h"
 #include "io/scan/signed_counts.h"
@@ -308,13 +309,18 @@ static uint64_t most_bytes(const qb__frames *frames) {
     return 2 * frames->count * frames->source->shape[1] * qb__source_row_bytes(frames->source) + (1 << 20);
 }
 
+static qb_status list_taken(series *s) {
+    s->taken = 0;
+    for (size_t i = 0; s->all && i < s->all->count; i++)
+        if (!s->bad[i]) s->index[s->taken++] = s->all->index ? s->all->index[i] : i;
+    if (s->taken || !s->all) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--exclude-%s %s leaves none of %zu", s->kind.option, s->list, s->all->count);
+}
+
 static qb_status load(qb_scan *scan, series *s, bool robust, const qb_env *env, float **mean, size_t *count) {
     qb_status status;
     if (!s->all) return QB_OK;
-    for (size_t i = 0; i < s->all->count; i++)
-        if (!s->bad[i]) s->index[s->taken++] = s->all->index ? s->all->index[i] : i;
-    if (!s->taken)
-        return qb__fail(QB_BAD_ARGUMENT, "--exclude-%s %s leaves none of %zu", s->kind.option, s->list, s->all->count);
+    QB__TRY(list_taken(s));
     *count = s->taken * (s->lines ? s->all->source->shape[1] : 1);
     QB__TRY(qb__source_check_holes(s->all->source, s->index, 0, s->taken, 1));
     QB__TRY(qb__alloc(scan->info.rows * scan->info.columns, sizeof **mean, mean));
@@ -370,10 +376,13 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     QB__TRY(open_series(scan, &flats, env));
     QB__TRY(open_series(scan, &darks, env));
     if (scan->info.quantity == QB_COUNTS) QB__TRY(judge(scan, &flats, &darks, keep, env));
-    QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
     QB__TRY(load(scan, &darks, !keep, env, &scan->dark, &scan->info.darks));
     scan->dark_noise = (float)darks.found.noise;
+    QB__TRY(list_taken(&flats));
     const qb__flats taken = {flats.all, flats.bad, flats.taken, flats.part, flats.parts, flats.lines, !keep};
+    const qb__flats dark = {darks.all, darks.bad, darks.taken, darks.part, darks.parts, darks.lines, !keep};
+    QB__TRY(qb__dark_series_load(scan, &dark, &taken, options, env));
+    QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
     QB__TRY(qb__flat_series_load(scan, &taken, options, env));
     for (int i = 0; i < 2; i++) {
         const series *given = i ? &darks : &flats;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_FIELD_TIMES_H
+#define QB_IO_FIELD_TIMES_H
+
+#include "io/scan/flat_series.h"
+
+typedef struct qb__field_shot {
+    double time;
+    size_t frame;  /* number in qb__flats' list */
+    size_t before; /* stored views that were taken before it */
+} qb__field_shot;
+
+/* When flats or darks were taken. Those between which no view was taken are a series. */
+typedef struct qb__field_times {
+    const char *what; /* "flats", "darks" */
+    qb_scan *scan;
+    const qb__flats *flats;
+    qb__field_shot *shot; /* [flats->taken], by time */
+    size_t *first;        /* [series + 1] of the flats */
+    size_t series;
+} qb__field_times;
+
+/* scan, flats and what are there. at: the option's text, or NULL; *known: somebody says when they were taken. */
+qb_status qb__field_times_find(qb__field_times *times, const char *at, bool *known);
+void qb__field_times_clear(qb__field_times *times);
+/* Views and these are frames of one stack, in the order of time. */
+bool qb__fields_in_one_file(const qb_scan *scan, const qb__flats *flats);
+/* frames: they are. */
+double qb__view_time(const qb_scan *scan, bool frames, size_t stored);
+
+#endif

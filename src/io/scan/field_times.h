@@ -2,7 +2,18 @@
 #ifndef QB_IO_FIELD_TIMES_H
 #define QB_IO_FIELD_TIMES_H
 
-#include "io/scan/flat_series.h"
+#include "io/scan/scan.h"
+
+/* The flats, or darks, of a scan. */
+typedef struct qb__flats {
+    const qb__frames *all; /* NULL: there are none */
+    const bool *bad;       /* [all->count] those that are left out */
+    size_t taken;
+    const size_t *part; /* [parts] frames of each --flats; 0 parts: they are the scan's own */
+    size_t parts;
+    bool lines;  /* the detector has a single row: each line of an image is a flat */
+    bool robust; /* single values that are far off are left out of means */
+} qb__flats;
 
 typedef struct qb__field_shot {
     double time;

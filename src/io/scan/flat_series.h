@@ -4,18 +4,7 @@
 
 #include "io/scan/drift.h"
 #include "io/scan/field_mean.h"
-#include "io/scan/scan.h"
-
-/* The flats of a scan. */
-typedef struct qb__flats {
-    const qb__frames *all; /* NULL: there are none */
-    const bool *bad;       /* [all->count] those that are left out */
-    size_t taken;
-    const size_t *part; /* [parts] frames of each --flats; 0 parts: they are the scan's own */
-    size_t parts;
-    bool lines;  /* the detector has a single row: each line of an image is a flat */
-    bool robust; /* single values that are far off are left out of means */
-} qb__flats;
+#include "io/scan/field_times.h"
 
 /* Of such frames of a source, [row][column]; *lowest: the least of all values and itself. */
 qb_status qb__frames_mean(const qb__frames *taken, bool lines, bool robust, const qb_env *env, float *mean,

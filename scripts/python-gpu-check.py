@@ -158,6 +158,23 @@ def kernel_seconds(options):
     return found["forward"]["seconds_median"], found["adjoint"]["seconds_median"], found["kernel"]
 
 
+def c_call(qb, operator, x, out):
+    """The call of the library alone, on arrays that are described already."""
+    from quickbeam_ct._arrays import tensor_of
+    from quickbeam_ct._library import Env, check, lib
+    (source, _), (target, _) = tensor_of(x, "x"), tensor_of(out, "out", writes=True)
+    env = Env(struct_size=ctypes.sizeof(Env))
+    first, end = operator._first, operator._end
+
+    def call():
+        given = (operator._handle.pointer, ctypes.byref(source), first, end)
+        if operator._transposed:
+            check(lib.qb_projector_adjoint_tensor(*given, False, ctypes.byref(env), ctypes.byref(target)))
+        else:
+            check(lib.qb_projector_forward_tensor(*given, ctypes.byref(env), ctypes.byref(target)))
+    return call
+
+
 def projections(c, qb):
     """512^3 forward and adjoint, within 3 % of the kernel's own time; the geometry is that of qb bench."""
     n, views = c.options.size, c.options.views
@@ -165,10 +182,11 @@ def projections(c, qb):
     rays = qb.Geometry.cone(2 * np.pi * np.arange(views) / views, n, n, 1.5, 2 * n, 3 * n)
     A = qb.operator(rays, (n, n, n), 1.0, device=c.options.device)
     x, y, back = c.array(A.domain, c.random.random(A.domain, np.float32)), c.array(A.range), c.array(A.domain)
-    for name, call, own in (("forward", lambda: A.apply(x, y), forward), ("adjoint", lambda: A.T.apply(y, back), adjoint)):
-        took = c.seconds(call)
-        c.note(name, took < c.options.within * own or not c.on_device, python_ms=1e3 * took, kernel_ms=1e3 * own, ratio=took / own,
-               kernel=A.kernel, bench=kernel)
+    for name, operator, given, out, own in (("forward", A, x, y, forward), ("adjoint", A.T, y, back, adjoint)):
+        in_c = c.seconds(c_call(qb, operator, given, out))
+        took = c.seconds(lambda: operator.apply(given, out))
+        c.note(name, took < c.options.within * own or not c.on_device, python_ms=1e3 * took, c_ms=1e3 * in_c, kernel_ms=1e3 * own,
+               ratio=took / own, kernel=A.kernel, bench=kernel)
     lines, given = c.host(y).astype(np.float64), c.host(x).astype(np.float64)
     error = abs(np.vdot(lines, lines) - np.vdot(given, c.host(back).astype(np.float64))) / np.vdot(lines, lines)
     c.note("transpose", error < 1e-6, error=float(error))

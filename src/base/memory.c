@@ -149,9 +149,14 @@ static size_t proc_bytes(const char *path, const char *key) {
     return kib == SIZE_MAX ? SIZE_MAX : kib * 1024;
 }
 
+/* Pages that are in memory, less those of files: /proc/self/status says the same, and takes ten times as long to read. */
 size_t qb__resident_bytes(void) {
-    size_t bytes = proc_bytes("/proc/self/status", "RssAnon:");
-    return bytes == SIZE_MAX ? 0 : bytes;
+    unsigned long long size, resident, shared;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file) return 0;
+    const int got = fscanf(file, "%llu %llu %llu", &size, &resident, &shared);
+    fclose(file);
+    return got == 3 && resident > shared ? (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 static size_t number_in(const char *path) {

@@ -78,26 +78,38 @@ void qb__fov_mask(const qb__fov *fov, const qb_grid *grid, size_t iz, bool along
     }
 }
 
-/* Twice the way from the middle to a side, squared: beyond 1 it is a corner. */
-static double off_middle(const qb_grid *grid, size_t ix, size_t iy) {
-    const double x = ((double)ix + 0.5) / (double)grid->n[0] * 2 - 1,
-                 y = ((double)iy + 0.5) / (double)grid->n[1] * 2 - 1;
-    return x * x + y * y;
+enum { MOST = 64 }; /* voxels along an axis of which qb__fov_outside looks at one each */
+
+/* Twice the way from the middle to a side, squared: where that of both axes is beyond 1 it is a corner. */
+static double off_middle(const qb_grid *grid, int axis, size_t i) {
+    const double at = ((double)i + 0.5) / (double)grid->n[axis] * 2 - 1;
+    return at * at;
+}
+
+/* How far such voxels of a slice are from the axis; below 0: in a corner that does not count. How many there are. */
+static size_t radii_of(const qb_grid *grid, const size_t step[3], bool round, double radius[MOST * MOST]) {
+    size_t count = 0;
+    for (size_t iy = step[1] / 2; iy < grid->n[1]; iy += step[1]) {
+        const double y = place(grid, 1, iy), off_y = off_middle(grid, 1, iy);
+        for (size_t ix = step[0] / 2; ix < grid->n[0]; ix += step[0]) {
+            const double x = place(grid, 0, ix);
+            radius[count++] = round && off_middle(grid, 0, ix) + off_y > 1 ? -1 : sqrt(x * x + y * y);
+        }
+    }
+    return count;
 }
 
 double qb__fov_outside(const qb__fov *fov, const qb_grid *grid, bool round) {
-    enum { MOST = 64 };
+    double radius[MOST * MOST];
     size_t step[3], all = 0, outside = 0;
     for (int i = 0; i < 3; i++) step[i] = (grid->n[i] + MOST - 1) / MOST;
-    for (size_t iz = step[2] / 2; iz < grid->n[2]; iz += step[2]) {
-        for (size_t iy = step[1] / 2; iy < grid->n[1]; iy += step[1]) {
-            for (size_t ix = step[0] / 2; ix < grid->n[0]; ix += step[0]) {
-                double x = place(grid, 0, ix), y = place(grid, 1, iy);
-                all++;
-                if (round && off_middle(grid, ix, iy) > 1) continue;
-                outside += !is_visible(fov, sqrt(x * x + y * y), place(grid, 2, iz), true);
-            }
-        }
+    const size_t count = radii_of(grid, step, round, radius);
+    for (size_t iz = step[2] / 2; iz < grid->n[2]; iz += step[2], all += count) {
+        const double z = place(grid, 2, iz);
+        if (isinf(fov->low[0])) /* a circle: of all heights */
+            for (size_t i = 0; i < count; i++) outside += radius[i] > fov->radius;
+        else
+            for (size_t i = 0; i < count; i++) outside += radius[i] >= 0 && !is_visible(fov, radius[i], z, true);
     }
     return all ? (double)outside / (double)all : 0;
 }

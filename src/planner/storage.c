@@ -58,12 +58,14 @@ static bool is_of(const cJSON *row, const char *mount) {
 }
 
 bool qb__storage_find(const char *path, qb__storage *storage) {
-    char mount[PATH_MAX];
-    bool found = false;
-    if (!path || !mounted_at(path, mount)) return false;
+    char mount[PATH_MAX] = "";
+    bool found = false, there = path;
     const cJSON *rows = qb__tuning_borrow(), *row;
     cJSON_ArrayForEach(row, rows) {
-        if (is_of(row, mount)) found = take(row, write_name, storage->write) && take(row, read_name, storage->read);
+        if (!there || !cJSON_GetObjectItemCaseSensitive(row, "storage")) continue;
+        if (!*mount) there = mounted_at(path, mount); /* it takes calls of the system, for which few have a use */
+        if (there && is_of(row, mount))
+            found = take(row, write_name, storage->write) && take(row, read_name, storage->read);
     }
     qb__tuning_return();
     return found;

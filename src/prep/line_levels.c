@@ -39,8 +39,8 @@ static double stands_out(const float *line, size_t i, size_t wide, bool photons,
     const size_t last = i + wide - 1;
     double near = 0.5 * ((double)line[i - 1] + (double)line[last + 1]),
            next = 0.5 * ((double)line[i - 2] + (double)line[last + 2]);
-    const double slope = fabs((double)line[last + 1] - (double)line[i - 1]), middle = fmin(near, next),
-                 step = middle - fmax((double)line[i], (double)line[last]);
+    const double slope = fabs((double)line[last + 1] - (double)line[i - 1]), middle = near < next ? near : next,
+                 step = middle - (wide == 1 ? (double)line[i] : fmax((double)line[i], (double)line[last]));
     *by = step > 1.5 * slope ? step : 0;
     return isfinite(near + next) && isfinite(step) ? step * (photons ? exp(-middle / 2) : 1) : 0;
 }

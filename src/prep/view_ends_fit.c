@@ -20,10 +20,23 @@ static float *smooth(float *line, float *other, size_t bins, size_t times) {
 }
 
 static float between(const float *line, size_t bins, double at) {
-    const double x = fmin(fmax(at, 0), (double)bins - 1.001);
+    const double last = (double)bins - 1.001, low = at > 0 ? at : 0, x = low < last ? low : last;
     const size_t k = (size_t)x;
     const float part = (float)(x - (double)k);
     return (1 - part) * line[k] + part * line[k + 1];
+}
+
+/* The mirror image of a line about a column: of what lies outside the nearest. */
+static void mirror(const float *restrict line, size_t bins, double column, float *restrict out) {
+    const double whole = floor(2 * column), last = (double)bins - 1;
+    const float part = (float)(2 * column - whole);
+    /* Bins from `first` on and before `end` lie between two of the line's. */
+    const size_t first = (size_t)fmin(fmax(whole + 2 - last, 0), (double)bins),
+                 end = (size_t)fmin(fmax(whole + 1, (double)first), (double)bins);
+    for (size_t b = 0; b < first; b++) out[b] = between(line, bins, 2 * column - (double)b);
+    for (ptrdiff_t b = (ptrdiff_t)first; b < (ptrdiff_t)end; b++)
+        out[b] = (1 - part) * line[(ptrdiff_t)whole - b] + part * line[(ptrdiff_t)whole - b + 1];
+    for (size_t b = end; b < bins; b++) out[b] = between(line, bins, 2 * column - (double)b);
 }
 
 /* The bins that both ends see, with the axis where it is held to be. */
@@ -45,8 +58,10 @@ static void arrange_view(qb__ends_look *l, size_t view, size_t times) {
         float *out = l->line + i * l->bins;
         memcpy(l->part[0], l->read + i * l->bins, l->bins * sizeof *out);
         const float *line = smooth(l->part[0], l->part[1], l->bins, times);
-        for (size_t b = 0; b < l->bins; b++)
-            out[b] = l->mirrored && view < l->near ? between(line, l->bins, 2 * l->column - (double)b) : line[b];
+        if (l->mirrored && view < l->near)
+            mirror(line, l->bins, l->column, out);
+        else
+            memcpy(out, line, l->bins * sizeof *out);
         about_mean(l, out);
     }
 }

@@ -5,26 +5,28 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/squares.h"
 
 qb_status qb__view_flips_create(size_t rows, size_t bins, qb__view_flips *flips) {
     *flips = (qb__view_flips){.rows = rows, .bins = bins};
-    return qb__alloc(rows * bins, sizeof *flips->last, &flips->last);
+    qb_status status = qb__alloc(rows * bins, sizeof *flips->last, &flips->last);
+    return status == QB_OK ? qb__alloc(bins, sizeof *flips->mirror, &flips->mirror) : status;
 }
 
 void qb__view_flips_clear(qb__view_flips *flips) {
     qb__free(flips->last);
-    flips->last = NULL;
+    qb__free(flips->mirror);
+    flips->last = flips->mirror = NULL;
 }
 
 void qb__view_flips_add(qb__view_flips *flips, const float *line) {
     double next = 0, flipped = 0;
-    for (size_t r = 0; r < flips->rows && flips->views; r++)
-        for (size_t b = 0; b < flips->bins; b++) {
-            const double here = flips->last[r * flips->bins + b], there = line[r * flips->bins + b],
-                         mirror = line[(r + 1) * flips->bins - 1 - b];
-            next += (here - there) * (here - there);
-            flipped += (here - mirror) * (here - mirror);
-        }
+    for (size_t r = 0; r < flips->rows && flips->views; r++) {
+        const float *last = flips->last + r * flips->bins, *now = line + r * flips->bins;
+        for (size_t b = 0; b < flips->bins; b++) flips->mirror[b] = now[flips->bins - 1 - b];
+        next += qb__squares_between(last, now, flips->bins);
+        flipped += qb__squares_between(last, flips->mirror, flips->bins);
+    }
     memcpy(flips->last, line, flips->rows * flips->bins * sizeof *line);
     flips->next += next, flips->flipped += flipped;
     flips->gain[0] += next - flipped, flips->gain[1] += (next - flipped) * (next - flipped);

@@ -10,6 +10,7 @@
 typedef struct qb__view_flips {
     size_t rows, bins, views; /* views: that were added */
     float *last;              /* [rows][bins] of the one before */
+    float *mirror;            /* [bins] scratch */
     double next, flipped;     /* sums of squares of differences to the next view, and to its mirror image */
     double gain[2];           /* of the first less the second, of a view: sum, sum of squares */
 } qb__view_flips;

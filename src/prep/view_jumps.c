@@ -2,10 +2,12 @@
 #include "prep/view_jumps.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/sort.h"
+#include "base/squares.h"
 #include "base/status.h"
 
 enum { PARTS = QB__JUMP_PARTS, MOST_ROWS = 3, NEAR = 4 };
@@ -35,13 +37,29 @@ void qb__view_jumps_end(qb__view_jumps *j) {
     }
 }
 
-/* Means over `half` bins on both sides, of those that there are. */
-static void smooth(qb__view_jumps *j, const float *line, size_t half, float *out) {
+/* Mean over `half` bins on both sides of bin b, of those that there are; `sum`: of the bins before each. */
+static float mean_at(const double *sum, size_t bins, size_t half, size_t b) {
+    const size_t from = b > half ? b - half : 0, to = qb__smaller(b + half + 1, bins);
+    return (float)((sum[to] - sum[from]) / (double)(to - from));
+}
+
+static void smooth(const double *sum, size_t bins, size_t half, float *restrict out) {
+    const size_t first = qb__smaller(half, bins), end = bins > half ? qb__larger(bins - half, first) : first;
+    const double each = 1 / (double)(2 * half + 1);
+    for (size_t b = 0; b < first; b++) out[b] = mean_at(sum, bins, half, b);
+    for (size_t b = first; b < end; b++) out[b] = (float)((sum[b + half + 1] - sum[b - half]) * each);
+    for (size_t b = end; b < bins; b++) out[b] = mean_at(sum, bins, half, b);
+}
+
+static void smooth_row(qb__view_jumps *j, const float *line, size_t row) {
     j->sum[0] = 0;
     for (size_t b = 0; b < j->bins; b++) j->sum[b + 1] = j->sum[b] + (double)line[b];
-    for (size_t b = 0; b < j->bins; b++) {
-        const size_t from = b > half ? b - half : 0, to = qb__smaller(b + half + 1, j->bins);
-        out[b] = (float)((j->sum[to] - j->sum[from]) / (double)(to - from));
+    for (int w = 0; w < QB__JUMP_WIDTHS; w++) {
+        float *out = j->line[w] + row * j->bins;
+        if (halves[w] == 0)
+            memcpy(out, line, j->bins * sizeof *out);
+        else
+            smooth(j->sum, j->bins, halves[w], out);
     }
 }
 
@@ -49,20 +67,14 @@ static void add_parts(qb__view_jumps *j, int width, size_t step) {
     float *out = j->square[width] + step * j->rows * PARTS;
     for (size_t r = 0; r < j->rows; r++)
         for (size_t p = 0; p < PARTS; p++) {
-            double sum = 0;
-            for (size_t b = p * j->bins / PARTS; b < (p + 1) * j->bins / PARTS; b++) {
-                const double d = (double)j->line[width][r * j->bins + b] - (double)j->last[width][r * j->bins + b];
-                sum += d * d;
-            }
-            out[r * PARTS + p] = (float)sum;
+            const size_t from = p * j->bins / PARTS, to = (p + 1) * j->bins / PARTS, at = r * j->bins + from;
+            out[r * PARTS + p] = (float)qb__squares_between(j->line[width] + at, j->last[width] + at, to - from);
         }
 }
 
 void qb__view_jumps_add(qb__view_jumps *j, size_t view, const float *line) {
-    for (int w = 0; w < QB__JUMP_WIDTHS; w++) {
-        for (size_t r = 0; r < j->rows; r++) smooth(j, line + r * j->bins, halves[w], j->line[w] + r * j->bins);
-        if (view) add_parts(j, w, view - 1);
-    }
+    for (size_t r = 0; r < j->rows; r++) smooth_row(j, line + r * j->bins, r);
+    for (int w = 0; w < QB__JUMP_WIDTHS && view; w++) add_parts(j, w, view - 1);
     for (int w = 0; w < QB__JUMP_WIDTHS; w++) {
         float *const now = j->line[w];
         j->line[w] = j->last[w];

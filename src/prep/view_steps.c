@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/select.h"
 #include "base/sort.h"
+#include "base/squares.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "prep/row_sample.h"
@@ -22,6 +23,7 @@ enum {
     BINS = 128,
     FEWEST_BINS = 32,
     LEAST_VIEWS = 12,
+    NOISY_VIEWS = 64, /* about so many tell of the noise */
     ANCHORS = 16,
     FAR = 4 /* anchors, a quarter of all */
 };
@@ -51,7 +53,8 @@ typedef struct steps {
         all; /* of steps: squares of differences between neighbouring bins, and of the bins, which are half as many
                               where they are noise */
     float *line, *now, *last;
-    float *anchor; /* [ANCHORS] views, evenly over all */
+    float *change, *nothing; /* from the last view to this one; zeros */
+    float *anchor;           /* [ANCHORS] views, evenly over all */
     float *end[4]; /* the first view, one as far behind it as the last is from it, and likewise from the last on */
     size_t lag;    /* views between these; 0: too few, or no turn */
     qb__view_closing closing;
@@ -89,51 +92,50 @@ static double noise_of(const float *line, size_t columns, float *scratch) {
     return sigma * sigma / 6;
 }
 
-/* The rows of a view, in `bins` means each, without the mean of a row: the beam may flicker. */
-static qb_status read_view(steps *s, size_t view) {
+/* Of s->line, without the mean of all. */
+static void mean_of_bins(const steps *s, float *restrict out) {
+    const float *line = s->line;
+    double mean = 0;
+    if (s->info->columns == 2 * s->bins) /* as below, all at once */
+        for (size_t b = 0; b < s->bins; b++) out[b] = (float)(0.5 * ((double)line[2 * b] + (double)line[2 * b + 1]));
+    for (size_t b = 0; b < s->bins && s->info->columns != 2 * s->bins; b++) {
+        const size_t from = s->edge[b], to = s->edge[b + 1];
+        double sum = 0;
+        for (size_t c = from; c < to; c++) sum += (double)line[c];
+        out[b] = (float)(sum / (double)(to - from));
+    }
+    for (size_t b = 0; b < s->bins; b++) mean += (double)out[b];
+    mean /= (double)s->bins;
+    for (size_t b = 0; b < s->bins; b++) out[b] -= (float)mean;
+}
+
+/* The rows of a view, in `bins` means each, without the mean of a row: the beam may flicker. noise: adds that of the rows, or NULL. */
+static qb_status read_view(steps *s, size_t view, double *noise) {
     const size_t columns = s->info->columns;
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
     for (size_t r = 0; r < s->rows; r++) {
         float *out = s->now + r * s->bins;
-        double mean = 0;
         const qb_status status = qb_scan_read(s->scan, view, view + 1, s->row[r], s->row[r] + 1, s->raw);
         if (status != QB_OK) return status;
         qb__prep_row(&s->prep, view, s->row[r] - s->first, s->raw, s->line, &counts);
-        s->noise += noise_of(s->line, columns, s->spread);
-        for (size_t b = 0; b < s->bins; b++) {
-            const size_t from = s->edge[b], to = s->edge[b + 1];
-            double sum = 0;
-            for (size_t c = from; c < to; c++) sum += (double)s->line[c];
-            out[b] = (float)(sum / (double)(to - from));
-            mean += (double)out[b];
-        }
-        mean /= (double)s->bins;
-        for (size_t b = 0; b < s->bins; b++) {
-            out[b] -= (float)mean;
-            s->signal += (double)out[b] * (double)out[b];
-        }
+        if (noise) *noise += noise_of(s->line, columns, s->spread);
+        mean_of_bins(s, out);
     }
     return QB_OK;
 }
 
 static double difference(const float *a, const float *b, size_t count) {
-    double square = 0;
-    for (size_t k = 0; k < count; k++) square += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
-    return sqrt(square / (double)count);
+    return sqrt(qb__squares_between(a, b, count) / (double)count);
 }
 
 /* From the last view to this one. */
 static double step_of(steps *s, size_t count) {
-    for (size_t row = 0; row < count; row += s->bins) {
-        double before = 0;
-        for (size_t k = row; k < row + s->bins; k++) {
-            const double d = (double)s->now[k] - (double)s->last[k];
-            s->all += d * d;
-            if (k > row) s->rough += (d - before) * (d - before);
-            before = d;
-        }
-    }
-    return difference(s->now, s->last, count);
+    const double square = qb__squares_between(s->now, s->last, count);
+    s->all += square;
+    for (size_t k = 0; k < count; k++) s->change[k] = s->now[k] - s->last[k];
+    for (size_t row = 0; row < count; row += s->bins)
+        s->rough += qb__squares_between(s->change + row + 1, s->change + row, s->bins - 1);
+    return sqrt(square / (double)count);
 }
 
 /* Whether the first and the last view are worth comparing, and how many views lie between those that are as far apart. */
@@ -184,9 +186,9 @@ static qb_status judge_order_of_file(steps *s, qb__view_steps *found) {
         const size_t view = p * (n - 2) / (PLACES - 1);
         const double step = fabs(s->sorted[view + 1] - s->sorted[view]);
         turned[p] = fmin(step, 2 * M_PI - step);
-        qb_status status = read_view(s, view);
+        qb_status status = read_view(s, view, NULL);
         memcpy(s->last, s->now, count * sizeof *s->now);
-        if (status == QB_OK) status = read_view(s, view + 1);
+        if (status == QB_OK) status = read_view(s, view + 1, NULL);
         if (status != QB_OK) return status;
         size[p] = difference(s->now, s->last, count);
     }
@@ -198,10 +200,11 @@ static qb_status judge_order_of_file(steps *s, qb__view_steps *found) {
 }
 
 static qb_status measure(steps *s) {
-    const size_t n = s->info->views, count = s->rows * s->bins;
+    const size_t n = s->info->views, count = s->rows * s->bins, apart = qb__ceil_div(n, NOISY_VIEWS);
     for (size_t i = 0, anchors = 0; i < n; i++) {
-        const qb_status status = read_view(s, s->order[i].view);
+        const qb_status status = read_view(s, s->order[i].view, i % apart ? NULL : &s->noise);
         if (status != QB_OK) return status;
+        s->signal += qb__squares_between(s->now, s->nothing, count);
         if (i) s->size[i - 1] = step_of(s, count);
         if (s->one_way) qb__view_flips_add(&s->flips, s->now);
         qb__view_jumps_add(&s->jumps, i, s->now);
@@ -214,7 +217,8 @@ static qb_status measure(steps *s) {
         memcpy(s->last, s->now, count * sizeof *s->now);
     }
     s->signal = sqrt(s->signal / (double)(n * count));
-    s->noise = sqrt(2 * s->noise / (double)(n * s->rows) * (double)s->bins / (double)s->info->columns);
+    s->noise =
+        sqrt(2 * s->noise / (double)(qb__ceil_div(n, apart) * s->rows) * (double)s->bins / (double)s->info->columns);
     return QB_OK;
 }
 
@@ -303,6 +307,8 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     arrange(&s, radians);
     choose_bins(&s);
     QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.now, &s.now));
+    QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.change, &s.change));
+    QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.nothing, &s.nothing));
     QB__TRY(qb__alloc(ANCHORS * s.rows * s.bins, sizeof *s.anchor, &s.anchor));
     QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.last, &s.last));
     QB__TRY(qb__alloc(columns, qb_dtype_size(s.info->dtype), &s.raw));
@@ -328,6 +334,8 @@ out:
     qb__view_jumps_end(&s.jumps);
     qb__free(s.line);
     qb__free(s.now);
+    qb__free(s.change);
+    qb__free(s.nothing);
     qb__free(s.last);
     qb__free(s.raw);
     return status;

@@ -32,10 +32,19 @@ static size_t samples_of(const qb__frame_series *series) {
 
 /* ---- one frame ---- */
 
-static void pick(const qb__frame_series *series, const char *row, float *samples) {
+/* Where they are: bytes from the row's first one. */
+static void places_of(const qb__frame_series *series, size_t place[SAMPLES]) {
     const size_t count = samples_of(series), size = qb_dtype_size(series->dtype);
+    for (size_t i = 0; i < count; i++) place[i] = (2 * i + 1) * series->columns / (2 * count) * size;
+}
+
+static void pick(const qb__frame_series *series, const size_t place[SAMPLES], const char *row, float *samples) {
+    const size_t count = samples_of(series);
     for (size_t i = 0; i < count; i++)
-        qb_convert_to_float(row + (2 * i + 1) * series->columns / (2 * count) * size, series->dtype, 1, &samples[i]);
+        if (series->dtype == QB_F32)
+            memcpy(&samples[i], row + place[i], sizeof *samples);
+        else
+            qb_convert_to_float(row + place[i], series->dtype, 1, &samples[i]);
 }
 
 static void judge(float *samples, size_t count, float limit, qb__frame *frame) {
@@ -164,12 +173,14 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
                                float *before, qb__frame *frames) {
     const size_t few = samples_of(series), bytes = series->columns * qb_dtype_size(series->dtype);
     judging j = {samples, few * series->lines, count, qb__dtype_top(series->dtype), frames + first, series->stride};
+    size_t place[SAMPLES];
+    places_of(series, place);
     for (size_t line = 0; line < series->lines; line++) {
         const qb_status status = read_line(series, first, count, frame_row(series, line), raw);
         if (status != QB_OK) return status;
         for (size_t i = 0; i < count; i++) {
             qb__frame *frame = &frames[first + i * series->stride];
-            pick(series, raw + i * bytes, samples + (i * series->lines + line) * few);
+            pick(series, place, raw + i * bytes, samples + (i * series->lines + line) * few);
             if (line == 0) frame->low_end = frame->high_end = 0;
             if (series->ends) add_ends(series, raw + i * bytes, frame);
         }
@@ -206,14 +217,16 @@ qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__fr
     float range[2] = {INFINITY, -INFINITY};
     float *samples = NULL;
     char *raw = NULL;
+    size_t place[SAMPLES];
     qb_status status;
     one.lines = qb__smaller(series->rows, LINES_AGAIN);
     const size_t few = samples_of(&one);
+    places_of(&one, place);
     QB__TRY(qb__alloc(one.columns, qb_dtype_size(one.dtype), &raw));
     QB__TRY(qb__alloc(few * one.lines, sizeof *samples, &samples));
     for (size_t line = 0; line < one.lines; line++) {
         QB__TRY(one.read(one.self, at, at + 1, frame_row(&one, line), raw));
-        pick(&one, raw, samples + line * few);
+        pick(&one, place, raw, samples + line * few);
         widen(&one, raw, qb__dtype_top(one.dtype), range);
     }
     judge(samples, few * one.lines, qb__dtype_top(one.dtype), frame);

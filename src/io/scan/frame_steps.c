@@ -12,10 +12,14 @@ void qb__frame_step_of(const float *before, const float *after, size_t count, fl
     float most = 0;
     size_t found = 0;
     *step = (qb__frame_step){NAN, NAN, NAN};
-    for (size_t i = 0; i < count; i++) most = isfinite(before[i]) && before[i] - zero > most ? before[i] - zero : most;
+    for (size_t i = 0; i < count; i++) {
+        const float value = before[i] - zero;
+        most = value > most && value < INFINITY ? value : most;
+    }
     for (size_t i = 0; i < count; i++) {
         const float a = before[i] - zero, b = after[i] - zero;
-        if (a > part * most && b > 0.5f * part * most && isfinite(a) && isfinite(b)) scratch[found++] = b / a;
+        scratch[found] = b / a; /* without a branch that is often guessed wrong */
+        found += (size_t)(a > part * most && b > 0.5f * part * most && a < INFINITY && b < INFINITY);
     }
     if (found < LEAST_PIXELS) return;
     const size_t middle = found / 2, low = found / 10, high = found - 1 - low;

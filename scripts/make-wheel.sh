@@ -24,7 +24,9 @@ export PKG_CONFIG_LIBDIR="$prefix/lib/pkgconfig" PATH="$folder/tools/bin:$PATH"
     -C "cmake.define.HDF5_ROOT=$prefix" -C cmake.define.HDF5_USE_STATIC_LIBRARIES=ON -C "cmake.define.QB_LICENSES=$prefix/licenses" \
     -C "cmake.define.CMAKE_C_CREATE_SHARED_LIBRARY=$link -shared <LINK_FLAGS> <SONAME_FLAG><TARGET_SONAME> -o <TARGET> <OBJECTS> <LINK_LIBRARIES>" \
     -C "cmake.define.CMAKE_C_LINK_EXECUTABLE=$link <LINK_FLAGS> <OBJECTS> -o <TARGET> <LINK_LIBRARIES>" \
-    -C cmake.define.CMAKE_SHARED_LINKER_FLAGS=-s -C cmake.define.CMAKE_EXE_LINKER_FLAGS=-s \
+    -C "cmake.define.QB_OPENMPI_HEADERS=$folder/mpi/libopenmpi-dev/usr/lib/x86_64-linux-gnu/openmpi/include" \
+    -C "cmake.define.QB_MPICH_HEADERS=$folder/mpi/libmpich-dev/usr/include/x86_64-linux-gnu/mpich" \
+    -C cmake.define.CMAKE_MODULE_LINKER_FLAGS=-s -C cmake.define.CMAKE_SHARED_LINKER_FLAGS=-s -C cmake.define.CMAKE_EXE_LINKER_FLAGS=-s \
     >"$folder/wheel.log" 2>&1 || { tail -40 "$folder/wheel.log"; exit 1; }
 auditwheel repair --plat "$platform" --only-plat --wheel-dir "$folder/dist" "$folder"/raw/*.whl >"$folder/repair.log" 2>&1 || { cat "$folder/repair.log"; exit 1; }
 ls -l "$folder"/dist

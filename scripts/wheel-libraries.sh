@@ -4,6 +4,7 @@
 # FOLDER/tools   a Python environment with a compiler (zig) that links against an old glibc
 # FOLDER/bin     that compiler as cc, for the glibc that $GLIBC names
 # FOLDER/prefix  static libraries, from Debian's sources, and their licences
+# FOLDER/mpi     mpi.h of Open MPI and of MPICH, whose libraries are looked for at run time
 # What is there already is left alone. Exit code 77: something cannot be fetched.
 set -eu
 cd "$(dirname "$0")/.."
@@ -36,6 +37,7 @@ apt() {
     mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial"
     key=/usr/share/keyrings/debian-archive-keyring.gpg
     {
+        echo "deb [arch=amd64 signed-by=$key] http://deb.debian.org/debian $release main"
         echo "deb-src [signed-by=$key] http://deb.debian.org/debian $release main"
         echo "deb-src [signed-by=$key] http://deb.debian.org/debian-security $release-security main"
     } >"$folder/apt/sources.list"
@@ -54,6 +56,20 @@ sources() { # Debian source packages
         # The newest, or what the release began with where a mirror lacks that.
         (cd "$folder/sources" && { apt source "$package" || apt source "$package/$release"; } >"$package.log" 2>&1) ||
             { tail -5 "$folder/sources/$package.log"; echo "the source of $package cannot be had from Debian" >&2; exit 77; }
+    done
+}
+
+headers() { # Debian packages
+    mkdir -p "$folder/mpi"
+    for package in "$@"; do
+        [ -d "$folder/mpi/$package" ] && continue
+        [ -n "${listed:-}" ] || apt update || { echo "Debian's list of packages cannot be had" >&2; exit 77; }
+        listed=1
+        echo "fetching $package"
+        (cd "$folder/mpi" && rm -f "$package"_*.deb && apt download "$package:amd64" && dpkg-deb -x "$package"_*.deb "$package.new") >"$folder/mpi/$package.log" 2>&1 ||
+            { tail -5 "$folder/mpi/$package.log"; echo "$package cannot be had from Debian" >&2; exit 77; }
+        rm -f "$folder/mpi/$package"_*.deb
+        mv "$folder/mpi/$package.new" "$folder/mpi/$package"
     done
 }
 
@@ -98,6 +114,7 @@ library() { # package, folder of its CMakeLists.txt, its licence, then arguments
 tools
 compiler
 sources zlib libpng1.6 tiff expat cjson xxhash hdf5
+headers libopenmpi-dev libmpich-dev
 configured zlib README --static
 library libpng1.6 . LICENSE -DPNG_SHARED=OFF -DPNG_TESTS=OFF -DPNG_EXECUTABLES=OFF
 library tiff . LICENSE.md -Dtiff-tools=OFF -Dtiff-tests=OFF -Dtiff-contrib=OFF -Dtiff-docs=OFF -Djpeg=OFF -Dold-jpeg=OFF -Djbig=OFF \

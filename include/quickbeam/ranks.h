@@ -3,6 +3,7 @@
 #define QUICKBEAM_RANKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "quickbeam/env.h"
 
@@ -20,6 +21,9 @@ typedef struct qb_ranks qb_ranks;
 /* Was this process started as one of several, as the launcher's variables say? Opens nothing. *rank and *count are
  * 0 and 1 when not. */
 QB_API bool qb_ranks_launched(int *rank, int *count);
+
+/* Which MPI library such a process would use, as "Open MPI v4.1.4 (libmpi.so.40)"; QB_UNSUPPORTED with the reason: none. Loads it. */
+QB_API qb_status qb_ranks_library(char *text, size_t size);
 
 /* Join the others; *ranks is NULL where there are none. Once in a process, from its main thread. Collective, as is all
  * that takes the environment it is put into. QB_UNSUPPORTED where this build has no MPI, QB_IO where not

@@ -61,6 +61,8 @@
 #endif
 #ifdef QB_HAVE_MPI
 #define MPI "MPI: built in\n"
+#elif defined(QB_HAVE_MPI_ADAPTERS)
+#define MPI "MPI: Open MPI and MPICH are looked for at run time\n"
 #else
 #define MPI LACK("MPI", "libopenmpi-dev")
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libquickbeam_mpi.so: ranks that MPI carries. All of it is in one object of its own, which only processes open that a
+/* libquickbeam_mpi*.so: ranks that MPI carries. All of it is in objects of their own (mpi_find.c), which only processes open that a
  * launcher has started. The threads of a job never wait inside MPI: every transfer is begun, then asked about with
  * growing pauses, so that a rank that waits for others takes little CPU away from them. */
 #include <errno.h>
@@ -262,7 +262,7 @@ static void close_world(qb__comm *comm, int warnings) {
         listen(w);
         pause_for(100000);
     }
-    if (w->told) MPI_Waitall(w->count, w->told, MPI_STATUSES_IGNORE);
+    for (int i = 0; w->told && i < w->count; i++) MPI_Wait(&w->told[i], MPI_STATUS_IGNORE);
     MPI_Barrier(w->all); /* nobody ends before all have said what they had to say */
     MPI_Comm_free(&w->notices);
     MPI_Comm_free(&w->all);
@@ -342,7 +342,7 @@ __attribute__((visibility("default"))) bool qb_mpi_open(size_t bytes, qb__comm *
 
 bool qb_mpi_open(size_t bytes, qb__comm *comm) {
     if (bytes != sizeof *comm) {
-        snprintf(comm->trouble, sizeof comm->trouble, "libquickbeam_mpi.so is of another build");
+        snprintf(comm->trouble, sizeof comm->trouble, "libquickbeam_mpi*.so is of another build");
         return false;
     }
     world *w = calloc(1, sizeof *w);

@@ -4,7 +4,7 @@
 
 #include "base/comm.h"
 
-/* What libquickbeam_mpi.so, the only object that is linked with MPI, exports under the name QB__MPI_OPEN: it joins
+/* What libquickbeam_mpi*.so, the only objects that call MPI, export under the name QB__MPI_OPEN: it joins
  * the others and fills in a comm but for what is comm.c's. `bytes` is the caller's sizeof(qb_ranks). False with
  * comm->trouble. It can call nothing of the library, which hides its insides from it. */
 #define QB__MPI_OPEN "qb_mpi_open"

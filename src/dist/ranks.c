@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Was this process started by an MPI launcher? Then, and only then, MPI is looked for. */
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +7,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "dist/mpi.h"
-
-static const char library[] = "libquickbeam_mpi.so";
+#include "dist/mpi_find.h"
 
 /* What launchers tell the processes that they start: those of Open MPI; MPICH, Intel MPI and srun --mpi=pmi2; MVAPICH;
  * srun --mpi=pmix. A batch script of SLURM itself has none of them. */
@@ -41,27 +38,25 @@ bool qb_ranks_launched(int *rank, int *count) {
     return false;
 }
 
-/* It lies beside the library, or where QB_LIBQUICKBEAM_MPI says. Open MPI's own plug-ins look for its symbols among
- * those of all: hence global. It is never closed, MPI would not survive it. */
+static bool by_openmpi(void) { return getenv(launchers[0].count) != NULL; }
+
 static qb__mpi_open *find(int count) {
-    char path[PATH_MAX];
-    const char *given = getenv("QB_LIBQUICKBEAM_MPI"), *why = NULL;
-    Dl_info here;
-    qb__mpi_open *open = NULL;
-    snprintf(path, sizeof path, "%s", given ? given : library);
-    if (!given && dladdr(launchers, &here) && here.dli_fname && strrchr(here.dli_fname, '/'))
-        snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(here.dli_fname, '/') - here.dli_fname), here.dli_fname,
-                 library);
-    void *loaded = *path ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
-    if (!loaded) why = *path ? dlerror() : "left out by QB_LIBQUICKBEAM_MPI=\"\"";
-    void *symbol = loaded ? dlsym(loaded, QB__MPI_OPEN) : NULL;
-    memcpy(&open, &symbol, sizeof open); /* ISO C has no cast for it */
+    char why[1024];
+    qb__mpi_open *open = qb__mpi_find(by_openmpi(), NULL, why, sizeof why);
     if (!open)
         qb__fail(QB_UNSUPPORTED,
                  "this is one of %d processes that an MPI launcher has started, and MPI cannot be had (%s): start it "
                  "once, or build quickbeam where MPI's headers are (libopenmpi-dev)",
-                 count, why ? why : path);
+                 count, why);
     return open;
+}
+
+qb_status qb_ranks_library(char *text, size_t size) {
+    char version[QB__MPI_VERSION], why[1024];
+    QB__NEED(text);
+    if (!qb__mpi_find(by_openmpi(), version, why, sizeof why)) return qb__fail(QB_UNSUPPORTED, "%s", why);
+    snprintf(text, size, "%s", version);
+    return QB_OK;
 }
 
 qb_status qb_ranks_open(qb_ranks **ranks) {

@@ -139,9 +139,12 @@ static void print_all_verbs(const void *unused, FILE *out) {
 
 static void print_version(const void *unused, FILE *out) {
     (void)unused;
-    char zeromq[80];
+    char zeromq[80], mpi[256];
     view_zmq_describe(zeromq, sizeof zeromq);
     fprintf(out, "quickbeam %s\n%sZeroMQ of qb live: %s\n", qb_version(), qb_build_summary(), zeromq);
+    if (!strstr(qb_build_summary(), "MPICH are looked for")) return;
+    const bool found = qb_ranks_library(mpi, sizeof mpi) == QB_OK;
+    fprintf(out, "MPI that is found: %s\n", found ? mpi : qb_detail());
 }
 
 /* What is asked for onto stdout, as text or as JSON. */

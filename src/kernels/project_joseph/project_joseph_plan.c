@@ -242,9 +242,12 @@ size_t qb__joseph_member_bytes(const qb__joseph_problem *p) {
            qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views));
 }
 
-/* A launch has at most 65535 groups along the last index, which counts views or tiles of members. */
+/* A launch has at most 65535 groups along the last index, which counts views or tiles of members; the forward kernel counts the
+ * floats of all slabs in 32 bits, where it does so of one. */
 size_t qb__joseph_members_most(const qb__joseph_problem *p) {
-    return qb__larger(1, 65535 / qb__larger(p->views, qb__larger(p->rows, p->grid->n[2])));
+    const size_t groups = 65535 / qb__larger(p->views, qb__larger(p->rows, p->grid->n[2]));
+    const size_t floats = UINT32_MAX / (qb__joseph_slab_bytes(p, p->grid->n[2]) / sizeof(float));
+    return qb__larger(1, qb__smaller(groups, floats));
 }
 
 qb_status qb__joseph_plan_batch(qb__joseph_plan *plan, size_t members) {

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Which MPI? A build with MPI's library has libquickbeam_mpi.so, which is linked with it. One that is to run anywhere has an object
+ * for each of the two binary interfaces that MPI libraries have, Open MPI's and MPICH's (Intel's and most vendors', too). They are
+ * linked with none: the library is opened before, by the name that it has in the system, or is in the process already. */
+#include "dist/mpi_find.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char linked[] = "libquickbeam_mpi.so", of_openmpi[] = "libquickbeam_mpi_openmpi.so",
+                  of_mpich[] = "libquickbeam_mpi_mpich.so";
+
+/* Open MPI 2 to 5; MPICH, Intel MPI and MVAPICH; MPICH as Debian names it. */
+static const char *const libraries[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"};
+enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+/* Objects lie beside the library. */
+static void path_of(const char *name, char path[PATH_MAX]) {
+    Dl_info here;
+    snprintf(path, PATH_MAX, "%s", name);
+    if (dladdr(libraries, &here) && here.dli_fname && strrchr(here.dli_fname, '/'))
+        snprintf(path, PATH_MAX, "%.*s/%s", (int)(strrchr(here.dli_fname, '/') - here.dli_fname), here.dli_fname, name);
+}
+
+/* Open MPI's own plug-ins look for its symbols among those of all: hence global. It is never closed, MPI would not survive it. */
+static void *open_global(const char *path, int more) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL | more); }
+
+/* One that is in the process already, as with mpi4py; else the file or in the folder that QB_LIBMPI names; else the system's. */
+static void *open_library(bool openmpi, char *why, size_t size) {
+    const char *given = getenv("QB_LIBMPI");
+    struct stat about;
+    const bool folder = given && stat(given, &about) == 0 && S_ISDIR(about.st_mode);
+    void *library = NULL;
+    for (int way = 0; way < 3 && !library; way++)
+        for (int i = 0; i < LIBRARIES && !library; i++) {
+            const char *name = libraries[openmpi ? i : (i + 1) % LIBRARIES];
+            char path[PATH_MAX];
+            snprintf(path, sizeof path, "%s%s%s", way == 1 ? given ? given : "" : "", way == 1 ? "/" : "", name);
+            if (way == 0) library = open_global(name, RTLD_NOLOAD);
+            if (way == 1 && folder) library = open_global(path, 0);
+            if (way == 2 && (!given || folder)) library = open_global(name, 0);
+        }
+    if (!library && given && !folder && *given) library = open_global(given, 0);
+    if (library || !size) return library;
+    if (given && !folder)
+        snprintf(why, size, *given ? "QB_LIBMPI=%s does not open" : "left out by QB_LIBMPI=\"%s\"", given);
+    else
+        snprintf(why, size, "there is no %s, %s or %s: install Open MPI or MPICH, or name the file in QB_LIBMPI",
+                 libraries[0], libraries[1], libraries[2]);
+    return NULL;
+}
+
+/* "Open MPI v4.1.4" of the long text that it has, and its file. */
+static void describe(void *library, char version[QB__MPI_VERSION]) {
+    enum { LONGEST = 8192 }; /* of MPICH */
+    int (*get)(char *, int *) = NULL;
+    char text[LONGEST] = "";
+    int length;
+    Dl_info where = {0};
+    void *symbol = library ? dlsym(library, "MPI_Get_library_version") : NULL;
+    memcpy(&get, &symbol, sizeof get); /* ISO C has no cast for it */
+    if (get && get(text, &length) == 0) dladdr(symbol, &where);
+    text[strcspn(text, ",\n")] = 0;
+    for (char *c = text; *c; c++)
+        if (*c == '\t') *c = ' ';
+    const char *file = where.dli_fname ? strrchr(where.dli_fname, '/') : NULL;
+    snprintf(version, QB__MPI_VERSION, "%.200s (%.40s)", *text ? text : "unknown",
+             file              ? file + 1
+             : where.dli_fname ? where.dli_fname
+                               : "?");
+}
+
+qb__mpi_open *qb__mpi_find(bool openmpi, char version[QB__MPI_VERSION], char *why, size_t size) {
+    const char *given = getenv("QB_LIBQUICKBEAM_MPI");
+    char path[PATH_MAX];
+    qb__mpi_open *open = NULL;
+    void *library = NULL;
+    if (given)
+        snprintf(path, sizeof path, "%s", given);
+    else
+        path_of(linked, path);
+    if (!*path) return snprintf(why, size, "left out by QB_LIBQUICKBEAM_MPI=\"\""), NULL;
+    const bool adapts = getenv("QB_LIBMPI") || (!given && access(path, F_OK) != 0);
+    if (adapts && !given) {
+        path_of(of_openmpi, path);
+        if (access(path, F_OK) != 0) return snprintf(why, size, "there is no %s beside the library", linked), NULL;
+    }
+    if (adapts && !(library = open_library(openmpi, why, size))) return NULL;
+    if (adapts && !given) path_of(dlsym(library, "ompi_mpi_comm_world") ? of_openmpi : of_mpich, path);
+    void *loaded = open_global(path, 0), *symbol = loaded ? dlsym(loaded, QB__MPI_OPEN) : NULL;
+    if (!symbol) return snprintf(why, size, "%s", loaded ? path : dlerror()), NULL;
+    if (version) describe(library ? library : loaded, version);
+    memcpy(&open, &symbol, sizeof open);
+    return open;
+}

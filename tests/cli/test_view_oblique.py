@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
-from qbtest import QB
+from qbtest import QB, qb
 from viewing import READY, SETTLED, Server
 
 pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
@@ -49,6 +49,45 @@ def test_planes(server, at, down, right, count):
                                    "at=1,2,3&down=1,0,1e99&right=0,1,0&count=2,2", "at=1,2,3&down=1,0&right=0,1,0&count=2,2", "at=1,2,3&down=1,0,0&right=0,1,0&count=2,2&volume=1"])
 def test_planes_that_make_no_sense(server, query):
     assert server.get(f"/oblique?{query}")[0] == 400
+
+
+@pytest.mark.parametrize("more", [["--center", 31.5], ["--center", 20, "--angles", "0:360"], ["--center", 31.5, "--filter", "hann:0.5"]], ids=["half a turn", "axis to one side", "hann"])
+def test_computed_from_a_scan(tmp_path, more):
+    """Where points are voxels, they are those of the volume; where they are not, about what lies between."""
+    qb("simulate", "foam", "-o", tmp_path / "s.h5", "--views", 90, "--detector", "64,20", "--photons", 20000)
+    qb("fbp", tmp_path / "s.h5", *more, "-o", tmp_path / "v.npy")
+    volume = np.load(tmp_path / "v.npy")
+    made = Server(tmp_path / "s.h5", "--reconstruct", *more, "--device", "cpu")
+    try:
+        assert json.loads(made.get("/info")[1])["volumes"][0]["reconstruct"]["oblique"]
+        n = volume.shape[1]
+        got = made.values(f"/oblique?at=2,0,0&down=1,0,0&right=0,1,1&count=15,{n}").reshape(15, n)
+        assert np.abs(got - volume[2:17, np.arange(n), np.arange(n)]).max() < 2e-4 * np.abs(volume).max()
+        got = made.values(f"/oblique?at=0.5,3,0&down=1,0,0&right=0,0,1&count=19,{n}").reshape(19, n)
+        assert np.abs(got - 0.5 * (volume[:-1, 3] + volume[1:, 3])).max() < 2e-4 * np.abs(volume).max()
+        got = made.values("/oblique?at=-3,-3,-3&down=1,0,0&right=0,1,1&count=4,4").reshape(4, 4)
+        assert np.isnan(got[:3]).all() and np.isnan(got[:, :3]).all() and np.isfinite(got[3, 3])
+        assert made.get("/oblique?at=2,0,0&down=1,0,0&right=0,1,1&count=15,5000")[0] == 400
+    finally:
+        assert made.end() == 0
+
+
+def test_computed_from_binned_pixels(tmp_path):
+    """Of large scans, as drafts are."""
+    qb("simulate", "foam", "-o", tmp_path / "s.h5", "--views", 200, "--detector", "602,8", "--center-offset", 7)
+    qb("fbp", tmp_path / "s.h5", "--center", 307.5, "-o", tmp_path / "v.npy")
+    volume, made = np.load(tmp_path / "v.npy"), Server(tmp_path / "s.h5", "--reconstruct", "--center", 307.5, "--device", "cpu")
+    try:
+        n = 300
+        got = made.values(f"/oblique?at=1,0.5,2.5&down=0.02,2,0&right=0,0,2&count={n},{n - 1}").reshape(n, n - 1)
+        z = np.clip(np.round(1 + 0.02 * np.arange(n)), 0, 7).astype(int)
+        y, x = 2 * np.arange(n), 2 * np.arange(n - 1) + 2
+        near = 0.25 * sum(volume[z[:, None], y[:, None] + a, x[None] + b] for a in (0, 1) for b in (0, 1))
+        assert np.corrcoef(got.ravel(), near.ravel())[0, 1] > 0.97
+        shifted = np.roll(near, 2, axis=1)
+        assert np.corrcoef(got.ravel(), shifted.ravel())[0, 1] < np.corrcoef(got.ravel(), near.ravel())[0, 1] - 0.01
+    finally:
+        assert made.end() == 0
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium")

@@ -2,9 +2,11 @@
 #ifndef QB_RECON_FBP_FBP_PLANES_H
 #define QB_RECON_FBP_FBP_PLANES_H
 
+#include <signal.h>
+
 #include "quickbeam/recon.h"
 
-/* Planes of a parallel-beam volume, one after the other, on a device that keeps the filtered rows: for qb alone. */
+/* Planes of a parallel-beam volume, one after the other, from filtered rows that are kept, on a device or here: for qb alone. */
 typedef struct qb_tool_planes qb_tool_planes;
 
 /* Line integrals in the host's memory. */
@@ -16,16 +18,21 @@ typedef struct qb_tool_lines {
     size_t made; /* another number: all lines are other ones */
 } qb_tool_lines;
 
-/* A plane across one axis of the volume, 0 z, 1 y, 2 x. */
+/* A plane in any direction; vectors are z, y, x, in voxels of the job's grid. */
 typedef struct qb_tool_plane {
-    size_t axis, index, lines, points;
+    double at[3], down[3], right[3]; /* the first point; the way to the next line, and to the next point */
+    size_t lines, points;
+    const volatile sig_atomic_t *gone; /* stop once it is 1; NULL: never */
 } qb_tool_plane;
+/* Across one axis of the volume, 0 z, 1 y, 2 x. */
+QB_API qb_tool_plane qb_tool_plane_across(size_t axis, size_t index, const size_t shape[2]);
 
-/* QB_NO_DEVICE where env asks for none or there is none. */
+/* On the CPU where env asks for it, or for what there is. */
 QB_API qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes);
+QB_API bool qb_tool_planes_on_device(const qb_tool_planes *planes);
 QB_API void qb_tool_planes_close(qb_tool_planes *planes); /* NULL-safe */
 /* out[lines][points] of the job, a qb_fbp_plan() of these lines from slice 0 on. QB_UNSUPPORTED for a job that is not so simple
- * (a detector that is not level, a mask), QB_NO_MEMORY where the device has no room: both for the CPU to do. One thread at a
+ * (a detector that is not level, a mask), QB_NO_MEMORY where there is no room. One thread at a
  * time. */
 QB_API qb_status qb_tool_planes_make(qb_tool_planes *planes, const qb_tool_lines *lines, qb_job *job,
                                      const qb_tool_plane *plane, float *out);

@@ -218,7 +218,8 @@ qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) 
     if (status == QB_OK) status = settle(r);
     if (status == QB_OK) status = plan_whole(r);
     if (status == QB_OK) status = view_device_open(r);
-    if (status == QB_OK) status = r->device ? view_kept_open(r) : make_rough(r);
+    if (status == QB_OK && !view_device_computes(r)) status = make_rough(r);
+    if (status == QB_OK && !r->cone && !r->kept.started) status = view_kept_open(r);
     return status;
 }
 

@@ -31,6 +31,7 @@ typedef struct view_kept {
     pthread_cond_t more;
     pthread_t thread;
     bool started, ending, failed;
+    bool asked; /* somebody wants them */
     volatile sig_atomic_t cancel;
     view_changes wanted; /* preparation that is asked for */
     char wanted_key[256], made_key[256];
@@ -89,12 +90,20 @@ void view_recon_shape(const view_recon *recon, view_level level, size_t axis, si
 /* The column of the axis, of a scan of the binned and cut views that `real` gives. */
 qb_status view_recon_aim(const qb_scan *real, qb_fbp_options *fbp);
 
-/* recon_device.c */
+/* The grid of a level, slices from row 0 on. */
+void view_recon_set_grid(const view_recon *recon, view_level level, qb_fbp_options *fbp);
+
+/* recon_device.c: nothing of cones. */
 qb_status view_device_open(view_recon *recon);
 void view_device_close(view_recon *recon);
-void view_device_add(cJSON *root, view_recon *recon); /* {"device": {"planes": 12, "milliseconds": 8.1}} */
+bool view_device_computes(const view_recon *recon); /* a GPU makes the planes */
 /* QB_UNSUPPORTED, QB_NO_MEMORY: the CPU has to. */
 qb_status view_device_plane(view_recon *recon, const view_changes *changes, size_t axis, size_t index, float *out);
+/* In voxels of the whole volume; made of the rough level where there is one. Waits for lines that are being made. */
+struct view_oblique;
+qb_status view_device_oblique(view_recon *recon, const view_changes *changes, const struct view_oblique *oblique,
+                              const volatile sig_atomic_t *gone, float *out);
+void view_device_add(cJSON *root, view_recon *recon); /* {"device": {"planes": 12, "milliseconds": 8.1}} */
 
 /* recon_kept.c */
 qb_status view_kept_open(view_recon *recon);
@@ -102,6 +111,7 @@ void view_kept_close(view_recon *recon);
 /* The scan of the kept line integrals that these changes make, to be returned by view_kept_release; NULL: they are being made. */
 qb_scan *view_kept_take(view_recon *recon, const view_changes *changes);
 void view_kept_release(view_recon *recon);
+bool view_kept_ready(view_recon *recon, const view_changes *changes);
 
 /* recon_job.c */
 void view_job_init(view_job *job);
@@ -110,6 +120,12 @@ const char *view_job_start(view_recon *recon, const view_changes *changes);
 void view_job_stop(view_job *job);
 void view_job_close(view_job *job); /* stops it and waits */
 void view_job_add(cJSON *root, view_job *job);
+
+/* recon_command.c: rows of the table in recon_answer.c */
+view_answer view_answer_command(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
+view_answer view_answer_progress(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
+view_answer view_answer_run(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
+view_answer view_answer_stop(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
 
 /* recon_answer.c: what the page asks for; `recon` is a view_recon. */
 view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone);

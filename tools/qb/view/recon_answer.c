@@ -7,6 +7,7 @@
 
 #include "levels.h"
 #include "live.h"
+#include "oblique.h"
 #include "plane.h"
 #include "query.h"
 #include "recon.h"
@@ -69,6 +70,8 @@ static qb_array_info array_of(const view_recon *r) {
     const size_t *n = r->grid.n;
     return (qb_array_info){.struct_size = sizeof(qb_array_info), .dtype = QB_F32, .shape = {n[2], n[1], n[0]}};
 }
+
+static bool may_be_oblique(const view_recon *r) { return r->device && (r->live || r->kept.started); }
 
 static view_answer failed(qb_status status) {
     return status == QB_CANCELLED ? view_say(499, "nobody waits for it any more") : view_failed(status);
@@ -162,6 +165,22 @@ static view_answer line(view_recon *r, const char *query, const volatile sig_ato
     return failed(status);
 }
 
+/* ---- /oblique?at&down&right&count ---- */
+
+static view_answer oblique(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
+    view_oblique o;
+    view_changes changes;
+    char words[VIEW_WORDS];
+    if (!view_oblique_parse(query, &o) || !view_changes_read(r->cone, query, &changes, words, sizeof words))
+        return view_say(400, "an oblique plane wants at, down and right as Z,Y,X, and a count");
+    if (!may_be_oblique(r)) return view_say(400, "oblique planes are of level parallel beams: make the volume first");
+    float *values = malloc(o.count[0] * o.count[1] * sizeof *values);
+    const qb_status status = values ? view_device_oblique(r, &changes, &o, gone, values) : QB_NO_MEMORY;
+    if (status == QB_OK) return view_values(values, o.count[0] * o.count[1]);
+    free(values);
+    return failed(status);
+}
+
 /* ---- /info ---- */
 
 static void add_levels(view_recon *r, cJSON *about) {
@@ -198,6 +217,7 @@ static void describe(view_recon *r) {
     cJSON_AddNumberToObject(how, "bin", (double)r->bin);
     cJSON_AddStringToObject(how, "kernel", r->kernel);
     cJSON_AddBoolToObject(how, "runs", r->c->options.view.allow_run);
+    cJSON_AddBoolToObject(how, "oblique", may_be_oblique(r));
     cJSON_AddBoolToObject(how, "live", r->live != NULL);
     cJSON_AddItemToObject(how, "controls", view_controls_json(r->c, r->cone, r->fixed, r->live != NULL, info));
     cJSON_AddItemToObject(about, "reconstruct", how);
@@ -217,61 +237,11 @@ static view_answer info(view_recon *r, const char *query, const volatile sig_ato
     return view_json(root);
 }
 
-/* ---- /command and /progress ---- */
-
-static view_answer command(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
-    view_changes changes;
-    char words[VIEW_WORDS];
-    (void)gone;
-    if (!view_changes_read(r->cone, query, &changes, words, sizeof words)) return view_say(400, "%s", words);
-    char *text = view_command(r->c, r->cone, &changes, r->output);
-    if (!text) return view_say(500, "no memory for the command");
-    return (view_answer){200, "text/plain; charset=utf-8", text, strlen(text)};
-}
-
-static void add_progress(cJSON *root, const char *name, view_progress *p) {
-    cJSON *one = cJSON_AddObjectToObject(root, name);
-    pthread_mutex_lock(&p->lock);
-    cJSON_AddStringToObject(one, "what", p->what);
-    cJSON_AddNumberToObject(one, "share", p->share);
-    pthread_mutex_unlock(&p->lock);
-}
-
-static view_answer progress(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
-    (void)query, (void)gone;
-    cJSON *root = cJSON_CreateObject();
-    add_progress(root, "slice", &r->sharp);
-    view_job_add(root, &r->job);
-    if (r->kept.started) add_progress(root, "views", &r->kept.progress);
-    if (r->device) view_device_add(root, r);
-    return view_json(root);
-}
-
 /* ---- /live: how far the scan is ---- */
 
 static view_answer live(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
     (void)query, (void)gone;
     return r->live ? view_json(view_live_json(r->live)) : view_say(404, "this scan is over");
-}
-
-/* ---- /run and /stop ---- */
-
-static view_answer run(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
-    view_changes changes;
-    char words[VIEW_WORDS];
-    (void)gone;
-    if (!r->c->options.view.allow_run) return view_say(403, "qb view was started without --allow-run");
-    if (!view_changes_read(r->cone, query, &changes, words, sizeof words)) return view_say(400, "%s", words);
-    pthread_mutex_lock(&r->lock);
-    const char *why = view_job_start(r, &changes);
-    pthread_mutex_unlock(&r->lock);
-    return why ? view_say(409, "%s", why) : view_say(200, "started");
-}
-
-static view_answer stop(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
-    (void)query, (void)gone;
-    view_job_stop(&r->job);
-    return view_say(200, "stopping");
 }
 
 /* ---- the table ---- */
@@ -280,9 +250,16 @@ static const struct {
     const char *path;
     view_answer (*make)(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
     view_lane lane;
-} rows[] = {{"/info", info, VIEW_DRAFT}, {"/plane", plane, VIEW_SHARP},     {"/value", value, VIEW_SHARP},
-            {"/line", line, VIEW_SHARP}, {"/command", command, VIEW_QUICK}, {"/progress", progress, VIEW_QUICK},
-            {"/live", live, VIEW_QUICK}, {"/run", run, VIEW_QUICK},         {"/stop", stop, VIEW_QUICK}};
+} rows[] = {{"/info", info, VIEW_DRAFT},
+            {"/plane", plane, VIEW_SHARP},
+            {"/value", value, VIEW_SHARP},
+            {"/line", line, VIEW_SHARP},
+            {"/oblique", oblique, VIEW_SHARP},
+            {"/command", view_answer_command, VIEW_QUICK},
+            {"/progress", view_answer_progress, VIEW_QUICK},
+            {"/live", live, VIEW_QUICK},
+            {"/run", view_answer_run, VIEW_QUICK},
+            {"/stop", view_answer_stop, VIEW_QUICK}};
 
 view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices of parallel beams on a GPU, which keeps the filtered rows; what it cannot do, the CPU does. */
+/* Planes of parallel beams from filtered rows that are kept: all of a GPU's, and oblique ones of the CPU. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "live.h"
+#include "oblique.h"
 #include "recon.h"
 #include "recon/fbp/fbp_planes.h"
 
@@ -36,17 +38,28 @@ static bool fits(const view_recon *r) {
     return bytes < most / 3;
 }
 
+static qb_status open_planes(view_recon *r, struct view_device *d) {
+    qb_env env = r->c->env;
+    if (!r->live && !fits(r)) env.device = "cpu";
+    const qb_status status = qb_tool_planes_open(&env, &d->planes);
+    if (status == QB_OK || (env.device && strcmp(env.device, "auto") != 0)) return status;
+    qb_tool_planes_close(d->planes);
+    env.device = "cpu"; /* a GPU that cannot be used, and nobody has named it */
+    return qb_tool_planes_open(&env, &d->planes);
+}
+
 qb_status view_device_open(view_recon *r) {
-    const char *wanted = r->c->env.device ? r->c->env.device : "auto";
-    if (r->cone || r->fixed || strcmp(wanted, "cpu") == 0 || (!r->live && !fits(r))) return QB_OK;
+    if (r->cone || r->fixed) return QB_OK;
     struct view_device *d = calloc(1, sizeof *d);
     if (!d) return QB_NO_MEMORY;
     pthread_mutex_init(&d->lock, NULL);
     r->device = d;
-    const qb_status status = qb_tool_planes_open(&r->c->env, &d->planes);
+    const qb_status status = open_planes(r, d);
     if (status != QB_OK) view_device_close(r);
-    return status != QB_OK && strcmp(wanted, "auto") != 0 ? status : QB_OK;
+    return status;
 }
+
+bool view_device_computes(const view_recon *r) { return r->device && qb_tool_planes_on_device(r->device->planes); }
 
 static void forget_job(struct view_device *d) {
     qb_job_destroy(d->job);
@@ -68,7 +81,8 @@ void view_device_close(view_recon *r) {
 
 static qb_status plan(view_recon *r, qb_scan *scan, const view_changes *changes, const char *key, float *room) {
     struct view_device *d = r->device;
-    const qb_tensor array = qb_tensor_f32(room, 1, r->grid.n[1], r->grid.n[0]); /* nothing is written there */
+    const size_t *n = r->rough ? r->rough_grid.n : r->grid.n;
+    const qb_tensor array = qb_tensor_f32(room, 1, n[1], n[0]); /* nothing is written there */
     const qb_output_options output = {.array = &array};
     const qb_env env = {.struct_size = sizeof env, .threads = 1, .device = "cpu"};
     view_options_of made;
@@ -78,10 +92,9 @@ static qb_status plan(view_recon *r, qb_scan *scan, const view_changes *changes,
     if (r->live) scan = d->scan;
     qb_status status = view_options_make(r->c, false, changes, &made);
     if (status != QB_OK) return status;
-    const double n[3] = {(double)r->grid.n[0], (double)r->grid.n[1], (double)r->grid.n[2]};
-    made.fbp.size = (qb_numbers){.count = 3, .value = {n[0], n[1], n[2]}};
+    view_recon_set_grid(r, r->rough ? VIEW_ROUGH : VIEW_WHOLE, &made.fbp);
     status = qb_params_set(qb_fbp_params, &made.fbp, "slices", "0:1");
-    if (status == QB_OK) status = view_recon_aim(r->scan, &made.fbp);
+    if (status == QB_OK) status = view_recon_aim(r->rough ? r->rough : r->scan, &made.fbp);
     if (status == QB_OK) status = qb_fbp_plan(scan, NULL, &made.fbp, &output, "qb view", &env, &d->job);
     view_options_clear(&made);
     snprintf(d->key, sizeof d->key, "%s", key);
@@ -89,14 +102,9 @@ static qb_status plan(view_recon *r, qb_scan *scan, const view_changes *changes,
 }
 
 static qb_status make(view_recon *r, qb_scan *scan, const qb_tool_lines *lines, const view_changes *changes,
-                      const char *key, size_t axis, size_t index, float *out) {
-    struct view_device *d = r->device;
-    qb_tool_plane plane = {.axis = axis, .index = index};
-    size_t shape[2];
-    view_recon_shape(r, VIEW_WHOLE, axis, shape);
-    plane.lines = shape[0], plane.points = shape[1];
+                      const char *key, const qb_tool_plane *plane, float *out) {
     const qb_status status = plan(r, scan, changes, key, out);
-    return status == QB_OK ? qb_tool_planes_make(d->planes, lines, d->job, &plane, out) : status;
+    return status == QB_OK ? qb_tool_planes_make(r->device->planes, lines, r->device->job, plane, out) : status;
 }
 
 static void key_of(const view_changes *changes, size_t version, char *key, size_t size) {
@@ -105,16 +113,16 @@ static void key_of(const view_changes *changes, size_t version, char *key, size_
     snprintf(key, size, "%zu %s", version, text);
 }
 
-static qb_status of_live(view_recon *r, const view_changes *changes, size_t axis, size_t index, float *out) {
+static qb_status of_live(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
     struct view_device *d = r->device;
     qb_tool_lines lines = {0};
     char key[sizeof d->key];
     key_of(changes, view_live_version(r->live), key, sizeof key);
     const qb_status status = view_live_lines(r->live, &d->stamps, &lines);
-    return status == QB_OK ? make(r, NULL, &lines, changes, key, axis, index, out) : status;
+    return status == QB_OK ? make(r, NULL, &lines, changes, key, plane, out) : status;
 }
 
-static qb_status of_file(view_recon *r, const view_changes *changes, size_t axis, size_t index, float *out) {
+static qb_status of_file(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
     qb_scan *scan = view_kept_take(r, changes);
     if (!scan) return QB_UNSUPPORTED; /* its lines are being made */
     const qb_scan_info *info = qb_scan_describe(scan);
@@ -125,18 +133,77 @@ static qb_status of_file(view_recon *r, const view_changes *changes, size_t axis
                                  .made = r->kept.times};
     char key[sizeof r->device->key];
     key_of(changes, r->kept.times, key, sizeof key);
-    const qb_status status = make(r, scan, &lines, changes, key, axis, index, out);
+    const qb_status status = make(r, scan, &lines, changes, key, plane, out);
     view_kept_release(r);
     return status;
 }
 
-qb_status view_device_plane(view_recon *r, const view_changes *changes, size_t axis, size_t index, float *out) {
-    if (!r->device) return QB_UNSUPPORTED;
-    const double begin = now();
+static qb_status compute(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
     pthread_mutex_lock(&r->device->lock);
-    const qb_status status = r->live ? of_live(r, changes, axis, index, out) : of_file(r, changes, axis, index, out);
+    const double begin = now();
+    const qb_status status = r->live ? of_live(r, changes, plane, out) : of_file(r, changes, plane, out);
     if (status == QB_OK) r->device->count++, r->device->seconds = now() - begin;
     pthread_mutex_unlock(&r->device->lock);
+    return status;
+}
+
+qb_status view_device_plane(view_recon *r, const view_changes *changes, size_t axis, size_t index, float *out) {
+    size_t shape[2];
+    if (!view_device_computes(r)) return QB_UNSUPPORTED;
+    view_recon_shape(r, VIEW_WHOLE, axis, shape);
+    const qb_tool_plane plane = qb_tool_plane_across(axis, index, shape);
+    return compute(r, changes, &plane, out);
+}
+
+/* ---- oblique ---- */
+
+/* From voxels of the whole volume to those of the rough level; of a direction, or of a place. */
+static void to_rough(const view_recon *r, const double zyx[3], bool place, double out[3]) {
+    const qb_scan_info *info = qb_scan_describe(r->scan);
+    const double pixel = info->pixel_size > 0 ? info->pixel_v : 1, each = (double)r->bin, unit = 1 / r->rough_scale;
+    const view_grid *g = &r->grid, *rough = &r->rough_grid;
+    out[0] = zyx[0] * g->voxel[2] / pixel / each;
+    for (int i = 0; i < 2; i++) out[2 - i] = zyx[2 - i] * g->voxel[i] / unit / rough->voxel[i];
+    if (!place) return;
+    const double up = (zyx[0] - 0.5 * ((double)g->n[2] - 1)) * g->voxel[2] + g->offset[2];
+    out[0] = (up / pixel + 0.5 * (double)info->rows) / each - 0.5;
+    for (int i = 0; i < 2; i++) {
+        const double at = ((zyx[2 - i] - 0.5 * ((double)g->n[i] - 1)) * g->voxel[i] + g->offset[i]) / unit;
+        out[2 - i] = (at - rough->offset[i]) / rough->voxel[i] + 0.5 * ((double)rough->n[i] - 1);
+    }
+}
+
+static void leave_out(const view_recon *r, const view_oblique *o, float *out) {
+    for (size_t i = 0; i < o->count[0] * o->count[1]; i++) {
+        bool inside = true;
+        for (int k = 0; k < 3; k++) {
+            const double at =
+                o->at[k] + (double)(i / o->count[1]) * o->down[k] + (double)(i % o->count[1]) * o->right[k];
+            inside = inside && at >= -0.5 && at <= (double)r->grid.n[2 - k] - 0.5;
+        }
+        out[i] = inside ? out[i] * (float)(r->rough ? r->rough_scale : 1) : NAN;
+    }
+}
+
+qb_status view_device_oblique(view_recon *r, const view_changes *changes, const view_oblique *o,
+                              const volatile sig_atomic_t *gone, float *out) {
+    qb_tool_plane plane = {.lines = o->count[0], .points = o->count[1], .gone = gone};
+    qb_status status;
+    memcpy(plane.at, o->at, sizeof plane.at);
+    memcpy(plane.down, o->down, sizeof plane.down);
+    memcpy(plane.right, o->right, sizeof plane.right);
+    if (r->rough) {
+        to_rough(r, o->at, true, plane.at);
+        to_rough(r, o->down, false, plane.down);
+        to_rough(r, o->right, false, plane.right);
+    }
+    for (;;) { /* until the lines are there */
+        status = compute(r, changes, &plane, out);
+        if (status != QB_UNSUPPORTED || r->live || r->kept.failed || __atomic_load_n(gone, __ATOMIC_RELAXED)) break;
+        if (view_kept_ready(r, changes)) break; /* then it is for another reason */
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    if (status == QB_OK) leave_out(r, o, out);
     return status;
 }
 

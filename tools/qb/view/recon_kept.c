@@ -15,8 +15,8 @@ static void note_progress(void *user, const char *what, uint64_t done, uint64_t 
     pthread_mutex_unlock(&p->lock);
 }
 
-/* A device computes from all of the scan. */
-static qb_scan *source_of(const view_recon *r) { return r->device ? r->scan : r->rough; }
+/* Without a rough level, of all of the scan. */
+static qb_scan *source_of(const view_recon *r) { return r->rough ? r->rough : r->scan; }
 
 static size_t count_of(const qb_scan_info *info) { return info->views * info->rows * info->columns; }
 
@@ -64,7 +64,7 @@ static void *prepare(void *given) {
     char key[sizeof k->wanted_key], done[sizeof k->wanted_key] = "none yet";
     pthread_mutex_lock(&k->lock);
     for (;;) {
-        while (!k->ending && strcmp(done, k->wanted_key) == 0) pthread_cond_wait(&k->more, &k->lock);
+        while (!k->ending && (!k->asked || strcmp(done, k->wanted_key) == 0)) pthread_cond_wait(&k->more, &k->lock);
         if (k->ending) break;
         const view_changes changes = k->wanted;
         qb_scan *scan = NULL;
@@ -85,7 +85,7 @@ static void *prepare(void *given) {
 qb_status view_kept_open(view_recon *r) {
     view_kept *k = &r->kept;
     const size_t bytes = count_of(qb_scan_describe(source_of(r))) * sizeof(float), most = r->c->env.max_ram;
-    if (r->fixed || (!r->device && most && bytes > most / 4)) return QB_OK;
+    if (r->fixed || (!view_device_computes(r) && most && bytes > most / 4)) return QB_OK;
     k->lines = malloc(bytes);
     k->spare = malloc(bytes);
     if (!k->lines || !k->spare) {
@@ -97,6 +97,7 @@ qb_status view_kept_open(view_recon *r) {
     pthread_mutex_init(&k->lock, NULL);
     pthread_mutex_init(&k->progress.lock, NULL);
     pthread_cond_init(&k->more, NULL);
+    k->asked = r->rough || view_device_computes(r); /* else for oblique planes alone */
     k->started = pthread_create(&k->thread, NULL, prepare, r) == 0;
     return k->started ? QB_OK : complain(QB_INTERNAL, "no thread can be started");
 }
@@ -126,7 +127,8 @@ qb_scan *view_kept_take(view_recon *r, const view_changes *changes) {
     const view_changes some = view_changes_of_preparation(changes);
     view_changes_key(&some, key, sizeof key);
     pthread_mutex_lock(&k->lock);
-    if (strcmp(key, k->wanted_key) != 0) {
+    if (!k->asked || strcmp(key, k->wanted_key) != 0) {
+        k->asked = true;
         k->wanted = some;
         snprintf(k->wanted_key, sizeof k->wanted_key, "%s", key);
         __atomic_store_n(&k->cancel, 1, __ATOMIC_RELAXED);
@@ -145,4 +147,10 @@ void view_kept_release(view_recon *r) {
     pthread_mutex_lock(&k->lock);
     if (--k->users == 0) pthread_cond_broadcast(&k->more);
     pthread_mutex_unlock(&k->lock);
+}
+
+bool view_kept_ready(view_recon *r, const view_changes *changes) {
+    const bool ready = view_kept_take(r, changes) != NULL;
+    if (ready) view_kept_release(r);
+    return ready;
 }

@@ -53,6 +53,16 @@ static void set_whole(const part *p, qb_numbers *size) {
     set(size, 3, (const double[3]){(double)n[0], (double)n[1], (double)n[2]});
 }
 
+void view_recon_set_grid(const view_recon *r, view_level level, qb_fbp_options *fbp) {
+    const part p = {.grid = grid_of(r, level), .n = {grid_of(r, level)->n[0], grid_of(r, level)->n[1], 1}};
+    if (level == VIEW_WHOLE) {
+        set_whole(&p, &fbp->size);
+        return;
+    }
+    set_grid(&p, 2, &fbp->size, &fbp->offset);
+    if (qb_scan_describe(r->rough)->pixel_size > 0) fbp->voxel = p.grid->voxel[0];
+}
+
 /* ---- parallel beams: slices are detector rows ---- */
 
 /* Of the scan that is read, where a slice of the whole grid lies. */

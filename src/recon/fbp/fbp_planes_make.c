@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/fbp/fbp_planes.h"
+#include "recon/fbp/fbp_planes_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,27 +7,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "kernels/filter/filter_device.h"
-#include "kernels/plane/plane_device.h"
-#include "planner/device_select.h"
-#include "recon/fbp/fbp.h"
 
 enum { BLOCK_BYTES = 64 << 20 };
-
-struct qb_tool_planes {
-    qb__device_set devices;
-    qb__device *device;
-    qb__queue *queue;
-    qb__plane_kernel *kernel;
-    /* Filtered rows [slot][row][stride], of lines with these stamps. */
-    uint64_t key; /* of the filter; 0: there are none */
-    qb__device_filter *filter;
-    size_t slots, rows, columns, stride, block;
-    size_t *stamps; /* 1 + the lines' own; 0: not filtered */
-    float *ones;
-    qb__memory *raw, *filtered, *views, *out;
-    qb__plane_view *view;
-};
 
 qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes) {
     qb_tool_planes *p;
@@ -35,7 +16,7 @@ qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes) {
     *planes = p;
     if (status != QB_OK) return status;
     status = qb__device_set_open(env, &p->devices);
-    if (status == QB_OK && p->devices.count == 0) status = qb__fail(QB_NO_DEVICE, "the CPU computes");
+    if (status == QB_OK && p->devices.count == 0) return qb__pool_create(env->threads, &p->pool);
     if (status != QB_OK) return status;
     p->device = p->devices.device[0];
     status = qb__queue_create(p->device, &p->queue);
@@ -52,17 +33,22 @@ static void forget(qb_tool_planes *p) {
     qb__free(p->stamps);
     qb__free(p->ones);
     qb__free(p->view);
+    qb__free(p->kept);
+    p->kept = NULL;
     p->filter = NULL;
     p->raw = p->filtered = p->views = p->out = NULL;
     p->stamps = NULL, p->ones = NULL, p->view = NULL;
     p->key = 0;
 }
 
+bool qb_tool_planes_on_device(const qb_tool_planes *p) { return p->device != NULL; }
+
 void qb_tool_planes_close(qb_tool_planes *p) {
     if (!p) return;
     forget(p);
     qb__plane_destroy(p->kernel);
     qb__queue_destroy(p->queue);
+    qb__pool_destroy(p->pool);
     qb__device_set_close(&p->devices);
     qb__free(p);
 }
@@ -94,6 +80,7 @@ static qb_status make_room(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_
     QB__TRY(qb__alloc(lines->slots, sizeof *p->ones, &p->ones));
     QB__TRY(qb__alloc(lines->slots, sizeof *p->view, &p->view));
     for (size_t i = 0; i < lines->slots; i++) p->ones[i] = 1;
+    if (!p->device) return qb__alloc(lines->slots * lines->rows * p->stride, sizeof *p->kept, &p->kept);
     const qb__device_prep prep = {.quantity = QB_LINE_INTEGRAL,
                                   .dtype = QB_F32,
                                   .views = lines->slots,
@@ -125,7 +112,7 @@ static qb_status filter_some(qb_tool_planes *p, const qb_tool_lines *lines, size
 }
 
 /* Those whose lines have changed. */
-static qb_status filter_all(qb_tool_planes *p, const qb_tool_lines *lines) {
+static qb_status filter_all(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *lines) {
     qb_status status = QB_OK;
     for (size_t first = 0, end; status == QB_OK && first < p->slots; first = end) {
         for (end = first; end < p->slots && end - first < p->block; end++) {
@@ -133,7 +120,8 @@ static qb_status filter_all(qb_tool_planes *p, const qb_tool_lines *lines) {
             if (!stamp || p->stamps[end] == stamp + 1) break;
             p->stamps[end] = stamp + 1;
         }
-        if (end > first) status = filter_some(p, lines, first, end);
+        if (end > first)
+            status = p->device ? filter_some(p, lines, first, end) : qb__planes_host_filter(p, fbp, lines, first, end);
         if (end == first) end++;
     }
     return status;
@@ -152,20 +140,37 @@ static qb_status aim(qb_tool_planes *p, const qb__fbp *fbp) {
                                       .weight = fbp->weights[v],
                                       .at = slot * p->rows * p->stride};
     }
-    return qb__memory_upload(p->queue, p->views, 0, p->view, views * sizeof *p->view);
+    return p->device ? qb__memory_upload(p->queue, p->views, 0, p->view, views * sizeof *p->view) : QB_OK;
+}
+
+qb_tool_plane qb_tool_plane_across(size_t axis, size_t index, const size_t shape[2]) {
+    qb_tool_plane plane = {.lines = shape[0], .points = shape[1]};
+    plane.at[axis < 3 ? axis : 0] = (double)index;
+    plane.down[axis == 0 ? 1 : 0] = 1;
+    plane.right[axis == 2 ? 1 : 2] = 1;
+    return plane;
+}
+
+static void place(const qb__fbp *fbp, const double zyx[3], double row0, float out[3]) {
+    out[0] = (float)zyx[2], out[1] = (float)zyx[1], out[2] = (float)(row0 + zyx[0] * (double)fbp->step);
 }
 
 static qb__plane_place place_of(const qb__fbp *fbp, const qb_tool_plane *plane) {
-    const float index = (float)plane->index, row = (float)fbp->first_row, step = (float)fbp->step;
-    if (plane->axis == 0) return (qb__plane_place){{0, 0, row + index * step}, {0, 1, 0}, {1, 0, 0}};
-    if (plane->axis == 1) return (qb__plane_place){{0, index, row}, {0, 0, step}, {1, 0, 0}};
-    return (qb__plane_place){{index, 0, row}, {0, 0, step}, {0, 1, 0}};
+    qb__plane_place made;
+    place(fbp, plane->at, (double)fbp->first_row, made.origin);
+    place(fbp, plane->down, 0, made.down);
+    place(fbp, plane->right, 0, made.right);
+    return made;
 }
 
 static qb_status sum_up(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_plane *plane, float *out) {
     const size_t bytes = plane->lines * plane->points * sizeof *out, detector[2] = {p->rows, fbp->width};
-    const qb__plane_place place = place_of(fbp, plane);
+    const qb__plane_place where = place_of(fbp, plane);
     qb_status status = QB_OK;
+    if (!p->device) {
+        status = aim(p, fbp);
+        return status == QB_OK ? qb__planes_host_make(p, fbp, &where, plane, out) : status;
+    }
     if (!p->out || qb__memory_bytes(p->out) < bytes) {
         qb__memory_destroy(p->out);
         p->out = NULL;
@@ -174,7 +179,7 @@ static qb_status sum_up(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_pla
     if (status == QB_OK) status = aim(p, fbp);
     if (status == QB_OK)
         status = qb__plane_run(p->kernel, p->queue, p->filtered, p->views, fbp->info->views, detector, p->stride,
-                               &place, p->out, plane->lines, plane->points);
+                               &where, p->out, plane->lines, plane->points);
     if (status == QB_OK) status = qb__memory_download(p->queue, p->out, 0, out, bytes);
     return qb__queue_finish_after(p->queue, status);
 }
@@ -198,8 +203,8 @@ qb_status qb_tool_planes_make(qb_tool_planes *p, const qb_tool_lines *lines, qb_
         status = make_room(p, fbp, lines);
         if (status == QB_OK) p->key = key;
     }
-    if (status == QB_OK) status = filter_all(p, lines);
+    if (status == QB_OK) status = filter_all(p, fbp, lines);
     if (status == QB_OK) status = sum_up(p, fbp, plane, out);
-    if (status != QB_OK) p->key = 0; /* begin anew */
+    if (status != QB_OK && status != QB_CANCELLED) p->key = 0; /* begin anew */
     return status;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_FBP_FBP_PLANES_PARTS_H
+#define QB_RECON_FBP_FBP_PLANES_PARTS_H
+
+#include "base/pool.h"
+#include "kernels/filter/filter_device.h"
+#include "kernels/plane/plane_device.h"
+#include "planner/device_select.h"
+#include "recon/fbp/fbp.h"
+#include "recon/fbp/fbp_planes.h"
+
+struct qb_tool_planes {
+    qb__device_set devices;
+    qb__device *device; /* NULL: the CPU */
+    qb__queue *queue;
+    qb__plane_kernel *kernel;
+    qb__pool *pool;
+    /* Filtered rows [slot][row][stride], of lines with these stamps. */
+    uint64_t key; /* of the filter; 0: there are none */
+    qb__device_filter *filter;
+    size_t slots, rows, columns, stride, block;
+    size_t *stamps; /* 1 + the lines' own; 0: not filtered */
+    float *ones;
+    qb__memory *raw, *filtered, *views, *out;
+    float *kept; /* the CPU's filtered rows */
+    qb__plane_view *view;
+};
+
+/* fbp_planes_host.c */
+qb_status qb__planes_host_filter(qb_tool_planes *planes, const qb__fbp *fbp, const qb_tool_lines *lines, size_t first,
+                                 size_t end);
+qb_status qb__planes_host_make(qb_tool_planes *planes, const qb__fbp *fbp, const qb__plane_place *place,
+                               const qb_tool_plane *plane, float *out);
+
+#endif

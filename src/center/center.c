@@ -177,8 +177,8 @@ static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool c
         return qb__fail(QB_BAD_INPUT, "%s: no rotation axis was found: the data %s", info->path, c->order);
     if (!(result->confidence >= HOPELESS))
         return qb__fail(QB_BAD_INPUT,
-                        "%s: no rotation axis was found: give its column, --center COLUMN, or take the detector's "
-                        "middle, --center middle; a sweep, qb fbp --center A:B:STEP, shows which is right",
+                        "%s: no rotation axis was found: reconstruct with --center COLUMN, or --center middle; a "
+                        "sweep, qb fbp --center A:B:STEP, shows which column is right",
                         info->path);
     result->column = qb__roll_back(roll, result->column);
     for (int i = 0; i < result->count; i++) result->method[i].column = qb__roll_back(roll, result->method[i].column);

@@ -62,11 +62,25 @@ static qb_status check_folder(const char *output, const char *input) {
     return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name", output, input);
 }
 
+/* Some file, and it can be put there: a TIFF stack makes its folder. */
+static qb_status check_name(const char *path) {
+    const qb__format *format;
+    char *folder;
+    qb_status status = qb__format_to_write(path, &format);
+    if (status != QB_OK || strcmp(format->name, "TIFF") == 0) return status;
+    if (!(folder = qb__folder_of(path))) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    if (access(folder, W_OK | X_OK) != 0)
+        status = qb__fail(QB_IO, "a file cannot be put into %s: %s", folder, strerror(errno));
+    qb__free(folder);
+    return status;
+}
+
 qb_status qb__volume_check(const qb_output_options *options, const char *input) {
     const qb_numbers *range = &options->range, *clip = &options->clip;
     qb__denoise denoise;
     if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
     qb_status status = check_folder(options->output, input);
+    if (status == QB_OK && !options->array && !qb__is_nothing(options->output)) status = check_name(options->output);
     if (status == QB_OK && options->preview) status = qb__preview_check(options->preview);
     qb__codec_kind codec;
     if (status == QB_OK) status = qb__codec_named(options->compress, &codec);
@@ -189,19 +203,6 @@ static qb_status check_array(const qb__volume_out *out) {
     return qb__tensor_check_result(out->options->array, &stack, &tensor);
 }
 
-/* Some file, and it can be put there: a TIFF stack makes its folder. */
-static qb_status check_name(const char *path) {
-    const qb__format *format;
-    char *folder;
-    qb_status status = qb__format_to_write(path, &format);
-    if (status != QB_OK || strcmp(format->name, "TIFF") == 0) return status;
-    if (!(folder = qb__folder_of(path))) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    if (access(folder, W_OK | X_OK) != 0)
-        status = qb__fail(QB_IO, "a file cannot be put into %s: %s", folder, strerror(errno));
-    qb__free(folder);
-    return status;
-}
-
 qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env) {
     const size_t *n = out->stack.shape, image = n[1] * n[2] * qb_dtype_size(qb__volume_dtype(out));
     if (!is_file(out) || out->keep.resume) return QB_OK;
@@ -221,7 +222,6 @@ qb_status qb__volume_protect_inputs(const qb__volume_out *out, const qb__inputs 
                                   {.path = out->options->preview},
                                   {.path = out->sidecar}};
     qb_status status = check_array(out);
-    if (status == QB_OK && is_file(out)) status = check_name(out->options->output);
     return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
 }
 

@@ -40,7 +40,7 @@ def test_nothing_to_find(tmp_path):
         fails(3, verb, "s.h5", "-o", "v.h5", says=["no rotation axis", "--center middle"], cwd=tmp_path)
         qb(verb, "s.h5", "-o", f"{verb}.h5", "--center", "middle", once, 1, cwd=tmp_path)
         fails(2, verb, "s.h5", "-o", "v.h5", "--center", "nose", says=["--center nose", "middle", "registration"], cwd=tmp_path)
-    fails(3, "center", "s.h5", says=["no rotation axis"], cwd=tmp_path)
+    fails(3, "center", "s.h5", says=["no rotation axis", "reconstruct with --center"], cwd=tmp_path)
     assert qb_json("fbp", "s.h5", "-o", "v.h5", "--center", "middle", cwd=tmp_path)["column"] == 31.5
 
 

@@ -158,6 +158,8 @@ def test_values_per_pixel_are_said(tmp_path, lines, verb):
     how = ["--angles", "0:180", "--center", AXIS, "--quantity", "line_integral", "-o", "v.npy", *WAYS.get(verb, [])]
     assert codes(qb(verb, "s.npy", *how, cwd=tmp_path)) == {"no-pixel-size"}
     assert codes(qb(verb, "s.npy", *how, "--pixel-size", 1, cwd=tmp_path)) == set()
+    how[how.index("v.npy")] = "none/v.npy"  # a name that cannot be is refused before anything is said
+    assert "warning" not in fails(1, verb, "s.npy", *how, says=["none"], cwd=tmp_path)
 
 
 def test_dark_flats(tmp_path, lines):

@@ -16,16 +16,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/sort.h"
-#include "prep/air.h"
+#include "cpu/features.h"
+#include "cpu/rows/sort_lanes.h"
 #include "prep/rings.h"
 
 enum {
-    RANKS = 32,   /* of a sorted column, each a mean of neighbours */
-    GROUPS = 8,   /* of ranks, for the standard error */
-    ABREAST = 16, /* columns that are gathered together */
-    LEVELS = 5,   /* of the wavelet transform, at most */
-    REACH = 3 << (LEVELS - 1)
+    RANKS = 32, /* of a sorted column, each a mean of neighbours */
+    GROUPS = 8, /* of ranks, for the standard error */
+    LANES = QB__SORT_LANES,
+    LEVELS = 5, /* of the wavelet transform, at most */
+    REACH = 3 << (LEVELS - 1),
+    MOST_SMALL = 301 /* columns of a window, rings_options.c */
 };
 /* The squares that structure alone explains, in squared standard errors; from twice as many on all is stripes. */
 static const double EXPLAINED = 4;
@@ -35,55 +38,60 @@ static const double SMOOTH = 0.2, ROUGH = 0.4;
 /* A column's stripe is at most so many times their median; what is more is an edge that stands still. */
 static const double MOST = 6;
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-
 size_t qb__rings_ranks_floats(size_t views, size_t columns) {
-    return RANKS * columns + larger((ABREAST + 1) * views, 3 * (columns + 2 * REACH) + 1024);
+    return RANKS * columns + qb__larger(LANES * views, 3 * (columns + 2 * REACH) + LANES * (MOST_SMALL + 1));
 }
 
 /* ---- sorting ---- */
 
+/* Columns c0.. over all views, sorted; one that is not there is the last again. */
+static void sort_columns(const qb__rings_row *row, size_t c0, float (*sorted)[LANES]) {
+    const size_t many = qb__smaller(LANES, row->columns - c0);
+    for (size_t v = 0; v < row->views; v++) {
+        const float *line = row->lines + v * row->columns + c0;
+        for (size_t l = 0; l < LANES; l++) sorted[v][l] = line[l < many ? l : many - 1];
+    }
+    qb__sort_lanes_choose(qb__cpu_features())->floats(sorted, row->views);
+}
+
 /* ranks[q][column] of columns c0.. */
-static void sort_columns(const qb__rings_row *row, size_t ranks, size_t c0, size_t count, float *out, float *scratch) {
-    float *spare = scratch + ABREAST * row->views;
-    for (size_t v = 0; v < row->views; v++)
-        for (size_t i = 0; i < count; i++) scratch[i * row->views + v] = row->lines[v * row->columns + c0 + i];
-    for (size_t i = 0; i < count; i++) {
-        float *column = scratch + i * row->views;
-        qb__sort_floats_with(column, row->views, spare);
-        for (size_t q = 0; q < ranks; q++) {
-            const size_t first = q * row->views / ranks, end = (q + 1) * row->views / ranks;
-            double sum = 0;
-            for (size_t k = first; k < end; k++) sum += (double)column[k];
-            out[q * row->columns + c0 + i] = (float)(sum / (double)(end - first) - row->stripe[c0 + i]);
-        }
+static void make_ranks(const qb__rings_row *row, size_t ranks, size_t c0, float *out, float (*sorted)[LANES]) {
+    const size_t many = qb__smaller(LANES, row->columns - c0);
+    sort_columns(row, c0, sorted);
+    for (size_t q = 0; q < ranks; q++) {
+        const size_t first = q * row->views / ranks, end = (q + 1) * row->views / ranks;
+        double sum[LANES] = {0};
+        for (size_t k = first; k < end; k++)
+            for (int l = 0; l < LANES; l++) sum[l] += (double)sorted[k][l];
+        for (size_t l = 0; l < many; l++)
+            out[q * row->columns + c0 + l] = (float)(sum[l] / (double)(end - first) - row->stripe[c0 + l]);
     }
 }
 
-static void put_in(float *window, size_t count, float value) {
-    size_t i = count;
-    for (; i > 0 && window[i - 1] > value; i--) window[i] = window[i - 1];
-    window[i] = value;
-}
-
-static void take_out(float *window, size_t count, float value) {
-    size_t i = 0;
-    while (i + 1 < count && window[i] != value) i++;
-    memmove(window + i, window + i + 1, (count - i - 1) * sizeof *window);
+/* The median of columns c - half to c + half, as far as there are some. */
+static float median_at(const float *line, size_t n, size_t half, size_t c, float *window) {
+    const size_t first = c > half ? c - half : 0, held = qb__smaller(n, c + half + 1) - first;
+    memcpy(window, line + first, held * sizeof *window);
+    qb__sort_floats(window, held);
+    return held % 2 ? window[held / 2] : 0.5f * (window[held / 2] + window[held / 2 - 1]);
 }
 
 /* line less its median over half columns to either side, as far as there are some. */
 static void less_median(size_t n, size_t half, float *line, float *scratch) {
-    float *window = scratch, *old = scratch + 2 * half + 2;
-    size_t held = 0;
+    const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
+    float *old = scratch, (*window)[LANES] = (float(*)[LANES])(scratch + n);
+    size_t c = 0;
     memcpy(old, line, n * sizeof *line);
-    for (size_t c = 0; c < n + half; c++) {
-        if (c < n) put_in(window, held++, old[c]);
-        if (c > 2 * half) take_out(window, held--, old[c - 2 * half - 1]);
-        if (c < half) continue;
-        float middle = window[held / 2];
-        if (held % 2 == 0) middle = 0.5f * (middle + window[held / 2 - 1]);
-        line[c - half] = old[c - half] - middle;
+    while (c < n) {
+        if (c < half || c + half + LANES > n) {
+            line[c] = old[c] - median_at(old, n, half, c, window[0]);
+            c++;
+            continue;
+        }
+        for (size_t i = 0; i <= 2 * half; i++) memcpy(window[i], old + c + i - half, sizeof window[i]);
+        sort->floats(window, 2 * half + 1);
+        for (int l = 0; l < LANES; l++) line[c + (size_t)l] = old[c + (size_t)l] - window[half][l];
+        c += LANES;
     }
 }
 
@@ -158,9 +166,12 @@ static void medians_of_details(qb__rings_row *row, float *scratch, double *found
         for (size_t c = 0; c < n; c++) line[c] -= (float)row->stripe[c];
         details(n, levels, line, scratch);
     }
-    for (size_t c = 0; c < n; c++) {
-        for (size_t v = 0; v < row->views; v++) scratch[v] = row->lines[v * n + c];
-        found[c] = (double)qb__air_median(scratch, row->views);
+    float(*sorted)[LANES] = (float(*)[LANES])scratch;
+    const size_t upper = row->views / 2, lower = (row->views - 1) / 2;
+    for (size_t c = 0; c < n; c += LANES) {
+        sort_columns(row, c, sorted);
+        for (size_t l = 0; l < LANES && c + l < n; l++)
+            found[c + l] = (double)(upper == lower ? sorted[upper][l] : 0.5f * (sorted[lower][l] + sorted[upper][l]));
     }
 }
 
@@ -169,8 +180,7 @@ void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     float *ranks = row->ranks, *scratch = ranks + RANKS * n;
     double *found = row->work, *squares = found + n, *errors = squares + n;
     if (row->views < RANKS || n < how->small) return;
-    for (size_t c = 0; c < n; c += ABREAST)
-        sort_columns(row, RANKS, c, n - c < ABREAST ? n - c : ABREAST, ranks, scratch);
+    for (size_t c = 0; c < n; c += LANES) make_ranks(row, RANKS, c, ranks, (float(*)[LANES])scratch);
     for (size_t q = 0; q < RANKS; q++) less_median(n, how->small / 2, ranks + q * n, scratch);
     const double part = trust(row, ranks, found, squares, errors);
     if (part <= 0) return;

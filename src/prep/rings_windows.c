@@ -4,10 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/sort.h"
+#include "cpu/features.h"
+#include "cpu/rows/sort_lanes.h"
 #include "prep/rings.h"
 
-enum { GROUND = 9 };
+enum { GROUND = 9, LANES = QB__SORT_LANES };
 static const double SHARED = 0.3; /* of the spread over the columns, added to each column's error */
 
 size_t qb__rings_mirrored(ptrdiff_t at, size_t n) {
@@ -22,43 +25,54 @@ double qb__rings_kink(const double *in, size_t n, size_t c) {
 }
 
 /* A stripe may drift: its trend is taken off before what is spread around it. Of pairs of values half the list apart, the median. */
-static void less_trend(double *values, size_t count) {
-    double steps[QB__RINGS_WINDOWS];
+static void less_trend(double (*values)[LANES], size_t count) {
+    const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
+    double steps[QB__RINGS_WINDOWS][LANES];
     const size_t apart = count / 2, pairs = count - apart;
-    for (size_t i = 0; i < pairs; i++) steps[i] = values[i + apart] - values[i];
-    qb__sort(steps, pairs);
-    const double slope = 0.5 * (steps[(pairs - 1) / 2] + steps[pairs / 2]) / (double)apart;
-    for (size_t i = 0; i < count; i++) values[i] -= slope * ((double)i - 0.5 * (double)(count - 1));
+    for (size_t i = 0; i < pairs; i++)
+        for (int l = 0; l < LANES; l++) steps[i][l] = values[i + apart][l] - values[i][l];
+    sort->doubles(steps, pairs);
+    for (int l = 0; l < LANES; l++) {
+        const double slope = 0.5 * (steps[(pairs - 1) / 2][l] + steps[pairs / 2][l]) / (double)apart;
+        for (size_t i = 0; i < count; i++) values[i][l] -= slope * ((double)i - 0.5 * (double)(count - 1));
+    }
 }
 
-/* Mean of the middle three fifths of count values, which stand in the order of the views. error: its standard error, by their median distance from the median. */
-static double middle(double *values, size_t count, double *error) {
+/* Of each lane: the mean of the middle three fifths of count values, which stand in the order of the views. error: its standard error, by
+ * their median distance from the median. */
+static void middles(double (*values)[LANES], size_t count, double *middle, double *error) {
+    const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     const size_t cut = count / 5;
-    double sum = 0;
+    double sum[LANES] = {0};
     less_trend(values, count);
-    qb__sort(values, count);
-    for (size_t i = cut; i < count - cut; i++) sum += values[i];
-    const double median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
-    for (size_t i = 0; i < count; i++) values[i] = fabs(values[i] - median);
-    qb__sort(values, count);
+    sort->doubles(values, count);
+    for (size_t i = cut; i < count - cut; i++)
+        for (int l = 0; l < LANES; l++) sum[l] += values[i][l];
+    for (int l = 0; l < LANES; l++) {
+        const double median = 0.5 * (values[(count - 1) / 2][l] + values[count / 2][l]);
+        for (size_t i = 0; i < count; i++) values[i][l] = fabs(values[i][l] - median);
+        middle[l] = sum[l] / (double)(count - 2 * cut);
+    }
+    sort->doubles(values, count);
     /* 1.48 median distances are a standard deviation; overlapping windows hold half as many independent views */
-    *error = 1.48 * values[count / 2] * sqrt(3.6 / (double)count);
-    return sum / (double)(count - 2 * cut);
+    for (int l = 0; l < LANES; l++) error[l] = 1.48 * values[count / 2][l] * sqrt(3.6 / (double)count);
 }
 
 /* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
 void qb__rings_ground(const double *in, size_t n, double *out) {
+    const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     const ptrdiff_t last = (ptrdiff_t)n - 1;
-    for (ptrdiff_t c = 0; c <= last; c++) {
-        double window[GROUND];
-        for (ptrdiff_t i = 0; i < GROUND; i++) {
-            ptrdiff_t at = c + i - GROUND / 2;
-            if (at < 0) at = -at;
-            if (at > last) at = 2 * last - at;
-            window[i] = in[at];
-        }
-        qb__sort(window, GROUND);
-        out[c] = window[GROUND / 2];
+    for (ptrdiff_t c = 0; c <= last; c += LANES) {
+        double window[GROUND][LANES];
+        for (ptrdiff_t i = 0; i < GROUND; i++)
+            for (ptrdiff_t l = 0; l < LANES; l++) {
+                ptrdiff_t at = c + l + i - GROUND / 2;
+                if (at < 0) at = -at;
+                if (at > last) at = 2 * last - at;
+                window[i][l] = in[at > 0 ? at : 0]; /* lanes beyond the last are not looked at */
+            }
+        sort->doubles(window, GROUND);
+        memcpy(out + c, window[GROUND / 2], qb__smaller(LANES, (size_t)(last + 1 - c)) * sizeof *out);
     }
 }
 
@@ -71,18 +85,33 @@ void qb__rings_add_shared(double *errors, size_t n, double all) {
     for (size_t c = 0; c < n; c++) errors[c] = hypot(errors[c], SHARED * all);
 }
 
+/* Of columns c to c + LANES - 1, as far as there are some, what `of` says of window w and a column. */
+static void measure_lanes(const qb__rings_row *row, size_t c, double (*of)(const double *kinks, size_t n, size_t c),
+                          double *to, double *error) {
+    const size_t n = row->columns, many = qb__smaller(LANES, n - c);
+    double values[QB__RINGS_WINDOWS][LANES], middle[LANES], errors[LANES];
+    for (size_t w = 0; w < row->windows; w++)
+        for (size_t l = 0; l < LANES; l++) values[w][l] = of(row->spare + w * n, n, l < many ? c + l : c);
+    middles(values, row->windows, middle, errors);
+    memcpy(to + c, middle, many * sizeof *to);
+    memcpy(error + c, errors, many * sizeof *error);
+}
+
+static double kink_of(const double *kinks, size_t n, size_t c) { return (void)n, kinks[c]; }
+static double height_of(const double *kinks, size_t n, size_t c) { return qb__rings_kink(kinks, n, c) / 6; }
+static double step_of(const double *kinks, size_t n, size_t c) {
+    return (void)n, c > 0 ? 0.5 * (kinks[c - 1] - kinks[c]) : 0;
+}
+
 static void measure(qb__rings_row *row) {
-    const size_t n = row->columns, windows = row->windows;
-    double values[QB__RINGS_WINDOWS], *const *m = row->measured, *kinks = row->spare;
-    for (size_t w = 0; w < windows; w++)
-        for (size_t c = 0; c < n; c++) kinks[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
-    for (size_t c = 0; c < n; c++) {
-        for (size_t w = 0; w < windows; w++) values[w] = kinks[w * n + c];
-        m[QB__RINGS_KINK][c] = middle(values, windows, &m[QB__RINGS_KINK_ERROR][c]);
-        for (size_t w = 0; w < windows; w++) values[w] = qb__rings_kink(kinks + w * n, n, c) / 6;
-        m[QB__RINGS_HEIGHT][c] = middle(values, windows, &m[QB__RINGS_HEIGHT_ERROR][c]);
-        for (size_t w = 0; w < windows; w++) values[w] = c > 0 ? 0.5 * (kinks[w * n + c - 1] - kinks[w * n + c]) : 0;
-        m[QB__RINGS_STEP][c] = middle(values, windows, &m[QB__RINGS_STEP_ERROR][c]);
+    const size_t n = row->columns;
+    double *const *m = row->measured;
+    for (size_t w = 0; w < row->windows; w++)
+        for (size_t c = 0; c < n; c++) row->spare[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
+    for (size_t c = 0; c < n; c += LANES) {
+        measure_lanes(row, c, kink_of, m[QB__RINGS_KINK], m[QB__RINGS_KINK_ERROR]);
+        measure_lanes(row, c, height_of, m[QB__RINGS_HEIGHT], m[QB__RINGS_HEIGHT_ERROR]);
+        measure_lanes(row, c, step_of, m[QB__RINGS_STEP], m[QB__RINGS_STEP_ERROR]);
     }
 }
 

@@ -189,10 +189,17 @@ static size_t views_of_piece(const qb__neighbours *d) {
     return qb__larger(1, qb__ceil_div(source->chunk[d->scan->sinogram ? 1 : 0], d->scan->step));
 }
 
+/* As many as have enough to do: looks read a row here and there, and a thread takes as long to start as thousands of pixels. */
+static size_t threads_for(const qb__neighbours *d, size_t views, size_t rows) {
+    enum { WORTH = 1 << 17 /* pixels */ };
+    const size_t all = qb__smaller(d->scan->parts.data.source->threads, QB__SHARE_MOST),
+                 busy = views * rows * d->info->columns / WORTH;
+    return qb__larger(1, qb__smaller(qb__smaller(all, views), busy));
+}
+
 static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     qb__neighbours *d = (qb__neighbours *)door;
-    const size_t bytes = qb__near_row_bytes(d->info), rows = row1 - row0,
-                 threads = qb__smaller(d->scan->parts.data.source->threads, QB__SHARE_MOST);
+    const size_t bytes = qb__near_row_bytes(d->info), rows = row1 - row0, threads = threads_for(d, view1 - view0, rows);
     qb__near_views b = {.door = d,
                         .row0 = row0,
                         .row1 = row1,

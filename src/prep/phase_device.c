@@ -45,6 +45,11 @@ struct qb__phase_device {
     qb__phase_shape shape;
     size_t at_once, slot_views;
     qb__phase_planes *planes;
+    bool near_wanted;
+    qb__near_rows *near; /* of near_of; NULL: not made yet */
+    const qb__neighbours *near_of;
+    uint64_t near_found; /* pixels that it has changed so far */
+    qb__memory *corrected;
     slot slot[SLOTS];
     bool open, given_up;
     pthread_mutex_t lock;
@@ -112,7 +117,9 @@ static qb__phase_plan plan_of(const qb__phase_device *p, const qb__phase_respons
 size_t qb__phase_device_bytes(const qb__phase_device *p) {
     const qb__phase_response none = {.scale = 0};
     qb__phase_plan plan = plan_of(p, &none, NULL);
-    return qb__phase_planes_bytes(&plan) + SLOTS * p->slot_views * p->shape.rows * (raw_row(p) + out_row(p));
+    const size_t rows = p->slot_views * p->shape.rows,
+                 near = qb__near_rows_bytes(p->shape.rows, p->shape.columns) + rows * raw_row(p);
+    return qb__phase_planes_bytes(&plan) + SLOTS * rows * (raw_row(p) + out_row(p)) + (p->near_wanted ? near : 0);
 }
 
 size_t qb__phase_device_host_bytes(const qb__phase_device *p) {
@@ -155,7 +162,7 @@ static qb_status open_device(qb__phase_device *p, const qb_env *env, const char 
 }
 
 qb_status qb__phase_device_create(const qb_scan *scan, const qb__scan_rows *rows, const qb__paganin *how,
-                                  double seconds, const qb_env *env, char *why, size_t why_size,
+                                  double seconds, bool near, const qb_env *env, char *why, size_t why_size,
                                   qb__phase_device **out) {
     const char *cannot = NULL;
     qb__phase_device *p = NULL;
@@ -164,8 +171,12 @@ qb_status qb__phase_device_create(const qb_scan *scan, const qb__scan_rows *rows
     if (!is_worth(env, seconds)) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
-    *p = (qb__phase_device){
-        .scan = scan, .rows = rows, .named = qb__device_is_asked(env), .how = *how, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *p = (qb__phase_device){.scan = scan,
+                            .rows = rows,
+                            .named = qb__device_is_asked(env),
+                            .how = *how,
+                            .near_wanted = near,
+                            .lock = PTHREAD_MUTEX_INITIALIZER};
     status = open_device(p, env, &cannot);
     if (status == QB_OK && p->device && !cannot) {
         *out = p;
@@ -189,7 +200,9 @@ static void close_there(qb__phase_device *p) {
         *s = (slot){.raw = NULL};
     }
     qb__phase_planes_destroy(p->planes);
-    p->planes = NULL;
+    qb__near_rows_destroy(p->near);
+    qb__memory_destroy(p->corrected);
+    p->planes = NULL, p->near = NULL, p->near_of = NULL, p->corrected = NULL;
 }
 
 void qb__phase_device_destroy(qb__phase_device *p) {
@@ -253,6 +266,39 @@ static qb_status open_once(qb__phase_device *p) {
     return QB_OK;
 }
 
+/* ---- neighbours ---- */
+
+static qb_status open_near(qb__phase_device *p, const qb__neighbours *door) {
+    if (!door || p->near_of == door) return QB_OK;
+    const qb__near_plan plan = qb__neighbours_plan(door);
+    qb_status status = QB_OK;
+    qb__near_rows_destroy(p->near);
+    p->near = NULL, p->near_of = NULL, p->near_found = 0;
+    if (!p->corrected) QB__TRY(qb__memory_create(p->device, p->slot_views * p->shape.rows * raw_row(p), &p->corrected));
+    QB__TRY(qb__near_rows_create(p->device, p->slot[0].queue, &plan, &p->near));
+    p->near_of = door;
+out:
+    return status;
+}
+
+static qb_status count_near(qb__phase_device *p, qb__neighbours *door, uint64_t pixels) {
+    uint64_t found;
+    if (!door) return QB_OK;
+    const qb_status status = qb__near_rows_found(p->near, p->slot[0].queue, &found);
+    if (status == QB_OK) qb__neighbours_count(door, found - p->near_found, pixels);
+    if (status == QB_OK) p->near_found = found;
+    return status;
+}
+
+/* Rows that are read: one more on both sides where neighbours are looked at. */
+static qb__near_block around(const qb__phase_device *p, const qb__neighbours *door, const qb__phase_block *block) {
+    const size_t margin = door ? 1 : 0;
+    return (qb__near_block){.first = block->row0 - qb__smaller(margin, block->row0),
+                            .end = qb__smaller(p->shape.rows, block->row1 + margin),
+                            .row0 = block->row0,
+                            .slices = block->row1 - block->row0};
+}
+
 /* ---- reading ---- */
 
 typedef struct copying {
@@ -281,12 +327,14 @@ static qb_status drain(slot *s, const qb__phase_request *request, size_t floats)
     return status;
 }
 
-static qb_status send(qb__phase_device *p, slot *s, slot *other, qb__phase_block block, size_t floats) {
+static qb_status send(qb__phase_device *p, slot *s, slot *other, qb__phase_block block, qb__near_block near,
+                      bool correct, size_t floats) {
     qb_status status;
-    block.view0 = s->view, block.views = s->views;
-    QB__TRY(qb__memory_upload(s->queue, s->raw_there, 0, s->raw, s->views * (block.row1 - block.row0) * raw_row(p)));
+    block.view0 = s->view, block.views = near.views = s->views;
+    QB__TRY(qb__memory_upload(s->queue, s->raw_there, 0, s->raw, s->views * (near.end - near.first) * raw_row(p)));
     if (other->views) QB__TRY(qb__queue_wait(s->queue, other->filtered));
-    QB__TRY(qb__phase_planes_run(p->planes, s->queue, &block, s->raw_there, s->out_there));
+    if (correct) QB__TRY(qb__near_rows_run(p->near, s->queue, &near, s->raw_there, p->corrected));
+    QB__TRY(qb__phase_planes_run(p->planes, s->queue, &block, correct ? p->corrected : s->raw_there, s->out_there));
     QB__TRY(qb__event_record(s->filtered, s->queue));
     QB__TRY(qb__memory_download(s->queue, s->out_there, 0, s->out, s->views * floats * sizeof(float)));
 out:
@@ -296,20 +344,23 @@ out:
 static qb_status read_all(qb__phase_device *p, const qb__phase_request *request) {
     qb__phase_block block = {.first = request->first, .end = request->end};
     qb__phase_planes_reads(&p->shape, &block);
-    const size_t floats = (request->end - request->first) * p->shape.columns, rows = block.row1 - block.row0;
-    const size_t each =
-        p->slot_views * p->shape.rows / rows; /* what is asked for is no more than what is read for it */
-    qb_status status = QB_OK;
+    const qb__near_block near = around(p, request->near, &block);
+    const size_t floats = (request->end - request->first) * p->shape.columns;
+    /* What is asked for is no more than what is read for it. */
+    const size_t each = p->slot_views * p->shape.rows / (near.end - near.first);
+    qb_status status = open_near(p, request->near);
     int turn = 0;
+    if (status != QB_OK) return status;
     for (size_t view = request->view0; view < request->view1; view += each, turn = !turn) {
         slot *s = &p->slot[turn];
         QB__TRY(drain(s, request, floats));
         const size_t views = qb__smaller(each, request->view1 - view);
-        QB__TRY(request->read(request->self, view, view + views, block.row0, block.row1, request, s->raw));
+        QB__TRY(request->read(request->self, view, view + views, near.first, near.end, request, s->raw));
         s->view = view, s->views = views;
-        QB__TRY(send(p, s, &p->slot[!turn], block, floats));
+        QB__TRY(send(p, s, &p->slot[!turn], block, near, request->near != NULL, floats));
     }
     for (int i = 0; i < SLOTS; i++, turn = !turn) QB__TRY(drain(&p->slot[turn], request, floats));
+    status = count_near(p, request->near, (request->view1 - request->view0) * near.slices * p->shape.columns);
 out:
     for (int i = 0; i < SLOTS; i++) {
         if (p->slot[i].views) status = qb__queue_finish_after(p->slot[i].queue, status);

@@ -3,6 +3,7 @@
 #define QB_PREP_PHASE_DEVICE_H
 
 #include "io/scan/scan.h"
+#include "prep/neighbours.h"
 #include "prep/paganin.h"
 #include "prep/scan_rows.h"
 
@@ -11,10 +12,10 @@
 typedef struct qb__phase_device qb__phase_device;
 
 /* *device is NULL where the CPU filters: it is asked for, no device is there, the work is too small for one, or the device cannot; `why`
- * says so where somebody named a device. seconds: what the CPU would take. Nothing is held on the device before the first read.
+ * says so where somebody named a device. seconds: what the CPU would take. near: there will be such steps. Nothing is held on the device before the first read.
  * QB_NO_DEVICE for a named device that is not there. `scan` and `rows` must outlive it. */
 qb_status qb__phase_device_create(const qb_scan *scan, const qb__scan_rows *rows, const qb__paganin *how,
-                                  double seconds, const qb_env *env, char *why, size_t why_size,
+                                  double seconds, bool near, const qb_env *env, char *why, size_t why_size,
                                   qb__phase_device **device);
 void qb__phase_device_destroy(qb__phase_device *device);           /* NULL-safe */
 const char *qb__phase_device_spec(const qb__phase_device *device); /* "cuda:0" */
@@ -29,7 +30,8 @@ typedef struct qb__phase_request {
     size_t view0, view1, first, end;
     float *out;
     size_t threads;
-    /* Numbers of rows row0 <= row < row1 as they are stored; of those, first <= row < end are asked for. */
+    qb__neighbours *near; /* steps that the device does by itself, before; NULL: none */
+    /* Numbers of rows row0 <= row < row1, with `near` as they are stored; of those, first <= row < end are asked for. */
     qb_status (*read)(void *self, size_t view0, size_t view1, size_t row0, size_t row1,
                       const struct qb__phase_request *of, void *raw);
     void *self;

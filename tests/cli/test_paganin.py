@@ -290,6 +290,23 @@ def test_the_filter_of_a_device(tmp_path, opencl):  # noqa: F811
     fails(2, "convert", *save(tmp_path, t), "-o", tmp_path / "q.npy", "--device", opencl, says=["CPU only, except --paganin"])
 
 
+def test_zingers_before_the_filter_of_a_device(tmp_path, opencl):  # noqa: F811
+    """The device takes them out by itself: what comes is the formula of the scan without them."""
+    clean = np.random.default_rng(1).poisson(5000, (5, 70, 90)) / 5200
+    hit = clean.copy()
+    places = [(0, 0, 0), (1, 34, 40), (1, 35, 41), (2, 69, 89), (4, 36, 10)]
+    for at in places:
+        hit[at] = 1.7
+    scan = counts_of(tmp_path / "s.h5", hit, np.arange(5) * 36.0)
+    made = {}
+    for where in ("cpu", opencl):
+        report = qb_json("convert", scan, "-o", tmp_path / "p.npy", "--zingers", 6, "--paganin", "6px", "--device", where)
+        made[where] = np.exp(-np.load(tmp_path / "p.npy").astype(float)), report["preparation"]["zingers"]
+    assert made["cpu"][1] == made[opencl][1] == len(places)
+    assert np.abs(made["cpu"][0] - made[opencl][0]).max() < 1e-4
+    assert np.abs(made[opencl][0] - filtered(clean, 6)).max() < 0.02  # a median is not what was there
+
+
 # ---- what is in the way ----
 
 def test_lost_pixels_do_not_spread(tmp_path):

@@ -25,6 +25,7 @@ struct qb_tool_sweep {
     size_t nx, ny;     /* 0: not known yet */
     bool lost, unlike; /* no memory for the image; this one has another size */
     double low, high;  /* of integer files */
+    double column;     /* of the axis; NAN: not known */
     qb__contact_sheet *sheet;
     qb__publication *set;
     const char *folder; /* not the final one yet */
@@ -50,7 +51,7 @@ qb_status qb_tool_sweep_create(const qb_tool_sweep_plan *plan, const qb_env *env
     qb_status status;
     *out = NULL;
     QB__TRY(qb__alloc(1, sizeof *s, &s));
-    *s = (qb_tool_sweep){.plan = *plan, .env = env, .report = cJSON_CreateObject()};
+    *s = (qb_tool_sweep){.plan = *plan, .env = env, .report = cJSON_CreateObject(), .column = NAN};
     *out = s;
     cJSON_AddStringToObject(s->report, "kind", "sweep");
     cJSON_AddStringToObject(s->report, "option", plan->option);
@@ -180,6 +181,8 @@ qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env) {
     if (!s->folder) QB__TRY(qb__publication_folder(s->set, s->plan.output->output, NULL, &s->folder));
     QB__TRY(qb_job_run(job, env, NULL));
     QB__TRY(check_image(s));
+    const cJSON *column = cJSON_GetObjectItem(job->report, "column");
+    s->column = column ? column->valuedouble : NAN;
     find_range(s);
     snprintf(label, sizeof label, "%s %s", s->plan.option, s->plan.values[s->done]);
     cJSON *which = cJSON_AddObjectToObject(job->report, "sweep");
@@ -193,6 +196,8 @@ qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env) {
 out:
     return status;
 }
+
+double qb_tool_sweep_column(const qb_tool_sweep *s) { return s->column; }
 
 /* ---- the end ---- */
 

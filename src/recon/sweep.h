@@ -27,6 +27,8 @@ QB_API qb_output_options qb_tool_sweep_output(qb_tool_sweep *sweep);
 QB_API qb_status qb_tool_sweep_check(const qb_tool_sweep *sweep, const qb_job *job);
 /* Run the job of the next value, with this env, and write its middle slice. */
 QB_API qb_status qb_tool_sweep_add(qb_tool_sweep *sweep, qb_job *job, const qb_env *env);
+/* The axis' column in the last job, where that has found or was given one; else NAN. */
+QB_API double qb_tool_sweep_column(const qb_tool_sweep *sweep);
 /* Write the contact sheet and give all files their names. *report is a JSON object, for qb_text_free. */
 QB_API qb_status qb_tool_sweep_finish(qb_tool_sweep *sweep, char **report);
 QB_API void qb_tool_sweep_destroy(qb_tool_sweep *sweep); /* NULL-safe; removes what has no name yet */

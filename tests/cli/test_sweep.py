@@ -136,3 +136,14 @@ def test_a_file_says_its_value(scan, tmp_path):
     told = json.loads((tmp_path / "s" / "center_00049.tif.json").read_text()) if (tmp_path / "s" / "center_00049.tif.json").exists() else None
     text = json.dumps(told) if told else (tmp_path / "s" / "center_00049.tif").read_bytes().decode("latin-1")
     assert '"center"' in text and "--sweep center=49,50" in text and len(report["slices"]) == 2
+
+
+def test_what_all_values_share_is_made_once(scan, tmp_path):
+    """The scan is opened once and its axis looked for once, which the first job finds as a run alone does."""
+    found = qb_json("center", scan)["column"]
+    qb_json("fbp", scan, "-o", tmp_path / "sw", "--sweep", "filter=hann:{0.4:0.8:0.2}")
+    for cut in "0.4", "0.6", "0.8":
+        name = next((tmp_path / "sw").glob(f"filter_*{cut}.tif"))
+        qb("fbp", scan, "--center", found, "--slices", "3:4", "--filter", f"hann:{cut}", "-o", tmp_path / "one.h5")
+        one, many = read_h5(tmp_path / "one.h5")[0], read_tiff(name)
+        assert np.abs(np.squeeze(many) - one).max() < 1e-4 * np.abs(one).max()

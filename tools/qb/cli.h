@@ -267,6 +267,8 @@ qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geom
 qb_status show_plan(cli *c, const char *plan);
 /* The scan in c->argument[0], its problems told. */
 qb_status open_scan(cli *c, qb_scan **scan);
+/* Of open_scan; a sweep keeps it for its next job. */
+void close_scan(cli *c, qb_scan *scan);
 qb_status fit_hardening(cli *c, qb_scan *scan); /* --hardening fit becomes A,B */
 qb_status cmd_center(cli *c);
 qb_status cmd_hardening(cli *c);

@@ -235,24 +235,36 @@ static qb_status follow_geometry(const char *file, char *text, size_t size, qb_s
     return QB_OK;
 }
 
+/* What is odd about it. A geometry file states the angles, and --air stands in for flats. */
+static void tell_problems(cli *c, const qb_scan *scan, bool stated) {
+    const size_t problems = qb_scan_describe(scan)->problems;
+    for (size_t i = 0; i < problems; i++) {
+        const qb_problem kind = qb_scan_problem_kind(scan, i);
+        if ((stated && kind == QB_PROBLEM_ANGLES) || (c->options.prep.air && kind == QB_PROBLEM_FLATS)) continue;
+        c->env.log(c->env.user, QB_LOG_WARNING, qb_scan_problem(scan, i));
+    }
+}
+
 qb_status open_scan(cli *c, qb_scan **scan) {
     const char *file = strcmp(c->verb->name, "fbp") == 0 ? c->options.fbp.geometry : c->options.geometry.geometry;
     const bool stated = file && strcmp(file, "parallel") != 0;
     qb_scan_options wanted = c->options.scan;
     char follow[64];
     hold_warnings();
-    qb_status status = follow_geometry(stated ? file : NULL, follow, sizeof follow, &wanted);
-    if (status == QB_OK) status = qb_scan_open(c->argument[0], &wanted, &c->env, scan);
+    qb_status status = QB_OK;
+    *scan = c->sweep ? sweep_scan(c) : NULL;
+    if (!*scan) status = follow_geometry(stated ? file : NULL, follow, sizeof follow, &wanted);
+    if (!*scan && status == QB_OK) status = qb_scan_open(c->argument[0], &wanted, &c->env, scan);
     if (status != QB_OK) return status;
-    size_t problems = qb_scan_describe(*scan)->problems;
-    for (size_t i = 0; i < problems; i++) {
-        const qb_problem kind = qb_scan_problem_kind(*scan, i);
-        if ((stated && kind == QB_PROBLEM_ANGLES) || (c->options.prep.air && kind == QB_PROBLEM_FLATS)) continue;
-        c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(*scan, i));
-    }
+    if (c->sweep) sweep_keep(c, *scan);
+    tell_problems(c, *scan, stated);
     status = fit_hardening(c, *scan);
-    if (status != QB_OK) qb_scan_close(*scan);
+    if (status != QB_OK) close_scan(c, *scan);
     return status;
+}
+
+void close_scan(cli *c, qb_scan *scan) {
+    if (!c->sweep || sweep_scan(c) != scan) qb_scan_close(scan);
 }
 
 qb_status show_plan(cli *c, const char *plan) {
@@ -283,6 +295,6 @@ qb_status cmd_fbp(cli *c) {
     status = qb_fbp_plan(scan, &c->options.prep, &c->options.fbp, &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job, scan, NULL);
     qb_job_destroy(job);
-    qb_scan_close(scan);
+    close_scan(c, scan);
     return status;
 }

@@ -59,6 +59,6 @@ qb_status cmd_fdk(cli *c) {
             on_paper ? plan_on_paper(c, qb_job_plan(job), c->options.fdk.grid) : finish_job(c, job, scan, &geometry);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);
-    qb_scan_close(scan);
+    close_scan(c, scan);
     return status;
 }

@@ -49,6 +49,6 @@ qb_status cmd_iterative(cli *c) {
     if (status == QB_OK) status = finish_job(c, job, scan, parallel ? NULL : &geometry);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);
-    qb_scan_close(scan);
+    close_scan(c, scan);
     return status;
 }

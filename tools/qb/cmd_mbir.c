@@ -31,6 +31,6 @@ qb_status cmd_mbir(cli *c) {
     if (status == QB_OK) status = finish_job(c, job, scan, geometry.views ? &geometry : NULL);
     qb_job_destroy(job);
     qb_geometry_destroy(&geometry);
-    qb_scan_close(scan);
+    close_scan(c, scan);
     return status;
 }

@@ -20,6 +20,7 @@ typedef struct sweep {
     bool looked;              /* the slice is chosen */
     bool looking;             /* at the plan alone, for the slice */
     bool resized;             /* the sweep has chosen the volume's size */
+    qb_scan *scan;            /* open for all jobs; NULL: each opens its own */
     size_t nx, ny;            /* of the first value's slices */
     cJSON *heard;             /* warnings of the job that runs; of each job before, in `all` */
     cJSON *all;
@@ -116,8 +117,33 @@ void sweep_end(cli *c) {
     sweep_values_clear(&s->values);
     cJSON_Delete(s->heard);
     cJSON_Delete(s->all);
+    qb_scan_close(s->scan);
     free(s);
     c->sweep = NULL;
+}
+
+/* ---- what all jobs share ---- */
+
+qb_scan *sweep_scan(const cli *c) { return c->sweep->scan; }
+
+void sweep_keep(cli *c, qb_scan *scan) {
+    if (c->sweep->target != &c->options.scan) c->sweep->scan = scan;
+}
+
+/* The axis that the first job has found, unless the option that changes may move it. */
+static qb_status keep_axis(cli *c, const sweep *s) {
+    void *target;
+    char text[64];
+    const double column = qb_tool_sweep_column(s->slices);
+    const qb_param *search = find_row(c, "search", 0, &target);
+    if (search && *(char **)((char *)target + search->offset)) return QB_OK;
+    const qb_param *row = find_row(c, "center", 0, &target);
+    const bool moves = s->target == &c->options.scan || s->target == &c->options.prep ||
+                       strcmp(s->row->name, "center") == 0 || strcmp(s->row->name, "search") == 0 ||
+                       strcmp(s->row->name, "tilt") == 0 || strcmp(s->row->name, "geometry") == 0;
+    if (!s->scan || moves || !isfinite(column) || !row || row->type != QB_PARAM_TEXT) return QB_OK;
+    snprintf(text, sizeof text, "%.12g", column);
+    return qb_param_set(row, target, text);
 }
 
 /* ---- which slice ---- */
@@ -219,7 +245,9 @@ static qb_status show_sweep_plan(cli *c, const sweep *s, qb_job *job) {
 qb_status sweep_job(cli *c, qb_job *job, bool parallel) {
     sweep *s = c->sweep;
     if (s->looking) return look(c, s, job, parallel);
-    return c->options.run.dry_run ? show_sweep_plan(c, s, job) : qb_tool_sweep_add(s->slices, job, &c->env);
+    if (c->options.run.dry_run) return show_sweep_plan(c, s, job);
+    const qb_status status = qb_tool_sweep_add(s->slices, job, &c->env);
+    return status == QB_OK ? keep_axis(c, s) : status;
 }
 
 void sweep_print_plan(const cJSON *about, FILE *out) {
@@ -306,8 +334,8 @@ static qb_status run_value(cli *c, sweep *s, size_t i) {
     return status;
 }
 
-/* One scan, one verb: each job is planned as if its value had been given, and its scan is read again, but only the rows of
- * one slice. */
+/* One scan, one verb: each job is planned as if its value had been given, and reads the rows of one slice. The scan stays open, with its
+ * fields, unless the option changes that. */
 qb_status sweep_run(cli *c) {
     sweep *s = c->sweep;
     qb_status status = qb_tool_sweep_create(&s->plan, &s->env, &s->slices);

@@ -15,6 +15,10 @@ qb_status sweep_job(cli *c, qb_job *job, bool parallel);
 /* The line of a plan; nothing where the plan is of no sweep. */
 void sweep_print_plan(const cJSON *sweep, FILE *out);
 void sweep_end(cli *c);
+/* The scan that was kept for all jobs of the sweep; NULL: there is none. */
+qb_scan *sweep_scan(const cli *c);
+/* Keeps an open scan, unless the sweep changes how it is opened. */
+void sweep_keep(cli *c, qb_scan *scan);
 
 /* sweep_values.c: the values of a sweep, as the option takes them. */
 typedef struct sweep_values {

@@ -14,9 +14,10 @@ enum {
     STREAM_PLACE = 6, /* of kinds, and behind them of frames; those below are the detector's */
     STREAM_FLICKER,
     STREAMS,
-    EDGE = 4,   /* columns at both ends without faults */
-    APART = 4,  /* columns between two faults */
-    TRIES = 200 /* for a place */
+    FRAMES = 13, /* of STREAM_PLACE: the first that is a frame's; those of columns are below */
+    EDGE = 4,    /* columns at both ends without faults */
+    APART = 4,   /* columns between two faults */
+    TRIES = 200  /* for a place */
 };
 
 /* per_hundred: so many faults for 100 columns, two at least; 0: VALUE is their number, or the fault is the beam's. */
@@ -39,6 +40,9 @@ static const struct {
     [QB__FAULT_SMOOTH] = {"smooth", 0.5, 0, 0, 0},
     [QB__FAULT_DISTORTION] = {"distortion", 0.2, 0, 0, 0},
     [QB__FAULT_COLLIMATOR] = {"collimator", 1000, 0, 0, 0},
+    [QB__FAULT_ZINGERS] = {"zingers", 0.01, 0, 0, 0},
+    [QB__FAULT_BLANK] = {"blank", 0.5, 0, 0, 0},
+    [QB__FAULT_PHASE] = {"phase", 100, 0, 0, 0},
 };
 
 static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
@@ -57,7 +61,7 @@ static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
     }
     return qb__fail(QB_BAD_ARGUMENT,
                     "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade, move, sway, "
-                    "scatter or smooth",
+                    "scatter, smooth, distortion, collimator, zingers, blank or phase",
                     text);
 }
 
@@ -144,7 +148,7 @@ static double of_column(const qb__faults *f, size_t view, size_t row, size_t c) 
 static double stripes(const qb__faults *f, bool flat, size_t frame, size_t row) {
     const double SHARE = 0.05, PERIOD = 12;
     if (f->amount[QB__FAULT_SWAY] == 0) return 1;
-    qb__random random = qb__random_stream(f->seed * STREAMS + STREAM_PLACE, QB__FAULT_KINDS + 2 * frame + flat);
+    qb__random random = qb__random_stream(f->seed * STREAMS + STREAM_PLACE, FRAMES + 2 * frame + flat);
     const double radius = sqrt(-2 * log(qb__random_unit(&random)));
     const double shift = f->amount[QB__FAULT_SWAY] * radius * cos(2 * M_PI * qb__random_unit(&random));
     return 1 + SHARE * sin(2 * M_PI * ((double)row - shift) / PERIOD);
@@ -165,6 +169,20 @@ static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
     return moved != 0 ? factor * qb__beam(qb__across((double)c - moved, f->columns), y) / qb__beam(x, y) : factor;
 }
 
+/* Such a share of the views shows no beam. */
+static bool is_blank(const qb__faults *f, size_t view) {
+    qb__random random = qb__random_stream(~f->seed, view);
+    return f->amount[QB__FAULT_BLANK] > 0 && qb__random_unit(&random) < f->amount[QB__FAULT_BLANK];
+}
+
+/* So bright, in open beams, is what hits a pixel by itself; 0: nothing does. */
+static double zinger(const qb__faults *f, size_t view, size_t row, size_t c) {
+    const double share = f->amount[QB__FAULT_ZINGERS];
+    if (!(share > 0)) return 0;
+    qb__random random = qb__random_stream(~f->seed, ((uint64_t)(view + 1) << 40) + row * f->columns + c);
+    return qb__random_unit(&random) < share ? 0.5 + 1.5 * qb__random_unit(&random) : 0;
+}
+
 void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *transmission) {
     if (!f->column) return;
     const double part = f->views > 1 ? (double)view / (double)(f->views - 1) : 0;
@@ -172,6 +190,8 @@ void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *tran
     for (size_t c = 0; c < f->columns; c++)
         transmission[c] = (transmission[c] + f->amount[QB__FAULT_SCATTER]) * of_column(f, view, row, c) *
                           of_beam(f, part, row, c) * striped;
+    const bool blank = is_blank(f, view);
+    for (size_t c = 0; c < f->columns; c++) transmission[c] = (blank ? 0 : transmission[c]) + zinger(f, view, row, c);
 }
 
 void qb__faults_of_flat(const qb__faults *f, size_t flat, double view, size_t row, double *transmission) {

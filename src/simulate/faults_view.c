@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults that need a whole view: scatter that spreads, and distortion. */
+/* Faults that need a whole view: fringes at edges, scatter that spreads, and distortion. */
 #include <math.h>
 #include <string.h>
 
 #include "simulate/faults.h"
 
 bool qb__faults_of_views(const qb__faults *f) {
-    return f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
+    return f->amount[QB__FAULT_PHASE] > 0 || f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
+}
+
+/* What the filter of --paganin of so many pixels, of the pixels' own Laplacian, undoes: t - (L / 2 pi)^2 Laplacian t. */
+static void add_fringes(const qb__faults *f, double *view, double *before) {
+    const size_t rows = f->rows, columns = f->columns;
+    const double length = f->amount[QB__FAULT_PHASE] / (2 * M_PI), share = length * length;
+    memcpy(before, view, rows * columns * sizeof *view);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c++) {
+            const double *at = before + r * columns + c;
+            const double left = c > 0 ? at[-1] : *at, right = c + 1 < columns ? at[1] : *at,
+                         up = r > 0 ? *(at - columns) : *at, down = r + 1 < rows ? at[columns] : *at;
+            view[r * columns + c] -= share * (left + right + up + down - 4 * *at);
+        }
 }
 
 /* count numbers, `step` apart: their Gaussian mean into out. The first and the last go on. */
@@ -80,6 +94,7 @@ static void distort(const qb__faults *f, double *view, double *ideal) {
 }
 
 void qb__faults_apply_view(const qb__faults *f, double *view, double *scratch) {
+    if (f->amount[QB__FAULT_PHASE] > 0) add_fringes(f, view, scratch);
     if (f->amount[QB__FAULT_SMOOTH] > 0) spread(f, view, scratch);
     if (f->amount[QB__FAULT_DISTORTION] > 0) distort(f, view, scratch);
 }

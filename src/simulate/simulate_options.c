@@ -55,10 +55,10 @@ const qb_param qb_simulate_params[] = {
     ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
         "voxel of the box in mm; default: a detector pixel as it appears at the axis", 0),
     ROW(faults, "faults", QB_PARAM_TEXT, "KIND=VALUE,...", NULL, NULL, 0, 0,
-        "what flats do not see: gain errors of columns (wide, partial, drifting), numbers of columns (dead, flicker), "
-        "changes of the beam until the last view (tilt, fade, move: pixels), stripes in it (sway: pixels from frame to "
-        "frame, in flats, too), scatter (share of the beam, even or smooth), "
-        "distortion (at the corners, relative), collimator (dark columns at both ends)",
+        "gain errors of columns (wide, partial, drifting), numbers of columns (dead, flicker), "
+        "changes of the beam until the last view (tilt, fade, move: pixels), stripes in it (sway: pixels), scatter "
+        "(share of the beam, even or smooth), distortion (at the corners), collimator (columns at both ends), zingers "
+        "(share of pixels), blank (share of views), phase (fringes of a length in pixels)",
         0),
     ROW(spectrum, "spectrum", QB_PARAM_TEXT, "MATERIAL[+DENSE],KV[,FILTER:MM,at:KEV]", NULL, NULL, 0, 0,
         "a phantom of that material (water, pmma, bone, c, al, ti, fe, cu, sn) under a tube's whole spectrum; its "

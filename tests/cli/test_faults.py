@@ -144,3 +144,37 @@ def test_a_collimator(tmp_path):
     assert np.linalg.norm(plain - covered) < 5e-3 * np.linalg.norm(plain)
     said = qb("info", tmp_path / "covered.h5").stdout
     assert "64 dead in the flats" in said, said
+
+
+def test_zingers_and_blank_views(tmp_path):
+    """So many pixels are brighter by half a beam and more, so many views have none; --zingers finds the first, every verb leaves the others out."""
+    scan = ["foam", "--detector", "96,24", "--views", 200, "--seed", 4, "--photons", 30000]
+    qb("simulate", *scan, "-o", "clean.h5", cwd=tmp_path)
+    qb("simulate", *scan, "--faults", "zingers=1e-3", "-o", "hit.h5", cwd=tmp_path)
+    qb("simulate", *scan, "--faults", "blank=0.1", "-o", "blank.h5", cwd=tmp_path)
+    for name, more in ("clean", []), ("hit", []), ("mended", ["--zingers", 8]):
+        qb("convert", "hit.h5" if name == "mended" else f"{name}.h5", *more, "-o", f"{name}.npy", cwd=tmp_path)
+    clean, hit, mended = (np.load(tmp_path / f"{name}.npy") for name in ("clean", "hit", "mended"))
+    zingers = clean - hit > 0.3
+    assert 0.7e-3 < zingers.mean() < 1.2e-3
+    changed = mended != hit
+    assert changed[zingers].mean() > 0.99 and changed[clean - hit < 0.05].mean() < 3e-5
+    assert abs(mended - clean)[zingers].mean() < 0.1 * abs(hit - clean)[zingers].mean()
+    said = qb("fbp", "blank.h5", "--center", "middle", "-o", "v.npy", cwd=tmp_path).stderr
+    assert "[views-blank]" in said
+    qb("fbp", "clean.h5", "--center", "middle", "-o", "w.npy", cwd=tmp_path)
+    v, w = np.load(tmp_path / "v.npy"), np.load(tmp_path / "w.npy")
+    assert np.linalg.norm(v - w) < 0.2 * np.linalg.norm(w)
+
+
+def test_fringes(tmp_path):
+    """Phase contrast of a length is what --paganin of that length and of the pixels' Laplacian takes out."""
+    scan = ["spheres", "--detector", "80,48", "--views", 6, "--seed", 4]
+    qb("simulate", *scan, "-o", "clean.npy", cwd=tmp_path)
+    qb("simulate", *scan, "--faults", "phase=6", "-o", "edges.npy", cwd=tmp_path)
+    clean, edges = (np.load(tmp_path / f"{name}.npy").astype(float) for name in ("clean", "edges"))
+    around = np.pad(clean, ((0, 0), (1, 1), (1, 1)), mode="edge")
+    laplacian = around[:, :-2, 1:-1] + around[:, 2:, 1:-1] + around[:, 1:-1, :-2] + around[:, 1:-1, 2:] - 4 * clean
+    assert abs(edges - (clean - (6 / (2 * np.pi)) ** 2 * laplacian)).max() < 1e-5 and abs(edges - clean).max() > 0.05
+    qb("convert", "edges.npy", "--quantity", "transmission", "--angles", "0:180", "--paganin", "6px", "--paganin-kernel", "generalised", "-o", "out.npy", cwd=tmp_path)
+    assert abs(np.load(tmp_path / "out.npy") + np.log(clean)).max() < 1e-3

@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { ROUGH_SIDE = 512, ROUGH_VIEWS = 800 };
+enum { ROUGH_SIDE = 512, ROUGH_VIEWS = 800, FEW_THREADS = 8 };
 
 /* ---- what the command line leaves open ---- */
 
@@ -116,13 +117,20 @@ static qb_status plan_whole(view_recon *r) {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+/* A draft shall come soon: few threads take fewer views. */
+static size_t most_views(const cli *c) {
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const long threads = c->env.threads > 0 ? c->env.threads : cpus;
+    return threads < FEW_THREADS ? ROUGH_VIEWS / 2 : ROUGH_VIEWS;
+}
+
 /* The scan once more, binned, with fewer views where all are taken. */
 static qb_status open_rough(view_recon *r, size_t bin) {
     const qb_scan_info *info = qb_scan_describe(r->scan);
     const qb_env quiet = {.struct_size = sizeof quiet, .threads = r->c->env.threads, .max_ram = r->c->env.max_ram};
     qb_scan_options wanted;
     char bins[48], views[48];
-    const size_t step = info->views / ROUGH_VIEWS;
+    const size_t step = info->views / most_views(r->c);
     qb_status status = qb_params_copy(qb_scan_params, &r->c->options.scan, &wanted);
     if (status != QB_OK) return status;
     snprintf(bins, sizeof bins, "%zux%zu", bin * info->bin[0], bin * info->bin[1]);

@@ -155,6 +155,8 @@ typedef struct qb_convert_options {
     bool volume;       /* of qb convert: the file is a volume, though it does not say so */
     bool resume;       /* volumes: go on where an earlier run was stopped */
     double checkpoint; /* volumes: seconds between two notes of what is done for `resume`; 0 = 300, QB_ZERO = none */
+    const char *dtype; /* volumes: float32, float16, uint16 or uint8; NULL: as they are stored */
+    qb_numbers range;  /* volumes: values that become 0 and the largest of integers; none: of the volume */
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* What `prep` (NULL: its defaults) makes of the scan's numbers, all rows of all its views, with their angles. `command` is kept in the
@@ -166,7 +168,7 @@ QB_API qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb
  * the file states one, and preparation, with how many values were raised to the floor, were no numbers, or have no flat. */
 QB_API qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options,
                                    const char *command, const qb_env *env, char **report);
-/* A volume (the files of qb_array_load) in a file of another kind: the same numbers, with voxel size, place, units and the input's
+/* A volume (the files of qb_array_load) in a file of another kind: the same numbers, or `dtype`, with voxel size, place, units and the input's
  * provenance as far as that kind holds them. *report, JSON: `lost` lists what it does not. Release it with qb_text_free. */
 QB_API qb_status qb_convert_volume(const char *path, const char *dataset, const qb_convert_options *options,
                                    const char *command, const qb_env *env, char **report);

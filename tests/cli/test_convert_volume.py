@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """qb convert of volumes: the same numbers, voxel size, place and words in every kind of file, or a sentence on what is lost; some memory, going on where it was stopped."""
+import json
 import os
 
+import h5py
 import numpy as np
 import pytest
 import tifffile
@@ -73,3 +75,31 @@ def test_what_does_not_go(volume, tmp_path):
     fails(2, "convert", volume, "-o", volume, says=["would overwrite the input"])
     fails(2, "convert", volume, "-o", tmp_path / "a.h5", "--center", 3, says=["are for scans"])
     fails(2, "convert", volume.parent / "s.h5", "-o", tmp_path / "a.h5", "--resume", says=["only the conversion of a volume"])
+
+
+def test_dtype(volume, tmp_path):
+    """Values stay what they are: the range of all of them is found as numpy finds it, whatever the memory, and stated in the file."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(40, 50, 60)).astype("f4") * np.linspace(0.1, 2, 40, dtype="f4")[:, None, None]
+    np.save(tmp_path / "a.npy", values)
+    for name, dtype, top in (("u2", "uint16", 65535), ("u1", "uint8", 255)):
+        for more in (), ("--max-ram", "36M", "--threads", 1):
+            report = qb_json("convert", tmp_path / "a.npy", "--volume", "--dtype", dtype, "-o", tmp_path / "b.npy", *more)
+            low, high = json.loads((tmp_path / "b.npy.json").read_text())["scale"]
+            assert [low, high] == pytest.approx(np.quantile(values, [1e-4, 1 - 1e-4]), rel=2e-3)
+            assert report["lost"] == [] and report["clamped_values"] == ((values < low) | (values > high)).sum()
+            got = np.load(tmp_path / "b.npy")
+            assert got.dtype == name
+            np.testing.assert_allclose(low + got / top * (high - low), np.clip(values, low, high), atol=0.51 * (high - low) / top)
+    # Integers that stand for values become these values; a range of one's own warns of what is beyond it.
+    qb("convert", volume, "--dtype", "float32", "-o", tmp_path / "f.npy")
+    with h5py.File(volume) as f:
+        stored = f["/exchange/data"][:]
+    np.testing.assert_allclose(np.load(tmp_path / "f.npy"), -0.02 + stored * (0.09 / 65535), atol=1e-8)
+    said = qb("convert", tmp_path / "a.npy", "--volume", "--dtype", "uint8", "--range=-1,1", "-o", tmp_path / "c.npy").stderr
+    assert "[range-clamped]" in said and np.load(tmp_path / "c.npy").max() == 255
+    qb("convert", volume, "--dtype", "float16", "-o", tmp_path / "h.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "h.npy"), np.load(tmp_path / "f.npy").astype("f2"))
+    fails(2, "convert", volume, "--dtype", "int8", "-o", tmp_path / "x.npy", says=["int8"])
+    fails(2, "convert", volume, "--dtype", "float16", "--range", "0,1", "-o", tmp_path / "x.npy", says=["--range"])
+    fails(2, "convert", volume.parent / "s.h5", "--dtype", "uint8", "-o", tmp_path / "x.npy", says=["--volume"])

@@ -51,6 +51,11 @@ const qb_param qb_convert_params[] = {
      "volumes: go on where an earlier run was stopped", 0},
     {"checkpoint", QB_PARAM_DOUBLE, offsetof(qb_convert_options, checkpoint), "SECONDS", "300", NULL, 0, 1e9,
      "volumes: note that often what is done; 0: never", 0},
+    {"dtype", QB_PARAM_TEXT, offsetof(qb_convert_options, dtype), "float32|float16|uint16|uint8", NULL, NULL, 0, 0,
+     "volumes: type of the numbers written; default: as stored", 0},
+    {"range", QB_PARAM_NUMBERS, offsetof(qb_convert_options, range), "LO,HI", NULL, NULL, 0, 0,
+     "values that become 0 and the maximum of an integer type; default: of the volume, but for 1 in 10,000 at each end",
+     0},
     {"half-turn", QB_PARAM_FLAG, offsetof(qb_convert_options, half_turn), NULL, NULL, NULL, 0, 0,
      "join opposite views of a whole turn to those of half a turn, for other programs; needs --center", 0},
     QB_PARAMS_END(qb_convert_options),
@@ -169,6 +174,11 @@ static qb_status check(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     const qb_tensor *array = c->options->array;
     if (c->options->resume) return qb__fail(QB_BAD_ARGUMENT, "--resume: only the conversion of a volume can go on");
+    if ((c->options->dtype && *c->options->dtype) || c->options->range.count)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--dtype and --range: a scan's line integrals are written as float32; give --volume if %s is "
+                        "a volume",
+                        c->info->path);
     if (array && (output || (c->options->center && !c->options->half_turn)))
         return qb__fail(QB_BAD_ARGUMENT, "output and center are for a file: leave them out with an array");
     if (!array && (!output || !*output)) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb convert of a volume: into a file of another kind, some images at a time, numbers as they are. */
+/* qb convert of a volume: into a file of another kind, some images at a time, numbers as they are, or in another type. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +21,7 @@
 #include "job/job.h"
 #include "job/volume_keep.h"
 #include "quickbeam/recon.h"
+#include "recon/convert/revalue.h"
 
 typedef struct conversion {
     const char *path, *command;
@@ -28,6 +29,7 @@ typedef struct conversion {
     qb__source *source;
     qb__inputs inputs;
     qb_stack stack;
+    qb__revalue revalue;
     qb__keep keep;
     qb__publication *set;
     qb_writer *writer;
@@ -64,14 +66,27 @@ static void describe(conversion *c) {
 static qb_status cut(conversion *c, const qb_env *env) {
     enum { AMPLE = 256 << 20, SPARE = 32 << 20 };
     const qb__source *s = c->source;
-    const size_t image = s->shape[1] * qb__source_row_bytes(s), cap = qb__memory_cap(env);
+    const size_t image = s->shape[1] * qb__source_row_bytes(s) + qb__revalue_bytes(&c->revalue),
+                 cap = qb__memory_cap(env);
     const size_t held = qb__source_held(s) + SPARE, each = s->chunk[0] > 1 ? s->chunk[0] : 1;
     if (held > cap || image > cap - held)
         return qb__fail_ram(env, (double)cap, (double)held + (double)image, "even one image at a time needs");
     const size_t fit = qb__smaller((cap - held) / 2, AMPLE) / image;
     c->block = fit >= each ? fit - fit % each : qb__larger(fit, 1);
     c->block = qb__smaller(c->block, s->shape[0]);
-    return qb__alloc(c->block, image, &c->images);
+    const size_t gap = 64; /* between stored and converted images */
+    return qb__alloc(c->block * image + gap, 1, &c->images);
+}
+
+/* The type and the range of the output. */
+static qb_status set_values(conversion *c, const qb_env *env) {
+    qb__revalue *r = &c->revalue;
+    const qb_status status = qb__revalue_range(r, c->source, c->block, c->images, env);
+    if (!r->used) return status;
+    c->stack.dtype = r->to;
+    const bool whole = !qb_dtype_is_float(r->to);
+    c->stack.scale_low = whole ? r->low : 0, c->stack.scale_high = whole ? r->high : 0;
+    return status;
 }
 
 /* The same input, by its files, and the same output: what another run must have to go on. */
@@ -92,6 +107,9 @@ static qb_status tell(void *self, char **job) {
     cJSON_AddStringToObject(json, "files", text);
     cJSON_AddStringToObject(json, "compress", c->options->compress ? c->options->compress : "none");
     cJSON_AddNumberToObject(json, "zarr", c->options->zarr);
+    cJSON_AddStringToObject(json, "dtype", qb_dtype_name(c->stack.dtype));
+    cJSON_AddNumberToObject(json, "range_low", c->stack.scale_low);
+    cJSON_AddNumberToObject(json, "range_high", c->stack.scale_high);
     return qb__json_text(json, "what is converted", job);
 }
 
@@ -142,7 +160,9 @@ static qb_status run(conversion *c, const qb_env *env) {
         const qb__region region = {first, end - first, 1, 0, rows};
         QB__TRY(qb__source_check_holes(c->source, NULL, first, end - first, 1));
         QB__TRY(c->source->read(c->source, &region, c->images));
-        QB__TRY(qb__writer_write(c->writer, first, end, c->images));
+        const void *made;
+        QB__TRY(qb__revalue_images(&c->revalue, c->source->threads, end - first, c->images, &made));
+        QB__TRY(qb__writer_write(c->writer, first, end, made));
         QB__TRY(qb__keep_note(&c->keep));
         qb__progress(env, "convert", end, images);
     }
@@ -183,7 +203,8 @@ static qb_status find_lost(const conversion *c, cJSON *lost) {
     qb_status status = qb__source_open(c->options->output, NULL, &b);
     if (status != QB_OK) return status;
     const bool sized = a->voxel[0] > 0;
-    const double range[2][3] = {{a->scale[0], a->scale[1], 0}, {b->scale[0], b->scale[1], 0}};
+    const double low = c->stack.scale_low, high = c->stack.scale_high;
+    const double range[2][3] = {{low, high, 0}, {b->scale[0], b->scale[1], 0}};
     const struct {
         const char *name;
         bool gone;
@@ -191,7 +212,7 @@ static qb_status find_lost(const conversion *c, cJSON *lost) {
                  {"offset of the middle", sized && differ(a->offset, b->offset, a->voxel[0])},
                  {"quantity", *a->quantity && strcmp(a->quantity, b->quantity) != 0},
                  {"units", *a->units && strcmp(a->units, b->units) != 0},
-                 {"range of the integers", a->scale[1] > a->scale[0] && differ(range[0], range[1], 0)},
+                 {"range of the integers", high > low && differ(range[0], range[1], 0)},
                  {"directions of the axes", a->turned && !b->turned}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (facts[i].gone) cJSON_AddItemToArray(lost, cJSON_CreateString(facts[i].name));
@@ -215,6 +236,7 @@ static qb_status report_on(const conversion *c, const qb_env *env, char **report
     cJSON *root = cJSON_CreateObject(), *lost = cJSON_AddArrayToObject(root, "lost");
     qb_status status = find_lost(c, lost);
     say_lost(c, lost, env);
+    qb__revalue_report(&c->revalue, (double)c->revalue.pixels * (double)c->stack.shape[0], root, env);
     cJSON_AddStringToObject(root, "output", c->options->output);
     cJSON_AddNumberToObject(root, "images", (double)c->stack.shape[0]);
     cJSON_AddNumberToObject(root, "images_resumed", (double)c->resumed);
@@ -258,7 +280,9 @@ qb_status qb_convert_volume(const char *path, const char *dataset, const qb_conv
     QB__TRY(open_input(&c, dataset, env));
     describe(&c);
     QB__TRY(check(&c, env));
+    QB__TRY(qb__revalue_begin(&options, c.source, &c.revalue));
     QB__TRY(cut(&c, env));
+    QB__TRY(set_values(&c, env));
     QB__TRY(create(&c, env));
     QB__TRY(run(&c, env));
     QB__TRY(finish(&c));

@@ -49,6 +49,11 @@
 #else
 #define LZ4 LACK("LZ4", "liblz4-dev")
 #endif
+#ifdef QB_HAVE_CFITSIO
+#define CFITSIO HAVE("cfitsio", QB_CFITSIO_VERSION)
+#else
+#define CFITSIO LACK("cfitsio", "libcfitsio-dev")
+#endif
 #ifdef QB_HAVE_XXHASH
 #define HASHES "hashes of inputs: built in\n"
 #else
@@ -76,6 +81,6 @@
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return FFT HDF5 TIFF PNG LETTERS ZLIB ZSTD BLOSC LZ4 HASHES EXPAT MPI VIEW
+    return FFT HDF5 TIFF PNG LETTERS ZLIB ZSTD BLOSC LZ4 CFITSIO HASHES EXPAT MPI VIEW
         "CUDA and OpenCL: looked for at run time (qb devices)\n";
 }

@@ -133,7 +133,7 @@ static const qb__format formats[] = {
     },
     {
         .name = "NIfTI",
-        .extensions = " .nii ",
+        .extensions = " .nii .nii.gz ",
         .line = "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes both, with a .json beside them",
         .open = qb__nifti_open,
         .scan = qb__sidecar_scan,
@@ -160,15 +160,19 @@ static const qb__format formats[] = {
     },
     {
         .name = "FITS",
-        .extensions = " .fits .fit .fts ",
-        .line = "FITS (.fits .fit .fts): reads uncompressed images",
+        .extensions = " .fits .fit .fts .fz ",
+#ifdef QB_HAVE_CFITSIO
+        .line = "FITS (.fits .fit .fts): reads images, also compressed in tiles (.fits.fz)",
+#else
+        .line = "FITS (.fits .fit .fts): reads images; to read compressed ones, install libcfitsio-dev and build again",
+#endif
         .begins = begins_fits,
         .open = qb__fits_open,
     },
     {
         .name = "EDF",
-        .extensions = " .edf ",
-        .line = "EDF of ESRF (.edf, folders, patterns): reads uncompressed images",
+        .extensions = " .edf .edf.gz ",
+        .line = "EDF of ESRF (.edf .edf.gz, folders, patterns): reads images, one or several a file",
         .open = qb__edf_open,
         .series = true,
     },
@@ -262,8 +266,7 @@ static const qb__format *by_name(const char *path) {
     char key[16] = " ";
     const size_t length = strlen(path);
     if (length > 6 && strcmp(path + length - 6, ".zarr/") == 0) path = "v.zarr";
-    if (length > 7 && strcasecmp(path + length - 7, ".nii.gz") == 0) path = "v.nii";
-    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    const char *dot = qb__ending(path), *slash = strrchr(path, '/');
     if (!dot || (slash && slash > dot) || strlen(dot) > 13) return NULL;
     size_t n = 1;
     for (; *dot; dot++) key[n++] = (char)tolower((unsigned char)*dot);

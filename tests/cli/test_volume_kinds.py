@@ -55,6 +55,29 @@ def fits(values, zero=0, extension=False):
     return first + block(start, f"BITPIX  = {bits:20}", *axes, f"BZERO   = {zero:20}") + data + bytes(-len(data) % 2880)
 
 
+def packed_fits(values, kind="GZIP_1"):
+    """A table whose rows are the compressed rows of the images."""
+    bits, code = 8 * values.itemsize, {1: "B", 2: "I", 4: "J"}[values.itemsize]
+    rows = [gzip.compress(row.astype(row.dtype.newbyteorder(">")).tobytes()) for row in values.reshape(-1, values.shape[-1])]
+    places = np.cumsum([0, *map(len, rows)])
+    table = b"".join(struct.pack(">ii", len(row), at) for row, at in zip(rows, places))
+    cards = ["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 8", f"NAXIS2  = {len(rows)}", f"PCOUNT  = {places[-1]}", "GCOUNT  = 1", "TFIELDS = 1",
+             "TTYPE1  = 'COMPRESSED_DATA'", "TFORM1  = '1PB(999)'", "ZIMAGE  = T", f"ZBITPIX = {bits}", "ZNAXIS  = 3", *(f"ZNAXIS{i + 1} = {n}" for i, n in enumerate(values.shape[::-1])),
+             f"ZTILE1  = {values.shape[-1]}", "ZTILE2  = 1", "ZTILE3  = 1", f"ZCMPTYPE= '{kind}'"]
+    def block(cards):
+        text = "".join(card.ljust(80) for card in (*cards, "END"))
+        return text.ljust(-(-len(text) // 2880) * 2880).encode()
+    data = table + b"".join(rows)
+    return block([f"SIMPLE  = {'T':>20}", f"BITPIX  = {8:20}", f"NAXIS   = {0:20}", "EXTEND  =                    T"]) + block(cards) + data + bytes(-len(data) % 2880)
+
+
+def edf(values, order="<", **more):
+    words = {"u1": "UnsignedByte", "u2": "UnsignedShort", "f4": "FloatValue"}
+    keys = {"DataType": words[values.dtype.str[1:]], "ByteOrder": "HighByteFirst" if order == ">" else "LowByteFirst", "Dim_1": values.shape[1], "Dim_2": values.shape[0], **more}
+    head = "{\n" + "".join(f"{key} = {value} ;\n" for key, value in keys.items())
+    return (head.ljust(510) + "}\n").encode() + values.astype(values.dtype.newbyteorder(order)).tobytes()
+
+
 def same(path, values):
     np.save(path.parent / "want.npy", values)
     assert qb_json("compare", path, path.parent / "want.npy")["max_abs"] == 0
@@ -96,6 +119,40 @@ def test_fits(tmp_path):
         for extension in False, True:
             (tmp_path / "a.fits").write_bytes(fits(VALUES.astype(dtype), zero, extension))
             same(tmp_path / "a.fits", (VALUES + zero).astype("f4" if zero else dtype))
+
+
+@pytest.mark.skipif("cfitsio: built in" not in qb("--version").stdout, reason="built without cfitsio")
+def test_compressed_fits(tmp_path):
+    for dtype in "u1", "i2", "i4":
+        for name in "a.fits", "a.fits.fz":
+            (tmp_path / name).write_bytes(packed_fits(VALUES.astype(dtype)))
+            same(tmp_path / name, VALUES.astype(dtype))
+    whole = packed_fits(VALUES.astype("i2"))
+    for data in whole[:4000], whole[:-2880], packed_fits(VALUES.astype("i2"), "WAVELET"), whole.replace(b"ZNAXIS1 = 4", b"ZNAXIS1 = 9999999999"), whole.replace(b"\x1f\x8b", b"\x00\x00"):
+        (tmp_path / "b.fits").write_bytes(data)
+        fails(3, "compare", tmp_path / "b.fits", tmp_path / "b.fits", says=["b.fits"])
+
+
+def test_compressed_edf(tmp_path):
+    """One file of several images, also as two streams of gzip; many files; cut, damaged, empty, none of ours."""
+    for dtype in "u1", "u2", "f4":
+        for order in "<>":
+            images = [edf(image.astype(dtype), order) for image in VALUES]
+            (tmp_path / "a.edf.gz").write_bytes(gzip.compress(b"".join(images)))
+            same(tmp_path / "a.edf.gz", VALUES.astype(dtype))
+            (tmp_path / "a.edf.gz").write_bytes(b"".join(map(gzip.compress, images)))
+            same(tmp_path / "a.edf.gz", VALUES.astype(dtype))
+            for i, image in enumerate(images):
+                (tmp_path / f"v_{i:03}.edf.gz").write_bytes(gzip.compress(image))
+            same(tmp_path / "v_%03d.edf.gz", VALUES.astype(dtype))
+    whole = gzip.compress(edf(VALUES[0].astype("f4")))
+    damaged = whole[:60] + b"\xff\xff\xff\xff" + whole[64:]
+    for data, word in ((whole[:-30], "compressed data"), (damaged, "compressed data"), (b"", "b.edf.gz"), (gzip.compress(b""), "no EDF image"), (gzip.compress(b"x" * 999), "no EDF header"),
+                       (gzip.compress(edf(VALUES[0].astype("f4"))[:-1]), "ends at byte"), (gzip.compress(edf(VALUES[0].astype("f4"), Dim_3=2)), "three dimensions")):
+        (tmp_path / "b.edf.gz").write_bytes(data)
+        fails(3, "compare", tmp_path / "b.edf.gz", tmp_path / "b.edf.gz", says=[word])
+    (tmp_path / "v_001.edf.gz").write_bytes(gzip.compress(b"".join(map(edf, VALUES.astype("f4")))))
+    fails(3, "compare", tmp_path / "v_%03d.edf.gz", tmp_path / "v_%03d.edf.gz", says=["several images"])
 
 
 def test_den(tmp_path):

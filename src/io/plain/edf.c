@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* EDF of ESRF: frames of a header "{ Key = value ; ... }", padded with blanks to a multiple of 512 bytes, and an image. Many files of one
- * frame, one file of many, or both (as fabio and the beamlines write them). */
+ * frame, one file of many, or both (as fabio and the beamlines write them). Files may be compressed as a whole (.edf.gz): one alone is unpacked when it is opened, of many one
+ * each time that its image is read. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,33 @@ typedef struct edf {
     qb__notes files;
     frame *frame; /* [shape[0]] */
     size_t room;
+    char *unpacked; /* the only file, unpacked; NULL: files are read where they are */
 } edf;
+
+/* A file, or the bytes of one that was compressed. */
+typedef struct blob {
+    const char *path;
+    int fd;
+    const char *data; /* NULL: in the file */
+    uint64_t count;
+} blob;
+
+static bool is_packed(const char *path) {
+    const size_t n = strlen(path);
+    return n > 3 && strcasecmp(path + n - 3, ".gz") == 0;
+}
+
+/* No compression does better. */
+static size_t most_unpacked(uint64_t stored) {
+    enum { RATIO = 1032, ENDS = 1 << 16 };
+    return stored < SIZE_MAX / 2 / RATIO ? (size_t)stored * RATIO + ENDS : SIZE_MAX / 2;
+}
+
+static qb_status read_bytes(const blob *from, uint64_t at, size_t count, void *out) {
+    if (!from->data) return qb__pread_all(from->fd, from->path, out, count, at);
+    memcpy(out, from->data + at, count);
+    return QB_OK;
+}
 
 /* ---- headers ---- */
 
@@ -101,13 +128,14 @@ out:
 }
 
 /* Up to the brace that ends it, with a 0 behind it; *length 0: the file ends here. */
-static qb_status read_header(const char *path, int fd, uint64_t at, uint64_t bytes, char *text, size_t *length) {
+static qb_status read_header(const blob *from, uint64_t at, char *text, size_t *length) {
+    const char *path = from->path;
     *length = 0;
-    if (at >= bytes) return QB_OK;
+    if (at >= from->count) return QB_OK;
     for (size_t n = 0; n < HEADER_MOST;) {
-        const size_t more = (size_t)(bytes - at - n < BLOCK ? bytes - at - n : BLOCK);
+        const size_t more = (size_t)(from->count - at - n < BLOCK ? from->count - at - n : BLOCK);
         if (!more) break;
-        const qb_status status = qb__pread_all(fd, path, text + n, more, at + n);
+        const qb_status status = read_bytes(from, at + n, more, text + n);
         if (status != QB_OK) return status;
         if (n == 0 && text[0] != '{' && text[strspn(text, " \r\n")] != '{') break;
         char *brace = memchr(text + n, '}', more);
@@ -143,32 +171,63 @@ static qb_status add_frame(edf *e, const frame *f) {
     return QB_OK;
 }
 
-static qb_status list_frames(edf *e, size_t file, char *text) {
-    const char *path = e->files.text[file];
-    uint64_t bytes, at = 0;
-    qb_status status = qb__file_size(path, &bytes);
-    if (status != QB_OK) return status;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return qb__fail_errno(errno, "opening", path);
+/* `more`: behind the first image others may follow, and the end of the file is known. */
+static qb_status list_frames(edf *e, size_t file, const blob *from, uint64_t most, bool more, char *text) {
+    uint64_t at = 0;
+    qb_status status;
     do {
         size_t length, image;
         frame f = {.file = file};
-        QB__TRY(read_header(path, fd, at, bytes, text, &length));
+        QB__TRY(read_header(from, at, text, &length));
         if (!length) break;
-        QB__TRY(parse(path, text, &f));
+        QB__TRY(parse(from->path, text, &f));
         f.offset = at + length;
-        if (!qb__mul(f.rows, f.columns, qb_dtype_size(f.dtype), &image) || image > bytes - f.offset) {
-            status = qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within an image of %zu x %zu %s", path,
-                              (unsigned long long)bytes, f.columns, f.rows, qb_dtype_name(f.dtype));
+        if (!qb__mul(f.rows, f.columns, qb_dtype_size(f.dtype), &image) || image > most - f.offset) {
+            status = qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within an image of %zu x %zu %s", from->path,
+                              (unsigned long long)most, f.columns, f.rows, qb_dtype_name(f.dtype));
             goto out;
         }
         QB__TRY(add_frame(e, &f));
         at = f.offset + image;
-        if (bytes - at < BLOCK) break; /* padding */
-    } while (true);
+    } while (more && most - at >= BLOCK); /* less is padding */
 out:
-    close(fd);
     return status;
+}
+
+static qb_status list_plain(edf *e, size_t file, char *text) {
+    blob from = {.path = e->files.text[file]};
+    qb_status status = qb__file_size(from.path, &from.count);
+    if (status != QB_OK) return status;
+    from.fd = open(from.path, O_RDONLY | O_CLOEXEC);
+    if (from.fd < 0) return qb__fail_errno(errno, "opening", from.path);
+    status = list_frames(e, file, &from, from.count, true, text);
+    close(from.fd);
+    return status;
+}
+
+/* Of many files only the header is unpacked. */
+static qb_status list_packed(edf *e, size_t file, char *text) {
+    const bool alone = e->files.count == 1;
+    blob from = {.path = e->files.text[file]};
+    uint64_t stored;
+    size_t count;
+    char *data;
+    qb_status status = qb__file_size(from.path, &stored);
+    if (status != QB_OK) return status;
+    const size_t most = most_unpacked(stored);
+    status = qb__unpack_file(from.path, alone ? most : HEADER_MOST, &data, &count);
+    if (status != QB_OK) return status;
+    from.data = data, from.count = count;
+    status = list_frames(e, file, &from, alone ? count : most, alone, text);
+    if (alone)
+        e->unpacked = data, e->base.cache = count;
+    else
+        qb__free(data);
+    return status;
+}
+
+static qb_status list_file(edf *e, size_t file, char *text) {
+    return (is_packed(e->files.text[file]) ? list_packed : list_plain)(e, file, text);
 }
 
 /* ---- reading ---- */
@@ -179,13 +238,38 @@ typedef struct sweep {
     char *out;
 } sweep;
 
+/* Rows of the only image of a compressed file. */
+static qb_status read_packed(const char *path, const frame *f, size_t image, size_t from, size_t count, char *out) {
+    char *data;
+    size_t have;
+    qb_status status = qb__unpack_file(path, f->offset + image + BLOCK, &data, &have);
+    if (status != QB_OK) return status;
+    if (have < f->offset + image)
+        status = qb__fail(QB_BAD_INPUT, "%s ends within its image, at byte %zu once unpacked", path, have);
+    else if (have == f->offset + image + BLOCK)
+        status = qb__fail(QB_UNSUPPORTED, "%s: one of several compressed files, with several images: unpack it", path);
+    else
+        memcpy(out, data + f->offset + from, count);
+    qb__free(data);
+    return status;
+}
+
 static qb_status read_image(void *context, size_t number, size_t worker) {
     (void)worker;
     const sweep *s = context;
     const frame *f = &s->e->frame[s->region->first + number * s->region->step];
     const size_t row = qb__source_row_bytes(&s->e->base), bytes = (s->region->row1 - s->region->row0) * row;
-    return qb__pread_values(s->e->files.text[f->file], f->offset + s->region->row0 * row, bytes,
-                            qb_dtype_size(f->dtype), f->swap, s->out + number * bytes);
+    const char *path = s->e->files.text[f->file];
+    const size_t size = qb_dtype_size(f->dtype), from = s->region->row0 * row;
+    char *to = s->out + number * bytes;
+    if (!is_packed(path)) return qb__pread_values(path, f->offset + from, bytes, size, f->swap, to);
+    qb_status status = QB_OK;
+    if (s->e->unpacked)
+        memcpy(to, s->e->unpacked + f->offset + from, bytes);
+    else
+        status = read_packed(path, f, f->rows * row, from, bytes, to);
+    if (status == QB_OK && f->swap) qb__swap_bytes(to, bytes / size, size);
+    return status;
 }
 
 static qb_status read_edf(qb__source *source, const qb__region *region, void *out) {
@@ -197,6 +281,7 @@ static void release_edf(qb__source *source) {
     edf *e = (edf *)source;
     qb__notes_release(&e->files);
     qb__free(e->frame);
+    qb__free(e->unpacked);
 }
 
 qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
@@ -208,9 +293,9 @@ qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
     if (status != QB_OK) return status;
     e->base.read = read_edf;
     e->base.release = release_edf;
-    QB__TRY(qb__source_files(&e->base, " .edf ", &e->files));
+    QB__TRY(qb__source_files(&e->base, " .edf .edf.gz ", &e->files));
     QB__TRY(qb__alloc(HEADER_MOST + 1, 1, &text));
-    for (size_t i = 0; i < e->files.count; i++) QB__TRY(list_frames(e, i, text));
+    for (size_t i = 0; i < e->files.count; i++) QB__TRY(list_file(e, i, text));
     if (!e->base.shape[0]) {
         status = qb__fail(QB_BAD_INPUT, "%s holds no EDF image", path);
         goto out;
@@ -218,6 +303,10 @@ qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
     e->base.dtype = e->frame[0].dtype;
     e->base.shape[1] = e->frame[0].rows;
     e->base.shape[2] = e->frame[0].columns;
+    if (!e->unpacked && is_packed(e->files.text[0])) {
+        e->base.chunk[1] = e->base.shape[1];
+        e->base.cache_each = e->base.shape[1] * qb__source_row_bytes(&e->base) + 2 * BLOCK;
+    }
     *out = &e->base;
 out:
     qb__free(text);

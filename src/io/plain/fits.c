@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* FITS (fits.gsfc.nasa.gov, standard 4.0): cards of 80 letters in blocks of 2880 bytes, then big-endian numbers, the first axis fastest. The first
- * header with two or three axes is read. */
+ * header with two or three axes is read; images compressed in tiles by cfitsio (fits_packed.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,7 +18,7 @@ enum { BLOCK = 2880, CARD = 80, BLOCKS_MOST = 4096, AXES_MOST = 8, HEADERS_MOST 
 
 typedef struct header {
     int bits, axes;
-    double size[AXES_MOST], slope, zero;
+    double size[AXES_MOST], heap, slope, zero; /* heap: numbers behind those of the axes */
     bool image, packed, ended;
 } header;
 
@@ -42,6 +42,7 @@ static void set_card(header *h, const char *card) {
     if (strcmp(key, "ZIMAGE") == 0) h->packed = true;
     if (strcmp(key, "BITPIX") == 0) h->bits = (int)number;
     if (strcmp(key, "NAXIS") == 0) h->axes = number >= 0 && number <= AXES_MOST ? (int)number : -1;
+    if (strcmp(key, "PCOUNT") == 0) h->heap = number;
     if (strcmp(key, "BSCALE") == 0) h->slope = number;
     if (strcmp(key, "BZERO") == 0) h->zero = number;
     if (strncmp(key, "NAXIS", 5) == 0 && key[5] >= '1' && key[5] <= '0' + AXES_MOST && !key[6])
@@ -71,6 +72,8 @@ static bool measure(const header *h, size_t size[3], uint64_t *bytes) {
         if (i < 3) size[2 - i] = (size_t)h->size[i];
     }
     for (int i = h->axes; i < 3; i++) size[2 - i] = 1;
+    if (!(h->heap >= 0 && h->heap < 1e15)) return false;
+    all += (size_t)h->heap;
     if (!qb__mul(all, (size_t)abs(h->bits) / 8, 1, &all) || all > (size_t)1 << 60) return false;
     *bytes = qb__round_up(all, BLOCK);
     return true;
@@ -82,9 +85,10 @@ static bool holds_images(const header *h) {
     return flat;
 }
 
-static qb_status find(int fd, const char *path, header *h, qb__plain *plain) {
+/* *packed: there are only compressed images. */
+static qb_status find(int fd, const char *path, header *h, qb__plain *plain, bool *packed) {
     uint64_t at = 0, bytes, have;
-    bool packed = false;
+    *packed = false;
     qb_status status = qb__file_size(path, &have);
     for (int n = 0; n < HEADERS_MOST && status == QB_OK && at < have; n++) {
         status = read_header(fd, path, &at, h);
@@ -92,15 +96,13 @@ static qb_status find(int fd, const char *path, header *h, qb__plain *plain) {
         if (n == 0 && !h->image) return qb__fail(QB_BAD_INPUT, "%s does not begin like a FITS file", path);
         if (!measure(h, plain->shape, &bytes))
             return qb__fail(QB_BAD_INPUT, "%s: BITPIX %d and %d axes are no sound FITS header", path, h->bits, h->axes);
-        packed = packed || h->packed;
+        *packed = *packed || h->packed;
         plain->offset = at;
-        if (holds_images(h)) return QB_OK;
+        if (holds_images(h)) return *packed = false, QB_OK;
         at += bytes;
     }
     if (status != QB_OK) return status;
-    if (packed)
-        return qb__fail(QB_UNSUPPORTED, "%s: its images are compressed: unpack it by funpack (of libcfitsio-bin)",
-                        path);
+    if (*packed) return QB_OK;
     return qb__fail(QB_UNSUPPORTED, "%s holds no images of two or three axes", path);
 }
 
@@ -108,12 +110,14 @@ qb_status qb__fits_open(const char *path, const char *how, qb__source **source) 
     header h;
     qb__plain plain = {.format = "FITS", .swap = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__};
     size_t known = 0;
+    bool packed;
     (void)how;
     *source = NULL;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
-    qb_status status = find(fd, path, &h, &plain);
+    qb_status status = find(fd, path, &h, &plain, &packed);
     close(fd);
+    if (status == QB_OK && packed) return qb__fits_packed_open(path, source);
     if (status != QB_OK) return status;
     while (known < sizeof types / sizeof *types && types[known].bits != h.bits) known++;
     if (known == sizeof types / sizeof *types)

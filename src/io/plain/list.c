@@ -42,7 +42,7 @@ static int compare(const void *a, const void *b) {
 
 static bool has_extension(const char *name, const char *extensions) {
     char key[16] = " ";
-    const char *dot = strrchr(name, '.');
+    const char *dot = qb__ending(name);
     if (!dot || strlen(dot) > 10 || name[0] == '.') return false;
     size_t n = 1;
     for (; *dot; dot++) key[n++] = (char)tolower((unsigned char)*dot);

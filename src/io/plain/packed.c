@@ -34,35 +34,110 @@ static qb_status broken(const char *path, const char *why) {
     return qb__fail(QB_BAD_INPUT, "%s: its compressed data %s", path, why);
 }
 
-/* Exactly `bytes` come out. */
-static qb_status unpack(int fd, const char *path, uint64_t offset, unsigned char *out, size_t bytes) {
-    enum { BLOCK = 1 << 20, AUTO = 32 /* zlib or gzip */ };
+/* A stream that is unpacked piece by piece; gzip files may hold several, one behind the other. */
+typedef struct stream {
+    int fd;
+    const char *path;
+    uint64_t offset;
     unsigned char *in;
-    z_stream z = {.next_out = out};
-    qb_status status = qb__alloc(BLOCK, 1, &in);
+    z_stream z;
+    bool ended;
+} stream;
+
+enum { IN = 1 << 20, AUTO = 32 /* zlib or gzip */ };
+
+static qb_status stream_open(const char *path, uint64_t offset, stream *s) {
+    *s = (stream){.path = path, .offset = offset};
+    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0) return qb__fail_errno(errno, "opening", path);
+    const qb_status status = qb__alloc(IN, 1, &s->in);
+    if (status == QB_OK && inflateInit2(&s->z, MAX_WBITS + AUTO) == Z_OK) return QB_OK;
+    close(s->fd);
+    qb__free(s->in);
+    return status == QB_OK ? qb__fail(QB_NO_MEMORY, "%s: no memory to unpack it", path) : status;
+}
+
+static void stream_close(stream *s) {
+    inflateEnd(&s->z);
+    qb__free(s->in);
+    close(s->fd);
+}
+
+static qb_status refill(stream *s, bool *end) {
+    ssize_t got;
+    do { got = pread(s->fd, s->in, IN, (off_t)s->offset); } while (got < 0 && errno == EINTR);
+    if (got < 0) return qb__fail_errno(errno, "reading", s->path);
+    *end = got == 0;
+    s->offset += (uint64_t)got;
+    s->z.next_in = s->in, s->z.avail_in = (uInt)got;
+    return QB_OK;
+}
+
+/* Behind one stream another may begin; anything else there is no part of the data. */
+static qb_status next_stream(stream *s) {
+    bool end = false;
+    const qb_status status = s->z.avail_in ? QB_OK : refill(s, &end);
+    s->ended = status == QB_OK && (end || s->z.avail_in < 2 || s->z.next_in[0] != 0x1f || s->z.next_in[1] != 0x8b);
+    if (status == QB_OK && !s->ended) inflateReset(&s->z);
+    return status;
+}
+
+/* Up to `bytes`; fewer only where the streams end. */
+static qb_status stream_read(stream *s, unsigned char *out, size_t bytes, size_t *got) {
+    qb_status status = QB_OK;
+    *got = 0;
+    while (status == QB_OK && !s->ended && *got < bytes) {
+        bool end = false;
+        if (!s->z.avail_in) status = refill(s, &end);
+        if (status == QB_OK && end) status = broken(s->path, "end too early");
+        if (status != QB_OK) break;
+        const uInt room = (uInt)qb__smaller(bytes - *got, 1U << 30);
+        s->z.next_out = out + *got, s->z.avail_out = room;
+        const int said = inflate(&s->z, Z_NO_FLUSH);
+        *got += room - s->z.avail_out;
+        if (said == Z_STREAM_END)
+            status = next_stream(s);
+        else if (said != Z_OK && said != Z_BUF_ERROR)
+            status = broken(s->path, "are damaged");
+    }
+    return status;
+}
+
+/* Exactly `bytes` come out. */
+static qb_status unpack(const char *path, uint64_t offset, unsigned char *out, size_t bytes) {
+    stream s;
+    size_t got;
+    qb_status status = stream_open(path, offset, &s);
     if (status != QB_OK) return status;
-    if (inflateInit2(&z, MAX_WBITS + AUTO) != Z_OK) {
-        qb__free(in);
-        return qb__fail(QB_NO_MEMORY, "%s: no memory to unpack it", path);
+    status = stream_read(&s, out, bytes, &got);
+    if (status == QB_OK && got != bytes) status = broken(path, "are fewer than its header says");
+    stream_close(&s);
+    return status;
+}
+
+qb_status qb__unpack_file(const char *path, size_t most, char **out, size_t *bytes) {
+    enum { FIRST = 64 << 10 };
+    stream s;
+    size_t room = most < FIRST ? most : FIRST, got;
+    char *data = NULL, *wider;
+    *out = NULL, *bytes = 0;
+    qb_status status = stream_open(path, 0, &s);
+    if (status != QB_OK) return status;
+    QB__TRY(qb__alloc(room, 1, &data));
+    while (true) {
+        QB__TRY(stream_read(&s, (unsigned char *)data + *bytes, room - *bytes, &got));
+        *bytes += got;
+        if (*bytes < room || room == most) break;
+        const size_t grown = room > most / 2 ? most : 2 * room;
+        QB__TRY(qb__alloc(grown, 1, &wider));
+        memcpy(wider, data, *bytes);
+        qb__free(data);
+        data = wider, room = grown;
     }
-    int said = Z_OK;
-    while (status == QB_OK && said != Z_STREAM_END && z.total_out < bytes) {
-        if (!z.avail_in) {
-            const ssize_t got = pread(fd, in, BLOCK, (off_t)offset);
-            if (got < 0 && errno == EINTR) continue;
-            if (got < 0) status = qb__fail_errno(errno, "reading", path);
-            if (got == 0) status = broken(path, "end too early");
-            if (status != QB_OK) break;
-            offset += (uint64_t)got;
-            z.next_in = in, z.avail_in = (uInt)got;
-        }
-        z.avail_out = (uInt)qb__smaller(bytes - z.total_out, 1U << 30);
-        said = inflate(&z, Z_NO_FLUSH);
-        if (said != Z_OK && said != Z_STREAM_END && said != Z_BUF_ERROR) status = broken(path, "are damaged");
-    }
-    if (status == QB_OK && z.total_out != bytes) status = broken(path, "are fewer than its header says");
-    inflateEnd(&z);
-    qb__free(in);
+    *out = data, data = NULL;
+out:
+    qb__free(data);
+    stream_close(&s);
     return status;
 }
 
@@ -79,10 +154,8 @@ qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source 
         layout->offset > have || bytes / MOST_RATIO > have - layout->offset)
         return qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu %s cannot be packed into its %llu bytes", path, n[0], n[1],
                         n[2], qb_dtype_name(layout->dtype), (unsigned long long)have);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return qb__fail_errno(errno, "opening", path);
     status = qb__source_create(sizeof *p, layout->format, path, &p);
-    if (status != QB_OK) goto out;
+    if (status != QB_OK) return status;
     p->base.dtype = layout->dtype;
     memcpy(p->base.shape, n, sizeof layout->shape);
     p->base.cache = bytes;
@@ -90,25 +163,23 @@ qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source 
     p->base.release = release_packed;
     p->inside = layout->inside;
     status = qb__alloc(bytes + p->inside, 1, &p->data);
-    if (status == QB_OK) status = unpack(fd, path, layout->offset, p->data, bytes + p->inside);
+    if (status == QB_OK) status = unpack(path, layout->offset, p->data, bytes + p->inside);
     if (status == QB_OK && layout->swap) qb__swap_bytes(p->data + p->inside, bytes / size, size);
     if (status == QB_OK)
         *out = &p->base;
     else
         qb__source_close(&p->base);
-out:
-    close(fd);
     return status;
 }
 
-qb_status qb__packed_head(const char *path, void *out, size_t bytes) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return qb__fail_errno(errno, "opening", path);
-    const qb_status status = unpack(fd, path, 0, out, bytes);
-    close(fd);
-    return status;
-}
+qb_status qb__packed_head(const char *path, void *out, size_t bytes) { return unpack(path, 0, out, bytes); }
 #else
+qb_status qb__unpack_file(const char *path, size_t most, char **out, size_t *bytes) {
+    (void)most;
+    *out = NULL, *bytes = 0;
+    return qb__fail(QB_UNSUPPORTED, "%s: its data are compressed; install zlib1g-dev and build again", path);
+}
+
 qb_status qb__packed_head(const char *path, void *out, size_t bytes) {
     (void)out, (void)bytes;
     return qb__fail(QB_UNSUPPORTED, "%s: its data are compressed; install zlib1g-dev and build again", path);

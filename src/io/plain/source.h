@@ -81,6 +81,8 @@ qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source *
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **source);
 /* The first bytes of such a stream that the file begins with. */
 qb_status qb__packed_head(const char *path, void *out, size_t bytes);
+/* All of a file that is such a stream, or its first `most` bytes; *out is the caller's to free. */
+qb_status qb__unpack_file(const char *path, size_t most, char **out, size_t *bytes);
 
 /* For headers that say only that the data are the end of the file `path`: where they begin. QB_BAD_INPUT when the file is shorter
  * than the layout; `sizes` is the header's word for that. */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -43,6 +44,13 @@ char *qb__folder_of(const char *path) {
 const char *qb__last_part(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+const char *qb__ending(const char *path) {
+    const char *dot = strrchr(path, '.'), *before = dot;
+    if (!dot || strcasecmp(dot, ".gz") != 0) return dot;
+    while (before > path && before[-1] != '.' && before[-1] != '/') before--;
+    return before > path && before[-1] == '.' ? before - 1 : dot;
 }
 
 bool qb__has_number(const char *path) { return strchr(qb__last_part(path), '%') != NULL; }

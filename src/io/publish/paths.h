@@ -38,6 +38,8 @@ bool qb__parts_near(const char *path);
 void qb__part_tag(char *tag, size_t room);
 /* The last part of a path: what follows its last slash. */
 const char *qb__last_part(const char *path);
+/* From the last dot on, or, of a name in .gz, from the dot before it; NULL when there is none. */
+const char *qb__ending(const char *path);
 /* "." when there is none; release with qb__free, NULL when memory is out. */
 char *qb__folder_of(const char *path);
 /* Whether two names stand for one file, or will once it is there: links are followed. */

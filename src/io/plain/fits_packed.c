@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Images of FITS that are compressed in tiles (Rice, gzip, PLIO, H-compress), by cfitsio. One file handle, one thread at a time. */
+#include "base/status.h"
+#include "io/formats.h"
+#ifdef QB_HAVE_CFITSIO
+#include <fitsio.h>
+#include <math.h>
+#include <pthread.h>
+
+#include "base/memory.h"
+
+typedef struct fits {
+    qb__source base;
+    fitsfile *file;
+    int axes, type; /* cfitsio's code of a number in memory */
+    pthread_mutex_t lock;
+} fits;
+
+static const struct {
+    int image, memory;
+    qb_dtype dtype;
+} types[] = {{BYTE_IMG, TBYTE, QB_U8},      {SBYTE_IMG, TSBYTE, QB_I8},   {SHORT_IMG, TSHORT, QB_I16},
+             {USHORT_IMG, TUSHORT, QB_U16}, {LONG_IMG, TINT, QB_I32},     {ULONG_IMG, TUINT, QB_U32},
+             {FLOAT_IMG, TFLOAT, QB_F32},   {DOUBLE_IMG, TDOUBLE, QB_F64}};
+
+static qb_status failed(const char *path, const char *what, int said) {
+    char text[FLEN_STATUS] = "";
+    fits_get_errstatus(said, text);
+    fits_clear_errmsg();
+    return said == MEMORY_ALLOCATION ? qb__fail(QB_NO_MEMORY, "%s: no memory to unpack it", path)
+                                     : qb__fail(QB_BAD_INPUT, "%s: %s: %s", path, what, text);
+}
+
+static qb_status read_fits(qb__source *source, const qb__region *region, void *out) {
+    fits *f = (fits *)source;
+    const size_t bytes = (region->row1 - region->row0) * qb__source_row_bytes(source);
+    float single = NAN;
+    double real = NAN;
+    void *missing = f->type == TFLOAT ? (void *)&single : f->type == TDOUBLE ? (void *)&real : NULL;
+    long step[3] = {1, 1, 1};
+    int said = 0;
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = 0; i < region->count && !said; i++) {
+        const long image = (long)(region->first + i * region->step) + 1;
+        long first[3] = {1, (long)region->row0 + 1, image},
+             last[3] = {(long)source->shape[2], (long)region->row1, image};
+        fits_read_subset(f->file, f->type, first, last, step, missing, (char *)out + i * bytes, NULL, &said);
+    }
+    const qb_status status = said ? failed(source->path, "unpacking an image", said) : QB_OK;
+    pthread_mutex_unlock(&f->lock);
+    return status;
+}
+
+static void release_fits(qb__source *source) {
+    fits *f = (fits *)source;
+    int said = 0;
+    if (f->file) fits_close_file(f->file, &said);
+    fits_clear_errmsg();
+    pthread_mutex_destroy(&f->lock);
+}
+
+/* The first image of two or three axes. */
+static qb_status find_image(fits *f, uint64_t stored) {
+    enum { RATIO = 16384 };
+    const char *path = f->base.path;
+    int count = 0, said = 0, kind, type = 0, axes = 0;
+    long size[3] = {1, 1, 1}, tile = 1;
+    size_t bytes;
+    fits_get_num_hdus(f->file, &count, &said);
+    for (int n = 1; n <= count && !said && f->axes == 0; n++) {
+        fits_movabs_hdu(f->file, n, &kind, &said);
+        if (said || kind != IMAGE_HDU) continue;
+        fits_get_img_param(f->file, 3, &type, &axes, size, &said);
+        if (axes == 2 || axes == 3) f->axes = axes;
+    }
+    if (said) return failed(path, "reading its headers", said);
+    if (!f->axes) return qb__fail(QB_UNSUPPORTED, "%s holds no images of two or three axes", path);
+    fits_get_img_equivtype(f->file, &type, &said);
+    if (said) return failed(path, "reading its header", said);
+    size_t known = 0;
+    while (known < sizeof types / sizeof *types && types[known].image != type) known++;
+    if (known == sizeof types / sizeof *types)
+        return qb__fail(QB_UNSUPPORTED, "%s: its numbers, of type %d, are none of 8 16 32 -32 -64", path, type);
+    f->base.dtype = types[known].dtype, f->type = types[known].memory;
+    if (f->axes == 2) size[2] = 1;
+    for (int i = 0; i < 3; i++) f->base.shape[2 - i] = size[i] > 0 ? (size_t)size[i] : 0;
+    if (size[0] < 1 || size[1] < 1 || size[2] < 1 ||
+        !qb__mul((size_t)size[0], (size_t)size[1], (size_t)size[2], &bytes) ||
+        !qb__mul(bytes, qb_dtype_size(f->base.dtype), 1, &bytes) || bytes / RATIO > stored)
+        return qb__fail(QB_BAD_INPUT, "%s: %ld x %ld x %ld numbers cannot be packed into its %llu bytes", path, size[2],
+                        size[1], size[0], (unsigned long long)stored);
+    if (fits_read_key(f->file, TLONG, "ZTILE2", &tile, NULL, &said) == 0 && tile > 0 && tile <= size[1])
+        f->base.chunk[1] = (size_t)tile;
+    fits_clear_errmsg();
+    return QB_OK;
+}
+
+qb_status qb__fits_packed_open(const char *path, qb__source **source) {
+    fits *f;
+    int said = 0;
+    uint64_t stored;
+    *source = NULL;
+    qb_status status = qb__file_size(path, &stored);
+    if (status == QB_OK) status = qb__source_create(sizeof *f, "FITS", path, &f);
+    if (status != QB_OK) return status;
+    pthread_mutex_init(&f->lock, NULL);
+    f->base.read = read_fits;
+    f->base.release = release_fits;
+    fits_open_diskfile(&f->file, path, READONLY, &said);
+    status = said ? failed(path, "opening it", said) : find_image(f, stored);
+    if (status == QB_OK)
+        *source = &f->base;
+    else
+        qb__source_close(&f->base);
+    return status;
+}
+#else
+qb_status qb__fits_packed_open(const char *path, qb__source **source) {
+    *source = NULL;
+    return qb__fail(QB_UNSUPPORTED,
+                    "%s: its images are compressed: install libcfitsio-dev and build again, or unpack it by funpack",
+                    path);
+}
+#endif

@@ -39,6 +39,8 @@ static bool begins_compound(const unsigned char head[8]) {
 
 static bool begins_fits(const unsigned char head[8]) { return memcmp(head, "SIMPLE  ", 8) == 0; }
 
+static bool begins_mat(const unsigned char head[8]) { return memcmp(head, "MATLAB 5", 8) == 0; }
+
 static const qb__format formats[] = {
     {
         .name = "HDF5",
@@ -170,6 +172,14 @@ static const qb__format formats[] = {
         .open = qb__fits_open,
     },
     {
+        .name = "MATLAB",
+        .extensions = " .mat ",
+        .line = "MATLAB (.mat): reads arrays of versions 5 to 7; those of 7.3 are HDF5",
+        .begins = begins_mat,
+        .open = qb__mat_open,
+        .scan = qb__mat_scan,
+    },
+    {
         .name = "EDF",
         .extensions = " .edf .edf.gz ",
         .line = "EDF of ESRF (.edf .edf.gz, folders, patterns): reads images, one or several a file",
@@ -282,7 +292,6 @@ static const struct {
     const char *begins, *text;
 } strangers[] = {
     {"PK\3\4", "a ZIP archive, as .npz and .xlsx are: save one array of it with numpy.save"},
-    {"MATLAB 5.0", "a MATLAB file of version 5: save it with -v7.3, which is HDF5"},
     {"\x89PNG", "a PNG picture: save the views as TIFF"},
     {"\xff\xd8\xff", "a JPEG picture: save the views as TIFF"},
     {"\x1f\x8b", "compressed by gzip: unpack it with gunzip"},

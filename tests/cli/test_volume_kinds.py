@@ -3,6 +3,7 @@
 import gzip
 import json
 import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -76,6 +77,27 @@ def edf(values, order="<", **more):
     keys = {"DataType": words[values.dtype.str[1:]], "ByteOrder": "HighByteFirst" if order == ">" else "LowByteFirst", "Dim_1": values.shape[1], "Dim_2": values.shape[0], **more}
     head = "{\n" + "".join(f"{key} = {value} ;\n" for key, value in keys.items())
     return (head.ljust(510) + "}\n").encode() + values.astype(values.dtype.newbyteorder(order)).tobytes()
+
+
+def element(kind, data, order="<", size=None):
+    return struct.pack(order + "II", kind, len(data) if size is None else size) + data + bytes(-len(data) % 8)
+
+
+def mat(arrays, order="<", packed=False, flags=0):
+    """MATLAB's level 5 layout of {name: (index first, index second, ...)}; (class, stored type) of each by its numbers, or stated."""
+    kinds = {"i1": (8, 1), "u1": (9, 2), "i2": (10, 3), "u2": (11, 4), "i4": (12, 5), "u4": (13, 6), "f4": (7, 7), "f8": (6, 9)}
+    out = b"MATLAB 5.0 MAT-file, by a test".ljust(124) + struct.pack(order + "H", 0x0100) + (b"IM" if order == "<" else b"MI")
+    for name, values in arrays.items():
+        values, kind = values if isinstance(values, tuple) else (values, kinds[values.dtype.str[1:]][0])
+        word = name.encode()
+        named = struct.pack(order + "HH" if order == "<" else ">HH", *((1, len(word)) if order == "<" else (len(word), 1))) + word.ljust(4, b"\0") if len(word) <= 4 else element(1, word, order)
+        numbers = values.astype(values.dtype.newbyteorder(order)).tobytes(order="F")
+        body = (element(6, struct.pack(order + "II", kind | flags, 0), order) + element(5, struct.pack(order + f"{values.ndim}i", *values.shape), order) + named
+                + element(kinds[values.dtype.str[1:]][1], numbers, order))
+        whole = element(14, body, order)
+        data = zlib.compress(whole)
+        out += struct.pack(order + "II", 15, len(data)) + data if packed else whole
+    return out
 
 
 def same(path, values):
@@ -153,6 +175,41 @@ def test_compressed_edf(tmp_path):
         fails(3, "compare", tmp_path / "b.edf.gz", tmp_path / "b.edf.gz", says=[word])
     (tmp_path / "v_001.edf.gz").write_bytes(gzip.compress(b"".join(map(edf, VALUES.astype("f4")))))
     fails(3, "compare", tmp_path / "v_%03d.edf.gz", tmp_path / "v_%03d.edf.gz", says=["several images"])
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8"])
+@pytest.mark.parametrize("order", "<>")
+def test_matlab(tmp_path, dtype, order):
+    """The only array of most axes, in the order of version 7.3; others by name; doubles that are stored as small integers."""
+    import h5py
+    values = VALUES.astype(dtype)
+    for packed in False, True:
+        for name in "p", "projections":
+            (tmp_path / "a.mat").write_bytes(mat({"theta": np.arange(4.0)[:, None], name: values, "flat": values[0]}, order, packed))
+            with h5py.File(tmp_path / "b.mat", "w", userblock_size=512) as f:
+                f[name] = values.T
+            same(tmp_path / "a.mat", values.T)
+            same(tmp_path / "b.mat", values.T)
+        qb("convert", tmp_path / "a.mat", "--dataset", "/flat", "--volume", "-o", tmp_path / "flat.npy")
+        np.testing.assert_array_equal(np.load(tmp_path / "flat.npy")[0], values[0].T)
+        (tmp_path / "c.mat").write_bytes(mat({"a": (VALUES.astype("u1"), 6)}, order, packed))
+        qb("convert", tmp_path / "c.mat", "--volume", "-o", tmp_path / "c.npy")
+        got = np.load(tmp_path / "c.npy")
+        assert got.dtype == "f4"
+        np.testing.assert_array_equal(got, VALUES.T)
+
+
+def test_bad_matlab(tmp_path):
+    good, packed = mat({"a": VALUES.astype("f4")}), mat({"a": VALUES.astype("f4")}, packed=True)
+    for data, word in ((good[:-8], "ends at byte"), (good[:100], "100"), (b"", "a.mat"), (good[:126] + b"XX" + good[128:], "no MATLAB"), (packed[:-9], "ends at byte"),
+                       (packed[:150] + b"\xff\xff\xff" + packed[153:], "compressed data"), (mat({"a": VALUES.astype("f4"), "b": VALUES.astype("f4")}), "--dataset NAME"),
+                       (mat({"a": np.arange(3.0)[:, None]}), "no array"), (mat({}), "no array"), (mat({"a": VALUES.astype("f8")}, flags=0x800), "no array"),
+                       (good.replace(struct.pack("<3i", 2, 3, 4), struct.pack("<3i", 2, 3, 2**30)), "states 96 bytes"), (good.replace(struct.pack("<3i", 2, 3, 4), struct.pack("<3i", 2, -3, 4)), "no array"),
+                       (mat({"a": (VALUES.astype("f4"), 5)}), "no array")):
+        (tmp_path / "a.mat").write_bytes(data)
+        fails(3, "compare", tmp_path / "a.mat", tmp_path / "a.mat", says=[word])
+    (tmp_path / "a.mat").write_bytes(good)
+    assert "it has a" in qb("convert", tmp_path / "a.mat", "--volume", "--dataset", "x", "-o", tmp_path / "x.npy", code=3).stderr
 
 
 def test_den(tmp_path):

@@ -4,6 +4,8 @@ import fabio
 import nibabel
 import numpy as np
 import pytest
+import scipy.io
+import tifffile
 from astropy.io import fits
 
 from qbtest import qb, qb_json
@@ -60,6 +62,21 @@ def test_unsigned_and_compressed_fits(tmp_path):
     floats = np.random.default_rng(1).normal(size=(2, 30, 40)).astype("f4")
     fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(floats, compression_type="GZIP_2", quantize_level=0)]).writeto(tmp_path / "d.fits")
     same(tmp_path, tmp_path / "d.fits", floats)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_we_read_scipys_matlab(tmp_path, packed):
+    for dtype in "u1 i1 u2 i2 u4 i4 f4 f8".split():
+        scipy.io.savemat(tmp_path / "a.mat", {"p": VALUES.astype(dtype), "theta": np.arange(4.0), "s": "text", "c": {"x": 1}}, do_compression=packed)
+        same(tmp_path, tmp_path / "a.mat", VALUES.T.astype(dtype))
+
+
+def test_nibabel_and_tifffile_read_what_convert_writes(tmp_path):
+    np.save(tmp_path / "a.npy", VALUES.astype("f4"))
+    qb("convert", "a.npy", "--volume", "-o", "v.nii.gz", cwd=tmp_path)
+    np.testing.assert_array_equal(nibabel.load(tmp_path / "v.nii.gz").get_fdata().T, VALUES)
+    qb("convert", "a.npy", "--volume", "-o", "v.ome.tif", cwd=tmp_path)
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "v.ome.tif"), VALUES)
 
 
 def test_fabios_compressed_edf(tmp_path):

@@ -215,7 +215,7 @@ static qb_status list_packed(edf *e, size_t file, char *text) {
     qb_status status = qb__file_size(from.path, &stored);
     if (status != QB_OK) return status;
     const size_t most = most_unpacked(stored);
-    status = qb__unpack_file(from.path, alone ? most : HEADER_MOST, &data, &count);
+    status = qb__unpack_file(from.path, 0, alone ? most : HEADER_MOST, &data, &count);
     if (status != QB_OK) return status;
     from.data = data, from.count = count;
     status = list_frames(e, file, &from, alone ? count : most, alone, text);
@@ -242,7 +242,7 @@ typedef struct sweep {
 static qb_status read_packed(const char *path, const frame *f, size_t image, size_t from, size_t count, char *out) {
     char *data;
     size_t have;
-    qb_status status = qb__unpack_file(path, f->offset + image + BLOCK, &data, &have);
+    qb_status status = qb__unpack_file(path, 0, f->offset + image + BLOCK, &data, &have);
     if (status != QB_OK) return status;
     if (have < f->offset + image)
         status = qb__fail(QB_BAD_INPUT, "%s ends within its image, at byte %zu once unpacked", path, have);

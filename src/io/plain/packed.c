@@ -115,13 +115,13 @@ static qb_status unpack(const char *path, uint64_t offset, unsigned char *out, s
     return status;
 }
 
-qb_status qb__unpack_file(const char *path, size_t most, char **out, size_t *bytes) {
+qb_status qb__unpack_file(const char *path, uint64_t offset, size_t most, char **out, size_t *bytes) {
     enum { FIRST = 64 << 10 };
     stream s;
     size_t room = most < FIRST ? most : FIRST, got;
     char *data = NULL, *wider;
     *out = NULL, *bytes = 0;
-    qb_status status = stream_open(path, 0, &s);
+    qb_status status = stream_open(path, offset, &s);
     if (status != QB_OK) return status;
     QB__TRY(qb__alloc(room, 1, &data));
     while (true) {
@@ -174,8 +174,8 @@ qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source 
 
 qb_status qb__packed_head(const char *path, void *out, size_t bytes) { return unpack(path, 0, out, bytes); }
 #else
-qb_status qb__unpack_file(const char *path, size_t most, char **out, size_t *bytes) {
-    (void)most;
+qb_status qb__unpack_file(const char *path, uint64_t offset, size_t most, char **out, size_t *bytes) {
+    (void)offset, (void)most;
     *out = NULL, *bytes = 0;
     return qb__fail(QB_UNSUPPORTED, "%s: its data are compressed; install zlib1g-dev and build again", path);
 }

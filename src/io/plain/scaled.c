@@ -48,10 +48,9 @@ static qb_status read_scaled(qb__source *source, const qb__region *region, void 
 
 static void release_scaled(qb__source *source) { qb__source_close(((scaled *)source)->stored); }
 
-qb_status qb__source_scale(qb__source **source, double slope, double offset) {
+static qb_status wrap(qb__source **source, double slope, double offset) {
     qb__source *stored = *source;
     scaled *s;
-    if (slope == 1 && offset == 0) return QB_OK;
     qb_status status = isfinite(slope) && isfinite(offset) && slope != 0
                            ? qb__source_create(sizeof *s, stored->format, stored->path, &s)
                            : qb__fail(QB_BAD_INPUT, "%s: its values are said to be %g times the stored ones plus %g",
@@ -72,10 +71,16 @@ qb_status qb__source_scale(qb__source **source, double slope, double offset) {
     s->stored = stored;
     stored->holes = NULL; /* they are the new one's */
     s->slope = slope, s->offset = offset;
-    if (!*s->base.trouble)
+    if (!*s->base.trouble && (slope != 1 || offset != 0))
         snprintf(s->base.trouble, sizeof s->base.trouble,
                  "values are %g times the stored ones plus %g, as the file says" QB__CODE("scaled-values"), slope,
                  offset);
     *source = &s->base;
     return QB_OK;
 }
+
+qb_status qb__source_scale(qb__source **source, double slope, double offset) {
+    return slope == 1 && offset == 0 ? QB_OK : wrap(source, slope, offset);
+}
+
+qb_status qb__source_float(qb__source **source) { return wrap(source, 1, 0); }

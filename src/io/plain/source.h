@@ -81,8 +81,8 @@ qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source *
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **source);
 /* The first bytes of such a stream that the file begins with. */
 qb_status qb__packed_head(const char *path, void *out, size_t bytes);
-/* All of a file that is such a stream, or its first `most` bytes; *out is the caller's to free. */
-qb_status qb__unpack_file(const char *path, size_t most, char **out, size_t *bytes);
+/* All of such a stream from there on, or its first `most` bytes; *out is the caller's to free. */
+qb_status qb__unpack_file(const char *path, uint64_t offset, size_t most, char **out, size_t *bytes);
 
 /* For headers that say only that the data are the end of the file `path`: where they begin. QB_BAD_INPUT when the file is shorter
  * than the layout; `sizes` is the header's word for that. */
@@ -108,6 +108,8 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
 
 /* *source with its values times `slope` plus `offset`, as float32; it owns the one before. */
 qb_status qb__source_scale(qb__source **source, double slope, double offset);
+/* The same numbers, as float32. */
+qb_status qb__source_float(qb__source **source);
 
 /* One image of one number, of the size of those of `like`; float32. */
 qb_status qb__source_constant(const qb__source *like, double value, qb__source **source);

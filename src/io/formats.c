@@ -221,10 +221,11 @@ static const qb__format formats[] = {
     {
         .name = "Zeiss",
         .extensions = " .txrm .txm .xrm ",
-        .line = "Zeiss (.txrm .xrm .txm): reads scans with flats, shifts and geometry, and volumes",
+        .line = "Zeiss (.txrm .xrm .txm, folders of .xrm): reads scans with flats, shifts and geometry, and volumes",
         .begins = begins_compound,
         .open = qb__zeiss_open,
         .scan = qb__zeiss_scan,
+        .series = true,
     },
     {
         .name = "Varian",

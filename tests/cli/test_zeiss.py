@@ -185,3 +185,25 @@ def test_large_table(tmp_path):
     qb("convert", "s.xrm", "--quantity", "line_integral", "--as", "projections", "-o", "w.npy", cwd=tmp_path)
     read = np.load(tmp_path / "w.npy")
     assert read[0, 1499, 2999] == 77 and read[0, 0, 0] == 30000 and read.size == view.size
+
+
+def test_series_of_single_views(truth, tmp_path):
+    """A folder of .xrm, each with its own angle and shift: the bits of the same scan in one file."""
+    views, moved = counts(truth), np.linspace(0, 3, VIEWS)
+    (tmp_path / "many").mkdir()
+    (tmp_path / "one.txrm").write_bytes(compound(streams(views, **{"Alignment/X-Shifts": floats(*moved)})))
+    flat = streams(FLAT[None], **{"ReferenceData/Image": None, "ReferenceData/DataType": None})
+    (tmp_path / "flat.xrm").write_bytes(compound(flat))
+    for i in range(VIEWS):
+        one = {"ImageInfo/Angles": floats(3 * i - 180), "Alignment/X-Shifts": floats(moved[i]), "ReferenceData/Image": None, "ReferenceData/DataType": None}
+        (tmp_path / "many" / f"v_{i:03}.xrm").write_bytes(compound(streams(views[i:i + 1], **one)))
+    for scan, more in (("one.txrm", ()), ("many", ("--flats", "flat.xrm", "--darks", "none"))):
+        qb("fdk", scan, *more, "-o", "v.npy" if more else "w.npy", cwd=tmp_path)
+    assert np.array_equal(np.load(tmp_path / "v.npy"), np.load(tmp_path / "w.npy"))
+    told = qb_json("info", "many", cwd=tmp_path)
+    assert told["format"] == "Zeiss" and told["views"] == VIEWS
+    last = tmp_path / "many" / f"v_{VIEWS - 1:03}.xrm"
+    whole = last.read_bytes()
+    for data, words in ((b"", last.name), (whole[:-600], last.name), (compound(streams(views[:1, :-1])), "are needed"), (compound(streams(np.pad(views[:1], ((0, 0), (0, 1), (0, 0))))), "holds a view of"), (compound(streams(views[:1], **{"ImageInfo/DataType": ints(10)})), "float32")):
+        last.write_bytes(data)
+        fails(3, "info", "many", says=[words], cwd=tmp_path)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Zeiss (Xradia): .txrm holds views, the flat field and the geometry, .xrm one image, .txm a volume; all are compound files.
+/* Scans of Zeiss (Xradia): .txrm holds views, the flat field and the geometry, .xrm one image (a folder of them a scan), .txm a volume;
+ * all are compound files.
  *
  * Distances are in mm unless PositionInfo says micrometres, and may be negative; PixelSize is in micrometres at the axis. The angle of
  * view i in this program's frame is -Angles[i]. Alignment shifts are columns and rows by which an image must be moved to lie right.
@@ -76,17 +77,19 @@ static qb_status dtype_of(const char *path, const char *name, uint32_t code, qb_
     return qb__fail(QB_UNSUPPORTED, "%s: %s is %u; 5 (uint16) and 10 (float32) are read", path, name, code);
 }
 
-static qb_status open_views(const qb__ole2 *ole, const char *path, qb__zeiss_images *images, qb__notes *notes,
-                            qb__source **source) {
+/* `series`: one view in each file, of which `ole` is the first. */
+static qb_status open_views(const qb__ole2 *ole, const char *path, bool series, qb__zeiss_images *images,
+                            qb__notes *notes, qb__source **source) {
     uint32_t columns, rows, type, count, taken;
     qb_status status;
     QB__TRY(need_word(ole, path, "ImageInfo/ImageWidth", 1 << 20, &columns));
     QB__TRY(need_word(ole, path, "ImageInfo/ImageHeight", 1 << 20, &rows));
     QB__TRY(need_word(ole, path, "ImageInfo/DataType", UINT32_MAX, &type));
     QB__TRY(need_word(ole, path, "ImageInfo/NoOfImages", 1 << 24, &count));
-    *images = (qb__zeiss_images){.folder = "ImageData", .hundreds = true, .rows = rows, .columns = columns};
+    *images =
+        (qb__zeiss_images){.folder = "ImageData", .hundreds = true, .series = series, .rows = rows, .columns = columns};
     QB__TRY(dtype_of(path, "ImageInfo/DataType", type, &images->dtype));
-    if (read_word(ole, "ImageInfo/ImagesTaken", &taken) && taken > 0 && taken < count) {
+    if (!series && read_word(ole, "ImageInfo/ImagesTaken", &taken) && taken > 0 && taken < count) {
         qb__note(notes, "%s was stopped: %u of %u images were taken" QB__CODE("scan-stopped"), path, taken, count);
         count = taken;
     }
@@ -222,6 +225,73 @@ static void judge(const qb__ole2 *ole, const char *path, qb__scan_parts *parts) 
                  path, shift);
 }
 
+/* ---- a series of files ---- */
+
+/* The angle and the shifts of one file's view, which has the size of the first one's. */
+static qb_status read_view(const char *path, const qb__zeiss_images *images, double *angle, double *shift) {
+    static const char *const names[] = {"Alignment/X-Shifts", "Alignment/Y-Shifts"};
+    uint32_t columns, rows, type;
+    double *read = NULL;
+    qb__ole2 *ole;
+    qb_dtype dtype;
+    qb_status status = qb__ole2_open(path, &ole);
+    if (status != QB_OK) return status;
+    QB__TRY(need_word(ole, path, "ImageInfo/ImageWidth", 1 << 20, &columns));
+    QB__TRY(need_word(ole, path, "ImageInfo/ImageHeight", 1 << 20, &rows));
+    QB__TRY(need_word(ole, path, "ImageInfo/DataType", UINT32_MAX, &type));
+    QB__TRY(dtype_of(path, "ImageInfo/DataType", type, &dtype));
+    if (columns != images->columns || rows != images->rows || dtype != images->dtype) {
+        status =
+            qb__fail(QB_BAD_INPUT, "%s holds a view of %u x %u %s, the first file one of %zu x %zu %s", path, columns,
+                     rows, qb_dtype_name(dtype), images->columns, images->rows, qb_dtype_name(images->dtype));
+        goto out;
+    }
+    QB__TRY(read_reals(ole, "ImageInfo/Angles", 1, &read));
+    *angle = read ? (0 - *read) * degree : NAN;
+    for (int k = 0; k < 2; k++) {
+        qb__free(read);
+        QB__TRY(read_reals(ole, names[k], 1, &read));
+        shift[k] = read && isfinite(*read) ? 0 - *read : 0;
+    }
+out:
+    qb__free(read);
+    qb__ole2_close(ole);
+    return status;
+}
+
+static qb_status set_views(const qb__zeiss_images *images, const char *path, qb__scan_parts *parts) {
+    const qb__notes *files = qb__zeiss_files(parts->data.source);
+    bool angles = true, moved = false;
+    qb_status status;
+    QB__TRY(qb__alloc(files->count, sizeof *parts->angles, &parts->angles));
+    QB__TRY(qb__alloc(2 * files->count, sizeof *parts->shifts, &parts->shifts));
+    for (size_t i = 0; i < files->count; i++) {
+        QB__TRY(read_view(files->text[i], images, &parts->angles[i], &parts->shifts[2 * i]));
+        angles = angles && isfinite(parts->angles[i]);
+        moved = moved || parts->shifts[2 * i] != 0 || parts->shifts[2 * i + 1] != 0;
+    }
+    parts->angle_count = files->count;
+    snprintf(parts->angles_from, sizeof parts->angles_from, "%.150s", path);
+out:
+    if (!angles || status != QB_OK) {
+        qb__free(parts->angles);
+        parts->angles = NULL, parts->angle_count = 0;
+    }
+    if (!moved || status != QB_OK) {
+        qb__free(parts->shifts);
+        parts->shifts = NULL;
+    }
+    return status;
+}
+
+/* The file that a scan's words are taken from: of a series the first. Released by qb__notes_release. */
+static qb_status first_file(const char *path, qb__notes *files, bool *series) {
+    *series = qb__is_folder(path) || qb__is_pattern(path);
+    if (*series) return qb__list_images(path, " .xrm ", files);
+    qb__note(files, "%s", path);
+    return files->lost ? qb__fail(QB_NO_MEMORY, "no memory for a name") : QB_OK;
+}
+
 /* ---- the format ---- */
 
 static bool is_volume(const char *path) {
@@ -229,16 +299,20 @@ static bool is_volume(const char *path) {
     return dot && strcasecmp(dot, ".txm") == 0;
 }
 
-static qb_status read_scan(const qb__ole2 *ole, const char *path, qb__scan_parts *parts) {
+static qb_status read_scan(const qb__ole2 *ole, const char *path, bool series, qb__scan_parts *parts) {
     qb__zeiss_images images;
     qb_status status;
-    QB__TRY(open_views(ole, path, &images, &parts->notes, &parts->data.source));
+    QB__TRY(open_views(ole, path, series, &images, &parts->notes, &parts->data.source));
     parts->format = parts->data.source->format;
     parts->data.count = parts->data.source->shape[0];
-    QB__TRY(open_flats(ole, path, &images, parts));
+    if (!series) QB__TRY(open_flats(ole, path, &images, parts));
     snprintf(parts->quantity, sizeof parts->quantity, "counts");
-    QB__TRY(set_angles(ole, path, parts));
-    QB__TRY(set_shifts(ole, parts));
+    if (series) {
+        QB__TRY(set_views(&images, path, parts));
+    } else {
+        QB__TRY(set_angles(ole, path, parts));
+        QB__TRY(set_shifts(ole, parts));
+    }
     QB__TRY(set_place(ole, path, parts));
     judge(ole, path, parts);
 out:
@@ -247,29 +321,36 @@ out:
 
 qb_status qb__zeiss_open(const char *path, const char *how, qb__source **source) {
     qb__zeiss_images images;
-    qb__notes notes = {0};
-    qb__ole2 *ole;
+    qb__notes notes = {0}, files = {0};
+    qb__ole2 *ole = NULL;
+    bool series;
     double pixel;
     (void)how;
-    qb_status status = qb__ole2_open(path, &ole);
-    if (status == QB_OK) status = open_views(ole, path, &images, &notes, source);
+    qb_status status = first_file(path, &files, &series);
+    if (status == QB_OK) status = qb__ole2_open(files.text[0], &ole);
+    if (status == QB_OK) status = open_views(ole, path, series, &images, &notes, source);
     if (status == QB_OK && is_volume(path) && read_real(ole, "ImageInfo/PixelSize", &pixel) && pixel > 0)
         for (int i = 0; i < 3; i++) (*source)->voxel[i] = 1e-3 * pixel;
     qb__ole2_close(ole);
     qb__notes_release(&notes);
+    qb__notes_release(&files);
     return status;
 }
 
 qb_status qb__zeiss_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
-    qb__ole2 *ole;
+    qb__notes files = {0};
+    qb__ole2 *ole = NULL;
+    bool series;
     (void)options;
     if (is_volume(path)) {
         const qb_status status = qb__zeiss_open(path, NULL, &parts->data.source);
         if (status == QB_OK) parts->data.count = parts->data.source->shape[0];
         return status;
     }
-    qb_status status = qb__ole2_open(path, &ole);
-    if (status == QB_OK) status = read_scan(ole, path, parts);
+    qb_status status = first_file(path, &files, &series);
+    if (status == QB_OK) status = qb__ole2_open(files.text[0], &ole);
+    if (status == QB_OK) status = read_scan(ole, path, series, parts);
     qb__ole2_close(ole);
+    qb__notes_release(&files);
     return status;
 }

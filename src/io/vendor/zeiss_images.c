@@ -10,12 +10,14 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "io/formats.h"
 
 enum { PER_FOLDER = 100 };
 
 typedef struct zeiss {
     qb__source base;
-    int fd;
+    int fd;          /* -1: of a series, whose files are opened one by one */
+    qb__notes files; /* of a series */
     qb__extents extents;
     size_t *first; /* [images + 1] in extents */
 } zeiss;
@@ -32,9 +34,14 @@ static qb_status read_image(void *context, size_t number, size_t worker) {
     const zeiss *z = s->z;
     const size_t image = s->region->first + number * s->region->step, row = qb__source_row_bytes(&z->base);
     const size_t bytes = (s->region->row1 - s->region->row0) * row;
-    return qb__extents_read(z->fd, z->base.path, z->extents.list + z->first[image],
-                            z->first[image + 1] - z->first[image], s->region->row0 * row, bytes,
-                            s->out + number * bytes);
+    const char *path = z->fd >= 0 ? z->base.path : z->files.text[image];
+    const int fd = z->fd >= 0 ? z->fd : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return qb__fail_errno(errno, "opening", path);
+    const qb_status status =
+        qb__extents_read(fd, path, z->extents.list + z->first[image], z->first[image + 1] - z->first[image],
+                         s->region->row0 * row, bytes, s->out + number * bytes);
+    if (z->fd < 0) close(fd);
+    return status;
 }
 
 static qb_status read_images(qb__source *source, const qb__region *region, void *out) {
@@ -45,6 +52,7 @@ static qb_status read_images(qb__source *source, const qb__region *region, void 
 static void release(qb__source *source) {
     zeiss *z = (zeiss *)source;
     if (z->fd >= 0) close(z->fd);
+    qb__notes_release(&z->files);
     qb__free(z->extents.list);
     qb__free(z->first);
 }
@@ -68,25 +76,42 @@ static qb_status find_images(zeiss *z, const qb__ole2 *ole, const qb__zeiss_imag
                         z->base.shape[1]);
     QB__TRY(qb__alloc(count + 1, sizeof *z->first, &z->first));
     for (size_t i = 0; i < count; i++) {
-        name_image(images, i, name, sizeof name);
-        QB__TRY(qb__ole2_extents(ole, name, bytes, &z->extents));
+        name_image(images, images->series ? 0 : i, name, sizeof name);
+        qb__ole2 *own = NULL;
+        if (images->series) QB__TRY(qb__ole2_open(z->files.text[i], &own));
+        status = qb__ole2_extents(own ? own : ole, name, bytes, &z->extents);
+        qb__ole2_close(own);
+        if (status != QB_OK) goto out;
         z->first[i + 1] = z->extents.count;
     }
 out:
     return status;
 }
 
-qb_status qb__zeiss_source(const qb__ole2 *ole, const char *path, const qb__zeiss_images *images, qb__source **source) {
+const qb__notes *qb__zeiss_files(const qb__source *source) { return &((const zeiss *)source)->files; }
+
+static qb_status open_files(zeiss *z, qb__zeiss_images *images) {
+    if (images->series) {
+        const qb_status status = qb__source_files(&z->base, " .xrm ", &z->files);
+        images->count = z->files.count;
+        return status;
+    }
+    z->fd = open(z->base.path, O_RDONLY | O_CLOEXEC);
+    return z->fd < 0 ? qb__fail_errno(errno, "opening", z->base.path) : QB_OK;
+}
+
+qb_status qb__zeiss_source(const qb__ole2 *ole, const char *path, qb__zeiss_images *images, qb__source **source) {
     zeiss *z;
     *source = NULL;
     qb_status status = qb__source_create(sizeof *z, "Zeiss", path, &z);
     if (status != QB_OK) return status;
-    z->fd = open(path, O_RDONLY | O_CLOEXEC);
+    z->fd = -1;
+    z->base.release = release;
+    status = open_files(z, images);
     z->base.dtype = images->dtype;
     z->base.shape[0] = images->count, z->base.shape[1] = images->rows, z->base.shape[2] = images->columns;
     z->base.read = read_images;
-    z->base.release = release;
-    status = z->fd < 0 ? qb__fail_errno(errno, "opening", path) : find_images(z, ole, images);
+    if (status == QB_OK) status = find_images(z, ole, images);
     if (status == QB_OK)
         *source = &z->base;
     else

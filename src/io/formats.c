@@ -244,6 +244,15 @@ static const qb__format formats[] = {
         .series = true,
     },
     {
+        .name = "DICOM-CT-PD",
+        .extensions = " .dcm .ima ",
+        .line = "DICOM-CT-PD (folders of .dcm): reads projections of clinical scanners with their geometry",
+        .open = qb__ct_pd_open,
+        .scan = qb__ct_pd_scan,
+        .geometry = qb__ct_pd_geometry,
+        .series = true,
+    },
+    {
         .name = "simulated",
         .extensions = " .sim ",
         .line = "simulated (.sim): a scan of qb simulate that is computed when it is read, view by view",

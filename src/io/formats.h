@@ -6,6 +6,7 @@
 #include "io/publish/paths.h"
 #include "io/plain/source.h"
 #include "io/writer_kind.h"
+#include "quickbeam/geometry.h"
 #include "quickbeam/scan.h"
 
 /* One row per format: what its name looks like and who reads and writes it. */
@@ -20,6 +21,8 @@ typedef struct qb__format {
     qb_status (*open)(const char *path, const char *how, qb__source **source);
     /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
     qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+    /* Where each view's source and detector are: a scan whose placed path is itself (qb__scan_parts). NULL: it does not say. */
+    qb_status (*geometry)(const char *path, qb_geometry *geometry);
     bool series;                   /* open() also takes folders and patterns of files */
     bool store;                    /* one folder is what a file is of others */
     const qb__writer_kind *writer; /* NULL = cannot */
@@ -86,6 +89,9 @@ qb_status qb__varian_open(const char *path, const char *how, qb__source **source
 qb_status qb__varian_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__elekta_open(const char *path, const char *how, qb__source **source);
 qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__ct_pd_open(const char *path, const char *how, qb__source **source);
+qb_status qb__ct_pd_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__ct_pd_geometry(const char *path, qb_geometry *geometry);
 /* The shape is VIEWS,ROWS,COLUMNS; of sinograms, which lie [row][view][column], too. */
 qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source);
 

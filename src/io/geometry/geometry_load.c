@@ -8,6 +8,7 @@
 #include "geometry/check.h"
 #include "geometry/units.h"
 #include "geometry/vector.h"
+#include "io/formats.h"
 #include "io/geometry/geometry_file.h"
 #include "io/mbirct/mbirct.h"
 
@@ -68,7 +69,14 @@ static qb_status agree(const qb_detector *detector, const qb_geometry *geometry)
 
 static qb_status load(const char *path, const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
     qb__text text;
-    qb_status status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
+    const qb__format *format;
+    qb_status status = qb__format_to_read(path, &format);
+    if (status == QB_OK && format->geometry) {
+        status = format->geometry(path, geometry);
+        if (status == QB_OK) status = agree(detector, geometry);
+        return status == QB_OK ? qb__geometry_check_views(geometry) : status;
+    }
+    status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
     if (status != QB_OK) return status;
     qb__text_narrow(&text);
     status = parse(path, &text, detector, env, geometry);

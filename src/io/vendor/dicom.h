@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_DICOM_H
+#define QB_IO_DICOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickbeam/status.h"
+
+/* Elements of a DICOM file: little-endian, with or without types (VR), numbers not compressed. */
+typedef struct qb__dicom {
+    const char *path;
+    unsigned char *data; /* its first bytes, as far as what they say */
+    size_t bytes;
+    bool typed;
+    size_t first;    /* where the elements begin */
+    uint64_t pixels; /* where the numbers of the image begin in the file, and their bytes */
+    uint64_t pixel_bytes;
+} qb__dicom;
+
+/* QB_BAD_INPUT for what is broken, QB_UNSUPPORTED for a way of storing that is not read. */
+qb_status qb__dicom_open(const char *path, qb__dicom *dicom);
+void qb__dicom_close(qb__dicom *dicom);
+/* Up to `most` numbers of an element, group << 16 | number; how many it has. */
+int qb__dicom_numbers(const qb__dicom *dicom, uint32_t tag, int most, double *out);
+/* Its text, without blanks at the end; false, and "": it is not there. */
+bool qb__dicom_text(const qb__dicom *dicom, uint32_t tag, char *text, size_t size);
+
+#endif

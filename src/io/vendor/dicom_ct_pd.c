@@ -75,7 +75,7 @@ static qb_status read_numbers(const qb__dicom *d, view *v) {
     return QB_OK;
 }
 
-static bool is_upright(const view *v) { return v->high == v->rows && v->wide == v->columns && v->high != v->wide; }
+static bool row_by_row(const view *v) { return v->high == v->rows && v->wide == v->columns && v->high != v->wide; }
 
 static qb_status read_view(const char *path, view *v) {
     qb__dicom d;
@@ -88,7 +88,7 @@ static qb_status read_view(const char *path, view *v) {
     if (*shape && !v->flat && strcmp(shape, "CYLINDRICAL") != 0) {
         qb__printable(shape);
         status = qb__fail(QB_UNSUPPORTED, "%s: a detector that is %s; CYLINDRICAL and FLAT ones are read", path, shape);
-    } else if (!is_upright(v) && !(v->high == v->columns && v->wide == v->rows)) {
+    } else if (!row_by_row(v) && !(v->high == v->columns && v->wide == v->rows)) {
         status = qb__fail(QB_BAD_INPUT, "%s: an image of %g x %g for a detector of %g rows of %g", path, v->high,
                           v->wide, v->rows, v->columns);
     } else if ((double)d.pixel_bytes < 2 * v->high * v->wide) {
@@ -120,7 +120,7 @@ static qb_status read_image(void *context, size_t number, size_t worker) {
     const size_t image = s->region->first + number * s->region->step, row0 = s->region->row0, row1 = s->region->row1;
     const view *v = &s->p->views[image];
     const size_t rows = s->p->base.shape[1], columns = s->p->base.shape[2];
-    const size_t down = is_upright(v) ? columns : 1, across = is_upright(v) ? 1 : rows;
+    const size_t down = row_by_row(v) ? columns : 1, across = row_by_row(v) ? 1 : rows;
     uint16_t *stored;
     float *out = s->out + number * (row1 - row0) * columns;
     qb_status status = qb__alloc(rows * columns, sizeof *stored, &stored);

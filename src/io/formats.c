@@ -39,6 +39,8 @@ static bool begins_compound(const unsigned char head[8]) {
 
 static bool begins_fits(const unsigned char head[8]) { return memcmp(head, "SIMPLE  ", 8) == 0; }
 
+static bool begins_png(const unsigned char head[8]) { return memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0; }
+
 static bool begins_mat(const unsigned char head[8]) { return memcmp(head, "MATLAB 5", 8) == 0; }
 
 static const qb__format formats[] = {
@@ -172,6 +174,19 @@ static const qb__format formats[] = {
         .open = qb__fits_open,
     },
     {
+        .name = "PNG",
+        .extensions = " .png ",
+#ifdef QB_HAVE_PNG
+        .line = "PNG (.png, folders, patterns): reads grey levels of 1 to 16 bits, of colours the first channel",
+        .open = qb__png_open,
+#else
+        .line = "PNG (.png): missing, install libpng-dev and build again",
+        .package = "libpng-dev",
+#endif
+        .begins = begins_png,
+        .series = true,
+    },
+    {
         .name = "MATLAB",
         .extensions = " .mat ",
         .line = "MATLAB (.mat): reads arrays of versions 5 to 7; those of 7.3 are HDF5",
@@ -302,7 +317,6 @@ static const struct {
     const char *begins, *text;
 } strangers[] = {
     {"PK\3\4", "a ZIP archive, as .npz and .xlsx are: save one array of it with numpy.save"},
-    {"\x89PNG", "a PNG picture: save the views as TIFF"},
     {"\xff\xd8\xff", "a JPEG picture: save the views as TIFF"},
     {"\x1f\x8b", "compressed by gzip: unpack it with gunzip"},
     {"\x80\x04\x95", "a Python pickle: save its array with numpy.save"},

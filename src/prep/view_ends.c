@@ -15,7 +15,7 @@ enum { MOST_BINS = 192, LEAST_BINS = 24, LEAST_VIEWS = 12 };
 
 /* Which views the ends are: the angles have to rise, or fall, evenly there. The steps from the last to the first one, as stated, or NAN. */
 static double stated_steps(const qb__view_ends_of *asked, size_t views, qb__ends_look *l) {
-    const double OFF = 0.1, WHOLE = 0.25;
+    const double OFF = 0.1, MOST = 0.1; /* of a step; of all views */
     const double *t = asked->radians, span = t[views - 1] - t[0], step = span / (double)(views - 1);
     const double turns = rint(fabs(span) / M_PI);
     for (size_t i = 0; i + 1 < l->near; i++) {
@@ -26,7 +26,7 @@ static double stated_steps(const qb__view_ends_of *asked, size_t views, qb__ends
     l->step = fabs(step);
     if (turns < 1 || (l->mirrored && !asked->parallel)) return NAN;
     const double steps = (turns * M_PI - fabs(span)) / l->step;
-    return fabs(steps - rint(steps)) < WHOLE && (rint(steps) == 0 || rint(steps) == 1) ? rint(steps) : NAN;
+    return fabs(steps) < MOST * (double)views ? steps : NAN;
 }
 
 static qb_status read_views(qb__ends_look *l) {
@@ -47,6 +47,18 @@ static qb_status read_views(qb__ends_look *l) {
         }
     }
     return QB_OK;
+}
+
+/* A centred round object shows nothing. */
+static bool views_change(const qb__ends_look *l) {
+    const double LEAST = 1e-4; /* line integrals; less is rounding */
+    const size_t size = l->rows * l->bins;
+    double square = 0;
+    for (size_t side = 0; side < 2; side++) {
+        const float *a = l->read + side * l->near * size, *b = a + size;
+        for (size_t i = 0; i < size; i++) square += (double)((a[i] - b[i]) * (a[i] - b[i]));
+    }
+    return square > 2 * LEAST * LEAST * (double)size;
 }
 
 enum { WIDTHS = 5, COUNTS = 5 };
@@ -127,17 +139,16 @@ static bool is_next(const qb__ends_measure *m, const qb__ends_gap *gap) {
     return m->forward > LEAST_WAY * m->usual && m->forward < MOST_WAY * m->usual;
 }
 
-static void judge(const qb__ends_measure *m, const qb__ends_gap *gap, double stated, const qb__view_ends_of *asked,
-                  const qb__ends_look *l, qb__view_ends *found) {
-    const double DEGREE = 57.29577951308232, HALF = 0.5,
-                 MOST_STEP = 0.08; /* radians; larger ones lead to another image */
+static void judge(const qb__ends_measure *m, const qb__ends_gap *gap, double stated, int seam, double leans,
+                  const qb__view_ends_of *asked, const qb__ends_look *l, qb__view_ends *found) {
+    const double DEGREE = 57.29577951308232, HALF = 0.5, BETWEEN = 0.2;
     const double *t = asked->radians, n = (double)l->info->views, span = t[l->info->views - 1] - t[0];
     const double share = share_of_step(m, l->mirrored);
-    found->mirrored = l->mirrored;
-    if (l->step > MOST_STEP) return;
-    if (stated == 1 && is_same(m, gap) && !(share > HALF)) found->steps = -1;
-    if (stated == 0 && is_next(m, gap) && !(share < HALF)) found->steps = 1;
+    found->steps = seam;
+    if (!seam && stated == 1 && is_same(m, gap) && !(share > HALF) && !(leans > BETWEEN)) found->steps = -1;
+    if (!seam && stated == 0 && is_next(m, gap) && !(share < HALF) && !(leans < BETWEEN)) found->steps = 1;
     if (!found->steps) return;
+    found->mirrored = l->mirrored, found->stated = stated;
     const double range = copysign(rint(fabs(span) / M_PI) * M_PI, span);
     found->from = t[0] * DEGREE;
     found->to = found->from + range * (found->steps < 0 ? n / (n - 1) : 1) * DEGREE;
@@ -147,12 +158,15 @@ qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb
                              qb__view_ends *found) {
     qb__ends_look l = {.scan = scan, .info = qb_scan_describe(scan)};
     const size_t columns = l.info->columns, tall = asked->row1 > asked->row0 ? asked->row1 - asked->row0 : 0;
+    const double MOST_STEP = 0.08, WHOLE = 0.25, AWAY = 0.6; /* radians: larger ones lead to another image; steps */
     qb_status status = QB_OK;
     *found = (qb__view_ends){0};
     if (l.info->views < LEAST_VIEWS || columns < LEAST_BINS || !tall) return QB_OK;
     l.near = qb__smaller(QB__ENDS_NEAR, l.info->views / 3);
-    const double stated = stated_steps(asked, l.info->views, &l);
-    if (isnan(stated)) return QB_OK;
+    double stated = stated_steps(asked, l.info->views, &l);
+    if (isnan(stated) || l.step > MOST_STEP) return QB_OK;
+    if (fabs(stated) < WHOLE || fabs(stated - 1) < WHOLE) stated = rint(stated);
+    if (stated != 1 && fabs(stated - 1) < AWAY) return QB_OK;
     l.bin = qb__ceil_div(columns, MOST_BINS), l.bins = columns / l.bin;
     l.column = (asked->column + 0.5) / (double)l.bin - 0.5;
     l.rows = qb__smaller(QB__ENDS_ROWS, tall);
@@ -168,10 +182,15 @@ qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb
     for (int i = 0; i < QB__ENDS_SCRATCH; i++) QB__TRY(qb__alloc(size, sizeof **l.part, &l.part[i]));
     QB__TRY(qb__alloc(columns, qb_dtype_size(l.info->dtype), &l.raw));
     QB__TRY(read_views(&l));
-    qb__ends_measure m;
-    qb__ends_gap gap;
-    measure_best(&l, &m, &gap);
-    judge(&m, &gap, stated, asked, &l, found);
+    if (!views_change(&l)) goto out;
+    qb__ends_measure m = {0};
+    qb__ends_gap gap = {0};
+    /* Of one step as stated the other way is that the end point was counted. */
+    double leans;
+    const int shown = qb__ends_seam(&l, stated == 1 ? 0 : stated, &leans),
+              seam = (shown > 0) == (stated == 1) ? 0 : shown;
+    if (!seam && (stated == 0 || stated == 1)) measure_best(&l, &m, &gap);
+    judge(&m, &gap, stated, seam, leans, asked, &l, found);
 out:
     qb__free(l.read);
     qb__free(l.line);
@@ -188,6 +207,12 @@ void qb__view_ends_warn(const qb__view_ends *found, const qb_env *env) {
                  "the last view is the first one%s, but is stated a step before it: the end point was counted; "
                  "--angles %.8g:%.8g fits" QB__CODE("angle-span"),
                  found->mirrored ? " mirrored" : "", found->from, found->to);
+    else if (found->steps > 0 && found->stated != 0)
+        qb__warn(env,
+                 "the last view is a step before the first one%s, but is stated to be %.3g steps %s it: --angles "
+                 "%.8g:%.8g fits" QB__CODE("angle-span"),
+                 found->mirrored ? " mirrored" : "", fabs(found->stated), found->stated > 0 ? "before" : "behind",
+                 found->from, found->to);
     else if (found->steps > 0)
         qb__warn(env,
                  "the last view is stated to be the first one%s, but is a step before it: the end point was not "

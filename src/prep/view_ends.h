@@ -18,6 +18,7 @@ typedef struct qb__view_ends_of {
 typedef struct qb__view_ends {
     int steps; /* -1: the last view is the first one, but stated a step before it; 1: the other way round; 0: neither is shown */
     bool mirrored;   /* after half a turn */
+    double stated;   /* steps from the last view to the first one */
     double from, to; /* degrees: the angles that fit, without the end */
 } qb__view_ends;
 

@@ -39,11 +39,19 @@ static void mirror(const float *restrict line, size_t bins, double column, float
     for (size_t b = end; b < bins; b++) out[b] = between(line, bins, 2 * column - (double)b);
 }
 
+static void read_between(const float *restrict line, size_t bins, float part, float *restrict out) {
+    for (size_t b = 0; b + 1 < bins; b++) out[b] = (1 - part) * line[b] + part * line[b + 1];
+    out[bins - 1] = line[bins - 1];
+}
+
+/* Both ends are read by the same part of a bin between two bins: what that blurs is the same in both. */
+static double part_of(const qb__ends_look *l) { return l->mirrored ? l->column - floor(l->column) : 0; }
+
 /* The bins that both ends see, with the axis where it is held to be. */
 static void choose_range(qb__ends_look *l) {
-    const double last = (double)l->bins - 1;
-    l->from = l->mirrored ? (size_t)fmax(0, ceil(2 * l->column - last)) : 0;
-    l->to = l->mirrored ? (size_t)fmax(0, floor(fmin(2 * l->column, last)) + 1) : l->bins;
+    const double last = (double)l->bins - 1, part = part_of(l), across = 2 * floor(l->column) + part;
+    l->from = l->mirrored ? (size_t)fmax(0, ceil(across - last)) : 0;
+    l->to = l->mirrored ? (size_t)fmax(0, floor(fmin(across, last - part)) + 1) : l->bins;
 }
 
 static void about_mean(const qb__ends_look *l, float *line) {
@@ -54,12 +62,15 @@ static void about_mean(const qb__ends_look *l, float *line) {
 }
 
 static void arrange_view(qb__ends_look *l, size_t view, size_t times) {
+    const double part = part_of(l), across = 2 * floor(l->column) + part;
     for (size_t i = view * l->rows; i < (view + 1) * l->rows; i++) {
         float *out = l->line + i * l->bins;
         memcpy(l->part[0], l->read + i * l->bins, l->bins * sizeof *out);
         const float *line = smooth(l->part[0], l->part[1], l->bins, times);
         if (l->mirrored && view < l->near)
-            mirror(line, l->bins, l->column, out);
+            mirror(line, l->bins, 0.5 * across, out);
+        else if (l->mirrored)
+            read_between(line, l->bins, (float)part, out);
         else
             memcpy(out, line, l->bins * sizeof *out);
         about_mean(l, out);

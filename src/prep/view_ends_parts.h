@@ -61,6 +61,9 @@ double qb__ends_without_shift(const qb__ends_look *l, float *out);
 void qb__ends_take_measure(const qb__ends_look *l, qb__ends_measure *m);
 /* Views two steps apart differ more than neighbours, by so much: 1 where it is all noise, 4 where all changes go on evenly. */
 double qb__ends_evenness(const qb__ends_measure *m);
+/* 1: the first view is a step behind the last one; -1: `gap` steps; 0: neither is shown. *leans: how far it leans to one step, which is
+ * 1, or to `gap`, which is below 0; without certainty. NAN: not at all. */
+int qb__ends_seam(qb__ends_look *l, double gap, double *leans);
 /* count: views of each group, of which there are two on either side. */
 qb__ends_gap qb__ends_take_gap(const qb__ends_look *l, size_t count);
 

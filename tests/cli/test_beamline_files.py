@@ -68,8 +68,8 @@ def test_a_pillar_in_some_views(scan, tmp_path, side, part, kind):
 
 def test_a_dense_object_beyond_one_end_is_no_pillar(tmp_path):
     """In half acquisition the row ends within the object, through which next to no beam comes in some views."""
-    qb("simulate", "foam", "--detector", "160,4", "--angles", "0:360", "--views", 480, "--center-offset", -56, "--size", "257,257,4", "--attenuation", 0.04,
-       "--photons", 100000, "--seed", 2, "-o", "s.h5", cwd=tmp_path)
+    qb("simulate", "foam", "--detector", "160,16", "--angles", "0:360", "--views", 684, "--center-offset", -56, "--size", "257,257,16", "--seed", 9165, "-o", "s.h5",
+       cwd=tmp_path)
     assert "views-covered" not in qb("fbp", "s.h5", "--center", 23.5, "-o", "v.npy", cwd=tmp_path).stderr
 
 

@@ -108,6 +108,28 @@ def test_the_end_point_of_a_turn(tmp_path, options):
         assert f"--angles {right} fits [angle-span]" in line
 
 
+@pytest.mark.parametrize("phantom, photons", [("foam", 10000), ("spheres", 0), ("spheres", 100000), ("baggage", 100000)])
+def test_the_end_point_of_balls_and_noise(tmp_path, phantom, photons):
+    """The axis lies between two pixels, and images are cubes."""
+    shape = instead(SCAN, "--detector", "96,48", "--views", 91, "--photons", photons, "--seed", 3, "--center-offset", 0.3, "--size", "84,84,48")
+    out = ["--center", 47.8, "-o", tmp_path / "v.npy"]
+    path = simulate(tmp_path, phantom, *shape, "--angles", "0:182")
+    assert not said("fbp", path, *out)
+    line, = said("fbp", path, "--angles", "0:180", *out)
+    assert "--angles 0:182 fits [angle-span]" in line
+
+
+@pytest.mark.parametrize("phantom, views, wrong", [("foam", 240, 356.4), ("foam", 240, 363.6), ("baggage", 240, 367.2)])
+def test_a_turn_stated_wrong_by_a_percent(tmp_path, phantom, views, wrong):
+    """Of a cone: a step is 1 or 2 % too large or too small, or a turn of N views is stated as of N + 1."""
+    shape = ("--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 1.5, "--detector", "128,32", "--size", "90,90,24")
+    run = ["--sod", 500, "--sdd", 800, "--allow-limited", "-o", tmp_path / "v.npy"]
+    path = simulate(tmp_path, phantom, *instead(SCAN, *shape, "--views", views, "--angles", "0:360", "--photons", 10000))
+    assert not said("fdk", path, *run)
+    line, = said("fdk", path, *run, "--angles", f"0:{wrong}")
+    assert "--angles 0:360 fits [angle-span]" in line and " steps " in line
+
+
 @pytest.mark.parametrize("phantom", ["shepp-logan", "foam", "baggage", "spheres"])
 @pytest.mark.parametrize("at", [130, 200])
 def test_lost_frames(tmp_path, phantom, at):

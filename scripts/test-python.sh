@@ -53,6 +53,22 @@ assert best < 0.1, f"importing takes {best:.3f} s"
 END
 }
 
+several() { # environment: two processes make the bits of one, with the machine's MPI and with MPICH from PyPI
+    work=$folder/ranks
+    rm -rf "$work"
+    mkdir "$work"
+    "$1/bin/qb" simulate shepp-logan -q --size 32 --views 24 -o "$work/s.h5" && "$1/bin/qb" fbp "$work/s.h5" -q -o "$work/1.npy" || return 1
+    "$1/bin/pip" install -q --disable-pip-version-check --only-binary=:all: mpich >"$folder/pip.log" 2>&1 || skip "MPICH" "$(tail -1 "$folder/pip.log")"
+    for launcher in "$(command -v mpirun || true)" "$1/bin/mpiexec"; do
+        [ -x "$launcher" ] || { skip "ranks" "there is no mpirun"; continue; }
+        "$launcher" --version | grep -q "Open MPI" && more="--oversubscribe --bind-to none" || more=
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$launcher" $more -n 2 "$1/bin/qb" fbp "$work/s.h5" -q -o "$work/2.npy" --json >"$work/report.json" &&
+            grep -q '"ranks":.*2' "$work/report.json" && cmp "$work/1.npy" "$work/2.npy" || return 1
+        rm "$work/2.npy"
+    done
+    "$1/bin/qb" --version | grep "MPI that is found"
+}
+
 one() { # version
     python=$(find_python "$1")
     [ -n "$python" ] || { skip "Python $1" "there is none, and uv can fetch none: $(grep . "$folder/uv.log" 2>/dev/null | tail -1)"; return; }
@@ -67,7 +83,8 @@ one() { # version
     echo "== Python $name"
     if "$venv/bin/qb" --version | grep -q "FFT: quickbeam's own" && quick_import "$venv/bin/python" &&
         { ! "$venv/bin/python" -c "import h5py" 2>/dev/null || both_orders "$venv/bin/python"; } &&
-        (cd tests/python && QB=$qb "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --disable-warnings .); then
+        (cd tests/python && QB=$qb "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --disable-warnings .) &&
+        { [ "$1" != 3 ] || several "$venv"; }; then
         passed=$((passed + 1))
     else
         echo "FAILED with Python $name"

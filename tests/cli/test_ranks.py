@@ -332,6 +332,20 @@ def test_without_the_mpi_object(scan, tmp_path):
     qb("fbp", scan, "-o", tmp_path / "out.h5", "--center", 19, env={**os.environ, **nowhere})
 
 
+@pytest.mark.skipif(not (Path(QB).parent / "tests/mpi").exists(), reason="MPI is not Open MPI")
+def test_mpi_found_at_run_time(scan, tmp_path):
+    """Without an object that is linked with MPI's library, one that fits what the system has is opened."""
+    for file in (Path(QB).parent / "libquickbeam.so.0.2", *(Path(QB).parent / "tests/mpi").iterdir()):
+        shutil.copy(file, tmp_path)
+    there = {"LD_LIBRARY_PATH": str(tmp_path)}
+    qb("fbp", scan, "-o", tmp_path / "one.npy", "--center", 19)
+    ranks(2, "fbp", scan, "-o", tmp_path / "two.npy", "--center", 19, env=there)
+    assert (tmp_path / "two.npy").read_bytes() == (tmp_path / "one.npy").read_bytes()
+    for name, words in (("", "left out"), (str(tmp_path / "libnone.so"), "does not open")):
+        done = ranks(2, "fbp", scan, "-o", tmp_path / "no.npy", code=3, env={**there, "QB_LIBMPI": name})
+        assert words in said(done)[0]
+
+
 # ---- a rank that fails ----
 
 ONLY = """sh -c 'if [ "$OMPI_COMM_WORLD_RANK" = {rank} ]; then {does}; fi; exec "$@"' sh"""

@@ -30,21 +30,22 @@ static void path_of(const char *name, char path[PATH_MAX]) {
 /* Open MPI's own plug-ins look for its symbols among those of all: hence global. It is never closed, MPI would not survive it. */
 static void *open_global(const char *path, int more) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL | more); }
 
-/* One that is in the process already, as with mpi4py; else the file or in the folder that QB_LIBMPI names; else the system's. */
+static const char *nth_library(bool openmpi, int i) { return libraries[openmpi ? i : (i + 1) % LIBRARIES]; }
+
+/* One that is in the process already, as with mpi4py; else the file that QB_LIBMPI names, or of its folder and of the system the
+ * first that fits the launcher. */
 static void *open_library(bool openmpi, char *why, size_t size) {
     const char *given = getenv("QB_LIBMPI");
     struct stat about;
-    const bool folder = given && stat(given, &about) == 0 && S_ISDIR(about.st_mode);
+    const char *folder = given && stat(given, &about) == 0 && S_ISDIR(about.st_mode) ? given : NULL;
     void *library = NULL;
-    for (int way = 0; way < 3 && !library; way++)
-        for (int i = 0; i < LIBRARIES && !library; i++) {
-            const char *name = libraries[openmpi ? i : (i + 1) % LIBRARIES];
-            char path[PATH_MAX];
-            snprintf(path, sizeof path, "%s%s%s", way == 1 ? given ? given : "" : "", way == 1 ? "/" : "", name);
-            if (way == 0) library = open_global(name, RTLD_NOLOAD);
-            if (way == 1 && folder) library = open_global(path, 0);
-            if (way == 2 && (!given || folder)) library = open_global(name, 0);
-        }
+    for (int i = 0; i < LIBRARIES && !library; i++) library = open_global(nth_library(openmpi, i), RTLD_NOLOAD);
+    for (int i = 0; i < LIBRARIES && !library; i++) {
+        const char *name = nth_library(openmpi, i);
+        char path[PATH_MAX];
+        if (folder && snprintf(path, sizeof path, "%s/%s", folder, name) > 0) library = open_global(path, 0);
+        if (!library && (!given || folder)) library = open_global(name, 0);
+    }
     if (!library && given && !folder && *given) library = open_global(given, 0);
     if (library || !size) return library;
     if (given && !folder)
@@ -66,8 +67,12 @@ static void describe(void *library, char version[QB__MPI_VERSION]) {
     memcpy(&get, &symbol, sizeof get); /* ISO C has no cast for it */
     if (get && get(text, &length) == 0) dladdr(symbol, &where);
     text[strcspn(text, ",\n")] = 0;
-    for (char *c = text; *c; c++)
-        if (*c == '\t') *c = ' ';
+    size_t used = 0;
+    for (size_t i = 0; text[i]; i++) { /* blanks and tabs in a row become one blank */
+        const bool blank = text[i] == ' ' || text[i] == '\t';
+        if (!blank || (used && text[used - 1] != ' ')) text[used++] = blank ? ' ' : text[i];
+    }
+    text[used] = 0;
     const char *file = where.dli_fname ? strrchr(where.dli_fname, '/') : NULL;
     snprintf(version, QB__MPI_VERSION, "%.200s (%.40s)", *text ? text : "unknown",
              file              ? file + 1

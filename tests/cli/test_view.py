@@ -249,6 +249,25 @@ class TestBrowser:
         assert page.run("state.high - state.low") == pytest.approx(span * np.exp(60 / 200), rel=1e-3)
         page.run("preset(0.005); choose_tool('point')")
 
+    def test_touch(self, page):
+        """One finger sets the point; two that part zoom."""
+        page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+        page.run("fit_all()")
+        x, y, wide, _ = self.centre(page, 0)
+
+        def touch(kind, *at):
+            page.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": a, "y": y, "id": k} for k, a in enumerate(at)])
+        touch("touchStart", x + wide / 8)
+        touch("touchEnd")
+        assert abs(page.run("state.at[2]") - 34.5) <= 1.5  # an eighth of 56 columns from the middle
+        touch("touchStart", x - 40)
+        touch("touchStart", x - 40, x + 40)
+        touch("touchMove", x - 80, x + 80)
+        touch("touchEnd")
+        assert page.run("views[0].zoom") == pytest.approx(2, rel=0.01)
+        page.run("fit_all(); go(0, 12); go(1, 20); go(2, 28)")
+        page.call("Emulation.setTouchEmulationEnabled", enabled=False)
+
     def test_keyboard_alone(self, page):
         page.run("views[0].canvas.focus()")
         at = page.run("state.at")

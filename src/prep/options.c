@@ -20,7 +20,8 @@ const qb_param qb_prep_params[] = {
      "tube's spectrum behind filters (al:1) for an object of one material (water, pmma, bone, c, al, ti, fe, cu, sn), "
      "in values of an energy; or two: for dense parts in another one, as two:water+bone,120, by a draft of the volume",
      0},
-    {"paganin", QB_PARAM_TEXT, offsetof(qb_prep_options, paganin), "DELTA_BETA|LENGTH|alpha:A|none", NULL, NULL, 0, 0,
+    {"paganin", QB_PARAM_TEXT, offsetof(qb_prep_options, paganin),
+     "DELTA_BETA|LENGTH|alpha:A|nabu:N|tomopy:A|httomo:N|none", NULL, NULL, 0, 0,
      "phase retrieval (Paganin 2002) of one distance: filter transmissions by 1/(1 + (L f)^2) with "
      "L^2 = pi lambda D delta/beta, or with the length L itself (25um, 4px), or alpha = 1/(4 pi^2 delta/beta)",
      0},

@@ -34,13 +34,22 @@ static qb_status parse(const char *text, kind *of, double *value) {
         kind of;
         double factor;
     } units[] = {{"", RATIO, 1}, {"nm", LENGTH, 1e-6}, {"um", LENGTH, 1e-3}, {"mm", LENGTH, 1}, {"px", PIXELS, 1}};
-    const bool alpha = strncmp(text, "alpha:", 6) == 0;
+    /* Other programs' numbers: httomolibgpu's grid of frequencies reaches twice as far, so that its exponent is four times as large. */
+    static const struct {
+        const char *name;
+        kind of;
+        double factor;
+    } names[] = {{"alpha:", ALPHA, 1}, {"tomopy:", ALPHA, 1}, {"nabu:", RATIO, 1}, {"httomo:", RATIO, 4}};
+    size_t n = 0;
+    while (n < 4 && strncmp(text, names[n].name, strlen(names[n].name)) != 0) n++;
+    const char *number = n < 4 ? text + strlen(names[n].name) : text;
     char *end;
-    *value = qb__strtod(alpha ? text + 6 : text, &end);
-    if (*value > 0 && isfinite(*value) && end != text) {
-        *of = ALPHA;
-        if (alpha && !*end) return QB_OK;
-        for (size_t i = 0; i < sizeof units / sizeof units[0] && !alpha; i++) {
+    *value = qb__strtod(number, &end);
+    if (*value > 0 && isfinite(*value) && end != number) {
+        *of = n < 4 ? names[n].of : RATIO;
+        if (n < 4) *value *= names[n].factor;
+        if (n < 4 && !*end) return QB_OK;
+        for (size_t i = 0; i < sizeof units / sizeof units[0] && n == 4; i++) {
             if (strcmp(end, units[i].unit) != 0) continue;
             *of = units[i].of;
             *value *= units[i].factor;
@@ -48,7 +57,8 @@ static qb_status parse(const char *text, kind *of, double *value) {
         }
     }
     return qb__fail(QB_BAD_ARGUMENT,
-                    "--paganin %s: give delta/beta (100), a length of the filter (25um, 4px) or alpha:1e-3, above 0",
+                    "--paganin %s: give delta/beta (100), a length of the filter (25um, 4px) or alpha:1e-3, or "
+                    "nabu:, tomopy: or httomo: and its number, above 0",
                     text);
 }
 
@@ -154,7 +164,7 @@ static qb_status take_unsharp(const qb_scan_info *info, const qb_numbers *given,
 qb_status qb__paganin_of(const qb_scan_info *info, const qb_geometry *geometry, const qb_prep_options *options,
                          qb__paganin *p) {
     const beam b = beam_of(info, geometry);
-    kind of;
+    kind of = RATIO;
     double value;
     qb_status status;
     *p = (qb__paganin){.generalised = options->paganin_kernel == QB_PAGANIN_GENERALISED,

@@ -118,6 +118,8 @@ def test_a_long_kernel_ends_in_the_margin(tmp_path):
 
 
 @pytest.mark.parametrize("how", [BEAM, ["--paganin", f"alpha:{1 / (4 * math.pi ** 2 * RATIO)!r}", *BEAM[2:]],
+                                 ["--paganin", f"nabu:{RATIO}", *BEAM[2:]], ["--paganin", f"tomopy:{1 / (4 * math.pi ** 2 * RATIO)!r}", *BEAM[2:]],
+                                 ["--paganin", f"httomo:{RATIO / 4}", *BEAM[2:]],
                                  ["--paganin", f"{1000 * length_of()!r}um", "--pixel-size", PIXEL],
                                  ["--paganin", f"{length_of()!r}mm", "--pixel-size", PIXEL], ["--paganin", f"{PIXELS!r}px"]])
 def test_ways_to_say_it(tmp_path, how):

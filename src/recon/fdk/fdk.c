@@ -39,6 +39,19 @@ static const qb__method method = {
     .transpose = qb__fdk_transpose,
 };
 
+qb_status qb__fdk_plan_within(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                              const qb_fdk_options *options, const qb_output_options *output, const qb_env *env,
+                              qb_job **job) {
+    const qb__request request = {.scan = scan,
+                                 .more = geometry,
+                                 .prep = prep,
+                                 .options = options,
+                                 .output = output,
+                                 .command = "qb fdk",
+                                 .silent = true};
+    return qb__reconstruction_plan(&method, &request, env, job);
+}
+
 qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                       const qb_fdk_options *options, const qb_output_options *output, const char *command,
                       const qb_env *env, qb_job **job) {

@@ -155,4 +155,9 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
 
 extern const qb__engine qb__fdk_cpu, qb__fdk_device;
 
+/* As qb_fdk_plan(), within a job of the same views that looks at the scan and says all that there is to say. */
+qb_status qb__fdk_plan_within(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                              const qb_fdk_options *options, const qb_output_options *output, const qb_env *env,
+                              qb_job **job);
+
 #endif

@@ -36,7 +36,7 @@ typedef struct qb__iterative {
     qb_grid grid;      /* that is solved for: */
     qb_grid asked;     /* what is kept, and */
     size_t beyond[2];  /* slices before and after it */
-    bool takes_beyond; /* such slices are wanted; set before it is decided */
+    bool alone;        /* no such slices are wanted; set before it is decided */
     bool *lost;        /* [slices that are kept] hardly measured; NULL: none */
     qb_projector *projector;
     /* of the current cut */

@@ -22,7 +22,7 @@ void qb__iterative_find_beyond(const qb__iterative *it, const qb_grid *asked, si
     }; /* of 64^3 voxels two slices were as good as all that rays cross, of 128^3 four nearly so */
     const size_t most = qb__larger(FEW, asked->n[2] / PART);
     beyond[0] = beyond[1] = 0;
-    if (!it->takes_beyond) return;
+    if (it->alone) return;
     qb__grid_overhang(it->geometry, asked, beyond);
     for (int i = 0; i < 2; i++) beyond[i] = qb__smaller(beyond[i], most);
 }

@@ -25,7 +25,7 @@ static void add_view(const qb__iterative *it, size_t view, const float *lines, c
             const double y = (double)lines[row * columns + c];
             if (isnan(limit)) {
                 s->all += y, s->square += y * y, s->size += fabs(y);
-            } else if (qb__ray_misses(it->rays, view, (double)c, (double)row, &it->grid, INFINITY, false)) {
+            } else if (qb__ray_misses(it->rays, view, (double)c, (double)row, &it->asked, INFINITY, false)) {
                 s->outside += y;
                 s->strong += fabs(y) > limit ? y : 0;
             }

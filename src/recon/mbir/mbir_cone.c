@@ -46,6 +46,7 @@ static void report_descent(const qb__iterative_run *r, cJSON *json) {
     }
     if (rmse) cJSON_AddStringToObject(json, "rmse_units", units_of(m));
     if (m->keep.equits > 0) cJSON_AddNumberToObject(json, "resumed_at_equits", m->keep.equits);
+    if (cone->start_seconds > 0) cJSON_AddNumberToObject(json, "start_seconds", cone->start_seconds);
     cJSON_AddNumberToObject(json, "subsets", (double)(r->it->subsets ? r->it->subsets : 1));
     cJSON_AddNumberToObject(slab, "first_slice", 0);
     cJSON_AddNumberToObject(slab, "slices", (double)m->grid.n[2]);
@@ -139,7 +140,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     cone->it.report = report_descent;
     cone->it.keeper = qb__mbir_cone_keeper;
     m->output = task->output->array ? NULL : task->output->output;
-    cone->it.takes_beyond = !m->options->prox && !m->options->prox_array; /* a proximal map is of its volume alone */
+    cone->it.alone = m->options->prox || m->options->prox_array; /* a proximal map is of its volume alone */
     cone->it.more_lines = m->terms.weights_file ? 1 : 0;
     QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
     QB__TRY(decide_detector(cone));

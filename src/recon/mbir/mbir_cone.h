@@ -22,7 +22,8 @@ typedef struct qb__mbir_cone {
     qb_iterative_options options;
     qb__solve_model model;
     qb__mbir_keep keep;
-    float *start; /* the image by filtered back-projection, [z][y][x]; NULL: none */
+    float *start;         /* the image by filtered back-projection, [z][y][x]; NULL: none */
+    double start_seconds; /* that it took */
 } qb__mbir_cone;
 
 /* The start by qb fdk, in the volume's voxels, nothing below zero with positivity. cone->start stays NULL where the geometry is not for

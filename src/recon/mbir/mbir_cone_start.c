@@ -2,11 +2,14 @@
 /* The image that a model-based reconstruction of a cone begins with. */
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
+#include "ops/project.h"
+#include "recon/fdk/fdk.h"
 #include "recon/mbir/mbir_cone.h"
 
 /* The same scan is read by two jobs now, and this one is not to count among what the other reads. */
@@ -26,7 +29,7 @@ static qb_status run_fdk(qb__mbir_cone *cone, const qb__running *run, const qb_e
     options.voxels = (qb_numbers){3, {voxel[0], voxel[1], voxel[2]}};
     options.allow_limited = true;
     output.array = &to;
-    QB__TRY(qb_fdk_plan(it->scan, it->geometry, it->prep, &options, &output, "qb fdk", quiet, &job));
+    QB__TRY(qb__fdk_plan_within(it->scan, it->geometry, it->prep, &options, &output, quiet, &job));
     qb__digest_detach(&it->scan->digests, &run->job->digest);
     status = qb_job_run(job, quiet, NULL);
     qb__digest_attach(&it->scan->digests, &run->job->digest);
@@ -35,8 +38,19 @@ out:
     return status;
 }
 
+enum { PIECE = 1 << 16 };
+
+static void clamp_piece(void *context, size_t piece, int worker) {
+    qb__mbir_cone *cone = context;
+    const size_t first = piece * PIECE, end = qb__smaller(first + PIECE, qb__iterative_kept(&cone->it));
+    (void)worker;
+    for (size_t i = first; i < end; i++)
+        if (!isfinite(cone->start[i]) || (cone->options.nonneg && cone->start[i] < 0)) cone->start[i] = 0;
+}
+
 qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     const size_t count = qb__iterative_kept(&cone->it);
+    const double begun = qb__now();
     qb_env quiet = {0};
     qb_status status = qb__alloc(count, sizeof *cone->start, &cone->start);
     if (status != QB_OK) return status;
@@ -46,9 +60,9 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     quiet.reads = NULL;
     quiet.writes = NULL;
     status = run_fdk(cone, run, &quiet);
+    cone->start_seconds = qb__now() - begun;
     if (status == QB_OK) {
-        for (size_t i = 0; i < count; i++)
-            if (!isfinite(cone->start[i]) || (cone->options.nonneg && cone->start[i] < 0)) cone->start[i] = 0;
+        qb__pool_for(cone->it.projector->pool, qb__ceil_div(count, PIECE), clamp_piece, cone);
         return QB_OK;
     }
     qb__free(cone->start);

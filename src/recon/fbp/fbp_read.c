@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fbp/fbp.h"
@@ -99,16 +100,37 @@ static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     return qb_scan_read(fbp->scan, 0, fbp->info->views, row, reader->cache_end, reader->cache);
 }
 
-static void copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1, size_t slices, size_t row0, char *out) {
+/* Of views view0 + 16 i and on. */
+typedef struct from_cache {
+    const qb__fbp *fbp;
+    size_t view0, view1, slices, row0;
+    char *out;
+} from_cache;
+
+enum { VIEWS_TOGETHER = 16 };
+
+static qb_status copy_views(void *context, size_t piece, size_t worker) {
+    const from_cache *c = context;
+    const qb__fbp *fbp = c->fbp;
     const qb__fbp_reader *reader = &fbp->reader;
-    size_t bytes = qb__fbp_raw_row(fbp), rows = reader->cache_end - reader->cache_first;
-    for (size_t view = view0; view < view1; view++) {
-        for (size_t s = 0; s < slices; s++) {
-            size_t row = row0 + s * fbp->step - reader->cache_first;
-            memcpy(out + qb__fbp_raw_offset(fbp, slices, reader->parts, view, s),
+    const size_t bytes = qb__fbp_raw_row(fbp), rows = reader->cache_end - reader->cache_first;
+    const size_t first = c->view0 + piece * VIEWS_TOGETHER, end = qb__smaller(first + VIEWS_TOGETHER, c->view1);
+    (void)worker;
+    for (size_t view = first; view < end; view++) {
+        for (size_t s = 0; s < c->slices; s++) {
+            const size_t row = c->row0 + s * fbp->step - reader->cache_first;
+            memcpy(c->out + qb__fbp_raw_offset(fbp, c->slices, reader->parts, view, s),
                    reader->cache + (view * rows + row) * bytes, bytes);
         }
     }
+    return QB_OK;
+}
+
+static qb_status copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1, size_t slices, size_t row0,
+                                 char *out) {
+    from_cache c = {fbp, view0, view1, slices, row0, out};
+    const size_t threads = qb__smaller(fbp->scan->parts.data.source->threads, QB__SHARE_MOST);
+    return qb__share(threads, qb__ceil_div(view1 - view0, VIEWS_TOGETHER), copy_views, &c);
 }
 
 /* ---- the stage ---- */
@@ -162,8 +184,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
         size_t last = row0 + (slices - 1) * fbp->step;
         /* The cache is a whole number of chunks, so the first row's presence is all rows' presence. */
         if (row0 < reader->cache_first || last >= reader->cache_end) status = fill_cache(fbp, row0);
-        if (status == QB_OK) copy_from_cache(fbp, view0, view1, slices, row0, raw);
-        return status;
+        return status == QB_OK ? copy_from_cache(fbp, view0, view1, slices, row0, raw) : status;
     }
     size_t run = fbp->step == 1 ? qb__ceil_div(slices, parts) : 1; /* rows a sweep brings */
     for (size_t s = 0; s < slices; s += run) {

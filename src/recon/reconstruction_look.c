@@ -84,7 +84,7 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
  * distance to the detector. */
 static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *fan, const qb__center_look *asked,
                       const qb_env *env) {
-    const double SURE = 1.1, BETTER = asked->leans ? 2 : 1.25, WIDER = 1.25;
+    const double SURE = 1.1, BETTER = asked->leans ? 2 : 1.4, WIDER = 1.25;
     const char *file = r->decision.turn.geometry ? r->decision.turn.geometry->read_from : NULL;
     if (fan->other_sense > SURE)
         qb__warn(

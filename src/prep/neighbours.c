@@ -71,6 +71,7 @@ void qb__neighbours_destroy(qb__neighbours *d) {
     d->scan->door = d->before;
     qb__free(d->gain);
     qb__free(d->beam);
+    qb__free(atomic_load(&d->kept));
     qb__free(d);
 }
 
@@ -138,14 +139,17 @@ void qb__neighbours_count(qb__neighbours *d, uint64_t changed, uint64_t pixels) 
 
 /* ---- reading ---- */
 
-static qb_status make_scratch(const qb__neighbours *d, size_t threads, char ***scratch) {
+static qb_status make_scratch(qb__neighbours *d, size_t threads, char ***scratch) {
     qb_status status = qb__alloc(threads, sizeof **scratch, scratch);
+    if (status == QB_OK) (*scratch)[0] = atomic_exchange(&d->kept, NULL);
     for (size_t i = 0; i < threads && status == QB_OK; i++)
-        status = qb__alloc(qb__near_scratch(d->info, d->margin), 1, &(*scratch)[i]);
+        if (!(*scratch)[i]) status = qb__alloc(qb__near_scratch(d->info, d->margin), 1, &(*scratch)[i]);
     return status;
 }
 
-static void free_scratch(char **scratch, size_t threads) {
+/* One is kept: looks read a row here and there, and fresh memory takes as long as the row. */
+static void free_scratch(qb__neighbours *d, char **scratch, size_t threads) {
+    if (scratch) scratch[0] = atomic_exchange(&d->kept, scratch[0]);
     for (size_t i = 0; scratch && i < threads; i++) qb__free(scratch[i]);
     qb__free(scratch);
 }
@@ -224,7 +228,7 @@ static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size
         atomic_fetch_add_explicit(&d->pixels, views * rows * d->info->columns, memory_order_relaxed);
     }
 out:
-    free_scratch(b.scratch, threads);
+    free_scratch(d, b.scratch, threads);
     qb__free(around);
     return status;
 }

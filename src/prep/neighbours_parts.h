@@ -25,6 +25,7 @@ struct qb__neighbours {
     float *gain, *beam; /* [row][column] of the detector: 1 / (flat - dark), and flat - dark; NULL: 1 */
     const float *dark;  /* [row][column]; owned by the scan; NULL: 0 */
     qb__number_noise noise;
+    _Atomic(char *) kept; /* scratch of a thread, for the next read; NULL: none, or it is in use */
     _Atomic uint64_t changed[QB__PREP_STEPS], pixels;
 };
 

@@ -106,7 +106,8 @@ def test_the_gallery_is_what_its_commands_make(tmp_path):
     """Each picture is named by one command of its page, has the size that the command gives today, and is small."""
     page = (ROOT / "docs" / "gallery.md").read_text()
     shown, made = (sorted(re.findall(p, page)) for p in (r"\]\(gallery/([^)]+)\)", r"(?:--preview|contact_sheet\.png) (\S+)"))
-    assert shown == made and shown == sorted(p.name for p in (ROOT / "docs" / "gallery").iterdir())
+    assert shown == sorted(p.name for p in (ROOT / "docs" / "gallery").iterdir())  # the script fails where one is not made
+    assert set(shown) >= {name for name in made if "$" not in name}
     done = subprocess.run([sys.executable, ROOT / "scripts" / "make-gallery.py", QB, tmp_path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for name in shown:

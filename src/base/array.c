@@ -24,11 +24,13 @@ size_t qb_dtype_size(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].by
 const char *qb_dtype_name(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].name : "unknown"; }
 bool qb_dtype_is_float(qb_dtype dtype) { return is_known(dtype) && (dtype == QB_F32 || dtype >= QB_F16); }
 
-float qb__dtype_top(qb_dtype dtype) {
-    static const float tops[] = {
-        [QB_U8] = 255, [QB_I8] = 127, [QB_U16] = 65535, [QB_I16] = 32767, [QB_U32] = 4294967296, [QB_I32] = 2147483648};
+double qb__dtype_most(qb_dtype dtype) {
+    static const double tops[] = {
+        [QB_U8] = 255, [QB_I8] = 127, [QB_U16] = 65535, [QB_I16] = 32767, [QB_U32] = 4294967295, [QB_I32] = 2147483647};
     return is_known(dtype) && !qb_dtype_is_float(dtype) ? tops[dtype] : INFINITY;
 }
+
+float qb__dtype_top(qb_dtype dtype) { return (float)qb__dtype_most(dtype); }
 
 bool qb_dtype_parse(const char *text, qb_dtype *dtype) {
     for (size_t i = 0; text && dtype && i < sizeof dtypes / sizeof dtypes[0]; i++) {

@@ -49,6 +49,15 @@ static bool parse_double(const char *text, const char **end, double *number) {
     return stop != text && isfinite(*number);
 }
 
+/* Of a list the message says what the one number stands for. */
+static qb_status refuse_number(const qb_param *row, const char *value) {
+    const char *end;
+    double number;
+    if (!parse_double(value, &end, &number) || *end != ',') return refuse(row, value, "is not a number");
+    return qb__fail(QB_BAD_ARGUMENT, "--%s %s: give one number (%s), not a list: %.*s", row->name, value, row->meta,
+                    (int)strcspn(row->help, ";"), row->help);
+}
+
 static bool parse_bytes(const char *text, size_t *bytes) {
     static const char units[] = "KMGT";
     const char *end;
@@ -199,7 +208,7 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
             *(double *)field(row, options) = NAN;
             return QB_OK;
         }
-        if (!parse_double(value, &end, &number) || *end) return refuse(row, value, "is not a number");
+        if (!parse_double(value, &end, &number) || *end) return refuse_number(row, value);
         if ((status = in_range(row, value, number)) != QB_OK) return status;
         *(double *)field(row, options) = stored(row, number);
         return QB_OK;

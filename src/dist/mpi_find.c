@@ -32,18 +32,25 @@ static void *open_global(const char *path, int more) { return dlopen(path, RTLD_
 
 static const char *nth_library(bool openmpi, int i) { return libraries[openmpi ? i : (i + 1) % LIBRARIES]; }
 
+static const char *folder_of(const char *given) {
+    struct stat about;
+    return given && stat(given, &about) == 0 && S_ISDIR(about.st_mode) ? given : NULL;
+}
+
+static void *open_in(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    return folder && snprintf(path, sizeof path, "%s/%s", folder, name) > 0 ? open_global(path, 0) : NULL;
+}
+
 /* One that is in the process already, as with mpi4py; else the file that QB_LIBMPI names, or of its folder and of the system the
  * first that fits the launcher. */
 static void *open_library(bool openmpi, char *why, size_t size) {
-    const char *given = getenv("QB_LIBMPI");
-    struct stat about;
-    const char *folder = given && stat(given, &about) == 0 && S_ISDIR(about.st_mode) ? given : NULL;
+    const char *given = getenv("QB_LIBMPI"), *folder = folder_of(given);
     void *library = NULL;
     for (int i = 0; i < LIBRARIES && !library; i++) library = open_global(nth_library(openmpi, i), RTLD_NOLOAD);
     for (int i = 0; i < LIBRARIES && !library; i++) {
         const char *name = nth_library(openmpi, i);
-        char path[PATH_MAX];
-        if (folder && snprintf(path, sizeof path, "%s/%s", folder, name) > 0) library = open_global(path, 0);
+        library = open_in(folder, name);
         if (!library && (!given || folder)) library = open_global(name, 0);
     }
     if (!library && given && !folder && *given) library = open_global(given, 0);
@@ -102,4 +109,15 @@ qb__mpi_open *qb__mpi_find(bool openmpi, char version[QB__MPI_VERSION], char *wh
     if (version) describe(library ? library : loaded, version);
     memcpy(&open, &symbol, sizeof open);
     return open;
+}
+
+const char *qb__mpi_missing(bool openmpi) {
+    const char *given = getenv("QB_LIBMPI"), *folder = folder_of(given);
+    const int count = openmpi ? 1 : LIBRARIES - 1;
+    char path[PATH_MAX];
+    path_of(linked, path);
+    if (getenv("QB_LIBQUICKBEAM_MPI") || (given ? !folder : access(path, F_OK) == 0)) return NULL;
+    for (int i = 0; i < count; i++)
+        if (open_in(folder, nth_library(openmpi, i)) || open_global(nth_library(openmpi, i), 0)) return NULL;
+    return openmpi ? "Open MPI's libmpi.so.40" : "MPICH's libmpi.so.12 or libmpich.so.12";
 }

@@ -11,5 +11,7 @@
  * libraries are tried first. version, which may be NULL: what the MPI library says of itself, and its file. */
 enum { QB__MPI_VERSION = 256 };
 qb__mpi_open *qb__mpi_find(bool openmpi, char version[QB__MPI_VERSION], char *why, size_t size);
+/* The library of Open MPI's launchers, or of MPICH's, in words, where neither the system nor the folder of QB_LIBMPI has it; else NULL. */
+const char *qb__mpi_missing(bool openmpi);
 
 #endif

@@ -40,6 +40,18 @@ bool qb_ranks_launched(int *rank, int *count) {
 
 static bool by_openmpi(void) { return getenv(launchers[0].count) != NULL; }
 
+/* With the library of another MPI each process takes itself for the only one. */
+static qb_status fail_open(const qb__comm *comm, int rank, int count) {
+    const bool mpich = getenv("PMI_SIZE") || getenv("MV2_COMM_WORLD_SIZE");
+    const char *missing = comm->count != count && (by_openmpi() || mpich) ? qb__mpi_missing(by_openmpi()) : NULL;
+    if (missing)
+        return qb__fail(QB_UNSUPPORTED,
+                        "rank %d of %d cannot join the others: the launcher needs %s, which is missing: install it, or "
+                        "start with the launcher of the MPI that is there",
+                        rank, count, missing);
+    return qb__fail(QB_IO, "rank %d of %d cannot join the others: %s", rank, count, comm->trouble);
+}
+
 static qb__mpi_open *find(int count) {
     char why[1024];
     qb__mpi_open *open = qb__mpi_find(by_openmpi(), NULL, why, sizeof why);
@@ -71,7 +83,7 @@ qb_status qb_ranks_open(qb_ranks **ranks) {
     if (status != QB_OK) return status;
     *comm = (qb__comm){.rank = rank, .count = count};
     if (!open(sizeof *comm, comm)) {
-        status = qb__fail(QB_IO, "rank %d of %d cannot join the others: %s", rank, count, comm->trouble);
+        status = fail_open(comm, rank, count);
         qb__free(comm);
         return status;
     }

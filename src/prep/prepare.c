@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -308,6 +309,7 @@ const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_count
     if (sum.saturated)
         qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f%s: they %s" QB__CODE("saturated"),
                  (unsigned long long)sum.saturated, (unsigned long long)sum.values,
-                 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, prepare->worst, done);
+                 100 * (double)sum.saturated / (double)sum.values, qb__dtype_most(prepare->steps.dtype), prepare->worst,
+                 done);
     return entry;
 }

@@ -200,8 +200,9 @@ static int judge(const inside *in, double mirror, double less, double left, size
 int qb__ends_seam(qb__ends_look *l, double gap, double *leans) {
     const double SHARE = 0.3, column = l->column;
     const double MISFIT = 1.25, MISFIT_PART = 2, MISFIT_SURE = 5; /* edges between pixels look otherwise from behind */
+    const double AGAINST = 0.1, LEAST_LEAN = -1.5; /* a look that is alone is believed if none leans the other way */
     size_t votes[3] = {0}, all = 0, count = 0;
-    bool misfit = false;
+    bool misfit = false, against = false;
     double sum = 0;
     *leans = NAN;
     if (l->near < VIEWS) return 0;
@@ -220,12 +221,13 @@ int qb__ends_seam(qb__ends_look *l, double gap, double *leans) {
         const double less = compare(l, &seam, &other, &one, part, &other_left, &left);
         const int says = judge(&in, mirror, less, fmin(left, other_left), l->rows * (l->to - l->from), &known);
         all += known, votes[1 + says] += known;
-        if (in.mean > 0) sum += less / in.mean, count++;
+        if (in.mean > 0) sum += less / in.mean, count++, against |= less > AGAINST * in.mean;
         misfit |=
             fmin(left, other_left) > MISFIT * in.left && less > MISFIT_PART * in.mean && less > MISFIT_SURE * in.varies;
     }
     l->column = column;
     if (count) *leans = sum / (double)count;
+    if (all == 1 && votes[0] && (against || !(*leans > LEAST_LEAN))) return 0;
     if (votes[0] && (double)votes[0] >= SHARE * (double)all && !votes[2]) return -1;
     return votes[2] > 1 && (double)votes[2] >= SHARE * (double)all && !votes[0] && !misfit;
 }

@@ -77,6 +77,7 @@ def test_unknown_flag_of_another_verb(scan):
     ("--size", "0,5", "--size"),
     ("--size", "10.5", "10.5"),
     ("--voxel", "-1", "--voxel"),
+    ("--voxel", "1,1.5,2", "give one number (MM), not a list: pixel"),
     ("--range", "1,0", "--range"),
     ("--kernel", "bp_parallel_magic", "bp_parallel_magic"),
     ("--transmission-floor", "2", "--transmission-floor"),

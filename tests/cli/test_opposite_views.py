@@ -172,6 +172,13 @@ def random_scan(rng):
     return rng.choice(["foam", "spheres", "shepp-logan", "baggage", "disc", "ball"]), more, (columns - 1) / 2 + round(off, 2)
 
 
+@pytest.mark.parametrize("seed", [70487, 9181])
+def test_a_dense_bag_of_wide_pixels(tmp_path, seed):
+    """One of four looks holds the end point for counted, and others lean the other way."""
+    shape = ["--detector", "64,16", "--views", 77, "--seed", seed]
+    assert not said("fbp", simulate(tmp_path, "baggage", *shape), "--center", "middle", "-o", tmp_path / "v.npy")
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_random_good_scans(tmp_path, part):
     rng = np.random.default_rng(part)

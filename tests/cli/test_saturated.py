@@ -68,7 +68,7 @@ def test_gaps_of_a_detector(good, tmp_path, verb, change, dtype):
     mended = image_of.report["preparation"]
     lost = mended["saturated"] if change is gaps_of_data else mended["dead"]
     assert lost >= len(GAPS) * 120 * 24 and "[saturated]" in image_of.said or "[flats-saturated]" in image_of.said
-    assert "at 65535" in image_of.said or "at 4294967295" in image_of.said or "at 4294967296" in image_of.said
+    assert f"at {np.iinfo(dtype).max}" in image_of.said
 
 
 def test_saturated_air(good, tmp_path):

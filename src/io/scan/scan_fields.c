@@ -342,7 +342,7 @@ static void tell_saturated(qb_scan *scan, const series *flats) {
         qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS,
                     "%zu of %zu flat pixels stand at %.0f, the most that the type holds: they are dead" QB__CODE(
                         "flats-saturated"),
-                    many, pixels, (double)qb__dtype_top(flats->all->source->dtype));
+                    many, pixels, qb__dtype_most(flats->all->source->dtype));
 }
 
 /* A beam that drifts changes all parts alike, or little. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/fork.h"
 #include "base/memory.h"
@@ -18,13 +19,6 @@ typedef struct tally {
     double least[2], most[2]; /* the least and the most beam at the left and right edge */
     double error[2];          /* the largest standard error of the beam at each edge */
 } tally;
-
-static double top_of(qb_dtype dtype) {
-    const double tops[] = {
-        [QB_U8] = 255,         [QB_I8] = 127,       [QB_U16] = 65535,    [QB_I16] = 32767,   [QB_U32] = 4294967295,
-        [QB_I32] = 2147483647, [QB_F16] = INFINITY, [QB_F32] = INFINITY, [QB_F64] = INFINITY};
-    return tops[dtype];
-}
 
 /* The mean of an edge, relative to the flat there, and the standard error that its pixels show. */
 static double edge_beam(const qb_scan *scan, size_t number, const float *view, bool right, double *error) {
@@ -64,7 +58,7 @@ static bool is_odd(const qb_scan *scan, float value, size_t at) {
 static void add_view(const qb_scan *scan, size_t number, const float *view, tally *t) {
     const qb_scan_info *info = &scan->info;
     const size_t n = info->rows * info->columns;
-    const double limit = top_of(info->dtype);
+    const double limit = qb__dtype_most(info->dtype);
     for (size_t i = 0; i < n; i++) {
         if (scan->unmeasured && scan->unmeasured[i]) continue;
         if (is_odd(scan, view[i], i)) {
@@ -112,7 +106,7 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
                     t->odd_at % scan->info.columns);
     if (t->saturated)
         qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are saturated at %.0f" QB__CODE("saturated"),
-                    t->saturated, t->pixels, top_of(scan->info.dtype));
+                    t->saturated, t->pixels, qb__dtype_most(scan->info.dtype));
     if (counts && t->zero)
         qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?" QB__CODE("zero-pixels"),
                     t->zero, t->pixels);

@@ -132,8 +132,11 @@ static const qb__format formats[] = {
     {
         .name = "MRC",
         .extensions = " .mrc .mrcs .rec .ali .st ",
-        .line = "MRC (.mrc .mrcs .rec .ali .st): reads modes 0, 1, 2, 6 and 12",
+        .line = "MRC (.mrc .mrcs .rec .ali .st): reads and writes modes 0, 1, 2, 6 and 12, with a .json beside them",
         .open = qb__mrc_open,
+        .scan = qb__sidecar_scan,
+        .writer = &qb__mrc_writer,
+        .provenance = qb__sidecar_provenance,
     },
     {
         .name = "NIfTI",
@@ -438,14 +441,14 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
     if (qb__is_folder(path)) *format = named("TIFF");
     if (!*format)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: what kind of file? .h5, .zarr, .mha, .npy, .nrrd, .nii, .vol, .den, .raw, .tif, "
+                        "%s: what kind of file? .h5, .zarr, .mha, .npy, .nrrd, .nii, .mrc, .vol, .den, .raw, .tif, "
                         "name_%%05d.tif or a folder that ends in /",
                         path);
     if (!(*format)->writer && !(*format)->package)
-        return qb__fail(
-            QB_BAD_ARGUMENT,
-            "%s: %s is only read, not written; give .h5, .zarr, .mha, .npy, .nrrd, .nii, .vol, .den, .raw or .tif",
-            path, (*format)->name);
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s: %s is only read, not written; give .h5, .zarr, .mha, .npy, .nrrd, .nii, .mrc, .vol, .den, "
+                        ".raw or .tif",
+                        path, (*format)->name);
     if (!(*format)->writer)
         return qb__fail(QB_UNSUPPORTED, "%s: this build cannot write %s; install %s and build again", path,
                         (*format)->name, (*format)->package);

@@ -10,7 +10,7 @@ import tifffile
 
 from qbtest import fails, killed, qb, qb_json
 
-KINDS = ["h5", "zarr", "mha", "npy", "nrrd", "raw", "tif", "nii", "vol", "den"]
+KINDS = ["h5", "zarr", "mha", "npy", "nrrd", "raw", "tif", "nii", "vol", "den", "mrc"]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_memory_and_chunks(volume, tmp_path):
 
 
 def test_killed_at_any_moment(volume, tmp_path):
-    for kind, how, at in (("h5", ["--compress", "gzip"], 14), ("npy", [], 5), ("zarr", [], 14)):
+    for kind, how, at in (("h5", ["--compress", "gzip"], 14), ("npy", [], 5), ("mrc", [], 5), ("zarr", [], 14)):
         out = tmp_path / f"out.{kind}"
         job = ["convert", volume, "--max-ram", "32900K", "--threads", 1, "--checkpoint", "1e-9", "-o", out, *how]
         assert killed(*job, at=at) and not out.exists()

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Files of other programs, built by hand from what is written of their formats; tests/peers/test_formats.py has the programs themselves."""
 import gzip
+import json
 import struct
 import zlib
 
 import numpy as np
 import pytest
 
-from qbtest import qb, qb_json
+from qbtest import fails, qb, qb_json
 
 VALUES = (100 * np.random.default_rng(3).random((4, 5, 6))).astype(np.float32)
 
@@ -114,3 +115,23 @@ def test_tiff_begins_as_imagej_reads_it(tmp_path):
     assert number / over == 4 and entries[296][1] & 0xffff == 1
     told = qb_json("info", "v.tif", cwd=tmp_path)
     assert told["kind"] == "volume" and told["voxel_mm"] == [0.25, 0.25, 0.25] and told["provenance"]["program"] == "quickbeam"
+
+
+def test_written_mrc(tmp_path):
+    """The header as the standard has it: words by their place; it alone gives back size and place."""
+    values = VALUES.astype("f4")
+    (tmp_path / "v.nrrd").write_bytes(nrrd(values, space_directions="(0.5,0,0) (0,0.25,0) (0,0,0.125)", space_origin="(0,0,0)"))
+    qb("convert", "v.nrrd", "--volume", "-o", "v.mrc", cwd=tmp_path)
+    data = (tmp_path / "v.mrc").read_bytes()
+    depth, height, width = values.shape
+    assert struct.unpack_from("<10i", data) == (width, height, depth, 2, 0, 0, 0, width, height, depth)
+    assert struct.unpack_from("<6f", data, 40) == pytest.approx((width * 5e6, height * 2.5e6, depth * 1.25e6, 90, 90, 90))
+    assert struct.unpack_from("<3i", data, 64) == (1, 2, 3) and struct.unpack_from("<2i", data, 88) == (1, 0)
+    assert data[208:216] == b"MAP \x44\x44\0\0" and data[1024:] == values.tobytes()
+    (tmp_path / "v.mrc.json").unlink()
+    qb("convert", "v.mrc", "--volume", "-o", "w.npy", cwd=tmp_path)
+    told = json.loads((tmp_path / "w.npy.json").read_text())
+    assert told["voxel_mm"] == pytest.approx([0.5, 0.25, 0.125]) and told["offset_mm"] == pytest.approx([1.25, 0.5, 0.1875], abs=1e-6)
+    for dtype in "uint8", "float64":
+        np.save(tmp_path / "a.npy", VALUES.astype(dtype))
+        fails(2, "convert", "a.npy", "--volume", "-o", "b.mrc", cwd=tmp_path, says=[f"MRC has no {dtype}"])

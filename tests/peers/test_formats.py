@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Files that other programs write are read, number for number, and they read ours: fabio (EDF), mrcfile (MRC), pynrrd (NRRD), ITK
 (compressed MetaImage and NRRD), olefile (compound files of Zeiss)."""
+import json
+
 import fabio
 import itk
 import mrcfile
@@ -50,6 +52,23 @@ def test_mrc(values, tmp_path):
     same(tmp_path, "a.mrc")
     told = qb_json("info", "a.mrc", cwd=tmp_path)
     assert (told["pixel_size_mm"], told["pixel_v_mm"]) == (pytest.approx(1e-6), pytest.approx(2e-6))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint16"])
+def test_mrcfile_reads_ours(tmp_path, dtype):
+    qb("simulate", "foam", "-o", "s.npy", "--views", 6, "--detector", "30,21", "--pixel-size", 0.25, cwd=tmp_path)
+    fbp = ["fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 14.5, "--dtype", dtype, "--offset", "1,2,0"]
+    for name in "v.mrc", "v.npy":
+        qb(*fbp, "-o", name, cwd=tmp_path)
+    assert mrcfile.validate(tmp_path / "v.mrc")
+    with mrcfile.open(tmp_path / "v.mrc") as file:
+        np.testing.assert_array_equal(file.data, np.load(tmp_path / "v.npy"))
+        assert file.is_volume() and file.data.dtype == dtype
+        np.testing.assert_allclose(file.voxel_size.tolist(), [0.25e7] * 3, rtol=1e-6)
+        np.testing.assert_allclose(file.header.origin.tolist(), [(1 - 14.5 * 0.25) * 1e7, (2 - 14.5 * 0.25) * 1e7, -2.5e7], rtol=1e-6)
+    (tmp_path / "v.mrc.json").unlink()
+    qb("convert", "v.mrc", "--volume", "-o", "w.npy", cwd=tmp_path)
+    assert json.loads((tmp_path / "w.npy.json").read_text())["offset_mm"] == pytest.approx([1, 2, 0], abs=1e-6)
 
 
 def test_nrrd(values, tmp_path):

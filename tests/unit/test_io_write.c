@@ -7,13 +7,20 @@
 #include "io_files.h"
 
 static const char *const names[] = {"a.h5",       "a.tif",  "a.mha", "a.npy", "a.nrrd", "a.raw", "a/",
-                                    "a_%03d.tif", "a.zarr", "a.nii", "a.vol", "p.h5",   "z.h5"};
+                                    "a_%03d.tif", "a.zarr", "a.nii", "a.vol", "p.h5",   "z.h5",  "a.mrc"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* One of them is an HDF5 file over several, another is compressed. */
 static void choose(qb_stack *stack, const char *name) {
     stack->parts = strstr(name, "p.h5") ? 3 : 0;
     stack->compress = strstr(name, "z.h5") ? "gzip" : NULL;
+}
+
+/* MetaImage and others have no float16, MRC has few types. */
+static bool has_not(const char *name, qb_dtype type) {
+    if (strstr(name, ".mrc")) return type == QB_U8 || type == QB_U32 || type == QB_I32 || type == QB_F64;
+    return type == QB_F16 &&
+           (strstr(name, ".mha") || strstr(name, ".nrrd") || strstr(name, ".nii") || strstr(name, ".vol"));
 }
 
 static void every_format_and_type(void **state) {
@@ -26,8 +33,7 @@ static void every_format_and_type(void **state) {
             char name[32];
             snprintf(name, sizeof name, "%s_%s", qb_dtype_name(type), names[n]);
             choose(&stack, name);
-            if (type == QB_F16 &&
-                (strstr(name, ".mha") || strstr(name, ".nrrd") || strstr(name, ".nii") || strstr(name, ".vol"))) {
+            if (has_not(name, type)) {
                 assert_status(put_stack(in_folder(name), &stack, data), QB_BAD_ARGUMENT);
                 continue;
             }
@@ -255,6 +261,7 @@ static void memory_runs_out(void **state) {
     stack.angles = angles;
     for (size_t n = 0; n < NAMES; n++) {
         choose(&stack, names[n]);
+        stack.dtype = has_not(names[n], QB_U8) ? QB_I8 : QB_U8;
         if (!can_write(in_folder(names[n]), &stack)) continue;
         qb_status status = QB_NO_MEMORY;
         for (size_t k = 1; status != QB_OK && k < 400; k++) {

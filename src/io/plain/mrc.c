@@ -11,20 +11,16 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/formats.h"
+#include "io/plain/mrc.h"
+#include "io/writer.h"
 
-enum { HEADER = 1024, MOST_EXTENDED = 1 << 30 };
-/* Places of 32-bit words in the header. */
-enum { NX, NY, NZ, MODE, MX = 7, XLEN = 10, MAPC = 16, EXTENDED = 23, FLAGS = 39 };
-enum { IMOD_STAMP = 1146047817, MAP_AT = 208, ORDER_AT = 212 };
+enum { MOST_EXTENDED = 1 << 30, IMOD_STAMP = 1146047817 };
 
-static const struct {
-    int32_t mode;
-    qb_dtype dtype;
-} types[] = {{0, QB_I8}, {1, QB_I16}, {2, QB_F32}, {6, QB_U16}, {12, QB_F16}};
+const qb__mrc_type qb__mrc_types[QB__MRC_TYPES] = {{0, QB_I8}, {1, QB_I16}, {2, QB_F32}, {6, QB_U16}, {12, QB_F16}};
 
 /* The words of the header in our byte order. */
 typedef struct header {
-    int32_t word[HEADER / 4];
+    int32_t word[QB__MRC_HEADER / 4];
     bool swap;
 } header;
 
@@ -36,10 +32,9 @@ static float real(const header *h, int at) {
 
 /* The byte order that makes sense: sizes and mode are small. Stamps of old files are often missing. */
 static bool looks_right(const header *h) {
-    enum { MOST = 1 << 24 };
-    for (int i = NX; i <= NZ; i++)
-        if (h->word[i] < 1 || h->word[i] > MOST) return false;
-    return h->word[MODE] >= 0 && h->word[MODE] < 128;
+    for (int i = QB__MRC_NX; i <= QB__MRC_NZ; i++)
+        if (h->word[i] < 1 || h->word[i] > QB__MRC_SIZE_MOST) return false;
+    return h->word[QB__MRC_MODE] >= 0 && h->word[QB__MRC_MODE] < 128;
 }
 
 static qb_status read_header(const char *path, header *h) {
@@ -49,24 +44,38 @@ static qb_status read_header(const char *path, header *h) {
     close(fd);
     if (status != QB_OK) return status;
     if (looks_right(h)) return QB_OK;
-    qb__swap_bytes(h->word, HEADER / 4, 4);
+    qb__swap_bytes(h->word, QB__MRC_HEADER / 4, 4);
     h->swap = true;
     return looks_right(h) ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: its first 1024 bytes are no header of MRC", path);
 }
 
 /* IMOD writes bytes without a sign, unless a flag says so. */
 static bool type_of(const header *h, qb_dtype *dtype) {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (types[i].mode != h->word[MODE]) continue;
-        *dtype = types[i].dtype;
-        if (h->word[MODE] == 0 && h->word[FLAGS - 1] == IMOD_STAMP && !(h->word[FLAGS] & 1)) *dtype = QB_U8;
+    for (size_t i = 0; i < QB__MRC_TYPES; i++) {
+        if (qb__mrc_types[i].mode != h->word[QB__MRC_MODE]) continue;
+        *dtype = qb__mrc_types[i].dtype;
+        if (h->word[QB__MRC_MODE] == 0 && h->word[QB__MRC_FLAGS - 1] == IMOD_STAMP && !(h->word[QB__MRC_FLAGS] & 1))
+            *dtype = QB_U8;
         return true;
     }
     return false;
 }
 
+/* Programs disagree on what an origin is: only one of ours is trusted. */
+static void place(const header *h, qb__source *source) {
+    const char *label = (const char *)h->word + QB__MRC_LABEL_AT;
+    const bool ours = !h->swap && memcmp(label, QB__MRC_WRITER, sizeof QB__MRC_WRITER - 1) == 0;
+    for (int i = 0; i < 3; i++) {
+        const double length = real(h, QB__MRC_XLEN + i) * QB__MRC_ANGSTROM, count = h->word[QB__MRC_MX + i];
+        const double first = real(h, QB__MRC_ORIGIN + i) * QB__MRC_ANGSTROM;
+        if (!(length > 0 && isfinite(length) && count > 0)) continue;
+        source->voxel[i] = length / count;
+        if (ours && isfinite(first))
+            source->offset[i] = first + 0.5 * ((double)source->shape[2 - i] - 1) * source->voxel[i];
+    }
+}
+
 qb_status qb__mrc_open(const char *path, const char *how, qb__source **source) {
-    const double ANGSTROM = 1e-7; /* in mm */
     header h = {.swap = false};
     qb__plain layout = {.format = "MRC", .longer = "its header does not fit its data"};
     (void)how;
@@ -74,20 +83,22 @@ qb_status qb__mrc_open(const char *path, const char *how, qb__source **source) {
     qb_status status = read_header(path, &h);
     if (status != QB_OK) return status;
     if (!type_of(&h, &layout.dtype))
-        return qb__fail(QB_UNSUPPORTED, "%s: MRC mode %d is none of 0 1 2 6 12", path, h.word[MODE]);
-    const int32_t *map = &h.word[MAPC], extended = h.word[EXTENDED];
+        return qb__fail(QB_UNSUPPORTED, "%s: MRC mode %d is none of 0 1 2 6 12", path, h.word[QB__MRC_MODE]);
+    const int32_t *map = &h.word[QB__MRC_MAPC], extended = h.word[QB__MRC_EXTENDED];
     if ((map[0] || map[1] || map[2]) && (map[0] != 1 || map[1] != 2 || map[2] != 3))
         return qb__fail(QB_UNSUPPORTED, "%s: its axes are stored in the order %d,%d,%d: save it as 1,2,3 (x, y, z)",
                         path, map[0], map[1], map[2]);
     if (extended < 0 || extended > MOST_EXTENDED)
         return qb__fail(QB_BAD_INPUT, "%s: an extended header of %d bytes", path, extended);
-    for (int i = 0; i < 3; i++) layout.shape[i] = (size_t)h.word[NZ - i];
-    layout.offset = HEADER + (uint64_t)extended;
+    for (int i = 0; i < 3; i++) layout.shape[i] = (size_t)h.word[QB__MRC_NZ - i];
+    layout.offset = QB__MRC_HEADER + (uint64_t)extended;
     layout.swap = h.swap;
     status = qb__plain_open(path, &layout, source);
-    for (int i = 0; i < 3 && status == QB_OK; i++) {
-        const double length = real(&h, XLEN + i) * ANGSTROM, count = h.word[MX + i];
-        if (length > 0 && isfinite(length) && count > 0) (*source)->voxel[i] = length / count;
-    }
+    if (status != QB_OK) return status;
+    place(&h, *source);
+    status = qb__sidecar_apply(path, *source);
+    if (status == QB_OK) return QB_OK;
+    qb__source_close(*source);
+    *source = NULL;
     return status;
 }

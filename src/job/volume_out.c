@@ -75,6 +75,14 @@ static qb_status check_name(const char *path) {
     return status;
 }
 
+qb_status qb__range_check(const qb_numbers *range) {
+    const double low = range->value[0], high = range->value[1];
+    if (range->count != 2 || low >= high)
+        return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
+    if (isfinite((float)low) && isfinite((float)high)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--range %g,%g goes beyond what float32 holds: give values up to 3e38", low, high);
+}
+
 qb_status qb__volume_check(const qb_output_options *options, const char *input) {
     const qb_numbers *range = &options->range, *clip = &options->clip;
     qb__denoise denoise;
@@ -93,11 +101,9 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     if (options->range_of == QB_RANGE_OF_VOLUME && (range->count || qb_dtype_is_float(options->dtype)))
         return qb__fail(QB_BAD_ARGUMENT, "--range-of volume is for --dtype uint16 or uint8 without --range");
     if (range->count == 0) return QB_OK;
-    if (range->count != 2 || range->value[0] >= range->value[1])
-        return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
     if (qb_dtype_is_float(options->dtype))
         return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
-    return QB_OK;
+    return qb__range_check(range);
 }
 
 qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) {

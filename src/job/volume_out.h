@@ -63,6 +63,8 @@ bool qb__output_filters(const qb_output_options *options);
 const char *qb__volume_units(double hu, bool in_mm);
 /* What of the options is parsed once. QB_BAD_ARGUMENT. */
 qb_status qb__volume_begin(qb__volume_out *out);
+/* --range is two numbers in order, both within float32. */
+qb_status qb__range_check(const qb_numbers *range);
 /* --range and --dtype fit together, -o is there and not the folder that is read. */
 qb_status qb__volume_check(const qb_output_options *options, const char *input);
 /* Over how many files the images go, into stack.parts: what --parts says, else as many as threads that

@@ -101,5 +101,6 @@ def test_dtype(volume, tmp_path):
     qb("convert", volume, "--dtype", "float16", "-o", tmp_path / "h.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "h.npy"), np.load(tmp_path / "f.npy").astype("f2"))
     fails(2, "convert", volume, "--dtype", "int8", "-o", tmp_path / "x.npy", says=["int8"])
+    fails(2, "convert", volume, "--volume", "--dtype", "uint8", "--range=-1e39,1e39", "-o", tmp_path / "x.npy", says=["float32"])
     fails(2, "convert", volume, "--dtype", "float16", "--range", "0,1", "-o", tmp_path / "x.npy", says=["--range"])
     fails(2, "convert", volume.parent / "s.h5", "--dtype", "uint8", "-o", tmp_path / "x.npy", says=["--volume"])

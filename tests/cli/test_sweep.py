@@ -116,7 +116,7 @@ def test_labels_are_of_a_font(scan, tmp_path):
 @pytest.mark.parametrize("words, asked", [
     ("OPTION=A:B:STEP", "center"), ("no option --centre", "centre=1:2:1"), ("changes no slice", "output=a,b"), ("A <= B", "center=5:4:1"),
     ("at most 1000 values", "center=0:90:0.01"), ("is not closed", "filter=hann:{0.2:1:0.2"), ("is empty", "rings=sort,,all"), ("--zingers", "zingers=1,x"),
-    ("changes no slice", "slices=0:1"), ("give --size", "size=80,90"), ("at most", "center=0:9:0")])
+    ("changes no slice", "slices=0:1"), ("changes no slice", "device=cpu,opencl"), ("changes no slice", "compress=gzip,none"), ("give --size", "size=80,90"), ("at most", "center=0:9:0")])
 def test_refused(scan, tmp_path, words, asked):
     assert words in fails(2, "fbp", scan, "-o", tmp_path / "s", "--sweep", asked)
     assert not list(tmp_path.iterdir())
@@ -147,3 +147,15 @@ def test_what_all_values_share_is_made_once(scan, tmp_path):
         qb("fbp", scan, "--center", found, "--slices", "3:4", "--filter", f"hann:{cut}", "-o", tmp_path / "one.h5")
         one, many = read_h5(tmp_path / "one.h5")[0], read_tiff(name)
         assert np.abs(np.squeeze(many) - one).max() < 1e-4 * np.abs(one).max()
+
+
+def test_filters_of_the_output(scan, tmp_path):
+    """--denoise and --clip hold for the slices of a sweep, and may be its option."""
+    job = ["fbp", scan, "--center", 49, "--device", "cpu"]
+    qb(*job, "--denoise", "median:5", "--clip", "0,0.02", "-o", tmp_path / "v.npy")
+    volume = np.load(tmp_path / "v.npy")
+    want = volume[len(volume) // 2]
+    qb(*job, "--denoise", "median:5", "--clip", "0,0.02", "--sweep", "center=49,50", "-o", tmp_path / "a")
+    np.testing.assert_allclose(np.squeeze(read_tiff(tmp_path / "a" / "center_00049.tif")), want, rtol=0, atol=1e-6)
+    qb(*job, "--denoise", "gaussian:2", "--clip", "0,0.02", "--sweep", "denoise=median:3,median:5", "-o", tmp_path / "b")
+    np.testing.assert_allclose(np.squeeze(read_tiff(tmp_path / "b" / "denoise_median-5.tif")), want, rtol=0, atol=1e-6)

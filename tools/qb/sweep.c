@@ -45,18 +45,20 @@ static qb_status find_text(cli *c, sweep *s) {
     return sweep_values_parse(s->flag, range ? text : s->asked, &s->values);
 }
 
+/* Of the output's options only these change the numbers of a slice. */
+static bool is_filter(const char *name) { return strcmp(name, "denoise") == 0 || strcmp(name, "clip") == 0; }
+
+/* Options of the run hold for all jobs: the environment, which was made before, points into them. */
 static qb_status check_row(cli *c, sweep *s) {
-    static const char *const none[] = {"output",      "dtype",   "range",  "preview", "window", "config",
-                                       "save-config", "dry-run", "json",   "quiet",   "report", "sweep",
-                                       "help",        "resume",  "slices", "parts"};
+    static const char *const none[] = {"report", "sweep", "resume", "slices"};
     s->row = find_row(c, s->values.name, 0, &s->target);
     if (!s->row)
         return complain(QB_BAD_ARGUMENT, "--%s %s: qb %s has no option --%s", s->flag, s->asked, c->verb->name,
                         s->values.name);
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        if (strcmp(s->row->name, none[i]) == 0)
-            return complain(QB_BAD_ARGUMENT, "--%s %s: --%s changes no slice", s->flag, s->asked, s->row->name);
-    return QB_OK;
+    bool same = s->target == &c->options.run || (s->target == &c->options.output && !is_filter(s->row->name));
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) same = same || strcmp(s->row->name, none[i]) == 0;
+    if (!same) return QB_OK;
+    return complain(QB_BAD_ARGUMENT, "--%s %s: --%s changes no slice", s->flag, s->asked, s->row->name);
 }
 
 /* All values are such as the option takes, before the first job runs. The first one stays. */
@@ -112,6 +114,7 @@ qb_status sweep_begin(cli *c) {
 void sweep_end(cli *c) {
     sweep *s = c->sweep;
     if (!s) return;
+    s->output.denoise = c->options.output.denoise; /* a sweep of it has set another */
     c->options.output = s->output;
     qb_tool_sweep_destroy(s->slices);
     sweep_values_clear(&s->values);
@@ -338,9 +341,12 @@ static qb_status run_value(cli *c, sweep *s, size_t i) {
  * fields, unless the option changes that. */
 qb_status sweep_run(cli *c) {
     sweep *s = c->sweep;
+    const char *denoise = c->options.output.denoise;
     qb_status status = qb_tool_sweep_create(&s->plan, &s->env, &s->slices);
     if (status != QB_OK) return status;
     c->options.output = qb_tool_sweep_output(s->slices);
+    c->options.output.denoise = denoise;
+    c->options.output.clip = s->output.clip;
     c->env.log = hear, c->env.progress = advance, c->env.user = s, c->env.writes = NULL;
     const bool dry = c->options.run.dry_run;
     s->looking = true;

@@ -13,6 +13,7 @@
 #include "base/warning.h"
 #include "job/job.h"
 #include "job/value_bins.h"
+#include "job/volume_out.h"
 #include "quickbeam/io.h"
 
 static qb_status check_range(const qb_convert_options *o, qb__revalue *r) {
@@ -21,9 +22,8 @@ static qb_status check_range(const qb_convert_options *o, qb__revalue *r) {
     if (!r->given) return QB_OK;
     if (!r->used || qb_dtype_is_float(r->to))
         return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
-    r->low = range->value[0], r->high = range->count == 2 ? range->value[1] : range->value[0];
-    if (r->low < r->high) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
+    r->low = range->value[0], r->high = range->value[1];
+    return qb__range_check(range);
 }
 
 qb_status qb__revalue_begin(const qb_convert_options *o, const qb__source *source, qb__revalue *r) {

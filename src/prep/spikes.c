@@ -59,11 +59,11 @@ out:
 }
 
 /* A zinger is one pixel or two: at its place the views and rows around are darker, by half at least of what its own row shows. One
- * row may hold the second pixel. */
+ * row may hold the second pixel, but not the only row beside an outer one: a gap in an object goes on there. */
 static bool is_alone(const comparing *c, int kind, uint32_t column) {
     const size_t columns = c->scan->info.columns, last = column + (size_t)kind;
     const float own = fmaxf(c->line[column], c->line[last]), near = fminf(c->line[column - 1], c->line[last + 1]);
-    bool second = kind > 0;
+    bool second = kind > 0 || c->same_view < 3;
     for (size_t r = 1; r < c->rows; r++) {
         float least = INFINITY;
         for (size_t i = column - 1; i <= last + 1; i++) least = fminf(least, c->line[r * columns + i]);

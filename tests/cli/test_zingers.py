@@ -289,6 +289,19 @@ def test_the_warning_names_the_option(tmp_path):
     assert "[zingers]" not in said and "zingers were replaced" in said
 
 
+@pytest.mark.parametrize("scan", ["--detector 110,15 --seed 10299 --views 102 --pixel-size 1.653", "--detector 88,16 --seed 56004 --views 92 --pixel-size 1.109"])
+def test_gaps_of_a_bag_at_the_outer_rows_are_none(tmp_path, scan):
+    """The first or the last row has one neighbour, which shows the same gap. Bright pixels there are still found."""
+    path = tmp_path / "s.h5"
+    qb("simulate", "baggage", *scan.split(), "--photons", 100000, "-o", path)
+    run = ("fbp", path, "--center", "middle", "-o", tmp_path / "v.npy")
+    assert "[zingers]" not in qb(*run).stderr
+    with h5py.File(path, "r+") as file:
+        for view in range(0, 90, 3):
+            file["exchange/data"][view, ::file["exchange/data"].shape[1] - 1, 10 + 7 * view % 60] = 60000
+    assert "[zingers]" in qb(*run).stderr
+
+
 def test_pairs_are_warned_of(tmp_path):
     """Side by side, or one above the other. Details of an object two pixels wide are none."""
     counts, flat, dark = disc(columns=64, rows=16, views=60)

@@ -119,11 +119,13 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (qb__scan_on_device(scan) || *scan->refused) return QB_OK;
     QB__TRY(qb__params_view(qb_prep_params, NULL, &options));
     QB__TRY(qb__alloc(1, sizeof *lines, &lines));
-    QB__TRY(qb__phase_create(scan, NULL, &options, &quiet, &phase)); /* views that moved are moved back */
+    const bool lines_known = scan->info.quantity != QB_COUNTS || scan->info.flats;
+    if (lines_known)
+        QB__TRY(qb__phase_create(scan, NULL, &options, &quiet, &phase)); /* views that moved are moved back */
     qb_scan *const read = qb__phase_scan(phase, scan);
     size_t row0 = 0, row1 = scan->info.rows;
     qb__scan_rows_seen(scan, &row0, &row1);
-    if (scan->info.quantity != QB_COUNTS || scan->info.flats) {
+    if (lines_known) {
         status =
             qb__prepare_create(read, &options, &(qb__prepared){.row1 = scan->info.rows, .step = 1}, &quiet, &prepare);
         if (status == QB_BAD_INPUT) { /* fields that cannot be used have their own problem */

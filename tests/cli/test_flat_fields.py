@@ -112,6 +112,20 @@ def test_darks_that_drift(opencl, tmp_path, dtype, error):
     assert (a == b).all() and np.linalg.norm(a - c) < 2e-3 * np.linalg.norm(a)
 
 
+def test_darks_that_stay(tmp_path):
+    """Darks before and behind the views that differ by noise alone: the mean of all, and numbers as they are stored."""
+    keys = np.r_[[2] * 3, [1] * 4, [0] * 90, [1] * 5, [2] * 4]
+    scan = tmp_path / "s.nx"
+    drifting_darks(scan, keys, np.zeros(len(keys)), "u2")
+    with h5py.File(scan, "r+") as f:
+        data = f["entry/instrument/detector/data"]
+        frames = data[:]
+        frames[keys == 2] = frames[keys == 2] + np.random.default_rng(7).integers(0, 9, frames[keys == 2].shape).astype("u2")
+        data[...] = frames
+    assert "darks: " not in qb("convert", scan, "-o", tmp_path / "l.npy").stderr
+    assert qb_json("info", scan)["dtype"] == "uint16"
+
+
 def test_files_of_darks_at_times(tmp_path):
     """Two files of flats and two of darks, --flats-at: of both."""
     keys = np.r_[[2] * 3, [1] * 4, [0] * 90, [1] * 5, [2] * 4]

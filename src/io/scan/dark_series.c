@@ -75,9 +75,21 @@ static void release_drifting(qb__source *source) {
 typedef struct dark_series {
     qb__field_times times;
     bool frames, nearest; /* time is counted in images of the file */
+    bool drift;           /* the series differ by more than their noise */
     double *time;         /* [series] */
     float *more;          /* [series][row][column] */
 } dark_series;
+
+/* Does a series of `count` frames, `noise` the deviation of one (0: unknown), lie elsewhere than the mean of all `total` frames: its level by
+ * a tenth of a frame's noise, or its pixels by twice what noise makes? */
+static bool has_moved(const float *more, size_t pixels, double noise, double count, double total) {
+    double mean = 0, square = 0;
+    for (size_t p = 0; p < pixels; p++)
+        mean += (double)more[p] / (double)pixels, square += (double)more[p] * (double)more[p] / (double)pixels;
+    const double share = fmax(0, 1 / count - 1 / total);
+    const double frame = noise > 0 ? noise : sqrt(fmax(0, square - mean * mean) / fmax(share, 0.1));
+    return fabs(mean) > 0.1 * frame || (noise > 0 && square > 4 * noise * noise * share);
+}
 
 static qb_status read_series(dark_series *d, const qb_env *env, double *low, double *high) {
     const qb__field_times *t = &d->times;
@@ -104,6 +116,7 @@ static qb_status read_series(dark_series *d, const qb_env *env, double *low, dou
             level += isfinite(more[p]) ? (double)more[p] / (double)pixels : 0;
             more[p] = isfinite(more[p] - scan->dark[p]) ? more[p] - scan->dark[p] : 0;
         }
+        d->drift = d->drift || has_moved(more, pixels, found.noise, (double)count, (double)t->flats->taken);
         *low = fmin(*low, level), *high = fmax(*high, level);
     }
 out:
@@ -216,6 +229,7 @@ qb_status qb__dark_series_load(qb_scan *scan, const qb__flats *darks, const qb__
     QB__TRY(qb__field_times_find(&d.times, at, &known));
     if (!known || d.times.series < 2) goto out;
     QB__TRY(read_series(&d, env, &low, &high));
+    if (!d.drift) goto out; /* the mean of all has less noise, and numbers stay as they are stored */
     QB__TRY(wrap_views(&d));
     QB__TRY(wrap_flats(&d, flats, options));
     qb__info(env, "darks: %s %zu series, levels %.4g to %.4g", d.nearest ? "the nearer of" : "linear between",

@@ -75,7 +75,7 @@ def test_its_weights_and_images(lines, tmp_path):
         rule[z].astype("<f4").tofile(tmp_path / f"v_slice{1 + z:04d}.2Dimgdata")
     same = qb_json("compare", tmp_path / "v.imgparams", tmp_path / "rule.npy")
     assert same["max_abs"] == 0
-    fails(3, "mbir", tmp_path / "v.imgparams", "-o", tmp_path / "no.npy", says=["v.imgparams", "no angles"])
+    fails(3, "mbir", tmp_path / "v.imgparams", "-o", tmp_path / "no.npy", says=["v.imgparams", "this is a volume"])
 
 
 RECON = dict(PriorModel="QGGMRF", InitImageValue=0.01, weightType=2, SigmaY=0.03, p="1.3", q="1.9", T="0.4", SigmaX=0.003, b_nearest=1,

@@ -213,7 +213,7 @@ def test_an_object_taller_than_the_volume(tmp_path, verb):
     cut, whole = np.load(tmp_path / "d.npy"), np.load(tmp_path / "e.npy")
     middle = whole[:, 17:23, 17:23].mean(axis=(1, 2))
     nz, more = len(cut), (len(whole) - len(cut)) // 2
-    assert cut[0, 17:23, 17:23].mean() > 1.5 * MU
+    assert abs(cut[0, 17:23, 17:23].mean() - MU) > 0.1 * MU
     inner = middle[more + 1:more + nz - 1] # rows at the detector's ends see slices that no other row sees
     assert inner.mean() == pytest.approx(MU, rel=0.02) and inner.max() < 1.1 * MU and middle[more:more + nz].max() < 1.5 * MU
 

@@ -228,7 +228,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     QB__TRY(decide_geometry(it, task->more, env));
     QB__TRY(decide_grid(it, env, decision));
     QB__TRY(qb__truncation_check_size(it->geometry, &it->grid, INFINITY, &decision->ends));
-    if (it->alone) qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
+    if (it->alone || solver->loose_ends) qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
     add_beyond(it);
     decision->turn = (qb__turn_asked){.geometry = it->geometry};
     decision->axis_found = it->looked;

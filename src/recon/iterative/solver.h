@@ -114,7 +114,9 @@ typedef struct qb__solver {
         passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
     size_t grain;    /* it takes subsets of at least so many views; 0 = all views at once */
     bool spills; /* projections go between two vectors of unknowns at most, the others may be spilled (ops/vectors.h) */
-    int usual;   /* iterations that it takes where it stops by itself, for forecasts; 0 = all that it may */
+    /* Only the few rays through them hold the end slices of a cone's volume: an object that goes on beyond is warned of. */
+    bool loose_ends;
+    int usual; /* iterations that it takes where it stops by itself, for forecasts; 0 = all that it may */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
                      void *b, void *x, qb__solved *solved);
 } qb__solver;

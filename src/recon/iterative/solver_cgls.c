@@ -55,8 +55,13 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_cgls = {
-    .name = "cgls", .unknowns = 2, .equations = 2, .passes_each = 1, .equations_nonneg = 1, .run = run_cgls};
+const qb__solver qb__solver_cgls = {.loose_ends = true,
+                                    .name = "cgls",
+                                    .unknowns = 2,
+                                    .equations = 2,
+                                    .passes_each = 1,
+                                    .equations_nonneg = 1,
+                                    .run = run_cgls};
 
 const qb_param qb_cgls_params[] = {
     QB__ITERATIVE_ROWS("20"),

@@ -63,8 +63,13 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_sirt = {
-    .name = "sirt", .unknowns = 2, .equations = 2, .passes_before = 1, .passes_each = 1, .run = run_sirt};
+const qb__solver qb__solver_sirt = {.loose_ends = true,
+                                    .name = "sirt",
+                                    .unknowns = 2,
+                                    .equations = 2,
+                                    .passes_before = 1,
+                                    .passes_each = 1,
+                                    .run = run_sirt};
 
 const qb_param qb_sirt_params[] = {
     QB__ITERATIVE_ROWS("100"),

@@ -63,7 +63,7 @@ typedef enum qb_angle_weights {
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
-    const char *center; /* auto, a method, middle, stated (by the scan), or a column; NULL: stated where
+    const char *center; /* auto, near:COLUMN, a method, middle, stated (by the scan), or a column; NULL: stated where
                             qb_scan_info.center_holds, else auto */
     const char *slices; /* A:B[:S] */
     const char *filter; /* NAME[:CUTOFF] or a file */
@@ -311,7 +311,7 @@ QB_API void qb_job_destroy(qb_job *job); /* NULL-safe; does nothing while the jo
 /* The rotation axis. */
 typedef struct qb_center_options {
     size_t struct_size; /* see qb_params_init */
-    const char *method; /* auto, registration, overlap, sharpness, mass */
+    const char *method; /* auto, near:COLUMN, registration, overlap, sharpness, mass */
     const char *search; /* A:B, columns; NULL = the whole detector */
     const char *rows;   /* A:B[:S] rows to look at; NULL = five, spread */
     double tilt;        /* degrees by which the detector is known to be turned, as in qb_fbp_options */

@@ -86,6 +86,8 @@ static const struct {
     {"center-doubt",
      "The methods that find the axis disagree, or are not sure. A wrong axis doubles edges. Reconstruct one slice for "
      "a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},
+    {"center-edge", "The best axis lies at an end of the searched columns. The true one probably lies "
+                    "beyond. Search others, or give --center auto."},
     {"center-shift", "Zeiss's software found the axis off the middle. Programs do not agree on which side its "
                      "CenterShift means. Run qb center "
                      "and give what it prints."},

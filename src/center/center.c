@@ -27,7 +27,7 @@
     { #name, QB_PARAM_TEXT, offsetof(qb_center_options, name), meta, initial, NULL, 0, 0, help, 0 }
 
 const qb_param qb_center_params[] = {
-    ROW(method, "auto|" QB__CENTER_FINDERS("|"), "auto",
+    ROW(method, "auto|near:COLUMN|" QB__CENTER_FINDERS("|"), "auto",
         "how to look: edges of opposite views, overlap of opposite views of full turns, sharpness of trial slices, "
         "centre of mass; or all"),
     ROW(search, "A:B", NULL, "columns between which the axis is looked for; default: the whole width"),
@@ -61,16 +61,16 @@ typedef struct choice {
 } choice;
 
 bool qb__center_names_method(const char *text) {
-    bool known = strcmp(text, "auto") == 0;
+    bool known = strcmp(text, "auto") == 0 || qb__center_is_near(text);
     for (int i = 0; i < FINDERS; i++) known = known || strcmp(text, finders[i]) == 0;
     return known;
 }
 
 static qb_status choose_method(const char *text, choice *c) {
-    c->all = !text || strcmp(text, "auto") == 0;
+    c->all = !text || strcmp(text, "auto") == 0 || qb__center_is_near(text);
     for (int i = 0; i < FINDERS; i++) c->ask[i] = c->all || strcmp(text, finders[i]) == 0;
     if (c->all || qb__center_names_method(text)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, " QB__CENTER_FINDERS(", "), text);
+    return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, near:COLUMN, " QB__CENTER_FINDERS(", "), text);
 }
 
 qb_status qb__center_search_parse(const char *text, const qb_scan_info *info, double *low, double *high) {
@@ -87,6 +87,17 @@ qb_status qb__center_search_parse(const char *text, const qb_scan_info *info, do
         return qb__fail(QB_BAD_ARGUMENT, "--search %s: give A:B with %g <= A < B <= %g", text,
                         qb__column_whole(info, 0), qb__column_whole(info, last));
     return QB_OK;
+}
+
+/* The columns between which the axis is looked for. */
+static qb_status choose_range(const qb_center_options *options, const qb_scan_info *info, choice *c) {
+    const bool near = qb__center_is_near(options->method);
+    c->anywhere = !options->search && !near;
+    if (options->search && near)
+        return qb__fail(QB_BAD_ARGUMENT, "--search %s and %s name two ranges: leave one out", options->search,
+                        options->method);
+    return near ? qb__center_near_parse(options->method, info, options->tilt, &c->low, &c->high)
+                : qb__center_search_parse(options->search, info, &c->low, &c->high);
 }
 
 static void add(qb_center_result *result, const char *name, qb__center_answer answer) {
@@ -170,6 +181,10 @@ static void tell_columns(const qb_scan_info *info, double tilt, qb_center_result
 static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool cone, const choice *c,
                           qb_center_result *result) {
     const qb__center_chosen *at = &c->at;
+    if (!(result->confidence >= HOPELESS) && !c->anywhere)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: no rotation axis was found in columns %g to %g: search others, or give --center auto",
+                        info->path, qb__column_whole(info, c->low), qb__column_whole(info, c->high));
     if (!(result->confidence >= HOPELESS) && cone)
         return qb__fail(QB_BAD_INPUT, "%s: no rotation axis was found in rows %zu to %zu: give --detector-offset U,V",
                         info->path, at->row[0], at->row[at->rows - 1]);
@@ -180,6 +195,7 @@ static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool c
                         "%s: no rotation axis was found: reconstruct with --center COLUMN, or --center middle; a "
                         "sweep, qb fbp --center A:B:STEP, shows which column is right",
                         info->path);
+    if (!c->anywhere) qb__center_judge_edge(info, c->low, c->high, result);
     result->column = qb__roll_back(roll, result->column);
     for (int i = 0; i < result->count; i++) result->method[i].column = qb__roll_back(roll, result->method[i].column);
     return QB_OK;
@@ -324,8 +340,7 @@ qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const
     QB__TRY(check(info));
     QB__TRY(choose_method(options.method, &c));
     QB__TRY(judge_beam(info, &options, env, &c));
-    c.anywhere = !options.search;
-    QB__TRY(qb__center_search_parse(options.search, info, &c.low, &c.high));
+    QB__TRY(choose_range(&options, info, &c));
     if (options.tilt != 0) QB__TRY(qb__roll_turned(options.tilt / DEGREES, info->columns, info->rows, &roll));
     QB__TRY(qb__center_choose(options.rows, info, &c.at));
     if (c.sod > 0 && !options.rows) choose_middle_rows(info, &c.at);

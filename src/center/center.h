@@ -60,6 +60,11 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
 bool qb__center_names_method(const char *text);
 /* --search A:B, the columns of what is read between which the axis is looked for; NULL: all. QB_BAD_ARGUMENT. */
 qb_status qb__center_search_parse(const char *text, const qb_scan_info *info, double *low, double *high);
+/* near:COLUMN: all finders look within 2 % of the columns, and at least 8 columns, of that column of the middle row. */
+bool qb__center_is_near(const char *text);
+qb_status qb__center_near_parse(const char *text, const qb_scan_info *info, double tilt, double *low, double *high);
+/* Warn where the axis lies at an end of the columns that were searched, unless the detector ends there. */
+void qb__center_judge_edge(const qb_scan_info *info, double low, double high, qb_center_result *result);
 /* QB_BAD_ARGUMENT: a column that is none of the detector's. */
 qb_status qb__center_fail_outside(const char *text, const qb_scan_info *info);
 

@@ -20,7 +20,8 @@ static bool turns_fully(const qb_scan_info *info) {
 double qb__center_work(const qb_scan_info *info, const char *method) {
     const double EACH = 25; /* updates' worth of preparing, cleaning and comparing a value */
     const size_t rows = info->rows < ROWS ? info->rows : ROWS;
-    const bool trials = !method || strcmp(method, "auto") == 0 || strcmp(method, "sharpness") == 0;
+    const bool trials =
+        !method || strcmp(method, "auto") == 0 || qb__center_is_near(method) || strcmp(method, "sharpness") == 0;
     const double work = EACH * (double)rows * (double)info->views * (double)info->columns;
     if (!trials || info->columns < 16) return work;
     return work + qb__center_sharpness_work(rows, info->views, info->columns, turns_fully(info));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The rotation axis, wherever it is, or no axis at all."""
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -52,6 +53,28 @@ def test_search_of_a_reconstruction(tmp_path):
     assert report["column"] <= 51
     fails(2, "fbp", "s.h5", "-o", "v.h5", "--search", "60:80", "--center", "64", says=["--search"], cwd=tmp_path)
     fails(2, "fbp", "s.h5", "-o", "v.h5", "--search", "80:60", says=["--search 80:60"], cwd=tmp_path)
+
+
+def test_near_a_column(tmp_path):
+    """The axis lies at 68.5: a rough column narrows the search, and an end of the range is no answer that one trusts."""
+    qb("simulate", "foam", "-o", "s.h5", "--views", 180, "--detector", "128,4", "--center-offset", 5, cwd=tmp_path)
+    for verb, more in ("fbp", []), ("sirt", ["--iterations", 1]), ("mbir", ["--equits", 1]):
+        said = qb(verb, "s.h5", "-o", "v.npy", *more, "--center", "near:66", cwd=tmp_path).stderr
+        assert "axis searched in columns 58 to 74" in said and "center-edge" not in said and "center-doubt" not in said
+        assert abs(float(re.search(r"axis at column ([0-9.]+),", said)[1]) - 68.5) < 0.1
+        fails(2, verb, "s.h5", "-o", "w.npy", "--center", "near:128", says=["near:128", "0..127"], cwd=tmp_path)
+        fails(2, verb, "s.h5", "-o", "w.npy", "--center", "near:x", says=["near:COLUMN"], cwd=tmp_path)
+    said = qb("fbp", "s.h5", "-o", "v.npy", "--center", "near:66", "--bin", 2, cwd=tmp_path).stderr  # 8 columns of the binned ones
+    assert "columns 50 to 82" in said and abs(float(re.search(r"axis at column ([0-9.]+),", said)[1]) - 68.5) < 0.2
+    for how in ["--center", "near:60"], ["--search", "52:68"]:
+        said = qb("fbp", "s.h5", "-o", "v.npy", *how, cwd=tmp_path).stderr
+        assert "edge of the searched columns 52 to 68" in said and "[center-edge]" in said
+    found = qb_json("center", "s.h5", "--method", "near:66", cwd=tmp_path)
+    assert abs(found["column"] - 68.5) < 0.1 and "warning" not in found
+    fails(2, "center", "s.h5", "--method", "near:66", "--search", "60:70", says=["two ranges"], cwd=tmp_path)
+    fails(2, "fbp", "s.h5", "-o", "w.npy", "--center", "near:66", "--search", "60:70", says=["two ranges"], cwd=tmp_path)
+    fails(3, "fbp", "s.h5", "-o", "w.npy", "--center", "near:90", says=["no rotation axis", "columns 82 to 98"], cwd=tmp_path)
+    assert not (tmp_path / "w.npy").exists()
 
 
 @pytest.mark.parametrize("method,phantom", [("mass", "disc"), ("overlap", "spheres"), ("sharpness", "spheres"),

@@ -5,8 +5,9 @@
 #define ROW(...) QB__ROW(qb_fbp_options, __VA_ARGS__)
 
 const qb_param qb_fbp_params[] = {
-    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN", NULL, NULL, 0, 0,
-        "rotation axis: a column (pixel centres at integers), a finder (auto, registration, overlap, sharpness, mass), "
+    ROW(center, QB_PARAM_TEXT, "auto|near:COLUMN|METHOD|middle|stated|COLUMN", NULL, NULL, 0, 0,
+        "rotation axis: a column (pixel centres at integers), a finder (auto, near:COLUMN, registration, overlap, "
+        "sharpness, mass), "
         "middle, or the file's (stated); A:B:STEP is --sweep center=A:B:STEP; default: as BASE.sinoparams, NAME.sim "
         "and files of qb "
         "convert state it, else auto"),

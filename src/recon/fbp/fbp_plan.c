@@ -49,7 +49,13 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     qb_status status = qb__center_named(text, fbp->info, &named);
     if (status != QB_OK) return status;
     if (qb__center_names_method(text)) {
-        if (o->search) status = qb__center_search_parse(o->search, fbp->info, &(double){0}, &(double){0});
+        if (qb__center_is_near(text) && !o->search)
+            status = qb__center_near_parse(text, fbp->info, o->tilt, &(double){0}, &(double){0});
+        else if (qb__center_is_near(text))
+            status = qb__fail(QB_BAD_ARGUMENT, "--search %s and --center %s name two ranges: leave one out", o->search,
+                              text);
+        else if (o->search)
+            status = qb__center_search_parse(o->search, fbp->info, &(double){0}, &(double){0});
         if (status != QB_OK) return status;
         if (!fbp->found) fbp->center = NAN;
         return QB_OK;
@@ -61,7 +67,8 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     if (!isnan(named)) return QB_OK;
     if (stop == text)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle, stated",
+                        "--center %s is neither a column nor one of auto, near:COLUMN, " QB__CENTER_FINDERS(
+                            ", ") ", middle, stated",
                         text);
     fbp->center = qb__column_read(fbp->info, column + qb__axis_shift(fbp->info, o->tilt));
     if (*stop == ':')

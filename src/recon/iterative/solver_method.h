@@ -17,7 +17,7 @@
     QB__ITERATIVE_ROW(tolerance, QB_PARAM_DOUBLE, "X", "0", NULL, 0, 1,                                          \
         "stop once an iteration changes the volume by less than this, relative to it; 0: never"),  \
     QB__ITERATIVE_ROW(nonneg, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0, "no attenuation below zero"),               \
-    QB__ITERATIVE_ROW(center, QB_PARAM_TEXT, "COLUMN|auto|middle|stated|METHOD", NULL, NULL, 0, 0,                      \
+    QB__ITERATIVE_ROW(center, QB_PARAM_TEXT, "COLUMN|auto|near:COLUMN|middle|stated|METHOD", NULL, NULL, 0, 0,                      \
         "the rotation axis of a parallel beam, as in qb fbp"),                                     \
     QB__SIZE_ROW(qb_iterative_options),                                                            \
     QB__VOXEL_ROW(qb_iterative_options),                                                           \

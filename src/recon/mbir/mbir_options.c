@@ -37,7 +37,7 @@ const qb_param qb_mbir_params[] = {
         "leave out voxels that are zero among zeros, in two turns of three"),
     ROW(matrix, QB_PARAM_CHOICE, NULL, "auto", "auto|fly|bytes|floats", 0, 0,
         "the system matrix: computed as it goes, or kept in 8 or 32 bits an entry; auto: floats where that saves a tenth of the time, else fly (the same bits). With auto or fly, up to 8 independent slices descend one by one on all threads"),
-    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|middle|stated|METHOD", NULL, NULL, 0, 0,
+    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|near:COLUMN|middle|stated|METHOD", NULL, NULL, 0, 0,
         "the rotation axis, as in qb fbp"),
     ROW(slices, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0, "slices, that is detector rows, A to B - 1; not of a cone"),
     ROW(size, QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 32768,

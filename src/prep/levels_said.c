@@ -182,9 +182,8 @@ qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines
     if (!asked->gains) warn_bright(info, &f, env);
     if (!asked->negative) warn_negative(info, &f, env);
     if (lines->transposed && !asked->order)
-        qb__warn(env,
-                 "sums over columns are equal and sums over views are not: views and columns look exchanged; store "
-                 "[view][row][column], or [row][view][column] with --as sinogram" QB__CODE("axes-order"));
+        qb__warn(env, "sums over columns are equal and sums over views are not: views and columns look exchanged; give "
+                      "--transpose columns,rows,views, or --as sinogram of [row][view][column]" QB__CODE("axes-order"));
     if (!asked->order) warn_sinograms(lines, env);
     if (!asked->zingers) warn_spikes(info, &f, env);
     warn_hot(&f, env);

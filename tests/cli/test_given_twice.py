@@ -58,6 +58,8 @@ def test_others_are_refused(scan, args, name):
 def test_fields_that_do_not_fit_together(scan):
     np.save(scan / "n.npy", np.full((1, 2, 15), 108, np.float32))
     fails(3, "info", "s.h5", "--flats", "a.npy", "--flats", "n.npy", says=["n.npy", "2 x 15", "2 x 16"], cwd=scan)
+    fails(2, "fbp", "s.h5", "-o", "v", "--sweep", "filter=ramp,hann", "--sweep", "rings=none,sort", says=["one run sweeps one option"], cwd=scan)
+    fails(3, "convert", "a.npy", "-o", "v.nii", says=["--volume if it is a volume"], cwd=scan)
     np.save(scan / "u.npy", np.full((1, 2, 16), 108, np.uint16))
     assert np.allclose(integrals(scan, "--flats", "a.npy", "--flats", "u.npy"), np.log(2), atol=1e-6)
 

@@ -123,7 +123,8 @@ qb_status give_option(cli *c, const qb_param *row, void *target, const char *val
     }
     if (!again && c->given_count < GIVEN_MAX) c->given[c->given_count++] = row;
     if (again && row->type != QB_PARAM_LIST && row->type != QB_PARAM_FLAG)
-        return complain(QB_BAD_ARGUMENT, "--%s is given twice: leave one out", row->name);
+        return complain(QB_BAD_ARGUMENT, "--%s is given twice: %s", row->name,
+                        strcmp(row->name, "sweep") == 0 ? "one run sweeps one option" : "leave one out");
     command_option(c, row, value);
     if (crop_asked(c, row, value)) return QB_OK;
     return again && row->type == QB_PARAM_LIST ? add_item(row, target, value) : qb_param_set(row, target, value);

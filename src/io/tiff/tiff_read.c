@@ -170,7 +170,7 @@ static void read_description(TIFF *handle, tiff_source *tiff) {
     const char *beam = strstr(text, "\nbeam="), *units = strstr(text, "\nunits=");
     char name[16];
     if (beam && sscanf(beam, "\nbeam=%15s", name) == 1) source->beam = qb__beam_named(name);
-    if (quantity) sscanf(quantity, "\nquantity=%23s", source->quantity);
+    if (quantity) sscanf(quantity, "\nquantity=%23[^\n]", source->quantity);
     if (units) sscanf(units, "\nunits=%23[^\n]", source->units);
     const char *offset = strstr(text, "\noffset_mm="), *scale = strstr(text, "\nscale=");
     if (voxel) qb__read_numbers(voxel + strlen("\nvoxel_mm="), ',', 3, source->voxel, NULL);

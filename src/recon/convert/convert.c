@@ -183,7 +183,9 @@ static qb_status check(const conversion *c, const qb_env *env) {
     if (!array && (!output || !*output)) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
     const qb_status usable = qb__scan_usable(c->scan);
     if (usable != QB_OK || array) return usable;
-    if (!c->info->angles) return qb__scan_lacks_angles(c->info);
+    if (!c->info->angles)
+        return qb__fail(QB_BAD_INPUT, "%s: %s, or --volume if it is a volume", c->info->path,
+                        c->info->no_angles ? c->info->no_angles : "it has no angles: give --angles");
     const qb__output outputs[] = {{.path = output, .images = c->info->views, .projections = true}};
     return qb__outputs_check(outputs, 1, &c->scan->inputs, env);
 }

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from qbtest import PATIENCE, QB
+from qbtest import PATIENCE, QB, SANITIZED
 
 READY = "document.documentElement?.dataset.ready === 'yes'"
 SETTLED = "views.every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key)"
@@ -81,7 +81,7 @@ def stays_as_it_is(server, path_of, count):
     ask(count)
     after = at_rest()
     assert all(a <= b for a, b in zip(after, before)), (before, after)
-    assert memory() < kilobytes + max(4096, kilobytes // 20), (kilobytes, memory())
+    assert SANITIZED or memory() < kilobytes + max(4096, kilobytes // 20), (kilobytes, memory())  # sanitizers keep what is freed for a while
     busy = [used() for _ in range(2) if not time.sleep(1)]
     assert busy[1] - busy[0] <= 3  # hundredths of a second of a second
     connection.close()

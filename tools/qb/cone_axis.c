@@ -51,7 +51,7 @@ bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size) {
     const double SURE = 0.9, FAR = 1;
     const qb_geometry_options *given = &c->options.geometry;
     const qb_scan_info *info = qb_scan_describe(scan);
-    const bool circle = (given->sod > 0 && given->sdd > 0) || (!given->sod && !given->sdd && info->sod > 0);
+    const bool circle = (given->sod > 0 && given->sdd > 0) || (given->sod == 0 && given->sdd == 0 && info->sod > 0);
     if (!circle || given->geometry || given->radius > 0 || given->tilt.count || given->jitter.count) return false;
     if (info->geometry_from || !(info->pixel_size > 0) || !info->angles) return false;
     const double stated = axis_by_geometry(c, info);

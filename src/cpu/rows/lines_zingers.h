@@ -64,8 +64,8 @@ static inline __attribute__((always_inline)) int compare(const float *restrict r
         const int32_t allowed = bits_of(square * (gain * (gain * own + slope * u)));
         const int32_t structure = most_of(bits_of(share * u), bits_of(u - float_of(a->least[i])));
         const float above = row[i] - u;
-        const int32_t is =
-            (bits_of(above) > structure) & (bits_of(above) <= INFINITE) & (bits_of(above * above) > allowed);
+        const int32_t is = (int32_t)(bits_of(above) > structure) & (int32_t)(bits_of(above) <= INFINITE) &
+                           (int32_t)(bits_of(above * above) > allowed);
         found[i] = is;
         sum += is;
     }

@@ -52,9 +52,9 @@ static void set_info(notes *n, const char *key, const char *value) {
 
 /* The first of each key: later ones belong to further files and objects. */
 static void set_vgi(notes *n, const char *key, const char *value) {
-    if (strcasecmp(key, "size") == 0 && !n->size[0]) qb__read_numbers(value, 0, 3, n->size, NULL);
-    if (strcasecmp(key, "resolution") == 0 && !n->voxel[0]) qb__read_numbers(value, 0, 3, n->voxel, NULL);
-    if (strcasecmp(key, "unit") == 0 && !n->unit) n->unit = qb__length_unit(value);
+    if (strcasecmp(key, "size") == 0 && n->size[0] == 0) qb__read_numbers(value, 0, 3, n->size, NULL);
+    if (strcasecmp(key, "resolution") == 0 && n->voxel[0] == 0) qb__read_numbers(value, 0, 3, n->voxel, NULL);
+    if (strcasecmp(key, "unit") == 0 && n->unit == 0) n->unit = qb__length_unit(value);
     if (strcasecmp(key, "SkipHeader") == 0) n->skip = strtod(value, NULL);
     if (strcasecmp(key, "Name") == 0 && !*n->file) snprintf(n->file, sizeof n->file, "%s", value);
     if (strcasecmp(key, "datatype") == 0) snprintf(n->type, sizeof n->type, "%s", value);

@@ -156,8 +156,8 @@ static qb_status set_place(const qb__ole2 *ole, const char *path, qb__scan_parts
     double before, behind, pixel;
     uint32_t kind = CONE;
     const bool pixels = read_real(ole, "ImageInfo/PixelSize", &pixel) && pixel > 0;
-    const bool both =
-        read_real(ole, "ImageInfo/StoRADistance", &before) & read_real(ole, "ImageInfo/DtoRADistance", &behind);
+    const bool source = read_real(ole, "ImageInfo/StoRADistance", &before);
+    const bool both = read_real(ole, "ImageInfo/DtoRADistance", &behind) && source;
     const bool cone = read_word(ole, "ImageInfo/XrayGeometry", &kind) ? kind == CONE : both && before != 0;
     const double unit = unit_of_distances(ole);
     if (!cone) {

@@ -299,7 +299,7 @@ static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     cJSON_AddStringToObject(report, "kernel", r->pick.facts.kernel->id);
     status = qb__ranks_report(r, status);
     if (r->decision.digest) qb__content_add_images(r->job.content, "volume", r->decision.digest);
-    if (status == QB_OK && qb__comm_rank(r->comm) == 0 && !r->output.array) /* which has no place for it */
+    if (status == QB_OK && qb__comm_rank(r->comm) == 0 && !r->output.array) /* an array has no place for provenance */
         status = qb__provenance(&r->job, r->command, r->task.input, &provenance);
     status = qb__volume_commit(&r->volume, status, provenance, report);
     cJSON_free(provenance);

@@ -63,11 +63,11 @@ static void release_fits(qb__source *source) {
     pthread_mutex_destroy(&f->lock);
 }
 
-/* Does a stream of gzip end where it says? cfitsio 4.2 asks for more and more memory for one that is cut. */
+/* Is a gzip stream complete? cfitsio 4.2 allocates memory without end when the stream is cut. */
 static bool is_whole(const unsigned char *from, size_t bytes) {
 #ifdef QB_HAVE_ZLIB
-    enum { GZIP = 16, OUT = 65536 };
-    static _Thread_local unsigned char out[OUT];
+    enum { GZIP = 16, OUT = 16384 };
+    unsigned char out[OUT];
     z_stream z = {.next_in = (unsigned char *)from, .avail_in = (uInt)bytes};
     if (bytes > UINT_MAX || inflateInit2(&z, MAX_WBITS + GZIP) != Z_OK) return false;
     int said;
@@ -83,7 +83,7 @@ static bool is_whole(const unsigned char *from, size_t bytes) {
 #endif
 }
 
-/* The tiles that are streams of gzip, in a column of the table that holds them. Together they have at most `stored` bytes. */
+/* Checks the tiles of one table column, which are gzip streams. Together they have at most `stored` bytes, the file's size. */
 static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
     LONGLONG rows = 0, bytes, at;
     int column = 0, any, said = 0;

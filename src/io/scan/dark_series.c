@@ -14,7 +14,7 @@
 #include "io/scan/field_times.h"
 #include "quickbeam/io.h"
 
-/* What the dark of each image of a stack has more than the mean dark. */
+/* A stack of images from which each image's own dark, less the mean dark, is subtracted. */
 typedef struct drifting {
     qb__source base;
     qb__source *stored;
@@ -80,8 +80,8 @@ typedef struct dark_series {
     float *more;          /* [series][row][column] */
 } dark_series;
 
-/* Does a series of `count` frames, `noise` the deviation of one (0: unknown), lie elsewhere than the mean of all `total` frames: its level by
- * a tenth of a frame's noise, or its pixels by twice what noise makes? */
+/* Does the mean of a series of `count` frames differ from the mean of all `total` frames: in its level by more than a tenth of a frame's
+ * noise, or in its pixels by twice what noise makes? `noise`: standard deviation of a frame's pixel; 0: unknown. */
 static bool has_moved(const float *more, size_t pixels, double noise, double count, double total) {
     double mean = 0, square = 0;
     for (size_t p = 0; p < pixels; p++)
@@ -159,7 +159,7 @@ static qb_status wrap(const dark_series *d, const double *time, qb__source **sou
     made->base.release = release_drifting;
     made->stored = stored, made->series = d->times.series, made->top = qb__dtype_top(stored->dtype);
     made->more = more, made->weight = weight;
-    stored->holes = NULL; /* they are the new one's */
+    stored->holes = NULL; /* the new source owns them now */
     *source = &made->base;
     return QB_OK;
 out:

@@ -42,7 +42,7 @@ static qb_status take_given(const qb__field_times *t, const char *at, double *ti
     return QB_OK;
 }
 
-/* The time of each flat of the list; *known: somebody says it. */
+/* The time of each flat of the list; *known: the scan or the option states it. */
 static qb_status find_times(const qb__field_times *t, const char *at, double *time, bool *known) {
     const qb__flats *f = t->flats;
     const qb__scan_parts *parts = &t->scan->parts;

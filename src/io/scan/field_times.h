@@ -31,12 +31,12 @@ typedef struct qb__field_times {
     size_t series;
 } qb__field_times;
 
-/* scan, flats and what are there. at: the option's text, or NULL; *known: somebody says when they were taken. */
+/* Finds shots and series; `scan`, `flats` and `what` are set before. at: the option's text, or NULL; *known: the times are stated. */
 qb_status qb__field_times_find(qb__field_times *times, const char *at, bool *known);
 void qb__field_times_clear(qb__field_times *times);
-/* Views and these are frames of one stack, in the order of time. */
+/* Are views and flats frames of one stack, in the order of time? */
 bool qb__fields_in_one_file(const qb_scan *scan, const qb__flats *flats);
-/* frames: they are. */
+/* When a stored view was taken: counted in frames if they are in one stack (`frames`), else in views. */
 double qb__view_time(const qb_scan *scan, bool frames, size_t stored);
 
 #endif

@@ -10,7 +10,7 @@ typedef struct qb__plane_kernel qb__plane_kernel;
 /* A view: a point (x, y) of the volume is seen at column ax x + ay y + h0. */
 typedef struct qb__plane_view {
     float ax, ay, h0, weight;
-    uint64_t at; /* of its rows, in elements */
+    uint64_t at; /* elements before the view's first row */
 } qb__plane_view;
 
 /* x, y and detector row of a point: of the first one, and the way to the next line and to the next point. */

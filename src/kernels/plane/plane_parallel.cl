@@ -10,7 +10,7 @@
 
 typedef struct plane_view {
     float ax, ay, h0, weight;
-    ulong at; /* of its rows, in elements */
+    ulong at; /* elements before the view's first row */
 } plane_view;
 
 /* Columns outside read as zero. */

@@ -20,7 +20,7 @@ enum { LINE_MOST = 4096 };
 
 typedef struct file {
     qb_volume *volume;
-    view_stack stack; /* of it */
+    view_stack stack; /* the volume's images, for the pages */
     const char *path;
     char *about; /* JSON of /info; made when it is first asked for */
 } file;

@@ -26,11 +26,11 @@ struct view_stream {
     qb_dtype dtype;
     sums field[VIEW_OF_SCAN];
     bool fresh;     /* flats or darks have come since the last view */
-    char *room;     /* of a frame that lies elsewhere than numbers may */
-    char *first;    /* the first view, until it is told */
-    size_t at;      /* its number */
+    char *room;     /* copy of a frame whose address is not aligned */
+    char *first;    /* pixels of the first view, until they are handed on */
+    size_t at;      /* number of the first view */
     size_t views;   /* of one scan */
-    size_t turn;    /* which scan: numbers go on behind those of the last */
+    size_t turn;    /* number of the scan; the views of the next scan are counted on from those of this one */
     size_t last;    /* the highest number so far */
     size_t *recent; /* [RECENT] 1 + number of the frame that came last of those with this remainder */
 };

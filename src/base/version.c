@@ -54,6 +54,11 @@
 #else
 #define CFITSIO LACK("cfitsio", "libcfitsio-dev")
 #endif
+#ifdef QB_HAVE_OPENJPEG
+#define OPENJPEG HAVE("OpenJPEG", QB_OPENJPEG_VERSION)
+#else
+#define OPENJPEG LACK("OpenJPEG", "libopenjp2-7-dev")
+#endif
 #ifdef QB_HAVE_XXHASH
 #define HASHES "hashes of inputs: built in\n"
 #else
@@ -81,6 +86,6 @@
 const char *qb_version(void) { return QB_VERSION; }
 
 const char *qb_build_summary(void) {
-    return FFT HDF5 TIFF PNG LETTERS ZLIB ZSTD BLOSC LZ4 CFITSIO HASHES EXPAT MPI VIEW
+    return FFT HDF5 TIFF PNG LETTERS ZLIB ZSTD BLOSC LZ4 CFITSIO OPENJPEG HASHES EXPAT MPI VIEW
         "CUDA and OpenCL: looked for at run time (qb devices)\n";
 }

@@ -41,6 +41,10 @@ static bool begins_fits(const unsigned char head[8]) { return memcmp(head, "SIMP
 
 static bool begins_png(const unsigned char head[8]) { return memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0; }
 
+static bool begins_jp2(const unsigned char head[8]) {
+    return memcmp(head, "\0\0\0\x0cjP  ", 8) == 0 || memcmp(head, "\xff\x4f\xff\x51", 4) == 0;
+}
+
 static bool begins_mat(const unsigned char head[8]) { return memcmp(head, "MATLAB 5", 8) == 0; }
 
 static const qb__format formats[] = {
@@ -187,6 +191,20 @@ static const qb__format formats[] = {
         .package = "libpng-dev",
 #endif
         .begins = begins_png,
+        .series = true,
+    },
+    {
+        .name = "JPEG 2000",
+        .extensions = " .jp2 .j2k .j2c ",
+#ifdef QB_HAVE_OPENJPEG
+        .line =
+            "JPEG 2000 (.jp2 .j2k, folders, patterns): reads grey levels of 1 to 16 bits, of colours the first channel",
+        .open = qb__jp2_open,
+#else
+        .line = "JPEG 2000 (.jp2 .j2k): missing, install libopenjp2-7-dev and build again",
+        .package = "libopenjp2-7-dev",
+#endif
+        .begins = begins_jp2,
         .series = true,
     },
     {

@@ -69,6 +69,7 @@ qb_status qb__fits_open(const char *path, const char *how, qb__source **source);
 qb_status qb__fits_packed_open(const char *path, qb__source **source);
 qb_status qb__edf_open(const char *path, const char *how, qb__source **source);
 qb_status qb__png_open(const char *path, const char *how, qb__source **source);
+qb_status qb__jp2_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mat_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mat_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__raw_open(const char *path, const char *how, qb__source **source);

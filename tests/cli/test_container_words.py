@@ -145,8 +145,8 @@ def test_folders_of_other_formats(tmp_path):
     (tmp_path / "d").mkdir()
     fails(3, "info", tmp_path / "d", says=["is empty"])
     for i in range(3):
-        put(tmp_path / "d" / f"slice{i}.jp2", b"jP")
-    fails(3, "info", tmp_path / "d", says=["3 files", ".jp2", "TIFF"])
+        put(tmp_path / "d" / f"slice{i}.webp", b"RIFF")
+    fails(3, "info", tmp_path / "d", says=["3 files", ".webp", "TIFF"])
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])

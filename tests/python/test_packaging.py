@@ -37,7 +37,7 @@ def test_both_need_the_libraries_that_a_build_installs():
     wanted = set(re.search(r'^want="(.*)"$', text("scripts/install-packages.sh"), re.M)[1].split()) - {"gcc", "libfftw3-dev", "pkg-config"}
     assert {name for name in wanted if name not in text("debian/control")} == set()
     conda = {"libcjson-dev": "cjson", "libhdf5-dev": "hdf5", "libtiff-dev": "libtiff", "libpng-dev": "libpng", "libexpat1-dev": "libexpat",
-             "libfreetype-dev": "freetype", "fonts-dejavu-core": "", "libblosc-dev": "blosc", "liblz4-dev": "lz4-c", "libcfitsio-dev": "cfitsio", "libzstd-dev": "zstd", "libxxhash-dev": "xxhash", "zlib1g-dev": "zlib", "cmake": "cmake", "ninja-build": "ninja"}
+             "libfreetype-dev": "freetype", "fonts-dejavu-core": "", "libblosc-dev": "blosc", "liblz4-dev": "lz4-c", "libcfitsio-dev": "cfitsio", "libopenjp2-7-dev": "openjpeg", "libzstd-dev": "zstd", "libxxhash-dev": "xxhash", "zlib1g-dev": "zlib", "cmake": "cmake", "ninja-build": "ninja"}
     recipe = text("recipe/recipe.yaml")
     assert wanted == set(conda) and all(f"- {name}\n" in recipe for name in conda.values() if name)
 

@@ -199,13 +199,85 @@ def test_matlab(tmp_path, dtype, order):
         np.testing.assert_array_equal(got, VALUES.T)
 
 
+def beyond(file, at):
+    """An element that ends 8 bytes before its array's numbers do, behind which something else comes."""
+    if at:
+        return file[:at] + struct.pack("<II", 14, len(file) - at - 16) + file[at + 8:-8] + element(2, file[-8:])
+    inner = zlib.decompress(file[136:])
+    data = zlib.compress(struct.pack("<II", 14, len(inner) - 16) + inner[8:])
+    return file[:128] + struct.pack("<II", 15, len(data)) + data
+
+
+def test_angles_of_matlab(tmp_path):
+    """Rows and columns of versions 5, 7 and 7.3, in any type; others are refused by name."""
+    import h5py
+    np.save(tmp_path / "p.npy", np.random.default_rng(1).random((4, 3, 5)).astype("f4"))
+    turn = np.array([0.0, 40, 90, 135])
+    for dtype, order in (("f8", "<"), ("f4", ">"), ("u1", "<"), ("i2", ">"), ("i4", "<")):
+        for packed in False, True:
+            values = turn.astype(dtype)
+            (tmp_path / "a.mat").write_bytes(mat({"other": np.arange(4.0)[:, None], "row": values[None], "column": values[:, None], "table": np.ones((4, 4))}, order, packed))
+            for name in "/row", "/column":
+                assert angles(tmp_path, "a.mat:" + name) == pytest.approx(turn)
+    with h5py.File(tmp_path / "b.mat", "w", userblock_size=512) as f:
+        f["row"], f["column"] = turn[:, None], turn[None]
+    with open(tmp_path / "b.mat", "r+b") as f:
+        f.write(b"MATLAB 7.3 MAT-file")
+    for name in "/row", "/column", "/row:0:4":
+        assert angles(tmp_path, "b.mat:" + name) == pytest.approx(turn)
+    for given, code, words in (("a.mat", 2, ["MATLAB file", "a.mat:/theta"]), ("a.mat:/none", 3, ["no array none", "it has other, row"]), ("a.mat:/table", 3, ["4 x 4 x 1", "no list"]),
+                               ("a.mat:/row:0:3", 3, ["3 angles"]), ("b.mat:/none", 3, ["/none"])):
+        fails(code, "info", "p.npy", "--quantity", "line_integral", "--angles", given, says=words, cwd=tmp_path)
+
+
+def angles(folder, given):
+    qb("convert", "p.npy", "--quantity", "line_integral", "--angles", given, "-o", "l.npy", cwd=folder)
+    return json.loads((folder / "l.npy.json").read_text())["angles_degrees"]
+
+
+def test_angles_of_logs(tmp_path):
+    """As IMAT writes them, in text and parted by commas."""
+    np.save(tmp_path / "p.npy", np.random.default_rng(1).random((4, 3, 5)).astype("f4"))
+    turn = [0.0, 0.3152, 90.5, 135]
+    lines = [f"Sun Feb 10 00:22:{i:02} 2019   Projection:  {i}  angle: {t}   Monitor 3 before:  {4577907 + i}   Monitor 3 after:  {4720271 + i}" for i, t in enumerate(turn)]
+    head = " TIME STAMP  IMAGE TYPE   IMAGE COUNTER   COUNTS BM3 before image   COUNTS BM3 after image"
+    commas = [f"Sun Feb 10 00:22:{i:02} 2019,Projection,{i},angle: {t},counts BM3 before: 4577907,counts BM3 after: 4720271" for i, t in enumerate(turn)]
+    for text in ("\n".join([head, "", *lines, ""]), "\r\n".join([head, "", *lines]), "\n".join([head.replace("   ", ","), *commas]), "\n".join(line.replace("angle: ", "Angle:") for line in lines)):
+        (tmp_path / "a_log.txt").write_text(text, newline="")
+        assert angles(tmp_path, "a_log.txt") == pytest.approx(turn)
+    (tmp_path / "a_log.txt").write_text("\n".join([*lines, "Sun Feb 10 00:24:00 2019   Projection:  4"]))
+    fails(3, "info", "p.npy", "--angles", "a_log.txt", says=["line 5", "angle:"], cwd=tmp_path)
+
+
+def test_ends_of_gzip(tmp_path):
+    """Sums and lengths are compared, and a member may begin with the last byte of a block that is read."""
+    data = nifti(VALUES.astype("f4"))
+    whole = gzip.compress(data)
+    for at, word in ((-8, "damaged"), (-5, "damaged"), (-4, "damaged"), (-1, "damaged")):
+        bad = bytearray(whole)
+        bad[at] ^= 1
+        (tmp_path / "a.nii.gz").write_bytes(bad)
+        fails(3, "compare", tmp_path / "a.nii.gz", tmp_path / "a.nii.gz", says=[word])
+    for end in range(1, 9):
+        (tmp_path / "a.nii.gz").write_bytes(whole[:-end])
+        fails(3, "compare", tmp_path / "a.nii.gz", tmp_path / "a.nii.gz", says=["compressed data"])
+    (tmp_path / "a.nii.gz").write_bytes(whole + bytes(7))
+    same(tmp_path / "a.nii.gz", VALUES.astype("f4"))
+    first, block = gzip.compress(data[:400]), 1 << 20
+    for size in block - 1, block, block + 1:
+        named = first[:3] + b"\x08" + first[4:10] + b"n" * (size - len(first) - 1) + b"\0" + first[10:]
+        assert len(named) == size
+        (tmp_path / "a.nii.gz").write_bytes(named + gzip.compress(data[400:]))
+        same(tmp_path / "a.nii.gz", VALUES.astype("f4"))
+
+
 def test_bad_matlab(tmp_path):
     good, packed = mat({"a": VALUES.astype("f4")}), mat({"a": VALUES.astype("f4")}, packed=True)
     for data, word in ((good[:-8], "ends at byte"), (good[:100], "100"), (b"", "a.mat"), (good[:126] + b"XX" + good[128:], "no MATLAB"), (packed[:-9], "ends at byte"),
                        (packed[:150] + b"\xff\xff\xff" + packed[153:], "compressed data"), (mat({"a": VALUES.astype("f4"), "b": VALUES.astype("f4")}), "--dataset NAME"),
                        (mat({"a": np.arange(3.0)[:, None]}), "no array"), (mat({}), "no array"), (mat({"a": VALUES.astype("f8")}, flags=0x800), "no array"),
                        (good.replace(struct.pack("<3i", 2, 3, 4), struct.pack("<3i", 2, 3, 2**30)), "states 96 bytes"), (good.replace(struct.pack("<3i", 2, 3, 4), struct.pack("<3i", 2, -3, 4)), "no array"),
-                       (mat({"a": (VALUES.astype("f4"), 5)}), "no array")):
+                       (mat({"a": (VALUES.astype("f4"), 5)}), "no array"), (beyond(good, 128), "beyond its element"), (beyond(packed, 0), "beyond its element")):
         (tmp_path / "a.mat").write_bytes(data)
         fails(3, "compare", tmp_path / "a.mat", tmp_path / "a.mat", says=[word])
     (tmp_path / "a.mat").write_bytes(good)

@@ -38,6 +38,8 @@ bool fuzz_seed(size_t index, const char *path) {
         "0:180:4\n",
         ":1\n0.5,1\n0.7,2\r\n# end\n0.9,3\n1.1,4\n",
         "\n\xef\xbb\xbfn,\"theta [mrad]\"\n0,1\n1,2\n2,3\n3,4\n",
+        "\n TIME STAMP  IMAGE TYPE\n\nSun Feb 10 00:22:04 2019   Projection:  0  angle: 0.0   Monitor 3 before:  "
+        "4577907\nSun Feb 10 00:22:37 2019   Projection:  1  angle: 0.3152   Monitor 3 before:  4729337\n",
         "\n1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
     };
     /* UTF-16 and NPY hold zeros. */

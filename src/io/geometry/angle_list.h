@@ -22,5 +22,10 @@ typedef struct qb__angle_list {
 qb_status qb__angle_list_text(qb__angle_list *list, char *text);
 /* Read an NPY file: a list, a row, or a column of a table. */
 qb_status qb__angle_list_npy(qb__angle_list *list);
+/* Read an array of a MATLAB file of version 5 to 7, of one row or one column: /NAME. */
+qb_status qb__angle_list_mat(qb__angle_list *list, const char *name);
+/* A text each of whose lines holds "angle: NUMBER", such as the logs of ISIS' IMAT; false: it is none. */
+bool qb__angle_list_is_log(const char *text);
+qb_status qb__angle_list_log(qb__angle_list *list, const char *text);
 
 #endif

@@ -99,14 +99,8 @@ static qb_status check_unit(const qb__angle_list *list, const char *text, bool s
     return QB_OK;
 }
 
-static qb_status read_hdf5(qb__angle_list *list, const char *rest, const char **lines) {
-    char dataset[512];
+static qb_status read_hdf5(qb__angle_list *list, const char *dataset) {
     double unit;
-    size_t n = strcspn(rest, ":");
-    if (n >= sizeof dataset) return qb__fail(QB_BAD_ARGUMENT, "--angles: a dataset of %zu characters", n);
-    memcpy(dataset, rest, n);
-    dataset[n] = 0;
-    *lines = rest[n] ? rest + n + 1 : NULL;
     qb__inputs files = {0};
     qb__inputs_begin(&files);
     qb_status status =
@@ -118,6 +112,18 @@ static qb_status read_hdf5(qb__angle_list *list, const char *rest, const char **
     if (status == QB_OK && !(list->unit > 0)) list->unit = unit;
     if (status == QB_OK && !list->count) status = qb__fail(QB_BAD_INPUT, "%s:%s is empty", list->path, dataset);
     return status;
+}
+
+static qb_status read_dataset(qb__angle_list *list, const char *rest, const char **lines) {
+    char dataset[512];
+    const size_t n = strcspn(rest, ":");
+    if (n >= sizeof dataset) return qb__fail(QB_BAD_ARGUMENT, "--angles: a dataset of %zu characters", n);
+    memcpy(dataset, rest, n);
+    dataset[n] = 0;
+    *lines = rest[n] ? rest + n + 1 : NULL;
+    const qb__format *format;
+    const bool matlab = qb__format_to_read(list->path, &format) == QB_OK && format->open == qb__mat_open;
+    return matlab ? qb__angle_list_mat(list, dataset) : read_hdf5(list, dataset);
 }
 
 /* UTF-16, as Windows' "Unicode text", keeps only what ASCII has: numbers. UTF-8's mark is passed over. */
@@ -146,11 +152,15 @@ static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const 
         qb__free(text);
         return qb__angle_list_npy(list);
     }
-    if (status == QB_OK && strncmp(text, "\x89HDF", 4) == 0)
-        status = qb__fail(QB_BAD_ARGUMENT, "%s is HDF5: say which dataset, as in %s:/exchange/theta", list->path,
-                          list->path);
+    const bool hdf5 = status == QB_OK && strncmp(text, "\x89HDF", 4) == 0;
+    if (hdf5 || (status == QB_OK && strncmp(text, "MATLAB ", 7) == 0 && strlen(text) < length))
+        status = qb__fail(QB_BAD_ARGUMENT, "%s is %s: say which %s, as in %s:%s", list->path,
+                          hdf5 ? "HDF5" : "a MATLAB file", hdf5 ? "dataset" : "variable", list->path,
+                          hdf5 ? "/exchange/theta" : "/theta");
     if (status == QB_OK) status = plain_text(list->path, text, length, &from);
-    if (status == QB_OK) status = qb__angle_list_text(list, from);
+    if (status == QB_OK)
+        status = !list->column && qb__angle_list_is_log(from) ? qb__angle_list_log(list, from)
+                                                              : qb__angle_list_text(list, from);
     qb__free(text);
     return status;
 }
@@ -182,7 +192,7 @@ static qb_status from_file(const char *text, double unit, size_t *views, double 
     qb__angle_list list = {.path = path, .unit = unit};
     size_t first, end, step;
     qb_status status;
-    QB__TRY(*rest == '/' ? read_hdf5(&list, rest, &lines) : read_text_or_npy(&list, rest, &lines));
+    QB__TRY(*rest == '/' ? read_dataset(&list, rest, &lines) : read_text_or_npy(&list, rest, &lines));
     QB__TRY(check_unit(&list, text, unit > 0));
     QB__TRY(qb_range_parse(lines, path, list.count, &first, &end, &step));
     size_t n = (end - first + step - 1) / step;

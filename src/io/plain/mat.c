@@ -33,6 +33,7 @@ typedef struct array {
     uint64_t at;      /* in the file: of the numbers, or of the stream */
     size_t inside;    /* bytes of the stream before the numbers */
     uint64_t numbers; /* bytes */
+    uint64_t room;    /* bytes of its element, or of the stream up to its element's end */
 } array;
 
 typedef struct file {
@@ -112,6 +113,7 @@ static qb_status look_at(const file *f, uint64_t at, uint32_t type, uint32_t byt
     if (a->packed && (have < TAG || word(f, head) != MATRIX)) return QB_OK;
     if (!read_array(f, head + skip, have - skip, a)) a->usable = false;
     a->inside += skip;
+    a->room = a->packed ? TAG + (uint64_t)word(f, head + 4) : bytes;
     a->at = a->packed ? at : at + a->inside;
     return QB_OK;
 }
@@ -196,6 +198,9 @@ static qb_status open_array(const file *f, const array *a, qb__source **source) 
         !qb__mul(bytes, qb_dtype_size(plain.dtype), 1, &bytes) || bytes != a->numbers)
         return qb__fail(QB_BAD_INPUT, "%s: %s of %zu x %zu x %zu %s states %llu bytes", f->path, a->name, a->shape[2],
                         a->shape[1], a->shape[0], qb_dtype_name(plain.dtype), (unsigned long long)a->numbers);
+    if (a->inside > a->room || a->numbers > a->room - a->inside)
+        return qb__fail(QB_BAD_INPUT, "%s: the %llu bytes of %s lie beyond its element of %llu bytes", f->path,
+                        (unsigned long long)a->numbers, a->name, (unsigned long long)a->room);
     const qb_status status = (a->packed ? qb__packed_open : qb__plain_open)(f->path, &plain, source);
     const bool real = a->kind == DOUBLE || a->kind == SINGLE;
     if (status != QB_OK || !real || qb_dtype_is_float(plain.dtype) || qb_dtype_size(plain.dtype) > 2) return status;

@@ -63,21 +63,24 @@ static void stream_close(stream *s) {
     close(s->fd);
 }
 
+/* Behind what is left of the last block. */
 static qb_status refill(stream *s, bool *end) {
+    const size_t left = s->z.avail_in;
     ssize_t got;
-    do { got = pread(s->fd, s->in, IN, (off_t)s->offset); } while (got < 0 && errno == EINTR);
+    if (left) memmove(s->in, s->z.next_in, left);
+    do { got = pread(s->fd, s->in + left, IN - left, (off_t)s->offset); } while (got < 0 && errno == EINTR);
     if (got < 0) return qb__fail_errno(errno, "reading", s->path);
     *end = got == 0;
     s->offset += (uint64_t)got;
-    s->z.next_in = s->in, s->z.avail_in = (uInt)got;
+    s->z.next_in = s->in, s->z.avail_in = (uInt)(left + (size_t)got);
     return QB_OK;
 }
 
 /* Behind one stream another may begin; anything else there is no part of the data. */
 static qb_status next_stream(stream *s) {
-    bool end = false;
-    const qb_status status = s->z.avail_in ? QB_OK : refill(s, &end);
-    s->ended = status == QB_OK && (end || s->z.avail_in < 2 || s->z.next_in[0] != 0x1f || s->z.next_in[1] != 0x8b);
+    bool end;
+    const qb_status status = s->z.avail_in > 1 ? QB_OK : refill(s, &end);
+    s->ended = status == QB_OK && (s->z.avail_in < 2 || s->z.next_in[0] != 0x1f || s->z.next_in[1] != 0x8b);
     if (status == QB_OK && !s->ended) inflateReset(&s->z);
     return status;
 }
@@ -103,14 +106,23 @@ static qb_status stream_read(stream *s, unsigned char *out, size_t bytes, size_t
     return status;
 }
 
-/* Exactly `bytes` come out. */
-static qb_status unpack(const char *path, uint64_t offset, unsigned char *out, size_t bytes) {
+/* On to the end, where the sums of what was unpacked stand: zlib compares them. */
+static qb_status check_sums(stream *s) {
+    unsigned char rest[4096];
+    qb_status status = QB_OK;
+    for (size_t got; status == QB_OK && !s->ended;) status = stream_read(s, rest, sizeof rest, &got);
+    return status;
+}
+
+/* The first `bytes` of what comes out; `whole`: the stream ends well, too. */
+static qb_status unpack(const char *path, uint64_t offset, bool whole, unsigned char *out, size_t bytes) {
     stream s;
     size_t got;
     qb_status status = stream_open(path, offset, &s);
     if (status != QB_OK) return status;
     status = stream_read(&s, out, bytes, &got);
     if (status == QB_OK && got != bytes) status = broken(path, "are fewer than its header says");
+    if (status == QB_OK && whole) status = check_sums(&s);
     stream_close(&s);
     return status;
 }
@@ -163,7 +175,7 @@ qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source 
     p->base.release = release_packed;
     p->inside = layout->inside;
     status = qb__alloc(bytes + p->inside, 1, &p->data);
-    if (status == QB_OK) status = unpack(path, layout->offset, p->data, bytes + p->inside);
+    if (status == QB_OK) status = unpack(path, layout->offset, true, p->data, bytes + p->inside);
     if (status == QB_OK && layout->swap) qb__swap_bytes(p->data + p->inside, bytes / size, size);
     if (status == QB_OK)
         *out = &p->base;
@@ -172,7 +184,7 @@ qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source 
     return status;
 }
 
-qb_status qb__packed_head(const char *path, void *out, size_t bytes) { return unpack(path, 0, out, bytes); }
+qb_status qb__packed_head(const char *path, void *out, size_t bytes) { return unpack(path, 0, false, out, bytes); }
 #else
 qb_status qb__unpack_file(const char *path, uint64_t offset, size_t most, char **out, size_t *bytes) {
     (void)offset, (void)most;

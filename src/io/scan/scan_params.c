@@ -39,7 +39,7 @@ const qb_param qb_scan_params[] = {
      .meta = "FROM:TO[:N]|FILE[:COLUMN][:A:B[:S]]|FILE.h5:/PATH[:A:B[:S]]",
      .help = "angles in degrees: N from FROM on, TO not included; or column COLUMN (from 1) and lines A to B - 1 (from "
              "0, without headers) in steps of S of a text file: FILE:2, FILE:10:101, FILE:2:0:641:2; or a dataset of "
-             "an HDF5 file"},
+             "an HDF5 or MATLAB file"},
     {.name = "flats",
      .type = QB_PARAM_LIST,
      .offset = SCAN(flats),

@@ -31,16 +31,12 @@ static double value_at(const void *raw, qb_dtype dtype, char wide, size_t i) {
     return (double)value;
 }
 
-qb_status qb__angle_list_npy(qb__angle_list *list) {
-    qb__source *source = NULL;
-    void *raw = NULL;
-    char wide = 0;
-    qb_status status = qb__npy_open_wide(list->path, &wide, &source);
-    if (status == QB_UNSUPPORTED) status = qb__fail_in(status, "angles must be floats or integers");
-    if (status == QB_OK) status = check_shape(list, source->shape);
-    if (status != QB_OK) goto out;
+/* Of a table the list's column. */
+static qb_status take_values(qb__angle_list *list, qb__source *source, char wide) {
     const size_t rows = source->shape[1], columns = source->shape[2];
     const bool one = rows == 1 || columns == 1;
+    void *raw = NULL;
+    qb_status status;
     list->count = one ? rows * columns : rows;
     QB__TRY(qb__alloc(rows * columns, qb_dtype_size(source->dtype), &raw));
     QB__TRY(qb__alloc(list->count, sizeof *list->values, &list->values));
@@ -49,6 +45,28 @@ qb_status qb__angle_list_npy(qb__angle_list *list) {
         list->values[i] = value_at(raw, source->dtype, wide, one ? i : i * columns + list->column - 1);
 out:
     qb__free(raw);
+    return status;
+}
+
+qb_status qb__angle_list_npy(qb__angle_list *list) {
+    qb__source *source = NULL;
+    char wide = 0;
+    qb_status status = qb__npy_open_wide(list->path, &wide, &source);
+    if (status == QB_UNSUPPORTED) status = qb__fail_in(status, "angles must be floats or integers");
+    if (status == QB_OK) status = check_shape(list, source->shape);
+    if (status == QB_OK) status = take_values(list, source, wide);
+    qb__source_close(source);
+    return status;
+}
+
+qb_status qb__angle_list_mat(qb__angle_list *list, const char *name) {
+    qb__source *source = NULL;
+    qb_status status = qb__mat_open(list->path, name, &source);
+    const size_t *n = status == QB_OK ? source->shape : NULL;
+    if (n && (n[0] != 1 || (n[1] != 1 && n[2] != 1)))
+        status = qb__fail(QB_BAD_INPUT, "%s: %s is %zu x %zu x %zu numbers: no list of angles", list->path, name, n[2],
+                          n[1], n[0]);
+    if (status == QB_OK) status = take_values(list, source, 0);
     qb__source_close(source);
     return status;
 }

@@ -50,9 +50,13 @@ void qb__rolled_rows_view(const qb__rolled_rows *rolled, const qb__prepare *prep
     float *cells = (float *)((char *)scratch + places_bytes(rolled)) + QB__RESAMPLE_EDGE;
     size_t first, end;
     qb__rolled_rows_window(rolled, row0, row0 + (count - 1) * step + 1, &first, &end);
-    for (size_t r = first; r < end; r++, raw += columns * qb_dtype_size(info->dtype)) {
-        qb__prepare_row(prepare, view, r, raw, cells + (r - first) * across, counts);
-        qb__resample_extend(cells + (r - first) * across, columns);
+    for (size_t r = first; r < end; r++, raw += columns * (prepare ? qb_dtype_size(info->dtype) : sizeof(float))) {
+        float *to = cells + (r - first) * across;
+        if (prepare)
+            qb__prepare_row(prepare, view, r, raw, to, counts);
+        else
+            memcpy(to, raw, columns * sizeof *to);
+        qb__resample_extend(to, columns);
     }
     const qb__resample_image image = {
         .cells = cells, .stride = across, .columns = columns, .rows = info->rows, .row0 = first, .row1 = end};

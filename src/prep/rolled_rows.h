@@ -20,7 +20,7 @@ size_t qb__rolled_rows_most(const qb__rolled_rows *rolled, size_t count);
 /* Bytes of scratch for `count` rows. */
 size_t qb__rolled_rows_scratch(const qb__rolled_rows *rolled, size_t count);
 /* Rows row0, row0 + step, ... `count` of them, of one view, from the raw numbers of the window of row0 to the
- * last of them: row i goes to out + i * stride. */
+ * last of them: row i goes to out + i * stride. Without `prepare` these are line integrals, as float. */
 void qb__rolled_rows_view(const qb__rolled_rows *rolled, const qb__prepare *prepare, size_t view, size_t row0,
                           size_t step, size_t count, const char *raw, float *out, size_t stride, void *scratch,
                           qb__prep_counts *counts);

@@ -245,12 +245,10 @@ def test_in_a_browser(server, tmp_path):
         browser.run("document.getElementById('back').click()")
         browser.until(SETTLED)
         assert browser.run("changes()") == "" and np.allclose(browser.run("Array.from(views[0].sharp.values)"), before)
-        if server.method == "fbp":
-            browser.run("toggle_oblique(20, 70)")
-            browser.until(f"views.length === 4 && {SETTLED}")
-            assert browser.run("views[3].sharp.values.some(v => v > 0.01)")
-            browser.run("toggle_oblique()")
-        assert browser.run("document.getElementById('oblique').hidden") == (server.method == "fdk")
+        browser.run("toggle_oblique(20, 70)")
+        browser.until(f"views.length === 4 && {SETTLED}")
+        assert browser.run("views[3].sharp.values.some(v => v > 0.01)")
+        browser.run("toggle_oblique()")
         assert browser.run("document.getElementById('said').textContent") == "" and browser.errors == []
         for width, height in [(390, 844), (3840, 2160)]:
             browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)

@@ -2,9 +2,7 @@
 #ifndef QB_RECON_FBP_FBP_PLANES_H
 #define QB_RECON_FBP_FBP_PLANES_H
 
-#include <signal.h>
-
-#include "quickbeam/recon.h"
+#include "recon/plane.h"
 
 /* Planes of a parallel-beam volume, one after the other, from filtered rows that are kept, on a device or here: for qb alone. */
 typedef struct qb_tool_planes qb_tool_planes;
@@ -18,12 +16,6 @@ typedef struct qb_tool_lines {
     size_t made; /* another number: all lines are other ones */
 } qb_tool_lines;
 
-/* A plane in any direction; vectors are z, y, x, in voxels of the job's grid. */
-typedef struct qb_tool_plane {
-    double at[3], down[3], right[3]; /* the first point; the way to the next line, and to the next point */
-    size_t lines, points;
-    const volatile sig_atomic_t *gone; /* stop once it is 1; NULL: never */
-} qb_tool_plane;
 /* Across one axis of the volume, 0 z, 1 y, 2 x. */
 QB_API qb_tool_plane qb_tool_plane_across(size_t axis, size_t index, const size_t shape[2]);
 
@@ -32,7 +24,7 @@ QB_API qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes)
 QB_API bool qb_tool_planes_on_device(const qb_tool_planes *planes);
 QB_API void qb_tool_planes_close(qb_tool_planes *planes); /* NULL-safe */
 /* out[lines][points] of the job, a qb_fbp_plan() of these lines from slice 0 on. QB_UNSUPPORTED for a job that is not so simple
- * (a detector that is not level, a mask), QB_NO_MEMORY where there is no room. One thread at a
+ * (views that are turned one by one, a mask), QB_NO_MEMORY where there is no room. One thread at a
  * time. */
 QB_API qb_status qb_tool_planes_make(qb_tool_planes *planes, const qb_tool_lines *lines, qb_job *job,
                                      const qb_tool_plane *plane, float *out);

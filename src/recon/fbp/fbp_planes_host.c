@@ -7,21 +7,49 @@
 #include "base/status.h"
 #include "recon/fbp/fbp_planes_parts.h"
 
+/* One of several views, with a scratch for each thread. */
 typedef struct filtering {
     qb_tool_planes *p;
     const qb__fbp *fbp;
-    const qb_tool_lines *lines;
+    const float *lines;
     size_t first, scratch_bytes;
     char *scratch;
 } filtering;
+
+static qb_status each_view(filtering *f, size_t end, void (*run)(void *context, size_t task, int worker)) {
+    qb__pool *pool = f->p->pool;
+    const qb_status status = qb__alloc((size_t)qb__pool_threads(pool), f->scratch_bytes, &f->scratch);
+    if (status == QB_OK) qb__pool_for(pool, end - f->first, run, f);
+    qb__free(f->scratch);
+    return status;
+}
+
+/* The rows that a level detector would have. */
+static void level_view(void *context, size_t task, int worker) {
+    const filtering *f = context;
+    const qb_tool_planes *p = f->p;
+    const size_t image = task * p->rows * p->columns;
+    size_t first, end;
+    qb__rolled_rows_window(&f->fbp->rolled, 0, p->rows, &first, &end);
+    qb__rolled_rows_view(&f->fbp->rolled, NULL, 0, 0, 1, p->rows, (const char *)(f->lines + image + first * p->columns),
+                         p->level + image, p->columns, f->scratch + (size_t)worker * f->scratch_bytes, NULL);
+}
+
+qb_status qb__planes_level(qb_tool_planes *p, const qb__fbp *fbp, const float *lines, size_t first, size_t end) {
+    filtering f = {p, fbp, lines, first, qb__rolled_rows_scratch(&fbp->rolled, p->rows), NULL};
+    qb_status status = QB_OK;
+    if (!p->pool) status = qb__pool_create(0, &p->pool);
+    if (status == QB_OK && !p->level) status = qb__alloc(p->block * p->rows * p->columns, sizeof *p->level, &p->level);
+    return status == QB_OK ? each_view(&f, end, level_view) : status;
+}
 
 /* A view's rows; wider ones begin and end with zeros. */
 static void filter_view(void *context, size_t task, int worker) {
     const filtering *f = context;
     const qb__fbp *fbp = f->fbp;
-    const size_t slot = f->first + task, columns = f->lines->columns, rows = f->lines->rows, stride = f->p->stride;
-    const float *from = f->lines->lines + slot * rows * columns;
-    float *to = f->p->kept + slot * rows * stride;
+    const size_t columns = f->p->columns, rows = f->p->rows, stride = f->p->stride;
+    const float *from = f->lines + task * rows * columns;
+    float *to = f->p->kept + (f->first + task) * rows * stride;
     for (size_t r = 0; r < rows; r++) {
         memset(to + r * stride, 0, stride * sizeof *to);
         for (size_t c = 0; c < columns; c++)
@@ -30,13 +58,9 @@ static void filter_view(void *context, size_t task, int worker) {
     qb__filter_rows(fbp->filter, to, rows, stride, 1, f->scratch + (size_t)worker * f->scratch_bytes);
 }
 
-qb_status qb__planes_host_filter(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *lines, size_t first,
-                                 size_t end) {
+qb_status qb__planes_host_filter(qb_tool_planes *p, const qb__fbp *fbp, const float *lines, size_t first, size_t end) {
     filtering f = {p, fbp, lines, first, qb__filter_scratch(fbp->filter), NULL};
-    const qb_status status = qb__alloc((size_t)qb__pool_threads(p->pool), f.scratch_bytes, &f.scratch);
-    if (status == QB_OK) qb__pool_for(p->pool, end - first, filter_view, &f);
-    qb__free(f.scratch);
-    return status;
+    return each_view(&f, end, filter_view);
 }
 
 typedef struct making {

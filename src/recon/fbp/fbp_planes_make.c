@@ -34,7 +34,8 @@ static void forget(qb_tool_planes *p) {
     qb__free(p->ones);
     qb__free(p->view);
     qb__free(p->kept);
-    p->kept = NULL;
+    qb__free(p->level);
+    p->kept = p->level = NULL;
     p->filter = NULL;
     p->raw = p->filtered = p->views = p->out = NULL;
     p->stamps = NULL, p->ones = NULL, p->view = NULL;
@@ -65,6 +66,7 @@ static uint64_t key_of(const qb__fbp *fbp, const qb_tool_lines *lines) {
     const char *filter = fbp->options->filter ? fbp->options->filter : "";
     key = qb__hash(filter, strlen(filter), key);
     if (fbp->share) key = qb__hash(fbp->share, lines->columns * sizeof *fbp->share, key);
+    key = qb__hash(fbp->roll.map, fbp->roll.maps * sizeof *fbp->roll.map, key);
     return key ? key : 1;
 }
 
@@ -99,16 +101,26 @@ out:
     return status;
 }
 
-/* Slots first <= slot < end. */
-static qb_status filter_some(qb_tool_planes *p, const qb_tool_lines *lines, size_t first, size_t end) {
+static qb_status filter_on_device(qb_tool_planes *p, const float *lines, size_t first, size_t end) {
     const size_t image = p->rows * p->columns, view = p->rows * p->stride;
     const qb__device_rows from = {p->raw, 0, image, p->columns};
     const qb__device_rows to = {p->filtered, first * view * sizeof(float), view, p->stride};
-    qb_status status =
-        qb__memory_upload(p->queue, p->raw, 0, lines->lines + first * image, (end - first) * image * sizeof(float));
+    qb_status status = qb__memory_upload(p->queue, p->raw, 0, lines, (end - first) * image * sizeof(float));
     if (status == QB_OK)
         status = qb__device_filter_run(p->filter, p->queue, &from, first, end, (unsigned)p->rows, 0, 1, &to);
     return qb__queue_finish_after(p->queue, status);
+}
+
+/* Slots first <= slot < end. */
+static qb_status filter_some(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *of, size_t first, size_t end) {
+    const float *lines = of->lines + first * p->rows * p->columns;
+    qb_status status = QB_OK;
+    if (fbp->roll.maps) {
+        status = qb__planes_level(p, fbp, lines, first, end);
+        lines = p->level;
+    }
+    if (status != QB_OK) return status;
+    return p->device ? filter_on_device(p, lines, first, end) : qb__planes_host_filter(p, fbp, lines, first, end);
 }
 
 /* Those whose lines have changed. */
@@ -120,8 +132,7 @@ static qb_status filter_all(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool
             if (!stamp || p->stamps[end] == stamp + 1) break;
             p->stamps[end] = stamp + 1;
         }
-        if (end > first)
-            status = p->device ? filter_some(p, lines, first, end) : qb__planes_host_filter(p, fbp, lines, first, end);
+        if (end > first) status = filter_some(p, fbp, lines, first, end);
         if (end == first) end++;
     }
     return status;
@@ -186,7 +197,7 @@ static qb_status sum_up(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_pla
 
 /* NULL: it is done here. */
 static const char *why_not(const qb__fbp *fbp) {
-    if (fbp->roll.maps) return "the detector is not level";
+    if (fbp->roll.maps > 1) return "each view is turned by an angle of its own";
     if (fbp->view_share || fbp->options->outside) return "columns have weights of their own in each view";
     if (fbp->options->interp != QB_INTERP_AUTO && fbp->options->interp != QB_INTERP_LINEAR) return "linear alone";
     return NULL;

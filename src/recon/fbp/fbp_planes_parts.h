@@ -14,7 +14,7 @@ struct qb_tool_planes {
     qb__device *device; /* NULL: the CPU */
     qb__queue *queue;
     qb__plane_kernel *kernel;
-    qb__pool *pool;
+    qb__pool *pool; /* of the CPU, and of rows that are made level for a device */
     /* Filtered rows [slot][row][stride], of lines with these stamps. */
     uint64_t key; /* of the filter; 0: there are none */
     qb__device_filter *filter;
@@ -22,12 +22,14 @@ struct qb_tool_planes {
     size_t *stamps; /* 1 + the lines' own; 0: not filtered */
     float *ones;
     qb__memory *raw, *filtered, *views, *out;
-    float *kept; /* the CPU's filtered rows */
+    float *kept;  /* the CPU's filtered rows */
+    float *level; /* [block][rows][columns] of a detector that is not */
     qb__plane_view *view;
 };
 
-/* fbp_planes_host.c */
-qb_status qb__planes_host_filter(qb_tool_planes *planes, const qb__fbp *fbp, const qb_tool_lines *lines, size_t first,
+/* fbp_planes_host.c: slots first <= slot < end, whose rows are lines[slot - first][row][column] */
+qb_status qb__planes_level(qb_tool_planes *planes, const qb__fbp *fbp, const float *lines, size_t first, size_t end);
+qb_status qb__planes_host_filter(qb_tool_planes *planes, const qb__fbp *fbp, const float *lines, size_t first,
                                  size_t end);
 qb_status qb__planes_host_make(qb_tool_planes *planes, const qb__fbp *fbp, const qb__plane_place *place,
                                const qb_tool_plane *plane, float *out);

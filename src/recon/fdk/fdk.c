@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qb fdk: a row of its own, and who can compute it. */
 #include "base/hash.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fdk/fdk.h"
@@ -23,21 +24,14 @@ static void facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
 
 static const qb__engine *const engines[] = {&qb__fdk_cpu, &qb__fdk_device, NULL};
 
-static const qb__method method = {
-    .verb = "fdk",
-    .params = qb_fdk_params,
-    .options_bytes = sizeof(qb_fdk_options),
-    .plan_bytes = sizeof(qb__fdk),
-    .engines = engines,
-    .decide = qb__fdk_decide,
-    .stages = qb__fdk_stages,
-    .facts = facts,
-    .release = qb__fdk_release,
-    .rows = qb__fdk_rows,
-    .range = qb__fdk_range,
-    .open = qb__fdk_open,
-    .transpose = qb__fdk_transpose,
-};
+#define METHOD(how)                                                                                                    \
+    {                                                                                                                  \
+        .verb = "fdk", .params = qb_fdk_params, .options_bytes = sizeof(qb_fdk_options),                               \
+        .plan_bytes = sizeof(qb__fdk), .engines = engines, .decide = how, .stages = qb__fdk_stages, .facts = facts,    \
+        .release = qb__fdk_release, .rows = qb__fdk_rows, .range = qb__fdk_range, .open = qb__fdk_open,                \
+        .transpose = qb__fdk_transpose,                                                                                \
+    }
+static const qb__method method = METHOD(qb__fdk_decide), of_plane = METHOD(qb__fdk_decide_plane);
 
 qb_status qb__fdk_plan_within(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                               const qb_fdk_options *options, const qb_output_options *output, const qb_env *env,
@@ -67,4 +61,21 @@ qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_
                                  .output = output,
                                  .command = command};
     return qb__reconstruction_plan(&method, &request, env, job);
+}
+
+qb_status qb_tool_fdk_plane(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                            const qb_fdk_options *options, const qb_tool_plane *plane, const qb_env *env, float *out) {
+    const qb__fdk_given more = {*geometry, plane};
+    const qb_tensor array = qb_tensor_f32(out, 1, plane->lines, plane->points);
+    const qb_output_options output = {.array = &array};
+    qb_fdk_options whole;
+    qb_job *job = NULL;
+    qb_status status = qb__params_view(qb_fdk_params, options, &whole);
+    whole.region = whole.slices = whole.kernel = NULL;
+    const qb__request request = {
+        .scan = scan, .more = &more, .prep = prep, .options = &whole, .output = &output, .command = "qb view"};
+    if (status == QB_OK) status = qb__reconstruction_plan(&of_plane, &request, env, &job);
+    if (status == QB_OK) status = qb_job_run(job, env, NULL);
+    qb_job_destroy(job);
+    return status;
 }

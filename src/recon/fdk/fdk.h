@@ -10,6 +10,7 @@
 #include "ops/filter.h"
 #include "ops/resample.h"
 #include "planner/choose.h"
+#include "recon/plane.h"
 #include "recon/reconstruction.h"
 
 /* ---- the way through the slabs, by the number in a cut (fdk_schedule.c) ---- */
@@ -44,8 +45,9 @@ typedef struct qb__fdk {
     qb__virtual_detector virtual_detector;
     qb__resampler *resampler;
     qb_grid grid;
-    qb__grid_region region; /* `grid` is that part of region.whole, to which matrices and `problem` belong */
-    size_t middle;          /* number of its middle slice among all, as --slices counts */
+    const qb_tool_plane *plane; /* of the volume, instead of it; NULL: the volume */
+    qb__grid_region region;     /* `grid` is that part of region.whole, to which matrices and `problem` belong */
+    size_t middle;              /* number of its middle slice among all, as --slices counts */
     qb__mask mask;
     qb__cone_weights weights;
     bool circular;        /* geometry's views differ by a turn only */
@@ -143,6 +145,8 @@ void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
  * covers. */
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options, const qb_grid *grid,
                          const qb_env *env);
+/* The geometry's numbers, for the provenance. */
+qb_status qb__fdk_describe_geometry(const qb__fdk *fdk, cJSON *plan);
 /* Of several ranks that --grid auto makes rows, where columns would be faster. */
 void qb__fdk_report_rows(const qb__fdk *fdk, const qb_env *env);
 /* How much of the volume not all views see, and rays that are far off the plane of the circle. */
@@ -152,6 +156,18 @@ qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info
 /* Refuse a scan that lacks angles, or warn when that is allowed or negligible. */
 qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights, bool allow,
                                  const qb_env *env);
+
+/* ---- a plane in any direction (fdk_plane.c) ---- */
+
+/* A matrix on the volume's voxels becomes one on the plane's points. */
+void qb__fdk_turn_matrix(const qb_tool_plane *plane, double matrix[12]);
+/* What a caller brings for one; the geometry comes first, as the frame looks for it there. */
+typedef struct qb__fdk_given {
+    qb_geometry geometry;
+    const qb_tool_plane *plane;
+} qb__fdk_given;
+qb_status qb__fdk_decide_plane(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
+                               qb__decision *decision);
 
 extern const qb__engine qb__fdk_cpu, qb__fdk_device;
 

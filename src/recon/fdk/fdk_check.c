@@ -162,3 +162,15 @@ void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *opt
     bool chosen = options->size.count || options->voxel > 0 || options->voxels.count || options->like;
     if (!chosen && qb__grid_narrow(info, grid, text, sizeof text)) qb__warn(env, "%s", text);
 }
+
+qb_status qb__fdk_describe_geometry(const qb__fdk *fdk, cJSON *plan) {
+    char *text;
+    qb_status status = qb_geometry_report(fdk->real, &fdk->grid, &text);
+    if (status != QB_OK) return status;
+    cJSON *report = cJSON_Parse(text);
+    cJSON_free(text);
+    if (!report) return qb__fail(QB_NO_MEMORY, "no memory for the plan");
+    cJSON_DeleteItemFromObject(report, "volume");
+    cJSON_AddItemToObject(plan, "geometry", report);
+    return QB_OK;
+}

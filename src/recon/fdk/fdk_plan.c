@@ -161,13 +161,15 @@ static qb_status decide_matrices(qb__fdk *fdk) {
             fdk->matrix[v][4 + j] = matrices[v].m[1][j];
             fdk->matrix[v][8 + j] = matrices[v].m[2][j];
         }
+        if (fdk->plane) qb__fdk_turn_matrix(fdk->plane, fdk->matrix[v]);
     }
+    const size_t *n = fdk->region.whole.n;
     fdk->problem = (qb__bp_cone_problem){.views = views,
                                          .columns = fdk->width,
                                          .rows = fdk->geometry->rows,
-                                         .nx = fdk->region.whole.n[0],
-                                         .ny = fdk->region.whole.n[1],
-                                         .nz = fdk->region.whole.n[2],
+                                         .nx = fdk->plane ? fdk->plane->points : n[0],
+                                         .ny = fdk->plane ? fdk->plane->lines : n[1],
+                                         .nz = fdk->plane ? 1 : n[2],
                                          .matrix = (const double(*)[12])fdk->matrix};
     if (qb__cone_circle_of(&fdk->problem, &fdk->circle)) fdk->problem.circle = &fdk->circle;
     fdk->pairable = fdk->problem.circle && fdk->circle.mirrored && fdk->circle.halves == 2 &&
@@ -175,6 +177,18 @@ static qb_status decide_matrices(qb__fdk *fdk) {
 out:
     qb__free(matrices);
     return status;
+}
+
+/* The grid becomes that of the plane, once the weights are decided. */
+static qb_status take_plane(qb__fdk *fdk, qb__decision *decision) {
+    const qb_tool_plane *plane = fdk->plane;
+    if (!(qb__bp_cone_nearest(&fdk->problem) > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "a part of this plane lies behind the source of a view: turn the plane");
+    const size_t n[3] = {plane->points, plane->lines, 1};
+    for (int i = 0; i < 3; i++) fdk->grid.n[i] = n[i], decision->stack.shape[2 - i] = n[i];
+    decision->subject.grid = fdk->grid;
+    fdk->mask = (qb__mask){.used = false};
+    return QB_OK;
 }
 
 qb__question qb__fdk_question(const qb__fdk *fdk) {
@@ -214,19 +228,6 @@ static void decide_pairs(qb__fdk *fdk, const qb_env *env, qb__decision *decision
     while (decision->grain > 2 && fdk->grid.n[2] / (decision->grain * ranks) < 8) decision->grain /= 2;
 }
 
-/* The geometry's numbers, for the provenance. */
-static qb_status describe_geometry(const qb__fdk *fdk, cJSON *plan) {
-    char *text;
-    qb_status status = qb_geometry_report(fdk->real, &fdk->grid, &text);
-    if (status != QB_OK) return status;
-    cJSON *report = cJSON_Parse(text);
-    cJSON_free(text);
-    if (!report) return qb__fail(QB_NO_MEMORY, "no memory for the plan");
-    cJSON_DeleteItemFromObject(report, "volume");
-    cJSON_AddItemToObject(plan, "geometry", report);
-    return QB_OK;
-}
-
 static void describe_angles(const qb__fdk *fdk, char *text, size_t size) {
     snprintf(text, size, "%zu views over %.2f degrees, %s", fdk->info->views, fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));
@@ -253,13 +254,14 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_detector(fdk, env, json));
     QB__TRY(decide_weights(fdk, env, json));
     QB__TRY(decide_matrices(fdk));
+    if (fdk->plane) QB__TRY(take_plane(fdk, decision));
     QB__TRY(decide_kernel(fdk, json));
     QB__TRY(qb__fdk_find_lost(fdk));
     decision->lost = fdk->lost;
     decide_pairs(fdk, env, decision);
     qb__fdk_report_rows(fdk, env);
     describe_angles(fdk, decision->angles, sizeof decision->angles);
-    QB__TRY(describe_geometry(fdk, json));
+    QB__TRY(qb__fdk_describe_geometry(fdk, json));
     QB__TRY(qb__truncation_of(fdk->real, &decision->ends.ends));
     decision->turn = (qb__turn_asked){.geometry = fdk->real};
     decision->pad = fdk->options->pad;
@@ -270,6 +272,12 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     decision->checkpoint = fdk->options->checkpoint;
 out:
     return status;
+}
+
+qb_status qb__fdk_decide_plane(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
+                               qb__decision *decision) {
+    ((qb__fdk *)plan)->plane = ((const qb__fdk_given *)task->more)->plane;
+    return qb__fdk_decide(task, plan, env, json, decision);
 }
 
 void qb__fdk_release(void *plan) {

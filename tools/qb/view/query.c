@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cli.h"
+
 const char *view_find(const char *query, const char *name) {
     const size_t n = strlen(name);
     for (const char *at = query; *at; at++) {
@@ -63,9 +65,16 @@ view_answer view_say(int status, const char *format, ...) {
     return answer;
 }
 
+void view_why(qb_status status, char *words, size_t size) {
+    snprintf(words, size, "%s", *complaint() ? complaint() : qb_status_text(status));
+    complain(status, "%s", "");
+}
+
 view_answer view_failed(qb_status status) {
-    const int code = status == QB_BAD_ARGUMENT ? 400 : 500;
-    return view_say(code, "%s", *qb_detail() ? qb_detail() : qb_status_text(status));
+    char words[700];
+    view_why(status, words, sizeof words);
+    if (status == QB_CANCELLED) return view_say(499, "nobody waits for it any more");
+    return view_say(status == QB_BAD_ARGUMENT || status == QB_UNSUPPORTED ? 400 : 500, "%s", words);
 }
 
 view_answer view_json(cJSON *root) {

@@ -21,6 +21,8 @@ bool view_reals(const char *query, const char *name, size_t count, double *out);
 __attribute__((format(printf, 2, 3))) view_answer view_say(int status, const char *format, ...);
 /* What the library says of a failure. */
 view_answer view_failed(qb_status status);
+/* What this thread has complained of, once; else the status in words. */
+void view_why(qb_status status, char *words, size_t size);
 /* Takes the object. */
 view_answer view_json(cJSON *root);
 /* Takes the values, which are from malloc. */

@@ -84,6 +84,10 @@ void view_recon_close(view_recon *recon); /* NULL-safe */
 /* recon_plane.c: a whole plane of one level, out[lines][points] as view_plane's; QB_CANCELLED once *gone. */
 qb_status view_recon_plane(view_recon *recon, const view_changes *changes, view_level level, size_t axis, size_t index,
                            const volatile sig_atomic_t *gone, float *out);
+/* Of cones, in voxels of the rough level, where there is one. */
+struct qb_tool_plane;
+qb_status view_recon_cone(view_recon *recon, const view_changes *changes, const struct qb_tool_plane *plane,
+                          float *out);
 /* Lines and points of such a plane. */
 void view_recon_shape(const view_recon *recon, view_level level, size_t axis, size_t shape[2]);
 
@@ -93,16 +97,19 @@ qb_status view_recon_aim(const qb_scan *real, qb_fbp_options *fbp);
 /* The grid of a level, slices from row 0 on. */
 void view_recon_set_grid(const view_recon *recon, view_level level, qb_fbp_options *fbp);
 
+/* recon_oblique.c */
+bool view_recon_may_be_oblique(const view_recon *recon);
+view_answer view_answer_oblique(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
+
 /* recon_device.c: nothing of cones. */
 qb_status view_device_open(view_recon *recon);
 void view_device_close(view_recon *recon);
 bool view_device_computes(const view_recon *recon); /* a GPU makes the planes */
 /* QB_UNSUPPORTED, QB_NO_MEMORY: the CPU has to. */
 qb_status view_device_plane(view_recon *recon, const view_changes *changes, size_t axis, size_t index, float *out);
-/* In voxels of the whole volume; made of the rough level where there is one. Waits for lines that are being made. */
-struct view_oblique;
-qb_status view_device_oblique(view_recon *recon, const view_changes *changes, const struct view_oblique *oblique,
-                              const volatile sig_atomic_t *gone, float *out);
+/* A plane in voxels of the rough level, where there is one. QB_UNSUPPORTED also while its lines are being made. */
+qb_status view_device_make(view_recon *recon, const view_changes *changes, const struct qb_tool_plane *plane,
+                           float *out);
 void view_device_add(cJSON *root, view_recon *recon); /* {"device": {"planes": 12, "milliseconds": 8.1}} */
 
 /* recon_kept.c */

@@ -7,7 +7,6 @@
 
 #include "levels.h"
 #include "live.h"
-#include "oblique.h"
 #include "plane.h"
 #include "query.h"
 #include "recon.h"
@@ -71,12 +70,6 @@ static qb_array_info array_of(const view_recon *r) {
     return (qb_array_info){.struct_size = sizeof(qb_array_info), .dtype = QB_F32, .shape = {n[2], n[1], n[0]}};
 }
 
-static bool may_be_oblique(const view_recon *r) { return r->device && (r->live || r->kept.started); }
-
-static view_answer failed(qb_status status) {
-    return status == QB_CANCELLED ? view_say(499, "nobody waits for it any more") : view_failed(status);
-}
-
 /* A draft is of the rough level's own points: its step is `bin`, and it is whole. */
 static view_answer plane(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
     const qb_array_info info = array_of(r);
@@ -93,7 +86,7 @@ static view_answer plane(view_recon *r, const char *query, const volatile sig_at
         !view_changes_read(r->cone, query, &changes, words, sizeof words))
         return view_say(400, "%s", words);
     const view_made *made = plane_of(r, &changes, draft ? VIEW_ROUGH : VIEW_WHOLE, p.axis, p.index, gone, &status);
-    if (!made) return failed(status);
+    if (!made) return view_failed(status);
     if (draft) { p = (view_plane){.step = 1, .count = {made->shape[0], made->shape[1]}}; }
     float *values = malloc(p.count[0] * p.count[1] * sizeof *values);
     if (values) cut(made, &p, values);
@@ -119,7 +112,7 @@ static view_answer value(view_recon *r, const char *query, const volatile sig_at
     view_planes_release(&r->planes, made);
     if (made) return view_values(out, 1);
     free(out);
-    return failed(status);
+    return view_failed(status);
 }
 
 enum { LINE_MOST = 4096, PARTS = 100 };
@@ -162,23 +155,7 @@ static view_answer line(view_recon *r, const char *query, const volatile sig_ato
     view_planes_release(&r->planes, made);
     if (made) return view_values(values, count);
     free(values);
-    return failed(status);
-}
-
-/* ---- /oblique?at&down&right&count ---- */
-
-static view_answer oblique(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
-    view_oblique o;
-    view_changes changes;
-    char words[VIEW_WORDS];
-    if (!view_oblique_parse(query, &o) || !view_changes_read(r->cone, query, &changes, words, sizeof words))
-        return view_say(400, "an oblique plane wants at, down and right as Z,Y,X, and a count");
-    if (!may_be_oblique(r)) return view_say(400, "oblique planes are of level parallel beams: make the volume first");
-    float *values = malloc(o.count[0] * o.count[1] * sizeof *values);
-    const qb_status status = values ? view_device_oblique(r, &changes, &o, gone, values) : QB_NO_MEMORY;
-    if (status == QB_OK) return view_values(values, o.count[0] * o.count[1]);
-    free(values);
-    return failed(status);
+    return view_failed(status);
 }
 
 /* ---- /info ---- */
@@ -192,7 +169,9 @@ static void add_levels(view_recon *r, cJSON *about) {
     float *values = malloc(count * sizeof *values + 1);
     if (values && made) memcpy(values, made->values, count * sizeof *values);
     if (values) view_levels_of(about, values, count);
-    if (!made) cJSON_AddStringToObject(about, "failed", *qb_detail() ? qb_detail() : qb_status_text(status));
+    char words[700];
+    if (!made) view_why(status, words, sizeof words);
+    if (!made) cJSON_AddStringToObject(about, "failed", words);
     free(values);
     view_planes_release(&r->planes, made);
 }
@@ -217,7 +196,7 @@ static void describe(view_recon *r) {
     cJSON_AddNumberToObject(how, "bin", (double)r->bin);
     cJSON_AddStringToObject(how, "kernel", r->kernel);
     cJSON_AddBoolToObject(how, "runs", r->c->options.view.allow_run);
-    cJSON_AddBoolToObject(how, "oblique", may_be_oblique(r));
+    cJSON_AddBoolToObject(how, "oblique", view_recon_may_be_oblique(r));
     cJSON_AddBoolToObject(how, "live", r->live != NULL);
     cJSON_AddItemToObject(how, "controls", view_controls_json(r->c, r->cone, r->fixed, r->live != NULL, info));
     cJSON_AddItemToObject(about, "reconstruct", how);
@@ -254,7 +233,7 @@ static const struct {
             {"/plane", plane, VIEW_SHARP},
             {"/value", value, VIEW_SHARP},
             {"/line", line, VIEW_SHARP},
-            {"/oblique", oblique, VIEW_SHARP},
+            {"/oblique", view_answer_oblique, VIEW_SHARP},
             {"/command", view_answer_command, VIEW_QUICK},
             {"/progress", view_answer_progress, VIEW_QUICK},
             {"/live", live, VIEW_QUICK},

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "live.h"
-#include "oblique.h"
 #include "recon.h"
 #include "recon/fbp/fbp_planes.h"
 
@@ -138,7 +137,7 @@ static qb_status of_file(view_recon *r, const view_changes *changes, const qb_to
     return status;
 }
 
-static qb_status compute(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
+qb_status view_device_make(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
     pthread_mutex_lock(&r->device->lock);
     const double begin = now();
     const qb_status status = r->live ? of_live(r, changes, plane, out) : of_file(r, changes, plane, out);
@@ -152,59 +151,7 @@ qb_status view_device_plane(view_recon *r, const view_changes *changes, size_t a
     if (!view_device_computes(r)) return QB_UNSUPPORTED;
     view_recon_shape(r, VIEW_WHOLE, axis, shape);
     const qb_tool_plane plane = qb_tool_plane_across(axis, index, shape);
-    return compute(r, changes, &plane, out);
-}
-
-/* ---- oblique ---- */
-
-/* From voxels of the whole volume to those of the rough level; of a direction, or of a place. */
-static void to_rough(const view_recon *r, const double zyx[3], bool place, double out[3]) {
-    const qb_scan_info *info = qb_scan_describe(r->scan);
-    const double pixel = info->pixel_size > 0 ? info->pixel_v : 1, each = (double)r->bin, unit = 1 / r->rough_scale;
-    const view_grid *g = &r->grid, *rough = &r->rough_grid;
-    out[0] = zyx[0] * g->voxel[2] / pixel / each;
-    for (int i = 0; i < 2; i++) out[2 - i] = zyx[2 - i] * g->voxel[i] / unit / rough->voxel[i];
-    if (!place) return;
-    const double up = (zyx[0] - 0.5 * ((double)g->n[2] - 1)) * g->voxel[2] + g->offset[2];
-    out[0] = (up / pixel + 0.5 * (double)info->rows) / each - 0.5;
-    for (int i = 0; i < 2; i++) {
-        const double at = ((zyx[2 - i] - 0.5 * ((double)g->n[i] - 1)) * g->voxel[i] + g->offset[i]) / unit;
-        out[2 - i] = (at - rough->offset[i]) / rough->voxel[i] + 0.5 * ((double)rough->n[i] - 1);
-    }
-}
-
-static void leave_out(const view_recon *r, const view_oblique *o, float *out) {
-    for (size_t i = 0; i < o->count[0] * o->count[1]; i++) {
-        bool inside = true;
-        for (int k = 0; k < 3; k++) {
-            const double at =
-                o->at[k] + (double)(i / o->count[1]) * o->down[k] + (double)(i % o->count[1]) * o->right[k];
-            inside = inside && at >= -0.5 && at <= (double)r->grid.n[2 - k] - 0.5;
-        }
-        out[i] = inside ? out[i] * (float)(r->rough ? r->rough_scale : 1) : NAN;
-    }
-}
-
-qb_status view_device_oblique(view_recon *r, const view_changes *changes, const view_oblique *o,
-                              const volatile sig_atomic_t *gone, float *out) {
-    qb_tool_plane plane = {.lines = o->count[0], .points = o->count[1], .gone = gone};
-    qb_status status;
-    memcpy(plane.at, o->at, sizeof plane.at);
-    memcpy(plane.down, o->down, sizeof plane.down);
-    memcpy(plane.right, o->right, sizeof plane.right);
-    if (r->rough) {
-        to_rough(r, o->at, true, plane.at);
-        to_rough(r, o->down, false, plane.down);
-        to_rough(r, o->right, false, plane.right);
-    }
-    for (;;) { /* until the lines are there */
-        status = compute(r, changes, &plane, out);
-        if (status != QB_UNSUPPORTED || r->live || r->kept.failed || __atomic_load_n(gone, __ATOMIC_RELAXED)) break;
-        if (view_kept_ready(r, changes)) break; /* then it is for another reason */
-        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    }
-    if (status == QB_OK) leave_out(r, o, out);
-    return status;
+    return view_device_make(r, changes, &plane, out);
 }
 
 void view_device_add(cJSON *root, view_recon *r) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query.h"
 #include "recon.h"
 
 static void note_progress(void *user, const char *what, uint64_t done, uint64_t total) {
@@ -62,7 +63,7 @@ static void *work(void *given) {
     else if (status == QB_CANCELLED)
         snprintf(text, sizeof text, "stopped; nothing is written");
     else
-        snprintf(text, sizeof text, "%.390s", *qb_detail() ? qb_detail() : qb_status_text(status));
+        view_why(status, text, sizeof text);
     free(command);
     say(j, text);
     __atomic_store_n(&j->running, 0, __ATOMIC_RELEASE);

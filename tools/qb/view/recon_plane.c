@@ -7,6 +7,7 @@
 
 #include "live.h"
 #include "recon.h"
+#include "recon/plane.h"
 
 /* What one job makes: voxels first .. first + n - 1 of the grid, along x, y, z. */
 typedef struct part {
@@ -17,6 +18,7 @@ typedef struct part {
     const qb_scan *real; /* the same, as it lies in the file */
     bool kept;           /* `scan` holds line integrals in memory */
     bool whole;
+    const qb_tool_plane *plane; /* of that volume; NULL: the volume */
 } part;
 
 static const view_grid *grid_of(const view_recon *r, view_level level) {
@@ -105,15 +107,27 @@ static qb_status run_fbp(const part *p, view_options_of *made, const qb_output_o
 
 /* ---- cones ---- */
 
+static qb_status run_volume(const part *p, const qb_geometry *geometry, view_options_of *made,
+                            const qb_output_options *output, const qb_env *env) {
+    const qb_prep_options *prep = p->kept ? NULL : &made->prep;
+    char region[192];
+    qb_job *job = NULL;
+    qb_status status = QB_OK;
+    snprintf(region, sizeof region, "%zu:%zu,%zu:%zu,%zu:%zu", p->first[0], p->first[0] + p->n[0], p->first[1],
+             p->first[1] + p->n[1], p->first[2], p->first[2] + p->n[2]);
+    if (p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "kernel", p->r->kernel);
+    if (status == QB_OK && p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "region", region);
+    if (status == QB_OK) status = qb_fdk_plan(p->scan, geometry, prep, &made->fdk, output, "qb view", env, &job);
+    if (status == QB_OK) status = qb_job_run(job, env, NULL);
+    qb_job_destroy(job);
+    return status;
+}
+
 static qb_status run_fdk(const part *p, view_options_of *made, const qb_output_options *output, const qb_env *env) {
     const qb_scan_info *info = qb_scan_describe(p->real);
     const qb_detector detector = {
         .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
     qb_geometry geometry = {0};
-    qb_job *job = NULL;
-    char region[192];
-    snprintf(region, sizeof region, "%zu:%zu,%zu:%zu,%zu:%zu", p->first[0], p->first[0] + p->n[0], p->first[1],
-             p->first[1] + p->n[1], p->first[2], p->first[2] + p->n[2]);
     if (p->whole) {
         set_whole(p, &made->fdk.size);
     } else {
@@ -122,13 +136,11 @@ static qb_status run_fdk(const part *p, view_options_of *made, const qb_output_o
         made->fdk.voxel = 0;
     }
     qb_status status = qb_scan_geometry(info, &made->geometry, &detector, env, &geometry);
-    if (status == QB_OK && p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "kernel", p->r->kernel);
-    if (status == QB_OK && p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "region", region);
-    if (status == QB_OK)
-        status =
-            qb_fdk_plan(p->scan, &geometry, p->kept ? NULL : &made->prep, &made->fdk, output, "qb view", env, &job);
-    if (status == QB_OK) status = qb_job_run(job, env, NULL);
-    qb_job_destroy(job);
+    if (status == QB_OK && p->plane)
+        status = qb_tool_fdk_plane(p->scan, &geometry, p->kept ? NULL : &made->prep, &made->fdk, p->plane, env,
+                                   output->array->data);
+    else if (status == QB_OK)
+        status = run_volume(p, &geometry, made, output, env);
     qb_geometry_destroy(&geometry);
     return status;
 }
@@ -217,6 +229,19 @@ qb_status view_recon_plane(view_recon *r, const view_changes *changes, view_leve
     p.kept = !p.whole && p.scan;
     if (!p.scan) p.scan = r->rough;
     status = p.whole ? run(r, &p, changes, gone, out) : rough_plane(r, &p, changes, axis, index, gone, out);
+    if (p.kept) view_kept_release(r);
+    return status;
+}
+
+qb_status view_recon_cone(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
+    part p = {.r = r, .grid = grid_of(r, r->rough ? VIEW_ROUGH : VIEW_WHOLE), .whole = !r->rough, .plane = plane};
+    memcpy(p.n, p.grid->n, sizeof p.n);
+    if (r->live) return live_plane(r, &p, changes, plane->gone, out);
+    p.real = r->rough ? r->rough : r->scan;
+    p.scan = r->rough ? view_kept_take(r, changes) : r->scan;
+    p.kept = r->rough && p.scan;
+    if (!p.scan) p.scan = r->rough;
+    const qb_status status = run(r, &p, changes, plane->gone, out);
     if (p.kept) view_kept_release(r);
     return status;
 }

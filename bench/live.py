@@ -42,6 +42,16 @@ class Client:
         where, self.token = address.split("#")
         self.connection = http.client.HTTPConnection(where.split("/")[2], timeout=600)
 
+    def wait(self):
+        """For the first views."""
+        while True:
+            self.connection.request("GET", "/live", headers={"Authorization": f"Bearer {self.token}"})
+            reply = self.connection.getresponse()
+            reply.read()
+            if reply.status == 200:
+                return
+            time.sleep(0.01)
+
     def get(self, path):
         self.connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
         reply = self.connection.getresponse()
@@ -128,6 +138,7 @@ def main():
     try:
         address = process.stdout.readline().strip()
         client = Client(address)
+        client.wait()
         result["stream"] = frame_rate(client, options, sent[0])
         player.join()
         result["server"] = {moves: server_pictures(client, options, moves) for moves in ("crosshair", "axis")}

@@ -49,8 +49,8 @@ def folder(scan, tmp_path):
     return tmp_path
 
 
-def live(folder, *more):
-    return Server(folder / "frames", "--angles", f"0:180:{VIEWS}", "--pixel-size", "0.5", "--flats", folder / "flats", "--darks", folder / "darks", *more, verb="live")
+def live(folder, *more, **how):
+    return Server(folder / "frames", "--angles", f"0:180:{VIEWS}", "--pixel-size", "0.5", "--flats", folder / "flats", "--darks", folder / "darks", *more, verb="live", **how)
 
 
 def told(server, **wanted):
@@ -185,10 +185,32 @@ def live_file(path):
     return Server(path, "--angles", f"0:180:{VIEWS}", "--pixel-size", "0.5", verb="live")
 
 
+def test_the_address_comes_before_the_first_view(scan, folder):
+    arrays, _, _ = scan
+    server = live(folder, waits=False)
+    try:
+        assert json.loads(server.get("/info")[1])["waiting"] == f"waiting for the first views from {folder}/frames"
+        assert server.get("/live")[0] == 503
+        assert server.get("/")[0] == 200
+        for k in range(3):
+            put(folder / "frames" / f"p_{k:04d}.tif", arrays["data"][k])
+        server.wait_for_views()
+        told(server, seen=3)
+    finally:
+        assert server.end() == 0
+    other = Server(folder / "flats" / "..", "--angles", f"0:180:{VIEWS}", verb="live", waits=False)  # a folder without images, at first
+    put(folder / "p_0000.tif", arrays["data"][0])
+    assert other.process.wait(timeout=PATIENCE) == 3 and "give --flats" in other.process.stderr.read()
+    last = live(folder, waits=False)
+    assert last.end() == 0  # also while it waits
+
+
 def test_what_it_refuses(scan, folder):
     arrays, _, _ = scan
     assert "no such folder" in fails(3, "live", folder / "none", "--angles", "0:180:9")
+    assert "give tcp://HOST:PORT" in fails(2, "live", "udp://127.0.0.1:9", "--angles", "0:180:9")
     put(folder / "frames" / "p_0.tif", arrays["data"][0])
+    time.sleep(0.3)  # else it may be written still, and is waited for
     assert "give --angles" in fails(2, "live", folder / "frames", "--quantity", "transmission")
     assert "give --flats" in fails(3, "live", folder / "frames", "--angles", "0:180:9")
     assert "do not fit memory" in fails(2, "live", folder / "frames", "--angles", "0:180:1000000", "--quantity", "transmission", "--max-ram", "200M")
@@ -197,12 +219,14 @@ def test_what_it_refuses(scan, folder):
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium")
 def test_in_a_browser(scan, folder, tmp_path):
     arrays, _, _ = scan
-    for k in range(5):
-        put(folder / "frames" / f"p_{k:04d}.tif", arrays["data"][k])
-    server, browser = live(folder), Browser(tmp_path)
+    server, browser = live(folder, waits=False), Browser(tmp_path)
     try:
         browser.open(server.address)
+        browser.until("document.getElementById('said').textContent.startsWith('waiting for the first views')")
+        for k in range(5):
+            put(folder / "frames" / f"p_{k:04d}.tif", arrays["data"][k])
         browser.until(READY)
+        assert browser.run("document.getElementById('said').textContent") == ""
         browser.until("document.getElementById('sub').textContent.startsWith('5 views of 40')")
         for k in range(5, VIEWS):
             put(folder / "frames" / f"p_{k:04d}.tif", arrays["data"][k])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A server of qb view that tests ask."""
 import http.client
+import select
 import signal
 import subprocess
 import time
@@ -14,13 +15,24 @@ SETTLED = "views.every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key
 
 
 class Server:
-    def __init__(self, *args, verb="view"):
+    def __init__(self, *args, verb="view", waits=True):
+        """`waits`: for the first views of qb live."""
         self.process = subprocess.Popen([QB, verb, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            self.process.kill()  # no address: the error below says what it said instead
         self.address = self.process.stdout.readline().strip()
         assert self.address.startswith("http://"), self.process.stderr.read()
         where, self.token = self.address.split("#")
         self.host, port = where[7:-1].rsplit(":", 1)
         self.port = int(port)
+        if waits and verb == "live":
+            self.wait_for_views()
+
+    def wait_for_views(self):
+        end = time.monotonic() + PATIENCE
+        while self.get("/live")[0] == 503:
+            assert self.process.poll() is None and time.monotonic() < end, "no views"
+            time.sleep(0.02)
 
     def get(self, path, method="GET", **headers):
         connection = http.client.HTTPConnection(self.host.strip("[]"), self.port, timeout=PATIENCE)

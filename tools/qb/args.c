@@ -6,7 +6,7 @@
 #include "cli.h"
 #include "crop.h"
 
-static char said[1024];
+static _Thread_local char said[1024];
 
 qb_status complain(qb_status status, const char *format, ...) {
     va_list args;

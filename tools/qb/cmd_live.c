@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* qb live: slices of a scan while it is taken, in a browser. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "view/live.h"
+#include "view/live_stream.h"
+#include "view/query.h"
 #include "view/serve.h"
 
 static bool is_cone(const cli *c) { return c->options.geometry.sod > 0 || c->options.geometry.sdd > 0; }
@@ -29,20 +34,83 @@ static qb_status take_options(cli *c) {
     return status;
 }
 
+/* ---- the server answers before there is a view ---- */
+
+enum { OPENING, READY, FAILED };
+
+typedef struct opening {
+    cli c; /* the command's, with a cancel of its own */
+    volatile sig_atomic_t cancel;
+    view_live *live;
+    view_recon *recon;
+    int state, waits; /* waits: for a view, and the address may be printed */
+    qb_status status;
+    char words[1024]; /* why it failed */
+} opening;
+
+static int state_of(const opening *o) { return __atomic_load_n(&o->state, __ATOMIC_ACQUIRE); }
+
+static void *open_source(void *given) {
+    opening *o = given;
+    o->status = view_live_open(&o->c, is_cone(&o->c), &o->waits, &o->live);
+    if (o->status == QB_OK) o->status = view_recon_open_live(&o->c, is_cone(&o->c), o->live, &o->recon);
+    if (o->status != QB_OK) view_why(o->status, o->words, sizeof o->words);
+    __atomic_store_n(&o->state, o->status == QB_OK ? READY : FAILED, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static bool has_failed(void *user) { return state_of(user) == FAILED; }
+
+static view_lane lane(void *user, const char *path, const char *query) {
+    const opening *o = user;
+    return state_of(o) == READY ? view_recon_lane(o->recon, path, query) : VIEW_QUICK;
+}
+
+static view_answer answer(void *user, const char *path, const char *query, const volatile sig_atomic_t *gone) {
+    const opening *o = user;
+    if (state_of(o) == READY) return view_recon_answer(o->recon, path, query, gone);
+    char words[400];
+    snprintf(words, sizeof words, "waiting for the first views from %.300s", o->c.argument[0]);
+    if (strcmp(path, "/info") != 0) return view_say(503, "%s", words);
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "waiting", words);
+    return view_json(root);
+}
+
+static qb_status serve_source(cli *c, view_serve_fn *serve) {
+    opening o = {.c = *c};
+    qb_status status = QB_OK;
+    pthread_t thread;
+    o.c.env.cancel = &o.cancel;
+    if (pthread_create(&thread, NULL, open_source, &o) != 0) return complain(QB_INTERNAL, "no thread can be started");
+    while (state_of(&o) == OPENING && !__atomic_load_n(&o.waits, __ATOMIC_ACQUIRE) && !*c->env.cancel)
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    if (state_of(&o) != FAILED)
+        status = view_serve(c, serve, &(view_shown){.lane = lane, .answer = answer, .over = has_failed, .user = &o});
+    o.cancel = 1; /* nobody waits for views any more */
+    pthread_join(thread, NULL);
+    if (status == QB_OK && o.status != QB_OK && o.status != QB_CANCELLED) status = complain(o.status, "%s", o.words);
+    view_recon_close(o.recon);
+    view_live_close(o.live);
+    return status;
+}
+
+static qb_status check_source(const char *source) {
+    const char *scheme = strstr(source, "://");
+    if (!scheme || view_is_stream(source)) return QB_OK;
+    return complain(QB_BAD_ARGUMENT,
+                    "%.80s: frames over %.*s are not read: give tcp://HOST:PORT or ipc://PATH of ZeroMQ, a folder of "
+                    "TIFFs, or an HDF5 file",
+                    source, (int)(scheme - source), source);
+}
+
 qb_status cmd_live(cli *c) {
     view_serve_fn *serve;
-    view_live *live = NULL;
-    view_recon *recon = NULL;
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0); /* who looks must not keep the detector from its file */
-    qb_status status = view_prepare(c, &serve);
+    qb_status status = check_source(c->argument[0]);
+    if (status == QB_OK) status = view_prepare(c, &serve);
     if (status == QB_OK) status = take_options(c);
-    if (status == QB_OK) status = view_live_open(c, is_cone(c), &live);
-    if (status == QB_OK) status = view_recon_open_live(c, is_cone(c), live, &recon);
-    if (status == QB_OK)
-        status =
-            view_serve(c, serve, &(view_shown){.lane = view_recon_lane, .answer = view_recon_answer, .user = recon});
-    view_recon_close(recon);
-    view_live_close(live);
+    if (status == QB_OK) status = serve_source(c, serve);
     qb_params_clear(qb_fdk_params, &c->options.fdk);
     qb_params_clear(qb_fbp_params, &c->options.fbp);
     qb_params_clear(qb_prep_params, &c->options.prep);

@@ -65,11 +65,13 @@ static void *watch(void *given) {
 
 /* ---- opening ---- */
 
-static qb_status wait_for_first(view_live *l) {
+static void note_waiting(int *waits) { __atomic_store_n(waits, 1, __ATOMIC_RELEASE); }
+
+static qb_status wait_for_first(view_live *l, int *waits) {
     cli *c = l->c;
     bool said = false;
     for (;;) {
-        qb_status status = view_source_open(c, &l->source);
+        qb_status status = view_source_open(c, waits, &l->source);
         if (status == QB_OK) return status;
         const bool wait = status == QB_NOT_FOUND;
         view_source_close(l->source);
@@ -80,6 +82,7 @@ static qb_status wait_for_first(view_live *l) {
             return complain(QB_NOT_FOUND, "%s: there is no such folder or file", c->argument[0]);
         if (!said) c->env.log(NULL, QB_LOG_INFO, "waiting for the first view");
         said = true;
+        note_waiting(waits);
         nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     }
 }
@@ -132,7 +135,7 @@ static qb_status read_fields(view_live *l) {
     return l->flat && l->dark ? qb_scan_fields(scan, 0, info->rows, l->flat, l->dark) : QB_NO_MEMORY;
 }
 
-qb_status view_live_open(cli *c, bool cone, view_live **live) {
+qb_status view_live_open(cli *c, bool cone, int *waits, view_live **live) {
     view_live *l = calloc(1, sizeof *l);
     *live = l;
     if (!l) return QB_NO_MEMORY;
@@ -140,7 +143,7 @@ qb_status view_live_open(cli *c, bool cone, view_live **live) {
     l->cone = cone;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->more, NULL);
-    qb_status status = wait_for_first(l);
+    qb_status status = wait_for_first(l, waits);
     if (status == QB_OK) status = read_fields(l);
     if (status == QB_OK) status = find_angles(l);
     if (status == QB_OK) status = make_room(l);
@@ -149,6 +152,7 @@ qb_status view_live_open(cli *c, bool cone, view_live **live) {
     l->started = pthread_create(&l->thread, NULL, watch, l) == 0;
     for (int i = 0; l->started && !*c->env.cancel && view_live_version(l) < 2; i++) {
         if (i == 20) c->env.log(NULL, QB_LOG_INFO, "waiting for the second view");
+        if (i == 20) note_waiting(waits);
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     }
     return !l->started ? complain(QB_INTERNAL, "no thread can be started") : *c->env.cancel ? QB_CANCELLED : QB_OK;

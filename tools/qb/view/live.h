@@ -9,8 +9,9 @@
 
 typedef struct view_live view_live;
 
-/* Waits for the first view, until the command is interrupted (QB_CANCELLED). Angles of c's options, or of an HDF5 file. */
-qb_status view_live_open(cli *c, bool cone, view_live **live);
+/* Waits for the first view, until the command is interrupted (QB_CANCELLED); *waits becomes 1 where there is none yet. Angles of c's options,
+ * or of an HDF5 file. */
+qb_status view_live_open(cli *c, bool cone, int *waits, view_live **live);
 void view_live_close(view_live *live); /* NULL-safe */
 
 /* A scan of the views that are there; borrows their memory. A view that a turning sample replaces meanwhile is of the one time or the

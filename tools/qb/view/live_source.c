@@ -212,7 +212,7 @@ static void look_file(view_source *s, const view_listener *to) {
 
 /* ---- both ---- */
 
-qb_status view_source_open(cli *c, view_source **source) {
+qb_status view_source_open(cli *c, int *waits, view_source **source) {
     struct stat about;
     view_source *s = calloc(1, sizeof *s);
     *source = s;
@@ -221,7 +221,7 @@ qb_status view_source_open(cli *c, view_source **source) {
     s->path = c->argument[0];
     s->watch = -1;
     if (view_is_stream(s->path)) {
-        const qb_status status = view_stream_open(c, &s->stream);
+        const qb_status status = view_stream_open(c, waits, &s->stream);
         return status == QB_OK ? view_stream_scan(s->stream, &s->scan) : status;
     }
     if (stat(s->path, &about) != 0) return QB_NOT_FOUND;

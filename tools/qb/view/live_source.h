@@ -23,7 +23,7 @@ typedef struct view_listener {
 bool view_is_stream(const char *source);
 
 /* Opens once there is a view: QB_NOT_FOUND as long as there is none. */
-qb_status view_source_open(cli *c, view_source **source);
+qb_status view_source_open(cli *c, int *waits, view_source **source);
 /* The scan of the first view or views: fields, pixels, kind of numbers. */
 qb_scan *view_source_scan(const view_source *source);
 /* Closes that scan. As long as it is open, HDF5 shows the file as it was. `views` of one scan; 0: it goes on and on. */

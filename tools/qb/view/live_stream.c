@@ -159,7 +159,7 @@ static qb_status connect_to(view_stream *s) {
     return QB_OK;
 }
 
-qb_status view_stream_open(cli *c, view_stream **stream) {
+qb_status view_stream_open(cli *c, int *waits, view_stream **stream) {
     view_stream *s = calloc(1, sizeof *s);
     *stream = s;
     if (!s) return QB_NO_MEMORY;
@@ -168,6 +168,7 @@ qb_status view_stream_open(cli *c, view_stream **stream) {
     qb_status status = s->recent ? connect_to(s) : QB_NO_MEMORY;
     for (int i = 0; status == QB_OK && !s->first; i++) {
         if (i == 1) c->env.log(NULL, QB_LOG_INFO, "waiting for the first view");
+        __atomic_store_n(waits, 1, __ATOMIC_RELEASE);
         if (*c->env.cancel) return QB_CANCELLED;
         if (wait_for_more(s, 200))
             while (!s->first && take_message(s, take_first, s)) continue;

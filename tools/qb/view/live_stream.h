@@ -9,8 +9,8 @@
  * something else. */
 typedef struct view_stream view_stream;
 
-/* Waits for the first view, until the command is interrupted (QB_CANCELLED). */
-qb_status view_stream_open(cli *c, view_stream **stream);
+/* Waits for the first view, until the command is interrupted (QB_CANCELLED); *waits becomes 1 meanwhile. */
+qb_status view_stream_open(cli *c, int *waits, view_stream **stream);
 /* A scan of that view, with the flats and darks that came before; to be closed. */
 qb_status view_stream_scan(view_stream *stream, qb_scan **scan);
 /* Rows and columns of a frame. */

@@ -19,7 +19,7 @@ typedef struct viewing {
 
 static bool is_over(void *user) {
     const viewing *v = user;
-    return *v->c->env.cancel != 0;
+    return *v->c->env.cancel != 0 || (v->shown->over && v->shown->over(v->shown->user));
 }
 
 static void say_where(void *user, int port) {

@@ -8,8 +8,9 @@ import sys
 
 import quickbeam_ct as qb
 from quickbeam_ct import _options
+from quickbeam_ct._jobs import VERBS
 
-TABLES = ("fbp", "fdk", "sirt", "cgls", "tv", "mbir", "center", "project", "simulate", "prep", "scan", "output", "geometry")
+TABLES = (*VERBS, "center", "project", "simulate", "prep", "scan", "output", "geometry")
 KNOWN = {
     "path": "PathLike", "output": "PathLike | None", "out": "Array | None", "volume": "Array", "projections": "Array | PathLike | Scan",
     "source": "Array | PathLike", "angles": "Sequence[float] | Array | str | None", "pixel_size": "float | None", "geometry":
@@ -20,7 +21,7 @@ KNOWN = {
     "accumulate": "bool", "sod": "float | None", "sdd": "float | None", "pixel": "float | Sequence[float]", "beam": "str", "views": "Any",
 }
 RETURNS = {
-    "fbp": "Any", "fdk": "Any", "sirt": "Any", "cgls": "Any", "tv": "Any", "mbir": "Any", "project": "Any", "backproject": "Any", "prepare": "Any", "center": "Center",
+    "center": "Center",
     "compare": "dict[str, float | None]", "info": "dict[str, Any]", "read": "numpy.ndarray", "write": "None", "simulate": "Scan",
     "plan": "Plan", "operator": "Operator", "options": "list[dict[str, Any]]", "version": "str", "show": "Viewer", "close": "None", "show_config": "dict[str, Any]",
     "parallel": "Geometry", "cone": "Geometry", "fan": "Geometry", "from_file": "Geometry", "from_vectors": "Geometry",
@@ -86,7 +87,7 @@ def stubs():
     yield "# SPDX-License-Identifier: MIT\n# Written by scripts/make-python-stubs.py."
     yield "import os\nfrom collections.abc import Callable, Sequence\nfrom typing import Any, Literal, NamedTuple\n\nimport numpy\n"
     yield "PathLike = str | os.PathLike[str]\nArray = Any  # of NumPy, CuPy, PyTorch, or any that speaks DLPack\n\n__version__: str\n"
-    for name in qb.__all__:
+    for name in sorted(qb.__all__):
         thing = getattr(qb, name)
         yield "\n".join(class_lines(name, thing)) if inspect.isclass(thing) else line(name, thing)
         yield ""

@@ -8,6 +8,7 @@
 #include "quickbeam/kernel.h"
 #include "quickbeam/param.h"
 #include "quickbeam/scan.h"
+#include "quickbeam/solvers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -173,29 +174,6 @@ QB_API qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *prep, c
 QB_API qb_status qb_convert_volume(const char *path, const char *dataset, const qb_convert_options *options,
                                    const char *command, const qb_env *env, char **report);
 
-/* Least squares on the projector pair (quickbeam/project.h): the volume whose line integrals differ
- * least from the measured ones, by SIRT or CGLS, where stopping early regularises; or by TV, which also keeps the total
- * variation small. Zero, no numbers or NULL: the default named. */
-typedef struct qb_iterative_options {
-    size_t struct_size;  /* see qb_params_init */
-    int iterations;      /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
-    double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
-    bool nonneg;         /* no value below zero */
-    const char *center;  /* as qb_fbp_options'; for a parallel beam */
-    qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
-    double voxel;        /* mm; default: pixel / magnification */
-    qb_numbers offset;   /* X,Y,Z mm */
-    const char *like;    /* the grid of this volume file instead of the three; NULL = unset */
-    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    const char *kernel;  /* a projection variant's id; NULL = the planner chooses */
-    double relaxation;   /* SIRT: how much of each update is taken, at most 1.9; 0 = 1 */
-    qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
-    const char *lambda;  /* TV: weight of the variation in mm, or "auto" (default): from the noise */
-    const char *weights; /* TV: unweighted, transmission (default) or transmission_root */
-    double gap; /* TV: stop once the primal-dual gap is this part of the objective; 0 = 1e-3, QB_ZERO = never */
-} qb_iterative_options;
-QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[], qb_tv_params[];
-
 /* Where the system matrix comes from: the choice that fits memory, computed as it goes, kept in 8 bits
  * of each column's largest entry, kept as floats. */
 typedef enum qb_mbir_matrix { QB_MATRIX_AUTO, QB_MATRIX_FLY, QB_MATRIX_BYTES, QB_MATRIX_FLOATS } qb_mbir_matrix;
@@ -259,18 +237,15 @@ QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const q
 QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                              const qb_fdk_options *options, const qb_output_options *output, const char *command,
                              const qb_env *env, qb_job **job);
-/* Iterative reconstruction of any geometry; NULL: a parallel beam of the scan's own angles and pixels.
+/* qb_sirt_plan and those of the other solvers: of any geometry; NULL: a parallel beam of the scan's own angles and pixels.
  * All line integrals and a few volumes are held: QB_BAD_ARGUMENT, with how much, when env allows less. The
  * report says how residual |A x - b| / |b| and change fell. */
-QB_API qb_status qb_sirt_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                              const qb_iterative_options *options, const qb_output_options *output, const char *command,
-                              const qb_env *env, qb_job **job);
-QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                              const qb_iterative_options *options, const qb_output_options *output, const char *command,
-                              const qb_env *env, qb_job **job);
-QB_API qb_status qb_tv_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                            const qb_iterative_options *options, const qb_output_options *output, const char *command,
-                            const qb_env *env, qb_job **job);
+#define QB_SOLVER_PLAN(name, summary, example)                                                                         \
+    QB_API qb_status qb_##name##_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,         \
+                                      const qb_iterative_options *options, const qb_output_options *output,            \
+                                      const char *command, const qb_env *env, qb_job **job);
+QB_SOLVERS(QB_SOLVER_PLAN)
+#undef QB_SOLVER_PLAN
 /* Model-based reconstruction of a parallel beam (geometry NULL) or any geometry of the scan's views, rows and columns, which must outlive
  * the job. Rows that stay in their planes are fans, slices each; else slices, roi and what only a coordinate descent has are
  * QB_BAD_ARGUMENT. With a prior between slices the whole stack is held, with line integrals, errors and

@@ -5,13 +5,13 @@ import ctypes
 from ._arrays import new_like, tensor_of, wants_gradient
 from ._geometry import rays_of
 from ._jobs import Plan, tables
-from ._library import BadArgument, lib, raises
+from ._library import SOLVERS, BadArgument, lib, raises
 from ._options import ENVIRONMENT, Options, rows, sign
 from ._run import run
 
 @raises
 def options(table):
-    """The options of a call (fbp, fdk, sirt, cgls, tv, mbir, center, project, simulate), or those that several calls share: of
+    """The options of a call (fbp, fdk, sirt, ..., center, project, simulate), or those that several calls share: of
     opening a scan ("scan"), preparation ("prep"), a cone beam ("geometry"), a result ("output"). A list of
     {name, type, default, choices, range, help}."""
     return rows(table)
@@ -57,9 +57,7 @@ def _described(verb, call, what, where, geometry=True):
 
 fbp = _call("fbp", "Filtered back-projection of a parallel beam.", _ANGLES, False)
 _RAYS = _ANGLES + " geometry: a Geometry, or the path of one, in place of angles."
-sirt = _call("sirt", "Least squares by SIRT, of a parallel beam or of a Geometry.", _RAYS)
-cgls = _call("cgls", "Least squares by conjugate gradients, of a parallel beam or of a Geometry.", _RAYS)
-tv = _call("tv", "Least squares and total variation by a primal-dual method, of a parallel beam or of a Geometry.", _RAYS)
+solvers = {verb: _call(verb, f"{what[0].upper()}{what[1:]}.\n\nOf a parallel beam or of a Geometry.", _RAYS) for verb, what in SOLVERS.items()}
 mbir = _call("mbir", "Model-based reconstruction of a parallel beam or of a Geometry.", _RAYS)
 
 

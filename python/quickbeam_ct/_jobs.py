@@ -9,14 +9,14 @@ from ._arrays import new_like, overlap, shape_of, tensor_of
 from ._center import center
 from ._check import path_bytes, whole
 from ._geometry import Geometry, rays_of
-from ._library import BadArgument, Env, GeometryStruct, GridStruct, MbirOptions, OutputOptions, Tensor, check, declare, lib, raises
+from ._library import SOLVERS, BadArgument, Env, GeometryStruct, GridStruct, MbirOptions, OutputOptions, Tensor, check, declare, lib, raises
 from ._options import ENVIRONMENT, Options, names, plain
 from ._run import run
 from ._scan import FEW_VALUES, Scan, is_path, tell_problems
 
 _POINTER, _SIZE, _ref = ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER
-_verbs = ("fbp", "fdk", "sirt", "cgls", "tv", "mbir")
-for _verb in _verbs:
+VERBS = ("fbp", "fdk", *SOLVERS, "mbir")
+for _verb in VERBS:
     _rays = [_ref(GeometryStruct)] * (_verb != "fbp")
     declare(f"qb_{_verb}_plan", _POINTER, *_rays, _POINTER, _POINTER, _POINTER, ctypes.c_char_p, _ref(Env), _ref(_POINTER))
 declare("qb_range_parse", ctypes.c_char_p, ctypes.c_char_p, _SIZE, *[_ref(_SIZE)] * 3)
@@ -87,8 +87,8 @@ class Plan:
     that of the volume. `run()` does it and returns the volume, or with output= the report; `report` is kept."""
 
     def __init__(self, verb, source, angles=None, pixel_size=0.0, *, geometry=None, flats=None, darks=None, out=None, **given):
-        if verb not in _verbs:
-            raise BadArgument(f"plan of {verb!r}: give one of {', '.join(_verbs)}", 6)
+        if verb not in VERBS:
+            raise BadArgument(f"plan of {verb!r}: give one of {', '.join(VERBS)}", 6)
         self.verb, self._report, self._job, self._room = verb, None, _POINTER(), []
         self._env = {name: given.pop(name) for name in ENVIRONMENT if name in given}
         if verb == "fbp" and isinstance(geometry, Geometry):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The C library: where it is, its structs and calls, and what a call says on its way."""
 import ctypes
+import itertools
 import logging
 import os
 import pathlib
@@ -132,6 +133,10 @@ class CenterResult(ctypes.Structure):
                 ("method", CenterMethod * 8), ("warning", ctypes.c_char * 256), ("tilt", c_double)]
 
 
+class Solver(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("summary", c_char_p)]
+
+
 LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_uint64, c_uint64)
 
@@ -169,8 +174,10 @@ def declare(name, *arguments, result=c_int):
 _ray_arguments = [POINTER(Tensor), POINTER(c_double), c_double, POINTER(GeometryStruct), POINTER(Tensor), c_void_p, POINTER(Env)]
 declare("qb_fbp", POINTER(Tensor), POINTER(c_double), c_double, POINTER(Tensor), c_void_p, POINTER(Env))
 declare("qb_fdk", POINTER(Tensor), POINTER(GeometryStruct), POINTER(Tensor), c_void_p, POINTER(Env))
-for _name in ("qb_sirt", "qb_cgls", "qb_tv", "qb_mbir"):
-    declare(_name, *_ray_arguments)
+declare("qb_solver_list", result=POINTER(Solver))
+SOLVERS = {row.name.decode(): row.summary.decode() for row in itertools.takewhile(lambda row: row.name, lib.qb_solver_list())}
+for _name in (*SOLVERS, "mbir"):
+    declare(f"qb_{_name}", *_ray_arguments)
 declare("qb_center", POINTER(Tensor), POINTER(c_double), c_void_p, POINTER(Env), POINTER(CenterResult))
 declare("qb_project", POINTER(Tensor), c_void_p, POINTER(GeometryStruct), POINTER(Tensor), c_void_p, POINTER(Env))
 declare("qb_geometry_parallel", c_size_t, POINTER(c_double), c_size_t, c_size_t, c_double, c_double, POINTER(GeometryStruct))

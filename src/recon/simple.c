@@ -124,9 +124,8 @@ qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry, cons
         return reconstruct(&row, projections, (rays){angles, pixel_size, geometry}, volume, options, env);             \
     }
 
-METHOD(sirt, iterative, qb_iterative_options, false)
-METHOD(cgls, iterative, qb_iterative_options, false)
-METHOD(tv, iterative, qb_iterative_options, false)
+#define SOLVER(name, summary, example) METHOD(name, iterative, qb_iterative_options, false)
+QB_SOLVERS(SOLVER)
 METHOD(mbir, mbir, qb_mbir_options, true)
 
 /* ---- the axis ---- */

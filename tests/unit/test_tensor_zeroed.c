@@ -10,16 +10,18 @@ typedef union any {
 
 #define TABLE(name, type)                                                                                              \
     { "qb_" #name "_params", qb_##name##_params, sizeof(type) }
+#define SOLVER_TABLE(name, summary, example) TABLE(name, qb_iterative_options),
 static const struct {
     const char *name;
     const qb_param *table;
     size_t size;
 } tables[] = {
-    TABLE(scan, qb_scan_options),         TABLE(prep, qb_prep_options),         TABLE(output, qb_output_options),
-    TABLE(fbp, qb_fbp_options),           TABLE(fdk, qb_fdk_options),           TABLE(sirt, qb_iterative_options),
-    TABLE(cgls, qb_iterative_options),    TABLE(tv, qb_iterative_options),      TABLE(mbir, qb_mbir_options),
-    TABLE(project, qb_project_options),   TABLE(convert, qb_convert_options),   TABLE(center, qb_center_options),
-    TABLE(simulate, qb_simulate_options), TABLE(geometry, qb_geometry_options), TABLE(grid, qb_grid_options),
+    TABLE(scan, qb_scan_options),         TABLE(prep, qb_prep_options),
+    TABLE(output, qb_output_options),     TABLE(fbp, qb_fbp_options),
+    TABLE(fdk, qb_fdk_options),           QB_SOLVERS(SOLVER_TABLE) TABLE(mbir, qb_mbir_options),
+    TABLE(project, qb_project_options),   TABLE(convert, qb_convert_options),
+    TABLE(center, qb_center_options),     TABLE(simulate, qb_simulate_options),
+    TABLE(geometry, qb_geometry_options), TABLE(grid, qb_grid_options),
     TABLE(tune, qb_tune_options),
 };
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -144,17 +146,15 @@ static void by_fdk(int way, result *r) {
     if (way == BY_INIT) qb_params_clear(qb_fdk_params, &room);
 }
 
-#define BY(name, of, table)                                                                                            \
+#define BY(name, ...)                                                                                                  \
     static void by_##name(int way, result *r) {                                                                        \
         any room;                                                                                                      \
         const qb_tensor from = projections(), to = volume_of(r);                                                       \
-        assert_ok(qb_##of(&from, angles, 0.5, NULL, &to, options_of(way, table, &room), NULL));                        \
-        if (way == BY_INIT) qb_params_clear(table, &room);                                                             \
+        assert_ok(qb_##name(&from, angles, 0.5, NULL, &to, options_of(way, qb_##name##_params, &room), NULL));         \
+        if (way == BY_INIT) qb_params_clear(qb_##name##_params, &room);                                                \
     }
-BY(sirt, sirt, qb_sirt_params)
-BY(cgls, cgls, qb_cgls_params)
-BY(tv, tv, qb_tv_params)
-BY(mbir, mbir, qb_mbir_params)
+QB_SOLVERS(BY)
+BY(mbir)
 
 static void by_projection(int way, result *r) {
     any room;
@@ -273,6 +273,8 @@ static void write_counts(void) {
     assert_ok(qb_writer_commit(writer, "{}"));
 }
 
+#define CALL_BY(name, summary, example) {#name, by_##name},
+
 static void zeroed_calls_give_the_bits_of_null(void **state) {
     (void)state;
     static const struct {
@@ -280,10 +282,7 @@ static void zeroed_calls_give_the_bits_of_null(void **state) {
         void (*run)(int way, result *r);
     } calls[] = {{"fbp", by_fbp},
                  {"fdk", by_fdk},
-                 {"sirt", by_sirt},
-                 {"cgls", by_cgls},
-                 {"tv", by_tv},
-                 {"mbir", by_mbir},
+                 QB_SOLVERS(CALL_BY){"mbir", by_mbir},
                  {"project", by_projection},
                  {"center", by_center},
                  {"files", by_files},

@@ -60,20 +60,17 @@ static size_t distance(const char *a, const char *b) {
 }
 
 /* What does for a verb what an option of other verbs does. */
-#define SLICES "give --size NX,NY,N and --offset 0,0,Z for N slices around Z mm"
-
-static const char *remedy_of(const char *of, const char *flag) {
+static const char *remedy_of(const verb *of, const char *flag) {
     static const struct {
-        const char *of, *flag, *remedy;
+        qb_status (*of)(cli *c);
+        const char *flag, *remedy;
     } rows[] = {
-        {"sirt", "slices", SLICES},
-        {"cgls", "slices", SLICES},
-        {"tv", "slices", SLICES},
-        {"fdk", "center",
+        {cmd_iterative, "slices", "give --size NX,NY,N and --offset 0,0,Z for N slices around Z mm"},
+        {cmd_fdk, "center",
          "give --detector-offset auto, or U,V, where the detector's centre lies: for an axis on column C of N, U = "
          "((N-1)/2 - C)px"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].of, of) == 0 && strcmp(rows[i].flag, flag) == 0) return rows[i].remedy;
+        if (rows[i].of == of->run && strcmp(rows[i].flag, flag) == 0) return rows[i].remedy;
     return NULL;
 }
 
@@ -84,7 +81,7 @@ static bool is_option_of(const char *name, const char *flag) {
 }
 
 static qb_status unknown(cli *c, const char *dashes, const char *flag) {
-    const char *closest = NULL, *remedy = dashes[1] ? remedy_of(c->verb->name, flag) : NULL;
+    const char *closest = NULL, *remedy = dashes[1] ? remedy_of(c->verb, flag) : NULL;
     if (remedy) return complain(QB_BAD_ARGUMENT, "qb %s has no option --%s: %s", c->verb->name, flag, remedy);
     if (dashes[1] && strcmp(c->verb->name, "view") == 0 && (is_option_of("fbp", flag) || is_option_of("fdk", flag)))
         return complain(QB_BAD_ARGUMENT, "--%s is an option of qb view --reconstruct: give --reconstruct, too", flag);

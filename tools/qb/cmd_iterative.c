@@ -18,11 +18,13 @@ qb_status check_parallel(const qb_geometry_options *given) {
 typedef qb_status planner(qb_scan *, const qb_geometry *, const qb_prep_options *, const qb_iterative_options *,
                           const qb_output_options *, const char *, const qb_env *, qb_job **);
 
+#define SOLVER(name, summary, example) {#name, qb_##name##_plan},
+
 static planner *planner_of(const char *name) {
     static const struct {
         const char *name;
         planner *plan;
-    } rows[] = {{"cgls", qb_cgls_plan}, {"sirt", qb_sirt_plan}, {"tv", qb_tv_plan}};
+    } rows[] = {QB_SOLVERS(SOLVER)};
     size_t i = 0;
     while (strcmp(rows[i].name, name) != 0) i++;
     return rows[i].plan;

@@ -11,8 +11,14 @@
 #define SWEEP SECTION("A sweep", sweep, sweep_params)
 #define SCAN SECTION("The scan", scan, qb_scan_params)
 #define PREP SECTION("Preparation", prep, qb_prep_params)
+#define ANY_BEAM SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params)
 
 /* clang-format off */
+#define SOLVER(name, summary, example)                                                                                 \
+    {#name, "SCAN -o OUT", summary, "qb " #name " scan.h5 " example " -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, \
+     cmd_iterative, {SCAN, ANY_BEAM, PREP, SECTION("Reconstruction", iterative, qb_##name##_params),                   \
+      SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
+
 const verb verbs[] = {
     {"info", "[SCAN] [-g GEOMETRY]", "what is in a scan, a volume or a geometry, and what is wrong with it",
      "qb info -g geometry.json --preview geometry.svg", 0, 1, 0, cmd_info,
@@ -29,22 +35,10 @@ const verb verbs[] = {
      {SCAN, SECTION("Geometry", geometry, qb_geometry_params), PREP,
       SECTION("Reconstruction", fdk, qb_fdk_params), SECTION("A cluster, on paper", cluster, qb_tool_cluster_params),
       SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
-    {"sirt", "SCAN -o OUT", "least squares, iteratively: simultaneous iterative reconstruction",
-     "qb sirt scan.h5 --iterations 200 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
-     {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_sirt_params), SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
-    {"cgls", "SCAN -o OUT", "least squares, iteratively: conjugate gradients",
-     "qb cgls scan.h5 --iterations 20 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
-     {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_cgls_params), SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
-    {"tv", "SCAN -o OUT", "least squares and total variation: few or noisy views of objects of few materials",
-     "qb tv scan.h5 --nonneg -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_iterative,
-     {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", iterative, qb_tv_params), SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
+    QB_SOLVERS(SOLVER)
     {"mbir", "SCAN -o OUT", "any beam: model-based; for few or noisy views",
      "qb mbir scan.h5 --sharpness 0.5 --snr-db 35 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_mbir,
-     {SCAN, SECTION("Geometry (parallel unless -g FILE, or --sod and --sdd)", geometry, qb_geometry_params), PREP,
-      SECTION("Reconstruction", mbir, qb_mbir_params),
+     {SCAN, ANY_BEAM, PREP, SECTION("Reconstruction", mbir, qb_mbir_params),
       SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"center", "SCAN", "the rotation axis, by several methods", "qb center scan.h5 --json", 1, 1, 0, cmd_center,
      {SCAN, PREP, SECTION("Search", center, qb_center_params), RUN}},

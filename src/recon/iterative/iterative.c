@@ -6,6 +6,12 @@
 
 const qb__engine *const qb__iterative_engines[] = {&qb__iterative_cpu, &qb__iterative_device, NULL};
 
+const qb_solver *qb_solver_list(void) {
+#define SOLVER(name, summary, example) {#name, summary},
+    static const qb_solver list[] = {QB_SOLVERS(SOLVER){0}};
+    return list;
+}
+
 qb_status qb__iterative_plan(const qb__method *method, qb_scan *scan, const qb_geometry *geometry,
                              const qb_prep_options *prep, const qb_iterative_options *options,
                              const qb_output_options *output, const char *command, const qb_env *env, qb_job **job) {

@@ -121,15 +121,8 @@ typedef struct qb__solver {
                      void *b, void *x, qb__solved *solved);
 } qb__solver;
 
-/* Simultaneous iterative reconstruction (Gilbert 1972; in this form Gregor and Benson 2008):
- * x += relaxation C A' R (b - A x), R and C one over the sums of A's rows and columns. */
-extern const qb__solver qb__solver_sirt;
-/* Conjugate gradients on A'A x = A'b (Hestenes and Stiefel 1952, as CGLS in Bjorck 1996). With
- * `nonneg` what falls below zero is set to zero and, as that breaks the directions' conjugacy, the
- * next one is the steepest descent again. */
-extern const qb__solver qb__solver_cgls;
-/* Total variation by a primal-dual method (solver_tv.c). */
-extern const qb__solver qb__solver_tv;
+#define QB__SOLVER_ROW(name, summary, example) extern const qb__solver qb__solver_##name;
+QB_SOLVERS(QB__SOLVER_ROW)
 /* Model-based: weighted least squares and a Markov random field (solver_mbir.c). */
 extern const qb__solver qb__solver_mbir;
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Conjugate gradients on A'A x = A'b (Hestenes and Stiefel 1952, as CGLS in Bjorck 1996). With
+ * `nonneg` what falls below zero is set to zero and, as that breaks the directions' conjugacy, the
+ * next one is the steepest descent again. */
 #include <math.h>
 
 #include "base/status.h"

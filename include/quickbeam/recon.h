@@ -305,9 +305,12 @@ typedef struct qb_center_result {
     double column, confidence;
     int count;
     qb_center_method method[8];
-    char warning[256]; /* empty when the methods agree */
-    double tilt;       /* degrees by which the detector was found to be turned, the known included; NAN when the
-                          rows do not say */
+    char warning[256];      /* empty when the methods agree */
+    double tilt;            /* degrees by which the detector was found to be turned, the known included; NAN when the
+                          rows do not say. Of a cone beam as in qb_geometry_options.tilt */
+    double tilt_confidence; /* 0..1, of a cone beam */
+    double row; /* of a cone beam: where the ray at right angles to the axis meets the whole detector; NAN: not known */
+    double row_confidence; /* 0..1 */
 } qb_center_result;
 
 /* QB_BAD_INPUT where no finder has a clue; *result then still holds what each said. */

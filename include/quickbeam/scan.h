@@ -73,7 +73,8 @@ typedef struct qb_scan_options {
     const char *
         distortion; /* file of discorpy's: xcenter, ycenter, factor0, ... of the backward model, stored pixels; NULL = none */
     const char *
-        shifts; /* file of lines U V, one a stored view: columns and rows by which its image has moved; motors:U[,V]; NULL = none */
+        shifts; /* file of lines U V [TURN], one a stored view: columns and rows by which its image has moved, and degrees by which it
+                   is turned, columns towards rows; motors:U[,V[,TURN]]; NULL = none */
     const char
         *follow; /* "SECONDS[:VIEWS|:FILE]": wait for views that are still being written, until there are as many as
                            `angles` has, or so many, or FILE is there; NULL = do not wait */
@@ -141,6 +142,7 @@ typedef struct qb_scan_info {
     size_t window[2];                 /* the first column and row of the window that options->crop takes */
     size_t bin[2];                    /* so many columns and rows of it are one */
     const double *shifts; /* [views][2] columns and rows of the whole detector by which views have moved; NULL: none */
+    const double *turns;  /* [views] radians by which they are turned before, about its middle; NULL: none */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

@@ -130,7 +130,8 @@ class CenterMethod(ctypes.Structure):
 
 class CenterResult(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("column", c_double), ("confidence", c_double), ("count", c_int),
-                ("method", CenterMethod * 8), ("warning", ctypes.c_char * 256), ("tilt", c_double)]
+                ("method", CenterMethod * 8), ("warning", ctypes.c_char * 256), ("tilt", c_double),
+                ("tilt_confidence", c_double), ("row", c_double), ("row_confidence", c_double)]
 
 
 class Solver(ctypes.Structure):

@@ -128,6 +128,10 @@ static const struct {
     {"detector-offset-stated", "A MetaImage states by Offset where its images lie, in mm. As in RTK and ITK, it is "
                                "taken for the detector's place relative to the principal ray, unless --detector-offset "
                                "or a geometry file is given. --detector-offset 0,0 ignores it."},
+    {"detector-turned",
+     "A plane through the sources of two views holds the same mass in both, and does only with the detector turned in "
+     "its "
+     "plane. Slices are blurred, more above and below the middle. Give --tilt, or mend the geometry file."},
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU. Install what is missing, or give --device cpu."},
     {"fan-width",

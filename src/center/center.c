@@ -324,7 +324,7 @@ qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const
                                void *context, qb_center_result *result) {
     qb_center_options options;
     qb_prep_options steps;
-    *result = (qb_center_result){.column = NAN, .tilt = NAN};
+    *result = (qb_center_result){.column = NAN, .tilt = NAN, .row = NAN};
     const qb_scan_info *info = qb_scan_describe(scan);
     choice c = {.use = use, .context = context};
     double each[QB__CENTER_ROWS];
@@ -369,6 +369,7 @@ qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const
         QB__TRY(look_at_order(scan, &steps, c.order));
     QB__TRY(conclude(info, &roll, c.sod > 0, &c, result));
     if (use) status = use(&rows, result->column, context);
+    if (c.sod > 0) status = qb__center_cone(scan, &steps, c.sod, c.sdd, &c.at, result);
     if (use || c.sod > 0) goto out;
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};
     QB__TRY(qb__center_tilt(&lean, each, options.tilt, result));

@@ -150,6 +150,13 @@ qb_status qb__center_fan_check(const qb__center_rows *rows, const qb__center_bea
 /* The parallel beam with the axis assumed at `column`; an axis that is found there is the fan's. Valid until the next call. */
 qb__center_rows qb__center_fan_rows(qb__center_fan *fan, double column);
 
+/* center_cone.c */
+
+/* Sets result->row and tilt of a cone beam, with their confidence, where its views show them; result->column, of what is read, is that
+ * of the rows `at`, and becomes that of the level ray. */
+qb_status qb__center_cone(qb_scan *scan, const qb_prep_options *prep, double sod, double sdd,
+                          const qb__center_chosen *at, qb_center_result *result);
+
 /* center_tilt.c */
 
 /* A scan whose rows have been asked for the axis. */

@@ -9,21 +9,18 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
-#include "prep/cone_planes.h"
+#include "prep/cone_place.h"
 #include "prep/row_sample.h"
 
 enum {
     VIEWS = QB__PLANES_VIEWS,
     ANGLES = QB__PLANES_ANGLES,
-    PAIRS = QB__PLANES_PAIRS,
     FEWEST_VIEWS = 12,
     FEWEST_PAIRS = 8,
     FINEST = 160, /* bins along the rows' direction, and across */
     WIDEST = 64,
     FEWEST_BINS = 24,
-    MOST_SHIFTS = 24, /* bins, to either side */
-    FAR_SHIFTS = 40,  /* where the best one is none of these */
-    TIMES = 3         /* images are made smooth */
+    TIMES = 3 /* images are made smooth */
 };
 
 typedef struct height {
@@ -122,58 +119,6 @@ static void choose_pairs(height *h, const double *radians) {
         }
 }
 
-static size_t least_of(const double *y, size_t n) {
-    size_t best = 0;
-    for (size_t i = 1; i < n; i++)
-        if (y[i] < y[best]) best = i;
-    return best;
-}
-
-/* The shift at which all pairs together agree best; NAN at the end of the range. */
-static double best_shift(height *h, double most) {
-    enum { STEPS = 8, SHIFTS = 2 * STEPS + 1 };
-    double each[PAIRS * SHIFTS], mean[SHIFTS], shifts[SHIFTS], middle = 0, step = fmax(most / STEPS, 1);
-    for (;;) {
-        const int many = (int)fmin(STEPS, floor(most / step));
-        for (int k = 0; k < 2 * many + 1; k++) shifts[k] = middle + (k - many) * step;
-        qb__cone_planes_differ(&h->planes, shifts, 2 * many + 1, each, mean);
-        const size_t at = least_of(mean, 2 * many + 1);
-        if (at == 0 || at == 2 * (size_t)many) return NAN;
-        if (step <= 0.5) {
-            const double low = mean[at - 1], high = mean[at + 1], curve = low - 2 * mean[at] + high;
-            return shifts[at] + (curve > 0 ? 0.5 * (low - high) / curve * step : 0);
-        }
-        middle = shifts[at], most = 2 * step, step = fmax(0.5, step / 2);
-    }
-}
-
-/* With as many bins to either side as leave enough rows to compare; a part of all rows at most. */
-static double shift_within(height *h, double most, double part) {
-    most = fmin(most, part * (double)h->planes.n[1]);
-    while (most >= 3 && !qb__cone_planes_rows(&h->planes, most, FEWEST_BINS / 2)) most *= 0.5;
-    return most < 3 ? NAN : best_shift(h, most);
-}
-
-/* All pairs together, and most of them by themselves, must agree better than noise makes them. */
-static void judge(height *h, qb__cone_height *found) {
-    const double FAR = 0.7, LESS = 0.04, SURE = 4.5, AGREE = 0.65; /* rows; logarithm; errors; share of the pairs */
-    double each[PAIRS * 2], mean[2], shift = shift_within(h, MOST_SHIFTS, 0.25);
-    if (isnan(shift)) shift = shift_within(h, FAR_SHIFTS, 0.5);
-    if (isnan(shift)) return;
-    qb__cone_planes_differ(&h->planes, (const double[2]){0, shift}, 2, each, mean);
-    const double fall = mean[0] - mean[1];
-    double square = 0;
-    size_t agree = 0;
-    for (size_t p = 0; p < h->planes.pairs; p++) {
-        const double d = each[2 * p] - each[2 * p + 1];
-        square += (d - fall) * (d - fall), agree += d > 0;
-    }
-    const double error = sqrt(square / (double)(h->planes.pairs * (h->planes.pairs - 1))),
-                 rows = shift * (double)h->bin[1];
-    if (fabs(rows) > FAR && fall > LESS && fall > SURE * error && (double)agree > AGREE * (double)h->planes.pairs)
-        *found = (qb__cone_height){.rows = rows, .better = exp(fall)};
-}
-
 static bool worth(height *h, size_t rows, size_t room) {
     enum { BLOCK = 1 << 18 };
     const qb_scan_info *info = h->info;
@@ -192,7 +137,6 @@ static qb_status find(height *h, const double *radians, qb__cone_height *found) 
     const qb__circle *circle = h->circle;
     qb_status status = QB_OK;
     for (int k = 0; k < 2; k++) {
-        QB__TRY(qb__alloc(h->planes.n[0], sizeof(double), &h->planes.slope[k]));
         QB__TRY(qb__alloc(h->planes.n[0], sizeof(double), &h->planes.weight[k]));
         QB__TRY(qb__alloc(h->planes.n[0], sizeof(double), &h->planes.across[k]));
         QB__TRY(qb__alloc(h->planes.n[1], sizeof(double), &h->planes.sum[k]));
@@ -209,7 +153,7 @@ static qb_status find(height *h, const double *radians, qb__cone_height *found) 
     for (size_t i = 0; i < h->planes.views; i++) QB__TRY(read_view(h, i));
     if (!ends_in_air(h)) goto out;
     for (int i = 0; i < TIMES; i++) smooth(h);
-    judge(h, found);
+    qb__cone_place_find(&h->planes, h->bin[1], found);
 out:
     return status;
 }
@@ -217,7 +161,7 @@ out:
 qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const qb__circle *circle,
                                const double *radians, size_t row0, size_t row1, size_t room, qb__cone_height *found) {
     height *h;
-    *found = (qb__cone_height){0};
+    *found = (qb__cone_height){.rows = NAN, .turn = NAN};
     qb__scan_rows_seen(scan, &row0, &row1);
     qb_status status = qb__alloc(1, sizeof *h, &h);
     if (status != QB_OK) return status;
@@ -229,7 +173,6 @@ qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const 
         status = find(h, radians, found);
     }
     for (int k = 0; k < 2; k++) {
-        qb__free(h->planes.slope[k]);
         qb__free(h->planes.weight[k]);
         qb__free(h->planes.across[k]);
         qb__free(h->planes.sum[k]);
@@ -243,10 +186,16 @@ qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const 
 
 void qb__cone_height_warn(const qb__cone_height *found, const qb__circle *circle, bool from_file, const qb_env *env) {
     const double mm = -found->rows * circle->pixel_v; /* the detector is higher where the level ray meets a lower row */
-    if (found->rows == 0) return;
-    qb__warn(env,
-             "views agree %.2g times better with the detector %.3g rows %s than stated: %s %+.4g "
-             "mm" QB__CODE("detector-height"),
-             found->better, fabs(found->rows), mm > 0 ? "higher" : "lower",
-             from_file ? "check the geometry file; it is off by" : "change V of --detector-offset U,V by", mm);
+    if (found->better[0] > 0)
+        qb__warn(env,
+                 "views agree %.2g times better with the detector %.3g rows %s than stated: %s %+.4g "
+                 "mm" QB__CODE("detector-height"),
+                 found->better[0], fabs(found->rows), mm > 0 ? "higher" : "lower",
+                 from_file ? "check the geometry file; it is off by" : "change V of --detector-offset U,V by", mm);
+    if (found->better[1] > 0)
+        qb__warn(env,
+                 "views agree %.2g times better with the detector turned in its plane: %s %.4g%s" QB__CODE(
+                     "detector-turned"),
+                 found->better[1], from_file ? "check the geometry file; it is off by" : "give --tilt", found->turn,
+                 from_file ? " degrees" : "");
 }

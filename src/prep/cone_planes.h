@@ -25,14 +25,21 @@ typedef struct qb__cone_planes {
     size_t views;
     qb__plane_pair pair[QB__PLANES_PAIRS];
     size_t pairs;
-    size_t low, high;                         /* rows that are compared */
-    double *slope[2], *weight[2], *across[2]; /* [n[0]] scratch, of a pair's views */
-    double *sum[2];                           /* [n[1]] scratch */
+    size_t low, high;              /* rows that are compared */
+    double *weight[2], *across[2]; /* [n[0]] scratch, of a pair's views */
+    double *sum[2];                /* [n[1]] scratch */
 } qb__cone_planes;
 
-/* The rows whose lines are on the images wherever the detector is moved by up to `most` rows; false: fewer than `least`. */
-bool qb__cone_planes_rows(qb__cone_planes *h, double most, size_t least);
-/* How much sums differ with `row` shifted by shifts[count]: logarithms of mean squares, each[pair][count], and their means. */
-void qb__cone_planes_differ(qb__cone_planes *h, const double *shifts, size_t count, double *each, double *mean);
+/* How the detector differs from what is stated. */
+typedef struct qb__plane_place {
+    double shift; /* rows that `row` lies farther on */
+    double turn;  /* radians, as qb_geometry_options.tilt */
+} qb__plane_place;
+
+/* The rows whose lines are on the images wherever the detector is, up to `most` from `from`; false: fewer than `least`. */
+bool qb__cone_planes_rows(qb__cone_planes *h, qb__plane_place from, qb__plane_place most, size_t least);
+/* How much sums differ at places[count]: logarithms of mean squares, each[pair][count], and their means. */
+void qb__cone_planes_differ(qb__cone_planes *h, const qb__plane_place *places, size_t count, double *each,
+                            double *mean);
 
 #endif

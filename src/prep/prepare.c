@@ -268,13 +268,14 @@ static void report_neighbours(const qb__prepare *prepare, cJSON *entry, const qb
     }
 }
 
-/* Values that shifts of views bring from outside the detector, at most; rows may be read several times. */
+/* Values that shifts and turns of views bring from outside the detector, at most; rows may be read several times. */
 static double beyond_by_shifts(const qb_scan_info *info, double values) {
     const double line = (double)(info->views * info->columns), passes = ceil(values / (line * (double)info->rows));
     double columns = 0, rows = 0;
     for (size_t i = 0; info->shifts && i < info->views; i++) {
-        columns += ceil(fabs(info->shifts[2 * i]) / (double)info->bin[0]);
-        rows += ceil(fabs(info->shifts[2 * i + 1]) / (double)info->bin[1]);
+        const double turned = info->turns ? 0.5 * fabs(sin(info->turns[i])) : 0;
+        columns += ceil((fabs(info->shifts[2 * i]) + turned * (double)info->whole_rows) / (double)info->bin[0]);
+        rows += ceil((fabs(info->shifts[2 * i + 1]) + turned * (double)info->whole_columns) / (double)info->bin[1]);
     }
     return columns / line * values + passes * rows * (double)info->columns;
 }
@@ -301,7 +302,7 @@ const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_count
     const double beyond = beyond_by_shifts(&prepare->scan->info, (double)sum.values);
     const bool shifted = (double)sum.not_finite < beyond + 0.5; /* the product above is rounded */
     if (sum.not_finite && shifted)
-        qb__info(env, "%llu values lie outside the detector, by the shifts of views: they %s",
+        qb__info(env, "%llu values lie outside the detector, by what moved the views: they %s",
                  (unsigned long long)sum.not_finite, done);
     else if (sum.not_finite)
         qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes%s: they %s" QB__CODE("not-finite"),

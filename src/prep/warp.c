@@ -31,8 +31,9 @@ static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size
 }
 
 const char *qb__warp_text(const qb_scan *scan) {
-    if (!scan->distortion.factors) return "shifts of views";
-    return scan->info.shifts ? "distortion and shifts of views" : "distortion";
+    if (!scan->distortion.factors) return scan->info.turns ? "shifts and turns of views" : "shifts of views";
+    if (!scan->info.shifts) return "distortion";
+    return scan->info.turns ? "distortion, shifts and turns of views" : "distortion and shifts of views";
 }
 
 qb_status qb__warp_create(qb_scan *scan, const qb_env *env, qb__warp **warp) {
@@ -49,7 +50,7 @@ qb_status qb__warp_create(qb_scan *scan, const qb_env *env, qb__warp **warp) {
     w->scan.filtered = &w->door;
     w->scan.info.dtype = QB_F32;
     w->door.read = door_read;
-    w->places = qb__places_of(&scan->image, &scan->distortion);
+    w->places = qb__places_of(&scan->info, &scan->image, &scan->distortion);
     QB__TRY(qb__scan_rows_create(&w->scan, qb__scan_dtype(scan), &w->rows));
     QB__TRY(qb__resampler_create(&w->resampler));
     qb__info(env, "images are resampled behind the flat field, on the CPU: %s", qb__warp_text(scan));
@@ -86,6 +87,13 @@ size_t qb__warp_bytes(const qb__warp *w) {
     const size_t each = raw_row(w) + stride_of(w) * sizeof(float) + info->columns, view = info->rows * each;
     return qb__scan_rows_bytes(&w->rows) + qb__smaller(info->views * view, qb__larger(2 * READ_BYTES, view)) +
            threads_of(w) * info->columns * (2 * sizeof(double) + sizeof(float));
+}
+
+/* Where pixels of a row of a view are found. */
+static void places_of(const qb__warp *w, size_t view, size_t line, double *column, double *row) {
+    const qb_scan_info *info = &w->scan.info;
+    qb__places_line(&w->places, info->shifts ? info->shifts + 2 * view : NULL, info->turns ? info->turns + view : NULL,
+                    line, info->columns, column, row);
 }
 
 /* ---- views that are read ---- */
@@ -157,8 +165,7 @@ static qb_status make_lines(void *context, size_t task, size_t worker) {
                                       .row1 = p->row1};
     for (size_t i = task % groups * LINES; i < qb__smaller((task % groups + 1) * LINES, made); i++) {
         float *out = p->out + (view * made + i) * info->columns;
-        const double *shift = info->shifts ? info->shifts + 2 * (p->view0 + view) : NULL;
-        qb__places_line(&w->places, shift, p->first + i, info->columns, column, row);
+        places_of(w, p->view0 + view, p->first + i, column, row);
         qb__resample_row(w->resampler, &image, column, row, info->columns, NAN, out);
         give(p, view, p->first + i, column, row, change, out);
     }
@@ -181,8 +188,7 @@ static qb_status find_rows(piece *p, size_t views) {
     QB__TRY(qb__alloc(info->columns, sizeof *row, &row));
     for (size_t v = 0; v < (info->shifts ? views : 1); v++)
         for (int edge = 0; edge < 2; edge++) {
-            const double *shift = info->shifts ? info->shifts + 2 * (p->view0 + v) : NULL;
-            qb__places_line(&p->w->places, shift, edge ? p->end - 1 : p->first, info->columns, column, row);
+            places_of(p->w, p->view0 + v, edge ? p->end - 1 : p->first, column, row);
             for (size_t c = 0; c < info->columns; c++) low = fmin(low, row[c]), high = fmax(high, row[c]);
         }
     p->row0 = (size_t)fmax(0, floor(fmin(low, last)) - QB__RESAMPLE_MARGIN);

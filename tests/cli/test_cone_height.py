@@ -17,10 +17,12 @@ def scan_of(path, phantom, offset, *more, detector="96,64", views=90):
     return path
 
 
-def said(verb, scan, *more):
-    lines = [line for line in qb(verb, scan, *more, "--size", "32,32,24", "--voxel", 3).stderr.splitlines() if CODE in line]
-    assert len(lines) < 2
-    return lines[0] if lines else ""
+def said(verb, scan, *more, code=CODE):
+    """The warning with that code, or both of height and turn where nothing is wrong."""
+    lines = [line for line in qb(verb, scan, *more, "--size", "32,32,24", "--voxel", 3).stderr.splitlines() if "[detector-" in line]
+    found = [line for line in lines if code in line]
+    assert len(found) < 2
+    return found[0] if found else " ".join(lines)
 
 
 @pytest.mark.parametrize("phantom, photons, offset", [
@@ -40,6 +42,27 @@ def test_a_third_of_the_detector(tmp_path, phantom, offset):
     """Shifts beyond a quarter of the rows, too."""
     scan = scan_of(tmp_path / "s.h5", phantom, offset, "--photons", 50000, "--seed", 2)
     assert float(said("fdk", scan, *CIRCLE, "-o", tmp_path / "v.npy").split("U,V by ")[1].split()[0]) == pytest.approx(1.6 * offset, abs=1.6)
+
+
+@pytest.mark.parametrize("phantom, photons, u, v, turn", [("foam", 0, 1.5, 2, 0.5), ("spheres", 3000, -2.3, 3, -1), ("baggage", 0, 0, 0, 1.5),
+                                                         ("spheres", 30000, 0, -4, 0)])
+def test_all_three_are_measured_and_taken(tmp_path, phantom, photons, u, v, turn):
+    """U within 0.1 pixel, V within a row, the turn within half a row at the ends; a slice off the middle is the one by the truth."""
+    scan, right, auto = (tmp_path / name for name in ("s.h5", "right.npy", "auto.npy"))
+    qb("simulate", phantom, "-g", "cone", *CIRCLE, "--pixel-size", 1.6, "--detector", "96,64", "--views", 90, f"--detector-offset={u}px,{v}px", "--tilt", turn,
+       "--photons", photons, "--seed", 3, "-o", scan)
+    found = qb_json("center", scan, *CIRCLE)
+    assert found["column"] == pytest.approx(47.5 - u, abs=0.1) and found["row"] == pytest.approx(31.5 - v, abs=1)
+    assert found["tilt"] == pytest.approx(turn, abs=0.6) and found["tilt_confidence"] >= 0.9
+    assert found["row_confidence"] >= 0.9 or v == 0
+    how = [*CIRCLE, "--size", "96,96,48", "--voxel", 1.06, "--slices", "10:14"]
+    told = qb("fdk", scan, *how, "--detector-offset", "auto", "-o", auto).stderr
+    assert ("--tilt" in told) == (turn != 0) and (f": V " in told) == (v != 0) and "[detector-" not in told, told
+    qb("fdk", scan, *how, f"--detector-offset={u}px,{v}px", "--tilt", turn, "-o", right)
+    plain = tmp_path / "plain.npy"
+    qb("fdk", scan, *how, f"--detector-offset={u}px,0px", "-o", plain)
+    a, b, c = (np.load(p) for p in (right, auto, plain))
+    assert np.linalg.norm(a - b) < 0.3 * np.linalg.norm(a - c)
 
 
 def test_the_wrong_sign(tmp_path):

@@ -45,6 +45,16 @@ def shifted(path):
     return scan_of(path / "moved.h5", lines(column - u[:, None, None], row - v[:, None, None])), path / "shifts.txt"
 
 
+def turned(path):
+    """The same whose views have besides been turned, by up to 2 degrees about the middle of 1 x 1 mm pixels."""
+    u, v, turn = np.random.default_rng(4).uniform(-2, 2, (3, VIEWS))
+    column, row = places()
+    x, y = (a - b[:, None, None] - m for a, b, m in ((column, u, (COLUMNS - 1) / 2), (row, v, (ROWS - 1) / 2)))
+    c, s = (f(np.deg2rad(turn))[:, None, None] for f in (np.cos, np.sin))
+    np.savetxt(path / "turns.txt", np.stack([u, v, turn], 1), header="u v turn")
+    return scan_of(path / "turned.h5", lines(c * x + s * y + (COLUMNS - 1) / 2, c * y - s * x + (ROWS - 1) / 2)), path / "turns.txt"
+
+
 def found(column, row):
     """Where discorpy's backward model finds an ideal place."""
     x, y = column - CENTRE[0], row - CENTRE[1]
@@ -75,7 +85,7 @@ def distorted(path):
 def made(tmp_path_factory):
     path = tmp_path_factory.mktemp("places")
     still = scan_of(path / "still.h5", lines(*places()))
-    return path, still, shifted(path), distorted(path)
+    return path, still, {"shifts": shifted(path), "distortion": distorted(path), "turns": turned(path)}
 
 
 INNER = (slice(None), slice(6, -6), slice(8, -8))
@@ -87,27 +97,27 @@ def converted(scan, *options):
     return read_h5(out)
 
 
-@pytest.mark.parametrize("way", ["shifts", "distortion"])
+@pytest.mark.parametrize("way", ["shifts", "distortion", "turns"])
 def test_line_integrals_are_those_of_the_ideal_scan(made, way):
-    path, still, moved, bent = made
-    scan, file = moved if way == "shifts" else bent
+    scan, file = made[2][way]
     truth = lines(*places())
     wrong, right = (np.abs(converted(scan, *more)[INNER] - truth[INNER]).max() / truth.max()
-                    for more in ([], [f"--{way}", file]))
+                    for more in ([], ["--distortion" if way == "distortion" else "--shifts", file]))
     assert wrong > 0.015 and right < 1e-3
 
 
 def test_no_rings_of_the_gains(made):
     """Behind the flat field: open beam stays open beam, to rounding."""
-    path, _, (_, file), (_, lens) = made
+    path, _, moved = made
     scan = scan_of(path / "air.h5", np.zeros((VIEWS, ROWS, COLUMNS)))
-    for option in ("--shifts", file), ("--distortion", lens):
+    for option in [("--distortion" if way == "distortion" else "--shifts", moved[way][1]) for way in moved]:
         assert np.abs(converted(scan, *option)[INNER]).max() < 2e-6
 
 
 @pytest.mark.parametrize("verb", ["fbp", "sirt", "cgls", "tv", "mbir"])
 def test_every_method(made, verb):
-    path, still, (scan, file), _ = made
+    path, still, moved = made
+    scan, file = moved["turns"]
     way = {"fbp": [], "mbir": ["--equits", 3, "--slices", "13:17"]}.get(verb, ["-g", "parallel", "--iterations", 6])
     a, b = path / f"{verb}-a.h5", path / f"{verb}-b.h5"
     qb(verb, still, "--center", AXIS, *way, "-o", a)
@@ -122,7 +132,8 @@ def test_every_method(made, verb):
 
 def test_bits_and_bins(made):
     """Whatever is read at once; with bins, windows and mirrors the files mean the whole detector, and the stored image."""
-    path, still, (scan, file), (bent, lens) = made
+    path, still, moved = made
+    (scan, file), (bent, lens) = moved["turns"], moved["distortion"]
     whole = converted(scan, "--shifts", file)
     qb("fbp", scan, "--shifts", file, "--center", AXIS, "-o", path / "all.h5")
     qb("fbp", scan, "--shifts", file, "--center", AXIS, "--max-ram", "60M", "--threads", 1, "-o", path / "few.h5")
@@ -170,21 +181,24 @@ def test_columns_that_shifts_bring_in_are_no_fault(tmp_path, views):
 
 def test_with_phase_and_zingers(made):
     """The chain is zingers, flat field, places, phase."""
-    path, still, (scan, file), _ = made
+    path, still, moved = made
+    scan, file = moved["shifts"]
     phase = ["--paganin", "3px", "--zingers", 8]
     a, b = converted(still, *phase), converted(scan, "--shifts", file, *phase)
     assert np.abs(a - b)[:, 10:-10, 12:-12].max() < 3e-3 * a.max()
 
 
 def test_center(made):
-    _, still, (scan, file), _ = made
+    _, still, moved = made
+    scan, file = moved["turns"]
     there = qb_json("center", still)["column"]
     assert qb_json("center", scan, "--shifts", file)["column"] == pytest.approx(there, abs=0.03)
     assert there == pytest.approx(AXIS, abs=0.1)
 
 
 def test_refusals(made):
-    path, still, (_, shifts), (_, lens) = made
+    path, still, moved = made
+    shifts = moved["shifts"][1]
     other = path / "other.txt"
     for text, says in (("xcenter = 900\nycenter = 17\nfactor0 = 1\n", "outside"), ("xcenter = 40\nycenter = 17\n", "no factors"),
                        ("xcenter = 40\nycenter = 17\nfactor0 = one\n", "line 3"),
@@ -192,7 +206,7 @@ def test_refusals(made):
                        ("xcenter = 40\nycenter = 17\nfactor0 = 1\nfactor1 = 0.1\n", "another detector")):
         other.write_text(text)
         assert says in fails(3, "info", still, "--distortion", other), text
-    for text, says in (("1 2\n" * 7, "7 lines for the 120"), ("1\n" * VIEWS, "two numbers"),
+    for text, says in (("1 2\n" * 7, "7 lines for the 120"), ("1\n" * VIEWS, "two numbers"), ("1 2 3 4\n" * VIEWS, "two numbers"), ("1 2 50\n" * VIEWS, "at most 45"),
                        ("60 0\n" * VIEWS, "are these pixels"), ("nan 0\n" * VIEWS, "two numbers")):
         other.write_text(text)
         assert says in fails(3, "info", still, "--shifts", other), text

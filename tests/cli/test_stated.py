@@ -176,6 +176,11 @@ def test_motors_of_the_sample(tmp_path):
         assert abs(moved - still)[inside].max() < 2e-4 < 2e-3 < abs(left - still)[inside].max() and "sample-motion" not in done
     for axes, said in (("w", "motors:x,-z"), ("x,x", "motors:x,-z"), ("none", "motors:x,-z"), ("x,y", "no sample/y_translation"), ("", "motors:x,-z")):
         assert said in qb("fbp", tmp_path / "moved.nxs", "--shifts", f"motors:{axes}", "-o", tmp_path / "v.npy", code=3 if "y" in axes else 2).stderr
+    with h5py.File(tmp_path / "moved.nxs", "r+") as f:  # every other view is turned
+        turns = f["entry/sample"].create_dataset("y_rotation", data=np.where(np.arange(VIEWS + 5) % 2, 0.25, 0.25 - np.pi / 180))
+        turns.attrs["units"] = "rad"
+    said = qb("info", tmp_path / "moved.nxs", "--shifts", "motors:none,none,-y").stderr
+    assert "turned by up to 1 degrees" in said
 
 
 def test_a_pixel_size_in_metres_is_asked_about(tmp_path):

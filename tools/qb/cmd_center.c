@@ -25,6 +25,11 @@ static qb_status as_json(cli *c, const qb_center_result *found, const char *find
         cJSON_AddItemToArray(methods, method);
     }
     add_number(root, "tilt", found->tilt);
+    if (!isnan(found->row)) {
+        cJSON_AddNumberToObject(root, "tilt_confidence", found->tilt_confidence);
+        cJSON_AddNumberToObject(root, "row", found->row);
+        cJSON_AddNumberToObject(root, "row_confidence", found->row_confidence);
+    }
     if (found->warning[0]) cJSON_AddStringToObject(root, "warning", found->warning);
     cJSON_AddItemToObject(root, "findings", cJSON_Parse(findings));
     char *text = cJSON_Print(root);
@@ -47,7 +52,12 @@ qb_status cmd_center(cli *c) {
     if (status != QB_OK || c->options.run.json) return status;
     finish_progress();
     printf("%-14s column %9.3f  confidence %.2f\n", "axis", found.column, found.confidence);
-    if (!isnan(found.tilt)) printf("%-14s %.3f degrees\n", "tilt", found.tilt);
+    if (!isnan(found.row)) {
+        printf("%-14s row    %9.3f  confidence %.2f\n", "level ray", found.row, found.row_confidence);
+        printf("%-14s %.3f degrees     confidence %.2f\n", "turn", found.tilt, found.tilt_confidence);
+    } else if (!isnan(found.tilt)) {
+        printf("%-14s %.3f degrees\n", "tilt", found.tilt);
+    }
     for (int i = 0; i < found.count; i++) {
         if (isnan(found.method[i].column))
             printf("  %-12s finds none\n", found.method[i].name);

@@ -140,7 +140,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
            (double)info->views * (double)info->rows * (double)info->columns * (double)qb_dtype_size(info->dtype) /
                1048576.0);
     if (info->image) printf("  images      %s\n", info->image);
-    if (info->shifts) printf("  shifts      of each view are taken out\n");
+    if (info->shifts) printf("  shifts      %sof each view are taken out\n", info->turns ? "and turns " : "");
     if (*info->files) printf("  files       %s\n", info->files);
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam) printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));

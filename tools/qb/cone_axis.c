@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --detector-offset auto[,V]: where the rotation axis falls on the detector of a cone beam, found in its middle rows. */
+/* --detector-offset auto[,V]: where the rotation axis falls on the detector of a cone beam, found in its middle rows, and without V
+ * its height and turn where they are clear. */
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,43 @@ static qb_status find(cli *c, qb_scan *scan, qb_center_result *found) {
     finish_progress();
     if (status == QB_OK && found->warning[0]) c->env.log(NULL, QB_LOG_WARNING, found->warning);
     return status;
+}
+
+static const double SURE = 0.9;
+
+/* What was measured, and whether it is taken. */
+static void say(cli *c, bool taken, double sure, const char *what, const char *option) {
+    char text[256];
+    snprintf(text, sizeof text,
+             taken ? "%s, confidence %.2f: %s" : "%s, confidence only %.2f, is not taken: else give %s", what, sure,
+             option);
+    c->env.log(NULL, QB_LOG_INFO, text);
+}
+
+/* mm by which the detector is higher than its middle; as stated where that is not clearly wrong. */
+static double take_height(cli *c, const qb_scan_info *info, const qb_center_result *found) {
+    const double FAR = 0.7, pitch = info->pixel_v / (double)info->bin[1]; /* FAR: rows */
+    const double stated = isnan(info->detector_offset[1]) ? 0 : info->detector_offset[1];
+    const double rows = 0.5 * ((double)info->whole_rows - 1) - found->row, v = rows * pitch;
+    char what[96], option[64];
+    if (isnan(found->row) || fabs(rows - stated / pitch) < FAR) return stated;
+    const bool taken = found->row_confidence >= SURE;
+    snprintf(what, sizeof what, "level ray at row %.2f", found->row);
+    snprintf(option, sizeof option, taken ? "V %.6g mm" : "--detector-offset auto,%.6g", v);
+    say(c, taken, found->row_confidence, what, option);
+    return taken ? v : stated;
+}
+
+static qb_status take_turn(cli *c, const qb_scan_info *info, const qb_center_result *found) {
+    const double FAR = 0.35 / (0.5 * (double)info->columns) * 57.3; /* of a row, at the ends of the middle one */
+    char what[96], option[64];
+    if (c->options.geometry.tilt.count || info->detector_tilt != 0) return QB_OK;
+    if (isnan(found->tilt) || fabs(found->tilt) < FAR) return QB_OK;
+    const bool taken = found->tilt_confidence >= SURE;
+    snprintf(what, sizeof what, "detector turned by %.3f degrees", found->tilt);
+    snprintf(option, sizeof option, "--tilt %.5g", found->tilt);
+    say(c, taken, found->tilt_confidence, what, option);
+    return taken ? qb_params_set(qb_geometry_params, &c->options.geometry, "tilt", option + strlen("--tilt ")) : QB_OK;
 }
 
 qb_status find_offset(cli *c, qb_scan *scan) {
@@ -31,10 +69,15 @@ qb_status find_offset(cli *c, qb_scan *scan) {
     const bool pixels = n > 2 && strcmp(rest + n - 2, "px") == 0;
     const double columns = 0.5 * ((double)info->whole_columns - 1) - found.column;
     const double u = pixels ? columns : columns * info->pixel_size / (double)info->bin[0];
-    snprintf(offset, sizeof offset, "%.9g%s", u, *rest ? rest : ",0");
+    if (*rest)
+        snprintf(offset, sizeof offset, "%.9g%s", u, rest);
+    else
+        snprintf(offset, sizeof offset, "%.9g,%.9g", u, take_height(c, info, &found));
     snprintf(said, sizeof said, "axis at column %.2f, confidence %.2f: --detector-offset %s", found.column,
              found.confidence, offset);
     c->env.log(NULL, QB_LOG_INFO, said);
+    const qb_status turned = *rest ? QB_OK : take_turn(c, info, &found);
+    if (turned != QB_OK) return turned;
     return qb_params_set(qb_geometry_params, &c->options.geometry, "detector-offset", offset);
 }
 
@@ -48,7 +91,7 @@ static double axis_by_geometry(const cli *c, const qb_scan_info *info) {
 }
 
 bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size) {
-    const double SURE = 0.9, FAR = 1;
+    const double FAR = 1;
     const qb_geometry_options *given = &c->options.geometry;
     const qb_scan_info *info = qb_scan_describe(scan);
     const bool circle = (given->sod > 0 && given->sdd > 0) || (given->sod == 0 && given->sdd == 0 && info->sod > 0);

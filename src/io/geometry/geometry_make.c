@@ -21,8 +21,8 @@ const qb_param qb_geometry_params[] = {
      "distance from the source to the rotation axis in mm", 0},
     {"sdd", QB_PARAM_DOUBLE, FIELD(sdd), "MM", NULL, NULL, 0, 1e9, "distance from the source to the detector in mm", 0},
     {"detector-offset", QB_PARAM_TEXT, FIELD(offset), "U,V[px]|auto[,V]", NULL, NULL, 0, 0,
-     "where the detector's centre lies relative to the principal ray, in mm or px; auto: U from the axis that the scan "
-     "shows",
+     "where the detector's centre lies relative to the principal ray, in mm or px; auto: as the scan shows, U by its "
+     "axis, V and --tilt where that is clear",
      0},
     {"detector-radius", QB_PARAM_DOUBLE, FIELD(radius), "MM", NULL, NULL, 0, 1e9,
      "radius of a cylindrical detector in mm; 0 = flat", 0},

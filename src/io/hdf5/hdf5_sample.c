@@ -57,12 +57,13 @@ static void take_intensity(hid_t file, const char *name, const char *entry, size
     qb__free(values);
 }
 
-/* Where the sample stood in each view. */
-static void take_motion(hid_t file, const char *name, const char *entry, int axis, size_t frames,
+/* Where the sample stood in each view, along three axes and about them. */
+static void take_motion(hid_t file, const char *name, const char *entry, int way, size_t frames,
                         qb__scan_parts *parts) {
-    qb__motion *m = &parts->motion[axis];
+    qb__motion *m = &parts->motion[way];
     double *values;
-    qb__print(m->from, sizeof m->from, "%.120s/sample/%c_translation", entry, "xyz"[axis]);
+    qb__print(m->from, sizeof m->from, "%.120s/sample/%c_%s", entry, "xyz"[way % 3],
+              way < 3 ? "translation" : "rotation");
     values = of_frames(file, name, m->from, frames, &parts->notes);
     if (!values || qb__alloc(parts->data.count, sizeof *m->position, &m->position) != QB_OK) {
         qb__free(values);
@@ -71,13 +72,13 @@ static void take_motion(hid_t file, const char *name, const char *entry, int axi
     for (size_t i = 0; i < parts->data.count; i++) m->position[i] = values[parts->data.index[i]];
     qb__free(values);
     if (!qb__h5_text(file, m->from, "units", m->unit, sizeof m->unit)) *m->unit = 0;
-    m->mm = qb__length_unit(m->unit);
+    m->size = way < 3 ? qb__length_unit(m->unit) : qb__angle_unit(m->unit) * (180 / M_PI);
 }
 
 void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {
     if (!*entry || !parts->data.index || frames < 2) return;
     take_intensity(file, name, entry, frames, parts);
-    for (int axis = 0; axis < 3; axis++) take_motion(file, name, entry, axis, frames, parts);
+    for (int way = 0; way < 6; way++) take_motion(file, name, entry, way, frames, parts);
 }
 #else
 typedef int qb__no_hdf5;

@@ -158,7 +158,7 @@ void qb__scan_parts_release(qb__scan_parts *parts) {
     qb__free(parts->flat_intensity);
     qb__free(parts->flat_views);
     qb__free(parts->shifts);
-    for (int i = 0; i < 3; i++) qb__free(parts->motion[i].position);
+    for (size_t i = 0; i < sizeof parts->motion / sizeof *parts->motion; i++) qb__free(parts->motion[i].position);
     qb__free(parts->placed);
     qb__notes_release(&parts->notes);
     *parts = (qb__scan_parts){0};

@@ -151,10 +151,10 @@ __attribute__((format(printf, 3, 4))) void qb__note_of(qb__notes *notes, qb_prob
 #define qb__note(notes, ...) qb__note_of(notes, QB_PROBLEM_OTHER, __VA_ARGS__)
 void qb__notes_release(qb__notes *notes);
 
-/* Where the sample stood along one axis. */
+/* Where the sample stood along or about one axis. */
 typedef struct qb__motion {
     double *position; /* [data.count]; NULL: not stated */
-    double mm;        /* of 1 of them; 0: the unit is not known */
+    double size;      /* mm or degrees of 1 of them; 0: the unit is not known */
     char from[160], unit[32];
 } qb__motion;
 
@@ -182,7 +182,7 @@ typedef struct qb__scan_parts {
     char intensity_from[160];
     double *flat_intensity; /* [flats.count] of the beam in each flat, over their mean; NULL: not stated */
     double *flat_views;     /* [flats.count] the stored view before which each flat was taken; NULL: not stated */
-    qb__motion motion[3];   /* x, y, z */
+    qb__motion motion[6];   /* along x, y, z; about them */
     double *shifts;     /* [data.count][2] columns and rows by which images lie too far on, as --shifts; NULL: none */
     char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */
     char unusable[440]; /* why fields that are there cannot be used, which matters for counts; "" */

@@ -157,16 +157,39 @@ void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options) {
 /* ---- distortion and shifts ---- */
 
 /* Those of the file are of stored images. */
-static void take_shifts(const qb_scan *scan, double (*stored)[2]) {
-    memcpy(stored, scan->parts.shifts, scan->stored * sizeof *stored);
-    for (size_t i = 0; scan->image.bin_u && i < scan->stored; i++) turn_way(&scan->image, stored[i]);
+static void take_shifts(const qb_scan *scan, double (*stored)[3]) {
+    for (size_t i = 0; i < scan->stored; i++) {
+        memcpy(stored[i], scan->parts.shifts + 2 * i, 2 * sizeof(double));
+        stored[i][2] = 0;
+        if (scan->image.bin_u) turn_way(&scan->image, stored[i]);
+    }
+}
+
+/* Of the views that are left, into scan->shifts and turns, which is NULL where none is turned. */
+static qb_status keep_shifts(qb_scan *scan, double (*stored)[3], double most[3]) {
+    const double degree = 57.29577951308232;
+    const size_t views = scan->info.views;
+    qb_status status;
+    QB__TRY(qb__alloc(2 * views, sizeof *scan->shifts, &scan->shifts));
+    QB__TRY(qb__alloc(views, sizeof *scan->turns, &scan->turns));
+    for (size_t i = 0; i < views; i++) {
+        const double *s = stored[qb__scan_stored(scan, i)];
+        memcpy(scan->shifts + 2 * i, s, 2 * sizeof *s);
+        scan->turns[i] = s[2] / degree;
+        for (int k = 0; k < 3; k++) most[k] = fmax(most[k], fabs(s[k]));
+    }
+    scan->info.shifts = scan->shifts;
+    scan->info.turns = most[2] > 0 ? scan->turns : NULL;
+out:
+    return status;
 }
 
 /* Those of the file at `path`; NULL: those that the scan states. */
 static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env) {
+    const double MOST_TURN = 45;
     qb_scan_info *info = &scan->info;
     const char *option = path ? "--shifts " : "", *from = path ? path : scan->path;
-    double(*stored)[2] = NULL, most[2] = {0, 0};
+    double(*stored)[3] = NULL, most[3] = {0};
     qb_status status;
     QB__TRY(qb__alloc(scan->stored, sizeof *stored, &stored));
     if (qb__motors_named(path))
@@ -175,20 +198,21 @@ static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env)
         QB__TRY(qb__shifts_load(path, scan->stored, stored));
     else
         take_shifts(scan, stored);
-    QB__TRY(qb__alloc(2 * info->views, sizeof *scan->shifts, &scan->shifts));
-    for (size_t i = 0; i < 2 * info->views; i++) {
-        scan->shifts[i] = stored[qb__scan_stored(scan, i / 2)][i % 2];
-        most[i % 2] = fmax(most[i % 2], fabs(scan->shifts[i]));
-    }
+    QB__TRY(keep_shifts(scan, stored, most));
     for (int k = 0; k < 2; k++)
         if (most[k] > 0.5 * (double)(k ? info->whole_rows : info->whole_columns) && (k == 0 || info->whole_rows > 1)) {
             status = qb__fail(QB_BAD_INPUT, "%s%s moves a view by %g %s of %zu: are these pixels?", option, from,
                               most[k], k ? "rows" : "columns", k ? info->whole_rows : info->whole_columns);
             goto out;
         }
-    info->shifts = scan->shifts;
+    if (most[2] > MOST_TURN) {
+        status = qb__fail(QB_BAD_INPUT, "%s%s turns a view by %g degrees, at most %g are taken", option, from, most[2],
+                          MOST_TURN);
+        goto out;
+    }
     qb__info(env, "%s: views have moved by up to %.4g columns and %.4g rows", path ? "--shifts" : from, most[0],
              most[1]);
+    if (info->turns) qb__info(env, "--shifts: views are turned by up to %.4g degrees", most[2]);
 out:
     qb__free(stored);
     return status;
@@ -212,8 +236,9 @@ void qb__scan_rows_seen(const qb_scan *scan, size_t *row0, size_t *row1) {
     const double bin = scan->image.bin_v ? (double)scan->image.bin_v : 1;
     double up = 0, down = 0;
     for (size_t i = 0; info->shifts && i < info->views; i++) {
-        up = fmax(up, info->shifts[2 * i + 1] / bin);
-        down = fmax(down, -info->shifts[2 * i + 1] / bin);
+        const double corner = info->turns ? 0.5 * (double)info->whole_columns * fabs(sin(info->turns[i])) : 0;
+        up = fmax(up, (info->shifts[2 * i + 1] + corner) / bin);
+        down = fmax(down, (corner - info->shifts[2 * i + 1]) / bin);
     }
     *row0 = qb__larger(*row0, (size_t)ceil(down));
     *row1 = qb__smaller(*row1, info->rows - qb__smaller(info->rows, (size_t)ceil(up)));
@@ -227,6 +252,16 @@ double qb__column_whole(const qb_scan_info *info, double column) {
 double qb__column_read(const qb_scan_info *info, double column) {
     if (!info || !info->image) return column;
     return (column - (double)info->window[0] + 0.5) / (double)info->bin[0] - 0.5;
+}
+
+double qb__row_read(const qb_scan_info *info, double row) {
+    if (!info->image) return row;
+    return (row - (double)info->window[1] + 0.5) / (double)info->bin[1] - 0.5;
+}
+
+double qb__row_whole(const qb_scan_info *info, double row) {
+    if (!info->image) return row;
+    return (row + 0.5) * (double)info->bin[1] - 0.5 + (double)info->window[1];
 }
 
 double qb__axis_shift(const qb_scan_info *info, double degrees) {

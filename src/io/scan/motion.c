@@ -26,24 +26,31 @@ static bool take_axis(const char **at, int *axis, double *sign) {
     return true;
 }
 
-static qb_status parse(const char *shifts, int axis[2], double sign[2]) {
+/* Columns, rows and turns, of parts.motion. */
+enum { U, V, TURN, WAYS, AXES = 3 };
+
+static qb_status parse(const char *shifts, int axis[WAYS], double sign[WAYS]) {
     const char *at = shifts + strlen(prefix);
-    axis[1] = -1, sign[1] = 1;
-    bool right = take_axis(&at, &axis[0], &sign[0]);
-    if (right && *at == ',') at++, right = take_axis(&at, &axis[1], &sign[1]);
-    if (right && !*at && (axis[0] >= 0 || axis[1] >= 0) && axis[0] != axis[1]) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--shifts %s: give motors:U[,V], the sample's axes along columns and rows, x, y, z or none, as "
-                    "motors:x,-z",
-                    shifts);
+    for (int k = 0; k < WAYS; k++) axis[k] = -1, sign[k] = 1;
+    bool right = take_axis(&at, &axis[U], &sign[U]);
+    for (int k = V; k < WAYS && right && *at == ','; k++) at++, right = take_axis(&at, &axis[k], &sign[k]);
+    if (axis[TURN] >= 0) axis[TURN] += AXES;
+    const bool some = axis[U] >= 0 || axis[V] >= 0 || axis[TURN] >= 0;
+    if (right && !*at && some && (axis[U] < 0 || axis[U] != axis[V])) return QB_OK;
+    return qb__fail(
+        QB_BAD_ARGUMENT,
+        "--shifts %s: give motors:U[,V[,TURN]], the sample's axes along columns and rows, and about which it "
+        "turns in the image, x, y, z or none, as motors:x,-z",
+        shifts);
 }
 
-qb_status qb__motors_shifts(const qb_scan *scan, const char *shifts, double (*stored)[2]) {
+qb_status qb__motors_shifts(const qb_scan *scan, const char *shifts, double (*stored)[3]) {
     const qb_scan_info *info = &scan->info;
     const double pixel[2] = {info->pixel_size / (info->image ? (double)info->bin[0] : 1),
-                             info->pixel_v / (info->image ? (double)info->bin[1] : 1)};
-    int axis[2];
-    double sign[2];
+                             info->pixel_v / (info->image ? (double)info->bin[1] : 1)},
+                 unit[WAYS] = {pixel[U], pixel[V], 1};
+    int axis[WAYS];
+    double sign[WAYS];
     qb_status status = parse(shifts, axis, sign);
     if (status != QB_OK) return status;
     if (info->beam == QB_BEAM_CONE)
@@ -52,13 +59,14 @@ qb_status qb__motors_shifts(const qb_scan *scan, const char *shifts, double (*st
                         scan->path);
     if (!(pixel[0] > 0 && pixel[1] > 0))
         return qb__fail(QB_BAD_INPUT, "--shifts %s: %s states no pixel size: give --pixel-size MM", shifts, scan->path);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < WAYS; k++) {
         const qb__motion *m = axis[k] < 0 ? NULL : &scan->parts.motion[axis[k]];
-        if (m && (!m->position || !(m->mm > 0)))
-            return qb__fail(QB_BAD_INPUT, "--shifts %s: %s has no sample/%c_translation with a unit of length", shifts,
-                            scan->path, axes[axis[k]]);
+        if (m && (!m->position || !(m->size > 0)))
+            return qb__fail(QB_BAD_INPUT, "--shifts %s: %s has no sample/%c_%s", shifts, scan->path,
+                            axes[axis[k] % AXES],
+                            k == TURN ? "rotation with a unit of angle" : "translation with a unit of length");
         for (size_t i = 0; i < scan->stored; i++) {
-            stored[i][k] = m ? sign[k] * (m->position[i] - m->position[0]) * m->mm / pixel[k] : 0;
+            stored[i][k] = m ? sign[k] * (m->position[i] - m->position[0]) * m->size / unit[k] : 0;
             if (!isfinite(stored[i][k]))
                 return qb__fail(QB_BAD_INPUT, "--shifts %s: %s has no number for view %zu", shifts, m->from, i);
         }
@@ -73,7 +81,7 @@ static void note(qb_scan *scan, const qb__motion *m) {
         low = fmin(low, m->position[i]);
         high = fmax(high, m->position[i]);
     }
-    const double moved = high - low, pixel = scan->parts.pixel_size, pixels = pixel > 0 ? moved * m->mm / pixel : 0;
+    const double moved = high - low, pixel = scan->parts.pixel_size, pixels = pixel > 0 ? moved * m->size / pixel : 0;
     if (!(moved > 0) || (pixels > 0 && pixels < VISIBLE)) return;
     if (pixels > 0)
         qb__note(&scan->parts.notes,
@@ -88,9 +96,9 @@ static void note(qb_scan *scan, const qb__motion *m) {
 }
 
 void qb__motion_note(qb_scan *scan, const char *shifts) {
-    int axis[2] = {-1, -1};
-    double sign[2];
+    int axis[WAYS] = {-1, -1, -1};
+    double sign[WAYS];
     if (qb__motors_named(shifts) && parse(shifts, axis, sign) != QB_OK) return;
-    for (int i = 0; i < 3; i++)
-        if (scan->parts.motion[i].position && i != axis[0] && i != axis[1]) note(scan, &scan->parts.motion[i]);
+    for (int i = 0; i < AXES; i++)
+        if (scan->parts.motion[i].position && i != axis[U] && i != axis[V]) note(scan, &scan->parts.motion[i]);
 }

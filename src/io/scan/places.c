@@ -82,8 +82,12 @@ qb_status qb__distortion_load(const char *path, size_t rows, size_t columns, qb_
 
 /* ---- places ---- */
 
-qb__places qb__places_of(const qb__image *image, const qb__distortion *distortion) {
+qb__places qb__places_of(const qb_scan_info *info, const qb__image *image, const qb__distortion *distortion) {
     qb__places p = {.image = *image, .distortion = *distortion};
+    const double binned = (double)info->bin[0] / (double)info->bin[1];
+    p.middle[0] = 0.5 * ((double)info->whole_columns - 1);
+    p.middle[1] = 0.5 * ((double)info->whole_rows - 1);
+    p.aspect = info->pixel_size > 0 && info->pixel_v > 0 ? info->pixel_v / info->pixel_size * binned : 1;
     if (!p.image.bin_u) p.image.bin_u = p.image.bin_v = 1;
     p.map = image->bin_u ? qb__image_map_of(image) : (qb__image_map){{0, 1, 0}, {0, 0, 1}};
     return p;
@@ -101,15 +105,24 @@ static void distort(const qb__places *p, double *column, double *row) {
     *column += (double)to_row[2] * dy + (double)to_column[2] * dx;
 }
 
-void qb__places_line(const qb__places *p, const double *shift, size_t row, size_t count, double *column,
-                     double *at_row) {
+/* About the middle, from columns towards rows. */
+static void turn_by(const qb__places *p, const double way[2], double *column, double *row) {
+    const double x = *column - p->middle[0], y = (*row - p->middle[1]) * p->aspect;
+    *column = p->middle[0] + way[0] * x - way[1] * y;
+    *row = p->middle[1] + (way[1] * x + way[0] * y) / p->aspect;
+}
+
+void qb__places_line(const qb__places *p, const double *shift, const double *turn, size_t row, size_t count,
+                     double *column, double *at_row) {
     const qb__image *m = &p->image;
     const double bin_u = (double)m->bin_u, bin_v = (double)m->bin_v,
                  first_u = (double)m->first_column + 0.5 * (bin_u - 1),
-                 first_v = (double)m->first_row + 0.5 * (bin_v - 1);
+                 first_v = (double)m->first_row + 0.5 * (bin_v - 1),
+                 way[2] = {turn ? cos(*turn) : 1, turn ? sin(*turn) : 0};
     for (size_t c = 0; c < count; c++) {
-        double u = first_u + bin_u * (double)c + (shift ? shift[0] : 0),
-               v = first_v + bin_v * (double)row + (shift ? shift[1] : 0);
+        double u = first_u + bin_u * (double)c, v = first_v + bin_v * (double)row;
+        if (turn) turn_by(p, way, &u, &v);
+        if (shift) u += shift[0], v += shift[1];
         if (p->distortion.factors) distort(p, &u, &v);
         column[c] = (u - first_u) / bin_u;
         at_row[c] = (v - first_v) / bin_v;
@@ -118,23 +131,34 @@ void qb__places_line(const qb__places *p, const double *shift, size_t row, size_
 
 /* ---- shifts ---- */
 
-qb_status qb__shifts_load(const char *path, size_t views, double (*shifts)[2]) {
+/* U V or U V TURN, between blanks, commas or semicolons. */
+static bool take_shift(const char *at, double shift[3]) {
+    shift[2] = 0;
+    for (int k = 0; k < 3; k++) {
+        char *end;
+        shift[k] = qb__strtod(at, &end);
+        if (end == at || !isfinite(shift[k])) return false;
+        at = end + strspn(end, " \t");
+        if (!*at) return k > 0;
+        at += strspn(at, " \t,;");
+    }
+    return false;
+}
+
+qb_status qb__shifts_load(const char *path, size_t views, double (*shifts)[3]) {
     char *text = NULL, *rest = NULL;
     size_t lines = 0;
     qb_status status = qb__read_text(path, MOST_TEXT, &text);
     for (char *line = status == QB_OK ? strtok_r(text, "\r\n", &rest) : NULL; line && status == QB_OK;
          line = strtok_r(NULL, "\r\n", &rest)) {
         const char *at = line + strspn(line, " \t");
-        double pair[2];
-        char *end;
+        double shift[3];
         if (!*at || *at == '#') continue;
-        pair[0] = qb__strtod(at, &end);
-        const char *second = end + strspn(end, " \t,;");
-        pair[1] = qb__strtod(second, &end);
-        if (second == at || end == second || end[strspn(end, " \t")] || !isfinite(pair[0]) || !isfinite(pair[1]))
-            status =
-                qb__fail(QB_BAD_INPUT, "--shifts %s: line \"%.60s\" is not U V, two numbers of pixels", path, line);
-        if (status == QB_OK && lines < views) memcpy(shifts[lines], pair, sizeof pair);
+        if (!take_shift(at, shift))
+            status = qb__fail(
+                QB_BAD_INPUT,
+                "--shifts %s: line \"%.60s\" is not U V, two numbers of pixels, or U V TURN, with degrees", path, line);
+        if (status == QB_OK && lines < views) memcpy(shifts[lines], shift, sizeof shift);
         lines++;
     }
     qb__free(text);

@@ -12,21 +12,22 @@ typedef struct qb__distortion {
     int factors; /* 0: there is none */
 } qb__distortion;
 
-/* Where images are read: their own pixels, moved by a shift and the distortion. */
+/* Where images are read: their own pixels, moved by a turn, a shift and the distortion. */
 typedef struct qb__places {
     qb__image image; /* its bins are 0: as stored */
     qb__image_map map;
     qb__distortion distortion;
+    double middle[2], aspect; /* column and row about which views are turned; pitch of rows over that of columns */
 } qb__places;
 
 /* The file of --distortion, for stored images of this size; NULL: none. QB_BAD_INPUT with the number. */
 qb_status qb__distortion_load(const char *path, size_t rows, size_t columns, qb__distortion *distortion);
-qb__places qb__places_of(const qb__image *image, const qb__distortion *distortion);
+qb__places qb__places_of(const qb_scan_info *info, const qb__image *image, const qb__distortion *distortion);
 /* Of the ideal, unmoved image's pixels first.. (count) in a row: column[] and row[] where they are found. shift: columns and rows of the
- * whole, unbinned image by which it has moved; NULL: 0. */
-void qb__places_line(const qb__places *places, const double *shift, size_t row, size_t count, double *column,
-                     double *at_row);
-/* The file of --shifts: u and v of each of `views` views, into shifts[views][2]. */
-qb_status qb__shifts_load(const char *path, size_t views, double (*shifts)[2]);
+ * whole, unbinned image by which it has moved; turn: radians by which it was turned before. NULL: 0. */
+void qb__places_line(const qb__places *places, const double *shift, const double *turn, size_t row, size_t count,
+                     double *column, double *at_row);
+/* The file of --shifts: u, v and degrees of each of `views` views, into shifts[views][3]. */
+qb_status qb__shifts_load(const char *path, size_t views, double (*shifts)[3]);
 
 #endif

@@ -528,6 +528,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__free(scan->unmeasured);
     qb__free(scan->intensity);
     qb__free(scan->shifts);
+    qb__free(scan->turns);
     qb__free(scan->flat);
     qb__free(scan->dark);
     qb__drift_destroy(scan->drift);

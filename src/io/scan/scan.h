@@ -33,7 +33,7 @@ struct qb_scan {
     qb__image image; /* how images are changed as they are read; its bins are 0: not at all */
     char image_text[200];
     qb__distortion distortion; /* no factors: none */
-    double *shifts;            /* [views][2], info.shifts */
+    double *shifts, *turns;    /* [views][2] and [views], info.shifts and info.turns */
     bool sinogram;             /* an image of the source is a detector row over all views */
     size_t first, step;        /* first view of the source, and step, of the views that the scan has */
     size_t *view;       /* [views] stored view of each view; NULL: they are evenly spaced, first and step say which */
@@ -110,6 +110,8 @@ void qb__scan_rows_seen(const qb_scan *scan, size_t *row0, size_t *row1);
 /* A column of the whole detector, unbinned, as people count it, is this one of what is read; and back. */
 double qb__column_read(const qb_scan_info *info, double column);
 double qb__column_whole(const qb_scan_info *info, double column);
+double qb__row_read(const qb_scan_info *info, double row);
+double qb__row_whole(const qb_scan_info *info, double row);
 /* Of a detector turned by `degrees` about its middle: whole columns from the axis in its middle row to that in the window's. */
 double qb__axis_shift(const qb_scan_info *info, double degrees);
 /* The whole, unbinned detector, if `read` is that of the scan's images and those are changed; its geometry becomes theirs. */

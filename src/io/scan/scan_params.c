@@ -150,9 +150,11 @@ const qb_param qb_scan_params[] = {
     {.name = "shifts",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(shifts),
-     .meta = "FILE|motors:U[,V]",
-     .help = "take out movements: lines U V, one a stored view, unbinned columns and rows by which its image lies too "
-             "far on; or an NXtomo's own, of the sample's axes along columns and rows (motors:x,-z)"},
+     .meta = "FILE|motors:U[,V[,TURN]]",
+     .help =
+         "take out movements: lines U V [TURN], one a stored view, unbinned columns and rows by which its image lies "
+         "too far on, and degrees by which it is turned about the middle, columns towards rows; or an NXtomo's own, of "
+         "the sample's axes (motors:x,-z)"},
     {.name = "follow",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(follow),

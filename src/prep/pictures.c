@@ -11,6 +11,7 @@
 #include "prep/phase.h"
 #include "prep/prepare.h"
 #include "prep/step.h"
+#include "prep/warp.h"
 
 enum { LINES = 360, BAND = 1 << 25, BAND_ROWS = 9 };
 
@@ -114,6 +115,20 @@ static qb_status show_stored(show *s) {
     return take_all(s, s->scan, NULL);
 }
 
+/* Images without distortion and shifts are a step of their own, behind the line integrals. */
+static qb_status show_lines(show *s, const qb_prep_options *options) {
+    qb_scan *scan = s->scan, still = *scan;
+    qb_status status = QB_OK;
+    still.distortion.factors = 0;
+    still.info.shifts = still.info.turns = NULL;
+    still.digests = NULL;
+    s->scan = &still;
+    if (qb__steps_change(s->info, options)) status = show_step(s, "line integrals", options);
+    s->scan = scan;
+    if (status == QB_OK && qb__warp_wanted(scan)) status = show_step(s, qb__warp_text(scan), options);
+    return status;
+}
+
 static qb_status show_all(show *s, const qb_prep_options *given) {
     qb_prep_options options = *given;
     qb_status status;
@@ -122,7 +137,7 @@ static qb_status show_all(show *s, const qb_prep_options *given) {
     options.rings = NULL;
     options.hardening = NULL;
     QB__TRY(show_stored(s));
-    if (qb__steps_change(s->info, &options)) QB__TRY(show_step(s, "line integrals", &options));
+    QB__TRY(show_lines(s, &options));
     for (size_t i = 0; i < STEPS; i++) {
         if (!steps[i].wanted(given)) continue;
         steps[i].set(&options, given);

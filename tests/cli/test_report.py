@@ -96,6 +96,23 @@ def test_a_mask_is_shown_by_kind(tmp_path):
     assert data["fields"][-1]["kinds"] and np.argwhere(picture > 0).tolist() == [[2, 30], [2, 31], [5, 7]]
 
 
+def test_movements_of_views_are_a_step_and_curves(page, tmp_path):
+    """Before it the line integrals as they were; behind it those that qb convert makes; curves are the file."""
+    moved = np.random.default_rng(1).uniform(-2, 2, (90, 3))
+    np.savetxt(tmp_path / "moved.txt", moved)
+    scan, how = page.with_name("foam.h5"), ["--shifts", tmp_path / "moved.txt"]
+    qb("fbp", scan, *how, "--center", "29.5", "-o", tmp_path / "v.npy", "--report", tmp_path / "r.html")
+    qb("convert", scan, *how, "-o", tmp_path / "lines.npy")
+    data, _ = data_of(tmp_path / "r.html")
+    np.testing.assert_allclose(data["moved"], moved.T, rtol=1e-9)
+    assert [step["name"] for step in data["steps"]] == ["as stored", "line integrals", "shifts and turns of views"]
+    before, after = (step["images"][0] for step in data["steps"][1:])
+    lines = np.load(tmp_path / "lines.npy")[45]
+    near = 2 * (after["high_value"] - after["low"]) / 65534
+    np.testing.assert_allclose(values(after), np.where(np.isnan(values(after)), np.nan, lines), atol=near)
+    assert np.nanmax(abs(values(before) - values(after))) > 0.05
+
+
 def test_nothing_is_fetched(page):
     _, text = data_of(page)
     assert set(re.findall(r"https?://[^\s\"'<\\]+", text)) <= {"http://www.w3.org/2000/svg"}

@@ -101,6 +101,21 @@ static void add_mask(cJSON *root, const cli *c, qb_scan *scan) {
     free(kinds);
 }
 
+/* ---- how views have moved ---- */
+
+static void add_moved(cJSON *root, const qb_scan_info *info) {
+    const double degrees = 57.29577951308232;
+    cJSON *moved = info->shifts ? cJSON_AddArrayToObject(root, "moved") : NULL;
+    for (int way = 0; moved && way < 3; way++) {
+        cJSON *list = cJSON_CreateArray();
+        for (size_t i = 0; i < info->views; i++) {
+            const double turn = info->turns ? info->turns[i] * degrees : 0;
+            cJSON_AddItemToArray(list, cJSON_CreateNumber(way < 2 ? info->shifts[2 * i + (size_t)way] : turn));
+        }
+        cJSON_AddItemToArray(moved, list);
+    }
+}
+
 /* ---- the axis, and the sums ---- */
 
 /* Where the axis falls, from what the job used; sod 0: parallel rays. False for views that go round no circle. */
@@ -151,6 +166,7 @@ void report_scan_add(cJSON *root, const cli *c, qb_scan *scan, const qb_geometry
     cJSON_AddNumberToObject(json, "pixel", info->pixel_size);
     add_fields(root, scan);
     add_mask(root, c, scan);
+    add_moved(root, info);
     qb_tool_prepare_pictures(scan, geometry, &c->options.prep, &c->env, add_step, (void *)&s);
     add_curve(root, c, scan, geometry, plan, done);
 }

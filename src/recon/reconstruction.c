@@ -64,7 +64,7 @@ static qb_status copy_request(qb__reconstruction *r, const qb__request *from, co
     const qb_scan_info *info = scan ? qb_scan_describe(scan) : NULL;
     QB__TRY(copy_text(from->command, &r->command));
     QB__TRY(copy_text(from->input ? from->input : info->path, &r->input));
-    QB__TRY(qb__alloc(1, r->method->options_bytes, &r->options));
+    QB__TRY(qb__alloc(1, qb_params_size(r->method->params), &r->options));
     QB__TRY(qb__alloc(1, r->method->plan_bytes, &r->plan));
     QB__TRY(qb_params_copy(r->method->params, from->options, r->options));
     QB__TRY(qb__output_take(from->output, &r->output));
@@ -441,6 +441,22 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     else
         qb_job_destroy(&r->job);
     return status;
+}
+
+qb_status qb__reconstruction_plan_along(const qb__method *method, qb_scan *scan, const qb_geometry *geometry,
+                                        const qb_prep_options *prep, const void *options,
+                                        const qb_output_options *output, const char *command, const qb_env *env,
+                                        qb_job **job) {
+    if (!scan || !job) return qb__fail(QB_BAD_ARGUMENT, "qb_%s_plan: %s is NULL", method->verb, scan ? "job" : "scan");
+    geometry = qb__scan_views_of(scan, geometry);
+    const qb__request request = {.scan = scan,
+                                 .more = geometry,
+                                 .read = geometry ? geometry->read_from : NULL,
+                                 .prep = prep,
+                                 .options = options,
+                                 .output = output,
+                                 .command = command};
+    return qb__reconstruction_plan(method, &request, env, job);
 }
 
 const void *qb__reconstruction_plan_of(const qb_job *job, const qb__method *method) {

@@ -74,8 +74,8 @@ static qb_status take_options(draft *d) {
     const qb__reconstruction *r = d->r;
     char text[4096], base[QB__TWO_TEXT];
     qb_status status;
-    QB__TRY(qb__alloc(1, r->method->options_bytes, &d->options));
-    QB__TRY((qb_params_init)(r->method->params, d->options, r->method->options_bytes));
+    QB__TRY(qb__alloc(1, qb_params_size(r->method->params), &d->options));
+    QB__TRY((qb_params_init)(r->method->params, d->options, qb_params_size(r->method->params)));
     for (const qb_param *row = r->method->params; row->name; row++) {
         const bool whole = strcmp(row->name, "slices") == 0 && !by_rows(r);
         if (whole || is_of_grid(row->name) || !qb_param_get(row, r->options, text, sizeof text)) continue;

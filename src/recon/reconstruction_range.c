@@ -15,7 +15,7 @@ static qb_status count(void *user, const qb_slab *slab) {
 /* Options of a run that is to be forgotten. */
 static qb_status copy_options(const qb__reconstruction *r, void **options) {
     const qb_param *resume = qb_param_find(r->method->params, "resume");
-    qb_status status = qb__alloc(1, r->method->options_bytes, options);
+    qb_status status = qb__alloc(1, qb_params_size(r->method->params), options);
     if (status == QB_OK) status = qb_params_copy(r->method->params, r->options, *options);
     if (status == QB_OK && resume) *(bool *)((char *)*options + resume->offset) = false;
     return status;

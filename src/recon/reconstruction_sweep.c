@@ -29,6 +29,7 @@ struct qb_tool_sweep {
     qb__contact_sheet *sheet;
     qb__publication *set;
     const char *folder; /* not the final one yet */
+    const char *units;
     cJSON *report, *table;
 };
 
@@ -175,6 +176,7 @@ static qb_status add_row(qb_tool_sweep *s, double zero) {
 }
 
 qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env) {
+    const qb__decision *decision = &((const qb__reconstruction *)job)->decision;
     char label[LABEL_ROOM];
     qb_status status;
     if (!s->set) QB__TRY(qb__publication_create(s->env, &s->set));
@@ -189,8 +191,8 @@ qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env) {
     cJSON_AddStringToObject(which, s->plan.option, s->plan.values[s->done]);
     QB__TRY(write_slice(s, job));
     qb__contact_sheet_add(s->sheet, s->done, s->image, label);
-    QB__TRY(add_row(s, ((qb__reconstruction *)job)->decision.hu > 0 ? -1000 : 0));
-    if (s->done == 0) cJSON_AddStringToObject(s->report, "units", ((qb__reconstruction *)job)->decision.stack.units);
+    QB__TRY(add_row(s, decision->hu > 0 ? -1000 : 0));
+    if (s->done == 0) cJSON_AddStringToObject(s->report, "units", s->units = decision->stack.units);
     s->done++;
     qb__progress(s->env, "sweep", s->done, s->plan.count);
 out:
@@ -203,11 +205,10 @@ double qb_tool_sweep_column(const qb_tool_sweep *s) { return s->column; }
 
 static qb_status write_sheet(qb_tool_sweep *s) {
     const qb_output_options *output = s->plan.output;
-    const cJSON *units = cJSON_GetObjectItem(s->report, "units");
     char path[NAME_ROOM];
     qb__grey_levels window;
     qb__print(path, sizeof path, "%s/%s", s->folder, sheet_name);
-    qb_status status = qb__contact_sheet_write(s->sheet, output->window, cJSON_GetStringValue(units), path, &window);
+    qb_status status = qb__contact_sheet_write(s->sheet, output->window, s->units, path, &window);
     if (status == QB_UNSUPPORTED) { /* a build without PNG */
         qb__info(s->env, "no contact sheet: %s", qb_detail());
         return QB_OK;

@@ -39,7 +39,7 @@ typedef struct options {
     size_t struct_size;
 } options;
 
-static const qb_param params[] = {{0}};
+static const qb_param params[] = {QB_PARAMS_END(options)};
 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
     (void)task, (void)plan, (void)env, (void)json;
@@ -51,13 +51,8 @@ static void release(void *plan) { (void)plan; }
 
 /* What planning says with these engines and --device. */
 static qb_status plan_with(const qb__engine *const *engines, const char *device) {
-    const qb__method method = {.verb = "trial",
-                               .params = params,
-                               .options_bytes = sizeof(options),
-                               .plan_bytes = 1,
-                               .engines = engines,
-                               .decide = decide,
-                               .release = release};
+    const qb__method method = {
+        .verb = "trial", .params = params, .plan_bytes = 1, .engines = engines, .decide = decide, .release = release};
     char path[512];
     snprintf(path, sizeof path, "%s", in_folder("out.npy"));
     const qb_output_options output = {.output = path, .dtype = QB_F32};

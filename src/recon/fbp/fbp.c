@@ -39,7 +39,6 @@ static const qb__engine *const engines[] = {&qb__fbp_cpu, &qb__fbp_cpu_single, &
 static const qb__method method = {
     .verb = "fbp",
     .params = qb_fbp_params,
-    .options_bytes = sizeof(qb_fbp_options),
     .plan_bytes = sizeof(qb__fbp),
     .engines = engines,
     .decide = qb__fbp_decide,

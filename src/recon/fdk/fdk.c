@@ -26,10 +26,9 @@ static const qb__engine *const engines[] = {&qb__fdk_cpu, &qb__fdk_device, NULL}
 
 #define METHOD(how)                                                                                                    \
     {                                                                                                                  \
-        .verb = "fdk", .params = qb_fdk_params, .options_bytes = sizeof(qb_fdk_options),                               \
-        .plan_bytes = sizeof(qb__fdk), .engines = engines, .decide = how, .stages = qb__fdk_stages, .facts = facts,    \
-        .release = qb__fdk_release, .rows = qb__fdk_rows, .range = qb__fdk_range, .open = qb__fdk_open,                \
-        .transpose = qb__fdk_transpose,                                                                                \
+        .verb = "fdk", .params = qb_fdk_params, .plan_bytes = sizeof(qb__fdk), .engines = engines, .decide = how,      \
+        .stages = qb__fdk_stages, .facts = facts, .release = qb__fdk_release, .rows = qb__fdk_rows,                    \
+        .range = qb__fdk_range, .open = qb__fdk_open, .transpose = qb__fdk_transpose,                                  \
     }
 static const qb__method method = METHOD(qb__fdk_decide), of_plane = METHOD(qb__fdk_decide_plane);
 
@@ -49,18 +48,8 @@ qb_status qb__fdk_plan_within(qb_scan *scan, const qb_geometry *geometry, const 
 qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                       const qb_fdk_options *options, const qb_output_options *output, const char *command,
                       const qb_env *env, qb_job **job) {
-    QB__NEED(scan);
     QB__NEED(geometry);
-    QB__NEED(job);
-    geometry = qb__scan_views_of(scan, geometry);
-    const qb__request request = {.scan = scan,
-                                 .more = geometry,
-                                 .read = geometry->read_from,
-                                 .prep = prep,
-                                 .options = options,
-                                 .output = output,
-                                 .command = command};
-    return qb__reconstruction_plan(&method, &request, env, job);
+    return qb__reconstruction_plan_along(&method, scan, geometry, prep, options, output, command, env, job);
 }
 
 qb_status qb_tool_fdk_plane(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,

@@ -58,7 +58,7 @@ size_t qb__iterative_kept(const qb__iterative *it);
 const float *qb__iterative_slice_of(const qb__iterative *it, const float *numbers, size_t z);
 bool qb__iterative_is_beyond(const qb__iterative *it, size_t z);
 void qb__iterative_keep(const qb__iterative *it, float *volume);
-qb_status qb__iterative_find_lost(qb__iterative *it, qb__decision *decision);
+qb_status qb__iterative_find_lost(qb__iterative *it);
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);
@@ -149,8 +149,5 @@ extern const qb__engine qb__iterative_cpu, qb__iterative_device;
 
 /* The engines of all solvers: the CPU and devices. Ends with NULL. */
 extern const qb__engine *const qb__iterative_engines[];
-qb_status qb__iterative_plan(const qb__method *method, qb_scan *scan, const qb_geometry *geometry,
-                             const qb_prep_options *prep, const qb_iterative_options *options,
-                             const qb_output_options *output, const char *command, const qb_env *env, qb_job **job);
 
 #endif

@@ -8,7 +8,7 @@
 #include "ops/project.h"
 #include "recon/iterative/iterative.h"
 
-qb_status qb__iterative_find_lost(qb__iterative *it, qb__decision *decision) {
+qb_status qb__iterative_find_lost(qb__iterative *it) {
     const double MOST = 0.95;
     const bool *lost_rows = it->scan ? it->scan->lost_rows : NULL;
     const qb__rows_problem of = {it->info->views, (const double(*)[12])it->projector->matrices, it->grid.n[0],
@@ -17,6 +17,5 @@ qb_status qb__iterative_find_lost(qb__iterative *it, qb__decision *decision) {
     const qb_status status = qb__alloc(it->asked.n[2], sizeof *it->lost, &it->lost);
     for (size_t z = 0; status == QB_OK && z < it->asked.n[2]; z++)
         it->lost[z] = qb__reach_share(qb__reach_of_slice(&of, z + it->beyond[0]), lost_rows, it->info->rows) >= MOST;
-    decision->lost = it->lost;
     return status;
 }

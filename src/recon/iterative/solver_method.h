@@ -37,7 +37,6 @@
     }                                                                                                                  \
     static const qb__method name##_method = {.verb = #name,                                                            \
                                              .params = qb_##name##_params,                                             \
-                                             .options_bytes = sizeof(qb_iterative_options),                            \
                                              .plan_bytes = sizeof(qb__iterative),                                      \
                                              .engines = qb__iterative_engines,                                         \
                                              .decide = decide_##name,                                                  \
@@ -49,7 +48,8 @@
     qb_status qb_##name##_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,                \
                                const qb_iterative_options *options, const qb_output_options *output,                   \
                                const char *command, const qb_env *env, qb_job **job) {                                 \
-        return qb__iterative_plan(&name##_method, scan, geometry, prep, options, output, command, env, job);           \
+        return qb__reconstruction_plan_along(&name##_method, scan, geometry, prep, options, output, command, env,      \
+                                             job);                                                                     \
     }
 
 #endif

@@ -11,7 +11,6 @@ static const qb__engine *const engines[] = {&qb__mbir_cpu, &qb__mbir_device, NUL
 static const qb__method method = {
     .verb = "mbir",
     .params = qb_mbir_params,
-    .options_bytes = sizeof(qb_mbir_options),
     .plan_bytes = sizeof(qb__mbir),
     .engines = engines,
     .decide = qb__mbir_decide,
@@ -28,19 +27,10 @@ static const qb__method method = {
 qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                        const qb_mbir_options *options, const qb_output_options *output, const char *command,
                        const qb_env *env, qb_job **job) {
-    QB__NEED(scan);
-    QB__NEED(job);
-    geometry = qb__scan_views_of(scan, geometry);
     qb_mbir_options view;
-    qb_status status = qb__params_view(qb_mbir_params, options, &view);
+    const qb_status status = qb__params_view(qb_mbir_params, options, &view);
     if (status != QB_OK) return status;
-    const bool any = qb__mbir_is_any(geometry, &view);
-    const qb__request request = {.scan = scan,
-                                 .more = geometry,
-                                 .read = geometry ? geometry->read_from : NULL,
-                                 .prep = prep,
-                                 .options = options,
-                                 .output = output,
-                                 .command = command};
-    return qb__reconstruction_plan(any ? &qb__mbir_cone_method : &method, &request, env, job);
+    const bool any = qb__mbir_is_any(scan ? qb__scan_views_of(scan, geometry) : NULL, &view);
+    return qb__reconstruction_plan_along(any ? &qb__mbir_cone_method : &method, scan, geometry, prep, options, output,
+                                         command, env, job);
 }

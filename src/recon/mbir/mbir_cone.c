@@ -229,7 +229,6 @@ static const qb__engine *const engines[] = {&qb__iterative_cpu, &qb__iterative_d
 const qb__method qb__mbir_cone_method = {
     .verb = "mbir",
     .params = qb_mbir_params,
-    .options_bytes = sizeof(qb_mbir_options),
     .plan_bytes = sizeof(qb__mbir_cone),
     .engines = engines,
     .decide = decide,

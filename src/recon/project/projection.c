@@ -17,7 +17,6 @@ static const qb__engine *const engines[] = {&qb__projection_cpu, &qb__projection
 static const qb__method method = {
     .verb = "project",
     .params = qb_project_params,
-    .options_bytes = sizeof(qb_project_options),
     .plan_bytes = sizeof(qb__projection),
     .engines = engines,
     .decide = qb__projection_decide,

@@ -142,16 +142,15 @@ static void run_step(band *w, int number, size_t margin) {
                            .dark = d->dark ? d->dark + first * columns : NULL,
                            .noise = {(float)d->noise.base, (float)d->noise.slope},
                            .options = d->options};
-    if (d->step[number]->near(&near, line_of(w, w->next, (ptrdiff_t)first))) {
-        uint64_t changed = 0;
-        for (size_t r = first; r < end; r++) {
-            const bool mine = r >= w->row0 && r < w->row1;
-            const uint64_t more = settle(d, line_of(w, cells, (ptrdiff_t)r), r, line_of(w, w->next, (ptrdiff_t)r),
-                                         mine ? row_out(w->b, w->view, r) : NULL);
-            changed += mine ? more : 0;
-        }
-        atomic_fetch_add_explicit(&d->changed[number], changed, memory_order_relaxed);
+    if (!d->step[number]->near(&near, line_of(w, w->next, (ptrdiff_t)first))) return;
+    uint64_t changed = 0;
+    for (size_t r = first; r < end; r++) {
+        const bool mine = r >= w->row0 && r < w->row1;
+        const uint64_t more = settle(d, line_of(w, cells, (ptrdiff_t)r), r, line_of(w, w->next, (ptrdiff_t)r),
+                                     mine ? row_out(w->b, w->view, r) : NULL);
+        changed += mine ? more : 0;
     }
+    atomic_fetch_add_explicit(&d->changed[number], changed, memory_order_relaxed);
     w->cells = w->next;
     w->next = cells;
 }

@@ -35,12 +35,14 @@ struct qb__phase {
     qb__phase_device *device; /* NULL: the CPU filters */
     bool near;                /* the device takes zingers out, too */
     qb__scan_rows rows;
+    _Atomic(struct room *) kept; /* for the next read of the CPU; NULL: none, or it is in use */
     char text[400], scatter[160]; /* "": not done */
 };
 
 /* ---- life ---- */
 
 static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+static void free_room(struct room *r);
 
 static void compare(const char *option, double given, double stated, const char *unit, const qb_env *env) {
     if (given > 0 && stated > 0 && fabs(given / stated - 1) > 0.01)
@@ -128,6 +130,7 @@ out:
 
 void qb__phase_destroy(qb__phase *p) {
     if (!p) return;
+    free_room(atomic_load(&p->kept));
     qb__phase_device_destroy(p->device);
     qb__phase_filter_destroy(p->filter);
     qb__scan_rows_clear(&p->rows);
@@ -282,11 +285,38 @@ static qb_status filter_block(void *context, size_t task, size_t worker) {
 
 /* ---- reading ---- */
 
-static qb_status make_scratch(const qb__phase *p, size_t threads, float ***scratch) {
-    qb_status status = qb__alloc(threads, sizeof **scratch, scratch);
-    for (size_t i = 0; i < threads && status == QB_OK; i++)
-        status = qb__alloc(scratch_floats(p), sizeof(float), &(*scratch)[i]);
+/* What reading takes. It is kept from read to read: fresh memory takes as long as filtering what it holds. */
+typedef struct room {
+    char *raw;
+    size_t raw_bytes;
+    float *scratch[QB__SHARE_MOST];
+} room;
+
+static void free_room(room *r) {
+    for (size_t i = 0; r && i < QB__SHARE_MOST; i++) qb__free(r->scratch[i]);
+    if (r) qb__free(r->raw);
+    qb__free(r);
+}
+
+static qb_status take_room(qb__phase *p, size_t raw_bytes, size_t threads, room **out) {
+    qb_status status = QB_OK;
+    room *r = *out = atomic_exchange(&p->kept, NULL);
+    if (!r) QB__TRY(qb__alloc(1, sizeof *r, out));
+    r = *out;
+    if (r->raw_bytes < raw_bytes) {
+        qb__free(r->raw);
+        r->raw_bytes = 0;
+        QB__TRY(qb__alloc(raw_bytes, 1, &r->raw));
+        r->raw_bytes = raw_bytes;
+    }
+    for (size_t i = 0; i < threads; i++)
+        if (!r->scratch[i]) QB__TRY(qb__alloc(scratch_floats(p), sizeof(float), &r->scratch[i]));
+out:
     return status;
+}
+
+static void give_room(qb__phase *p, room *r) {
+    if (r) free_room(atomic_exchange(&p->kept, r));
 }
 
 static qb_status read_stored(const piece *w, size_t view0, size_t view1, char *raw) {
@@ -329,21 +359,19 @@ static qb_status read_by_cpu(qb__phase *p, size_t view0, size_t view1, size_t ro
     w.row1 = qb__smaller(p->scan.info.rows, last * b->rows + b->margin);
     const size_t view_bytes = (w.row1 - w.row0) * raw_row(p), each = views_at_once(p, view_bytes, view1 - view0);
     const size_t threads = qb__smaller(threads_of(p), each * w.blocks);
-    char *raw;
+    room *r;
     qb_status status;
-    QB__TRY(qb__alloc(each, view_bytes, &raw));
-    QB__TRY(make_scratch(p, threads, &w.scratch));
+    QB__TRY(take_room(p, each * view_bytes, threads, &r));
+    w.raw = r->raw, w.scratch = r->scratch;
     for (size_t view = view0; view < view1; view += each) {
         const size_t views = qb__smaller(each, view1 - view);
-        w.raw = raw, w.view0 = view;
+        w.view0 = view;
         w.out = (float *)out + (view - view0) * (row1 - row0) * columns;
-        QB__TRY(read_views(&w, view, view + views, raw));
+        QB__TRY(read_views(&w, view, view + views, r->raw));
         QB__TRY(qb__share(threads, views * w.blocks, filter_block, &w));
     }
 out:
-    for (size_t i = 0; w.scratch && i < threads; i++) qb__free(w.scratch[i]);
-    qb__free(w.scratch);
-    qb__free(raw);
+    give_room(p, r);
     return status;
 }
 

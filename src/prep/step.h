@@ -86,8 +86,8 @@ struct qb__step {
      * of the value steps the first converts, the others find in == out too. Fused with the filter:
      * the values stay in the first cache between all of them. */
     void (*run)(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in, float *out);
-    /* A view step: into out[row][stride] what the pixels come to; how many it has changed. What it leaves alone must be
-     * the same bits: then the pixel keeps its number. A pixel that is no number keeps it, whatever is written (its lines in near_rows.cl must see to that): bridge.c fills it. It must not look further than `margin` rows and QB__NEAR_COLUMNS columns. */
+    /* A view step: into out[row][stride] what the pixels come to; how many it has changed. Where that is none, `out` is not looked at.
+     * What it leaves alone must be the same bits: then the pixel keeps its number. A pixel that is no number keeps it, whatever is written (its lines in near_rows.cl must see to that): bridge.c fills it. It must not look further than `margin` rows and QB__NEAR_COLUMNS columns. */
     uint64_t (*near)(const qb__near *in, float *out);
     size_t margin;
     const char *changed; /* a view step's own name for pixels that it changed: "%llu %s were replaced", "zingers" */

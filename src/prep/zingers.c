@@ -42,21 +42,25 @@ static float median_around(const qb__near *in, const float *row) {
     return 0.5f * (cells[n / 2 - 1] + cells[n / 2]);
 }
 
+static void copy_rows(const qb__near *in, float *out) {
+    for (size_t r = 0; r < in->rows; r++)
+        memcpy(out + r * in->stride, in->cells + r * in->stride, in->columns * sizeof *out);
+}
+
 static uint64_t near(const qb__near *in, float *out) {
     const qb__lines *loops = qb__lines_choose(qb__cpu_features());
     const float sigma = (float)in->options->zingers;
     uint64_t all = 0;
     for (size_t r = 0; r < in->rows; r++) {
         const float *row = in->cells + r * in->stride;
-        float *made = out + r * in->stride;
-        memcpy(made, row, in->columns * sizeof *made);
         for (size_t c = 0; c < in->columns; c += BLOCK) {
             const size_t count = qb__smaller(in->columns - c, BLOCK), at = r * in->columns + c;
             int found[BLOCK];
             const int zingers = loops->zingers(row + c, in->alone ? 0 : in->stride, in->gain ? in->gain + at : NULL,
                                                in->dark ? in->dark + at : NULL, in->noise, sigma, count, found);
+            if (zingers && !all) copy_rows(in, out);
             for (size_t i = 0; zingers && i < count; i++)
-                if (found[i]) made[c + i] = median_around(in, row + c + i);
+                if (found[i]) out[r * in->stride + c + i] = median_around(in, row + c + i);
             all += (uint64_t)zingers;
         }
     }

@@ -157,14 +157,30 @@ static qb_status check_rows(const qb__queue *queue, const qb__rows_side *side, s
     return side->memory ? check_range(queue, side->memory, side->offset, last + width) : QB_OK;
 }
 
+/* Where the api has no such copies: row by row. */
+static qb_status copy_each(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
+                           size_t rows) {
+    qb_status status = QB_OK;
+    for (size_t r = 0; r < rows && status == QB_OK; r++) {
+        const size_t there = to->offset + r * to->pitch, here = from->offset + r * from->pitch;
+        if (!to->memory)
+            status = qb__memory_download(queue, from->memory, here, (char *)to->host + there, width);
+        else if (!from->memory)
+            status = qb__memory_upload(queue, (qb__memory *)to->memory, there, (char *)from->host + here, width);
+        else
+            status = qb__memory_copy(queue, (qb__memory *)to->memory, there, from->memory, here, width);
+    }
+    return status;
+}
+
 qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
                                size_t rows) {
-    qb_status status = check_sharing(queue->device);
-    if (status == QB_OK) status = qb__device_check(queue->device);
+    qb_status status = qb__device_check(queue->device);
     if (status != QB_OK || !width || !rows) return status;
     status = check_rows(queue, to, width, rows);
     if (status == QB_OK) status = check_rows(queue, from, width, rows);
     if (status != QB_OK) return status;
+    if (!queue->device->backend->copy_rows) return copy_each(queue, to, from, width, rows);
     return queue->device->backend->copy_rows(queue, to, from, width, rows);
 }
 

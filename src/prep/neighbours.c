@@ -82,6 +82,7 @@ int qb__neighbours_changed(const qb__neighbours *d, uint64_t changed[QB__PREP_ST
 }
 
 void qb__neighbours_recount(qb__neighbours *d) {
+    if (d && d->counted) return;
     for (int s = 0; d && s < d->steps; s++) d->changed[s] = 0;
     if (d) d->pixels = 0;
 }
@@ -132,7 +133,8 @@ qb__near_plan qb__neighbours_plan(const qb__neighbours *d) {
     return plan;
 }
 
-void qb__neighbours_count(qb__neighbours *d, uint64_t changed, uint64_t pixels) {
+void qb__neighbours_count(qb__neighbours *d, uint64_t changed, uint64_t pixels, bool all) {
+    d->counted |= all;
     atomic_fetch_add_explicit(&d->changed[0], changed, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->pixels, pixels, memory_order_relaxed);
 }

@@ -30,8 +30,8 @@ int qb__neighbours_changed(const qb__neighbours *door, uint64_t changed[QB__PREP
 size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options);
 /* What the device does then. Its fields are the door's. */
 qb__near_plan qb__neighbours_plan(const qb__neighbours *door);
-/* What it has changed, of so many pixels. */
-void qb__neighbours_count(qb__neighbours *door, uint64_t changed, uint64_t pixels);
+/* What it has changed, of so many pixels; all: of those that stay corrected, and are not counted again. */
+void qb__neighbours_count(qb__neighbours *door, uint64_t changed, uint64_t pixels, bool all);
 const qb__step *qb__neighbours_step(const qb__neighbours *door, int number);
 
 #endif

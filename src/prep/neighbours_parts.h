@@ -27,6 +27,7 @@ struct qb__neighbours {
     qb__number_noise noise;
     _Atomic(char *) kept; /* scratch of a thread, for the next read; NULL: none, or it is in use */
     _Atomic uint64_t changed[QB__PREP_STEPS], pixels;
+    bool counted; /* of all pixels */
 };
 
 /* Views from view0 on that are corrected together: rows row0 <= row < row1 in `out`, and the rows of the margin. */

@@ -35,7 +35,7 @@ struct qb__phase {
     qb__phase_device *device; /* NULL: the CPU filters */
     bool near;                /* the device takes zingers out, too */
     qb__scan_rows rows;
-    _Atomic(struct room *) kept; /* for the next read of the CPU; NULL: none, or it is in use */
+    _Atomic(struct room *) kept;  /* for the next read of the CPU; NULL: none, or it is in use */
     char text[400], scatter[160]; /* "": not done */
 };
 
@@ -323,6 +323,10 @@ static qb_status read_stored(const piece *w, size_t view0, size_t view1, char *r
     qb_scan *scan = &w->p->scan;
     const size_t bytes = raw_row(w->p), rows = w->row1 - w->row0;
     const qb_status status = qb__scan_read_stored(scan, view0, view1, w->row0, w->row1, raw);
+    if (status == QB_OK && w->first == w->row0 && w->end == w->row1) {
+        qb__scan_digest(scan, view0, view1, w->first, w->end, raw);
+        return QB_OK;
+    }
     for (size_t v = view0; v < view1 && status == QB_OK; v++)
         qb__scan_digest(scan, v, v + 1, w->first, w->end, raw + ((v - view0) * rows + w->first - w->row0) * bytes);
     return status;
@@ -375,12 +379,48 @@ out:
     return status;
 }
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
-    qb__phase *p = (qb__phase *)door;
+static qb__phase_request request_of(qb__phase *p, size_t view0, size_t view1, size_t row0, size_t row1, float *out) {
     /* Of scans without a flat field pixels may be blanked, by the door. */
     qb__neighbours *near = p->near && !p->scan.blank ? (qb__neighbours *)p->scan.door : NULL;
-    const qb__phase_request request = {view0, view1, row0, row1, out, threads_of(p), near, read_for_device, p};
+    return (qb__phase_request){view0, view1, row0, row1, out, threads_of(p), near, read_for_device, p};
+}
+
+static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    qb__phase *p = (qb__phase *)door;
+    const qb__phase_request request = request_of(p, view0, view1, row0, row1, out);
     bool done = false;
     const qb_status status = p->device ? qb__phase_device_read(p->device, &request, &done) : QB_OK;
     return status != QB_OK || done ? status : read_by_cpu(p, view0, view1, row0, row1, out);
+}
+
+/* ---- rows that stay on the device ---- */
+
+void qb__phase_keep(qb__phase *p, size_t row0, size_t row1, const qb_env *env) {
+    if (!p || !p->device || p->warp) return;
+    qb__phase_device_keep(p->device, row0, row1, env);
+    const bool keeps = qb__phase_device_keeps(p->device, NULL);
+    p->scan.info.chunk_rows = keeps ? 1 : qb__phase_device_rows(p->device);
+}
+
+void qb__phase_arm(qb__phase *p, bool on) {
+    if (p && p->device) qb__phase_device_arm(p->device, on);
+}
+
+size_t qb__phase_stay(const qb__phase *p) { return p && p->device ? qb__phase_device_stay(p->device) : 0; }
+
+static qb__phase *phase_of(const qb_scan *scan) {
+    return scan->filtered && scan->filtered->read == door_read ? (qb__phase *)scan->filtered : NULL;
+}
+
+bool qb__phase_keeps(const qb_scan *scan, const qb__device *there) {
+    const qb__phase *p = phase_of(scan);
+    return p && p->device && there && qb__phase_device_keeps(p->device, there);
+}
+
+qb_status qb__phase_kept_of(qb_scan *scan, qb__phase_kept *kept) {
+    qb__phase *p = phase_of(scan);
+    *kept = (qb__phase_kept){.memory = NULL};
+    if (!p || !p->device) return QB_OK;
+    const qb__phase_request request = request_of(p, 0, 0, 0, 0, NULL);
+    return qb__phase_device_kept(p->device, &request, kept);
 }

@@ -2,6 +2,7 @@
 #include "prep/phase_device.h"
 
 #include <pthread.h>
+
 #include <string.h>
 
 #include "base/memory.h"
@@ -17,12 +18,13 @@
 #include "quickbeam/io.h"
 
 enum {
-    SLOTS = 2,
     SLOT_BYTES = 128 << 20, /* filtered numbers of a slot */
     PLANE_BYTES = 32 << 20, /* of planes at once: what caches hold of larger ones is lost between kernels */
     HEIGHT_LEAST = 256,     /* where margins are short */
-    PART_OF_MEMORY = 8      /* of the device's that it may hold */
+    PART_OF_MEMORY = 8,     /* of the device's that it may hold */
+    KEPT_PART = 2           /* of it that it may hold with rows that stay there */
 };
+enum { SLOTS = 2 };
 static const double WORTH = 1; /* s more than a device takes to start */
 
 /* Views on their way: read to `raw`, filtered on the device, and down to `out`, both in page-locked memory. */
@@ -52,6 +54,9 @@ struct qb__phase_device {
     qb__memory *corrected;
     slot slot[SLOTS];
     bool open, given_up;
+    size_t keep_row0, keep_row1; /* that stay here; the same: none do */
+    bool armed, kept;            /* kept: they are here */
+    qb__memory *keep;
     pthread_mutex_t lock;
 };
 
@@ -59,6 +64,8 @@ struct qb__phase_device {
 
 static size_t raw_row(const qb__phase_device *p) { return p->shape.columns * qb_dtype_size(p->rows->dtype); }
 static size_t out_row(const qb__phase_device *p) { return p->shape.columns * sizeof(float); }
+static size_t kept_view(const qb__phase_device *p) { return (p->keep_row1 - p->keep_row0) * out_row(p); }
+static size_t kept_bytes(const qb__phase_device *p) { return p->scan->info.views * kept_view(p); }
 static size_t view_planes(const qb__phase_shape *s) {
     return qb__ceil_div(s->rows, 2 * s->step) * s->height * s->stride * 2 * sizeof(float);
 }
@@ -119,7 +126,8 @@ size_t qb__phase_device_bytes(const qb__phase_device *p) {
     qb__phase_plan plan = plan_of(p, &none, NULL);
     const size_t rows = p->slot_views * p->shape.rows,
                  near = qb__near_rows_bytes(p->shape.rows, p->shape.columns) + rows * raw_row(p);
-    return qb__phase_planes_bytes(&plan) + SLOTS * rows * (raw_row(p) + out_row(p)) + (p->near_wanted ? near : 0);
+    return kept_bytes(p) + qb__phase_planes_bytes(&plan) + SLOTS * rows * (raw_row(p) + out_row(p)) +
+           (p->near_wanted ? near : 0);
 }
 
 size_t qb__phase_device_host_bytes(const qb__phase_device *p) {
@@ -202,6 +210,8 @@ static void close_there(qb__phase_device *p) {
     qb__phase_planes_destroy(p->planes);
     qb__near_rows_destroy(p->near);
     qb__memory_destroy(p->corrected);
+    qb__memory_destroy(p->keep);
+    p->keep = NULL;
     p->planes = NULL, p->near = NULL, p->near_of = NULL, p->corrected = NULL;
 }
 
@@ -281,11 +291,12 @@ out:
     return status;
 }
 
-static qb_status count_near(qb__phase_device *p, qb__neighbours *door, uint64_t pixels) {
+/* all: each pixel that will be handed out, once. */
+static qb_status count_near(qb__phase_device *p, qb__neighbours *door, uint64_t pixels, bool all) {
     uint64_t found;
     if (!door) return QB_OK;
     const qb_status status = qb__near_rows_found(p->near, p->slot[0].queue, &found);
-    if (status == QB_OK) qb__neighbours_count(door, found - p->near_found, pixels);
+    if (status == QB_OK && !p->kept) qb__neighbours_count(door, found - p->near_found, pixels, all);
     if (status == QB_OK) p->near_found = found;
     return status;
 }
@@ -317,9 +328,20 @@ static qb_status copy_piece(void *context, size_t piece, size_t worker) {
     return QB_OK;
 }
 
-/* Waits for what is under way in a slot, and hands it out. */
+static qb_status quiet(qb__phase_device *p, qb_status status) {
+    for (int i = 0; i < SLOTS; i++) {
+        if (p->slot[i].views) status = qb__queue_finish_after(p->slot[i].queue, status);
+        p->slot[i].views = 0;
+    }
+    return status;
+}
+
 static qb_status drain(slot *s, const qb__phase_request *request, size_t floats) {
     if (!s->views) return QB_OK;
+    if (!request->out) {
+        s->views = 0;
+        return qb__queue_finish(s->queue);
+    }
     copying c = {s->out, request->out + (s->view - request->view0) * floats, s->views * floats};
     qb_status status = qb__queue_finish(s->queue);
     if (status == QB_OK) status = qb__share(request->threads, qb__ceil_div(c.floats, PIECE), copy_piece, &c);
@@ -327,8 +349,10 @@ static qb_status drain(slot *s, const qb__phase_request *request, size_t floats)
     return status;
 }
 
+/* To where they stay: request->out is NULL. */
 static qb_status send(qb__phase_device *p, slot *s, slot *other, qb__phase_block block, qb__near_block near,
-                      bool correct, size_t floats) {
+                      const qb__phase_request *request, size_t floats) {
+    const bool correct = request->near != NULL;
     qb_status status;
     block.view0 = s->view, block.views = near.views = s->views;
     QB__TRY(qb__memory_upload(s->queue, s->raw_there, 0, s->raw, s->views * (near.end - near.first) * raw_row(p)));
@@ -336,12 +360,16 @@ static qb_status send(qb__phase_device *p, slot *s, slot *other, qb__phase_block
     if (correct) QB__TRY(qb__near_rows_run(p->near, s->queue, &near, s->raw_there, p->corrected));
     QB__TRY(qb__phase_planes_run(p->planes, s->queue, &block, correct ? p->corrected : s->raw_there, s->out_there));
     QB__TRY(qb__event_record(s->filtered, s->queue));
-    QB__TRY(qb__memory_download(s->queue, s->out_there, 0, s->out, s->views * floats * sizeof(float)));
+    const size_t view = floats * sizeof(float);
+    if (request->out)
+        status = qb__memory_download(s->queue, s->out_there, 0, s->out, s->views * view);
+    else
+        status = qb__memory_copy(s->queue, p->keep, s->view * view, s->out_there, 0, s->views * view);
 out:
     return status;
 }
 
-static qb_status read_all(qb__phase_device *p, const qb__phase_request *request) {
+static qb_status pump(qb__phase_device *p, const qb__phase_request *request) {
     qb__phase_block block = {.first = request->first, .end = request->end};
     qb__phase_planes_reads(&p->shape, &block);
     const qb__near_block near = around(p, request->near, &block);
@@ -357,23 +385,103 @@ static qb_status read_all(qb__phase_device *p, const qb__phase_request *request)
         const size_t views = qb__smaller(each, request->view1 - view);
         QB__TRY(request->read(request->self, view, view + views, near.first, near.end, request, s->raw));
         s->view = view, s->views = views;
-        QB__TRY(send(p, s, &p->slot[!turn], block, near, request->near != NULL, floats));
+        QB__TRY(send(p, s, &p->slot[!turn], block, near, request, floats));
     }
     for (int i = 0; i < SLOTS; i++, turn = !turn) QB__TRY(drain(&p->slot[turn], request, floats));
-    status = count_near(p, request->near, (request->view1 - request->view0) * near.slices * p->shape.columns);
+    status =
+        count_near(p, request->near, (request->view1 - request->view0) * near.slices * p->shape.columns, !request->out);
 out:
-    for (int i = 0; i < SLOTS; i++) {
-        if (p->slot[i].views) status = qb__queue_finish_after(p->slot[i].queue, status);
-        p->slot[i].views = 0;
+    return quiet(p, status);
+}
+
+/* ---- rows that stay ---- */
+
+/* Counts without flats may lose pixels later, by the mask. */
+void qb__phase_device_keep(qb__phase_device *p, size_t row0, size_t row1, const qb_env *env) {
+    const qb__device_info *info = qb__device_info_of(p->device);
+    const bool settled = p->rows->gain || p->scan->info.quantity != QB_COUNTS;
+    size_t room = env && env->max_vram ? env->max_vram : info->memory_bytes;
+    if (info->in_host_memory) room = qb__smaller(room, qb__memory_cap(env));
+    p->keep_row0 = row0, p->keep_row1 = row1;
+    if (!settled || p->set.count != 1 || qb__phase_device_bytes(p) > room / KEPT_PART) p->keep_row1 = row0;
+}
+
+bool qb__phase_device_keeps(const qb__phase_device *p, const qb__device *there) {
+    return p->keep_row0 < p->keep_row1 && (!there || p->device == there) && !p->given_up;
+}
+
+size_t qb__phase_device_stay(const qb__phase_device *p) { return p->keep_row1 - p->keep_row0; }
+
+void qb__phase_device_arm(qb__phase_device *p, bool on) {
+    pthread_mutex_lock(&p->lock);
+    p->armed = on;
+    if (!on) {
+        qb__near_rows_destroy(p->near);
+        qb__memory_destroy(p->keep);
+        p->near = NULL, p->near_of = NULL, p->keep = NULL, p->kept = false;
     }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static qb_status make(qb__phase_device *p, const qb__phase_request *request) {
+    const bool corrected = request->near || !p->near_wanted;
+    if (p->kept || !p->armed || !corrected || p->keep_row0 == p->keep_row1) return QB_OK;
+    qb_status status = p->keep ? QB_OK : qb__memory_create(p->device, kept_bytes(p), &p->keep);
+    if (status == QB_NO_MEMORY) {
+        p->keep_row1 = p->keep_row0;
+        return QB_OK;
+    }
+    qb__phase_request all = *request;
+    all.view0 = 0, all.view1 = p->scan->info.views, all.first = p->keep_row0, all.end = p->keep_row1, all.out = NULL;
+    if (status == QB_OK) status = pump(p, &all);
+    p->kept = status == QB_OK;
     return status;
 }
+
+static qb_status serve_kept(qb__phase_device *p, const qb__phase_request *request, bool *done) {
+    qb_status status = make(p, request);
+    *done = p->kept && request->first >= p->keep_row0 && request->end <= p->keep_row1;
+    if (status != QB_OK || !*done) return status;
+    const size_t rows = request->end - request->first, floats = rows * p->shape.columns, width = rows * out_row(p);
+    const size_t each = p->slot_views * p->shape.rows / rows;
+    int turn = 0;
+    for (size_t view = request->view0; view < request->view1; view += each, turn = !turn) {
+        slot *s = &p->slot[turn];
+        QB__TRY(drain(s, request, floats));
+        const size_t views = qb__smaller(each, request->view1 - view);
+        const qb__rows_side to = {.host = s->out, .pitch = width},
+                            from = {.memory = p->keep,
+                                    .offset = view * kept_view(p) + (request->first - p->keep_row0) * out_row(p),
+                                    .pitch = kept_view(p)};
+        s->view = view, s->views = views;
+        QB__TRY(qb__memory_copy_rows(s->queue, &to, &from, width, views));
+    }
+    for (int i = 0; i < SLOTS; i++, turn = !turn) QB__TRY(drain(&p->slot[turn], request, floats));
+out:
+    return quiet(p, status);
+}
+
+qb_status qb__phase_device_kept(qb__phase_device *p, const qb__phase_request *request, qb__phase_kept *kept) {
+    *kept = (qb__phase_kept){.memory = NULL};
+    pthread_mutex_lock(&p->lock);
+    qb_status status = open_once(p);
+    if (status == QB_OK && p->open) status = make(p, request);
+    if (p->kept) *kept = (qb__phase_kept){p->device, p->keep, p->keep_row0, p->keep_row1 - p->keep_row0};
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}
+
+/* ---- a request ---- */
 
 qb_status qb__phase_device_read(qb__phase_device *p, const qb__phase_request *request, bool *done) {
     pthread_mutex_lock(&p->lock);
     qb_status status = open_once(p);
     *done = p->open;
-    if (p->open) status = read_all(p, request);
+    if (p->open && status == QB_OK) status = serve_kept(p, request, done);
+    if (p->open && status == QB_OK && !*done) {
+        *done = true;
+        status = pump(p, request);
+    }
     pthread_mutex_unlock(&p->lock);
     return status;
 }

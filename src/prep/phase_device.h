@@ -2,7 +2,9 @@
 #ifndef QB_PREP_PHASE_DEVICE_H
 #define QB_PREP_PHASE_DEVICE_H
 
+#include "device/device.h"
 #include "io/scan/scan.h"
+#include "kernels/filter/filter_device.h"
 #include "prep/neighbours.h"
 #include "prep/paganin.h"
 #include "prep/scan_rows.h"
@@ -38,5 +40,31 @@ typedef struct qb__phase_request {
 } qb__phase_request;
 /* *done false: a device that nobody named had no room, and the CPU must do this and all others. */
 qb_status qb__phase_device_read(qb__phase_device *device, const qb__phase_request *request, bool *done);
+
+/* ---- rows that stay on the device, filtered: each is read and filtered once, and comes from there whoever asks ---- */
+
+/* These of all views are to stay, if the device has room for them: from qb__phase_device_arm() on the first read of any makes all, and those outside
+ * are read as before. None are where row0 == row1. */
+void qb__phase_device_keep(qb__phase_device *device, size_t row0, size_t row1, const qb_env *env);
+/* there NULL: on any device. */
+bool qb__phase_device_keeps(const qb__phase_device *device, const qb__device *there);
+size_t qb__phase_device_stay(const qb__phase_device *device); /* how many */
+/* on: from now on no correction changes any more; off: what is kept is freed. */
+void qb__phase_device_arm(qb__phase_device *device, bool on);
+/* The memory and how its rows stand, made if it was not, by request->read, with rows request->first to request->end looked for; *memory NULL: there was no
+ * room. It stays until the device is disarmed. */
+typedef struct qb__phase_kept {
+    qb__device *device;
+    qb__memory *memory; /* float [view][row - row0][column] */
+    size_t row0, rows;
+} qb__phase_kept;
+/* From that row on, as filters take them. */
+static inline qb__device_rows qb__phase_kept_rows(const qb__phase_kept *kept, size_t row, size_t columns) {
+    return (qb__device_rows){.memory = kept->memory,
+                             .offset = (row - kept->row0) * columns * sizeof(float),
+                             .view_stride = kept->rows * columns,
+                             .slice_stride = columns};
+}
+qb_status qb__phase_device_kept(qb__phase_device *device, const qb__phase_request *request, qb__phase_kept *kept);
 
 #endif

@@ -18,6 +18,7 @@
 #include "prep/fields.h"
 #include "prep/prepare.h"
 #include "prep/rings.h"
+#include "prep/rings_device.h"
 #include "prep/step.h"
 
 enum { ROWS_LEAST = 4 /* per block, where memory allows */ };
@@ -25,16 +26,23 @@ enum { ROWS_LEAST = 4 /* per block, where memory allows */ };
 typedef struct rings {
     qb__rings_how how;
     size_t views, columns, rows;
-    float *sinograms;    /* [row][view][column] */
-    float *stripes;      /* [row][column]; NaN: lost */
-    unsigned *kinds;     /* [row] that were found */
-    qb__rings_row *work; /* [thread] */
+    float *sinograms; /* [row][view][column]; of rows on a device NULL */
+    qb__rings_device *device;
+    size_t taken;                /* blocks */
+    const float *lines, *change; /* [group of views][row][column], [row][column] of such rows */
+    float *stripes;              /* [row][column]; NaN: lost */
+    unsigned *kinds;             /* [row] that were found */
+    qb__rings_row *work;         /* [thread] */
 } rings;
 
 static void find_stripes(void *context, size_t row, int worker) {
     const rings *r = context;
     qb__rings_row *work = &r->work[worker];
-    qb__rings_find(&r->how, r->sinograms + row * r->views * r->columns, r->views, work);
+    if (r->device)
+        qb__rings_find_averaged(&r->how, r->lines + row * r->columns, r->rows * r->columns,
+                                r->change + row * r->columns, work);
+    else
+        qb__rings_find(&r->how, r->sinograms + row * r->views * r->columns, r->views, work);
     r->kinds[row] = work->kinds;
     for (size_t c = 0; c < r->columns; c++)
         r->stripes[row * r->columns + c] = work->lost[c] ? NAN : (float)work->stripe[c];
@@ -117,8 +125,21 @@ static qb_status add_up(qb__comm *comm, strength *s) {
     return status;
 }
 
+/* A device has it on its way, and begins with the next one, up to row `end`. */
+static qb_status take_block(rings *r, size_t row, size_t end) {
+    const int turn = (int)(r->taken++ % 2);
+    const size_t next = row + r->rows;
+    qb_status status = QB_OK;
+    if (turn == 0 && r->taken == 1) status = qb__rings_device_begin(r->device, turn, row, r->rows);
+    if (status == QB_OK) status = qb__rings_device_end(r->device, turn, &r->lines, &r->change);
+    if (status == QB_OK && next < end)
+        status = qb__rings_device_begin(r->device, !turn, next, qb__smaller(r->rows, end - next));
+    return status;
+}
+
 /* The block of rows that begins there, those that nobody will ask for left out. */
-static qb_status read_block(const qb__pass *pass, const rings *r, size_t row, qb__pool *pool) {
+static qb_status read_block(const qb__pass *pass, rings *r, size_t row, size_t end, qb__pool *pool) {
+    if (r->device) return take_block(r, row, end);
     const size_t step = pass->fields->step, run = step > 1 ? 1 : r->rows;
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < r->rows; i += run)
@@ -145,7 +166,8 @@ static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     size_t rows = rows_at_a_time(pass, r, threads);
     qb_status status;
     QB__TRY(qb__rings_parse(pass->options->rings, bin_of(info), &r->how));
-    QB__TRY(qb__alloc(rows * r->views, r->columns * sizeof(float), &r->sinograms));
+    QB__TRY(qb__rings_device_create(pass, rows, qb__rings_together(info->views), &r->device));
+    if (!r->device) QB__TRY(qb__alloc(rows * r->views, r->columns * sizeof(float), &r->sinograms));
     QB__TRY(qb__alloc(rows * r->columns, sizeof(float), &r->stripes));
     QB__TRY(qb__alloc(rows, sizeof *r->kinds, &r->kinds));
     QB__TRY(qb__alloc((size_t)threads, sizeof *r->work, &r->work));
@@ -157,6 +179,7 @@ out:
 
 static void close_rings(rings *r, int threads) {
     for (int i = 0; r->work && i < threads; i++) qb__rings_row_destroy(&r->work[i]);
+    qb__rings_device_destroy(r->device);
     qb__free(r->work);
     qb__free(r->kinds);
     qb__free(r->stripes);
@@ -200,7 +223,7 @@ static qb_status measure(const qb__pass *pass) {
         QB__TRY(qb__check_cancel(pass->env));
         qb__progress(pass->env, "finding rings", row - first, end - first);
         r.rows = qb__smaller(block, qb__ceil_div(end - row, step));
-        QB__TRY(read_block(pass, &r, row, pool));
+        QB__TRY(read_block(pass, &r, row, end, pool));
         qb__pool_for(pool, r.rows, find_stripes, &r);
         for (size_t i = 0; i < r.rows; i++) {
             const size_t at = row + i * step;

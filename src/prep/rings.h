@@ -107,7 +107,12 @@ size_t qb__rings_ranks_floats(size_t views, size_t columns);
 /* Room for rows of a scan; one for each thread. */
 qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row);
 void qb__rings_row_destroy(qb__rings_row *row);
+/* Views that are averaged. */
+size_t qb__rings_together(size_t views);
 /* Finds the stripes and lost columns of a sinogram [views][columns]. */
 void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row);
+/* The same of averaged views, `apart` floats from one to the next, and of row->change. */
+void qb__rings_find_averaged(const qb__rings_how *how, const float *lines, size_t apart, const float *change,
+                             qb__rings_row *row);
 
 #endif

@@ -10,10 +10,10 @@
 
 enum { VIEWS = 256, LOST_PART = 4 };
 
-static size_t together(size_t views) { return (views + VIEWS - 1) / VIEWS; }
+size_t qb__rings_together(size_t views) { return (views + VIEWS - 1) / VIEWS; }
 
 qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row) {
-    const size_t kept = (views + together(views) - 1) / together(views);
+    const size_t kept = (views + qb__rings_together(views) - 1) / qb__rings_together(views);
     qb_status status;
     *row = (qb__rings_row){.columns = columns,
                            .views = kept,
@@ -50,7 +50,7 @@ void qb__rings_row_destroy(qb__rings_row *row) {
 }
 
 static void average(const float *sinogram, size_t views, qb__rings_row *row) {
-    const size_t n = row->columns, group = together(views);
+    const size_t n = row->columns, group = qb__rings_together(views);
     memset(row->change, 0, n * sizeof *row->change);
     for (size_t v = 0; v < views; v++) {
         const float *in = sinogram + v * n;
@@ -124,10 +124,9 @@ static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     find_strong(how, how->parts, row);
 }
 
-void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row) {
+static void find(const qb__rings_how *how, qb__rings_row *row) {
     row->kinds = 0;
     memset(row->lost, 0, row->columns * sizeof *row->lost);
-    average(sinogram, views, row);
     block_means(row);
     qb__rings_windows(row);
     if (how->parts & QB__RINGS_DEAD)
@@ -135,4 +134,17 @@ void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t view
     else
         find_strong(how, how->parts, row);
     find_weak(how, row);
+}
+
+void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row) {
+    average(sinogram, views, row);
+    find(how, row);
+}
+
+void qb__rings_find_averaged(const qb__rings_how *how, const float *lines, size_t apart, const float *change,
+                             qb__rings_row *row) {
+    const size_t n = row->columns;
+    memcpy(row->change, change, n * sizeof *change);
+    for (size_t v = 0; v < row->views; v++) memcpy(row->lines + v * n, lines + v * apart, n * sizeof *lines);
+    find(how, row);
 }

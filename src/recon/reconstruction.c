@@ -144,6 +144,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__draft_check(r));
     number_images(r, &d->stack);
     QB__TRY(qb__ranks_share(r, env));
+    if (!d->resume) qb__phase_keep(r->phase, d->row0, d->row1, env);
     r->volume =
         (qb__volume_out){.comm = r->comm,
                          .options = &r->output,
@@ -202,6 +203,7 @@ static void release(qb__reconstruction *r) {
     qb__engines_close(r);
     qb__compile_done(&r->devices, NULL); /* of a run that failed */
     r->opened = r->named = false;
+    qb__phase_arm(r->phase, false);
     qb__prepare_destroy(r->prepare);
     qb__pool_destroy(r->pool);
     r->prepare = NULL;
@@ -362,6 +364,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (anew || r->dense) QB__TRY(decide_anew(r, env)); /* a draft asks for the axis that was found */
     QB__TRY(qb__draft_run(r, qb__reconstruction_plan, env));
     const qb__candidate *c = qb__chosen(r);
+    qb__phase_arm(r->phase, true);
     if (r->task.scan) QB__TRY(prepare(r, env));
     r->running.prepare = r->prepare;
     r->running.pool = c->offer.pool;

@@ -32,6 +32,8 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
     if (qb__phase_text(r->phase)) cJSON_AddStringToObject(plan, "phase_retrieval", qb__phase_text(r->phase));
     if (qb__phase_by(r->phase)) cJSON_AddStringToObject(plan, "phase_by", qb__phase_by(r->phase));
+    if (qb__phase_stay(r->phase))
+        cJSON_AddNumberToObject(plan, "phase_rows_on_device", (double)qb__phase_stay(r->phase));
     if (qb__phase_scatter(r->phase)) cJSON_AddStringToObject(plan, "scatter", qb__phase_scatter(r->phase));
     if (r->task.scan && r->task.scan->info.image) cJSON_AddStringToObject(plan, "images", r->task.scan->info.image);
     if (r->task.scan && qb__warp_wanted(r->task.scan))

@@ -36,6 +36,7 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
     const qb__fbp_slot *raw = out;
+    if (gpu->kept.memory) return QB_OK;
     if (gpu->arrays.from) return finish(gpu, qb__fbp_device_take(gpu, chunk, raw->memory[0]), UP);
     size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first, end;
     size_t slice_bytes = qb__fbp_up_slice(gpu->fbp);
@@ -66,6 +67,13 @@ static work work_of(qb__fbp_devices *gpu, size_t chunk, size_t p, const qb__fbp_
     size_t columns = fbp->info->columns, first;
     size_t slices = qb__fbp_share(gpu, qb__fbp_chunk_slices(fbp, chunk), p, &first);
     const bool by_slices = fbp->step > 1 || fbp->roll.maps; /* [slice][view][column] */
+    if (gpu->kept.memory) {
+        const size_t row = qb__fbp_chunk_row(fbp, chunk);
+        return (work){.part = &gpu->part[p],
+                      .raw = qb__phase_kept_rows(&gpu->kept, row, columns),
+                      .slices = (unsigned)slices,
+                      .row0 = row - qb__prepare_first_row(gpu->run->prepare)};
+    }
     return (work){.part = &gpu->part[p],
                   .raw = {.memory = gpu->part[p].near ? gpu->part[p].corrected : raw->memory[p],
                           .view_stride = columns * (by_slices ? 1 : slices),
@@ -82,7 +90,8 @@ static qb_status correct(const qb__fbp_devices *gpu, size_t chunk, const qb__fbp
         .views = fbp->info->views, .row0 = qb__fbp_chunk_row(fbp, chunk), .slices = qb__fbp_chunk_slices(fbp, chunk)};
     if (!part->near) return QB_OK;
     qb__fbp_read_window(fbp, chunk, &block.first, &block.end);
-    qb__neighbours_count(qb__prepare_neighbours(gpu->run->prepare), 0, block.views * block.slices * fbp->info->columns);
+    qb__neighbours_count(qb__prepare_neighbours(gpu->run->prepare), 0, block.views * block.slices * fbp->info->columns,
+                         false);
     return qb__near_rows_run(part->near, part->compute, &block, raw->memory[0], part->corrected);
 }
 
@@ -171,18 +180,20 @@ static qb__slot_maker page_locked(qb__fbp_devices *gpu, int number) {
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     qb__fbp_devices *gpu = state;
     const size_t up = qb__fbp_up_slice(gpu->fbp), slab = qb__fbp_slab_slice(gpu->fbp);
-    const qb__slot_maker host = gpu->arrays.from ? qb__token_slots : page_locked(gpu, QB__RING_READ);
+    const qb__slot_maker host =
+        gpu->arrays.from || gpu->kept.memory ? qb__token_slots : page_locked(gpu, QB__RING_READ);
     int count = 0;
     if (gpu->fbp->roll.maps)
         stages[count++] = qb__fbp_device_roll(gpu, cut, host);
     else
         *source = host;
-    stages[count++] = (qb__stage){.name = "upload",
-                                  .self = gpu,
-                                  .blocking = true,
-                                  .slots = cut->slots,
-                                  .maker = on_devices(gpu, QB__RING_RAW, up, 2 * gpu->near),
-                                  .run = upload_run};
+    stages[count++] =
+        (qb__stage){.name = "upload",
+                    .self = gpu,
+                    .blocking = true,
+                    .slots = cut->slots,
+                    .maker = gpu->kept.memory ? qb__token_slots : on_devices(gpu, QB__RING_RAW, up, 2 * gpu->near),
+                    .run = upload_run};
     stages[count++] = (qb__stage){.name = "reconstruct",
                                   .self = gpu,
                                   .blocking = true,

@@ -7,6 +7,7 @@
 #include "kernels/filter/near_rows.h"
 #include "planner/device_pick.h"
 #include "prep/neighbours.h"
+#include "prep/phase.h"
 #include "recon/device_arrays.h"
 #include "recon/device_down.h"
 #include "recon/fbp/fbp.h"
@@ -56,6 +57,7 @@ struct qb__fbp_devices {
     /* while running */
     qb__fbp *plan;            /* the same as fbp, to leave reading to these here */
     qb__device_arrays arrays; /* used in place */
+    qb__phase_kept kept;      /* rows that phase retrieval left there, used in place; memory NULL: none */
     const qb__running *run;
     qb__cut cut;
 };
@@ -77,6 +79,8 @@ void qb__fbp_device_close(void *state);
 /* fbp_device_arrays.c: projections that are in the memory of the device that computes. Where they are, or NULL:
  * rows that are resampled pass the CPU. */
 qb__tensor_device *qb__fbp_device_has(const qb__fbp_devices *gpu);
+/* Whether phase retrieval leaves its rows there. */
+bool qb__fbp_device_keeps(const qb__fbp_devices *gpu);
 /* A chunk's raw numbers into a slot. */
 qb_status qb__fbp_device_take(const qb__fbp_devices *gpu, size_t chunk, qb__memory *raw);
 

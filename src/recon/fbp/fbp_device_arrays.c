@@ -9,6 +9,11 @@ qb__tensor_device *qb__fbp_device_has(const qb__fbp_devices *gpu) {
     return qb__projections_on(gpu->fbp->scan, gpu->part[0].device);
 }
 
+bool qb__fbp_device_keeps(const qb__fbp_devices *gpu) {
+    const bool level = gpu->fbp->step == 1 && !gpu->fbp->roll.maps;
+    return gpu->parts == 1 && level && qb__phase_keeps(gpu->fbp->scan, gpu->part[0].device);
+}
+
 qb_status qb__fbp_device_take(const qb__fbp_devices *gpu, size_t chunk, qb__memory *raw) {
     const qb__fbp *fbp = gpu->fbp;
     size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk), end;

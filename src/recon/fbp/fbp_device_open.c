@@ -102,7 +102,8 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     if (status == QB_OK)
         status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
                                           gpu->part[0].down, run);
-    qb__fbp_read_for(gpu->plan, gpu->arrays.from != NULL, gpu->part[0].near ? gpu->near : 0, gpu->parts);
+    if (status == QB_OK && qb__fbp_device_keeps(gpu)) status = qb__phase_kept_of(gpu->fbp->scan, &gpu->kept);
+    qb__fbp_read_for(gpu->plan, gpu->arrays.from || gpu->kept.memory, gpu->part[0].near ? gpu->near : 0, gpu->parts);
     return status;
 }
 
@@ -127,6 +128,7 @@ void qb__fbp_device_close(void *state) {
     qb__fbp_devices *gpu = state;
     qb__fbp_read_for(gpu->plan, false, 0, 1);
     qb__device_arrays_detach(&gpu->arrays, gpu->run);
+    gpu->kept = (qb__phase_kept){.memory = NULL};
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }
 
@@ -171,7 +173,7 @@ static qb_status count(qb__fbp_devices *gpu, qb__prep_counts *counts) {
         uint64_t changed = 0;
         if (status == QB_OK && part->near) status = qb__near_rows_found(part->near, part->compute, &changed);
         if (status != QB_OK) return status;
-        if (changed) qb__neighbours_count(qb__prepare_neighbours(gpu->run->prepare), changed, 0);
+        if (changed) qb__neighbours_count(qb__prepare_neighbours(gpu->run->prepare), changed, 0, false);
         counts->clamped += found.clamped / rounds;
         counts->not_finite += found.not_finite / rounds;
         counts->dead += found.dead / rounds;

@@ -186,7 +186,7 @@ static double work_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
 }
 
 static double bytes_up(const qb__fbp_devices *gpu) {
-    return qb__fbp_device_has(gpu)
+    return qb__fbp_device_has(gpu) || qb__fbp_device_keeps(gpu)
                ? 0
                : (double)gpu->fbp->grid.n[2] * (double)qb__fbp_up_slice(gpu->fbp) / (double)gpu->parts;
 }

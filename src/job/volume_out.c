@@ -321,16 +321,37 @@ static void blank_lost(const qb__volume_out *out, size_t first, size_t end, void
     }
 }
 
+/* Images from `first` on, side by side. */
+typedef struct looking {
+    qb__volume_out *out;
+    const float *images;
+    size_t first;
+} looking;
+
+static qb_status look_for_nan(void *self, size_t number, size_t worker) {
+    const looking *l = self;
+    (void)worker;
+    qb__volume_nan_count(&l->out->nan, l->images + number * pixels(l->out), pixels(l->out), l->first + number);
+    return QB_OK;
+}
+
+/* One thread looks at less than devices make meanwhile. */
+static qb_status look_at_images(qb__volume_out *out, size_t first, size_t end, const void *in) {
+    enum { WORTH = 1 << 22 /* pixels */ };
+    looking l = {out, in, first};
+    const size_t threads = (end - first) * pixels(out) < WORTH ? 1 : qb__smaller((size_t)out->threads, QB__SHARE_MOST);
+    const qb_status status = qb__share(threads, end - first, look_for_nan, &l);
+    for (size_t i = first; i < end && status == QB_OK; i++)
+        qb__observers_image(&out->observers, i, l.images + (i - first) * pixels(out));
+    return status;
+}
+
 static qb_status write_images(qb__volume_out *out, size_t first, size_t end, const void *in) {
     if (first == end) return QB_OK;
     if (out->lost && !out->in_place) blank_lost(out, first, end, (void *)in);
     if (out->in_place) return qb__writer_write(out->writer, first, end, NULL);
-    for (size_t i = first; i < end && !qb__volume_converts(out); i++) {
-        const float *image = (const float *)in + (i - first) * pixels(out);
-        qb__volume_nan_count(&out->nan, image, pixels(out), i);
-        qb__observers_image(&out->observers, i, image);
-    }
-    qb_status status = qb__observers_slab(&out->observers, first, end, in);
+    qb_status status = qb__volume_converts(out) ? QB_OK : look_at_images(out, first, end, in);
+    if (status == QB_OK) status = qb__observers_slab(&out->observers, first, end, in);
     return status == QB_OK ? qb__writer_write(out->writer, first, end, in) : status;
 }
 

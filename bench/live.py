@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """qb live while frames are played from memory over ZeroMQ, and a headless browser looks at it.
 
-  bench/live.py --qb build/qb [--size 512 --rows 512 --views 400 --device cuda --pictures 60]
+  bench/live.py --qb build/qb [--size 512 --rows 512 --views 400 --device cuda --pictures 60 --ipc]
 
 A JSON: frames a second and whether any was lost; milliseconds from a slider to the three pictures that it changes (median and 95 % of
 them): the crosshair moves, or the axis does. "server" is the same without the browser. Needs libzmq; without chromium only "server" is measured."""
 import argparse
 import http.client
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -65,18 +66,16 @@ def summary(seconds):
     return {"median_ms": round(1e3 * statistics.median(ordered), 1), "percent_95_ms": round(1e3 * ordered[int(0.95 * (len(ordered) - 1) + 0.5)], 1), "pictures": len(ordered)}
 
 
-def play(detector, options, images, flat, dark, sent):
+def play(detector, options, images, flat, dark):
     for image, kind in ((dark, 0), (flat, 1)):
         detector.frame(image, 0, kind)
     bodies = [image.tobytes() for image in images]
     for k in range(options.views):
-        if k == 2:
-            sent.append(time.perf_counter())
         detector.parts(detector.header(images[0], k), bodies[k % DIFFERENT])
 
 
-def frame_rate(client, options, begin):
-    """Until all are there, or none has come for five seconds."""
+def frame_rate(client, options, process):
+    """Until all are there, or none has come for five seconds. Rates are those that the server has seen, from its first frame to its last."""
     last, since = -1, time.perf_counter()
     while True:
         now = json.loads(client.get("/live"))
@@ -84,12 +83,13 @@ def frame_rate(client, options, begin):
             last, since = now["received"], time.perf_counter()
         if now["received"] >= options.views or time.perf_counter() - since > 5:
             break
-        time.sleep(0.002)
-    took = since - begin
+        time.sleep(0.02)
     while json.loads(client.get("/live"))["seen"] < last:
         time.sleep(0.01)
-    return {"frames_per_second": round(options.views / took, 1), "gigabytes_per_second": round(options.views * options.rows * options.size * 2e-9 / took, 3),
-            "lost": options.views - last, "lines_ready_s": round(time.perf_counter() - begin, 3)}
+    ticks = [int(word) for word in pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]]
+    rate, gigabytes = (last - 1) / max(now["span"], 1e-6), options.rows * options.size * 2e-9
+    return {"frames_per_second": round(rate, 1), "gigabytes_per_second": round(rate * gigabytes, 3), "lost": options.views - last,
+            "processor_seconds_per_gigabyte": {name: round(t / os.sysconf("SC_CLK_TCK") / (last * gigabytes), 2) for name, t in zip(("user", "system"), ticks)}}
 
 
 def server_pictures(client, options, moves):
@@ -125,13 +125,14 @@ def main():
     parser.add_argument("--rows", type=int, default=512)
     parser.add_argument("--views", type=int, default=400)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--pictures", type=int, default=40)
+    parser.add_argument("--pictures", type=int, default=40, help="0: frames alone")
+    parser.add_argument("--ipc", action="store_true", help="frames by a socket of this machine in place of TCP")
     options = parser.parse_args()
     if LIBRARY is None:
         sys.exit("bench/live.py: there is no libzmq.so.5: install libzmq5")
     images, flat, dark = frames(options)
-    detector, sent = Detector(high=options.views), []
-    player = threading.Thread(target=play, args=(detector, options, images, flat, dark, sent))
+    detector = Detector(address=f"ipc:///tmp/qb_bench_live_{os.getpid()}" if options.ipc else "tcp://127.0.0.1:*", high=options.views)
+    player = threading.Thread(target=play, args=(detector, options, images, flat, dark))
     player.start()
     process = subprocess.Popen([options.qb, "live", detector.address, "--angles", f"0:180:{options.views}", "--device", options.device], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     result = {"size": options.size, "rows": options.rows, "views": options.views, "device": options.device}
@@ -139,10 +140,11 @@ def main():
         address = process.stdout.readline().strip()
         client = Client(address)
         client.wait()
-        result["stream"] = frame_rate(client, options, sent[0])
+        result["stream"] = frame_rate(client, options, process)
         player.join()
-        result["server"] = {moves: server_pictures(client, options, moves) for moves in ("crosshair", "axis")}
-        if CHROMIUM:
+        if options.pictures:
+            result["server"] = {moves: server_pictures(client, options, moves) for moves in ("crosshair", "axis")}
+        if CHROMIUM and options.pictures:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 page = Browser(folder, 2 * options.size + 600, 2 * options.size + 200)
                 try:

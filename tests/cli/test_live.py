@@ -222,7 +222,7 @@ def test_in_a_browser(scan, folder, tmp_path):
     server, browser = live(folder, waits=False), Browser(tmp_path)
     try:
         browser.open(server.address)
-        browser.until("document.getElementById('said').textContent.startsWith('waiting for the first views')")
+        browser.until("document.getElementById('said')?.textContent.startsWith('waiting for the first views')")
         for k in range(5):
             put(folder / "frames" / f"p_{k:04d}.tif", arrays["data"][k])
         browser.until(READY)

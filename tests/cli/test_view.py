@@ -329,17 +329,52 @@ class TestBrowser:
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_two_volumes_side_by_side(tmp_path):
+    a, b = (np.random.default_rng(k).normal(size=(6, 40, 50)).astype("f4") for k in (1, 2))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    server, browser = Server(tmp_path / "a.npy", tmp_path / "b.npy"), Browser(tmp_path)
+    there = "views.length === 6 && views.slice(3).every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key)"
+    try:
+        browser.open(server.address)
+        browser.until(READY)
+        browser.run("toggle_oblique(10, 20); document.getElementById('pair').value = 1; document.getElementById('pair').dispatchEvent(new Event('change'))")
+        browser.until(there)
+        browser.run("go(1, 7)")
+        browser.until(f"{there} && views[5].slider.value === '7'")
+        for column, wanted in enumerate((a, b, a - b)):
+            assert np.array_equal(np.array(browser.run(f"Array.from(views[{3 + column}].sharp.values)"), "f4").reshape(6, 50), wanted[:, 7])
+        assert browser.run("views[5].range()[0] === -views[5].range()[1] && views[3].range()[0] === state.low")
+        browser.run("views[4].zoom_at(10, 10, 3)")  # columns are linked
+        assert browser.run("views.slice(3).every(v => v.zoom === 3 && String(v.middle) === String(views[4].middle))")
+        browser.until("location.hash.includes('pair=1')")
+        browser.open(browser.run("location.href"))
+        browser.until(READY)
+        browser.until(there)
+        for width, height in [(1280, 800), (390, 844), (3840, 2160)]:
+            browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            assert browser.run("document.documentElement.scrollWidth") <= width
+        browser.run("pair(null)")
+        browser.until(f"views.length === 3 && {SETTLED}")
+        assert browser.run("document.getElementById('said').textContent") == "" and browser.errors == []
+    finally:
+        browser.close()
+        assert server.end() == 0
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
 def test_a_server_that_ends_and_odd_volumes(tmp_path):
     browser = Browser(tmp_path)
     try:
-        for name, values in [("nan", np.full((3, 4, 5), np.nan, "f4")), ("constant", np.full((3, 4, 5), 7, "f4")), ("single", np.ones((1, 1, 1), "f4")),
-                             ("slice", np.random.default_rng(1).normal(size=(1, 30, 40)).astype("f4"))]:
+        for name, values, said in [("nan", np.full((3, 4, 5), np.nan, "f4"), "nan.npy: every value that was looked at is NaN or infinite."),
+                                   ("constant", np.full((3, 4, 5), 7, "f4"), "constant.npy: every value that was looked at is 7."), ("single", np.ones((1, 1, 1), "f4"), "single.npy: every value that was looked at is 1."),
+                                   ("slice", np.random.default_rng(1).normal(size=(1, 30, 40)).astype("f4"), "")]:
             np.save(tmp_path / f"{name}.npy", values)
             server = Server(tmp_path / f"{name}.npy")
             browser.open(server.address)
             browser.until(READY)
             browser.until("views.every(v => !v.flying && v.sharp)")
-            assert browser.run("document.getElementById('said').textContent") == ""
+            assert browser.run("document.getElementById('said').textContent") == said
             assert server.end() == 0
         assert browser.errors == []
         browser.run("go(1, 3)")

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "live_parts.h"
+#include "prep/frames.h"
 
 enum { LOOK = 250 };
 
@@ -40,6 +41,7 @@ static void take_fields(void *user, const float *flat, const float *dark) {
     pthread_mutex_lock(&l->lock);
     if (l->flat && flat) memcpy(l->flat, flat, n * sizeof *flat);
     if (l->dark && dark) memcpy(l->dark, dark, n * sizeof *dark);
+    if (l->gain) qb_tool_frame_gain(l->flat, l->dark, n, l->gain);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -132,7 +134,11 @@ static qb_status read_fields(view_live *l) {
         return complain(QB_BAD_INPUT, "counts without flat fields: give --flats, or --quantity if they are no counts");
     l->flat = malloc(n * sizeof *l->flat);
     l->dark = malloc(n * sizeof *l->dark);
-    return l->flat && l->dark ? qb_scan_fields(scan, 0, info->rows, l->flat, l->dark) : QB_NO_MEMORY;
+    l->gain = malloc(n * sizeof *l->gain);
+    if (!l->flat || !l->dark || !l->gain) return QB_NO_MEMORY;
+    const qb_status status = qb_scan_fields(scan, 0, info->rows, l->flat, l->dark);
+    if (status == QB_OK) qb_tool_frame_gain(l->flat, l->dark, n, l->gain);
+    return status;
 }
 
 qb_status view_live_open(cli *c, bool cone, int *waits, view_live **live) {
@@ -168,6 +174,7 @@ void view_live_close(view_live *l) {
     pthread_mutex_destroy(&l->lock);
     free(l->flat);
     free(l->dark);
+    free(l->gain);
     free(l);
 }
 
@@ -238,6 +245,7 @@ cJSON *view_live_json(view_live *l) {
                 {"expected", (double)(l->rolling ? 0 : l->slots)},
                 {"window", (double)l->slots},
                 {"age", now() - l->newest},
+                {"span", l->newest - l->first},
                 {"late", (double)l->late},
                 {"dropped", (double)(l->end > l->received + l->unreadable ? l->end - l->received - l->unreadable : 0)},
                 {"unreadable", (double)l->unreadable},

@@ -21,7 +21,7 @@ qb_status view_live_scan(view_live *live, qb_scan **scan);
 qb_status view_live_lines(view_live *live, size_t **stamps, qb_tool_lines *lines);
 /* Rises with each view. */
 unsigned long view_live_version(view_live *live);
-/* {"seen", "received", "expected", "age", "late", "dropped", "unreadable", "restarts", "version"} */
+/* {"seen", "received", "expected", "age", "span", "late", "dropped", "unreadable", "restarts", "version"} */
 cJSON *view_live_json(view_live *live);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Line integrals of the views of a running scan, which workers make while further views come. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "live_parts.h"
+#include "prep/frames.h"
 
 static double now(void) {
     struct timespec t;
@@ -16,13 +16,10 @@ static double now(void) {
 
 static void integrate(const view_live *l, const void *values, float *out) {
     const size_t n = l->rows * l->columns;
-    qb_convert_to_float(values, l->dtype, n, out);
-    if (l->quantity == QB_LINE_INTEGRAL) return;
-    for (size_t i = 0; i < n; i++) {
-        const float open = l->flat ? l->flat[i] - l->dark[i] : 1;
-        const float t = l->flat ? (out[i] - l->dark[i]) / open : out[i];
-        out[i] = open > 0 ? -logf(t > 1e-6f ? t : 1e-6f) : NAN;
-    }
+    if (l->quantity == QB_LINE_INTEGRAL)
+        qb_convert_to_float(values, l->dtype, n, out);
+    else
+        qb_tool_frame_lines(values, l->dtype, n, l->dark, l->gain, out);
 }
 
 static void *work(void *given) {
@@ -62,6 +59,7 @@ void view_lines_take(view_live *l, size_t number, const void *values) {
     l->received++;
     l->seen += old; /* there will be no lines of it */
     l->newest = now();
+    if (l->received == 1) l->first = l->newest;
     if (!old) {
         l->raw_of[slot] = number + 1;
         if (l->waiting < l->slots) l->queue[(l->head + l->waiting++) % l->slots] = slot;

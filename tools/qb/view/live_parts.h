@@ -18,15 +18,16 @@ struct view_live {
     int ending;
     pthread_mutex_t lock; /* of all that follows; the network's threads hold it for moments only */
     size_t rows, columns, slots;
-    double pixels[2];           /* mm along columns and rows; 0: not known */
-    bool rolling;               /* slots are used again */
-    size_t expected;            /* 0: not known */
-    double from, step;          /* radians */
-    float *lines, *flat, *dark; /* lines [slot][row][column] */
-    size_t *view_of;            /* [slot] 1 + number of the view whose lines are there; 0: none */
+    double pixels[2];          /* mm along columns and rows; 0: not known */
+    bool rolling;              /* slots are used again */
+    size_t expected;           /* 0: not known */
+    double from, step;         /* radians */
+    float *lines;              /* [slot][row][column] */
+    float *flat, *dark, *gain; /* NULL: no fields are needed */
+    size_t *view_of;           /* [slot] 1 + number of the view whose lines are there; 0: none */
     qb_quantity quantity;
     size_t end, received, seen, late, unreadable, restarts; /* end: 1 + the highest number; seen: as lines */
-    double newest;                                          /* when it came */
+    double first, newest;                                   /* when these came */
     unsigned long version;
     /* Views as they came, which workers make lines of: whoever takes views never waits for that. */
     qb_dtype dtype;

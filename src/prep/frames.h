@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_FRAMES_H
+#define QB_PREP_FRAMES_H
+
+#include "quickbeam/array.h"
+
+/* Line integrals of frames that come one by one, with the bits of a whole scan's: for qb alone. */
+
+/* 1 / (flat - dark), 0 where a pixel is dead; gain may be flat. */
+QB_API void qb_tool_frame_gain(const float *flat, const float *dark, size_t count, float *gain);
+/* out = -ln of (values - dark) gain; NaN where that was not measured. dark and gain may be NULL (0 and 1). */
+QB_API void qb_tool_frame_lines(const void *values, qb_dtype dtype, size_t count, const float *dark, const float *gain,
+                                float *out);
+
+#endif

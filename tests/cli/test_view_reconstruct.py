@@ -204,6 +204,33 @@ def test_the_command_runs_where_it_may(scans, tmp_path):
         assert other.end() == 0
 
 
+def test_a_slice_by_tv(scans, tmp_path):
+    """Of its own row: what qb tv makes of that row. The other planes, and tv of none, are those of qb fbp."""
+    path, other = scans["fbp"][0], ["--rings", "sort"]
+    made = Server(path, "--reconstruct", "--center", 31.5, *other, "--filter", "hann", "-o", tmp_path / "all.npy", "--allow-run")
+    made.method = "tv"
+    try:
+        for value in ("0.5", "auto"):
+            qb("tv", path, "--crop", f"0:{COLUMNS},7:8", "--center", 31.5, *other, "--lambda", value, "-o", tmp_path / "v.npy", "--device", "cpu")
+            wanted = np.load(tmp_path / "v.npy")[0]
+            assert np.array_equal(plane(made, 0, 7, f"lambda={value}"), wanted)
+        assert np.array_equal(plane(made, 0, 7, "lambda=none"), plane(made, 0, 7)) and np.abs(plane(made, 0, 7) - wanted).max() > 1e-3
+        assert np.array_equal(plane(made, 1, 7, "lambda=0.5"), plane(made, 1, 7))
+        assert made.get(f"/plane?axis=0&index=1&first=0,0&count={COLUMNS},{COLUMNS}&step=1&lambda=0.5&tilt=1")[0] == 400
+        assert b"neighbours" in made.get(f"/plane?axis=0&index=1&first=0,0&count={COLUMNS},{COLUMNS}&step=1&lambda=0.5&paganin=50")[1]
+        assert made.get("/command?lambda=-1e")[0] == 400
+        words = shlex.split(made.get("/command?center=30&lambda=0.5&filter=ramp")[1].decode())
+        assert words[1] == "tv" and "--filter" not in words and "sort" in words
+        assert made.get("/run?center=30&lambda=0.5&filter=ramp")[0] == 200
+        while (run := json.loads(made.get("/progress")[1])["run"])["running"]:
+            time.sleep(0.05)
+        assert run["words"].endswith("all.npy is written")
+        first = np.load(tmp_path / "all.npy")
+        assert np.array_equal(first, volume_of(made, "center=30&lambda=0.5&filter=ramp"))
+    finally:
+        assert made.end() == 0
+
+
 def test_what_it_refuses(scans, tmp_path):
     path = scans["fbp"][0]
     assert "leave --slices out" in fails(2, "view", path, "--reconstruct", "--slices", "2:3")

@@ -23,7 +23,7 @@ struct view_control {
     const char *prefix; /* before the number of a TUNED one */
     double low, high, step;
     double usual; /* the number where the option does not say */
-    enum { OF_METHOD, OF_PREPARATION, OF_GEOMETRY } where;
+    enum { OF_METHOD, OF_PREPARATION, OF_GEOMETRY, OF_TV } where;
     bool places; /* says where axis and detector are */
 };
 
@@ -37,6 +37,7 @@ static const view_control controls[] = {
     {"paganin", "phase, delta/beta", true, true, TUNED, "none|", "", 1, 5000, 1, 100, OF_PREPARATION, false},
     {"filter", "filter, cut-off", true, true, TUNED,
      "ramp|shepp-logan|cosine|hann|hamming|blackman|parzen|butterworth|none", "", 0.05, 1, 0.05, 1, OF_METHOD, false},
+    {"lambda", "tv of z, lambda in mm", true, false, TUNED, "none|auto|", "", 1e-4, 10, 0, 0.01, OF_TV, true},
     {"pad", "padding", true, true, WORD, "edge|zero|mirror|taper|ellipse", NULL, 0, 0, 0, 0, OF_METHOD, false},
 };
 enum { CONTROLS = sizeof controls / sizeof *controls };
@@ -121,6 +122,7 @@ view_changes view_changes_of_preparation(const view_changes *changes) {
 
 static const qb_param *table_of(const view_control *control, bool cone) {
     return control->where == OF_PREPARATION ? qb_prep_params
+           : control->where == OF_TV        ? qb_tv_params
            : control->where == OF_GEOMETRY  ? qb_geometry_params
            : cone                           ? qb_fdk_params
                                             : qb_fbp_params;
@@ -128,14 +130,29 @@ static const qb_param *table_of(const view_control *control, bool cone) {
 
 static void *target_of(const view_control *control, bool cone, view_options_of *made) {
     if (control->where == OF_PREPARATION) return &made->prep;
+    if (control->where == OF_TV) return &made->tv;
     if (control->where == OF_GEOMETRY) return &made->geometry;
     return cone ? (void *)&made->fdk : (void *)&made->fbp;
 }
 
 static const void *given_of(const view_control *control, bool cone, const options *o) {
     if (control->where == OF_PREPARATION) return &o->prep;
+    if (control->where == OF_TV) return &o->iterative;
     if (control->where == OF_GEOMETRY) return &o->geometry;
     return cone ? (const void *)&o->fdk : (const void *)&o->fbp;
+}
+
+bool view_changes_ask_tv(const view_changes *changes) {
+    for (int i = 0; changes && i < changes->count; i++)
+        if (changes->of[i].control->where == OF_TV) return strcmp(changes->of[i].value, "none") != 0;
+    return false;
+}
+
+static qb_status share_with_tv(const qb_fbp_options *fbp, qb_iterative_options *tv) {
+    tv->size = fbp->size;
+    tv->voxel = fbp->voxel;
+    tv->hu = fbp->hu;
+    return fbp->center ? qb_params_set(qb_tv_params, tv, "center", fbp->center) : QB_OK;
 }
 
 qb_status view_options_make(const cli *c, bool cone, const view_changes *changes, view_options_of *made) {
@@ -144,11 +161,13 @@ qb_status view_options_make(const cli *c, bool cone, const view_changes *changes
     if (status == QB_OK && cone) status = qb_params_copy(qb_geometry_params, &c->options.geometry, &made->geometry);
     if (status == QB_OK && cone) status = qb_params_copy(qb_fdk_params, &c->options.fdk, &made->fdk);
     if (status == QB_OK && !cone) status = qb_params_copy(qb_fbp_params, &c->options.fbp, &made->fbp);
+    if (status == QB_OK && !cone) status = qb_params_init(qb_tv_params, &made->tv);
     for (int i = 0; status == QB_OK && changes && i < changes->count; i++) {
         const view_control *control = changes->of[i].control;
         status =
             qb_params_set(table_of(control, cone), target_of(control, cone, made), control->name, changes->of[i].value);
     }
+    if (status == QB_OK && view_changes_ask_tv(changes)) status = share_with_tv(&made->fbp, &made->tv);
     if (status != QB_OK) view_options_clear(made);
     return status;
 }
@@ -157,6 +176,7 @@ void view_options_clear(view_options_of *made) {
     qb_params_clear(qb_prep_params, &made->prep);
     qb_params_clear(qb_geometry_params, &made->geometry);
     qb_params_clear(qb_fbp_params, &made->fbp);
+    qb_params_clear(qb_tv_params, &made->tv);
     qb_params_clear(qb_fdk_params, &made->fdk);
 }
 
@@ -181,7 +201,7 @@ cJSON *view_controls_json(const cli *c, bool cone, bool fixed, bool prepared, co
         char value[512] = "";
         const qb_param *row = qb_param_find(table_of(control, cone), control->name);
         if (!serves(control, cone) || (fixed && control->places)) continue;
-        if (prepared && control->where == OF_PREPARATION) continue;
+        if (prepared && (control->where == OF_PREPARATION || control->where == OF_TV)) continue;
         if (!qb_param_get(row, given_of(control, cone, &c->options), value, sizeof value)) value[0] = 0;
         cJSON *said = cJSON_CreateObject();
         cJSON_AddStringToObject(said, "name", control->name);
@@ -189,6 +209,7 @@ cJSON *view_controls_json(const cli *c, bool cone, bool fixed, bool prepared, co
         cJSON_AddStringToObject(said, "kind", kinds[control->kind]);
         cJSON_AddStringToObject(said, "value", value);
         cJSON_AddBoolToObject(said, "prepares", control->where == OF_PREPARATION);
+        cJSON_AddBoolToObject(said, "log", control->where == OF_TV);
         if (control->choices) cJSON_AddStringToObject(said, "choices", control->choices);
         if (control->prefix) cJSON_AddStringToObject(said, "prefix", control->prefix);
         if (control->kind != WORD) add_range(said, control, info);
@@ -207,29 +228,41 @@ static bool is_changed(const view_changes *changes, const qb_param *row) {
     return strcmp(row->name, "output") == 0;
 }
 
+/* The verb's option of that name; NULL: it has none. */
+static const qb_param *row_of(const verb *of, const char *name) {
+    const qb_param *row = NULL;
+    for (const section *s = of->sections; s->table && !row; s++) row = qb_param_find(s->table, name);
+    return row;
+}
+
 /* A given option as it was given: lists item by item. */
 static void repeat(cli *words, const cli *c, const qb_param *row) {
     char value[8192];
+    const qb_param *as = row_of(words->verb, row->name);
+    if (!as) return;
     for (const section *s = c->verb->sections; s->table; s++) {
         if (qb_param_find(s->table, row->name) != row) continue;
         if (!qb_param_get(row, (const char *)&c->options + s->offset, value, sizeof value)) return;
         for (char *item = value, *end; item; item = end) {
             end = strchr(item, '\n');
             if (end) *end++ = 0;
-            command_option(words, row, item);
+            command_option(words, as, item);
         }
     }
 }
 
 char *view_command(const cli *c, bool cone, const view_changes *changes, const char *output) {
-    cli words = {.verb = c->verb};
+    const bool tv = view_changes_ask_tv(changes);
+    cli words = {.verb = tv ? find_verb("tv") : c->verb};
     if (!changes) changes = &none;
     command_argument(&words, c->argument[0]);
     for (int i = 0; i < c->given_count; i++)
         if (!is_changed(changes, c->given[i])) repeat(&words, c, c->given[i]);
     for (int i = 0; i < changes->count; i++) {
         const view_control *control = changes->of[i].control;
-        command_option(&words, qb_param_find(table_of(control, cone), control->name), changes->of[i].value);
+        const qb_param *row =
+            tv ? row_of(words.verb, control->name) : qb_param_find(table_of(control, cone), control->name);
+        if (row && (tv || control->where != OF_TV)) command_option(&words, row, changes->of[i].value);
     }
     command_option(&words, qb_param_find(qb_output_params, "output"), output);
     if (command_end(&words) == QB_OK) return words.command;

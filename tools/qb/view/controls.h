@@ -27,12 +27,16 @@ void view_changes_key(const view_changes *changes, char *key, size_t size);
 /* Those alone that change what line integrals are. */
 view_changes view_changes_of_preparation(const view_changes *changes);
 
+/* Slices of qb tv in place of qb fbp. */
+bool view_changes_ask_tv(const view_changes *changes);
+
 /* Options of one picture; texts are its own. */
 typedef struct view_options_of {
     qb_prep_options prep;
     qb_geometry_options geometry;
     qb_fbp_options fbp;
     qb_fdk_options fdk;
+    qb_iterative_options tv; /* with what it has in common with fbp, where tv is asked for */
 } view_options_of;
 qb_status view_options_make(const cli *c, bool cone, const view_changes *changes, view_options_of *made);
 void view_options_clear(view_options_of *made);

@@ -124,20 +124,22 @@ static size_t most_views(const cli *c) {
     return threads < FEW_THREADS ? ROUGH_VIEWS / 2 : ROUGH_VIEWS;
 }
 
-/* The scan once more, binned, with fewer views where all are taken. */
-static qb_status open_rough(view_recon *r, size_t bin) {
+qb_status view_recon_reopen(const view_recon *r, size_t bin, const char *rows, qb_scan **scan) {
     const qb_scan_info *info = qb_scan_describe(r->scan);
     const qb_env quiet = {.struct_size = sizeof quiet, .threads = r->c->env.threads, .max_ram = r->c->env.max_ram};
     qb_scan_options wanted;
-    char bins[48], views[48];
-    const size_t step = info->views / most_views(r->c);
+    char bins[48], views[48], crop[128];
+    const size_t step = bin > 1 ? info->views / most_views(r->c) : 1;
     qb_status status = qb_params_copy(qb_scan_params, &r->c->options.scan, &wanted);
     if (status != QB_OK) return status;
     snprintf(bins, sizeof bins, "%zux%zu", bin * info->bin[0], bin * info->bin[1]);
     snprintf(views, sizeof views, "0:%zu:%zu", info->stored, step);
     status = qb_params_set(qb_scan_params, &wanted, "bin", bins);
     if (status == QB_OK && step > 1 && !wanted.views) status = qb_params_set(qb_scan_params, &wanted, "views", views);
-    if (status == QB_OK) status = qb_scan_open(r->c->argument[0], &wanted, &quiet, &r->rough);
+    snprintf(crop, sizeof crop, "%zu:%zu,%s", info->window[0], info->window[0] + info->columns * info->bin[0],
+             rows ? rows : "");
+    if (status == QB_OK && rows) status = qb_params_set(qb_scan_params, &wanted, "crop", crop);
+    if (status == QB_OK) status = qb_scan_open(r->c->argument[0], &wanted, &quiet, scan);
     qb_params_clear(qb_scan_params, &wanted);
     return status;
 }
@@ -162,7 +164,7 @@ static qb_status make_rough(view_recon *r) {
     const size_t least = info->rows < info->columns ? info->rows : info->columns;
     r->bin = (side + ROUGH_SIDE - 1) / ROUGH_SIDE;
     if (r->bin > least) r->bin = larger(1, least); /* a detector of few rows */
-    qb_status status = r->bin > 1 ? open_rough(r, r->bin) : QB_OK;
+    qb_status status = r->bin > 1 ? view_recon_reopen(r, r->bin, NULL, &r->rough) : QB_OK;
     if (status != QB_OK || r->bin == 1) return status;
     plan_rough(r);
     return view_kept_open(r);

@@ -97,6 +97,12 @@ qb_status view_recon_aim(const qb_scan *real, qb_fbp_options *fbp);
 /* The grid of a level, slices from row 0 on. */
 void view_recon_set_grid(const view_recon *recon, view_level level, qb_fbp_options *fbp);
 
+/* recon_tv.c: one slice by qb tv, of its own row alone */
+qb_status view_recon_tv(view_recon *recon, const view_changes *changes, view_level level, size_t index,
+                        const volatile sig_atomic_t *gone, float *out);
+/* The file once more, that many pixels a side in one, with fewer views where all are taken; `rows` "R0:R1" of the whole detector, or NULL. */
+qb_status view_recon_reopen(const view_recon *recon, size_t bin, const char *rows, qb_scan **scan);
+
 /* recon_oblique.c */
 bool view_recon_may_be_oblique(const view_recon *recon);
 view_answer view_answer_oblique(view_recon *r, const char *query, const volatile sig_atomic_t *gone);

@@ -44,6 +44,8 @@ static qb_status make(view_recon *r, const char *command) {
     if (r->cone) status = qb_scan_geometry(info, &made.geometry, &detector, &env, &geometry);
     if (status == QB_OK && r->cone)
         status = qb_fdk_plan(r->scan, &geometry, &made.prep, &made.fdk, &output, command, &env, &job);
+    else if (status == QB_OK && view_changes_ask_tv(&j->changes))
+        status = qb_tv_plan(r->scan, NULL, &made.prep, &made.tv, &output, command, &env, &job);
     else if (status == QB_OK)
         status = qb_fbp_plan(r->scan, &made.prep, &made.fbp, &output, command, &env, &job);
     if (status == QB_OK) status = qb_job_run(job, &env, NULL);

@@ -218,6 +218,7 @@ qb_status view_recon_plane(view_recon *r, const view_changes *changes, view_leve
                            const volatile sig_atomic_t *gone, float *out) {
     const int across = axis == 0 ? 2 : axis == 1 ? 1 : 0;
     part p = {.r = r, .grid = grid_of(r, level), .whole = level == VIEW_WHOLE};
+    if (axis == 0 && view_changes_ask_tv(changes)) return view_recon_tv(r, changes, level, index, gone, out);
     qb_status status = p.whole ? view_device_plane(r, changes, axis, index, out) : QB_UNSUPPORTED;
     if (status != QB_UNSUPPORTED && status != QB_NO_MEMORY) return status;
     for (int i = 0; i < 3; i++) p.n[i] = p.grid->n[i];

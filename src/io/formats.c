@@ -84,7 +84,8 @@ static const qb__format formats[] = {
     {
         .name = "MetaImage",
         .extensions = " .mha .mhd ",
-        .line = "MetaImage (.mha .mhd): reads data in the file or beside it, also compressed; writes .mha",
+        .line =
+            "MetaImage (.mha .mhd): reads data in the file or beside it, also compressed; writes .mha, also compressed",
         .begins = begins_mha,
         .open = qb__mha_open,
         .writer = &qb__mha_writer,
@@ -280,13 +281,17 @@ static const qb__format formats[] = {
         .series = true,
     },
     {
-        .name = "DICOM-CT-PD",
+        .name = "DICOM",
         .extensions = " .dcm .ima ",
-        .line = "DICOM-CT-PD (folders of .dcm): reads projections of clinical scanners with their geometry",
-        .open = qb__ct_pd_open,
-        .scan = qb__ct_pd_scan,
+        .line =
+            "DICOM (.dcm, folders, patterns): reads slices, and projections of clinical scanners (DICOM-CT-PD) with "
+            "their geometry; writes CT slices",
+        .open = qb__dicom_open_any,
+        .scan = qb__dicom_scan,
         .geometry = qb__ct_pd_geometry,
         .series = true,
+        .writer = &qb__dicom_writer,
+        .provenance = qb__dicom_provenance,
     },
     {
         .name = "simulated",
@@ -351,7 +356,7 @@ static const char *stranger(const char *path) {
     for (size_t i = 0; got > 0 && i < sizeof strangers / sizeof *strangers; i++)
         if (memcmp(head, strangers[i].begins, strlen(strangers[i].begins)) == 0) text = strangers[i].text;
     const bool dicom = got > 0 && pread(fd, head, 4, 128) == 4 && memcmp(head, "DICM", 4) == 0;
-    if (dicom && !text) text = "a DICOM file: save the views as TIFF or MHA";
+    if (dicom && !text) text = "a DICOM file: end its name in .dcm";
     if (fd >= 0) close(fd);
     return text;
 }
@@ -460,7 +465,7 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
     if (!*format)
         return qb__fail(QB_BAD_ARGUMENT,
                         "%s: what kind of file? .h5, .zarr, .mha, .npy, .nrrd, .nii, .mrc, .vol, .den, .raw, .tif, "
-                        "name_%%05d.tif or a folder that ends in /",
+                        "name_%%05d.tif, name_%%05d.dcm or a folder that ends in /",
                         path);
     if (!(*format)->writer && !(*format)->package)
         return qb__fail(QB_BAD_ARGUMENT,

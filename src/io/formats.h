@@ -91,8 +91,14 @@ qb_status qb__varian_open(const char *path, const char *how, qb__source **source
 qb_status qb__varian_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__elekta_open(const char *path, const char *how, qb__source **source);
 qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
-qb_status qb__ct_pd_open(const char *path, const char *how, qb__source **source);
+qb_status qb__dicom_open_any(const char *path, const char *how, qb__source **source);
+qb_status qb__ct_pd_open(const char *path, qb__source **source);
 qb_status qb__ct_pd_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__dicom_slices_open(const char *path, qb__source **source);
+/* Of the first slice (qb__dicom_note). */
+qb_status qb__dicom_slices_note(const qb__source *source, cJSON **note);
+qb_status qb__dicom_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__dicom_provenance(const char *path, cJSON **object);
 qb_status qb__ct_pd_geometry(const char *path, qb_geometry *geometry);
 /* The shape is VIEWS,ROWS,COLUMNS; of sinograms, which lie [row][view][column], too. */
 qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source);

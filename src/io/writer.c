@@ -105,8 +105,13 @@ qb_status qb__packing_check(const char *path, const qb_stack *stack, const qb__w
     qb__codec_kind codec;
     const qb_status status = qb__codec_named(stack->compress, &codec);
     if (status != QB_OK || codec == QB__CODEC_NONE) return status;
+    char word[24];
+    snprintf(word, sizeof word, " %.20s ", stack->compress);
+    if (kind->packs && !strstr(kind->packs, word))
+        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: files like %s know%sonly; give a .h5 or .zarr file",
+                        stack->compress, path, kind->packs);
     if (!kind->packs)
-        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s cannot be compressed; give a .h5 or .zarr file",
+        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s cannot be compressed; give a .h5, .zarr or .mha file",
                         stack->compress, path);
     if (stack->parts <= 1) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is one file: --parts 1, not %zu", stack->compress, path,

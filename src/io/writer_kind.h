@@ -41,8 +41,8 @@ typedef struct qb__writer_kind {
     bool resumes;                    /* an output of one file, or of a series, can be gone on with */
     bool keeps_fields, keeps_angles; /* whether the format holds flats and darks, and angles, of projections */
     bool keeps_axis;                 /* whether the format holds the axis of a parallel beam */
-    bool packs;                      /* can compress (qb_stack.compress) */
-    bool parts;                      /* can spread images over qb_stack.parts files */
+    const char *packs; /* " gzip zstd ": what it can be compressed by (qb_stack.compress); NULL: nothing */
+    bool parts;        /* can spread images over qb_stack.parts files */
 } qb__writer_kind;
 
 /* Refuses a compression that files of a kind do not have. */
@@ -68,6 +68,6 @@ struct qb_writer {
 
 extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__mrc_writer, qb__npy_writer,
     qb__nrrd_writer, qb__raw_writer, qb__nifti_writer, qb__vol_writer, qb__den_writer, qb__zarr_writer,
-    qb__mbirct_writer, qb__simulated_writer, qb__nothing_writer, qb__tensor_writer;
+    qb__dicom_writer, qb__mbirct_writer, qb__simulated_writer, qb__nothing_writer, qb__tensor_writer;
 
 #endif

@@ -62,12 +62,12 @@ static qb_status check_folder(const char *output, const char *input) {
     return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name", output, input);
 }
 
-/* Some file, and it can be put there: a TIFF stack makes its folder. */
+/* Some file, and it can be put there: a series of files makes its folder. */
 static qb_status check_name(const char *path) {
     const qb__format *format;
     char *folder;
     qb_status status = qb__format_to_write(path, &format);
-    if (status != QB_OK || strcmp(format->name, "TIFF") == 0) return status;
+    if (status != QB_OK || format->series) return status;
     if (!(folder = qb__folder_of(path))) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (access(folder, W_OK | X_OK) != 0)
         status = qb__fail(QB_IO, "a file cannot be put into %s: %s", folder, strerror(errno));

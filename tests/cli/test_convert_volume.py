@@ -2,6 +2,7 @@
 """qb convert of volumes: the same numbers, voxel size, place and words in every kind of file, or a sentence on what is lost; some memory, going on where it was stopped."""
 import json
 import os
+import zlib
 
 import h5py
 import numpy as np
@@ -10,7 +11,7 @@ import tifffile
 
 from qbtest import fails, killed, qb, qb_json
 
-KINDS = ["h5", "zarr", "mha", "npy", "nrrd", "raw", "tif", "nii", "vol", "den", "mrc"]
+KINDS = ["h5", "zarr", "mha", "npy", "nrrd", "raw", "tif", "nii", "vol", "den", "mrc", "%03d.dcm"]
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,40 @@ def test_there_and_back(volume, tmp_path, kind):
         assert told(back)["quantity"] == "attenuation"
     made = qb_json("info", back)["provenance"]
     assert made["provenance_of_input"]["provenance_of_input"]["command"].startswith("qb fbp")
+
+
+def test_compressed_mha(volume, tmp_path):
+    """One stream of zlib, of the length that the header states, whatever the threads; going on with one that is whole is refused by name."""
+    files = []
+    for threads in 1, 3:
+        qb("convert", volume, "-o", tmp_path / "a.mha", "--compress", "gzip", "--threads", threads)
+        data = (tmp_path / "a.mha").read_bytes()
+        head = dict(line.split(b" = ", 1) for line in data[:16384].strip().split(b"\n") if b" = " in line)
+        assert head[b"CompressedData"] == b"True" and int(head[b"CompressedDataSize"]) == len(data) - 16384
+        with h5py.File(volume) as f:
+            assert zlib.decompress(data[16384:]) == f["/exchange/data"][:].tobytes()
+        assert qb_json("compare", volume, tmp_path / "a.mha")["max_abs"] == 0 and told(tmp_path / "a.mha") == told(volume)
+        files.append(data[16384:])
+    assert files[0] == files[1]
+    fails(2, "convert", volume, "-o", tmp_path / "a.mha", "--compress", "zstd", says=["know gzip only"])
+
+
+def test_a_volume_is_known(tmp_path):
+    """What a file's format or its words say is a volume needs no --volume; what was called one once stays one."""
+    values = np.arange(2 * 3 * 5, dtype="f4").reshape(2, 3, 5)
+    np.save(tmp_path / "a.npy", values)
+    for name in "a.nii", "a.ome.tif", "a.zarr", "a.mha", "a.vol", "a.mrc", "b.npy":
+        qb("convert", "a.npy", "--volume", "-o", name, cwd=tmp_path)
+        for side in tmp_path.glob(name + ".json"):
+            side.unlink()
+        info = qb_json("info", name, cwd=tmp_path)
+        assert info["kind"] == ("scan" if name == "b.npy" else "volume"), name
+    for name, more in (("fiji.tif", {"imagej": True, "metadata": {"axes": "ZYX", "spacing": 0.3, "unit": "mm"}, "resolution": (4, 4)}), ("views.tif", {"imagej": True, "metadata": {"axes": "ZYX"}}),
+                       ("ome.ome.tif", {"ome": True, "metadata": {"axes": "ZYX", "PhysicalSizeX": 0.25, "PhysicalSizeY": 0.25, "PhysicalSizeZ": 0.3, "PhysicalSizeZUnit": "mm"}})):
+        tifffile.imwrite(tmp_path / name, values, **more)
+        assert qb_json("info", name, cwd=tmp_path)["kind"] == ("scan" if name == "views.tif" else "volume"), name
+    fails(3, "fbp", "fiji.tif", "-o", "x.npy", says=["this is a volume"], cwd=tmp_path)
+    assert "this is a volume" not in qb("info", "fiji.tif", "--angles", "0:180", cwd=tmp_path).stdout
 
 
 def test_fiji_shows_millimetres_and_the_range(volume, tmp_path):

@@ -6,7 +6,8 @@
 #include "cli.h"
 
 bool states_volume(const char *quantity) {
-    return strcmp(quantity, "attenuation") == 0 || strcmp(quantity, "Hounsfield") == 0;
+    return strcmp(quantity, "attenuation") == 0 || strcmp(quantity, "Hounsfield") == 0 ||
+           strcmp(quantity, "volume") == 0;
 }
 
 bool is_volume(const cli *c, const qb_scan_info *info) {
@@ -52,7 +53,10 @@ static void print_volume(const char *path, const qb_array_info *v, const cJSON *
     double bytes = (double)n[0] * (double)n[1] * (double)n[2] * (double)qb_dtype_size(v->dtype);
     printf("%s\n  format      %s, %s\n", path, v->format, qb_dtype_name(v->dtype));
     printf("  volume      %zu x %zu x %zu voxels (x, y, z), %.1f MiB\n", n[2], n[1], n[0], bytes / 1048576.0);
-    printf("  values      %s%s%s (stated in the file)\n", v->quantity, *v->units ? " in " : "", v->units);
+    if (strcmp(v->quantity, "volume") == 0)
+        printf("  values      of no stated quantity\n");
+    else
+        printf("  values      %s%s%s (stated in the file)\n", v->quantity, *v->units ? " in " : "", v->units);
     if (v->scale[1] > v->scale[0]) printf("  integers    stand for %g to %g\n", v->scale[0], v->scale[1]);
     if (v->voxel[0] > 0)
         printf("  voxel       %.6g x %.6g x %.6g mm, the middle at (%.6g, %.6g, %.6g) mm\n", v->voxel[0], v->voxel[1],

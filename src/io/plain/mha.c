@@ -14,17 +14,14 @@
 #include "base/status.h"
 #include "io/hdf5/external.h"
 #include "io/formats.h"
+#include "io/plain/mha.h"
 #include "io/text.h"
-#include "io/writer.h"
 #include "quickbeam/geometry.h"
 
 /* MetaImage: lines of "Key = value", the last of them ElementDataFile, then the data. */
-enum { HEADER_MOST = 65536, HEADER_ROOM = 16384 };
+enum { HEADER_MOST = 65536 };
 
-static const struct {
-    const char *name;
-    qb_dtype dtype;
-} types[] = {
+const qb__mha_type qb__mha_types[QB__MHA_TYPES] = {
     {"MET_UCHAR", QB_U8}, {"MET_CHAR", QB_I8}, {"MET_USHORT", QB_U16}, {"MET_SHORT", QB_I16},
     {"MET_UINT", QB_U32}, {"MET_INT", QB_I32}, {"MET_FLOAT", QB_F32},  {"MET_DOUBLE", QB_F64},
 };
@@ -71,9 +68,9 @@ static void set_turn(header *h, const char *value) { qb__read_numbers(value, 0, 
 static void set_scale(header *h, const char *value) { qb__read_numbers(value, 0, 2, h->scale, NULL); }
 
 static void set_type(header *h, const char *value) {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (strcmp(value, types[i].name) != 0) continue;
-        h->layout.dtype = types[i].dtype;
+    for (size_t i = 0; i < QB__MHA_TYPES; i++) {
+        if (strcmp(value, qb__mha_types[i].name) != 0) continue;
+        h->layout.dtype = qb__mha_types[i].dtype;
         h->typed = true;
     }
 }
@@ -252,81 +249,3 @@ qb_status qb__mha_provenance(const char *path, cJSON **object) {
     *object = NULL;
     return status;
 }
-
-static const char *type_name(qb_dtype dtype) {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].dtype == dtype) return types[i].name;
-    return NULL;
-}
-
-/* What few volumes have: the numbers that integers stand for, the beam of a scan. */
-static void print_rare(const qb_stack *s, char *text, size_t size) {
-    int n = 0;
-    *text = 0;
-    if (!qb_dtype_is_float(s->dtype) && s->scale_high > s->scale_low)
-        n = qb__print(text, size, "QuickbeamScale = %.9g %.9g\n", s->scale_low, s->scale_high);
-    if (n >= 0 && s->beam) qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
-}
-
-/* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. */
-static size_t print_header(const qb_writer *writer, const char *provenance, char *text, size_t size) {
-    const qb_stack *s = &writer->stack;
-    double d[3], first[3];
-    char rare[160];
-    for (int i = 0; i < 3; i++) {
-        d[i] = s->voxel[i] > 0.0 ? s->voxel[i] : 1.0;
-        first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1.0) * d[i];
-    }
-    print_rare(s, rare, sizeof rare);
-    int n = qb__print(text, size,
-                      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
-                      "CompressedData = False\nTransformMatrix = 1 0 0 0 1 0 0 0 1\n"
-                      "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
-                      "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
-                      "QuickbeamQuantity = %s\nQuickbeamUnits = %s\n%sQuickbeamProvenance = %s",
-                      first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2], s->shape[1], s->shape[0],
-                      type_name(s->dtype), s->quantity, s->voxel[0] > 0.0 ? s->units : "1/pixel", rare, provenance);
-    return n < 0 ? size : (size_t)n;
-}
-
-/* The header has a fixed length, so that the data need not move when the provenance comes. */
-static qb_status put_header(qb_writer *writer, const char *provenance) {
-    static const char last[] = "\nElementDataFile = LOCAL\n";
-    char *text;
-    qb_status status = qb__alloc(HEADER_ROOM + 1, 1, &text);
-    if (status != QB_OK) return status;
-    size_t room = HEADER_ROOM - (sizeof last - 1);
-    size_t n = print_header(writer, provenance, text, HEADER_ROOM);
-    if (n >= room) n = print_header(writer, "see the .json beside this file", text, HEADER_ROOM);
-    memset(text + n, ' ', room - n);
-    memcpy(text + room, last, sizeof last - 1);
-    status = qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
-    qb__free(text);
-    return status;
-}
-
-static qb_status begin_mha(qb_writer *writer) {
-    if (!type_name(writer->stack.dtype))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: MetaImage has no %s; use .h5, .npy or .tif, or another "
-                        "--dtype",
-                        writer->path, qb_dtype_name(writer->stack.dtype));
-    size_t n = strlen(writer->path);
-    if (strcasecmp(writer->path + n - 4, ".mhd") == 0)
-        return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file", writer->path);
-    writer->data_offset = HEADER_ROOM;
-    return writer->taken_up ? QB_OK : put_header(writer, "");
-}
-
-static qb_status finish_mha(qb_writer *writer, const char *provenance) {
-    char *line = qb__strdup(provenance);
-    if (!line) return qb__fail(QB_NO_MEMORY, "%s: no memory for the provenance", writer->path);
-    for (char *c = line; *c; c++)
-        if (*c == '\n' || *c == '\r') *c = ' ';
-    qb_status status = put_header(writer, line);
-    if (status == QB_OK && strlen(line) > HEADER_ROOM / 2) status = qb__write_sidecar(writer, provenance);
-    qb__free(line);
-    return status;
-}
-
-const qb__writer_kind qb__mha_writer = {.begin = begin_mha, .finish = finish_mha, .resumes = true};

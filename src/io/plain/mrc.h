@@ -15,7 +15,8 @@ enum {
     QB__MRC_MX = 7,
     QB__MRC_XLEN = 10,
     QB__MRC_MAPC = 16,
-    QB__MRC_EXTENDED = 23,
+    QB__MRC_SPACE_GROUP = 22,
+    QB__MRC_EXTENDED,
     QB__MRC_FLAGS = 39,
     QB__MRC_ORIGIN = 49
 };

@@ -36,7 +36,7 @@ static void put_statistics(unsigned char *head) {
 }
 
 static void fill_header(const qb_stack *s, unsigned char *head) {
-    enum { ANGLES = 13, SPACE_GROUP = 22, VERSION = 27, LABELS = 55, MAP_AT = 208 };
+    enum { ANGLES = 13, VERSION = 27, LABELS = 55, MAP_AT = 208 };
     const bool volume = !qb__stack_is_projections(s);
     for (int i = 0; i < 3; i++) {
         const size_t n = s->shape[2 - i];
@@ -51,7 +51,7 @@ static void fill_header(const qb_stack *s, unsigned char *head) {
     if (!volume) put_int(head, QB__MRC_MX + 2, 1); /* a stack of images: a cell is one of them */
     if (!volume) put_real(head, QB__MRC_XLEN + 2, s->voxel[2] > 0 ? s->voxel[2] / QB__MRC_ANGSTROM : 0);
     put_int(head, QB__MRC_MODE, mode_of(s->dtype));
-    put_int(head, SPACE_GROUP, volume);
+    put_int(head, QB__MRC_SPACE_GROUP, volume);
     put_int(head, VERSION, 20140);
     put_statistics(head);
     memcpy(head + MAP_AT, "MAP \x44\x44\0\0", 8);

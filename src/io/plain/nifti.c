@@ -176,6 +176,7 @@ qb_status qb__nifti_open(const char *path, const char *how, qb__source **source)
     if (status != QB_OK) return status;
     place(&h, *source);
     status = qb__sidecar_apply(path, *source);
+    qb__source_is_volume(*source);
     const bool ranged = (*source)->scale[1] > (*source)->scale[0];
     if (status == QB_OK && h.slope != 0 && isfinite(h.slope) && !ranged)
         return qb__source_scale(source, h.slope, h.offset);
@@ -259,28 +260,9 @@ static qb_status begin_nifti(qb_writer *writer) {
     return writer->taken_up ? check_kept(writer) : qb__pwrite_all(writer->fd, writer->path, head, sizeof head, 0);
 }
 
-/* Images come in any order, and a run may go on with them: so a file is compressed when it is whole. */
-static qb_status pack(qb_writer *writer) {
-    char name[4096];
-    const uint64_t bytes = writer->data_offset + (uint64_t)writer->stack.shape[0] * writer->image_bytes;
-    if ((size_t)snprintf(name, sizeof name, "%s.gz", writer->part) >= sizeof name)
-        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
-    const int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return qb__fail_errno(errno, "creating", writer->path);
-    qb_status status = qb__gzip_file(writer->fd, fd, writer->path, bytes, writer->threads);
-    if (status == QB_OK && rename(name, writer->part) != 0) status = qb__fail_errno(errno, "writing", writer->path);
-    if (status != QB_OK) {
-        close(fd);
-        unlink(name);
-        return status;
-    }
-    close(writer->fd);
-    writer->fd = fd;
-    return QB_OK;
-}
-
 static qb_status finish_nifti(qb_writer *writer, const char *provenance) {
-    const qb_status status = is_packed(writer->path) ? pack(writer) : QB_OK;
+    uint64_t bytes;
+    const qb_status status = is_packed(writer->path) ? qb__pack_part(writer, 0, QB__STREAM_GZIP, &bytes) : QB_OK;
     return status == QB_OK ? qb__write_sidecar(writer, provenance) : status;
 }
 

@@ -50,6 +50,15 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
                     source->path, holes, count, at);
 }
 
+void qb__source_is_volume(qb__source *source) {
+    if (!*source->quantity) snprintf(source->quantity, sizeof source->quantity, "volume");
+}
+
+bool qb__volume_stated(const char *quantity) {
+    return strcmp(quantity, "attenuation") == 0 || strcmp(quantity, "Hounsfield") == 0 ||
+           strcmp(quantity, "volume") == 0;
+}
+
 size_t qb__source_row_bytes(const qb__source *source) { return source->shape[2] * qb_dtype_size(source->dtype); }
 
 void qb__source_limit(qb__source *source, const qb_env *env) {

@@ -48,6 +48,10 @@ struct qb__source {
 /* `bytes` for a reader's struct, which begins with its qb__source. */
 qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out);
 void qb__source_close(qb__source *source); /* NULL-safe */
+/* The format says that it is a volume; what of is for the file to state. */
+void qb__source_is_volume(qb__source *source);
+/* Whether such a quantity is a volume's. */
+bool qb__volume_stated(const char *quantity);
 size_t qb__source_row_bytes(const qb__source *source);
 /* Do integers of our own files stand for a range of values: value = low + step * number? */
 bool qb__source_ranged(const qb__source *source, double *low, double *step);

@@ -106,15 +106,15 @@ static const char *stated_of(const qb__scan_parts *parts) {
 }
 
 static bool is_volume(const qb__scan_parts *parts) {
-    const char *stated = stated_of(parts);
-    return strcmp(stated, "attenuation") == 0 || strcmp(stated, "Hounsfield") == 0;
+    return qb__volume_stated(stated_of(parts));
 }
 
 /* Why the scan's angles cannot be used; NULL: they can. */
 static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     const qb__scan_parts *parts = &scan->parts;
     if (!parts->angles && is_volume(parts))
-        snprintf(text, size, "this is a volume (the file says %s), no scan: give the scan that it was made from",
+        snprintf(text, size, "this is a volume (the file says %s), no scan: give the scan that it was made from, or --angles if it is "
+                 "one",
                  stated_of(parts));
     else if (!parts->angles)
         snprintf(text, size, "the scan has no angles: give --angles");
@@ -248,7 +248,7 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     } else if (!info->quantity) {
         if (*stated)
             qb__note(&scan->parts.notes, "the file says that it holds %s, not projections" QB__CODE("not-projections"),
-                     stated);
+                     strcmp(stated, "volume") == 0 ? "a volume" : stated);
         bool hdf5 = strstr(info->format, "HDF5") != NULL;
         bool counts = !qb_dtype_is_float(info->dtype) || hdf5 || fields;
         info->quantity = counts ? QB_COUNTS : QB_LINE_INTEGRAL;

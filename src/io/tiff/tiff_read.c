@@ -157,6 +157,7 @@ static void read_description(TIFF *handle, tiff_source *tiff) {
         TIFFGetField(handle, TIFFTAG_XRESOLUTION, &per_unit[0]);
         TIFFGetField(handle, TIFFTAG_YRESOLUTION, &per_unit[1]);
         qb__tiff_voxel(whole, per_unit, source->voxel);
+        if (source->voxel[2] > 0) qb__source_is_volume(source); /* slices have a distance, views have none */
         if (!qb_dtype_is_float(source->dtype)) qb__tiff_calibration(whole, &tiff->slope, &tiff->offset);
         const unsigned long channels = qb__tiff_channels(whole);
         if (channels > 1)

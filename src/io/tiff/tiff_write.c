@@ -5,12 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/share.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "quickbeam/geometry.h"
@@ -121,30 +119,10 @@ static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
     return status;
 }
 
-/* Some images of a series, a run of them for each thread. */
-typedef struct sweep {
-    qb_writer *writer;
-    size_t first, end, images; /* of all, of a piece */
-    const char *data;
-} sweep;
-
-static qb_status write_piece(void *context, size_t piece, size_t worker) {
-    (void)worker;
-    const sweep *s = context;
-    const size_t first = s->first + piece * s->images, end = qb__smaller(first + s->images, s->end);
-    qb_status status = QB_OK;
-    for (size_t i = first; i < end && status == QB_OK; i++)
-        status = write_file(s->writer, i, s->data + (i - s->first) * s->writer->image_bytes);
-    return status;
-}
-
 static qb_status write_tiff(qb_writer *writer, size_t first, size_t end, const void *data) {
     const tiff_writer *tiff = writer->own;
     if (!tiff || !tiff->series) return qb__write_images(writer, first, end, data); /* joined: one file */
-    sweep s = {writer, first, end, 0, data};
-    s.images =
-        qb__ceil_div(end - first, qb__pieces(writer->threads, (end - first) * writer->image_bytes, QB__PIECE_LEAST));
-    return qb__share(writer->threads, qb__ceil_div(end - first, s.images), write_piece, &s);
+    return qb__series_write(writer, first, end, data, write_file);
 }
 
 /* The whole story, as JSON behind the few lines that programs look for. */
@@ -221,16 +199,7 @@ static size_t overhead_tiff(const qb_writer *writer) { return 65536 + 1024 * wri
 /* Of a series: a file each, which was closed when it was noted. */
 static bool has_tiff(const qb_writer *writer, const unsigned char *images) {
     const tiff_writer *tiff = writer->own;
-    char name[QB__NAME_ROOM];
-    struct stat about;
-    for (size_t i = 0; i < writer->stack.shape[0]; i++) {
-        if (!(images[i / 8] >> i % 8 & 1)) continue;
-        qb__series_name(&tiff->files, writer->stack.first + i, name);
-        if (stat(name, &about) != 0 || !S_ISREG(about.st_mode) ||
-            (uint64_t)about.st_size < QB__TIFF_DATA + writer->image_bytes)
-            return false;
-    }
-    return true;
+    return qb__series_has(writer, &tiff->files, images, QB__TIFF_DATA + writer->image_bytes);
 }
 
 const qb__writer_kind qb__tiff_writer = {

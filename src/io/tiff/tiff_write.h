@@ -39,6 +39,11 @@ qb_status qb__series_label(const char *path, const char *word, char label[QB__NA
 /* The name of image `number` in the staging folder. */
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
 void qb__series_release(qb__series *series);
+/* Images first .. end - 1 by `put`, which writes the file of one, by several threads. */
+typedef qb_status qb__series_put(qb_writer *writer, size_t image, const void *data);
+qb_status qb__series_write(qb_writer *writer, size_t first, size_t end, const void *data, qb__series_put *put);
+/* Whether the files of those images, a bit each, are there and as long as that at least. */
+bool qb__series_has(const qb_writer *writer, const qb__series *series, const unsigned char *images, uint64_t least);
 
 /* Whether a file is OME-TIFF by its name; QB_BAD_ARGUMENT when that cannot hold the stack; its description, qb__free it. */
 bool qb__tiff_is_ome(const char *path);

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/plain/source.h"
+#include "io/text.h"
 
 enum { PREAMBLE = 128, HEAD_MOST = 1 << 20, DEPTH = 8, PIXELS = 0x7fe00010 };
 static const uint32_t UNKNOWN = 0xffffffff, ITEM = 0xfffee000, ITEM_END = 0xfffee00d, SEQUENCE_END = 0xfffee0dd;
@@ -180,4 +181,29 @@ int qb__dicom_numbers(const qb__dicom *d, uint32_t tag, int most, double *out) {
     if (is_type(&e, "FL", private)) return read_words(d, &e, 4, true, most, out);
     if (!qb__dicom_text(d, tag, text, sizeof text)) return 0;
     return qb__read_numbers(text, '\\', most, out, NULL);
+}
+
+/* Elements behind the image are read as those before it. */
+qb_status qb__dicom_note(const char *path, cJSON **note) {
+    enum { NOTE_MOST = 64 << 20 };
+    qb__dicom d, tail;
+    element own, text;
+    uint64_t size = 0;
+    *note = NULL;
+    qb_status status = qb__dicom_open(path, &d);
+    if (status == QB_OK) status = qb__file_size(path, &size);
+    const uint64_t at = d.pixels + d.pixel_bytes;
+    tail = (qb__dicom){.path = path, .typed = true, .bytes = (size_t)(status == QB_OK && size > at ? size - at : 0)};
+    qb__dicom_close(&d);
+    if (status != QB_OK || tail.bytes == 0 || tail.bytes > NOTE_MOST) return status;
+    status = qb__alloc(tail.bytes + 1, 1, &tail.data);
+    if (status == QB_OK) status = qb__pread_values(path, at, tail.bytes, 1, false, tail.data);
+    if (status == QB_OK && find(&tail, true, 0, (uint32_t)QB__DICOM_OWN, &own) && own.bytes >= 9 &&
+        memcmp(tail.data + own.at, "quickbeam", 9) == 0 && find(&tail, true, 0, (uint32_t)QB__DICOM_NOTE, &text)) {
+        tail.data[text.at + text.bytes] = 0;
+        if (qb__json_parse((char *)tail.data + text.at, note) == QB_NO_MEMORY)
+            status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);
+    }
+    qb__dicom_close(&tail);
+    return status;
 }

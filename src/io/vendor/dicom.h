@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "quickbeam/status.h"
 
 /* Elements of a DICOM file: little-endian, with or without types (VR), numbers not compressed. */
@@ -26,5 +27,11 @@ void qb__dicom_close(qb__dicom *dicom);
 int qb__dicom_numbers(const qb__dicom *dicom, uint32_t tag, int most, double *out);
 /* Its text, without blanks at the end; false, and "": it is not there. */
 bool qb__dicom_text(const qb__dicom *dicom, uint32_t tag, char *text, size_t size);
+
+#define QB__DICOM_NAMES " .dcm .ima "
+/* Our private elements behind the numbers of the first slice (dicom_write.c): whose they are, and JSON. */
+enum { QB__DICOM_OWN = 0x7fe10010, QB__DICOM_NOTE = 0x7fe11001 };
+/* That JSON; NULL: there is none. */
+qb_status qb__dicom_note(const char *path, cJSON **note);
 
 #endif

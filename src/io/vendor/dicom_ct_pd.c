@@ -173,15 +173,14 @@ out:
     return status;
 }
 
-qb_status qb__ct_pd_open(const char *path, const char *how, qb__source **source) {
+qb_status qb__ct_pd_open(const char *path, qb__source **source) {
     pd *p;
-    (void)how;
     *source = NULL;
     qb_status status = qb__source_create(sizeof *p, "DICOM-CT-PD", path, &p);
     if (status != QB_OK) return status;
     p->base.read = read_pd;
     p->base.release = release_pd;
-    status = qb__source_files(&p->base, " .dcm .ima ", &p->files);
+    status = qb__source_files(&p->base, QB__DICOM_NAMES, &p->files);
     if (status == QB_OK) status = read_heads(p);
     if (status == QB_OK)
         *source = &p->base;
@@ -218,7 +217,7 @@ static qb_status make_geometry(const pd *p, qb_geometry *g) {
 
 qb_status qb__ct_pd_geometry(const char *path, qb_geometry *geometry) {
     qb__source *source;
-    qb_status status = qb__ct_pd_open(path, NULL, &source);
+    qb_status status = qb__ct_pd_open(path, &source);
     if (status == QB_OK) status = make_geometry((const pd *)source, geometry);
     qb__source_close(source);
     return status;
@@ -228,7 +227,7 @@ qb_status qb__ct_pd_scan(const char *path, const qb_scan_options *options, qb__s
     qb_geometry g = {0};
     qb_status status;
     (void)options;
-    QB__TRY(qb__ct_pd_open(path, NULL, &parts->data.source));
+    QB__TRY(qb__ct_pd_open(path, &parts->data.source));
     const pd *p = (const pd *)parts->data.source;
     parts->format = p->base.format;
     parts->data.count = p->base.shape[0];

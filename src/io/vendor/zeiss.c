@@ -329,6 +329,7 @@ qb_status qb__zeiss_open(const char *path, const char *how, qb__source **source)
     qb_status status = first_file(path, &files, &series);
     if (status == QB_OK) status = qb__ole2_open(files.text[0], &ole);
     if (status == QB_OK) status = open_views(ole, path, series, &images, &notes, source);
+    if (status == QB_OK && is_volume(path)) qb__source_is_volume(*source);
     if (status == QB_OK && is_volume(path) && read_real(ole, "ImageInfo/PixelSize", &pixel) && pixel > 0)
         for (int i = 0; i < 3; i++) (*source)->voxel[i] = 1e-3 * pixel;
     qb__ole2_close(ole);

@@ -91,6 +91,9 @@ static void apply_multiscale(const cJSON *multiscale, const cJSON *dataset, qb__
     numbers_of(all, "scale", more);
     const bool placed = numbers_of(own, "translation", first);
     const int n = cJSON_GetArraySize(axes);
+    const cJSON *z = n >= 3 ? cJSON_GetArrayItem(axes, n - 3) : NULL;
+    const char *slices = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(z, "name"));
+    if (slices && strcmp(slices, "z") == 0) qb__source_is_volume(source);
     for (int i = 0; i < 3; i++) {
         const cJSON *axis = n - 3 + i >= 0 ? cJSON_GetArrayItem(axes, n - 3 + i) : NULL;
         const char *unit = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(axis, "unit"));

@@ -287,5 +287,5 @@ const qb__writer_kind qb__zarr_writer = {
     .has = has_zarr,
     .resumes = true,
     .keeps_angles = true,
-    .packs = true,
+    .packs = " gzip zstd blosc bitshuffle ",
 };

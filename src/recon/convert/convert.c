@@ -42,7 +42,7 @@ const qb_param qb_convert_params[] = {
     {"overlap", QB_PARAM_TEXT, offsetof(qb_convert_options, overlap), "COLUMNS|auto", NULL, NULL, 0, 0,
      "columns that both cameras see; default: auto, by comparing them", 0},
     {"compress", QB_PARAM_TEXT, offsetof(qb_convert_options, compress), "none|gzip|zstd|blosc|bitshuffle", NULL, NULL,
-     0, 0, "HDF5 and Zarr: compress chunks, by all threads", 0},
+     0, 0, "HDF5 and Zarr: compress chunks, by all threads; .mha: gzip", 0},
     {"zarr", QB_PARAM_CHOICE, offsetof(qb_convert_options, zarr), NULL, "0.5", "0.5|0.4", 0, 0, "version of OME-Zarr",
      0},
     {"volume", QB_PARAM_FLAG, offsetof(qb_convert_options, volume), NULL, NULL, NULL, 0, 0,

@@ -54,7 +54,7 @@ static void describe(conversion *c) {
                           .voxel = {s->voxel[0], s->voxel[1], s->voxel[2]},
                           .offset = {s->offset[0], s->offset[1], s->offset[2]},
                           .units = s->units,
-                          .quantity = s->quantity,
+                          .quantity = *s->quantity ? s->quantity : "volume",
                           .scale_low = s->scale[0],
                           .scale_high = s->scale[1],
                           .description = "quickbeam volume",

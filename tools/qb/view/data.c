@@ -50,7 +50,8 @@ static const view_stack *stack_of(view_data *data, const char *query) {
 
 /* A volume's y and z point up; images of a detector are drawn as they lie in the file. */
 static bool points_up(const qb_array_info *info) {
-    return strcmp(info->quantity, "attenuation") == 0 || strcmp(info->quantity, "Hounsfield") == 0;
+    return strcmp(info->quantity, "attenuation") == 0 || strcmp(info->quantity, "Hounsfield") == 0 ||
+           strcmp(info->quantity, "volume") == 0;
 }
 
 static char *describe(const file *s) {

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Volumes as MetaImage in one file, whose images may be one stream of zlib. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/codec/gzip_file.h"
+#include "io/formats.h"
+#include "io/plain/mha.h"
+#include "io/writer.h"
+#include "quickbeam/geometry.h"
+
+enum { HEADER_ROOM = 16384 };
+
+static const char *type_name(qb_dtype dtype) {
+    for (size_t i = 0; i < QB__MHA_TYPES; i++)
+        if (qb__mha_types[i].dtype == dtype) return qb__mha_types[i].name;
+    return NULL;
+}
+
+/* What few volumes have: the numbers that integers stand for, the beam of a scan. */
+static void print_rare(const qb_stack *s, char *text, size_t size) {
+    int n = 0;
+    *text = 0;
+    if (!qb_dtype_is_float(s->dtype) && s->scale_high > s->scale_low)
+        n = qb__print(text, size, "QuickbeamScale = %.9g %.9g\n", s->scale_low, s->scale_high);
+    if (n >= 0 && s->beam) qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
+}
+
+/* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. packed: bytes of the compressed images, 0: they
+ * are not compressed. */
+static size_t print_header(const qb_writer *writer, const char *provenance, uint64_t packed, char *text, size_t size) {
+    const qb_stack *s = &writer->stack;
+    double d[3], first[3];
+    char rare[160], packing[64] = "";
+    for (int i = 0; i < 3; i++) {
+        d[i] = s->voxel[i] > 0.0 ? s->voxel[i] : 1.0;
+        first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1.0) * d[i];
+    }
+    print_rare(s, rare, sizeof rare);
+    if (packed) snprintf(packing, sizeof packing, "CompressedDataSize = %llu\n", (unsigned long long)packed);
+    int n = qb__print(text, size,
+                      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
+                      "CompressedData = %s\n%sTransformMatrix = 1 0 0 0 1 0 0 0 1\n"
+                      "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
+                      "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
+                      "QuickbeamQuantity = %s\nQuickbeamUnits = %s\n%sQuickbeamProvenance = %s",
+                      packed ? "True" : "False", packing, first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2],
+                      s->shape[1], s->shape[0], type_name(s->dtype), s->quantity,
+                      s->voxel[0] > 0.0 ? s->units : "1/pixel", rare, provenance);
+    return n < 0 ? size : (size_t)n;
+}
+
+/* The header has a fixed length, so that the data need not move when the provenance comes. */
+static qb_status put_header(qb_writer *writer, const char *provenance, uint64_t packed) {
+    static const char last[] = "\nElementDataFile = LOCAL\n";
+    char *text;
+    qb_status status = qb__alloc(HEADER_ROOM + 1, 1, &text);
+    if (status != QB_OK) return status;
+    size_t room = HEADER_ROOM - (sizeof last - 1);
+    size_t n = print_header(writer, provenance, packed, text, HEADER_ROOM);
+    if (n >= room) n = print_header(writer, "see the .json beside this file", packed, text, HEADER_ROOM);
+    memset(text + n, ' ', room - n);
+    memcpy(text + room, last, sizeof last - 1);
+    status = qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
+    qb__free(text);
+    return status;
+}
+
+/* A kept file is compressed once all its images are there: then nothing can be added. */
+static qb_status check_kept(const qb_writer *writer) {
+    char text[256] = "";
+    const qb_status status = qb__pread_all(writer->fd, writer->path, text, sizeof text - 1, 0);
+    if (status != QB_OK || !strstr(text, "CompressedData = True")) return status;
+    return qb__fail(QB_BAD_INPUT, "%s is kept and whole already: remove it to start anew", writer->part);
+}
+
+static qb_status begin_mha(qb_writer *writer) {
+    if (!type_name(writer->stack.dtype))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s: MetaImage has no %s; use .h5, .npy or .tif, or another "
+                        "--dtype",
+                        writer->path, qb_dtype_name(writer->stack.dtype));
+    size_t n = strlen(writer->path);
+    if (strcasecmp(writer->path + n - 4, ".mhd") == 0)
+        return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file", writer->path);
+    writer->data_offset = HEADER_ROOM;
+    return writer->taken_up ? check_kept(writer) : put_header(writer, "", 0);
+}
+
+static qb_status finish_mha(qb_writer *writer, const char *provenance) {
+    char *line = qb__strdup(provenance);
+    if (!line) return qb__fail(QB_NO_MEMORY, "%s: no memory for the provenance", writer->path);
+    for (char *c = line; *c; c++)
+        if (*c == '\n' || *c == '\r') *c = ' ';
+    uint64_t packed = 0;
+    qb_status status = qb__packs(writer) ? qb__pack_part(writer, HEADER_ROOM, QB__STREAM_ZLIB, &packed) : QB_OK;
+    if (status == QB_OK) status = put_header(writer, line, packed);
+    if (status == QB_OK && strlen(line) > HEADER_ROOM / 2) status = qb__write_sidecar(writer, provenance);
+    qb__free(line);
+    return status;
+}
+
+/* The compressed file is made beside the other one. */
+static size_t overhead_mha(const qb_writer *writer) {
+    return HEADER_ROOM + (qb__packs(writer) ? writer->stack.shape[0] * writer->image_bytes : 0);
+}
+
+const qb__writer_kind qb__mha_writer = {
+    .begin = begin_mha, .finish = finish_mha, .overhead = overhead_mha, .resumes = true, .packs = " gzip "};

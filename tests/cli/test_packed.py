@@ -123,7 +123,7 @@ def test_damage(scan, tmp_path):
 
 
 def test_what_does_not_go(scan, tmp_path):
-    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "gzip", says=["give a .h5 or .zarr file"])
+    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "gzip", says=["give a .h5, .zarr or .mha file"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.h5", "--compress", "gzip", "--parts", 2, says=["--parts 1"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.h5", "--compress", "lzma", says=["bitshuffle"])
     assert os.listdir(tmp_path) == []

@@ -156,7 +156,7 @@ def test_what_is_there(scan, want, tmp_path):
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "x.zarr", says=["is no folder, as Zarr is"])
     qb("convert", scan, "-o", tmp_path / "s.zarr")
     fails(2, "fbp", tmp_path / "s.zarr", *FBP, "-o", tmp_path / "s.zarr", says=["would overwrite the input"])
-    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "zstd", says=["give a .h5 or .zarr file"])
+    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "zstd", says=["give a .h5, .zarr or .mha file"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "y.zarr", "--compress", "zip", says=["give none, gzip, zstd, blosc or bitshuffle"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "y.zarr", "--zarr", "0.6", says=["--zarr 0.6"])
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
 """h5py with hdf5plugin reads our compressed HDF5, and we read theirs without any plug-in."""
+import os
+import subprocess
+import sys
+
 import h5py
 import hdf5plugin
 import numpy as np
@@ -36,3 +40,17 @@ def test_we_read_theirs(tmp_path, dtype, how):
     with h5py.File(tmp_path / "a.h5", "w") as f:
         f.create_dataset("/exchange/data", data=values, chunks=(2, 16, 13), **how)
     assert qb_json("compare", "a.h5", "want.npy", cwd=tmp_path)["rmse"] == 0
+
+
+@pytest.mark.parametrize("codec", ["zstd", "blosc", "bitshuffle"])
+def test_the_path_of_plugins_is_enough(tmp_path, codec):
+    """Other programs than Python: the variable alone."""
+    values = np.arange(3000, dtype="f4").reshape(10, 15, 20)
+    np.save(tmp_path / "a.npy", values)
+    qb("convert", "a.npy", "--volume", "--compress", codec, "-o", "a.h5", cwd=tmp_path)
+    read = "import h5py; print(h5py.File('a.h5')['/exchange/data'][:].sum())"
+    env = dict(os.environ, HDF5_PLUGIN_PATH=hdf5plugin.PLUGIN_PATH)
+    done = subprocess.run([sys.executable, "-c", read], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert float(done.stdout) == values.sum(), done.stderr
+    env["HDF5_PLUGIN_PATH"] = str(tmp_path)
+    assert subprocess.run([sys.executable, "-c", read], cwd=tmp_path, env=env, capture_output=True).returncode != 0

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""nibabel opens our NIfTI at the right place; we read nibabel's NIfTI and astropy's FITS."""
+"""nibabel opens our NIfTI, pydicom and GDCM (in ITK) our slices, ITK our compressed MHA at the right place; we read theirs and astropy's FITS."""
 import fabio
+import itk
 import nibabel
 import numpy as np
+import pydicom
 import pytest
 import scipy.io
 import tifffile
@@ -29,6 +31,39 @@ def test_nibabel_reads_ours(tmp_path):
         first = [1 - 14.5 * 0.25, 2 - 14.5 * 0.25, -10 * 0.25]
         np.testing.assert_allclose(image.affine, [[0.25, 0, 0, first[0]], [0, 0.25, 0, first[1]], [0, 0, 0.25, first[2]], [0, 0, 0, 1]], atol=1e-6)
         assert image.header.get_xyzt_units()[0] == "mm"
+
+
+def placed(image):
+    return [*image.GetSpacing()], [*image.GetOrigin()], itk.array_from_matrix(image.GetDirection()).tolist()
+
+
+def test_they_read_our_slices_and_compressed_mha(tmp_path):
+    qb("simulate", "foam", "-o", "s.npy", "--views", 6, "--detector", "30,21", "--pixel-size", 0.25, cwd=tmp_path)
+    fbp = ["fbp", "s.npy", "--quantity", "transmission", "--angles", "0:180", "--center", 14.5, "--offset", "1,2,0"]
+    at = [0.25] * 3, [1 - 14.5 * 0.25, 2 - 14.5 * 0.25, -10 * 0.25], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    for name, how in (("u", ["--dtype", "uint16"]), ("hu", ["--hu", "0.02"])):
+        qb(*fbp, *how, "-o", f"{name}/s_%03d.dcm", cwd=tmp_path)
+        qb(*fbp, *how, "-o", f"{name}.npy", cwd=tmp_path)
+        want = np.load(tmp_path / f"{name}.npy").astype(float)
+        files = sorted(map(str, (tmp_path / name).iterdir()))
+        names = itk.GDCMSeriesFileNames.New()
+        names.SetDirectory(str(tmp_path / name))
+        assert len(names.GetSeriesUIDs()) == 1 and list(names.GetFileNames(names.GetSeriesUIDs()[0])) == files
+        image = itk.imread(files, itk.D)
+        data = [pydicom.dcmread(f) for f in files]
+        if name == "u":
+            want = want * float(data[0].RescaleSlope) + float(data[0].RescaleIntercept)
+        np.testing.assert_allclose(itk.array_from_image(image), np.rint(want) if name == "hu" else want, atol=1e-9)
+        np.testing.assert_allclose(np.array([pydicom.pixels.apply_rescale(d.pixel_array, d) for d in data]), itk.array_from_image(image), atol=1e-9)
+        for got, expected in zip(placed(image), at):
+            np.testing.assert_allclose(got, expected, atol=1e-9)
+        assert {d.SOPClassUID.name for d in data} == {"CT Image Storage"} and {d.RescaleType for d in data} == {"HU" if name == "hu" else "US"}
+        assert len({d.SOPInstanceUID for d in data}) == 21 and all(pydicom.uid.UID(d.SOPInstanceUID).is_valid for d in data)
+    qb(*fbp, "--dtype", "uint16", "--compress", "gzip", "-o", "c.mha", cwd=tmp_path)
+    image = itk.imread(str(tmp_path / "c.mha"))
+    np.testing.assert_array_equal(itk.array_from_image(image), np.load(tmp_path / "u.npy"))
+    for got, expected in zip(placed(image), at):
+        np.testing.assert_allclose(got, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""zarr-python and ome-zarr-py open what we write, with every codec; we read what they write."""
+"""zarr-python, ome-zarr-py and tensorstore, which is neuroglancer's reader in Python, open what we write, with every codec; we read what they write."""
 import numpy as np
 import pytest
+import tensorstore
 import zarr
 from ome_zarr.io import parse_url
 from ome_zarr.reader import Reader
@@ -30,10 +31,18 @@ def test_they_read_ours(volume, tmp_path, codec, version):
     np.testing.assert_array_equal(group["0"][:], want)
     even = want[:70, :150, :150].astype(np.float64).reshape(35, 2, 75, 2, 75, 2).mean(axis=(1, 3, 5))
     np.testing.assert_allclose(group["1"][:], even, rtol=1e-6, atol=1e-9)
+    for level in "0", "1":
+        kvstore = {"driver": "file", "path": str(store / level)}
+        read = tensorstore.open({"driver": "zarr3" if version == "0.5" else "zarr", "kvstore": kvstore}, read=True).result()
+        np.testing.assert_array_equal(read.read().result(), group[level][:])
+        assert version == "0.4" or read.domain.labels == ("z", "y", "x")
     (node,) = Reader(parse_url(str(store)))()
     assert [level.shape for level in node.data] == [(70, 150, 150), (35, 75, 75)]
     np.testing.assert_array_equal(np.asarray(node.data[0]), want)
     scales = [next(t["scale"] for t in level if t["type"] == "scale") for level in node.metadata["coordinateTransformations"]]
+    assert [axis["name"] for axis in node.metadata["axes"]] == ["z", "y", "x"]
+    first = [next(t["translation"] for t in level if t["type"] == "translation") for level in node.metadata["coordinateTransformations"]]
+    np.testing.assert_allclose(first, [[-34.5 * 0.25, -74.5 * 0.25, -74.5 * 0.25], [-34 * 0.25, -74 * 0.25, -74 * 0.25]])
     assert scales == [[0.25] * 3, [0.5] * 3] and [axis["unit"] for axis in node.metadata["axes"]] == ["millimeter"] * 3
 
 

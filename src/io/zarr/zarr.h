@@ -50,10 +50,12 @@ qb_status qb__zarr_load(const char *folder, qb__zarr_array *array, bool *is_arra
 void qb__zarr_halve(qb_dtype dtype, const void *a, const void *b, size_t rows, size_t columns, size_t first, size_t end,
                     void *out);
 
-/* Packs the chunks of a layer of files: `data` are its images, densely or `stride` bytes apart; `synced`: the files are on the disk when
- * it returns. */
+/* Packs the chunks of a layer of files: `data` are its images, densely or `stride` bytes apart. */
 qb_status qb__zarr_put_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
-                             const void *data, size_t stride, size_t threads, bool synced);
+                             const void *data, size_t stride, size_t threads);
+/* Its files are on the disk. */
+qb_status qb__zarr_sync_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
+                              size_t threads);
 /* What each thread of that holds. */
 size_t qb__zarr_layer_memory(const qb__zarr_array *array);
 

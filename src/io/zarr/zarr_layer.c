@@ -20,7 +20,6 @@ typedef struct layer {
     size_t number;
     qb__images images;
     size_t across; /* files along x */
-    bool synced;
     char *memory;
 } layer;
 
@@ -90,18 +89,37 @@ static qb_status write_file(void *context, size_t piece, size_t worker) {
     if (fd < 0) return qb__fail_errno(errno, "creating", l->path);
     status = put_file(l, fd, at[1], at[2], l->memory + worker * qb__zarr_layer_memory(l->array));
     if (status == QB_OK && rename(fresh, name) != 0) status = qb__fail_errno(errno, "writing", l->path);
-    if (status == QB_OK && l->synced && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", l->path);
-    if (status == QB_OK && !l->synced) qb__start_writeback(fd, 0, 0);
+    if (status == QB_OK) qb__start_writeback(fd, 0, 0);
     if (close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", l->path);
     if (status != QB_OK) unlink(fresh);
     return status;
 }
 
+static size_t files_across(const qb__zarr_array *a) { return qb__ceil_div(a->shape[2], a->file[2]); }
+
+static qb_status sync_file(void *context, size_t piece, size_t worker) {
+    const layer *l = context;
+    const size_t at[3] = {l->number, piece / l->across, piece % l->across};
+    char name[4096];
+    (void)worker;
+    qb__zarr_name(l->array, l->folder, at, name, sizeof name);
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    const int error = fd < 0 || fsync(fd) != 0 ? errno : 0;
+    if (fd >= 0) close(fd);
+    return error ? qb__fail_errno(error, "writing", l->path) : QB_OK;
+}
+
+qb_status qb__zarr_sync_layer(const qb__zarr_array *a, const char *folder, const char *path, size_t number,
+                              size_t threads) {
+    layer l = {.array = a, .folder = folder, .path = path, .number = number, .across = files_across(a)};
+    return qb__share(threads, l.across * qb__ceil_div(a->shape[1], a->file[1]), sync_file, &l);
+}
+
 qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const char *path, size_t number,
-                             const void *data, size_t stride, size_t threads, bool synced) {
+                             const void *data, size_t stride, size_t threads) {
     const size_t count = qb__smaller(a->file[0], a->shape[0] - number * a->file[0]);
     const qb__images images = {data, stride, count, a->shape[1], a->shape[2], qb_dtype_size(a->dtype)};
-    layer l = {a, folder, path, number, images, qb__ceil_div(a->shape[2], a->file[2]), synced, NULL};
+    layer l = {a, folder, path, number, images, files_across(a), NULL};
     const size_t files = l.across * qb__ceil_div(a->shape[1], a->file[1]);
     threads = qb__smaller(threads, files);
     qb_status status = qb__alloc(threads, qb__zarr_layer_memory(a), &l.memory);

@@ -22,6 +22,9 @@ typedef struct zarr_writer {
     int levels;
     qb__zarr_array level[QB__ZARR_LEVELS];
     qb__spool spool[QB__ZARR_LEVELS];
+    /* Of each level, the layer (+ 1) that was packed from the spool last and that the disk may still be busy with; its images stay in the
+     * spool, which says that it is open. 0: none. */
+    size_t unsettled[QB__ZARR_LEVELS];
 } zarr_writer;
 
 static void level_folder(const zarr_writer *z, int level, char *name, size_t room) {
@@ -143,16 +146,33 @@ static qb_status halve_layer(const qb_writer *writer, int level, size_t layer, c
     return status;
 }
 
-static qb_status is_packed(const qb__spool *spool, size_t layer, bool *packed) {
+static qb_status is_packed(const zarr_writer *z, int level, size_t layer, bool *packed) {
+    const qb__spool *spool = &z->spool[level];
     qb__layer_state state = QB__SPOOL_PACKED;
+    *packed = true;
+    if (z->unsettled[level] == layer + 1) return QB_OK;
     const qb_status status = layer < spool->layers ? qb__spool_state(spool, layer, &state) : QB_OK;
     *packed = state != QB__SPOOL_OPEN;
     return status;
 }
 
+/* The files of the layer that was packed before are on the disk, most often for long. */
+static qb_status settle(const qb_writer *writer, int level) {
+    zarr_writer *z = writer->own;
+    char folder[4096];
+    if (!z->unsettled[level]) return QB_OK;
+    const size_t layer = z->unsettled[level] - 1;
+    level_folder(z, level, folder, sizeof folder);
+    qb_status status = qb__zarr_sync_layer(&z->level[level], folder, writer->path, layer, writer->threads);
+    if (status == QB_OK) status = qb__spool_mark(&z->spool[level], layer, QB__SPOOL_FLUSHED);
+    if (status == QB_OK) qb__spool_drop(&z->spool[level], layer);
+    z->unsettled[level] = 0;
+    return status;
+}
+
 /* `data` NULL: from the spool, which keeps its images until the files are on the disk. */
 static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, const char *data) {
-    const zarr_writer *z = writer->own;
+    zarr_writer *z = writer->own;
     const qb__spool *spool = &z->spool[level];
     const bool spooled = !data;
     const size_t stride = spooled ? qb__spool_stride(spool) : spool->image;
@@ -162,12 +182,14 @@ static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, co
     level_folder(z, level, folder, sizeof folder);
     if (spooled) QB__TRY(qb__spool_map(spool, layer, &mapped));
     if (spooled) data = mapped;
-    QB__TRY(qb__zarr_put_layer(&z->level[level], folder, writer->path, layer, data, stride, writer->threads, spooled));
+    QB__TRY(qb__zarr_put_layer(&z->level[level], folder, writer->path, layer, data, stride, writer->threads));
     if (level + 1 < z->levels) QB__TRY(halve_layer(writer, level, layer, data, stride));
-    QB__TRY(qb__spool_mark(spool, layer, spooled ? QB__SPOOL_FLUSHED : QB__SPOOL_PACKED));
+    if (!spooled) QB__TRY(qb__spool_mark(spool, layer, QB__SPOOL_PACKED));
+    QB__TRY(settle(writer, level));
+    if (spooled) z->unsettled[level] = layer + 1;
+    if (z->own) QB__TRY(settle(writer, level)); /* another process may look at the spool any time */
 out:
     qb__spool_unmap(spool, mapped);
-    if (status == QB_OK && spooled) qb__spool_drop(spool, layer);
     return status;
 }
 
@@ -178,8 +200,8 @@ static qb_status pack(void *context, size_t layer, const char *data) {
     qb_status status = pack_layer(writer, 0, layer, data);
     for (int level = 1; status == QB_OK && level < z->levels; level++, layer /= 2) {
         bool whole, packed;
-        status = is_packed(&z->spool[level - 1], layer ^ 1, &whole);
-        if (status == QB_OK) status = is_packed(&z->spool[level], layer / 2, &packed);
+        status = is_packed(z, level - 1, layer ^ 1, &whole);
+        if (status == QB_OK) status = is_packed(z, level, layer / 2, &packed);
         if (status != QB_OK || !whole || packed) break;
         status = pack_layer(writer, level, layer / 2, NULL);
     }
@@ -200,7 +222,7 @@ static qb_status pack_rest(const qb_writer *writer) {
     for (int level = 0; level < z->levels; level++) {
         for (size_t layer = 0; layer < z->spool[level].layers && status == QB_OK; layer++) {
             bool packed;
-            status = is_packed(&z->spool[level], layer, &packed);
+            status = is_packed(z, level, layer, &packed);
             if (status == QB_OK && !packed) status = pack_layer(writer, level, layer, NULL);
         }
     }
@@ -247,8 +269,9 @@ static bool has_zarr(const qb_writer *writer, const unsigned char *images) {
         for (size_t layer = 0; layer < spool->layers && good; layer++) {
             qb__layer_state state;
             bool one, two;
-            good = is_packed(spool - 1, 2 * layer, &one) == QB_OK &&
-                   is_packed(spool - 1, 2 * layer + 1, &two) == QB_OK && qb__spool_state(spool, layer, &state) == QB_OK;
+            good = is_packed(z, level - 1, 2 * layer, &one) == QB_OK &&
+                   is_packed(z, level - 1, 2 * layer + 1, &two) == QB_OK &&
+                   qb__spool_state(spool, layer, &state) == QB_OK;
             if (good && state == QB__SPOOL_PACKED && !(one && two))
                 good = qb__spool_mark(spool, layer, QB__SPOOL_OPEN) == QB_OK;
         }

@@ -35,7 +35,7 @@ static void put_element(file *f, uint16_t group, uint16_t number, const char *ty
     put(f, data, bytes);
 }
 
-/* A view of 3 rows of 4, with types and without. */
+/* A view of 3 rows of 4, with types and without; a slice with our note behind it. */
 bool fuzz_seed(size_t index, const char *path) {
     static const struct {
         uint16_t group, number;
@@ -48,19 +48,26 @@ bool fuzz_seed(size_t index, const char *path) {
     const uint16_t rows = 3, columns = 4, pixels[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const float central[] = {2, 2};
     file f = {.bytes = 132, .typed = true};
-    if (index >= 2) return false;
+    static const char note[] = "{\"units\":\"HU\"}";
+    const uint16_t note_head[] = {0x7fe1, 0x1001, 'U' | 'T' << 8, 0, sizeof note - 1, 0};
+    const bool slice = index == 2;
+    if (index >= 3) return false;
     memcpy(f.data + 128, "DICM", 4);
-    put_element(&f, 2, 0x10, "UI", "1.2.840.10008.1.2.1", index ? 18 : 20);
-    if (index) memcpy(f.data + f.bytes - 2, "2", 2);
-    f.typed = index == 0;
+    put_element(&f, 2, 0x10, "UI", "1.2.840.10008.1.2.1", index == 1 ? 18 : 20);
+    if (index == 1) memcpy(f.data + f.bytes - 2, "2", 2);
+    f.typed = index != 1;
     if (f.typed) put(&f, items, sizeof items);
+    if (slice) put_element(&f, 0x20, 0x32, "DS", "1\\2\\3 ", 6);
     for (int i = 0; i < 3; i++) put_element(&f, words[i][0], words[i][1], "US", &words[i][2], 2);
-    for (int i = 0; i < 2; i++) put_element(&f, reals[i].group, reals[i].number, "FL", &reals[i].value, 4);
-    put_element(&f, 0x7029, 0x1010, "US", &rows, 2);
-    put_element(&f, 0x7029, 0x1011, "US", &columns, 2);
-    for (int i = 2; i < 6; i++) put_element(&f, reals[i].group, reals[i].number, "FL", &reals[i].value, 4);
-    put_element(&f, 0x7031, 0x1033, "FL", central, 8);
+    for (int i = 0; i < 2 && !slice; i++) put_element(&f, reals[i].group, reals[i].number, "FL", &reals[i].value, 4);
+    if (!slice) put_element(&f, 0x7029, 0x1010, "US", &rows, 2);
+    if (!slice) put_element(&f, 0x7029, 0x1011, "US", &columns, 2);
+    for (int i = 2; i < 6 && !slice; i++) put_element(&f, reals[i].group, reals[i].number, "FL", &reals[i].value, 4);
+    if (!slice) put_element(&f, 0x7031, 0x1033, "FL", central, 8);
     put_element(&f, 0x7fe0, 0x10, "US", pixels, sizeof pixels);
+    if (slice) put_element(&f, 0x7fe1, 0x10, "LO", "quickbeam ", 10);
+    if (slice) put(&f, note_head, sizeof note_head);
+    if (slice) put(&f, note, sizeof note - 1);
     fuzz_write(path, f.data, f.bytes);
     return true;
 }

@@ -6,18 +6,19 @@
 #include "base/memory.h"
 #include "io_files.h"
 
-static const char *const names[] = {"a.h5",       "a.tif",  "a.mha", "a.npy", "a.nrrd", "a.raw", "a/",
-                                    "a_%03d.tif", "a.zarr", "a.nii", "a.vol", "p.h5",   "z.h5",  "a.mrc"};
+static const char *const names[] = {"a.h5",   "a.tif", "a.mha", "a.npy", "a.nrrd", "a.raw", "a/",    "a_%03d.tif",
+                                    "a.zarr", "a.nii", "a.vol", "p.h5",  "z.h5",   "a.mrc", "z.mha", "a_%03d.dcm"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* One of them is an HDF5 file over several, another is compressed. */
 static void choose(qb_stack *stack, const char *name) {
     stack->parts = strstr(name, "p.h5") ? 3 : 0;
-    stack->compress = strstr(name, "z.h5") ? "gzip" : NULL;
+    stack->compress = strstr(name, "z.h5") || strstr(name, "z.mha") ? "gzip" : NULL;
 }
 
 /* MetaImage and others have no float16, MRC has few types. */
 static bool has_not(const char *name, qb_dtype type) {
+    if (strstr(name, ".dcm")) return type != QB_U16 && type != QB_I16;
     if (strstr(name, ".mrc")) return type == QB_U8 || type == QB_U32 || type == QB_I32 || type == QB_F64;
     return type == QB_F16 &&
            (strstr(name, ".mha") || strstr(name, ".nrrd") || strstr(name, ".nii") || strstr(name, ".vol"));
@@ -219,6 +220,7 @@ static void full_while_writing(void **state) {
     size_t bytes = 4 * 256 * 256 * sizeof(float);
     for (size_t n = 0; n < NAMES; n++) {
         choose(&stack, names[n]);
+        stack.dtype = has_not(names[n], QB_F32) ? QB_I16 : QB_F32;
         if (!can_write(in_folder(names[n]), &stack)) continue;
         pid_t child = fork();
         if (child == 0) {
@@ -254,14 +256,15 @@ static void name_taken_by_a_folder(void **state) {
 /* Memory runs out at each allocation in turn; nothing is left behind and nothing leaks. */
 static void memory_runs_out(void **state) {
     (void)state;
-    char data[120] = {0};
+    char data[240] = {0};
     double angles[4] = {0, 1, 2, 3};
     qb_stack stack = small_stack(QB_U8);
-    stack.quantity = "counts";
-    stack.angles = angles;
     for (size_t n = 0; n < NAMES; n++) {
         choose(&stack, names[n]);
-        stack.dtype = has_not(names[n], QB_U8) ? QB_I8 : QB_U8;
+        const bool slices = strstr(names[n], ".dcm") != NULL;
+        stack.quantity = slices ? "attenuation" : "counts";
+        stack.angles = slices ? NULL : angles;
+        stack.dtype = slices ? QB_I16 : has_not(names[n], QB_U8) ? QB_I8 : QB_U8;
         if (!can_write(in_folder(names[n]), &stack)) continue;
         qb_status status = QB_NO_MEMORY;
         for (size_t k = 1; status != QB_OK && k < 400; k++) {

@@ -105,17 +105,17 @@ static const char *stated_of(const qb__scan_parts *parts) {
     return *parts->quantity ? parts->quantity : parts->data.source->quantity;
 }
 
-static bool is_volume(const qb__scan_parts *parts) {
-    return qb__volume_stated(stated_of(parts));
-}
+static bool is_volume(const qb__scan_parts *parts) { return qb__volume_stated(stated_of(parts)); }
 
 /* Why the scan's angles cannot be used; NULL: they can. */
 static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     const qb__scan_parts *parts = &scan->parts;
     if (!parts->angles && is_volume(parts))
-        snprintf(text, size, "this is a volume (the file says %s), no scan: give the scan that it was made from, or --angles if it is "
-                 "one",
-                 stated_of(parts));
+        snprintf(
+            text, size,
+            "this is a volume (the file says %s), no scan: give the scan that it was made from, or --angles if it is "
+            "one",
+            stated_of(parts));
     else if (!parts->angles)
         snprintf(text, size, "the scan has no angles: give --angles");
     else if (*parts->unit_wrong)

@@ -59,6 +59,8 @@ static const struct {
                    "blurred. Give --tilt as qb center measures it, else a geometry file."},
     {"axis-outside", "The file states a rotation axis outside the detector, usually a default or another unit. It is "
                      "not used, and the axis is searched for. Give --center COLUMN when it is known."},
+    {"axis-sign", "Public readers of this scanner's files differ in the sign of the axis' place, and the views do not "
+                  "tell which is right. If slices are doubled, give --detector-offset with the other sign."},
     {"beam-drift", "The brightness at one edge of the detector changes from view to view. If air is there, the beam "
                    "was not constant, and all values are wrong. Give --air with a region that is air in all views."},
     {"beam-level", "The brightness at one edge of the detector differs from that of the flats. If air is there, the "
@@ -427,6 +429,9 @@ static const struct {
     {"volume-hounsfield",
      "The values of the volume look like Hounsfield units (air -1000, water 0). Projected as attenuation they give "
      "negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
+    {"way-shown",
+     "Public readers of this scanner's files differ in the sense of rotation or in the axis' place. The one that fits "
+     "the views was taken: each ray is measured twice in a turn. --angles and --detector-offset give another."},
     {"zero-pixels", "Some pixels are exactly 0: with counts a dead pixel, a masked region or no beam. fbp and fdk "
                     "raise them to the floor before the logarithm, which makes streaks. Mask them with NaN."},
     {"zingers",

@@ -256,6 +256,29 @@ static const qb__format formats[] = {
         .scan = qb__phoenix_scan,
     },
     {
+        .name = "NSI",
+        .extensions = " .nsipro ",
+        .line = "NSI (.nsipro of North Star Imaging, TIFF in Radiographs... beside it): reads cone-beam scans with "
+                "their geometry",
+        .open = qb__vendor_open,
+        .scan = qb__nsi_scan,
+    },
+    {
+        .name = "Diondo",
+        .extensions = " .xml ",
+        .line = "Diondo (.xml, raw in Projection beside it): reads cone-beam scans with their geometry",
+        .open = qb__vendor_open,
+        .scan = qb__cabinet_scan,
+    },
+    {
+        .name = "YXLON",
+        .extensions = " .txt ",
+        .line = "YXLON (ScanParameter.xml or .txt, TIFF or raw in Projections beside it): reads cone-beam scans with "
+                "their geometry",
+        .open = qb__vendor_open,
+        .scan = qb__cabinet_scan,
+    },
+    {
         .name = "Zeiss",
         .extensions = " .txrm .txm .xrm ",
         .line = "Zeiss (.txrm .xrm .txm, folders of .xrm): reads scans with flats, shifts and geometry, and volumes",

@@ -85,6 +85,9 @@ qb_status qb__vendor_open(const char *path, const char *how, qb__source **source
 qb_status qb__nikon_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__skyscan_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__phoenix_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__nsi_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+/* Diondo's and YXLON's, as their text says. */
+qb_status qb__cabinet_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__zeiss_open(const char *path, const char *how, qb__source **source);
 qb_status qb__zeiss_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__varian_open(const char *path, const char *how, qb__source **source);

@@ -19,13 +19,36 @@ def put_tiff(path, image):
     path.write_bytes(b"II*\0" + struct.pack("<I", 8 + len(data)) + data + directory)
 
 
-def put_images(folder, name, white, *faults, angles="0:-360"):
+def put_raw(path, image):
+    path.with_suffix(".raw").write_bytes(image.astype("<u2").tobytes())
+
+
+def put_raw_below(path, image):
+    """Rows from the bottom on."""
+    put_raw(path, image[::-1])
+
+
+def put_stored(path, image):
+    """Of NSI's detector on its side: turned and mirrored, with flats and darks that no pixel has alike."""
+    def stored(pixels):
+        return np.rot90(pixels)[:, ::-1]
+    dark = 200 + 50 * np.random.default_rng(5).random(image.shape)
+    flat = 50000 + 9000 * np.random.default_rng(6).random(image.shape)
+    put_tiff(path, stored(np.round(dark + image / 60000 * (flat - dark))))
+    below = path.parent.parent / "Corrections"
+    if not below.exists():
+        below.mkdir()
+        put_tiff(below / "gain0.tif", stored(np.round(flat)))
+        put_tiff(below / "offset.tif", stored(np.round(dark)))
+
+
+def put_images(folder, name, white, *faults, angles="0:-360", put=put_tiff):
     """An object that is no mirror image of itself, as corrected counts of 16 bits; and its voxels."""
     (folder / name).parent.mkdir(exist_ok=True)
     qb("simulate", "spheres", "--geometry", "cone", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--detector", f"{COLUMNS},{ROWS}",
        "--views", VIEWS, "--angles", angles, *faults, "--size", "64,64,40", "--truth", "truth.npy", "-o", "t.npy", cwd=folder)
     for i, view in enumerate(np.round(np.load(folder / "t.npy") * white)):
-        put_tiff(folder / f"{name}{i + 1:04d}.tif", view)
+        put(folder / f"{name}{i + 1:04d}.tif", view)
 
 
 def nikon(**changes):
@@ -51,6 +74,47 @@ def phoenix(**changes):
     return "[General]\n[Geometry]\n" + "".join(f"{key}={value}\n" for key, value in lines.items() if value is not None)
 
 
+def nsi(lean=1.5, **changes):
+    """A source beside the axis, a detector beside both, an axis that leans; the report has the first pixel more exactly."""
+    t = np.radians(lean)
+    middle, source = np.array([-1.9, -0.6, SOD - SDD]), np.array([0.3, 0, SOD])
+    # across and down of an axis that leans: what is measured along them is what the options say
+    across, down = np.array([np.cos(t), -np.sin(t), 0]), np.array([-np.sin(t), -np.cos(t), 0])
+    middle = source * [0, 0, 1] + [0, 0, -SDD] + across * (-1.2) + down * 0.6
+    source = source * [0, 0, 1]
+    first = middle - (COLUMNS - 1) / 2 * PITCH * np.array([1, 0, 0]) - (ROWS - 1) / 2 * PITCH * np.array([0, -1, 0])
+    values = {"number": VIEWS, "angleStep": 3, "pitch": f"{PITCH} {PITCH}", "width pixels": ROWS, "height pixels": COLUMNS, "rotate": 90, "flipH": "True",
+              "flipV": "False", "clockwise": "False", "source": source, "reference": first + [0.5, 0.5, 0], "normal": "0 0 -1", "horizontal": "1 0 0", "axis": -down, **changes}
+
+    def tags(*names):
+        return "".join(f"    <{name}>{' '.join(map(str, values[name])) if isinstance(values[name], np.ndarray) else values[name]}\n" for name in names if values[name] is not None)
+    text = ("<NSI Reconstruction Project>\n  <CT Project Configuration>\n  <Detector>\n" + tags("width pixels", "height pixels") + "  </Detector>\n  </CT Project Configuration>\n  <Object Radiograph>\n"
+            + tags("number", "angleStep", "pitch") + "  </Object Radiograph>\n  <Correction>\n" + tags("rotate", "flipH", "flipV") + "  </Correction>\n  <Result>\n"
+            + tags("source", "reference", "normal", "horizontal", "axis") + "  </Result>\n  <Processed>\n" + tags("clockwise") + "  </Processed>\n</NSI Reconstruction Project>\n")
+    return text, {"Geometry Report.rtf": f"{{\\rtf1 Image center\\tab ({first[0]:.9f}, {first[1]:.9f}) [mm]  / (0, 0) [in]\\par}}"}
+
+
+def diondo(**changes):
+    values = {"SourceObjectDist": SOD, "SourceDetectorDist": SDD, "ProjectionDimX": COLUMNS, "ProjectionDimY": ROWS, "ProjectionPixelSizeX": PITCH, "ProjectionPixelSizeY": PITCH,
+              "ProjectionCount": VIEWS, "ProjectionCenterOffsetX": 3, "HelixMode": "false", "Laminography": "false", **changes}
+    return "<?xml version='1.0'?>\n<Scan><ScanParameter/><Geometrie><Slices><string>12.50 mm</string></Slices></Geometrie>\n<Recon>" + "".join(
+        f"<{key}>{value}</{key}>\n" for key, value in values.items() if value is not None) + "</Recon></Scan>\n"
+
+
+def yxlon(kind="CircleTrajectory", **changes):
+    values = {"PixelPitch": PITCH / 2, "Fod": SOD / PITCH * 2, "Fdd": SDD / PITCH * 2, "NumberOfProjections": VIEWS, "StartAngle": 20, "Rotation": 360,
+              "YoCenter": 1.2 * SOD / SDD / PITCH * 2, "HorizontalDetectorOffset": 0, "VerticalDetectorOffset": 0.6 / PITCH * 2, "DetectorTiltA": 0, **changes}
+    return (f"<?xml version='1.0'?>\n<S xmlns:xsi='x'><ConeBeamScanParameter><ProjectionSize><Width>{COLUMNS}</Width><Height>{ROWS}</Height></ProjectionSize>\n"
+            f"<PixelSize><Width>{PITCH}</Width><Height>{PITCH}</Height></PixelSize><ProjectionBitdepth>16</ProjectionBitdepth>\n<ScanTrajectory xsi:type='{kind}'>"
+            + "".join(f"<{key}>{value}</{key}>\n" for key, value in values.items() if value is not None) + "</ScanTrajectory></ConeBeamScanParameter></S>\n")
+
+
+def yxlon_lines(**changes):
+    values = {"Number of Detector Elements ": COLUMNS, "2D-Pixel Size [mm]": PITCH / 2, "Pixelbinning": 2, "FOD [mm]": SOD, "FDD [mm]": SDD, "Center Offset [mm]": -1.2 * SOD / SDD,
+              "CT: Number of Projections": VIEWS, **changes}
+    return "".join(f"{value}\t{key}\r\n" for key, value in values.items() if value is not None)
+
+
 # the settings' name, their text, the images, open beam, faults of the geometry as `qb simulate` has them, options
 SCANNERS = {
     "nikon": ("bug.xtekct", nikon, "Scan 1/bug_", 60000, ["--detector-offset", "-1.2,0", "--tilt", "1.5,0,0"], "-30:-390", []),
@@ -58,6 +122,11 @@ SCANNERS = {
               "Scan 1/bug_", 60000, ["--detector-offset", "-1.2,0", "--tilt", "1.5,0,0"], "-30:-390", []),
     # line 30 from below of 64 is row 33, 1.5 rows below the middle: the detector's middle lies that much above the beam's plane
     "skyscan": ("bone.log", skyscan, "bone_", 65535, ["--detector-offset", "0,-0.6"], "0:-360", []),
+    "nsi": ("bar.nsipro", nsi, "Radiographs-bar/bar_", 60000, ["--detector-offset", "-1.2,0.6", "--tilt", "1.5,0,0"], "0:-360", []),
+    "yxlon": ("ScanParameter.xml", yxlon, "Projections/p_", 65535, ["--detector-offset", "-1.2,0.6"], "20:-340", []),
+    "yxlon raw": ("bug.txt", yxlon_lines, "Projektionen/p_", 65535, ["--detector-offset", "-1.2,0"], "0:-360", []),
+    "diondo": ("bug.xml", diondo, "Projection/_0012,50_", 65535, ["--detector-offset", "-1.2,0"], "0:-360", []),
+    "diondo turned": ("bug.xml", lambda: diondo(ProjectionCenterOffsetX=-1.2), "Projection/_0012,50_", 65535, ["--detector-offset", "-1.2,0"], "0:360", []),
     "phoenix": ("part.pca", phoenix, "part_", 50000, [], "0:-360", ["--air", "0:4,0:64", "--darks", "none"]),
 }
 
@@ -65,8 +134,14 @@ SCANNERS = {
 @pytest.fixture(params=SCANNERS)
 def scanner(request, tmp_path):
     settings, text, images, white, faults, angles, options = SCANNERS[request.param]
-    put_images(tmp_path, images, white, *faults, angles=angles)
-    (tmp_path / settings).write_text(text())
+    put = {"nsi": put_stored, "yxlon raw": put_raw_below, "diondo": put_raw, "diondo turned": put_raw}.get(request.param, put_tiff)
+    put_images(tmp_path, images, white, *faults, angles=angles, put=put)
+    text = text()
+    if isinstance(text, tuple):
+        text, others = text
+        for name, other in others.items():
+            (tmp_path / name).write_text(other)
+    (tmp_path / settings).write_text(text)
     return tmp_path, settings, faults, angles, options
 
 
@@ -74,7 +149,7 @@ def test_one_argument(scanner):
     """The same volume as by the geometry on the command line, and the object's sides are where they were."""
     folder, settings, faults, angles, options = scanner
     made = qb_json("fdk", settings, *options, "--like", "truth.npy", "-o", "v.npy", cwd=folder)
-    assert not [w for w in made["warnings"] if "air" not in w]
+    assert not [w for w in made["warnings"] if "air" not in w and "[way-shown]" not in w]
     qb("fdk", "t.npy", "--quantity", "transmission", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--angles", angles, *faults,
        "--like", "truth.npy", "-o", "w.npy", cwd=folder)
     v, w, truth = (np.load(folder / name).astype(float) for name in ("v.npy", "w.npy", "truth.npy"))
@@ -90,7 +165,7 @@ def test_one_argument(scanner):
 def test_info_names_the_scanner(scanner):
     folder, settings, *_ = scanner
     told = qb_json("info", settings, cwd=folder)
-    assert told["format"] in ("Nikon", "SkyScan", "phoenix") and told["views"] == VIEWS
+    assert told["format"] in ("Nikon", "SkyScan", "phoenix", "NSI", "YXLON", "Diondo") and told["views"] == VIEWS
     assert told["sod_mm"] == SOD and told["sdd_mm"] == SDD and told["pixel_size_mm"] == pytest.approx(PITCH)
 
 
@@ -134,3 +209,51 @@ def test_what_is_not_applied_is_said(tmp_path):
     put_images(tmp_path, "Scan 1/bug_", 60000)
     (tmp_path / "bug.xtekct").write_text(nikon(ObjectTilt=1))
     assert "[object-tilt]" in " ".join(qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"])
+
+
+def test_readers_differ(tmp_path):
+    """Opposite rays show the sense of rotation and the axis' side, with noise, too; where they do not, the question is asked."""
+    dice = np.random.default_rng(3)
+    put_images(tmp_path, "Scan 1/bug_", 60000, "--detector-offset", "1.2,0", angles="-30:330", put=lambda path, view: put_tiff(path, np.round(view + dice.normal(0, 20, view.shape))))
+    (tmp_path / "bug.xtekct").write_text(nikon(CentreOfRotationTop=1.2, CentreOfRotationBottom=1.2))
+    said, = [p for p in qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"] if "way-shown" in p]
+    assert "turn by 3 degrees" in said and "at 1.2 mm" in said
+    qb("fdk", "bug.xtekct", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path)
+    qb("fdk", "bug.xtekct", "--angles", "-30:330", "--detector-offset", "1.2,0", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    assert qb_json("compare", "v.npy", "w.npy", cwd=tmp_path)["rel_l2"] < 1e-6
+    assert not [p for p in qb_json("info", "bug.xtekct", "--angles", "-30:330", cwd=tmp_path)["problems"] if "way-shown" in p]
+
+
+def test_what_no_ray_shows_is_asked(tmp_path):
+    (tmp_path / "Projection").mkdir()
+    qb("simulate", "ball", "--geometry", "cone", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--detector", f"{COLUMNS},{ROWS}", "--views", 40, "-o", "t.npy", cwd=tmp_path)
+    for i, view in enumerate(np.round(np.load(tmp_path / "t.npy") * 60000)):
+        put_raw(tmp_path / f"Projection/b_{i:04}.raw", view)
+    (tmp_path / "b.xml").write_text(diondo(ProjectionCount=40, ProjectionCenterOffsetX=0))
+    done = qb("fdk", "b.xml", "-o", "v.npy", code=3, cwd=tmp_path)
+    assert all(word in done.stderr for word in ("which way", "--angles 0:-360 or 0:360"))
+    qb("fdk", "b.xml", "--angles", "0:-360", "-o", "v.npy", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name, text, words", [
+    ("a.nsipro", nsi(source="1 2")[0], "<source> of <Result> is '1 2', which should be three numbers"),
+    ("a.nsipro", nsi(clockwise=None)[0], "<clockwise> of <Processed> is ''"),
+    ("a.nsipro", nsi(normal="0 0 1")[0], "its vectors put the source"),
+    ("a.nsipro", nsi(horizontal="0 0 0")[0], "its vectors put the source"),
+    ("a.nsipro", nsi(rotate=45)[0], "turned by 45 degrees"),
+    ("a.nsipro", nsi(number=0)[0], "states 0 views"),
+    ("a.nsipro", nsi()[0], "no folder Radiographs"),
+    ("a.xml", diondo(HelixMode="true"), "HelixMode is true"),
+    ("a.xml", diondo(SourceObjectDist=None), "has no <SourceObjectDist>"),
+    ("a.xml", diondo(ProjectionDimX="wide"), "<ProjectionDimX> is 'wide'"),
+    ("a.xml", diondo(), "no folder Projection beside it"),
+    ("a.xml", yxlon("HelixTrajectory"), "is no CircleTrajectory"),
+    ("a.xml", yxlon(Fdd=-1), "<Fdd> is '-1'"),
+    ("a.xml", yxlon(), "no folder Projektionen beside it"),
+    ("a.xml", "<RTK/>", "no scan of Diondo or YXLON"),
+    ("a.txt", yxlon_lines(**{"FDD [mm]": "far"}), "'FDD [mm]'"),
+    ("a.txt", "", "no scan of Diondo or YXLON"),
+])
+def test_bad_settings_of_others(tmp_path, name, text, words):
+    (tmp_path / name).write_text(text)
+    assert words in qb("fdk", name, "-o", "v.npy", code=3, cwd=tmp_path).stderr

@@ -26,20 +26,29 @@ static void put_image(const char *path) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const char *const names[] = {"s.xtekct", "s.log", "s.pca"};
-    char folder[64], path[96], image[96]; /* a folder of our own: the images' name is in the seeds */
+    static const char *const names[] = {"s.xtekct", "s.log", "s.pca", "s.nsipro", "s.xml", "s.txt"};
+    static const char *const below[] = {"", "/Radiographs", "/Projection", "/Projections"};
+    enum { BELOW = sizeof below / sizeof *below };
+    char folder[64], path[96], image[128]; /* a folder of our own: the images' name is in the seeds */
     snprintf(folder, sizeof folder, "/tmp/qb-fuzz-ini-%ld", (long)getpid());
-    snprintf(image, sizeof image, "%s/s_0001.tif", folder);
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) abort();
-    put_image(image);
+    for (size_t i = 0; i < BELOW; i++) {
+        snprintf(path, sizeof path, "%s%s", folder, below[i]);
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) abort();
+        snprintf(image, sizeof image, "%s/s_0001.tif", path);
+        put_image(image);
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         fuzz_write(path, data, size);
         fuzz_read(path, NULL);
         remove(path);
     }
-    remove(image);
-    rmdir(folder);
+    for (size_t i = BELOW; i-- > 0;) {
+        snprintf(path, sizeof path, "%s%s", folder, below[i]);
+        snprintf(image, sizeof image, "%s/s_0001.tif", path);
+        remove(image);
+        rmdir(path);
+    }
     return 0;
 }
 
@@ -57,6 +66,21 @@ bool fuzz_seed(size_t index, const char *path) {
          " Step (deg)=90\nRotation Direction=CC\n"),
         ("[Geometry]\nFDD=90\nFOD=60\n[CT]\nNumberImages=4\nRotationSector=360\n[Image]\nDimX=6\nDimY=5\n[Detector]\n"
          "PixelsizeX=0.5\nPixelsizeY=0.5\n"),
+        ("<Detector>\n<width pixels>6\n<height pixels>5\n</Detector>\n<Object Radiograph>\n<number>4\n<angleStep>90\n"
+         "<pitch>0.5 0.5\n</Object Radiograph>\n<Correction>\n<rotate>180\n<flipH>True\n<flipV>False\n</Correction>\n"
+         "<Result>\n<source>0 0 60\n<reference>-1.2 1 -30\n<normal>0 0 -1\n<horizontal>1 0 0\n<axis>0 -1 0\n</Result>\n"
+         "<Processed>\n<clockwise>True\n</Processed>\n"),
+        ("<Geometrie><SourceObjectDist>60</SourceObjectDist><SourceDetectorDist>90</SourceDetectorDist></Geometrie>"
+         "<Recon><ProjectionDimX>6</ProjectionDimX><ProjectionDimY>5</ProjectionDimY><ProjectionPixelSizeX>0.5"
+         "</ProjectionPixelSizeX><ProjectionPixelSizeY>0.5</ProjectionPixelSizeY><ProjectionCount>4</ProjectionCount>"
+         "<ProjectionCenterOffsetX>0.5</ProjectionCenterOffsetX></Recon>"),
+        ("<ConeBeamScanParameter><ProjectionSize><Width>6</Width><Height>5</Height></"
+         "ProjectionSize><PixelSize><Width>0.5"
+         "</Width><Height>0.5</Height></PixelSize><ScanTrajectory type='CircleTrajectory'><PixelPitch>0.5</PixelPitch>"
+         "<Fod>120</Fod><Fdd>180</Fdd><NumberOfProjections>4</NumberOfProjections><StartAngle>10</StartAngle><Rotation>"
+         "360</Rotation><YoCenter>1</YoCenter></ScanTrajectory>"),
+        ("6\tNumber of Detector Elements \n0.5\t2D-Pixel Size [mm]\n60\tFOD [mm]\n90\tFDD [mm]\n0.1\tCenter Offset "
+         "[mm]\n4\tCT: Number of Projections\n"),
     };
     return index < sizeof seeds / sizeof *seeds && fuzz_text_seed(seeds[index], path);
 }

@@ -250,11 +250,22 @@ static qb_status check_options(const cli *c) {
     return QB_OK;
 }
 
-/* `qb info geometry.xml` means -g geometry.xml: no scan is called that. */
+/* Settings of scanners are XML, too. */
+static bool is_scan(const char *path) {
+    char text[1 << 16];
+    FILE *file = fopen(path, "rbe");
+    const size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[n] = 0;
+    return strstr(text, "<Geometrie") || strstr(text, "<ConeBeamScanParameter");
+}
+
+/* `qb info geometry.xml` means -g geometry.xml. */
 static qb_status take_geometry(cli *c) {
     const char *dot = c->count ? strrchr(c->argument[0], '.') : NULL;
     if (c->options.geometry.geometry || !dot) return QB_OK;
     if (strcmp(dot, ".xml") != 0 && strcmp(dot, ".json") != 0) return QB_OK;
+    if (is_scan(c->argument[0])) return QB_OK;
     c->count = 0;
     return qb_param_set(qb_param_find(qb_geometry_params, "geometry"), &c->options.geometry, c->argument[0]);
 }

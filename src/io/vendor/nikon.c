@@ -2,7 +2,8 @@
 /* Scans of Nikon's (X-Tek's) cabinets: NAME.xtekct, and beside it or in its InputFolderName images NAME_0001.tif, which are
  * corrected for flats and darks, so that open beam is WhiteLevel everywhere.
  *
- * In this program's frame the angle of view i is -(InitialAngle + i AngularStep). The axis falls on the detector at
+ * In this program's frame the angle of view i is -(InitialAngle + i AngularStep), as one public reader has it; another turns views the other way
+ * and mirrors the axis' place. Opposite rays show which is right (ways.c). The axis falls on the detector at
  * CentreOfRotationTop and CentreOfRotationBottom, in mm to the right of its middle at its top and bottom edge; newer files state
  * ObjectOffsetX, the same at the object, and ObjectRoll in its place. */
 #include <math.h>
@@ -14,6 +15,7 @@
 #include "base/warning.h"
 #include "io/publish/paths.h"
 #include "io/vendor/vendor.h"
+#include "io/vendor/ways.h"
 
 typedef struct nikon {
     double sod, sdd, pixel_u, pixel_v, columns, rows, views, first, step, white;
@@ -68,7 +70,7 @@ static qb_status find_images(const qb__ini *ini, char *pattern, size_t size) {
     return qb__vendor_images(ini, file, pattern, size);
 }
 
-static qb_status read_scan(const qb__ini *ini, qb__scan_parts *parts) {
+static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts) {
     char pattern[QB__VENDOR_NAME];
     nikon n;
     qb_status status;
@@ -88,6 +90,8 @@ static qb_status read_scan(const qb__ini *ini, qb__scan_parts *parts) {
                     .columns = (size_t)known(n.columns)};
     place(&n, &v);
     QB__TRY(qb__vendor_parts(&v, pattern, parts));
+    const qb__way ways[] = {{1, v.offset_u}, {1, -v.offset_u}, {-1, v.offset_u}, {-1, -v.offset_u}};
+    QB__TRY(qb__ways_choose(&v, options, ways, sizeof ways / sizeof *ways, false, parts));
     if (fabs(known(n.tilt)) > 0.01)
         qb__note(
             &parts->notes,
@@ -99,6 +103,5 @@ out:
 }
 
 qb_status qb__nikon_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
-    (void)options;
-    return qb__vendor_scan(path, read_scan, parts);
+    return qb__vendor_scan(path, options, read_scan, parts);
 }

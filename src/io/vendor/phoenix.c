@@ -26,7 +26,8 @@ static const qb__ini_number keys[] = {
     {"RotationSector", AT(sector), -3600, 3600, false},
 };
 
-static qb_status read_scan(const qb__ini *ini, qb__scan_parts *parts) {
+static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts) {
+    (void)options;
     char pattern[QB__VENDOR_NAME], name[256];
     phoenix p;
     qb_status status;
@@ -51,6 +52,5 @@ out:
 }
 
 qb_status qb__phoenix_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
-    (void)options;
-    return qb__vendor_scan(path, read_scan, parts);
+    return qb__vendor_scan(path, options, read_scan, parts);
 }

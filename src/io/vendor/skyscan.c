@@ -62,7 +62,8 @@ static void judge(const qb__ini *ini, const skyscan *s, qb__notes *notes) {
                  ini->path, s->ratio);
 }
 
-static qb_status read_scan(const qb__ini *ini, qb__scan_parts *parts) {
+static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts) {
+    (void)options;
     char pattern[QB__VENDOR_NAME], prefix[256];
     skyscan s;
     qb_status status;
@@ -94,6 +95,5 @@ out:
 }
 
 qb_status qb__skyscan_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
-    (void)options;
-    return qb__vendor_scan(path, read_scan, parts);
+    return qb__vendor_scan(path, options, read_scan, parts);
 }

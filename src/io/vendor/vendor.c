@@ -31,11 +31,12 @@ qb_status qb__vendor_images(const qb__ini *ini, const char *prefix, char *path, 
     return status;
 }
 
-qb_status qb__vendor_scan(const char *path, qb_status (*read)(const qb__ini *ini, qb__scan_parts *parts),
+qb_status qb__vendor_scan(const char *path, const qb_scan_options *options,
+                          qb_status (*read)(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts),
                           qb__scan_parts *parts) {
     qb__ini ini = {0};
     qb_status status = qb__ini_read(path, &ini);
-    if (status == QB_OK) status = read(&ini, parts);
+    if (status == QB_OK) status = read(&ini, options, parts);
     qb__text_clear(&ini.text);
     return status;
 }
@@ -81,7 +82,7 @@ static qb_status add_fields(const qb__vendor *v, qb__scan_parts *parts) {
 
 qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts) {
     qb_status status;
-    QB__TRY(qb__source_open(pattern, NULL, &parts->data.source));
+    if (pattern) QB__TRY(qb__source_open(pattern, NULL, &parts->data.source));
     qb__source *source = parts->data.source;
     parts->data.count = source->shape[0];
     QB__TRY(check_size(v, source));

@@ -22,7 +22,7 @@ typedef struct qb__vendor {
 } qb__vendor;
 
 /* Opens the images of `pattern` (io/formats.h, qb__list_images) and fills the parts from `v`. QB_BAD_INPUT with both
- * numbers where images have another size. */
+ * numbers where images have another size. `pattern` NULL: they are open already. */
 qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts);
 /* PREFIX%d.tif, the images whose names begin so, from the settings' folder on. QB_BAD_INPUT where they would lie outside of it, or
  * the prefix holds wildcards. `path` has room for QB__VENDOR_NAME. */
@@ -30,7 +30,8 @@ qb_status qb__vendor_images(const qb__ini *ini, const char *prefix, char *path, 
 /* FOLDER/NAME: a name from the settings, which may have back slashes, from their folder on. */
 qb_status qb__vendor_path(const qb__ini *ini, const char *name, char *path, size_t size);
 /* A format's `scan`: reads the settings, lets `read` fill the parts. */
-qb_status qb__vendor_scan(const char *path, qb_status (*read)(const qb__ini *ini, qb__scan_parts *parts),
+qb_status qb__vendor_scan(const char *path, const qb_scan_options *options,
+                          qb_status (*read)(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts),
                           qb__scan_parts *parts);
 
 #endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings in XML or text, whose names say little: their text shows whose they are. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/vendor/cabinet_xml.h"
+
+enum { XML_MOST = 16 << 20 };
+
+qb_status qb__cabinet_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
+    char *text = NULL;
+    qb_status status = qb__read_text(path, XML_MOST, &text);
+    if (status != QB_OK) return status;
+    if (strstr(text, "<Geometrie") && strstr(text, "<Recon"))
+        status = qb__diondo_take(path, text, options, parts);
+    else if (strstr(text, "<ConeBeamScanParameter") || strstr(text, "FDD [mm]"))
+        status = qb__yxlon_take(path, text, options, parts);
+    else
+        status = qb__fail(QB_UNSUPPORTED,
+                          "%s is no scan of Diondo or YXLON: give the images, and a geometry file with -g", path);
+    qb__free(text);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* What scanners' XML have in common: numbers, and images in a folder beside it. */
+#include "io/vendor/cabinet_xml.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/publish/paths.h"
+#include "io/vendor/tags.h"
+
+static qb_status take_number(const char *path, const char *text, const qb__tag_entry *e, double *out) {
+    char words[64], *end;
+    *out = NAN;
+    if (!qb__tag_text(text, NULL, e->key, words, sizeof words)) {
+        if (!e->needed) return QB_OK;
+        return qb__fail(QB_BAD_INPUT, "%s has no <%s>, which is needed to reconstruct", path, e->key);
+    }
+    *out = qb__strtod(words, &end);
+    if (end > words && *out >= e->low && *out <= e->high) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s: <%s> is '%.60s', which should be a number from %g to %g", path, e->key, words,
+                    e->low, e->high);
+}
+
+qb_status qb__tag_entries(const char *path, const char *text, const qb__tag_entry *entries, size_t count, void *out) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < count && status == QB_OK; i++)
+        status = take_number(path, text, &entries[i], (double *)(void *)((char *)out + entries[i].at));
+    return status;
+}
+
+/* As many raw files as lie there; of as many rows as are in the first one where nothing states them. */
+static qb_status open_raw(const qb__vendor *v, const char *folder, qb__source **source) {
+    qb__plain layout = {.format = "raw series", .dtype = QB_U16, .shape = {0, v->rows, v->columns}};
+    qb__notes files = {0};
+    uint64_t bytes;
+    layout.swap = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__;
+    layout.longer = "are they of another size than the settings state?";
+    qb_status status = qb__list_images(folder, " .raw ", &files);
+    if (status == QB_OK && !v->rows) status = qb__file_size(files.text[0], &bytes);
+    if (status == QB_OK && !v->rows) layout.shape[1] = (size_t)(bytes / 2 / v->columns);
+    layout.shape[0] = files.count;
+    qb__notes_release(&files);
+    return status == QB_OK ? qb__raw_series_open(folder, &layout, source) : status;
+}
+
+static bool holds_raw(const char *folder) {
+    bool found = false;
+    DIR *open = opendir(folder);
+    for (struct dirent *entry; open && !found && (entry = readdir(open));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        found = dot && strcmp(dot, ".raw") == 0;
+    }
+    if (open) closedir(open);
+    return found;
+}
+
+qb_status qb__cabinet_images(const qb__vendor *v, const char *folder, qb__scan_parts *parts) {
+    char path[QB__VENDOR_NAME];
+    char *place = qb__folder_of(v->path);
+    if (!place) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", v->path);
+    const bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", place, folder) < sizeof path;
+    qb__free(place);
+    if (!fits || !qb__is_folder(path))
+        return qb__fail(QB_NOT_FOUND, "%s: no folder %s beside it holds its images", v->path, folder);
+    return holds_raw(path) ? open_raw(v, path, &parts->data.source) : qb__source_open(path, NULL, &parts->data.source);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans of Diondo: NAME.xml with <Geometrie>, <Recon> and <ScanParameter>, and beside it a folder Projection of raw images of 16 bits, one
+ * view each. They are corrected for flats and darks, so that open beam is 65535 everywhere.
+ *
+ * Public readers agree on the distances, and differ in the sense of rotation and in the unit and sign of the axis' place, ProjectionCenterOffsetX:
+ * opposite rays show them (ways.c). One of three reads rows from below; here they are taken as they are stored. */
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "io/vendor/cabinet_xml.h"
+#include "io/vendor/tags.h"
+#include "io/vendor/ways.h"
+
+typedef struct diondo {
+    double sod, sdd, pixel_u, pixel_v, columns, rows, views, axis;
+} diondo;
+
+#define AT(field) offsetof(diondo, field)
+static const qb__tag_entry entries[] = {
+    {"SourceObjectDist", AT(sod), 1e-3, 1e6, true},         {"SourceDetectorDist", AT(sdd), 1e-3, 1e6, true},
+    {"ProjectionPixelSizeX", AT(pixel_u), 1e-6, 1e3, true}, {"ProjectionPixelSizeY", AT(pixel_v), 1e-6, 1e3, true},
+    {"ProjectionDimX", AT(columns), 1, 1e6, true},          {"ProjectionDimY", AT(rows), 1, 1e6, true},
+    {"ProjectionCount", AT(views), 2, 1e7, true},           {"ProjectionCenterOffsetX", AT(axis), -1e6, 1e6, false},
+};
+
+static qb_status check_path(const char *path, const char *text) {
+    static const char *const others[] = {"HelixMode", "Laminography"};
+    char word[16];
+    for (int i = 0; i < 2; i++)
+        if (qb__tag_text(text, NULL, others[i], word, sizeof word) && strcasecmp(word, "true") == 0)
+            return qb__fail(QB_UNSUPPORTED,
+                            "%s: %s is true; circles are read: give a geometry file (-g) and its images", path,
+                            others[i]);
+    return QB_OK;
+}
+
+qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_options *options, qb__scan_parts *parts) {
+    diondo d;
+    qb_status status;
+    QB__TRY(check_path(path, text));
+    QB__TRY(qb__tag_entries(path, text, entries, sizeof entries / sizeof *entries, &d));
+    qb__vendor v = {.format = "Diondo",
+                    .path = path,
+                    .views = (size_t)d.views,
+                    .step = -360 / d.views,
+                    .sod = d.sod,
+                    .sdd = d.sdd,
+                    .pixel_u = d.pixel_u,
+                    .pixel_v = d.pixel_v,
+                    .white = 65535,
+                    .rows = (size_t)d.rows,
+                    .columns = (size_t)d.columns};
+    QB__TRY(qb__cabinet_images(&v, "Projection", parts));
+    v.views = parts->data.source->shape[0];
+    if (v.views != (size_t)d.views && v.views != (size_t)d.views + 1) { /* the last may repeat the first */
+        status = qb__fail(QB_BAD_INPUT, "%s states %g views, and %s holds %zu", path, d.views, parts->data.source->path,
+                          v.views);
+        goto out;
+    }
+    QB__TRY(qb__vendor_parts(&v, NULL, parts));
+    const double axis = d.axis >= -1e6 ? d.axis : 0, pixels = axis * d.pixel_u, times = d.sdd / d.sod;
+    const double at[] = {0, pixels, -pixels, axis, -axis, pixels * times, -pixels * times};
+    qb__way ways[2 * sizeof at / sizeof *at];
+    size_t count = 0;
+    for (size_t i = 0; i < (axis == 0 ? 1 : sizeof at / sizeof *at); i++)
+        for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){sense, at[i]};
+    status = qb__ways_choose(&v, options, ways, count, true, parts);
+out:
+    return status;
+}

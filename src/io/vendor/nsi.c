@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans of North Star Imaging (efX): NAME.nsipro, text of <TAG>value with few end tags; views as TIFF in a folder Radiographs... beside it, and
+ * below that folder flats and darks, gain0.tif and offset.tif.
+ *
+ * Vectors are from the axis, in mm: `source`, `reference` (the first pixel), `normal` from the source to the detector, `horizontal` along its
+ * rows to the right, `axis`. "Geometry Report.rtf" has a more exact first pixel. Views are those of an object that turns clockwise, or not,
+ * seen from above: in this program's frame angles grow with `clockwise`. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "io/publish/paths.h"
+#include "io/scan/image.h"
+#include "io/vendor/vendor.h"
+
+enum { TEXT_MOST = 16 << 20 };
+
+typedef struct nsi {
+    const char *path;
+    char *text;
+    double source[3], first[3], normal[3], across[3], axis[3], pitch[2];
+    double columns, rows, views, step, rotate;
+    bool clockwise, flip_u, flip_v;
+} nsi;
+
+/* ---- the settings ---- */
+
+/* The text behind <TAG> in a section, up to the end of its line or the next tag; "" when there is none. Names hold blanks. */
+static void text_of(const nsi *n, const char *section, const char *tag, char *value, size_t size) {
+    char open[64], close[64], name[64];
+    snprintf(open, sizeof open, "<%s>", section);
+    snprintf(close, sizeof close, "</%s>", section);
+    snprintf(name, sizeof name, "<%s>", tag);
+    const char *from = strstr(n->text, open), *to = from ? strstr(from, close) : NULL;
+    const char *at = from ? strstr(from, name) : NULL;
+    *value = 0;
+    if (!at || (to && at > to)) return;
+    at += strlen(name) + strspn(at + strlen(name), " \t");
+    size_t length = strcspn(at, "<\r\n");
+    while (length && strchr(" \t", at[length - 1])) length--;
+    snprintf(value, size, "%.*s", (int)(length < size ? length : size - 1), at);
+}
+
+/* Up to three numbers. */
+static qb_status numbers(const nsi *n, const char *section, const char *tag, size_t count, double *out) {
+    char words[200];
+    text_of(n, section, tag, words, sizeof words);
+    char *at = words, *end = words;
+    for (size_t i = 0; i < count; i++, at = end) {
+        out[i] = qb__strtod(at, &end);
+        if (end == at || !(fabs(out[i]) <= 1e9))
+            return qb__fail(QB_BAD_INPUT, "%s: <%s> of <%s> is '%.40s', which should be %s", n->path, tag, section,
+                            words,
+                            count == 1   ? "a number"
+                            : count == 2 ? "two numbers"
+                                         : "three numbers");
+    }
+    return QB_OK;
+}
+
+static qb_status answer(const nsi *n, const char *section, const char *tag, bool *out) {
+    char word[16];
+    text_of(n, section, tag, word, sizeof word);
+    *out = strcasecmp(word, "true") == 0;
+    if (*out || strcasecmp(word, "false") == 0) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s: <%s> of <%s> is '%s', which should be True or False", n->path, tag, section,
+                    word);
+}
+
+static qb_status read_settings(nsi *n) {
+    qb_status status;
+    QB__TRY(numbers(n, "Result", "source", 3, n->source));
+    QB__TRY(numbers(n, "Result", "reference", 3, n->first));
+    QB__TRY(numbers(n, "Result", "normal", 3, n->normal));
+    QB__TRY(numbers(n, "Result", "horizontal", 3, n->across));
+    QB__TRY(numbers(n, "Result", "axis", 3, n->axis));
+    QB__TRY(numbers(n, "Object Radiograph", "pitch", 2, n->pitch));
+    QB__TRY(numbers(n, "Object Radiograph", "number", 1, &n->views));
+    QB__TRY(numbers(n, "Object Radiograph", "angleStep", 1, &n->step));
+    QB__TRY(numbers(n, "Detector", "width pixels", 1, &n->columns));
+    QB__TRY(numbers(n, "Detector", "height pixels", 1, &n->rows));
+    QB__TRY(numbers(n, "Correction", "rotate", 1, &n->rotate));
+    QB__TRY(answer(n, "Correction", "flipH", &n->flip_u));
+    QB__TRY(answer(n, "Correction", "flipV", &n->flip_v));
+    QB__TRY(answer(n, "Processed", "clockwise", &n->clockwise));
+    if (n->views < 1 || n->views > 1e7 || n->columns < 1 || n->columns > 1e6 || n->rows < 1 || n->rows > 1e6 ||
+        !(n->pitch[0] > 0) || !(n->pitch[1] > 0) || fmod(n->rotate, 90) != 0 || !(fabs(n->step) <= 360))
+        status = qb__fail(QB_BAD_INPUT,
+                          "%s states %g views of %g x %g pixels of %g x %g mm, turned by %g degrees, in steps of %g",
+                          n->path, n->views, n->columns, n->rows, n->pitch[0], n->pitch[1], n->rotate, n->step);
+out:
+    return status;
+}
+
+/* "Image center (95.707, 123.072) [mm]" of the report beside the settings, among codes of RTF. */
+static qb_status read_report(const char *report, double first[3]) {
+    char *text = NULL, *end;
+    const qb_status status = qb__read_text(report, TEXT_MOST, &text);
+    const char *at = status == QB_OK ? strstr(text, "Image center") : NULL;
+    at = at ? strchr(at, '(') : NULL;
+    if (at) {
+        const double x = qb__strtod(at + 1, &end);
+        const double y = end > at + 1 && *end == ',' ? qb__strtod(end + 1, &end) : NAN;
+        if (isfinite(x) && isfinite(y)) first[0] = x, first[1] = y;
+    }
+    qb__free(text);
+    return status;
+}
+
+/* ---- the geometry ---- */
+
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static bool make_unit(double a[3]) {
+    const double length = sqrt(dot(a, a));
+    for (int i = 0; i < 3; i++) a[i] /= length;
+    return length > 1e-9;
+}
+
+/* The source's place beside the axis moves the axis on the detector the other way. */
+static qb_status place(nsi *n, qb__vendor *v) {
+    double down[3], from[3];
+    const double *f = n->normal, *h = n->across;
+    const bool units = make_unit(n->normal) && make_unit(n->across) && make_unit(n->axis);
+    const double cross[3] = {f[1] * h[2] - f[2] * h[1], f[2] * h[0] - f[0] * h[2], f[0] * h[1] - f[1] * h[0]};
+    memcpy(down, cross, sizeof down);
+    for (int i = 0; i < 3; i++) from[i] = n->first[i] - n->source[i];
+    v->sdd = dot(from, f), v->sod = -dot(n->source, f);
+    const double sense = dot(n->axis, down) < 0 ? -1 : 1;
+    if (!units || !make_unit(down) || !(v->sod > 0) || !(v->sdd > v->sod) || !(fabs(dot(n->axis, down)) > 0.5))
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: its vectors put the source %g mm before the axis and %g mm before the detector, whose columns make "
+            "%g degrees with the axis",
+            n->path, v->sod, v->sdd, acos(fmin(1, fabs(dot(n->axis, down)))) * 180 / M_PI);
+    const double right = dot(from, h) + 0.5 * (n->columns - 1) * v->pixel_u,
+                 low = dot(from, down) + 0.5 * (n->rows - 1) * v->pixel_v;
+    const double lean = atan2(-sense * dot(n->axis, h), sense * dot(n->axis, down)), c = cos(lean), s = sin(lean);
+    v->offset_u = c * right + s * low + (c * dot(n->source, h) + s * dot(n->source, down)) * v->sdd / v->sod;
+    v->offset_v = c * low - s * right;
+    v->tilt = lean * 180 / M_PI;
+    return QB_OK;
+}
+
+/* ---- files beside it ---- */
+
+/* The only entry of a folder whose name begins and ends so; "" when there is none. */
+static qb_status find_entry(const char *folder, const char *begin, const char *end, char *found, size_t size) {
+    qb_status status = QB_OK;
+    DIR *open = opendir(folder);
+    *found = 0;
+    for (struct dirent *entry; open && status == QB_OK && (entry = readdir(open));) {
+        const size_t have = strlen(entry->d_name), n = strlen(begin), m = strlen(end);
+        if (have < n + m || strncasecmp(entry->d_name, begin, n) != 0 || strcasecmp(entry->d_name + have - m, end) != 0)
+            continue;
+        if (*found)
+            status = qb__fail(QB_BAD_INPUT, "%s holds several %s...%s: leave the one of this scan", folder, begin, end);
+        if ((size_t)snprintf(found, size, "%s/%s", folder, entry->d_name) >= size) *found = 0;
+    }
+    if (open) closedir(open);
+    return status;
+}
+
+/* A file of that name in a folder within `folder`; "" when there is none. */
+static void find_below(const char *folder, const char *name, char *found, size_t size) {
+    struct stat what;
+    DIR *open = opendir(folder);
+    *found = 0;
+    for (struct dirent *entry; open && !*found && (entry = readdir(open));) {
+        if (entry->d_name[0] == '.') continue;
+        if ((size_t)snprintf(found, size, "%s/%s/%s", folder, entry->d_name, name) >= size || stat(found, &what) != 0)
+            *found = 0;
+    }
+    if (open) closedir(open);
+}
+
+/* The corrections: mirrored, then turned clockwise; qb__image turns first. */
+static qb_status correct(const nsi *n, qb__source **source) {
+    const int turn = (int)(fmod(n->rotate, 360) / 90 + 4) % 4;
+    const bool exchange = turn % 2;
+    char degrees[8];
+    snprintf(degrees, sizeof degrees, "%d", turn * 90);
+    qb_scan_options options = {.rotate = (qb_rotate)turn};
+    const bool u = exchange ? n->flip_v : n->flip_u, v = exchange ? n->flip_u : n->flip_v;
+    options.flip = u && v ? QB_FLIP_UV : u ? QB_FLIP_U : v ? QB_FLIP_V : QB_FLIP_NONE;
+    qb__image image;
+    if (!turn && !u && !v) return QB_OK;
+    const qb_status status = qb__image_parse(&options, (*source)->shape[1], (*source)->shape[2], &image);
+    return status == QB_OK ? qb__source_image(source, &image, false, false) : status;
+}
+
+static qb_status open_field(const nsi *n, const char *folder, const char *name, qb__frames *out) {
+    char file[QB__VENDOR_NAME];
+    find_below(folder, name, file, sizeof file);
+    if (!*file) return QB_OK;
+    qb_status status = qb__source_open(file, NULL, &out->source);
+    if (status == QB_OK) status = correct(n, &out->source);
+    if (status == QB_OK) out->count = out->source->shape[0];
+    return status;
+}
+
+/* Detector's sides as images have them once they are turned. */
+static void turn_sides(nsi *n) {
+    const double columns = n->columns;
+    if ((int)fabs(n->rotate) / 90 % 2) n->columns = n->rows, n->rows = columns;
+}
+
+static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
+    char images[QB__VENDOR_NAME], report[QB__VENDOR_NAME];
+    qb_status status;
+    QB__TRY(qb__read_text(n->path, TEXT_MOST, &n->text));
+    QB__TRY(read_settings(n));
+    QB__TRY(find_entry(folder, "Geometry", ".rtf", report, sizeof report));
+    if (*report) QB__TRY(read_report(report, n->first));
+    turn_sides(n);
+    qb__vendor v = {.format = "NSI",
+                    .path = n->path,
+                    .views = (size_t)n->views,
+                    .step = n->clockwise ? n->step : -n->step,
+                    .pixel_u = n->pitch[0],
+                    .pixel_v = n->pitch[1],
+                    .rows = (size_t)n->rows,
+                    .columns = (size_t)n->columns};
+    QB__TRY(place(n, &v));
+    QB__TRY(find_entry(folder, "Radiographs", "", images, sizeof images));
+    if (!*images) {
+        status = qb__fail(QB_NOT_FOUND, "%s: no folder Radiographs... beside it holds its images", n->path);
+        goto out;
+    }
+    QB__TRY(qb__source_open(images, NULL, &parts->data.source));
+    QB__TRY(correct(n, &parts->data.source));
+    QB__TRY(qb__vendor_parts(&v, NULL, parts));
+    QB__TRY(open_field(n, folder, "gain0.tif", &parts->flats));
+    QB__TRY(open_field(n, folder, "offset.tif", &parts->darks));
+out:
+    return status;
+}
+
+qb_status qb__nsi_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
+    nsi n = {.path = path};
+    char *folder = qb__folder_of(path);
+    (void)options;
+    const qb_status status =
+        folder ? read_scan(&n, folder, parts) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    qb__free(folder);
+    qb__free(n.text);
+    return status;
+}

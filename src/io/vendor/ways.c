@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of several ways to read a scanner's settings is right? In the middle plane of a cone each ray is measured twice in a full turn: the ray
+ * at angle g from the middle of view t again at -g in view t + 180 degrees - 2 g (Kak and Slaney, Principles of Computerized Tomographic
+ * Imaging, 1988, section 3.4.3). With the wrong sense of rotation, or the axis in the wrong place, the two differ. */
+#include "io/vendor/ways.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "quickbeam/array.h"
+
+static const double degree = M_PI / 180;
+
+typedef struct rays {
+    const qb__vendor *v;
+    const float *lines; /* [view][column] attenuation, but for a constant */
+    size_t views, columns;
+    double period; /* views of a turn when they close it; 0 */
+} rays;
+
+/* Where the middle plane meets the detector: row[0] in its middle column, and row[1] more with each column. */
+static bool find_rows(const qb__vendor *v, const qb__source *images, double row[2]) {
+    const double rows = (double)images->shape[1], half = 0.5 * ((double)images->shape[2] - 1);
+    const double pitch = v->pixel_v > 0 ? v->pixel_v : v->pixel_u;
+    row[0] = 0.5 * (rows - 1) - v->offset_v / pitch, row[1] = tan(v->tilt * degree) * v->pixel_u / pitch;
+    return row[0] - half * fabs(row[1]) >= 0 && row[0] + half * fabs(row[1]) <= rows - 1;
+}
+
+/* The line that the middle plane is on the detector, from the rows about it. */
+static void take_line(const float *band, const qb__region *region, const double row[2], size_t columns, float least,
+                      float *line) {
+    const size_t last = region->row1 - region->row0 - 1;
+    const double half = 0.5 * ((double)columns - 1);
+    for (size_t c = 0; c < columns; c++) {
+        const double at = fmax(0, row[0] + row[1] * ((double)c - half) - (double)region->row0);
+        const size_t r = qb__smaller((size_t)at, last), s = qb__smaller(r + 1, last);
+        const float x = (float)(at - (double)r), value = (1 - x) * band[r * columns + c] + x * band[s * columns + c];
+        line[c] = -logf(fmaxf(value, least));
+    }
+}
+
+/* Of all views, a few at a time. */
+static qb_status read_lines(qb__source *images, const double row[2], float *lines) {
+    enum { VIEWS = 64 };
+    const size_t views = images->shape[0], columns = images->shape[2], size = qb_dtype_size(images->dtype);
+    const double reach = 0.5 * ((double)columns - 1) * fabs(row[1]);
+    qb__region region = {.step = 1, .row0 = (size_t)fmax(0, row[0] - reach)};
+    region.row1 = qb__smaller((size_t)(row[0] + reach) + 2, images->shape[1]);
+    const size_t band_size = (region.row1 - region.row0) * columns;
+    unsigned char *raw = NULL;
+    float *band = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(VIEWS * band_size, size, &raw));
+    QB__TRY(qb__alloc(band_size, sizeof *band, &band));
+    const float least = qb_dtype_is_float(images->dtype) ? 1e-6F : 1; /* transmissions, or counts */
+    for (; region.first < views; region.first += region.count) {
+        region.count = qb__smaller(views - region.first, VIEWS);
+        QB__TRY(images->read(images, &region, raw));
+        for (size_t i = 0; i < region.count; i++) {
+            qb_convert_to_float(raw + i * band_size * size, images->dtype, band_size, band);
+            take_line(band, &region, row, columns, least, lines + (region.first + i) * columns);
+        }
+    }
+out:
+    qb__free(raw);
+    qb__free(band);
+    return status;
+}
+
+/* Between views and columns; false where that is beyond the last ones. */
+static bool line_at(const rays *r, double view, double column, double *value) {
+    const double last = (double)r->columns - 1;
+    if (r->period > 0) view -= r->period * floor(view / r->period);
+    const size_t a = (size_t)view, c = column < last ? (size_t)column : r->columns - 2;
+    size_t b = a + 1;
+    if (b >= r->views && r->period > 0) b = 0;
+    if (!(view >= 0) || a >= r->views || b >= r->views || !(column >= 0) || column > last) return false;
+    const double x = view - (double)a, y = column - (double)c;
+    const float *p = r->lines + a * r->columns + c, *q = r->lines + b * r->columns + c;
+    *value = (1 - x) * ((1 - y) * (double)p[0] + y * (double)p[1]) + x * ((1 - y) * (double)q[0] + y * (double)q[1]);
+    return true;
+}
+
+/* How much opposite rays differ in a way, as a mean square, and by column; NAN where there are few. */
+typedef struct misfit {
+    double mean, *column; /* [columns] */
+} misfit;
+
+static double column_misfit(const rays *r, const qb__way *way, size_t c) {
+    const double step = r->v->step * way->sense, turn = 360 / fabs(step), middle = 0.5 * ((double)r->columns - 1);
+    const double u = ((double)c - middle) * r->v->pixel_u + way->offset_u, g = atan(u / r->v->sdd);
+    const double other = (-u - way->offset_u) / r->v->pixel_u + middle, ahead = (180 - 2 * g / degree) / step;
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < r->views; i++) {
+        double view = (double)i + ahead, value;
+        if (!(r->period > 0)) view -= turn * floor(view / turn);
+        if (!line_at(r, view, other, &value)) continue;
+        const double d = value - (double)r->lines[i * r->columns + c];
+        sum += d * d, count++;
+    }
+    return count >= r->views / 4 ? sum / (double)count : NAN;
+}
+
+static void measure(const rays *r, const qb__way *way, misfit *m) {
+    double sum = 0;
+    size_t count = 0;
+    for (size_t c = 0; c < r->columns; c++) {
+        m->column[c] = column_misfit(r, way, c);
+        if (isfinite(m->column[c])) sum += m->column[c], count++;
+    }
+    m->mean = count >= r->columns / 4 ? sum / (double)count : NAN;
+}
+
+/* By how many of its standard errors, over the columns, is one misfit above another? */
+static double errors_above(const misfit *m, const misfit *best, size_t columns) {
+    double sum = 0, squares = 0, n = 0;
+    for (size_t c = 0; c < columns; c++) {
+        const double d = m->column[c] - best->column[c];
+        if (isfinite(d)) sum += d, squares += d * d, n++;
+    }
+    const double mean = sum / n, variance = squares / n - mean * mean;
+    return n >= 8 && variance > 0 ? mean / sqrt(variance / (n - 1)) : 0;
+}
+
+/* Ways that differ by less than half a pixel are one. */
+static bool are_one(const qb__vendor *v, const qb__way *a, const qb__way *b) {
+    return a->sense == b->sense && fabs(a->offset_u - b->offset_u) < 0.5 * v->pixel_u;
+}
+
+/* The way of the least misfit; *clear: it is below all others by much more than chance. */
+static size_t best_of(const rays *r, const qb__way *ways, const misfit *m, size_t count, bool *clear) {
+    const double ERRORS = 5;
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (m[i].mean < m[best].mean || isnan(m[best].mean)) best = i;
+    *clear = isfinite(m[best].mean);
+    for (size_t i = 0; i < count; i++)
+        if (!are_one(r->v, &ways[i], &ways[best]) && !(errors_above(&m[i], &m[best], r->columns) > ERRORS))
+            *clear = false;
+    return best;
+}
+
+static qb_status find_best(const qb__vendor *v, qb__source *images, const qb__way *ways, size_t count, size_t *best,
+                           bool *clear) {
+    const size_t views = images->shape[0], columns = images->shape[2];
+    double row[2], *columns_of = NULL;
+    misfit m[QB__WAYS] = {{0}};
+    size_t size;
+    float *lines = NULL;
+    *best = 0, *clear = false;
+    if (!find_rows(v, images, row) || columns < 8 || views < 8 || v->step == 0 || !qb__mul(views, columns, 1, &size))
+        return QB_OK;
+    qb_status status;
+    QB__TRY(qb__alloc(size, sizeof *lines, &lines));
+    QB__TRY(qb__alloc(count * columns, sizeof *columns_of, &columns_of));
+    QB__TRY(read_lines(images, row, lines));
+    rays r = {.v = v, .lines = lines, .views = views, .columns = columns};
+    if (fabs((double)views * fabs(v->step) - 360) < 0.5 * fabs(v->step)) r.period = (double)views;
+    for (size_t i = 0; i < count; i++) {
+        m[i].column = columns_of + i * columns;
+        measure(&r, &ways[i], &m[i]);
+    }
+    *best = best_of(&r, ways, m, count, clear);
+out:
+    qb__free(columns_of);
+    qb__free(lines);
+    return status;
+}
+
+qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, const qb__way *ways, size_t count,
+                          bool ask, qb__scan_parts *parts) {
+    bool clear, several = false;
+    size_t best;
+    for (size_t i = 1; i < count; i++) several = several || !are_one(v, &ways[0], &ways[i]);
+    if (!several || (options && options->angles && *options->angles)) return QB_OK;
+    const qb_status status = find_best(v, parts->data.source, ways, count, &best, &clear);
+    if (status != QB_OK) return status;
+    const double span = (double)v->views * v->step;
+    if (!clear && ask)
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: which way did the object turn? Readers of %s differ, and opposite rays do not tell: give --angles "
+            "%g:%g or %g:%g",
+            v->path, v->format, v->first, v->first + span, v->first, v->first - span);
+    if (!clear || best == 0) {
+        const bool axis = fabs(v->offset_u) > 0.5 * v->pixel_u;
+        if (!clear && axis)
+            qb__note(
+                &parts->notes,
+                "%s: readers of %s differ in the sign of the axis' place, and opposite rays do not tell it: if slices "
+                "are doubled, give --detector-offset %g,%g" QB__CODE("axis-sign"),
+                v->path, v->format, -v->offset_u, v->offset_v);
+        return QB_OK;
+    }
+    for (size_t i = 0; i < parts->angle_count; i++)
+        parts->angles[i] = (v->first + (double)i * v->step * ways[best].sense) * degree;
+    parts->detector[0] = ways[best].offset_u;
+    qb__note(
+        &parts->notes,
+        "%s: readers of %s differ; opposite rays show that views turn by %g degrees and the detector's middle is at %g "
+        "mm" QB__CODE("way-shown"),
+        v->path, v->format, v->step * ways[best].sense, ways[best].offset_u);
+    return QB_OK;
+}

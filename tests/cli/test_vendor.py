@@ -232,7 +232,10 @@ def test_what_no_ray_shows_is_asked(tmp_path):
     (tmp_path / "b.xml").write_text(diondo(ProjectionCount=40, ProjectionCenterOffsetX=0))
     done = qb("fdk", "b.xml", "-o", "v.npy", code=3, cwd=tmp_path)
     assert all(word in done.stderr for word in ("which way", "--angles 0:-360 or 0:360"))
+    (tmp_path / "b.xml").write_text(diondo(ProjectionCount=40, ProjectionCenterOffsetX=2))
     qb("fdk", "b.xml", "--angles", "0:-360", "-o", "v.npy", cwd=tmp_path)
+    told = qb_json("info", "b.xml", "--angles", "0:-360", cwd=tmp_path)
+    assert told["sod_mm"] == SOD and not [p for p in told["problems"] if "way" in p]
 
 
 @pytest.mark.parametrize("name, text, words", [

@@ -169,17 +169,24 @@ static qb_status find_entry(const char *folder, const char *begin, const char *e
     return status;
 }
 
-/* A file of that name in a folder within `folder`; "" when there is none. */
-static void find_below(const char *folder, const char *name, char *found, size_t size) {
+/* The only file of that name in the folders within `folder`; "" when there is none. */
+static qb_status find_below(const char *folder, const char *name, char *found, size_t size) {
+    char file[QB__VENDOR_NAME];
     struct stat what;
+    qb_status status = QB_OK;
     DIR *open = opendir(folder);
     *found = 0;
-    for (struct dirent *entry; open && !*found && (entry = readdir(open));) {
+    for (struct dirent *entry; open && status == QB_OK && (entry = readdir(open));) {
         if (entry->d_name[0] == '.') continue;
-        if ((size_t)snprintf(found, size, "%s/%s/%s", folder, entry->d_name, name) >= size || stat(found, &what) != 0)
-            *found = 0;
+        if ((size_t)snprintf(file, sizeof file, "%s/%s/%s", folder, entry->d_name, name) >= size ||
+            stat(file, &what) != 0)
+            continue;
+        if (*found)
+            status = qb__fail(QB_BAD_INPUT, "%s and %s: give --flats and --darks, or leave one of them", found, file);
+        snprintf(found, size, "%s", file);
     }
     if (open) closedir(open);
+    return status;
 }
 
 /* The corrections: mirrored, then turned clockwise; qb__image turns first. */
@@ -199,9 +206,9 @@ static qb_status correct(const nsi *n, qb__source **source) {
 
 static qb_status open_field(const nsi *n, const char *folder, const char *name, qb__frames *out) {
     char file[QB__VENDOR_NAME];
-    find_below(folder, name, file, sizeof file);
-    if (!*file) return QB_OK;
-    qb_status status = qb__source_open(file, NULL, &out->source);
+    qb_status status = find_below(folder, name, file, sizeof file);
+    if (status != QB_OK || !*file) return status;
+    status = qb__source_open(file, NULL, &out->source);
     if (status == QB_OK) status = correct(n, &out->source);
     if (status == QB_OK) out->count = out->source->shape[0];
     return status;

@@ -177,7 +177,11 @@ qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, c
     bool clear, several = false;
     size_t best;
     for (size_t i = 1; i < count; i++) several = several || !are_one(v, &ways[0], &ways[i]);
-    if (!several || (options && options->angles && *options->angles)) return QB_OK;
+    if (!several) return QB_OK;
+    if (options && options->angles && *options->angles) {
+        if (ask) parts->detector_stated = false; /* the sense is known, and the axis' place still is not */
+        return QB_OK;
+    }
     const qb_status status = find_best(v, parts->data.source, ways, count, &best, &clear);
     if (status != QB_OK) return status;
     const double span = (double)v->views * v->step;

@@ -6,13 +6,14 @@
   bench/beside_mbirtorch.py [--device cuda] [--size 512] [--sharpness 0 1 2] [--json FILE]
 
 A cube of voxels, as many views, rows and columns as it has of a side; source 1000 mm and detector 1500 mm away. Both take the same line
-integrals by their defaults, and the same voxels; --sharpness runs mbirtorch with each, and --qb-only runs qb alone. `seconds` of mbirtorch is that of
-recon() on arrays in memory, of the second of two calls with --warm; that of qb of the whole process, file to file. `cpu_seconds` is what the
-processor worked, which another program on the machine changes little. `rmse` is to the phantom, in HU of water at 0.02/mm; `left` of qb the rms
+integrals by their defaults, and the same voxels; --sharpness runs mbirtorch with each, and --qb-only runs qb alone. `seconds` of both is from an array
+of line integrals in memory to the volume in memory, by recon() and by quickbeam_ct.mbir(); of the second of two calls with --warm. `process` is the whole
+command, file to file. `cpu_seconds` is what the processor worked, which another program on the machine changes little. `rmse` is to the phantom, in HU of water at 0.02/mm; `left` of qb the rms
 distance from its own volume where hardly anything moves (--converged passes; 0: not computed)."""
 import argparse
 import itertools
 import json
+import os
 import pathlib
 import resource
 import shutil
@@ -34,7 +35,7 @@ def parse():
     parser.add_argument("--converged", type=int, default=200, metavar="N")
     parser.add_argument("--threads", type=int, default=2, metavar="N")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--warm", action="store_true", help="mbirtorch runs twice")
+    parser.add_argument("--warm", action="store_true", help="each runs twice")
     parser.add_argument("--qb-only", action="store_true")
     parser.add_argument("--qb", help="the command (else that of PATH, else build/qb)")
     parser.add_argument("--json", metavar="FILE")
@@ -59,15 +60,34 @@ def hu(a, b):
     return float(1000 / WATER * numpy.sqrt(((a.astype(float) - b) ** 2).mean()))
 
 
+def timed(call, warm):
+    """Its result, seconds, and seconds of the processor."""
+    for _ in range(1 + warm):
+        before, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+        result = call()
+        seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
+    return result, seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def by_arrays(args, lines):
+    import numpy
+    os.environ.setdefault("QUICKBEAM_LIBRARY", str(pathlib.Path(args.qb).resolve().with_name("libquickbeam.so")))
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+    import quickbeam_ct
+    angles = numpy.linspace(0, 2 * numpy.pi, args.views, endpoint=False)
+    return timed(lambda: quickbeam_ct.mbir(lines, angles, SDD / SOD * WIDTH / args.size, sod=SOD, sdd=SDD, quantity="line_integral", device=args.device,
+                                           threads=args.threads), args.warm)
+
+
 def by_qb(args, folder, truth):
     import numpy
     job = [args.qb, "mbir", folder / "scan.h5", "--sod", SOD, "--sdd", SDD, "--device", args.device, "--threads", args.threads, "--json", "-q"]
     if args.converged:
         run(*job, "-o", folder / "best.npy", "--equits", args.converged, "--stop", 1e-3)
-    text, seconds, cpu = run(*job, "-o", folder / "x.npy")
+    text, process, _ = run(*job, "-o", folder / "x.npy")
     slab = json.loads(text)["convergence"]["slabs"][0]
-    x = numpy.load(folder / "x.npy")
-    return {"seconds": seconds, "cpu_seconds": cpu, "solver_seconds": slab["seconds"], "passes": len(slab["cost"]), "rmse": hu(x, truth),
+    x, seconds, cpu = by_arrays(args, lines_of(folder / "scan.h5"))
+    return {"seconds": seconds, "cpu_seconds": cpu, "process": process, "solver_seconds": slab["seconds"], "passes": len(slab["cost"]), "rmse": hu(x, truth),
             "left": hu(x, numpy.load(folder / "best.npy")) if args.converged else None}
 
 
@@ -100,11 +120,8 @@ def by_mbirtorch(args, lines, truth, sharpness):
     model = mbirtorch.ConeBeamModel(lines.shape, numpy.linspace(0, 2 * numpy.pi, args.views, endpoint=False).astype("float32"),
                                     source_detector_dist=SDD / pixel, source_iso_dist=SOD / pixel)
     model.set_params(no_warning=True, delta_voxel=SOD / SDD, recon_shape=(args.size,) * 3, sharpness=sharpness)
-    for _ in range(1 + args.warm):
-        before, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        volume, record = model.recon(lines, logfile_path=None, print_logs=False)
-        seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
-    return {"sharpness": sharpness, "seconds": seconds, "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+    (volume, record), seconds, cpu = timed(lambda: model.recon(lines, logfile_path=None, print_logs=False), args.warm)
+    return {"sharpness": sharpness, "seconds": seconds, "cpu_seconds": cpu,
             "iterations": int(record["recon_params"]["num_iterations"]), "rmse": nearest(numpy.asarray(volume) / pixel, truth)}
 
 

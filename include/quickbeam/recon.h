@@ -185,10 +185,11 @@ typedef struct qb_mbir_options {
     size_t struct_size; /* see qb_params_init */
     double sharpness;   /* sigma_x is 0.2 * 2^sharpness of a typical attenuation, when not given */
     double snr_db; /* sigma_y is this far below the data's rms, when not given; 0 or NAN (auto) = by the data's noise */
-    double sigma_x;        /* 1/mm; 0 = from sharpness */
-    double sigma_y;        /* 0 = from snr_db */
-    double p, q, t;        /* 1 <= p <= q <= 2; 0 = 1.2, 2, 1 */
-    qb_numbers neighbours; /* nearest, diagonal, interslice: b, rescaled to 4 + 4 + 2 of them = 1 */
+    double sigma_x; /* 1/mm; 0 = from sharpness */
+    double sigma_y; /* 0 = from snr_db */
+    double p, q, t; /* 1 <= p <= q <= 2; 0 = 1.2, 2, 1 */
+    qb_numbers
+        neighbours; /* nearest, diagonal, interslice, of a cone also edge, corner: b, rescaled to 4 + 4 + 2 + 8 + 8 of them = 1 */
     const char
         *weights; /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
     bool no_positivity; /* attenuation may fall below zero */

@@ -8,11 +8,20 @@
 #include "base/json.h"
 #include "base/status.h"
 
-static const char *text_of(const cJSON *item, char *room, size_t size) {
+enum { DIGITS = 9, ALL_DIGITS = 17 };
+
+static const char *text_of(const cJSON *item, int digits, char *room, size_t size) {
     if (cJSON_IsString(item)) return item->valuestring;
     if (!cJSON_IsNumber(item)) return "nothing";
-    snprintf(room, size, "%.9g", item->valuedouble);
+    snprintf(room, size, "%.*g", digits, item->valuedouble);
     return room;
+}
+
+/* Numbers of which the usual digits are the same: all are said, once nothing else differs. */
+static bool is_near(const cJSON *then, const cJSON *now) {
+    char a[40], b[40];
+    return cJSON_IsNumber(then) && cJSON_IsNumber(now) &&
+           strcmp(text_of(then, DIGITS, a, sizeof a), text_of(now, DIGITS, b, sizeof b)) == 0;
 }
 
 /* A hash, which says nobody anything. */
@@ -23,23 +32,31 @@ static bool is_hash(const cJSON *item) {
 
 static void say(const char *name, const cJSON *then, const cJSON *now, char *words, size_t size) {
     char a[40], b[40];
+    const int digits = is_near(then, now) ? ALL_DIGITS : DIGITS;
     if (is_hash(then) && is_hash(now))
         snprintf(words, size, "its %s are not these", name);
     else
-        snprintf(words, size, "%s was %.80s and is %.80s", name, text_of(then, a, sizeof a), text_of(now, b, sizeof b));
+        snprintf(words, size, "%s was %.80s and is %.80s", name, text_of(then, digits, a, sizeof a),
+                 text_of(now, digits, b, sizeof b));
 }
 
-/* The first item of `one` that is not the same in `other`, in words, of hashes or of all else; options have a table of their
- * own. `then`: `one` is what was. */
-static bool differs(const cJSON *one, const cJSON *other, bool then, bool hashes, char *words, size_t size) {
+enum { NAMES, HASHES, NEAR, KINDS };
+
+static int kind_of(const cJSON *one, const cJSON *other) {
+    return is_hash(one) ? HASHES : is_near(one, other) ? NEAR : NAMES;
+}
+
+/* The first item of `one` of this kind that is not the same in `other`, in words; options have a table of their own. `then`: `one` is
+ * what was. */
+static bool differs(const cJSON *one, const cJSON *other, bool then, int kind, char *words, size_t size) {
     for (const cJSON *item = one->child; item; item = item->next) {
         const cJSON *counterpart = cJSON_GetObjectItemCaseSensitive(other, item->string);
         if (cJSON_Compare(counterpart, item, true)) continue;
         if (cJSON_IsObject(item) && cJSON_IsObject(counterpart)) {
-            if (differs(item, counterpart, then, hashes, words, size)) return true;
+            if (differs(item, counterpart, then, kind, words, size)) return true;
             continue;
         }
-        if (is_hash(item) != hashes) continue;
+        if (kind_of(item, counterpart) != kind) continue;
         say(item->string, then ? item : counterpart, then ? counterpart : item, words, size);
         return true;
     }
@@ -48,9 +65,8 @@ static bool differs(const cJSON *one, const cJSON *other, bool then, bool hashes
 
 /* A hash changes with what has a name (a file that is no longer given is not among what is hashed): names first. */
 static bool describe(const cJSON *then, const cJSON *now, char *words, size_t size) {
-    for (int hashes = 0; hashes < 2; hashes++)
-        if (differs(now, then, false, hashes, words, size) || differs(then, now, true, hashes, words, size))
-            return true;
+    for (int kind = NAMES; kind < KINDS; kind++)
+        if (differs(now, then, false, kind, words, size) || differs(then, now, true, kind, words, size)) return true;
     return false;
 }
 

@@ -26,6 +26,8 @@ qb__prior_numbers qb__prior_numbers_of(const qb__icd_prior *prior, double pull) 
                                .nearest = (float)prior->nearest,
                                .diagonal = (float)prior->diagonal,
                                .interslice = (float)prior->interslice,
+                               .edge = (float)prior->edge,
+                               .corner = (float)prior->corner,
                                .pull = (float)pull};
 }
 

@@ -78,6 +78,7 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     if (status != QB_OK) return status;
     if (wants_device(env)) {
         qb__joseph_problem problem = qb__project_problem(&p->geometry, &p->grid);
+        problem.pool = p->pool;
         p->on_device = true;
         status = open_device(p, &problem, kernel, env);
     }

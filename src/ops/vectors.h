@@ -13,7 +13,7 @@
 /* A vector is a volume's voxels or the projections' pixels. */
 typedef enum qb__vector_kind { QB__UNKNOWNS, QB__EQUATIONS } qb__vector_kind;
 
-enum { QB__VECTOR_OPERANDS = 7, QB__VECTOR_SCALARS = 3, QB__VECTOR_SUMS = 4, QB__VECTOR_MORE = 16 };
+enum { QB__VECTOR_OPERANDS = 7, QB__VECTOR_SCALARS = 3, QB__VECTOR_SUMS = 4, QB__VECTOR_MORE = 18 };
 
 typedef struct qb__vector_job qb__vector_job;
 

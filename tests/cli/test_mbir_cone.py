@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """qb mbir of cones: the minimum of its cost against a dense solution in double, against coordinate descent where both can, quality beside
 qb fdk, what was not measured, threads and devices, refusals."""
+import itertools
 import json
 import subprocess
 
 import numpy as np
 import pytest
 
-from conebeam import Circle
-from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, fails, killed, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
+from conebeam import Circle, integrals
+from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, fails, fault, killed, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
 
 CIRCLE = ["--sod", 20, "--sdd", 34]
 WATER = 0.02
@@ -48,20 +49,24 @@ def joseph(slices):
     return a.reshape(-1, slices * N ** 2)
 
 
-def pairs(slices):
+def pairs(slices, b):
+    """Two voxels and the weight of each pair, once: b of neighbours in a slice across a face, an edge; of the next slice across a face, an edge, a corner."""
     index = np.arange(slices * N ** 2).reshape(slices, N, N)
-    whole = slice(None)
-    shifts = [((whole, whole, slice(1, None)), (whole, whole, slice(-1)), 1), ((whole, slice(1, None), whole), (whole, slice(-1), whole), 1),
-              ((whole, slice(1, None), slice(1, None)), (whole, slice(-1), slice(-1)), 0.7071),
-              ((whole, slice(1, None), slice(-1)), (whole, slice(-1), slice(1, None)), 0.7071), ((slice(1, None), whole, whole), (slice(-1), whole, whole), 1)]
-    parts = [(index[a].ravel(), index[b].ravel(), np.full(index[a].size, w / (4 + 4 * 0.7071 + 2))) for a, b, w in shifts]
+    apart = {(0, 1): b[0], (0, 2): b[1], (1, 0): b[2], (1, 1): b[3], (1, 2): b[4]}
+    total = 4 * b[0] + 4 * b[1] + 2 * b[2] + 8 * b[3] + 8 * b[4]
+    parts = []
+    for step in itertools.product((-1, 0, 1), repeat=3):
+        if step <= (0, 0, 0):
+            continue
+        here, there = (tuple(slice(max(0, sign * d), n + min(0, sign * d)) for d, n in zip(step, index.shape)) for sign in (1, -1))
+        parts.append((index[here].ravel(), index[there].ravel(), np.full(index[here].size, apart[step[0], abs(step[1]) + abs(step[2])] / total)))
     return tuple(np.concatenate(part) for part in zip(*parts))
 
 
-def dense(a, b, w, passes=3000, p=1.2, q=2.0):
+def dense(a, b, w, neighbours, passes=3000, p=1.2, q=2.0):
     """The minimum, by surrogates with momentum."""
     count = a.shape[1]
-    i, j, weight = pairs(count // N ** 2)
+    i, j, weight = pairs(count // N ** 2, neighbours)
     curve = a.T @ (w * (a @ np.ones(count)))
     x = z = np.zeros(count)
     t = 1
@@ -79,8 +84,8 @@ def dense(a, b, w, passes=3000, p=1.2, q=2.0):
     return x
 
 
-@pytest.mark.parametrize("weights,power", [("unweighted", 0), ("transmission", 1)])
-def test_the_minimum_is_that_of_a_dense_solution(weights, power, tmp_path):
+@pytest.mark.parametrize("weights,power,neighbours", [("unweighted", 0, (1, 0.7071, 1, 0, 0)), ("transmission", 1, (1, 0.6, 0.9, 0.7, 0.5))])
+def test_the_minimum_is_that_of_a_dense_solution(weights, power, neighbours, tmp_path):
     beyond = 1  # slice at either end, which rays cross on their way
     a = joseph(N + 2 * beyond)
     truth = np.zeros((N + 2 * beyond, N, N))
@@ -89,8 +94,8 @@ def test_the_minimum_is_that_of_a_dense_solution(weights, power, tmp_path):
     b = (a @ truth.ravel() + 0.03 * np.random.default_rng(5).standard_normal(len(a))).astype(np.float32)
     np.save(tmp_path / "s.npy", b.reshape(VIEWS, ROWS, COLUMNS))
     job = ["mbir", "s.npy", *LINES, *CIRCLE, "--angles", "7:367", "--pixel-size", PITCH, "--size", f"{N},{N},{N}", "--voxel", 1, "--sigma-x", SIGMA_X,
-           "--sigma-y", SIGMA_Y, "--weights", weights, "-o", "x.npy"]
-    want = dense(a, b.astype(float), np.exp(-power * b.astype(float)) / SIGMA_Y ** 2).reshape(-1, N, N)[beyond:-beyond].ravel()
+           "--sigma-y", SIGMA_Y, "--weights", weights, "--neighbours", ",".join(map(str, neighbours)), "-o", "x.npy"]
+    want = dense(a, b.astype(float), np.exp(-power * b.astype(float)) / SIGMA_Y ** 2, neighbours).reshape(-1, N, N)[beyond:-beyond].ravel()
     plan = qb_json("plan", *job, cwd=tmp_path)
     assert plan["slices_before"] == plan["slices_after"] == beyond
     report = qb_json(*job, cwd=tmp_path)
@@ -217,13 +222,28 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bits(where, foam, opencl, t
 
 
 @pytest.mark.skipif(NO_RANKS is not None, reason=str(NO_RANKS))
-def test_ranks_come_to_the_same_minimum(cone, tmp_path):
-    """They take all views at once and begin with zeros, so bits differ."""
-    long = ["--equits", 300, "--stop", 1e-3]
-    one, _ = run(cone, tmp_path / "one.npy", *long)
-    subprocess.run([MPIRUN, "-n", "2", "--bind-to", "none", QB, *map(str, ["mbir", cone / "s.h5", *WIDE, "-o", tmp_path / "two.npy", *long])], env=RANKS_ENV,
-                   check=True, capture_output=True)
-    assert hu(np.load(tmp_path / "two.npy"), one) < 0.5
+def test_ranks_take_the_same_steps_and_resume(cone, tmp_path):
+    """The same start, subsets and passes as one process; killed, they go on from what rank 0 has kept."""
+    how = ["--threads", 1, "--equits", 12, "--stop", 0]
+    out, kept = tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
+    def ranks(*more, env={}):
+        given = ["env", *[f"{name}={value}" for name, value in env.items()]]
+        return subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", "2", *given, QB, *map(str, ["mbir", cone / "s.h5", *WIDE, *how, "-o", out, *more])],
+                              env=RANKS_ENV, capture_output=True, text=True)
+    one, told = run(cone, tmp_path / "one.npy", *how)
+    done = ranks("--json")
+    assert done.returncode == 0, done.stderr
+    there, = json.loads(done.stdout)["convergence"]["slabs"]
+    whole = out.read_bytes()
+    assert hu(np.load(out), one) < 0.01 and there["cost"] == pytest.approx(told["slabs"][0]["cost"], rel=1e-6)
+    out.unlink()
+    shim = {name: value for name, value in fault("pwrite", "checkpoint", 20, -9, RANKS_ENV).items() if name in ("LD_PRELOAD", "QB_FILES", "ASAN_OPTIONS")}
+    assert ranks("--checkpoint", 1e-9, env=shim).returncode and kept.exists() and not out.exists()
+    done = ranks("--resume", "--sharpness", 1)
+    assert done.returncode and "sharpness was 0 and is 1" in done.stderr
+    done = ranks("--resume", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["convergence"]["resumed_at_equits"] >= 2, done.stderr
+    assert out.read_bytes() == whole and not kept.exists()
 
 
 @pytest.mark.parametrize("phantom,views,photons", [("shepp-logan", 13, 100000), ("shepp-logan", 100, 3000), ("shepp-logan", 13, 10000), ("spheres", 100, 1000), ("foam", 100, 3000)])
@@ -296,6 +316,23 @@ def test_laminography(tmp_path):
     assert hu(made, ball) < 25 and made[square < 10].mean() == pytest.approx(WATER, rel=0.02)
 
 
+def test_a_helix(tmp_path):
+    """Two turns that climb by the height of the volume, as vectors: no view has the whole ball in it."""
+    circle = Circle(60, 100, 24, 12, 2)
+    views, lines = [], []
+    for angle, height in zip(np.arange(80) * 9.0, np.linspace(-14, 14, 80)):
+        source, place = (points + [0, 0, height] for points in circle.view(angle))
+        lines.append(integrals([(WATER, (2, -1, 1), (7, 7, 11))], source, place))
+        views.append({"source": [*source], "detector": [*place[0, 0]], "u": [*(place[0, 1] - place[0, 0])], "v": [*(place[1, 0] - place[0, 0])]})
+    (tmp_path / "g.json").write_text(json.dumps({"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 12, "columns": 24, "views": views}))
+    np.save(tmp_path / "s.npy", np.array(lines, np.float32))
+    qb("mbir", "s.npy", *LINES, "-g", "g.json", "--size", "24,24,26", "--voxel", 1.2, "-o", "v.npy", cwd=tmp_path)
+    v = np.load(tmp_path / "v.npy")
+    z, y, x = (1.2 * (np.indices(v.shape) - (np.array(v.shape) - 1).reshape(3, 1, 1, 1) / 2))
+    r = np.sqrt(((x - 2) / 7) ** 2 + ((y + 1) / 7) ** 2 + ((z - 1) / 11) ** 2)
+    assert v[r < 0.7].mean() == pytest.approx(WATER, rel=0.02) and v.sum() * 1.2 ** 3 == pytest.approx(WATER * 4 / 3 * np.pi * 7 * 7 * 11, rel=0.03)
+
+
 def test_a_fan_by_both_methods(tmp_path):
     """Named by its kernel, the method takes a fan, too. Its matrix is Joseph's and not strips', which is what is left."""
     where = ["--sod", 300, "--sdd", 500]
@@ -364,11 +401,11 @@ def test_refusals(cone, tmp_path):
     fails(3, *base, "--slices", "0:5", says=["a cone beam", "--slices"])
     fails(2, *base, "--p", 2, "--q", 1.5, says=["--p 2"])
     fails(3, *base, "--size", 200, says=["source"])
-    fails(2, *base, "--max-ram", "2M", says=["--max-ram"])
+    fails(2, *base, "--max-ram", "2M", says=["--max-ram", "a smaller --size"])
+    fails(2, *base, "--neighbours", "1,1,1,1", says=["three or five numbers"])
+    np.save(tmp_path / "p.npy", np.ones((8, 3, 24), np.float32))
+    fails(2, "mbir", tmp_path / "p.npy", *LINES, "--angles", "0:180", "--center", 12, "-o", out, "--neighbours", "1,0.7,1,0.7,0.5", says=["EDGE and CORNER are for cones"])
     fails(2, *base, "--start", cone / "none.npy", says=["none.npy"])
-    if NO_RANKS is None:
-        done = subprocess.run([MPIRUN, "-n", "2", "--bind-to", "none", QB, *map(str, base), "--resume"], env=RANKS_ENV, capture_output=True, text=True)
-        assert done.returncode and "one process" in done.stderr
     assert not out.exists()
     plan = qb_json("plan", *base)
     assert plan["kernel"].startswith("project_joseph") and plan["forecast"]["streaming"] > 0

@@ -180,7 +180,7 @@ static double speed(const qb__icd_variant *variant) {
     *s = (qb__footprints){VIEWS, VIEWS,     COLUMNS, 4,    ax,   ay,   h0, half, flat,
                           rise,  curvature, 1,       NULL, NULL, NULL, 0,  NULL, 0};
     t.problem.nx = t.problem.ny = N;
-    t.problem.prior = (qb__icd_prior){1.2, 2, 1, 1, 0.15, 0.1, 0};
+    t.problem.prior = (qb__icd_prior){1.2, 2, 1, 1, 0.15, 0.1, 0, 0, 0};
     t.inside = some(t.pixels, 1);
     t.order = some(t.pixels, sizeof *t.order);
     for (size_t i = 0; i < N * N; i++) {

@@ -31,7 +31,9 @@ static void throw_trial(trial *t, qb__random *r) {
                                .sigma = sigma,
                                .nearest = between(r, 0.05, 0.2),
                                .diagonal = qb__random_unit(r) < 0.3 ? 0 : 0.07,
-                               .interslice = qb__random_unit(r) < 0.3 ? 0 : 0.11};
+                               .interslice = qb__random_unit(r) < 0.3 ? 0 : 0.11,
+                               .edge = qb__random_unit(r) < 0.5 ? 0 : 0.06,
+                               .corner = qb__random_unit(r) < 0.5 ? 0 : 0.04};
     t->pull = qb__random_unit(r) < 0.5 ? 0 : between(r, 0.1, 2) / (sigma * sigma);
     t->data = between(r, 0.5, 20);
     for (size_t i = 0; i < t->count; i++) {
@@ -64,10 +66,9 @@ static void slopes_of(const trial *t, size_t i, double *slope, double *curve, do
         for (long dy = -1; dy <= 1; dy++)
             for (long dx = -1; dx <= 1; dx++) {
                 const long steps = labs(dx) + labs(dy);
-                const double b = dz ? (steps ? 0 : t->prior.interslice)
-                                    : (steps == 1   ? t->prior.nearest
-                                       : steps == 2 ? t->prior.diagonal
-                                                    : 0);
+                const qb__icd_prior *o = &t->prior;
+                const double of[2][3] = {{0, o->nearest, o->diagonal}, {o->interslice, o->edge, o->corner}};
+                const double b = of[labs(dz)][steps];
                 const long ox = x + dx, oy = y + dy, oz = z + dz;
                 if (!(b > 0) || ox < 0 || ox >= nx || oy < 0 || oy >= ny || oz < 0 || oz >= nz) continue;
                 const double d = (double)t->x[i] - (double)t->x[(oz * ny + oy) * nx + ox];

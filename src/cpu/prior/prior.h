@@ -10,12 +10,12 @@
  *   data term + sum_pairs b_st rho(x_s - x_t) + pull / 2 sum (x - toward)^2
  *
  * with the prior of cpu/icd/icd.h on pairs of nearest (4) and diagonal (4) neighbours in a slice, and of neighbours in the slices before
- * and after (2). Each pair's quadratic surrogate at the present difference, c d^2 / 2 with c = rho'(d) / d, is parted between its two
+ * and after: across a face (2), an edge (8) and a corner (8). Each pair's quadratic surrogate at the present difference, c d^2 / 2 with c = rho'(d) / d, is parted between its two
  * voxels (De Pierro, IEEE Trans. Med. Imaging 14 (1995) 132): a voxel's slope is sum b c d and its curvature 2 sum b c. All voxels step at
  * once, and the cost does not rise where `curve` is at least the data term's. */
 typedef struct qb__prior_numbers {
     float scale, least, per_sigma, log_t, power, pole, p, q, close, offset; /* qb_surrogate of icd_prior.clh */
-    float nearest, diagonal, interslice;                                    /* b */
+    float nearest, diagonal, interslice, edge, corner;                      /* b */
     float pull;
     float data; /* the data term's slope is this times `slope` */
 } qb__prior_numbers;

@@ -9,10 +9,9 @@ enum { LANES = 16 };
 
 /* Sixteen voxels and what is around them. Pairs across the volume's border weigh nothing, and point to a voxel of it. */
 typedef struct around {
-    const float *row[3], *slice[2]; /* of the rows before, of and after these voxels; of the slices before and after */
-    float row_there[3];             /* 1, or 0 where there is no such row */
-    float slice_there[2];
-    lanes left, right; /* 1, or 0 where the voxel is the first or last of its line */
+    const float *row[3][3]; /* [slice][row]: before, of and after these voxels */
+    float there[3][3];      /* 1, or 0 where there is no such row */
+    lanes left, right;      /* 1, or 0 where the voxel is the first or last of its line */
 } around;
 
 typedef struct pulls {
@@ -36,55 +35,57 @@ LANES_INLINE void pair(const qb__prior_numbers *b, lanes weight, lanes x, lanes 
     sum->cost += weight * lanes_pick(size < b->least, 0.5f * b->close * size * size, far);
 }
 
-LANES_INLINE void line_of_pairs(const qb__prior_numbers *b, const around *a, int row, float sideways, float across,
-                                lanes x, bool cost, pulls *sum) {
-    const lanes there = lanes_all(a->row_there[row]);
-    if (across > 0) pair(b, there * across, x, lanes_from(a->row[row]), cost && row == 2, sum);
+/* A pair counts in the cost at the voxel that comes first. */
+LANES_INLINE void line_of_pairs(const qb__prior_numbers *b, const around *a, int slice, int row, float sideways,
+                                float across, lanes x, bool cost, pulls *sum) {
+    const lanes there = lanes_all(a->there[slice][row]);
+    const float *at = a->row[slice][row];
+    const bool after = cost && (slice > 1 || (slice == 1 && row > 1)),
+               right = after || (cost && slice == 1 && row == 1);
+    if (across > 0) pair(b, there * across, x, lanes_from(at), after, sum);
     if (!(sideways > 0)) return;
-    pair(b, there * a->left * sideways, x, lanes_from(a->row[row] - 1), cost && row == 2, sum);
-    pair(b, there * a->right * sideways, x, lanes_from(a->row[row] + 1), cost && row >= 1, sum);
+    pair(b, there * a->left * sideways, x, lanes_from(at - 1), after, sum);
+    pair(b, there * a->right * sideways, x, lanes_from(at + 1), right, sum);
 }
 
 LANES_INLINE pulls pulls_of(const qb__prior_numbers *b, const around *a, lanes x, bool cost) {
     pulls sum = {{0}, {0}, {0}};
-    line_of_pairs(b, a, 0, b->diagonal, b->nearest, x, cost, &sum);
-    line_of_pairs(b, a, 1, b->nearest, 0, x, cost, &sum);
-    line_of_pairs(b, a, 2, b->diagonal, b->nearest, x, cost, &sum);
-    for (int i = 0; b->interslice > 0 && i < 2; i++)
-        pair(b, lanes_all(a->slice_there[i] * b->interslice), x, lanes_from(a->slice[i]), cost && i == 1, &sum);
+    line_of_pairs(b, a, 1, 0, b->diagonal, b->nearest, x, cost, &sum);
+    line_of_pairs(b, a, 1, 1, b->nearest, 0, x, cost, &sum);
+    line_of_pairs(b, a, 1, 2, b->diagonal, b->nearest, x, cost, &sum);
+    for (int slice = 0; slice < 3; slice += 2) {
+        line_of_pairs(b, a, slice, 1, b->edge, b->interslice, x, cost, &sum);
+        line_of_pairs(b, a, slice, 0, b->corner, b->edge, x, cost, &sum);
+        line_of_pairs(b, a, slice, 2, b->corner, b->edge, x, cost, &sum);
+    }
     return sum;
 }
 
 /* Where the voxels' lines are; a line that there is not is that of the voxels. */
 static void look_around(const qb__prior_volume *v, size_t i, around *a) {
     const size_t row = v->n[0], plane = v->n[0] * v->n[1], y = i / row % v->n[1], z = i / plane;
-    const bool rows[3] = {y > 0, true, y + 1 < v->n[1]}, slices[2] = {z > 0, z + 1 < v->n[2]};
-    for (int k = 0; k < 3; k++) {
-        a->row_there[k] = rows[k];
-        a->row[k] = !rows[k] || k == 1 ? v->x + i : k == 0 ? v->x + i - row : v->x + i + row;
-    }
-    for (int k = 0; k < 2; k++) {
-        a->slice_there[k] = slices[k];
-        a->slice[k] = !slices[k] ? v->x + i : k == 0 ? v->x + i - plane : v->x + i + plane;
-    }
+    const bool rows[3] = {y > 0, true, y + 1 < v->n[1]}, slices[3] = {z > 0, true, z + 1 < v->n[2]};
+    for (int s = 0; s < 3; s++)
+        for (int r = 0; r < 3; r++) {
+            const bool there = slices[s] && rows[r];
+            a->there[s][r] = there;
+            a->row[s][r] = v->x + (there ? i + (size_t)s * plane + (size_t)r * row - plane - row : i);
+        }
 }
 
 /* Copies of what is read, of `count` voxels from column x of their line on, where vectors would read beyond the line. */
 typedef struct copies {
-    float row[3][LANES + 2], slice[2][LANES];
+    float row[3][3][LANES + 2];
 } copies;
 
 static void copy_around(const qb__prior_volume *v, size_t x, size_t count, around *a, copies *c) {
     memset(c, 0, sizeof *c);
-    for (int k = 0; k < 3; k++) {
-        for (size_t j = 0; j < count + 2; j++)
-            if (x + j >= 1 && x + j <= v->n[0]) c->row[k][j] = *(a->row[k] + j - 1);
-        a->row[k] = c->row[k] + 1;
-    }
-    for (int k = 0; k < 2; k++) {
-        memcpy(c->slice[k], a->slice[k], count * sizeof(float));
-        a->slice[k] = c->slice[k];
-    }
+    const size_t left = x > 0, right = x + count < v->n[0];
+    for (int s = 0; s < 3; s++)
+        for (int r = 0; r < 3; r++) {
+            memcpy(c->row[s][r] + 1 - left, a->row[s][r] - left, (left + count + right) * sizeof(float));
+            a->row[s][r] = c->row[s][r] + 1;
+        }
     if (x == 0) a->left[0] = 0;
     if (x + count == v->n[0]) a->right[count - 1] = 0;
 }
@@ -109,7 +110,7 @@ static void sixteen(const qb__prior_numbers *b, const qb__prior_volume *v, size_
     a.left = a.right = lanes_all(1);
     look_around(v, i, &a);
     if (column == 0 || count < LANES || column + LANES >= v->n[0]) copy_around(v, column, count, &a, &c);
-    const lanes x = lanes_from(a.row[1]);
+    const lanes x = lanes_from(a.row[1][1]);
     pulls sum = pulls_of(b, &a, x, v->cost);
     sum.curve = 2 * sum.curve;
     if (v->toward) {

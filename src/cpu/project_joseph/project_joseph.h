@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pool.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/fan.h"
 #include "geometry/flat_rays.h"
@@ -58,7 +59,8 @@ typedef struct qb__joseph_problem {
     size_t planes;               /* planes that a ray crosses: as many as the longer side has voxels */
     const qb_geometry *geometry; /* geometry and grid, needed by devices; may be NULL for the CPU */
     const qb_grid *grid;
-    bool flat; /* devices: arrays lie as the kernel that goes slice by slice has them (qb__joseph_lay_out) */
+    bool flat;      /* devices: arrays lie as the kernel that goes slice by slice has them (qb__joseph_lay_out) */
+    qb__pool *pool; /* devices: threads that prepare what kernels read; NULL: the caller's */
 } qb__joseph_problem;
 
 typedef struct qb__joseph_variant {

@@ -132,7 +132,7 @@ typedef struct qb__joseph_tile {
     size_t lines, planes, slices;
 } qb__joseph_tile;
 
-qb_status qb__joseph_records_make(const qb_geometry *geometry, const qb_grid *grid, const qb__joseph_tile *tile,
+qb_status qb__joseph_records_make(const qb__joseph_problem *problem, const qb__joseph_tile *tile,
                                   qb__joseph_records *records);
 void qb__joseph_records_destroy(qb__joseph_records *records);
 

@@ -176,7 +176,7 @@ static void count_copies(qb__joseph_plan *plan) {
 
 static qb_status records_of(const qb__joseph_problem *p, const int *values, qb__joseph_records *records) {
     const qb__joseph_tile tile = {(size_t)values[LINES], PLANES, 32 * (size_t)values[STEPS]};
-    return qb__joseph_records_make(p->geometry, p->grid, &tile, records);
+    return qb__joseph_records_make(p, &tile, records);
 }
 
 qb_status qb__joseph_plan_possible(const qb__joseph_problem *p, const int *values) {

@@ -127,16 +127,17 @@ static double apart(const course *a, const course *b, double from, double to) {
     return fabs(first) < fabs(end) ? first : end;
 }
 
+/* What a block of views comes to. */
 typedef struct making {
-    qb__joseph_records *r;
-    const qb_grid *grid;
-    size_t room, count;
+    int32_t (*runs[2])[4]; /* by axis */
+    size_t room[2], count[2];
     double nearest, least_row, climb;
+    qb_status status;
 } making;
 
 /* Of one view and axis. */
-static qb_status add_runs(making *m, const course *at, size_t columns, int axis, size_t view) {
-    const double last = (double)(m->grid->n[axis] - 1);
+static qb_status add_runs(making *m, const qb_grid *grid, const course *at, size_t columns, int axis, size_t view) {
+    const double last = (double)(grid->n[axis] - 1);
     for (size_t c = 0; c < columns;) {
         if (at[c].axis != axis) {
             c++;
@@ -151,16 +152,16 @@ static qb_status add_runs(making *m, const course *at, size_t columns, int axis,
             sign = step;
             if (from <= to) m->nearest = fmin(m->nearest, fabs(apart(a, b, from, fmin(to, last))));
         }
-        if (m->count == m->room) {
+        if (m->count[axis] == m->room[axis]) {
             int32_t(*more)[4];
-            const size_t room = 2 * m->room + 64;
+            const size_t room = 2 * m->room[axis] + 64;
             qb_status status = qb__alloc(room, sizeof *more, &more);
             if (status != QB_OK) return status;
-            if (m->count) memcpy(more, m->r->runs, m->count * sizeof *more);
-            qb__free(m->r->runs);
-            m->r->runs = more, m->room = room;
+            if (m->count[axis]) memcpy(more, m->runs[axis], m->count[axis] * sizeof *more);
+            qb__free(m->runs[axis]);
+            m->runs[axis] = more, m->room[axis] = room;
         }
-        int32_t *run = m->r->runs[m->count++];
+        int32_t *run = m->runs[axis][m->count[axis]++];
         run[0] = (int32_t)(view % QB__JOSEPH_VIEWS);
         run[1] = (int32_t)(sign < 0 ? end - 1 : c);
         run[2] = (int32_t)(end - c);
@@ -172,8 +173,8 @@ static qb_status add_runs(making *m, const course *at, size_t columns, int axis,
 
 /* How far apart a column's rows are in the tiles that it meets, at the nearest, and how much its rays climb there
  * from plane to plane at most, in what is added to the volume to make tiles of it, too. */
-static void look_at_rows(making *m, const course *c, const qb__joseph_tile *tile) {
-    const double top = (double)qb__round_up(m->grid->n[2], tile->slices);
+static void look_at_rows(making *m, const qb_grid *grid, const course *c, const qb__joseph_tile *tile) {
+    const double top = (double)qb__round_up(grid->n[2], tile->slices);
     const double near = c->r0 + c->first * c->dr, far = c->r0 + c->last * c->dr;
     if (c->first > c->last) return;
     m->least_row = fmin(m->least_row, near * far > 0 ? fmin(fabs(near), fabs(far)) : 0);
@@ -185,9 +186,8 @@ static void look_at_rows(making *m, const course *c, const qb__joseph_tile *tile
 }
 
 /* Floats of a column that a tile may read, and how many columns of them fit: none, where that is too much. */
-static void plan_window(const making *m, double columns, const qb__joseph_tile *tile) {
+static void plan_window(qb__joseph_records *r, const making *m, double columns, const qb__joseph_tile *tile) {
     enum { MOST = 28 * 1024 };
-    qb__joseph_records *r = m->r;
     const double across = (double)(tile->slices - 1) + m->climb * (double)(tile->planes - 1);
     const double window = across / m->least_row + 2 * (double)r->reach + 9;
     r->window = r->staged = 0;
@@ -196,33 +196,80 @@ static void plan_window(const making *m, double columns, const qb__joseph_tile *
     if (r->window * r->staged * sizeof(float) > MOST) r->window = r->staged = 0;
 }
 
-static qb_status make_vertical(making *m, const qb_geometry *g, const qb__joseph_tile *tile) {
-    qb__joseph_records *r = m->r;
+typedef struct blocks {
+    qb__joseph_records *r;
+    const qb__joseph_problem *p;
+    const qb__joseph_tile *tile;
+    making *of; /* [r->blocks] */
+} blocks;
+
+static void make_block(void *context, size_t block, int worker) {
+    const blocks *b = context;
+    const qb_geometry *g = b->p->geometry;
+    const qb_grid *grid = b->p->grid;
+    const size_t first = block * QB__JOSEPH_VIEWS, views = qb__smaller(QB__JOSEPH_VIEWS, g->views - first);
+    making *m = &b->of[block];
     course *at = NULL;
     qb_status status;
-    QB__TRY(qb__alloc(g->views * g->columns, FAN * sizeof(float), &r->fans));
-    QB__TRY(qb__alloc(QB__JOSEPH_VIEWS * g->columns, sizeof *at, &at));
+    (void)worker;
+    QB__TRY(qb__alloc(views * g->columns, sizeof *at, &at));
+    for (size_t i = 0; i < views * g->columns; i++) {
+        const size_t view = first + i / g->columns, column = i % g->columns;
+        const qb__fan fan = qb__fan_of(g, grid, view, column);
+        at[i] = course_of(&fan);
+        put_fan(b->r->fans + (view * g->columns + column) * FAN, &at[i], grid->voxel);
+        find_planes(&at[i], grid->n, b->tile);
+        look_at_rows(m, grid, &at[i], b->tile);
+    }
+    for (int axis = 0; axis < 2; axis++)
+        for (size_t v = 0; v < views; v++) QB__TRY(add_runs(m, grid, at + v * g->columns, g->columns, axis, v));
+out:
+    m->status = status;
+    qb__free(at);
+}
+
+/* What the blocks have found, one behind another. */
+static qb_status join(const blocks *b, making *all) {
+    qb__joseph_records *r = b->r;
+    size_t count = 0;
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < r->blocks; i++) {
+        const making *m = &b->of[i];
+        if (status == QB_OK) status = m->status;
+        count += m->count[0] + m->count[1];
+        all->nearest = fmin(all->nearest, m->nearest);
+        all->least_row = fmin(all->least_row, m->least_row);
+        all->climb = fmax(all->climb, m->climb);
+    }
+    if (status == QB_OK) status = qb__alloc(qb__larger(count, 1), sizeof *r->runs, &r->runs);
+    if (status != QB_OK) return status;
+    count = 0;
+    for (size_t i = 0; i < r->blocks; i++)
+        for (int axis = 0; axis < 2; axis++) {
+            const size_t some = b->of[i].count[axis];
+            r->first_run[axis][i] = count;
+            if (some) memcpy(r->runs + count, b->of[i].runs[axis], some * sizeof *r->runs);
+            count += some;
+        }
+    r->first_run[0][r->blocks] = r->first_run[1][r->blocks] = count;
+    return QB_OK;
+}
+
+static qb_status make_vertical(qb__joseph_records *r, const qb__joseph_problem *p, const qb__joseph_tile *tile,
+                               making *all) {
+    blocks b = {.r = r, .p = p, .tile = tile};
+    qb_status status;
+    QB__TRY(qb__alloc(p->views * p->columns, FAN * sizeof(float), &r->fans));
     for (int axis = 0; axis < 2; axis++)
         QB__TRY(qb__alloc(r->blocks + 1, sizeof *r->first_run[axis], &r->first_run[axis]));
-    for (size_t block = 0; block < r->blocks; block++) {
-        const size_t first = block * QB__JOSEPH_VIEWS;
-        const size_t views = qb__smaller(QB__JOSEPH_VIEWS, g->views - first);
-        for (size_t i = 0; i < views * g->columns; i++) {
-            const size_t view = first + i / g->columns, column = i % g->columns;
-            const qb__fan fan = qb__fan_of(g, m->grid, view, column);
-            at[i] = course_of(&fan);
-            put_fan(r->fans + (view * g->columns + column) * FAN, &at[i], m->grid->voxel);
-            find_planes(&at[i], m->grid->n, tile);
-            look_at_rows(m, &at[i], tile);
-        }
-        for (int axis = 0; axis < 2; axis++) {
-            r->first_run[axis][block] = m->count;
-            for (size_t v = 0; v < views; v++) QB__TRY(add_runs(m, at + v * g->columns, g->columns, axis, v));
-        }
-        r->first_run[0][block + 1] = r->first_run[1][block + 1] = m->count;
-    }
+    QB__TRY(qb__alloc(r->blocks, sizeof *b.of, &b.of));
+    for (size_t i = 0; i < r->blocks; i++) b.of[i] = *all;
+    if (p->pool) qb__pool_for(p->pool, r->blocks, make_block, &b);
+    for (size_t i = 0; !p->pool && i < r->blocks; i++) make_block(&b, i, 0);
+    status = join(&b, all);
 out:
-    qb__free(at);
+    for (size_t i = 0; b.of && i < 2 * r->blocks; i++) qb__free(b.of[i / 2].runs[i % 2]);
+    qb__free(b.of);
     return status;
 }
 
@@ -262,17 +309,16 @@ static int axes_of(const qb_geometry *g, const qb_grid *grid, size_t view) {
     return bits;
 }
 
-static qb_status make_views(making *m, const qb_geometry *g) {
-    qb__joseph_records *r = m->r;
+static qb_status make_views(qb__joseph_records *r, const qb_geometry *g, const qb_grid *grid) {
     qb__matrix *matrix = NULL;
     qb_status status;
     QB__TRY(qb__alloc(g->views, VIEW * sizeof(float), &r->views));
     QB__TRY(qb__alloc(g->views, sizeof *r->axes, &r->axes));
     QB__TRY(qb__alloc(g->views, sizeof *matrix, &matrix));
-    QB__TRY(qb__matrices_on_grid(g, m->grid, matrix));
+    QB__TRY(qb__matrices_on_grid(g, grid, matrix));
     for (size_t v = 0; v < g->views; v++) {
-        put_view(r->views + v * VIEW, g, m->grid, v, &matrix[v]);
-        r->axes[v] = axes_of(g, m->grid, v);
+        put_view(r->views + v * VIEW, g, grid, v, &matrix[v]);
+        r->axes[v] = axes_of(g, grid, v);
     }
 out:
     qb__free(matrix);
@@ -286,27 +332,28 @@ static size_t enough(double least, const size_t *of, size_t count) {
     return 0;
 }
 
-qb_status qb__joseph_records_make(const qb_geometry *g, const qb_grid *grid, const qb__joseph_tile *tile,
+qb_status qb__joseph_records_make(const qb__joseph_problem *p, const qb__joseph_tile *tile,
                                   qb__joseph_records *records) {
-    making m = {.r = records, .grid = grid, .nearest = INFINITY, .least_row = INFINITY};
+    const qb_geometry *g = p->geometry;
+    making m = {.nearest = INFINITY, .least_row = INFINITY};
     bool gathers = true;
     qb_status status = QB_OK;
     memset(records, 0, sizeof *records);
     records->blocks = qb__ceil_div(g->views, QB__JOSEPH_VIEWS);
-    if (qb__joseph_is_vertical(g, grid)) {
-        QB__TRY(make_vertical(&m, g, tile));
+    if (qb__joseph_is_vertical(g, p->grid)) {
+        QB__TRY(make_vertical(records, p, tile, &m));
         const double reach = 1 / m.least_row - 0.5;
         const double cap = (double)(tile->lines + tile->planes + 2) / m.nearest + 3;
         records->reach = enough(reach, (const size_t[]){1, 2, 4}, 3);
         records->cap = enough(cap, (const size_t[]){32, 64, 128, 256}, 4);
         gathers = !records->reach || !records->cap;
-        if (!gathers) plan_window(&m, cap, tile);
+        if (!gathers) plan_window(records, &m, cap, tile);
     }
     if (gathers && g->radius > 0)
         status = qb__fail(QB_UNSUPPORTED,
                           "a curved detector with many pixels to a voxel is projected by the CPU: --device cpu");
     else if (gathers)
-        status = make_views(&m, g);
+        status = make_views(records, g, p->grid);
 out:
     if (status != QB_OK) qb__joseph_records_destroy(records);
     return status;

@@ -24,11 +24,26 @@ FUNCTION qb_surrogate surrogate_in(numbers n) {
         if ((counts) && flags & COST) cost = add_square(cost, w, rho_of(s, d_));                                       \
     }
 
+/* Pairs with a slice that is `step` floats on. */
+#define SLICE_OF_PAIRS(is_there, step, counts)                                                                         \
+    PAIR(is_there, interslice, step, counts)                                                                           \
+    if ((is_there) && (edges > 0.0f || corner > 0.0f)) {                                                               \
+        PAIR(west, edges, (step)-along_x, counts)                                                                      \
+        PAIR(east, edges, (step) + along_x, counts)                                                                    \
+        PAIR(north, edges, (step)-along_y, counts)                                                                     \
+        PAIR(south, edges, (step) + along_y, counts)                                                                   \
+        PAIR(west && north, corner, (step)-along_x - along_y, counts)                                                  \
+        PAIR(east && north, corner, (step) + along_x - along_y, counts)                                                \
+        PAIR(west && south, corner, (step)-along_x + along_y, counts)                                                  \
+        PAIR(east && south, corner, (step) + along_x + along_y, counts)                                                \
+    }
+
 /* a = x, b = slope, c = curve, d = toward. */
 VECTOR_KERNEL(prior_step) {
     LOCAL float2 pairs[ITEMS];
     const qb_surrogate s = surrogate_in(more);
-    const float nearest = more.v[10], diagonal = more.v[11], interslice = more.v[12], pull = more.v[13];
+    const float nearest = more.v[10], diagonal = more.v[11], interslice = more.v[12];
+    const float edges = more.v[13], corner = more.v[14], pull = more.v[15];
     float2 cost = FLOAT2(0.0f, 0.0f), fall = cost;
     FOR_ELEMENTS(i) {
         VOXEL(i);
@@ -45,8 +60,8 @@ VECTOR_KERNEL(prior_step) {
         PAIR(east && north, diagonal, along_x - along_y, 0)
         PAIR(west && south, diagonal, along_y - along_x, 1)
         PAIR(east && south, diagonal, along_x + along_y, 1)
-        PAIR(iz > 0, interslice, -1, 0)
-        PAIR(iz + 1 < used, interslice, 1, 1)
+        SLICE_OF_PAIRS(iz > 0, -1, 0)
+        SLICE_OF_PAIRS(iz + 1 < used, 1, 1)
         curve = MUL(2.0f, curve);
         if (flags & TOWARD) {
             const float away = ADD(x, -d[i]);
@@ -54,7 +69,7 @@ VECTOR_KERNEL(prior_step) {
             curve = ADD(curve, pull);
             if (flags & COST) cost = add_square(cost, MUL(0.5f * pull, away), away);
         }
-        slope = ADD(slope, MUL(more.v[14], b[i]));
+        slope = ADD(slope, MUL(more.v[16], b[i]));
         if (flags & SLOPES) {
             b[i] = slope;
             c[i] = curve;

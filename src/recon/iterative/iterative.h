@@ -2,6 +2,7 @@
 #ifndef QB_RECON_ITERATIVE_ITERATIVE_H
 #define QB_RECON_ITERATIVE_ITERATIVE_H
 
+#include "dist/nccl.h"
 #include "quickbeam/project.h"
 #include "recon/iterative/solver.h"
 #include "recon/reconstruction.h"
@@ -17,27 +18,27 @@ typedef struct qb__iterative {
     const qb_scan_info *info;
     const qb_iterative_options *options;
     const qb_prep_options *prep;
-    qb_geometry own;                  /* geometry of a parallel beam, made here */
-    const qb_geometry *geometry;      /* &own, or the caller's */
-    qb_geometry ordered;              /* the views in the order of the solver's subsets */
-    const qb_geometry *rays;          /* what is projected along: geometry, or &ordered */
-    size_t *order, *place;            /* [views] ordered view -> view of the scan, and back; NULL: they are the same */
-    size_t *subset, subsets;          /* as qb__linear's */
-    const qb__solve_model *model;     /* MBIR's; set before the solver runs */
-    size_t more_unknowns, more_lines; /* vectors that it holds besides the solver's */
+    qb_geometry own;             /* geometry of a parallel beam, made here */
+    const qb_geometry *geometry; /* &own, or the caller's */
+    qb_geometry ordered;         /* the views in the order of the solver's subsets */
+    const qb_geometry *rays;     /* what is projected along: geometry, or &ordered */
+    size_t *order, *place;       /* [views] ordered view -> view of the scan, and back; NULL: they are the same */
+    size_t *subset, *all_subset, subsets; /* as qb__linear's */
+    const qb__solve_model *model;         /* MBIR's; set before the solver runs */
+    size_t more_unknowns, more_lines;     /* vectors that it holds besides the solver's */
     void (*report)(const struct qb__iterative_run *r, cJSON *convergence); /* instead of the usual; NULL: that */
     /* Who keeps the state of the solver, before it runs; NULL: nothing is kept. */
     void (*keeper)(struct qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
-    double center;     /* column of the axis of a parallel beam; NAN = not found yet */
-    double found;      /* found by begin(); NAN = not searched */
-    bool looked;       /* begin() has run */
-    size_t ranks;      /* ranks that share the views */
-    size_t view_grain; /* a rank's views are a multiple of this */
-    qb_grid grid;      /* that is solved for: */
-    qb_grid asked;     /* what is kept, and */
-    size_t beyond[2];  /* slices before and after it */
-    bool alone;        /* no such slices are wanted; set before it is decided */
-    bool *lost;        /* [slices that are kept] hardly measured; NULL: none */
+    double center;      /* column of the axis of a parallel beam; NAN = not found yet */
+    double found;       /* found by begin(); NAN = not searched */
+    bool looked;        /* begin() has run */
+    size_t ranks, rank; /* ranks that share the views; this one */
+    size_t view_grain;  /* a rank's views are a multiple of this */
+    qb_grid grid;       /* that is solved for: */
+    qb_grid asked;      /* what is kept, and */
+    size_t beyond[2];   /* slices before and after it */
+    bool alone;         /* no such slices are wanted; set before it is decided */
+    bool *lost;         /* [slices that are kept] hardly measured; NULL: none */
     qb_projector *projector;
     /* of the current cut */
     qb__cut cut;
@@ -92,9 +93,12 @@ typedef struct qb__iterative_run {
     uint64_t lost;  /* unmeasured line integrals of this rank */
     double outside; /* share of the sum of line integrals on rays that meet no voxel; 0: too little to matter */
     /* buffers for ranks (iterative_ranks.c) */
-    double *numbers;      /* [ranks] */
-    void *come, *gone;    /* a run of the volume from the previous rank, and to the next one */
-    qb__comm_part *parts; /* [2 * ranks] */
+    double *numbers;              /* [ranks] */
+    void *come, *gone;            /* a run of the volume from the previous rank, and to the next one */
+    qb__comm_part *parts;         /* [2 * ranks] */
+    qb__nccl *nccl;               /* carries the runs from device to device; NULL: the hosts do */
+    bool told;                    /* who carries them; all have joined */
+    char carrier[QB__NCCL_WORDS]; /* why the hosts do; empty: one process, or devices do */
 } qb__iterative_run;
 
 /* The space of cuts: the whole volume at once. `r` must be the beginning of the engine's state. The callbacks are not set. */
@@ -130,6 +134,10 @@ typedef struct qb__iterative_runs {
     qb_status (*add)(void *self, size_t run, bool first);       /* add A' y of this rank's views; `first`: to zero */
     qb_status (*take)(void *self, size_t run, void *to);        /* copy the run out of the volume */
     qb_status (*put)(void *self, size_t run, const void *from); /* copy the run into the volume */
+    /* Of a device: where a run lies in the volume, whose runs lie one behind another. */
+    qb__queue *queue;
+    qb__memory *volume;
+    size_t (*at)(void *self, size_t run);
 } qb__iterative_runs;
 
 /* A good number of runs, at most `most`. */
@@ -138,6 +146,10 @@ size_t qb__iterative_run_count(const qb__iterative *it, size_t most);
 size_t qb__iterative_share_bytes(const qb__iterative *it, size_t run_bytes);
 /* Allocate the buffers, once r->run is set; qb__iterative_forget() releases them. */
 qb_status qb__iterative_share(qb__iterative_run *r, size_t run_bytes);
+/* Let the ranks' devices carry them, where there is enough to carry, and they can; and the end of that, with the queue empty. `status`: this
+ * rank's so far. */
+qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device);
+void qb__iterative_disconnect(qb__iterative_run *r, qb_status status);
 /* A' y over the views of all ranks, on all ranks. */
 qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *runs);
 qb_status qb__iterative_total(qb__iterative_run *r, double *sum);   /* sum over all ranks */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPU as an engine of the iterative methods. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -16,7 +17,8 @@ typedef struct on_cpu {
     int threads;
     size_t views; /* of this rank */
     /* while running */
-    float *x;     /* that adjoint() makes */
+    float *x;     /* that adjoint() makes, */
+    qb__run some; /* of these views */
     qb_env quiet; /* projection says how far it is, view by view: that is not how far the solver is */
     float *block;
 } on_cpu;
@@ -114,14 +116,14 @@ static qb_status add_run(void *self, size_t run, bool first) {
     const on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
     if (first && run == 0) memset(cpu->x, 0, qb__iterative_unknowns(it) * sizeof *cpu->x);
-    if (cpu->views == 0) return QB_OK;
-    return qb__project_back(it->projector, cpu->block, it->cut.all_views.first, it->cut.all_views.first + cpu->views,
-                            first_brick(it, run), first_brick(it, run + 1), cpu->x, &cpu->quiet);
+    if (qb__run_count(cpu->some) == 0) return QB_OK;
+    return qb__project_back(it->projector, cpu->block, cpu->some.first, cpu->some.end, first_brick(it, run),
+                            first_brick(it, run + 1), cpu->x, &cpu->quiet);
 }
 
 /* ---- the adjoint ---- */
 
-/* With other ranks, of all views only. */
+/* With other ranks nothing is added to what there is. */
 static qb_status adjoint_of(void *self, const void *projections, size_t first, size_t count, bool more, void *x) {
     const float *y = projections;
     on_cpu *cpu = self;
@@ -130,9 +132,11 @@ static qb_status adjoint_of(void *self, const void *projections, size_t first, s
                  view1 = view0 + count;
     const size_t bricks = qb__project_bricks(it->projector);
     if (it->ranks > 1) {
-        const qb__iterative_runs runs = {cpu, run_count(it), run_bytes, add_run, take_run, put_run};
+        const qb__iterative_runs runs = {
+            .self = cpu, .count = run_count(it), .bytes = run_bytes, .add = add_run, .take = take_run, .put = put_run};
         qb__project_spread(it->projector, view0, view1, y, cpu->block);
         cpu->x = x;
+        cpu->some = (qb__run){view0, view1};
         return qb__iterative_pass(&cpu->run, &runs);
     }
     if (!more) memset(x, 0, qb__iterative_unknowns(it) * sizeof(float));
@@ -259,6 +263,9 @@ static void close_cpu(void *state) {
 static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
     facts->kernel = &((on_cpu *)state)->run.it->projector->variant->head;
+    snprintf(facts->alternative, sizeof facts->alternative,
+             "all of the volume and the views are in memory: give a smaller --size, "
+             "or a larger --voxel");
 }
 
 const qb__engine qb__iterative_cpu = {

@@ -35,6 +35,10 @@ static size_t lines_bytes(const on_device *d, size_t run) {
 
 static size_t run_bytes(void *self, size_t run) { return lines_bytes(self, run); }
 
+static size_t run_start(void *self, size_t run) {
+    return qb__joseph_lines_at(&((const on_device *)self)->problem, first_line(self, run));
+}
+
 /* ---- what it holds ---- */
 
 /* Of a cut's views, the room of one where it has none. */
@@ -179,6 +183,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     d->run.it = it;
     d->threads = task->threads;
     d->problem = qb__project_problem(it->rays, &it->grid);
+    d->problem.pool = it->projector->pool;
     offer->state = d;
     status = qb__project_pick(task->devices, &d->problem, it->options->kernel, env, &d->pick);
     if (status != QB_OK) return status;
@@ -203,9 +208,8 @@ static qb_status forward(void *self, const void *x, void *y) {
 
 static qb_status add_run(void *self, size_t run, bool first) {
     const on_device *d = self;
-    const size_t view0 = d->run.it->cut.all_views.first;
-    if (d->views == 0) return QB_OK;
-    return qb__joseph_adjoint_lines(d->plan, d->queue, d->y, view0, view0 + d->views, d->x, first_line(d, run),
+    if (qb__run_count(d->some) == 0) return QB_OK;
+    return qb__joseph_adjoint_lines(d->plan, d->queue, d->y, d->some.first, d->some.end, d->x, first_line(d, run),
                                     first_line(d, run + 1), !first);
 }
 
@@ -223,13 +227,22 @@ static qb_status put_run(void *self, size_t run, const void *from) {
     return qb__queue_finish_after(d->queue, status);
 }
 
-/* With other ranks, of all views only. */
+/* With other ranks nothing is added to what there is. */
 static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, bool more, void *x) {
     on_device *d = self;
-    const size_t slices = d->run.it->grid.n[2];
-    const qb__iterative_runs runs = {d, run_count(d), run_bytes, add_run, take_run, put_run};
+    const size_t slices = d->run.it->grid.n[2], view0 = d->run.it->cut.all_views.first + first;
+    const qb__iterative_runs runs = {.self = d,
+                                     .count = run_count(d),
+                                     .bytes = run_bytes,
+                                     .add = add_run,
+                                     .take = take_run,
+                                     .put = put_run,
+                                     .queue = d->queue,
+                                     .volume = x,
+                                     .at = run_start};
     if (d->run.it->ranks < 2) return qb__joseph_adjoint(d->plan, d->queue, y, first, first + count, x, 0, slices, more);
     d->y = y, d->x = x;
+    d->some = (qb__run){view0, view0 + count};
     return qb__iterative_pass(&d->run, &runs);
 }
 
@@ -262,11 +275,14 @@ static qb_status solve(on_device *d, const float *lines, float *volume) {
                               .kernel = d->pick.choice.variant->id};
     const qb__linear a = qb__iterative_linear(it, d->views, &calls);
     qb_status status;
+    QB__TRY(qb__iterative_connect(&d->run, d->pick.device));
     QB__TRY(qb__iterative_device_send(d, lines));
     QB__TRY(qb__iterative_solve(&d->run, &a, &d->vectors, d->data, d->volume));
     QB__TRY(qb__iterative_device_fetch(d, it->options->hu > 0 ? (float)(1000 / it->options->hu) : 1, volume));
 out:
-    return qb__queue_finish_after(d->queue, status);
+    status = qb__queue_finish_after(d->queue, status);
+    qb__iterative_disconnect(&d->run, status);
+    return status;
 }
 
 static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {

@@ -27,6 +27,7 @@ typedef struct qb__iterative_on_device {
     void *data, *volume; /* vectors */
     const void *y;       /* those that adjoint() has in hand */
     void *x;
+    qb__run some;
 } qb__iterative_on_device;
 
 /* Views that go up at a time. */

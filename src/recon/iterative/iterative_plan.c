@@ -220,6 +220,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->options = task->options;
     it->prep = task->prep;
     it->ranks = (size_t)qb__comm_count(qb__comm_of(env));
+    it->rank = (size_t)qb__comm_rank(qb__comm_of(env));
     /* As devices add up views; which bits the volume has does not depend on how CPUs share them. */
     it->view_grain = qb__device_is_asked(env) ? QB__JOSEPH_VIEWS : 1;
     decision->view_grain = it->view_grain;
@@ -232,7 +233,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     add_beyond(it);
     decision->turn = (qb__turn_asked){.geometry = it->geometry};
     decision->axis_found = it->looked;
-    if (solver->grain && it->ranks < 2)
+    if (solver->grain)
         QB__TRY(qb__iterative_order(it, solver->grain));
     else
         it->rays = it->geometry;
@@ -269,7 +270,8 @@ void qb__iterative_release(void *plan) {
     qb__free(it->order);
     qb__free(it->place);
     qb__free(it->subset);
-    it->order = it->place = it->subset = NULL;
+    qb__free(it->all_subset);
+    it->order = it->place = it->subset = it->all_subset = NULL;
     it->lost = NULL;
     it->projector = NULL;
 }

@@ -111,6 +111,8 @@ qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb_
     a.crossing = qb__iterative_crossing(it);
     a.views = views;
     a.subset = it->subset;
+    a.all_subset = it->all_subset;
+    a.all_views = it->info->views;
     a.subsets = it->subset ? it->subsets : 0;
     return a;
 }

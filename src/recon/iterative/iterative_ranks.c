@@ -6,7 +6,10 @@
  * and R ranks it takes (U + R - 1) / U of its time were they all busy; in an iteration each sends the volume once to the
  * next, and the last one to all. */
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/iterative/iterative.h"
@@ -85,10 +88,86 @@ static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size
     return status == QB_OK && self != last ? runs->put(runs->self, run, r->gone) : status;
 }
 
+/* ---- from device to device ---- */
+
+/* As qb__device_sum_begin has it: NCCL takes a second to begin. Rank 0 says, as its environment need not be the others'. */
+qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device) {
+    const double worth = 4e9, volume = (double)qb__iterative_unknowns(r->it) * sizeof(float);
+    int wanted = 2 * qb__iterative_passes(r->it) * volume >= worth || getenv("QB_LIBNCCL") != NULL;
+    if (qb__comm_count(others(r)) < 2) return QB_OK;
+    const qb_status status = qb__comm_bcast(others(r), QB_OK, 0, &wanted, sizeof wanted);
+    if (status != QB_OK) return status;
+    if (wanted) return qb__nccl_begin(others(r), device, &r->nccl, r->carrier);
+    snprintf(r->carrier, sizeof r->carrier, "NCCL takes longer to begin than so few bytes to pass");
+    return QB_OK;
+}
+
+void qb__iterative_disconnect(qb__iterative_run *r, qb_status status) {
+    if (status == QB_OK && r->told)
+        qb__nccl_close(r->nccl);
+    else
+        qb__nccl_give_up(r->nccl);
+    r->nccl = NULL;
+}
+
+static qb__nccl_part part_of(const qb__iterative_runs *runs, size_t run) {
+    return run == SIZE_MAX ? (qb__nccl_part){0}
+                           : (qb__nccl_part){runs->volume, runs->at(runs->self, run), runs->bytes(runs->self, run)};
+}
+
+/* Runs come to where they belong, and go from there. Asynchronous. */
+static qb_status send_runs(qb__iterative_run *r, const qb__iterative_runs *runs, qb__nccl_part *in,
+                           qb__nccl_part *out) {
+    const int ranks = qb__comm_count(others(r)), self = qb__comm_rank(others(r)), last = ranks - 1;
+    const size_t first = runs->at(runs->self, 0), end = runs->at(runs->self, runs->count);
+    const qb__nccl_part all = {runs->volume, first, end - first};
+    qb_status status = QB_OK;
+    for (size_t step = 0; step < runs->count + (size_t)last; step++) {
+        const size_t now = run_at(runs, step, self), next = run_at(runs, step + 1, self);
+        if (now < SIZE_MAX) QB__TRY(runs->add(runs->self, now, self == 0));
+        if (self < last) out[self + 1] = part_of(runs, now);
+        if (self > 0) in[self - 1] = part_of(runs, next);
+        QB__TRY(qb__nccl_exchange(r->nccl, runs->queue, out, in));
+    }
+    if (self < last) in[last] = all;
+    for (int i = 0; self == last && i < last; i++) out[i] = all;
+    status = qb__nccl_exchange(r->nccl, runs->queue, out, in);
+out:
+    return status;
+}
+
+/* All agree before anyone waits for the queue, or some wait for what others never sent. */
+static qb_status pass_by_devices(qb__iterative_run *r, const qb__iterative_runs *runs) {
+    qb__nccl_part *parts;
+    const size_t ranks = (size_t)qb__comm_count(others(r));
+    qb_status status = qb__alloc(2 * ranks, sizeof *parts, &parts);
+    if (status != QB_OK) return qb__agree(others(r), status);
+    for (size_t i = 0; i < 2 * ranks; i++) parts[i] = (qb__nccl_part){0};
+    status = qb__agree(others(r), send_runs(r, runs, parts, parts + ranks));
+    if (status != QB_OK) qb__iterative_disconnect(r, status);
+    qb__free(parts);
+    return status;
+}
+
+static qb_status join(qb__iterative_run *r) {
+    qb_status status = QB_OK;
+    if (r->told) return QB_OK;
+    if (r->nccl) QB__TRY(qb__nccl_join(&r->nccl, r->carrier));
+    r->told = true;
+    if (r->nccl || r->carrier[0])
+        qb__info(r->run->env, "ranks pass the volume on by %s", r->nccl ? qb__nccl_version() : r->carrier);
+out:
+    return status;
+}
+
+/* ---- all together ---- */
+
 qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *runs) {
     const int ranks = qb__comm_count(others(r)), self = qb__comm_rank(others(r));
     qb__comm_part *from = r->parts, *to = r->parts + ranks;
     qb_status status = QB_OK;
+    QB__TRY(join(r));
+    if (r->nccl) return pass_by_devices(r, runs);
     for (size_t step = 0; step < runs->count + (size_t)ranks - 1; step++) {
         const size_t now = run_at(runs, step, self), next = run_at(runs, step + 1, self);
         const qb_status mine = add(r, runs, now);

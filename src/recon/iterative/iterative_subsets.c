@@ -2,6 +2,7 @@
 /* Subsets of the views, each spread over all angles. They lie one behind another, so that a solver takes runs of views. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -11,12 +12,17 @@
 
 enum { MOST = 16 };
 
+/* Views that are dealt to the subsets by themselves. */
+typedef struct part {
+    size_t first, views, subset[MOST], filled[MOST];
+} part;
+
 /* Sizes: whole grains, as even as they can be, but for the last. */
-static void cut(qb__iterative *it, size_t grain, size_t subsets) {
-    const size_t views = it->info->views, grains = qb__ceil_div(views, grain);
+static void cut(part *p, size_t grain, size_t subsets) {
+    const size_t grains = qb__ceil_div(p->views, grain);
     for (size_t i = 0, first = 0; i < subsets; i++) {
-        const size_t end = qb__smaller((i + 1) * grains / subsets * grain, views);
-        it->subset[i] = end - first;
+        const size_t end = qb__smaller((i + 1) * grains / subsets * grain, p->views);
+        p->subset[i] = end - first;
         first = end;
     }
 }
@@ -30,14 +36,14 @@ static size_t turned(size_t i, size_t count) {
 
 /* View after view goes to the subset that lags the most behind its share; of equals to the next one by turned(). So the union of two
  * subsets side by side is spread, too. */
-static size_t lagging(const qb__iterative *it, const size_t *filled, size_t view) {
+static size_t lagging(const part *p, size_t subsets, size_t view) {
     size_t best = 0;
     double most = -INFINITY;
-    for (size_t i = 0; i < it->subsets; i++) {
-        const size_t at = turned(i, it->subsets);
-        const double share = (double)it->subset[at] / (double)it->info->views;
-        const double lag = share * (double)(view + 1) - (double)filled[at];
-        if (filled[at] < it->subset[at] && lag > most + 1e-9) {
+    for (size_t i = 0; i < subsets; i++) {
+        const size_t at = turned(i, subsets);
+        const double share = (double)p->subset[at] / (double)p->views;
+        const double lag = share * (double)(view + 1) - (double)p->filled[at];
+        if (p->filled[at] < p->subset[at] && lag > most + 1e-9) {
             most = lag;
             best = at;
         }
@@ -56,28 +62,68 @@ static size_t grain_of(const qb__iterative *it, size_t least) {
     return grain;
 }
 
+/* The views of one rank. */
+static part run_of(const qb__iterative *it, size_t rank) {
+    part p = {0};
+    qb__cut_rank(it->info->views, it->view_grain, (int)it->ranks, (int)rank, &p.first, &p.views);
+    return p;
+}
+
+static bool in_blocks(const qb__iterative *it) { return it->ranks > 1 && it->view_grain > 1; }
+
+/* subset_of[view]. Ranks of devices have whole blocks of views in each subset; else they have what one process has. */
+static void deal(qb__iterative *it, size_t grain, size_t *subset_of) {
+    const size_t parts = in_blocks(it) ? it->ranks : 1;
+    for (size_t k = 0; k < parts; k++) {
+        part p = parts > 1 ? run_of(it, k) : (part){.views = it->info->views};
+        cut(&p, grain, it->subsets);
+        for (size_t i = 0; i < it->subsets; i++) it->all_subset[i] += p.subset[i];
+        for (size_t view = 0; view < p.views; view++) {
+            const size_t subset = lagging(&p, it->subsets, view);
+            p.filled[subset]++;
+            subset_of[p.first + view] = subset;
+        }
+    }
+}
+
+/* A rank's own views stay its own, those of each subset in the order of the scan. */
+static void place(qb__iterative *it, const size_t *subset_of) {
+    for (size_t rank = 0, at = 0; rank < it->ranks; rank++) {
+        const part p = run_of(it, rank);
+        for (size_t i = 0; i < it->subsets; i++) {
+            const size_t first = at;
+            for (size_t view = p.first; view < p.first + p.views; view++) {
+                if (subset_of[view] != i) continue;
+                it->order[at] = view;
+                it->place[view] = at;
+                it->ordered.view[at++] = it->geometry->view[view];
+            }
+            if (rank == it->rank) it->subset[i] = at - first;
+        }
+    }
+}
+
 qb_status qb__iterative_order(qb__iterative *it, size_t least) {
-    const size_t views = it->info->views, grain = grain_of(it, least);
-    size_t filled[MOST] = {0}, first[MOST] = {0};
+    const size_t views = it->info->views, usual = grain_of(it, least);
+    const size_t grain = in_blocks(it) ? qb__round_up(usual, it->view_grain) : usual;
+    const size_t each = in_blocks(it) ? it->ranks * grain : grain;
+    size_t *subset_of = NULL;
     qb_status status;
     it->rays = it->geometry;
     it->subsets = 1;
-    while (2 * it->subsets <= MOST && 2 * it->subsets * grain <= views) it->subsets *= 2;
+    while (2 * it->subsets <= MOST && 2 * it->subsets * each <= views) it->subsets *= 2;
     QB__TRY(qb__alloc(it->subsets, sizeof *it->subset, &it->subset));
-    cut(it, grain, it->subsets);
-    if (it->subsets < 2) goto out;
+    QB__TRY(qb__alloc(it->subsets, sizeof *it->all_subset, &it->all_subset));
     QB__TRY(qb__alloc(views, sizeof *it->order, &it->order));
     QB__TRY(qb__alloc(views, sizeof *it->place, &it->place));
+    QB__TRY(qb__alloc(views, sizeof *subset_of, &subset_of));
     QB__TRY(qb__geometry_copy(it->geometry, &it->ordered));
-    for (size_t i = 1; i < it->subsets; i++) first[i] = first[i - 1] + it->subset[i - 1];
-    for (size_t view = 0; view < views; view++) {
-        const size_t subset = lagging(it, filled, view), at = first[subset] + filled[subset]++;
-        it->order[at] = view;
-        it->place[view] = at;
-        it->ordered.view[at] = it->geometry->view[view];
-    }
+    memset(it->all_subset, 0, it->subsets * sizeof *it->all_subset);
+    deal(it, grain, subset_of);
+    place(it, subset_of);
     it->rays = &it->ordered;
 out:
+    qb__free(subset_of);
     return status;
 }
 

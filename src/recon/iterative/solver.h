@@ -32,6 +32,9 @@ typedef struct qb__linear {
     /* The views in runs of these sizes, each spread over all angles: [subsets], 1 where there is but one. */
     const size_t *subset;
     size_t subsets;
+    /* Where `equations` are a part of them: the same of all. */
+    size_t all_views;
+    const size_t *all_subset;
     size_t aligned;    /* `first` must be a multiple of this; 0 = 1 */
     size_t most_views; /* that y of these calls has room for; 0: all */
     /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x] of what is kept.

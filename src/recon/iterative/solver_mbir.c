@@ -184,14 +184,22 @@ static double weigh(const mbir *s, size_t first, size_t count, int flags) {
     return sums[0];
 }
 
+/* Views of `count` subsets from the i-th on. */
+static size_t views_in(const mbir *s, const size_t *subset, size_t i, size_t count) {
+    size_t views = 0;
+    for (size_t k = i; k < i + count && k < s->a->subsets; k++) views += subset[k];
+    return views;
+}
+
 /* The curvature is smooth: a quarter of the views, spread over all angles, says it of all where they come in subsets. Weights of a file,
- * and what was not measured, may differ from view to view. */
-static size_t views_of_curve(const mbir *s) {
+ * and what was not measured, may differ from view to view. Returns the subsets that say it. */
+static qb_status subsets_of_curve(const mbir *s, size_t *subsets) {
     enum { PART = 4, LEAST = 32 };
-    size_t count = 0;
-    if (s->w || s->a->holes || s->a->subsets < PART) return s->a->views;
-    for (size_t i = 0; i < s->a->subsets / PART; i++) count += s->a->subset[i];
-    return count < LEAST ? s->a->views : count;
+    double differs = s->w || s->a->holes;
+    const qb_status status = qb__solve_total(s->a, &differs);
+    *subsets = s->a->subsets / PART;
+    if (differs > 0 || views_in(s, s->a->all_subset, 0, *subsets) < LEAST) *subsets = s->a->subsets;
+    return status;
 }
 
 /* g = A' w (A z - b) of some views, with CURVES A' w A z, as many at a time as y has room for; *sum += w (A z - b)^2. */
@@ -210,19 +218,22 @@ out:
 
 /* The curvature of the data term. */
 static qb_status prepare(mbir *s) {
-    const size_t views = views_of_curve(s);
+    size_t subsets;
     double sum = 0;
     qb_status status;
+    QB__TRY(subsets_of_curve(s, &subsets));
     qb__vector_fill(s->v, 1, s->z, s->a->unknowns);
-    QB__TRY(slope_of(s, 0, views, CURVES, &sum));
+    QB__TRY(slope_of(s, 0, views_in(s, s->a->subset, 0, subsets), CURVES, &sum));
     QB__TRY(qb__solve_total(s->a, &sum));
     if (!(sum > 0 && isfinite(sum))) {
         status = qb__fail(QB_BAD_INPUT,
                           "the weights of the rays that meet the volume sum to %g: try --weights unweighted", sum);
         goto out;
     }
-    if (views < s->a->views)
-        qb__vector_scale(s->v, QB__UNKNOWNS, (double)s->a->views / (double)views, s->g, s->a->unknowns);
+    if (subsets < s->a->subsets)
+        qb__vector_scale(s->v, QB__UNKNOWNS,
+                         (double)s->a->all_views / (double)views_in(s, s->a->all_subset, 0, subsets), s->g,
+                         s->a->unknowns);
     qb__vector_copy(s->v, s->g, s->d, s->a->unknowns);
     qb__vector_copy(s->v, s->x, s->z, s->a->unknowns);
     if (s->before) qb__vector_copy(s->v, s->z, s->before, s->a->unknowns);
@@ -243,21 +254,22 @@ static void momentum(mbir *s) {
     s->against += sums[2];
 }
 
-/* One step by some views. */
-static qb_status step(mbir *s, size_t first, size_t count) {
-    const double share = (double)s->a->views / (double)(count ? count : 1);
+/* One step by `count` subsets from the i-th on. */
+static qb_status step(mbir *s, size_t i, size_t count) {
+    const double share = (double)s->a->all_views / (double)views_in(s, s->a->all_subset, i, count);
+    const bool first = i == 0;
     double sums[QB__VECTOR_SUMS];
     qb_status status;
-    QB__TRY(slope_of(s, first, count, 0, &s->data));
+    QB__TRY(slope_of(s, views_in(s, s->a->subset, 0, i), views_in(s, s->a->subset, i, count), 0, &s->data));
     const qb__prior_step_of down = {.x = s->z,
                                     .slope = s->g,
                                     .curve = s->d,
                                     .toward = s->toward,
                                     .data = share,
                                     .nonneg = s->options->nonneg,
-                                    .cost = first == 0};
+                                    .cost = first};
     qb__vector_prior(s->v, &s->prior, &down, s->a->unknowns, sums);
-    if (first == 0) s->rest = sums[0];
+    if (first) s->rest = sums[0];
     s->fall += sums[1];
     momentum(s);
     status = qb__vectors_status(s->v);
@@ -267,10 +279,9 @@ out:
 
 /* Views of the smallest subset. */
 static size_t views_of_step(const mbir *s) {
-    size_t least = s->a->views;
-    for (size_t i = 0; s->merged < s->a->subsets && i < s->a->subsets; i += s->merged) {
-        size_t count = 0;
-        for (size_t k = i; k < i + s->merged && k < s->a->subsets; k++) count += s->a->subset[k];
+    size_t least = s->a->all_views;
+    for (size_t i = 0; i < s->a->subsets; i += s->merged) {
+        const size_t count = views_in(s, s->a->all_subset, i, s->merged);
         if (count < least) least = count;
     }
     return least;
@@ -293,13 +304,7 @@ static void find_change(mbir *s) {
 static qb_status pass(mbir *s) {
     qb_status status = QB_OK;
     s->data = s->rest = s->change = s->against = s->fall = 0;
-    if (s->merged >= s->a->subsets) QB__TRY(step(s, 0, s->a->views));
-    for (size_t i = 0, first = 0; s->merged < s->a->subsets && i < s->a->subsets; i += s->merged) {
-        size_t count = 0;
-        for (size_t k = i; k < i + s->merged && k < s->a->subsets; k++) count += s->a->subset[k];
-        QB__TRY(step(s, first, count));
-        first += count;
-    }
+    for (size_t i = 0; i < s->a->subsets; i += s->merged) QB__TRY(step(s, i, s->merged));
     QB__TRY(qb__solve_total(s->a, &s->data));
     if (s->a->same) QB__TRY(s->a->same(s->a->self, &s->against));
     if (s->against > 0) drop_momentum(s); /* it leads back */
@@ -339,7 +344,7 @@ static qb_status note(mbir *s, qb__solved *solved, bool *last) {
     s->exact += exact;
     const bool settled =
         exact ? s->exact > 1 && (solved->rest <= LOOSER * s->model->stop || trace->change <= s->model->stop / 2)
-              : solved->iterations >= FULL_PASSES && s->a->subset[0] >= ENOUGH_VIEWS;
+              : solved->iterations >= FULL_PASSES && s->a->all_subset[0] >= ENOUGH_VIEWS;
     const int looser = exact ? LOOSER : LOOSER_SUBSETS;
     if (settled && trace->change <= looser * s->model->stop)
         solved->stopped = "tolerance";

@@ -126,11 +126,6 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     m->keep.lock = -1;
     m->any = true;
     QB__TRY(check_options(m->options));
-    if (m->options->resume && qb__comm_count(qb__comm_of(env)) > 1) {
-        status =
-            qb__fail(QB_BAD_ARGUMENT, "--resume of a cone is for one process: no checkpoint is kept by several ranks");
-        goto out;
-    }
     QB__TRY(qb__mbir_prior_decide(m));
     QB__TRY(qb__mbir_weights_decide(m));
     QB__TRY(qb__mbir_start_number(m));
@@ -188,7 +183,7 @@ static qb_status measure(void *plan, const qb__running *run) {
     QB__TRY(check_weights(m));
     QB__TRY(qb__mbir_cone_keep_open(cone, run->env));
     warn_of_far(m, run->env);
-    const bool by_fdk = !m->images.begins_with && !m->terms.is_number && cone->it.ranks < 2;
+    const bool by_fdk = !m->images.begins_with && !m->terms.is_number;
     if (by_fdk) QB__TRY(qb__mbir_cone_start(cone, run));
     qb__icd_prior prior = m->settings.prior;
     prior.sigma = m->measured.sigmas.x;

@@ -8,7 +8,9 @@
 /* What a checkpoint is made of; written by mbir_cone_keep.c. */
 typedef struct qb__mbir_keep {
     struct qb__mbir_cone *cone;
-    const float *lines; /* that are solved for */
+    qb__comm *comm;     /* of all ranks; NULL: one process */
+    const float *lines; /* that are solved for, of so many views */
+    size_t views;
     const char *kernel;
     char *job; /* as qb__checkpoint_slab's; NULL: not needed yet */
     qb__icd_trace *trace;
@@ -30,7 +32,7 @@ typedef struct qb__mbir_cone {
  * that. (mbir_cone_start.c) */
 qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run);
 
-/* Checkpoints of a single process; as qb__iterative.keeper; `named`: the output has its name. */
+/* Checkpoints; as qb__iterative.keeper; `named`: the output has its name. */
 qb_status qb__mbir_cone_keep_open(qb__mbir_cone *cone, const qb_env *env);
 void qb__mbir_cone_keeper(qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
 void qb__mbir_cone_keep_close(qb__mbir_cone *cone, bool named);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The image that a model-based reconstruction of a cone begins with. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/clock.h"
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/params.h"
@@ -12,22 +14,33 @@
 #include "recon/fdk/fdk.h"
 #include "recon/mbir/mbir_cone.h"
 
-/* The same scan is read by two jobs now, and this one is not to count among what the other reads. */
+static qb__run slices_of(const qb__iterative *it, size_t rank) {
+    size_t first, count;
+    qb__cut_rank(it->asked.n[2], 1, (int)it->ranks, (int)rank, &first, &count);
+    return (qb__run){first, first + count};
+}
+
+/* The slices of this rank. The same scan is read by two jobs now, and this one is not to count among what the other reads. */
 static qb_status run_fdk(qb__mbir_cone *cone, const qb__running *run, const qb_env *quiet) {
     const qb__iterative *it = &cone->it;
     const size_t *n = it->asked.n;
-    const qb_tensor to = qb_tensor_f32(cone->start, n[2], n[1], n[0]);
+    const qb__run own = slices_of(it, it->rank);
+    const qb_tensor to = qb_tensor_f32(cone->start + own.first * n[0] * n[1], qb__run_count(own), n[1], n[0]);
     const double *voxel = it->asked.voxel;
+    char slices[48];
     qb_fdk_options options;
     qb_output_options output;
     qb_job *job = NULL;
-    qb_status status;
+    qb_status status = QB_OK;
+    if (qb__run_count(own) == 0) return QB_OK;
     QB__TRY(qb__params_view(qb_fdk_params, NULL, &options));
     QB__TRY(qb__params_view(qb_output_params, NULL, &output));
     options.filter = "hann";
     options.size = (qb_numbers){3, {(double)n[0], (double)n[1], (double)n[2]}};
     options.voxels = (qb_numbers){3, {voxel[0], voxel[1], voxel[2]}};
     options.allow_limited = true;
+    snprintf(slices, sizeof slices, "%zu:%zu", own.first, own.end);
+    if (it->ranks > 1) options.slices = slices;
     output.array = &to;
     QB__TRY(qb__fdk_plan_within(it->scan, it->geometry, it->prep, &options, &output, quiet, &job));
     qb__digest_detach(&it->scan->digests, &run->job->digest);
@@ -35,6 +48,23 @@ static qb_status run_fdk(qb__mbir_cone *cone, const qb__running *run, const qb_e
     qb__digest_attach(&it->scan->digests, &run->job->digest);
 out:
     qb_job_destroy(job);
+    return status;
+}
+
+/* Each rank gets the slices of all. Where one has not made its own, none has a start. */
+static qb_status share(qb__mbir_cone *cone, const qb__running *run, qb_status mine) {
+    const qb__iterative *it = &cone->it;
+    const size_t image = it->asked.n[0] * it->asked.n[1];
+    qb__comm *comm = qb__comm_of(run->env);
+    const bool ends = mine == QB_CANCELLED || mine == QB_NO_MEMORY;
+    uint64_t lack = mine != QB_OK;
+    qb_status status = qb__comm_sum(comm, ends ? mine : QB_OK, &lack, 1);
+    if (status == QB_OK && lack) return mine != QB_OK ? mine : qb__fail(QB_UNSUPPORTED, "another rank has no start");
+    for (size_t rank = 0; status == QB_OK && comm && rank < it->ranks; rank++) {
+        const qb__run part = slices_of(it, rank);
+        status = qb__comm_bcast(comm, QB_OK, (int)rank, cone->start + part.first * image,
+                                qb__run_count(part) * image * sizeof(float));
+    }
     return status;
 }
 
@@ -51,15 +81,15 @@ static void clamp_piece(void *context, size_t piece, int worker) {
 qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     const size_t count = qb__iterative_kept(&cone->it);
     const double begun = qb__now();
-    qb_env quiet = {0};
+    qb_env quiet = qb__comm_single_rank(run->env);
     qb_status status = qb__alloc(count, sizeof *cone->start, &cone->start);
     if (status != QB_OK) return status;
-    if (run->env) quiet = *run->env;
+    if (run->env) quiet.threads = run->env->threads; /* the other ranks work, too */
     quiet.log = NULL;
     quiet.progress = NULL;
     quiet.reads = NULL;
     quiet.writes = NULL;
-    status = run_fdk(cone, run, &quiet);
+    status = share(cone, run, run_fdk(cone, run, &quiet));
     cone->start_seconds = qb__now() - begun;
     if (status == QB_OK) {
         qb__pool_for(cone->it.projector->pool, qb__ceil_div(count, PIECE), clamp_piece, cone);

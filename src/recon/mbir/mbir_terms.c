@@ -63,7 +63,7 @@ static qb_status check_idle(const qb_mbir_options *options) {
 qb_status qb__mbir_prior_decide(qb__mbir *m) {
     const qb_mbir_options *o = m->options;
     const qb_numbers *n = &o->neighbours;
-    const double sum = 4 * n->value[0] + 4 * n->value[1] + 2 * n->value[2];
+    const double *b = n->value, sum = 4 * b[0] + 4 * b[1] + 2 * b[2] + 8 * b[3] + 8 * b[4];
     const bool proximal = o->prox || o->prox_array;
     if (proximal && o->sigma_x > 0)
         return qb__fail(QB_BAD_ARGUMENT, "--sigma-x is the prior's, and --prox has none: give --sigma-p");
@@ -77,15 +77,21 @@ qb_status qb__mbir_prior_decide(qb__mbir *m) {
         return QB_OK;
     }
     if (o->p > o->q) return qb__fail(QB_BAD_ARGUMENT, "--p %g lies above --q %g: 1 <= p <= q <= 2", o->p, o->q);
-    if (n->count != 3 || !(sum > 0))
-        return qb__fail(QB_BAD_ARGUMENT, "--neighbours takes three numbers, not all zero: NEAREST,DIAGONAL,INTERSLICE");
+    if ((n->count != 3 && n->count != 5) || !(sum > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--neighbours takes three or five numbers, not all zero: "
+                                         "NEAREST,DIAGONAL,INTERSLICE[,EDGE,CORNER]");
+    if (!m->any && (b[3] > 0 || b[4] > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--neighbours: EDGE and CORNER are for cones, not for parallel and fan beams: "
+                                         "give NEAREST,DIAGONAL,INTERSLICE");
     m->settings.prior = (qb__icd_prior){.p = o->p,
                                         .q = o->q,
                                         .t = o->t,
                                         .sigma = o->sigma_x,
-                                        .nearest = n->value[0] / sum,
-                                        .diagonal = n->value[1] / sum,
-                                        .interslice = n->value[2] / sum};
+                                        .nearest = b[0] / sum,
+                                        .diagonal = b[1] / sum,
+                                        .interslice = b[2] / sum,
+                                        .edge = b[3] / sum,
+                                        .corner = b[4] / sum};
     return QB_OK;
 }
 

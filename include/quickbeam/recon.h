@@ -26,6 +26,9 @@ typedef enum qb_monitor { QB_MONITOR_USE, QB_MONITOR_IGNORE } qb_monitor;
 /* The filter of phase retrieval: of the frequency squared, or of the pixels' own Laplacian, which keeps more detail. */
 typedef enum qb_paganin_kernel { QB_PAGANIN_PLAIN, QB_PAGANIN_GENERALISED } qb_paganin_kernel;
 
+/* What a bright pixel is compared with: those around it in its view, or those of the views before and after. */
+typedef enum qb_zingers_in { QB_ZINGERS_IN_VIEW, QB_ZINGERS_IN_TIME } qb_zingers_in;
+
 typedef struct qb_prep_options {
     size_t struct_size;        /* see qb_params_init */
     const char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
@@ -44,6 +47,7 @@ typedef struct qb_prep_options {
         unsharp; /* C,SIGMA: behind paganin's filter t becomes t + C (t - its Gaussian mean of SIGMA pixels); none = not */
     const char
         *scatter; /* constant:S: S of the open beam is taken off all views; smooth:A,SIGMA; NULL or none = nothing */
+    qb_zingers_in zingers_in;
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 
@@ -158,6 +162,8 @@ typedef struct qb_convert_options {
     double checkpoint; /* volumes: seconds between two notes of what is done for `resume`; 0 = 300, QB_ZERO = none */
     const char *dtype; /* volumes: float32, float16, uint16 or uint8; NULL: as they are stored */
     qb_numbers range;  /* volumes: values that become 0 and the largest of integers; none: of the volume */
+    const char *
+        thickness; /* mu in 1/mm, beta:B, or delta:D with paganin: line integrals of one material become its mm; NULL: they stay */
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* What `prep` (NULL: its defaults) makes of the scan's numbers, all rows of all its views, with their angles. `command` is kept in the

@@ -35,6 +35,10 @@ typedef enum qb_flat_fields {
     QB_FLATS_PCA
 } qb_flat_fields;
 
+/* How frames of flats, or of darks, of one time become one: their mean without single values that lie far from all others of their
+ * pixel, their plain mean, or their median. */
+typedef enum qb_field_average { QB_AVERAGE_ROBUST, QB_AVERAGE_MEAN, QB_AVERAGE_MEDIAN } qb_field_average;
+
 /* Which order of an image is reversed: that of its columns (u), its rows (v), or both. */
 typedef enum qb_flip { QB_FLIP_NONE, QB_FLIP_U, QB_FLIP_V, QB_FLIP_UV } qb_flip;
 /* By how many degrees images are turned clockwise, row 0 on top. */
@@ -57,7 +61,7 @@ typedef struct qb_scan_options {
     const char *exclude_flats; /* flat fields to leave out, as exclude */
     const char *exclude_darks; /* dark fields to leave out, as exclude */
     bool keep_all_views;       /* views that cannot be right are named, but not left out */
-    bool keep_all_fields;      /* keep all flats and darks; their means are plain means */
+    bool keep_all_fields;      /* keep all flats and darks; robust means are plain means */
     qb_numbers pixels;         /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
     bool read_unsigned;        /* integers are unsigned, also where the file says that they are signed */
     const char *mask; /* image [row][column]; FILE.h5:/PATH: pixels that are not 0 count as not measured; NULL = none */
@@ -81,6 +85,7 @@ typedef struct qb_scan_options {
     const char
         *angles_from_names; /* a file's name with {} for its angle and * for anything, in place of `angles`; NULL */
     const char *transpose;  /* the file's axes, the slowest first, "columns,rows,views"; NULL = views,rows,columns */
+    qb_field_average average_fields; /* flats and darks of one time */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 

@@ -61,6 +61,10 @@ qb_status qb__neighbours_add(qb_scan *scan, const qb_prep_options *options, cons
                         info->path, step->name, info->quantity_from);
     qb_status status = *door ? QB_OK : create(scan, options, door);
     if (status != QB_OK) return status;
+    if (step->by_views && step->by_views(options)) {
+        status = qb__near_pairs(info, &(*door)->pairs);
+        if (status != QB_OK) return status;
+    }
     (*door)->step[(*door)->steps++] = step;
     (*door)->margin += step->margin;
     return QB_OK;
@@ -71,6 +75,7 @@ void qb__neighbours_destroy(qb__neighbours *d) {
     d->scan->door = d->before;
     qb__free(d->gain);
     qb__free(d->beam);
+    qb__free(d->pairs);
     qb__free(atomic_load(&d->kept));
     qb__free(d);
 }
@@ -92,16 +97,18 @@ const qb__step *qb__neighbours_step(const qb__neighbours *d, int number) { retur
 /* ---- sizes ---- */
 
 size_t qb__neighbours_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows) {
-    size_t margin = 0, steps = 0;
+    size_t margin = 0, steps = 0, pairs = 0;
     for (const qb__step *const *s = qb__steps; *s; s++) {
         if ((*s)->scope != QB__SCOPE_VIEW || !(*s)->wanted(info, options)) continue;
         margin += (*s)->margin;
+        pairs += (*s)->by_views && (*s)->by_views(options) ? 2 : 0;
         steps++;
     }
     if (!steps) return 0;
     const size_t fields = info->quantity == QB_COUNTS && info->flats ? 2 : 0;
     const size_t all = info->views * (rows + 2 * margin) * qb__near_row_bytes(info);
-    return fields * info->rows * info->columns * sizeof(float) +
+    return fields * info->rows * info->columns * sizeof(float) + pairs * info->views * sizeof(uint32_t) +
+           pairs * rows * qb__near_row_bytes(info) +
            qb__smaller(all, info->chunk_rows > 1 ? MOST_BYTES
                                                  : READ_BYTES + (rows + 2 * margin) * qb__near_row_bytes(info)) +
            QB__SHARE_MOST * qb__near_scratch(info, margin);
@@ -109,10 +116,11 @@ size_t qb__neighbours_bytes(const qb_scan_info *info, const qb_prep_options *opt
 
 /* ---- on devices ---- */
 
-size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options) {
+size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options, bool all_views) {
     const qb__step *only = NULL;
     for (const qb__step *const *s = qb__steps; *s; s++) {
         if ((*s)->scope != QB__SCOPE_VIEW || !(*s)->wanted(info, options)) continue;
+        if (!all_views && (*s)->by_views && (*s)->by_views(options)) return 0;
         if (only || !(*s)->define || info->quantity == QB_LINE_INTEGRAL) return 0;
         only = *s;
     }
@@ -128,7 +136,9 @@ qb__near_plan qb__neighbours_plan(const qb__neighbours *d) {
                           .beam = d->beam,
                           .base = (float)d->noise.base,
                           .slope = (float)d->noise.slope,
-                          .margin = d->margin};
+                          .margin = d->margin,
+                          .views = d->info->views,
+                          .pairs = d->pairs};
     d->step[0]->define(d->options, &plan.step);
     return plan;
 }
@@ -203,6 +213,15 @@ static size_t threads_for(const qb__neighbours *d, size_t views, size_t rows) {
     return qb__larger(1, qb__smaller(qb__smaller(all, views), busy));
 }
 
+static qb_status read_by_views(qb__neighbours *d, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    const size_t threads = threads_for(d, row1 - row0, view1 - view0);
+    qb_status status = qb__scan_read_stored(d->scan, view0, view1, row0, row1, out);
+    if (status != QB_OK) return status;
+    qb__scan_digest(d->scan, view0, view1, row0, row1, out);
+    atomic_fetch_add_explicit(&d->pixels, (view1 - view0) * (row1 - row0) * d->info->columns, memory_order_relaxed);
+    return qb__near_correct_views(d, view0, view1, row0, row1, threads, out);
+}
+
 static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     qb__neighbours *d = (qb__neighbours *)door;
     const size_t bytes = qb__near_row_bytes(d->info), rows = row1 - row0, threads = threads_for(d, view1 - view0, rows);
@@ -218,6 +237,7 @@ static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size
                             : qb__smaller(view1 - view0, qb__round_up(READ_BYTES / view_bytes + 1, piece));
     char *around = NULL;
     qb_status status;
+    if (d->pairs) return read_by_views(d, view0, view1, row0, row1, out);
     if (!whole) QB__TRY(qb__alloc(each, together ? view_bytes : 2 * qb__larger(b.above, b.below) * bytes, &around));
     QB__TRY(make_scratch(d, threads, &b.scratch));
     for (size_t view = view0; view < view1; view += each) {

@@ -26,8 +26,11 @@ void qb__neighbours_recount(qb__neighbours *door);
 /* Pixels that each step has changed in the rows that were handed out, in the order of steps.c, and, last, all pixels of
  * these rows; returns how many steps there are. NULL: 0. */
 int qb__neighbours_changed(const qb__neighbours *door, uint64_t changed[QB__PREP_STEPS + 1]);
-/* Rows above and below that a device has to read to correct by itself; 0: no step is wanted, or it is done by the door alone. */
-size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options);
+/* Rows above and below that a device has to read to correct by itself; 0: no step is wanted, or it is done by the door alone.
+ * all_views: the device has all views of a row at once. */
+size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options, bool all_views);
+/* By how many columns details move from view to view, where that is too far for steps by views everywhere; else 0. */
+double qb__near_too_far(const qb_scan_info *info);
 /* What the device does then. Its fields are the door's. */
 qb__near_plan qb__neighbours_plan(const qb__neighbours *door);
 /* What it has changed, of so many pixels; all: of those that stay corrected, and are not counted again. */

@@ -46,17 +46,14 @@ static void put(qb_dtype dtype, float value, void *raw, size_t at) {
     }
 }
 
-/* Numbers of a row -> transmissions. */
-static void transmissions(const qb__neighbours *d, const void *raw, size_t row, float *out) {
+void qb__near_transmissions(const qb__neighbours *d, const void *raw, size_t row, float *out) {
     const size_t columns = d->info->columns, at = row * columns;
     const float *dark = d->dark ? d->dark + at : NULL, *gain = d->gain ? d->gain + at : NULL;
     qb_convert_to_float(raw, d->info->dtype, columns, out);
     if (dark || gain) qb__lines_choose(qb__cpu_features())->scaled(out, dark, gain, columns, out);
 }
 
-/* Transmissions that a step has changed become numbers, and what these come to again: the next step sees what is handed out.
- * raw: the row, NULL: it is only looked at. */
-static uint64_t settle(const qb__neighbours *d, const float *was, size_t row, float *cells, void *raw) {
+uint64_t qb__near_settle(const qb__neighbours *d, const float *was, size_t row, float *cells, void *raw) {
     const size_t columns = d->info->columns, at = row * columns;
     const qb_dtype dtype = d->info->dtype;
     uint64_t changed = 0;
@@ -108,18 +105,20 @@ static size_t mirrored(ptrdiff_t i, size_t count) {
     return (size_t)(at < n ? at : period - at);
 }
 
+void qb__near_mirror(const qb_scan_info *info, float *row) {
+    const ptrdiff_t columns = (ptrdiff_t)info->columns;
+    for (ptrdiff_t e = 1; e <= EDGE; e++) {
+        row[-e] = row[mirrored(-e, info->columns)];
+        row[columns - 1 + e] = row[mirrored(columns - 1 + e, info->columns)];
+    }
+}
+
 /* What stands around rows of the detector: columns at both ends of each, and up to `margin` rows beyond its first and last. */
 static void surround(const band *w, float *cells, size_t margin) {
     const qb_scan_info *info = w->b->door->info;
     const ptrdiff_t columns = (ptrdiff_t)info->columns, rows = (ptrdiff_t)info->rows;
     const ptrdiff_t from = (ptrdiff_t)w->row0 - (ptrdiff_t)margin, to = (ptrdiff_t)(w->row1 + margin);
-    for (ptrdiff_t r = from > 0 ? from : 0; r < to && r < rows; r++) {
-        float *line = line_of(w, cells, r);
-        for (ptrdiff_t e = 1; e <= EDGE; e++) {
-            line[-e] = line[mirrored(-e, info->columns)];
-            line[columns - 1 + e] = line[mirrored(columns - 1 + e, info->columns)];
-        }
-    }
+    for (ptrdiff_t r = from > 0 ? from : 0; r < to && r < rows; r++) qb__near_mirror(info, line_of(w, cells, r));
     for (ptrdiff_t r = from; r < to; r++)
         if (r < 0 || r >= rows)
             memcpy(line_of(w, cells, r) - EDGE, line_of(w, cells, (ptrdiff_t)mirrored(r, info->rows)) - EDGE,
@@ -146,8 +145,8 @@ static void run_step(band *w, int number, size_t margin) {
     uint64_t changed = 0;
     for (size_t r = first; r < end; r++) {
         const bool mine = r >= w->row0 && r < w->row1;
-        const uint64_t more = settle(d, line_of(w, cells, (ptrdiff_t)r), r, line_of(w, w->next, (ptrdiff_t)r),
-                                     mine ? row_out(w->b, w->view, r) : NULL);
+        const uint64_t more = qb__near_settle(d, line_of(w, cells, (ptrdiff_t)r), r, line_of(w, w->next, (ptrdiff_t)r),
+                                              mine ? row_out(w->b, w->view, r) : NULL);
         changed += mine ? more : 0;
     }
     atomic_fetch_add_explicit(&d->changed[number], changed, memory_order_relaxed);
@@ -159,7 +158,7 @@ static void correct_band(band *w, char *keep) {
     qb__neighbours *d = w->b->door;
     const size_t margin = d->margin, first = w->row0 > margin ? w->row0 - margin : 0;
     const size_t end = qb__smaller(w->row1 + margin, d->info->rows);
-    for (size_t r = first; r < end; r++) transmissions(d, row_in(w, r), r, line_of(w, w->cells, (ptrdiff_t)r));
+    for (size_t r = first; r < end; r++) qb__near_transmissions(d, row_in(w, r), r, line_of(w, w->cells, (ptrdiff_t)r));
     if (w->row1 < w->b->row1)
         memcpy(keep, row_out(w->b, w->view, w->row1 - margin), margin * qb__near_row_bytes(d->info));
     for (int s = 0, ahead = (int)margin; s < d->steps; s++) run_step(w, s, (size_t)(ahead -= (int)d->step[s]->margin));

@@ -25,6 +25,7 @@ struct qb__neighbours {
     float *gain, *beam; /* [row][column] of the detector: 1 / (flat - dark), and flat - dark; NULL: 1 */
     const float *dark;  /* [row][column]; owned by the scan; NULL: 0 */
     qb__number_noise noise;
+    uint32_t *pairs;      /* [view][2]: the views before and after, which step[0] looks at; NULL: it does not */
     _Atomic(char *) kept; /* scratch of a thread, for the next read; NULL: none, or it is in use */
     _Atomic uint64_t changed[QB__PREP_STEPS], pixels;
     bool counted; /* of all pixels */
@@ -42,6 +43,18 @@ typedef struct qb__near_views {
 } qb__near_views;
 
 static inline size_t qb__near_row_bytes(const qb_scan_info *info) { return info->columns * qb_dtype_size(info->dtype); }
+/* Numbers of a row -> transmissions. */
+void qb__near_transmissions(const qb__neighbours *door, const void *raw, size_t row, float *out);
+/* What stands beside both ends of a row: row[-1] is row[1]. */
+void qb__near_mirror(const qb_scan_info *info, float *row);
+/* Transmissions of a row that a step has changed become numbers, and what these come to again: the next step sees what is handed out.
+ * raw: the row, NULL: it is only looked at. How many are changed. */
+uint64_t qb__near_settle(const qb__neighbours *door, const float *was, size_t row, float *cells, void *raw);
+/* Correct rows row0 <= row < row1 of views view0 <= view < view1 in place, by `pairs`. */
+qb_status qb__near_correct_views(qb__neighbours *door, size_t view0, size_t view1, size_t row0, size_t row1,
+                                 size_t threads, void *out);
+size_t qb__near_views_scratch(const qb_scan_info *info); /* bytes of a thread */
+qb_status qb__near_pairs(const qb_scan_info *info, uint32_t **pairs);
 /* Bytes of scratch of a thread. */
 size_t qb__near_scratch(const qb_scan_info *info, size_t margin);
 /* Correct one view of a qb__near_views in place; a task of qb__share. */

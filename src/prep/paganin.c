@@ -10,7 +10,7 @@
 #include "geometry/vector.h"
 
 static const double pi = 3.14159265358979323846;
-static const double hc = 1.2398419843320026e-6; /* keV mm */
+const double qb__paganin_hc = 1.2398419843320026e-6;
 
 qb_status qb__paganin_wanted(const qb_prep_options *options, bool *wanted) {
     *wanted = options->paganin && strcmp(options->paganin, "none") != 0;
@@ -39,17 +39,22 @@ static qb_status parse(const char *text, kind *of, double *value) {
         const char *name;
         kind of;
         double factor;
-    } names[] = {{"alpha:", ALPHA, 1}, {"tomopy:", ALPHA, 1}, {"nabu:", RATIO, 1}, {"httomo:", RATIO, 4}};
+    } names[] = {{"alpha:", ALPHA, 1},
+                 {"tomopy:", ALPHA, 1},
+                 {"tomocupy:", ALPHA, 1},
+                 {"nabu:", RATIO, 1},
+                 {"httomo:", RATIO, 4}};
+    enum { NAMES = sizeof names / sizeof names[0] };
     size_t n = 0;
-    while (n < 4 && strncmp(text, names[n].name, strlen(names[n].name)) != 0) n++;
-    const char *number = n < 4 ? text + strlen(names[n].name) : text;
+    while (n < NAMES && strncmp(text, names[n].name, strlen(names[n].name)) != 0) n++;
+    const char *number = n < NAMES ? text + strlen(names[n].name) : text;
     char *end;
     *value = qb__strtod(number, &end);
     if (*value > 0 && isfinite(*value) && end != number) {
-        *of = n < 4 ? names[n].of : RATIO;
-        if (n < 4) *value *= names[n].factor;
-        if (n < 4 && !*end) return QB_OK;
-        for (size_t i = 0; i < sizeof units / sizeof units[0] && n == 4; i++) {
+        *of = n < NAMES ? names[n].of : RATIO;
+        if (n < NAMES) *value *= names[n].factor;
+        if (n < NAMES && !*end) return QB_OK;
+        for (size_t i = 0; i < sizeof units / sizeof units[0] && n == NAMES; i++) {
             if (strcmp(end, units[i].unit) != 0) continue;
             *of = units[i].of;
             *value *= units[i].factor;
@@ -58,7 +63,7 @@ static qb_status parse(const char *text, kind *of, double *value) {
     }
     return qb__fail(QB_BAD_ARGUMENT,
                     "--paganin %s: give delta/beta (100), a length of the filter (25um, 4px) or alpha:1e-3, or "
-                    "nabu:, tomopy: or httomo: and its number, above 0",
+                    "nabu:, tomopy:, tomocupy: or httomo: and its number, above 0",
                     text);
 }
 
@@ -184,7 +189,7 @@ qb_status qb__paganin_of(const qb_scan_info *info, const qb_geometry *geometry, 
     const double distance = b.magnification > 1 || !(options->distance > 0) ? b.distance : options->distance;
     p->distance = distance / b.magnification;
     if (ratio || options->energy > 0 || options->distance > 0) QB__TRY(check_beam(info->path, p, ratio));
-    const double square = p->energy > 0 ? pi * hc / p->energy * p->distance : 0; /* of L over delta/beta */
+    const double square = p->energy > 0 ? pi * qb__paganin_hc / p->energy * p->distance : 0; /* of L over delta/beta */
     if (ratio) {
         p->delta_beta = of == RATIO ? value : 1 / (4 * pi * pi * value);
         p->length = sqrt(square * p->delta_beta);

@@ -22,6 +22,8 @@ typedef struct qb__paganin {
     double scatter, spread[2]; /* prep/scatter.h; scatter 0: none */
 } qb__paganin;
 
+extern const double qb__paganin_hc; /* keV mm: a photon's energy times its wavelength */
+
 /* Whether `options` ask for it; a mistake where they give an energy or a distance alone. */
 qb_status qb__paganin_wanted(const qb_prep_options *options, bool *wanted);
 /* The filter for a scan. geometry NULL: parallel beams, or what the scan states. What makes no sense is refused. */

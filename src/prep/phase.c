@@ -75,7 +75,7 @@ static qb_status open_device(qb__phase *p, const qb__paganin *how, const qb_prep
     const qb_scan_info *info = &p->scan.info;
     const double numbers = (double)info->views * (double)info->rows * (double)info->columns;
     const int threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
-    p->near = !p->warp && qb__neighbours_on_device(info, prep) == 1;
+    p->near = !p->warp && qb__neighbours_on_device(info, prep, false) == 1;
     char why[160];
     const qb_status status = qb__phase_device_create(&p->scan, &p->rows, how, cpu_seconds(p, numbers, threads), p->near,
                                                      env, why, sizeof why, &p->device);

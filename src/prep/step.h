@@ -60,7 +60,9 @@ enum { QB__NEAR_COLUMNS = 2 }; /* more at both ends of a row */
 typedef struct qb__near {
     const float *cells;
     size_t stride, rows, columns;
-    bool alone;               /* the detector has one row, and all rows are the same */
+    bool alone; /* the detector has one row, and all rows are the same */
+    const float *before,
+        *after; /* the same pixels of the views next to it, columns beside them too; NULL: not looked at */
     const float *gain, *dark; /* [row][columns] of these pixels; NULL: 1 and 0 */
     float noise[2];           /* the variance of a number n is noise[0] + noise[1] * n */
     const qb_prep_options *options;
@@ -90,6 +92,9 @@ struct qb__step {
      * What it leaves alone must be the same bits: then the pixel keeps its number. A pixel that is no number keeps it, whatever is written (its lines in near_rows.cl must see to that): bridge.c fills it. It must not look further than `margin` rows and QB__NEAR_COLUMNS columns. */
     uint64_t (*near)(const qb__near *in, float *out);
     size_t margin;
+    /* A view step that looks at the views before and after in place of the rows above and below: near() gets one row at a time. It must
+     * be the only view step. NULL: it never does. */
+    bool (*by_views)(const qb_prep_options *options);
     const char *changed; /* a view step's own name for pixels that it changed: "%llu %s were replaced", "zingers" */
     /* The macros that switch the step on in kernels/filter/prepare_rows.clh, a view step's in near_rows.cl, which compute the same bits.
      * NULL: it is always on, or follows from the fields. */

@@ -40,7 +40,7 @@ const qb_param qb_prep_params[] = {
      "in values of an energy; or two: for dense parts in another one, as two:water+bone,120, by a draft of the volume",
      0},
     {"paganin", QB_PARAM_TEXT, offsetof(qb_prep_options, paganin),
-     "DELTA_BETA|LENGTH|alpha:A|nabu:N|tomopy:A|httomo:N|none", NULL, NULL, 0, 0,
+     "DELTA_BETA|LENGTH|alpha:A|nabu:N|tomopy:A|tomocupy:A|httomo:N|none", NULL, NULL, 0, 0,
      "phase retrieval (Paganin 2002) of one distance: filter transmissions by 1/(1 + (L f)^2) with "
      "L^2 = pi lambda D delta/beta, or with the length L itself (25um, 4px), or alpha = 1/(4 pi^2 delta/beta)",
      0},
@@ -57,6 +57,10 @@ const qb_param qb_prep_params[] = {
     {"zingers", QB_PARAM_DOUBLE, offsetof(qb_prep_options, zingers), "SIGMA|none", "none", "none", 2, 1000,
      "replace pixels that are brighter than all but one of their neighbours by so many standard deviations; 8 is a "
      "good start",
+     0},
+    {"zingers-in", QB_PARAM_CHOICE, offsetof(qb_prep_options, zingers_in), NULL, "view", "view|time", 0, 0,
+     "the neighbours of zingers: eight in the same view, for single pixels; or five columns in the views before and "
+     "after (time), for spots of any size where details move by less than 2.5 columns a view",
      0},
     {"scatter", QB_PARAM_TEXT, offsetof(qb_prep_options, scatter), "constant:S|smooth:A,SIGMA|none", NULL, NULL, 0, 0,
      "take off scatter: S of the open beam, or a share A of what the object takes from it, spread by a Gaussian of "

@@ -7,13 +7,19 @@
  * 29 (2021) 17849), and in transmissions, lest what the detector's pixels differ by be taken for zingers; the variance of a transmission
  * follows from that of the number,
  *   var u = gain^2 (base + slope n),   n = u / gain + dark.
- * A detector of one row: the two neighbours on either side. */
+ * A detector of one row: the two neighbours on either side.
+ *
+ * --zingers-in time: u is the second largest and l the smallest of five columns in the views before and after. Where an edge passes,
+ * more than one of them are as bright as the pixel; u - l bounds what else moves by two columns a view, by the image's own gradient.
+ * The pixel takes the mean of its values before and after, each of them u at most. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "base/status.h"
 #include "cpu/features.h"
 #include "cpu/rows/lines.h"
+#include "prep/neighbours.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 
@@ -21,7 +27,22 @@ enum { BLOCK = 256 /* of the loop */ };
 
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     (void)info;
-    return options && options->zingers > 0;
+    return options && (options->zingers > 0 || options->zingers_in == QB_ZINGERS_IN_TIME);
+}
+
+static bool by_views(const qb_prep_options *options) { return options->zingers_in == QB_ZINGERS_IN_TIME; }
+
+static qb_status check(const qb_scan_info *info, const qb_prep_options *options) {
+    if (!(options->zingers > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--zingers-in time: it is not said what a zinger is: give --zingers 8, too");
+    const double far = by_views(options) ? qb__near_too_far(info) : 0;
+    if (far > 0)
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "%s: --zingers-in time: details move by up to %.3g columns from view to view, more than 2.5: leave "
+            "it out, so that pixels are compared within a view",
+            info->path, far);
+    return QB_OK;
 }
 
 /* Nothing is darker than no light, and what is no number is no neighbour either. */
@@ -47,20 +68,42 @@ static void copy_rows(const qb__near *in, float *out) {
         memcpy(out + r * in->stride, in->cells + r * in->stride, in->columns * sizeof *out);
 }
 
+static float smaller(float a, float b) { return a < b ? a : b; }
+
+static float mean_in_time(const qb__near *in, size_t c) {
+    const float before = light(in->before[c]), after = light(in->after[c]);
+    float cells[10];
+    for (size_t i = 0; i < 5; i++) {
+        cells[i] = light(in->before[(ptrdiff_t)(c + i) - 2]);
+        cells[i + 5] = light(in->after[(ptrdiff_t)(c + i) - 2]);
+    }
+    qb__sort_floats(cells, 10);
+    return 0.5f * (smaller(before, cells[8]) + smaller(after, cells[8]));
+}
+
+static int find(const qb__lines *loops, const qb__near *in, const float *row, size_t c, size_t at, size_t count,
+                int *found) {
+    const float sigma = (float)in->options->zingers;
+    const float *gain = in->gain ? in->gain + at : NULL, *dark = in->dark ? in->dark + at : NULL;
+    if (in->before)
+        return loops->zingers_in_time(row + c, in->before + c, in->after + c, gain, dark, in->noise, sigma, count,
+                                      found);
+    return loops->zingers(row + c, in->alone ? 0 : in->stride, gain, dark, in->noise, sigma, count, found);
+}
+
 static uint64_t near(const qb__near *in, float *out) {
     const qb__lines *loops = qb__lines_choose(qb__cpu_features());
-    const float sigma = (float)in->options->zingers;
     uint64_t all = 0;
     for (size_t r = 0; r < in->rows; r++) {
         const float *row = in->cells + r * in->stride;
         for (size_t c = 0; c < in->columns; c += BLOCK) {
             const size_t count = qb__smaller(in->columns - c, BLOCK), at = r * in->columns + c;
             int found[BLOCK];
-            const int zingers = loops->zingers(row + c, in->alone ? 0 : in->stride, in->gain ? in->gain + at : NULL,
-                                               in->dark ? in->dark + at : NULL, in->noise, sigma, count, found);
+            const int zingers = find(loops, in, row, c, at, count, found);
             if (zingers && !all) copy_rows(in, out);
             for (size_t i = 0; zingers && i < count; i++)
-                if (found[i]) out[r * in->stride + c + i] = median_around(in, row + c + i);
+                if (found[i])
+                    out[r * in->stride + c + i] = in->before ? mean_in_time(in, c + i) : median_around(in, row + c + i);
             all += (uint64_t)zingers;
         }
     }
@@ -70,11 +113,14 @@ static uint64_t near(const qb__near *in, float *out) {
 static void define(const qb_prep_options *options, qb__macros *macros) {
     const float sigma = (float)options->zingers;
     qb__macros_add_float(macros, "ZINGERS", sigma * sigma);
+    qb__macros_add(macros, "IN_TIME", by_views(options));
 }
 
 const qb__step qb__step_zingers = {.name = "zingers",
                                    .scope = QB__SCOPE_VIEW,
                                    .wanted = wanted,
+                                   .check = check,
+                                   .by_views = by_views,
                                    .near = near,
                                    .define = define,
                                    .margin = 1,

@@ -262,3 +262,71 @@ def test_components_of_noise_alone_are_none(tmp_path):
 
 def test_series_of_flats_need_counts(tmp_path):
     fails(2, "simulate", "disc", "-o", tmp_path / "s.h5", "--flat-series", 2, says=["--photons"])
+
+
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory):
+    """Three series of five flats and three darks, a beam that drifts. One flat of each series is 25 % too dark, as in closing a shutter,
+    and pixels of the others and of darks were hit, most of them twice in a series."""
+    keys = np.r_[[2] * 5, [1] * 5, [0] * 45, [1] * 5, [0] * 45, [1] * 5]
+    random = np.random.default_rng(9)
+    frames = np.where((keys == 2)[:, None, None], 0, beam(np.linspace(0, 1, len(keys))))
+    frames[keys == 0] *= np.exp(-LINES)
+    frames += DARK
+    for first in np.flatnonzero(keys == 1)[::5]:
+        frames[first + 2] = DARK + 0.75 * (frames[first + 2] - DARK)
+    for first in np.flatnonzero(keys > 0)[::5]:
+        for pixel in random.permutation(ROWS * N)[:40]:
+            frames[first + random.choice([0, 1, 3, 4], 2, replace=False), pixel // N, pixel % N] += 20000
+    path = tmp_path_factory.mktemp("spoilt") / "s.nx"
+    with h5py.File(path, "w") as f:
+        f["entry/definition"] = "NXtomo"
+        f.create_dataset("entry/instrument/detector/data", data=frames.astype("f4"), chunks=(1, ROWS, N), compression="gzip")
+        f["entry/instrument/detector/image_key"] = keys
+        f["entry/sample/rotation_angle"] = np.where(keys == 0, (np.cumsum(keys == 0) - 1) * 180 / VIEWS, 0)
+        f["entry/sample/rotation_angle"].attrs["units"] = "degree"
+        f["entry/instrument/detector/x_pixel_size"] = 1e-3
+        f["entry/instrument/detector/x_pixel_size"].attrs["units"] = "m"
+    return path
+
+
+def off(got):
+    return np.abs(got - LINES).max()
+
+
+def test_medians_of_frames(tmp_path, spoilt):
+    """The median of a series lies within one of the frames beside the middle one, which differ by the drift of a frame."""
+    step = 0.061 / 109
+    wrong = {how: off(lines_of(spoilt, tmp_path / "l.npy", "--average-fields", how)) for how in ("robust", "mean", "median")}
+    assert wrong["mean"] > 0.1 and wrong["robust"] > 0.04 and wrong["median"] < 3 * step, wrong
+    assert off(lines_of(spoilt, tmp_path / "l.npy", "--average-fields", "median", "--keep-all-fields")) < 3 * step
+    assert 0.01 < off(lines_of(spoilt, tmp_path / "l.npy", "--average-fields", "median", "--flat-fields", "mean")) < 0.08  # the drift alone
+
+
+@pytest.mark.parametrize("way", ["fbp", "fdk"])
+def test_medians_by_methods(tmp_path, spoilt, way):
+    clean = nxtomo(tmp_path / "c.nx", TIMES)
+    make = lambda scan, *how: (qb(way, scan, *WAYS[way], *how, "-o", tmp_path / "v.npy"), np.load(tmp_path / "v.npy"))[1]
+    want = make(clean)
+    got, plain = make(spoilt, "--average-fields", "median"), make(spoilt, "--average-fields", "mean")
+    assert np.linalg.norm(got - want) < 0.01 * np.linalg.norm(want) < np.linalg.norm(plain - want)
+
+
+def test_the_median_of_many_kinds(tmp_path):
+    """Of even and odd numbers of frames, NaN and saturated pixels among them, and lines of a detector of one row: numpy's median."""
+    random = np.random.default_rng(4)
+    for count, dtype, lines in (7, "u2", 1), (8, "f4", 1), (1, "u2", 1), (2, "f4", 1), (3, "u2", 5):
+        rows = 1 if lines > 1 else 70
+        flats = random.integers(20000, 30000, (count, lines if lines > 1 else rows, N)).astype(dtype)
+        flats[:count // 3 + (count < 3), :, 5] = np.nan if dtype == "f4" else 65535
+        flats[:, :, 9] = 65535 if dtype == "u2" else np.nan
+        views = np.full((10, rows, N), 12000, dtype)
+        for name, what in ("flats", flats), ("views", views), ("darks", np.zeros((1, rows, N), dtype)):
+            np.save(tmp_path / f"{name}.npy", what)
+        how = ["--quantity", "counts", "--angles", "0:180", "--flats", tmp_path / "flats.npy", "--darks", tmp_path / "darks.npy"]
+        got = lines_of(tmp_path / "views.npy", tmp_path / "l.npy", *how, "--average-fields", "median", "--keep-all-fields")
+        stack = flats.astype(float).reshape(-1, rows, N)
+        stack[:, :, 9] = 1
+        want = -np.log(12000 / np.nanmedian(stack, axis=0))
+        keep = np.setdiff1d(np.arange(N), [9] + ([5] if dtype == "u2" and count < 3 else []))
+        assert np.abs(got[:, :, keep] - want[:, keep]).max() < 1e-6, (count, dtype)

@@ -119,7 +119,7 @@ def test_a_long_kernel_ends_in_the_margin(tmp_path):
 
 @pytest.mark.parametrize("how", [BEAM, ["--paganin", f"alpha:{1 / (4 * math.pi ** 2 * RATIO)!r}", *BEAM[2:]],
                                  ["--paganin", f"nabu:{RATIO}", *BEAM[2:]], ["--paganin", f"tomopy:{1 / (4 * math.pi ** 2 * RATIO)!r}", *BEAM[2:]],
-                                 ["--paganin", f"httomo:{RATIO / 4}", *BEAM[2:]],
+                                 ["--paganin", f"tomocupy:{1 / (4 * math.pi ** 2 * RATIO)!r}", *BEAM[2:]], ["--paganin", f"httomo:{RATIO / 4}", *BEAM[2:]],
                                  ["--paganin", f"{1000 * length_of()!r}um", "--pixel-size", PIXEL],
                                  ["--paganin", f"{length_of()!r}mm", "--pixel-size", PIXEL], ["--paganin", f"{PIXELS!r}px"]])
 def test_ways_to_say_it(tmp_path, how):
@@ -393,6 +393,25 @@ def test_an_nxtomo_states_them_too(tmp_path):
     got = converted(tmp_path, [tmp_path / "s.nx"], "--paganin", RATIO)
     assert np.abs(np.exp(-got) - filtered(np.rint(t * 30000) / 30000, PIXELS)).max() < 2e-4
     assert (got == converted(tmp_path, [tmp_path / "s.nx"], *BEAM[:-2])).all()
+
+
+def test_thickness(tmp_path):
+    """In mm, by the attenuation, by beta, and by delta over delta/beta."""
+    mu, thickness = 0.8, 0.3
+    beta = mu * HC / ENERGY / (4 * math.pi)
+    row, column = np.mgrid[:120, :160]
+    plate = thickness / (1 + np.exp((np.hypot(row - 59.2, column - 80.3) - 30) / 1.5))
+    scan = save(tmp_path, contrast(np.exp(-mu * plate)[None] * np.ones((3, 1, 1)), PIXELS))
+    lines = converted(tmp_path, scan, *BEAM)
+    for way in str(mu), f"beta:{beta:.9g}", f"delta:{beta * RATIO:.9g}":
+        got = converted(tmp_path, scan, *BEAM, "--thickness", way)
+        assert np.abs(got - plate).max() < 0.01 * thickness and np.abs(got - lines / mu).max() < 1e-6
+    told = qb_json("convert", *scan, *BEAM, "--thickness", f"beta:{beta:.9g}", "-o", tmp_path / "s.h5")
+    assert told["thickness_mu"] == pytest.approx(mu, rel=1e-6)
+    out = ["-o", tmp_path / "p.npy"]
+    for how, says in ((["--thickness", "0"], ["above 0"]), (["--thickness", "beta:1e-9"], ["--energy KEV"]),
+                      (["--thickness", "delta:1e-7", "--paganin", "12px"], ["--energy KEV"])):
+        fails(2, "convert", *scan, *out, *how, says=says)
 
 
 # ---- what makes no sense ----

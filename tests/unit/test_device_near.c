@@ -15,7 +15,7 @@ enum { VIEWS = 6, MOST = 40 * 300 };
 typedef struct shape {
     qb_dtype dtype;
     size_t rows, columns;
-    bool fields;
+    bool fields, in_time;
 } shape;
 
 static size_t below(size_t n) { return (size_t)(qb__random_unit(&chance) * (double)n); }
@@ -72,14 +72,15 @@ static void check_rows(const shape *s, qb_scan *scan, const qb__near_rows *near,
 }
 
 static void check_shape(const shape *s) {
-    static const double angles[VIEWS] = {0, 0.1, 0.2, 0.3, 0.4, 0.5};
+    static const double angles[VIEWS] = {0,   0.001, 0.002,
+                                         0.7, 0.701, 0.702}; /* in time no view has two across the gap */
     static double raw[VIEWS * MOST], flat[MOST], dark[MOST], want[VIEWS * MOST], got[VIEWS * MOST];
     const int64_t rows = (int64_t)s->rows, columns = (int64_t)s->columns;
     const qb_tensor numbers = {.data = raw, .ndim = 3, .dtype = s->dtype, .shape = {VIEWS, rows, columns}};
     const qb_tensor flats = {.data = flat, .ndim = 2, .dtype = s->dtype, .shape = {rows, columns}};
     const qb_tensor darks = {.data = dark, .ndim = 2, .dtype = s->dtype, .shape = {rows, columns}};
     const qb_scan_options about = {.quantity = s->fields ? QB_COUNTS : QB_TRANSMISSION};
-    const qb_prep_options options = {.zingers = 5};
+    const qb_prep_options options = {.zingers = 5, .zingers_in = s->in_time ? QB_ZINGERS_IN_TIME : QB_ZINGERS_IN_VIEW};
     uint64_t on_cpu[QB__PREP_STEPS + 1], changed;
     qb__neighbours *door = NULL;
     qb__near_rows *near;
@@ -87,7 +88,8 @@ static void check_shape(const shape *s) {
     fill(s, raw, flat, dark);
     assert_ok(qb_scan_from_tensor(&numbers, angles, s->fields ? &flats : NULL, s->fields ? &darks : NULL, &about, NULL,
                                   &scan));
-    assert_int_equal(qb__neighbours_on_device(qb_scan_describe(scan), &options), 1);
+    assert_int_equal(qb__neighbours_on_device(qb_scan_describe(scan), &options, true), 1);
+    assert_int_equal(qb__neighbours_on_device(qb_scan_describe(scan), &options, false), !s->in_time);
     for (int i = 0; qb__steps[i]; i++)
         if (qb__steps[i]->scope == QB__SCOPE_VIEW && qb__steps[i]->wanted(qb_scan_describe(scan), &options))
             assert_ok(qb__neighbours_add(scan, &options, qb__steps[i], &door));
@@ -111,16 +113,16 @@ static void every_type(void **state) {
     static const qb_dtype types[] = {QB_U8, QB_U16, QB_I16, QB_U32, QB_I32, QB_F32, QB_F64};
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        for (int fields = 0; fields < 2; fields++)
-            check_shape(&(shape){types[i], 2 + below(38), 3 + below(290), fields});
+        for (int how = 0; how < 4; how++)
+            check_shape(&(shape){types[i], 2 + below(38), 3 + below(290), how % 2, how / 2});
 }
 
 static void few_rows_and_columns(void **state) {
     static const size_t few[] = {1, 2, 3, 5};
     (void)state;
     for (size_t r = 0; r < 4; r++)
-        for (size_t c = 0; c < 4; c++) check_shape(&(shape){QB_U16, few[r], few[c], c % 2 == 0});
-    check_shape(&(shape){QB_U16, 1, 200, true});
+        for (size_t c = 0; c < 8; c++) check_shape(&(shape){QB_U16, few[r], few[c / 2], c / 2 % 2 == 0, c % 2});
+    check_shape(&(shape){QB_U16, 1, 200, true, false});
 }
 
 static int group(const char *spec) {

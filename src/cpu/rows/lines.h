@@ -39,6 +39,9 @@ typedef struct qb__lines {
      * -1 to count are looked at; stride 0: there is one row, and pixels -2 to count + 1 are. gain and dark may be NULL (1 and 0). */
     int (*zingers)(const float *row, size_t stride, const float *gain, const float *dark, const float noise[2],
                    float sigma, size_t count, int *found);
+    /* The same by the views before and after, of which pixels -2 to count + 1 are looked at. */
+    int (*zingers_in_time)(const float *row, const float *before, const float *after, const float *gain,
+                           const float *dark, const float noise[2], float sigma, size_t count, int *found);
 } qb__lines;
 
 extern const qb__lines qb__lines_scalar, qb__lines_avx2, qb__lines_avx512;

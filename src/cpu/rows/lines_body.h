@@ -100,4 +100,4 @@ static void check(const float *raw, const float *dark, float most, size_t count,
 #include "cpu/rows/lines_phase.h"
 #include "cpu/rows/lines_zingers.h"
 
-const qb__lines QB_LINES = {integrals, check, scaled, transmissions, numbers, zingers};
+const qb__lines QB_LINES = {integrals, check, scaled, transmissions, numbers, zingers, zingers_in_time};

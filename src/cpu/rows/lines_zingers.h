@@ -72,6 +72,34 @@ static inline __attribute__((always_inline)) int compare(const float *restrict r
     return sum;
 }
 
+/* Five columns of two views. */
+static void look_at_views(const float *before, const float *after, size_t count, around *restrict a) {
+    int32_t high[ZINGERS_BLOCK + 4], low[ZINGERS_BLOCK + 4];
+    for (size_t i = 0; i < count + 4; i++) {
+        const int32_t first = light(before[(ptrdiff_t)i - 2]), second = light(after[(ptrdiff_t)i - 2]);
+        high[i] = most_of(first, second);
+        low[i] = least_of(first, second);
+    }
+    for (size_t i = 0; i < count; i++) {
+        int32_t most = high[i], next = low[i], least = low[i];
+        for (size_t k = 1; k < 5; k++) {
+            next = most_of(least_of(most, high[i + k]), most_of(next, low[i + k]));
+            most = most_of(most, high[i + k]);
+            least = least_of(least, low[i + k]);
+        }
+        a->second[i] = next;
+        a->least[i] = least;
+    }
+}
+
+static int judge(const float *row, const float *gain, const float *dark, const float noise[2], float sigma,
+                 size_t count, const around *a, int *found) {
+    if (gain && dark) return compare(row, gain, dark, noise, sigma, count, a, found);
+    if (gain) return compare(row, gain, NULL, noise, sigma, count, a, found);
+    if (dark) return compare(row, NULL, dark, noise, sigma, count, a, found);
+    return compare(row, NULL, NULL, noise, sigma, count, a, found);
+}
+
 static int zingers(const float *row, size_t stride, const float *gain, const float *dark, const float noise[2],
                    float sigma, size_t count, int *found) {
     around a;
@@ -79,8 +107,12 @@ static int zingers(const float *row, size_t stride, const float *gain, const flo
         look_at_eight(row, stride, count, &a);
     else
         look_at_four(row, count, &a);
-    if (gain && dark) return compare(row, gain, dark, noise, sigma, count, &a, found);
-    if (gain) return compare(row, gain, NULL, noise, sigma, count, &a, found);
-    if (dark) return compare(row, NULL, dark, noise, sigma, count, &a, found);
-    return compare(row, NULL, NULL, noise, sigma, count, &a, found);
+    return judge(row, gain, dark, noise, sigma, count, &a, found);
+}
+
+static int zingers_in_time(const float *row, const float *before, const float *after, const float *gain,
+                           const float *dark, const float noise[2], float sigma, size_t count, int *found) {
+    around a;
+    look_at_views(before, after, count, &a);
+    return judge(row, gain, dark, noise, sigma, count, &a, found);
 }

@@ -111,7 +111,7 @@ static qb_status read_series(dark_series *d, const qb_env *env, double *low, dou
             d->time[s] += t->shot[first + i].time / (double)count;
         }
         const qb__frames taken = {.source = t->flats->all->source, .index = index, .count = count};
-        QB__TRY(qb__frames_mean(&taken, false, t->flats->robust, env, more, &found, &least));
+        QB__TRY(qb__frames_mean(&taken, false, t->flats->average, env, more, &found, &least));
         for (size_t p = 0; p < pixels; p++) {
             level += isfinite(more[p]) ? (double)more[p] / (double)pixels : 0;
             more[p] = isfinite(more[p] - scan->dark[p]) ? more[p] - scan->dark[p] : 0;

@@ -11,8 +11,8 @@ typedef struct qb__flats {
     size_t taken;
     const size_t *part; /* [parts] frames of each --flats; 0 parts: they are the scan's own */
     size_t parts;
-    bool lines;  /* the detector has a single row: each line of an image is a flat */
-    bool robust; /* single values that are far off are left out of means */
+    bool lines; /* the detector has a single row: each line of an image is a flat */
+    qb_field_average average;
 } qb__flats;
 
 typedef struct qb__field_shot {

@@ -54,7 +54,7 @@ static qb_status read_series(qb__field_times *t, size_t s, size_t *index, float 
         if (monitor) drift->level[s] += monitor[frame] / (double)count;
     }
     const qb__frames taken = {.source = f->all->source, .index = index, .count = count};
-    const qb_status status = qb__frames_mean(&taken, false, f->robust, env, mode, &found, &least);
+    const qb_status status = qb__frames_mean(&taken, false, f->average, env, mode, &found, &least);
     if (status == QB_OK) make_mode(t->scan, mode);
     return status;
 }

@@ -35,7 +35,7 @@ static qb_status add_piece(void *context, size_t piece, size_t worker) {
     return QB_OK;
 }
 
-qb_status qb__frames_mean(const qb__frames *taken, bool lines, bool robust, const qb_env *env, float *mean,
+qb_status qb__frames_mean(const qb__frames *taken, bool lines, qb_field_average how, const qb_env *env, float *mean,
                           qb__field_found *found, float *lowest) {
     const qb__source *source = taken->source;
     const size_t image = source->shape[1] * source->shape[2], parts = lines ? source->shape[1] : 1,
@@ -45,7 +45,7 @@ qb_status qb__frames_mean(const qb__frames *taken, bool lines, bool robust, cons
     qb__field_mean m = {0};
     qb_status status;
     QB__TRY(qb__alloc(image, qb_dtype_size(source->dtype), &raw));
-    QB__TRY(qb__field_mean_begin(&m, pixels, taken->count * parts, source->dtype, robust));
+    QB__TRY(qb__field_mean_begin(&m, pixels, taken->count * parts, source->dtype, how != QB_AVERAGE_MEAN));
     if (qb__counts_may_wrap(source->dtype)) QB__TRY(qb__alloc(qb__ceil_div(pixels, PIECE), sizeof *least, &least));
     for (size_t f = 0; f < taken->count; f++) {
         const qb__region region = {f, 1, 1, 0, source->shape[1]};
@@ -57,6 +57,7 @@ qb_status qb__frames_mean(const qb__frames *taken, bool lines, bool robust, cons
         }
     }
     qb__field_mean_take(&m, mean, found);
+    if (how == QB_AVERAGE_MEDIAN) QB__TRY(qb__frames_median(taken, lines, env, mean, found));
     for (size_t i = 0; least && i < qb__ceil_div(pixels, PIECE); i++) *lowest = fminf(*lowest, least[i]);
 out:
     qb__free(least);

@@ -317,7 +317,7 @@ static qb_status list_taken(series *s) {
     return qb__fail(QB_BAD_ARGUMENT, "--exclude-%s %s leaves none of %zu", s->kind.option, s->list, s->all->count);
 }
 
-static qb_status load(qb_scan *scan, series *s, bool robust, const qb_env *env, float **mean, size_t *count) {
+static qb_status load(qb_scan *scan, series *s, qb_field_average how, const qb_env *env, float **mean, size_t *count) {
     qb_status status;
     if (!s->all) return QB_OK;
     QB__TRY(list_taken(s));
@@ -325,7 +325,7 @@ static qb_status load(qb_scan *scan, series *s, bool robust, const qb_env *env, 
     QB__TRY(qb__source_check_holes(s->all->source, s->index, 0, s->taken, 1));
     QB__TRY(qb__alloc(scan->info.rows * scan->info.columns, sizeof **mean, mean));
     const qb__frames taken = {.source = s->all->source, .index = s->index, .count = s->taken};
-    QB__TRY(qb__frames_mean(&taken, s->lines, robust, env, *mean, &s->found, &s->least));
+    QB__TRY(qb__frames_mean(&taken, s->lines, how, env, *mean, &s->found, &s->least));
     if (s->found.left_out)
         qb__info(
             env,
@@ -372,17 +372,19 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
                     .list = options->exclude_darks,
                     .transpose = options->transpose};
     const bool keep = options->keep_all_fields;
+    const qb_field_average how =
+        keep && options->average_fields == QB_AVERAGE_ROBUST ? QB_AVERAGE_MEAN : options->average_fields;
     qb_status status;
     QB__TRY(open_series(scan, &flats, env));
     QB__TRY(open_series(scan, &darks, env));
     if (scan->info.quantity == QB_COUNTS) QB__TRY(judge(scan, &flats, &darks, keep, env));
-    QB__TRY(load(scan, &darks, !keep, env, &scan->dark, &scan->info.darks));
+    QB__TRY(load(scan, &darks, how, env, &scan->dark, &scan->info.darks));
     scan->dark_noise = (float)darks.found.noise;
     QB__TRY(list_taken(&flats));
-    const qb__flats taken = {flats.all, flats.bad, flats.taken, flats.part, flats.parts, flats.lines, !keep};
-    const qb__flats dark = {darks.all, darks.bad, darks.taken, darks.part, darks.parts, darks.lines, !keep};
+    const qb__flats taken = {flats.all, flats.bad, flats.taken, flats.part, flats.parts, flats.lines, how};
+    const qb__flats dark = {darks.all, darks.bad, darks.taken, darks.part, darks.parts, darks.lines, how};
     QB__TRY(qb__dark_series_load(scan, &dark, &taken, options, env));
-    QB__TRY(load(scan, &flats, !keep, env, &scan->flat, &scan->info.flats));
+    QB__TRY(load(scan, &flats, how, env, &scan->flat, &scan->info.flats));
     QB__TRY(qb__flat_series_load(scan, &taken, options, env));
     for (int i = 0; i < 2; i++) {
         const series *given = i ? &darks : &flats;

@@ -6,8 +6,9 @@
 
 /* A choice is written as an int. */
 static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int) &&
-                  sizeof(qb_flat_fields) == sizeof(int) && sizeof(qb_range_of) == sizeof(int) &&
-                  sizeof(qb_flip) == sizeof(int) && sizeof(qb_rotate) == sizeof(int),
+                  sizeof(qb_flat_fields) == sizeof(int) && sizeof(qb_field_average) == sizeof(int) &&
+                  sizeof(qb_range_of) == sizeof(int) && sizeof(qb_flip) == sizeof(int) &&
+                  sizeof(qb_rotate) == sizeof(int),
               "enums must be as large as int");
 
 #define SCAN(field) offsetof(qb_scan_options, field)
@@ -64,6 +65,13 @@ const qb_param qb_scan_params[] = {
      .offset = SCAN(flats_at),
      .meta = "VIEW,...",
      .help = "the views before which series of flats were taken: of equal length, or one of each file"},
+    {.name = "average-fields",
+     .type = QB_PARAM_CHOICE,
+     .offset = SCAN(average_fields),
+     .initial = "robust",
+     .choices = "robust|mean|median",
+     .help = "flats and darks of one time: their mean without single values far from all others of their pixel "
+             "(robust), their plain mean, or their median"},
     {.name = "pixel-size",
      .type = QB_PARAM_NUMBERS,
      .offset = SCAN(pixels),
@@ -110,7 +118,7 @@ const qb_param qb_scan_params[] = {
     {.name = "keep-all-fields",
      .type = QB_PARAM_FLAG,
      .offset = SCAN(keep_all_fields),
-     .help = "take the plain mean of all flats and darks"},
+     .help = "keep flats and darks that differ far from the others; their plain mean unless a median is asked for"},
     {.name = "mask",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(mask),

@@ -12,15 +12,16 @@ struct qb__near_rows {
     float base, slope;
     qb__memory *dark, *gain, *beam; /* of one number where there are none */
     qb__memory *counts;             /* low and high word */
+    qb__memory *pairs;
     qb__program *program;
     qb__kernel *kernel;
 };
 
 size_t qb__near_rows_bytes(size_t rows, size_t columns) { return 3 * rows * columns * sizeof(float); }
 
-static qb_status upload(qb__device *device, qb__queue *queue, const float *field, size_t count, qb__memory **memory) {
+static qb_status upload(qb__device *device, qb__queue *queue, const void *field, size_t count, qb__memory **memory) {
     static const float none = 0;
-    const size_t bytes = field ? count * sizeof *field : sizeof none;
+    const size_t bytes = field ? count * sizeof none : sizeof none;
     qb_status status = qb__memory_create(device, bytes, memory);
     if (status == QB_OK) status = qb__memory_upload(queue, *memory, 0, field ? field : &none, bytes);
     return status;
@@ -56,6 +57,7 @@ qb_status qb__near_rows_create(qb__device *device, qb__queue *queue, const qb__n
     QB__TRY(upload(device, queue, plan->dark, pixels, &near->dark));
     QB__TRY(upload(device, queue, plan->gain, pixels, &near->gain));
     QB__TRY(upload(device, queue, plan->beam, pixels, &near->beam));
+    QB__TRY(upload(device, queue, plan->pairs, 2 * plan->views, &near->pairs));
     QB__TRY(qb__memory_create(device, 2 * sizeof(uint32_t), &near->counts));
     QB__TRY(qb__memory_fill(queue, near->counts, 0, 0, 2 * sizeof(uint32_t)));
     QB__TRY(qb__queue_finish(queue));
@@ -73,6 +75,7 @@ void qb__near_rows_destroy(qb__near_rows *near) {
     qb__memory_destroy(near->dark);
     qb__memory_destroy(near->gain);
     qb__memory_destroy(near->beam);
+    qb__memory_destroy(near->pairs);
     qb__memory_destroy(near->counts);
     qb__program_release(near->program);
     qb__free(near);
@@ -83,10 +86,11 @@ qb_status qb__near_rows_run(const qb__near_rows *near, qb__queue *queue, const q
     const uint32_t first = (uint32_t)block->first, end = (uint32_t)block->end, row0 = (uint32_t)block->row0;
     const uint32_t slices = (uint32_t)block->slices, rows = (uint32_t)near->rows;
     const float base = near->base, slope = near->slope;
-    const qb__arg args[] = {QB__MEMORY(raw), QB__MEMORY(near->dark),   QB__MEMORY(near->gain), QB__MEMORY(near->beam),
-                            QB__MEMORY(out), QB__MEMORY(near->counts), QB__VALUE(first),       QB__VALUE(end),
-                            QB__VALUE(row0), QB__VALUE(slices),        QB__VALUE(rows),        QB__VALUE(base),
-                            QB__VALUE(slope)};
+    const qb__arg args[] = {QB__MEMORY(raw),          QB__MEMORY(near->dark),  QB__MEMORY(near->gain),
+                            QB__MEMORY(near->beam),   QB__MEMORY(near->pairs), QB__MEMORY(out),
+                            QB__MEMORY(near->counts), QB__VALUE(first),        QB__VALUE(end),
+                            QB__VALUE(row0),          QB__VALUE(slices),       QB__VALUE(rows),
+                            QB__VALUE(base),          QB__VALUE(slope)};
     const size_t groups[3] = {block->views * block->slices, 1, 1}, items[3] = {ITEMS, 1, 1};
     if (groups[0] == 0) return QB_OK;
     return qb__kernel_launch(near->kernel, queue, groups, items, args, sizeof args / sizeof *args);

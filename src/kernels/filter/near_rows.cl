@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers corrected by their neighbours in the same view: steps of scope QB__SCOPE_VIEW (prep/step.h), with the operations of the
+/* Numbers corrected by their neighbours in the same view, or in the views before and after: steps of scope QB__SCOPE_VIEW (prep/step.h), with the operations of the
  * CPU in the same order, so that the bits are the same. A group is a row of a view. */
 #include "prepare_rows.clh"
 
@@ -13,6 +13,9 @@
 
 #ifndef STEP /* 1: a step's own macro switches it on */
 #define ZINGERS 64.0f
+#endif
+#ifndef IN_TIME
+#define IN_TIME 0 /* 1: zingers by the views before and after */
 #endif
 #ifndef ALONE
 #define ALONE 0 /* 1: the detector has one row */
@@ -61,7 +64,7 @@ FUNCTION void put(float value, GLOBAL raw_number *to) {
 }
 
 typedef struct pixels {
-    GLOBAL const raw_number *row[3]; /* above, here, below */
+    GLOBAL const raw_number *row[3]; /* above, here, below; IN_TIME: of the view before, of this and of the one after */
     ulong field[3];                  /* where the rows of the fields begin */
     GLOBAL const float *dark, *gain;
 } pixels;
@@ -77,7 +80,16 @@ FUNCTION float transmission(const pixels *p, int r, int c) {
     return t;
 }
 
-#if ALONE
+#if IN_TIME
+#define AROUND 10 /* the pixel itself before and after comes first */
+FUNCTION void neighbours(const pixels *p, int c, float *of) {
+    for (int i = 0; i < 5; i++) {
+        const int at = mirrored(c + (i + 1) / 2 * (i % 2 ? -1 : 1), COLUMNS);
+        of[2 * i] = light(transmission(p, 0, at));
+        of[2 * i + 1] = light(transmission(p, 2, at));
+    }
+}
+#elif ALONE
 #define AROUND 4
 FUNCTION void neighbours(const pixels *p, int c, float *of) {
     of[0] = light(transmission(p, 1, mirrored(c - 2, COLUMNS)));
@@ -130,7 +142,7 @@ FUNCTION int corrected(const pixels *p, int c, float base, float slope, float *v
     const float noise = MUL((float)ZINGERS, MUL(gain, MUL(gain, own) + MUL(slope, u)));
     const float above = transmission(p, 1, c) - u, share = MUL(0.01f, u);
     if (!(above > (share > u - least ? share : u - least)) || !(MUL(above, above) > noise)) return 0;
-    *value = median(of);
+    *value = IN_TIME ? 0.5f * ((of[0] < u ? of[0] : u) + (of[1] < u ? of[1] : u)) : median(of);
     return 1;
 #else
     return 0;
@@ -140,16 +152,17 @@ FUNCTION int corrected(const pixels *p, int c, float base, float slope, float *v
 /* raw: rows first <= row < end of each view; out: rows row0 <= row < row0 + slices of each. */
 KERNEL void near_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
                       GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT beam,
-                      GLOBAL raw_number *RESTRICT out, GLOBAL uint *RESTRICT counts, uint first, uint end, uint row0,
-                      uint slices, uint rows, float base, float slope) {
+                      GLOBAL const uint *RESTRICT pairs, GLOBAL raw_number *RESTRICT out, GLOBAL uint *RESTRICT counts,
+                      uint first, uint end, uint row0, uint slices, uint rows, float base, float slope) {
     LOCAL int changed;
     const int item = (int)local_id(0);
     const uint group = group_id(0), view = group / slices, row = row0 + group % slices;
     pixels p;
     int mine = 0;
     for (int r = 0; r < 3; r++) {
-        const uint at = (uint)mirrored((int)row + r - 1, (int)rows);
-        p.row[r] = raw + ((ulong)view * (end - first) + (at - first)) * COLUMNS;
+        const uint at = IN_TIME ? row : (uint)mirrored((int)row + r - 1, (int)rows);
+        const uint from = IN_TIME && r != 1 ? pairs[2 * view + (uint)(r / 2)] : view;
+        p.row[r] = raw + ((ulong)from * (end - first) + (at - first)) * COLUMNS;
         p.field[r] = (ulong)at * COLUMNS;
     }
     p.dark = dark;

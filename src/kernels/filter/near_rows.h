@@ -16,7 +16,9 @@ typedef struct qb__near_plan {
     const float *dark, *gain, *beam; /* [row][column]: taken off; 1 / (flat - dark), flat - dark; NULL: 0 and 1 */
     float base, slope;               /* a number n has the variance base + slope * n */
     size_t margin;                   /* rows above and below that are looked at: 1 */
-    qb__macros step;                 /* that switch the step on in near_rows.cl */
+    size_t views;
+    const uint32_t *pairs; /* [view][2]: views before and after, where these are looked at; NULL: they are not */
+    qb__macros step;       /* that switch the step on in near_rows.cl */
 } qb__near_plan;
 
 /* QB_NO_MEMORY when the device has no room. The device must stay open. */

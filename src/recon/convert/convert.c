@@ -26,6 +26,7 @@
 #include "prep/warp.h"
 #include "quickbeam/recon.h"
 #include "recon/convert/pairing.h"
+#include "recon/convert/thickness.h"
 
 const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
@@ -55,6 +56,11 @@ const qb_param qb_convert_params[] = {
      "volumes: type of the numbers written; default: as stored", 0},
     {"range", QB_PARAM_NUMBERS, offsetof(qb_convert_options, range), "LO,HI", NULL, NULL, 0, 0,
      "volumes: values that become 0 and the maximum of integers; default: of all slices", 0},
+    {"thickness", QB_PARAM_TEXT, offsetof(qb_convert_options, thickness), "MU|beta:B|delta:D", NULL, NULL, 0, 0,
+     "write the thickness of one material in mm in place of line integrals: these over its attenuation in 1/mm, which "
+     "may "
+     "follow from beta, or with --paganin from delta, of its refractive index and the energy",
+     0},
     {"half-turn", QB_PARAM_FLAG, offsetof(qb_convert_options, half_turn), NULL, NULL, NULL, 0, 0,
      "join opposite views of a whole turn to those of half a turn, for other programs; needs --center", 0},
     QB_PARAMS_END(qb_convert_options),
@@ -75,6 +81,7 @@ typedef struct conversion {
     size_t block, first; /* views at a time; the first of those in hand */
     char *raw;
     float *lines;         /* [view][row][column] */
+    double mu;            /* 1/mm of the material whose thickness is written; 1: line integrals are */
     qb__pairing *pairing; /* NULL: views are written as they are */
     float *joined;        /* [view][row][column] of what is written with it */
     double axis;          /* as the file states it; NAN: it does not, or there is none */
@@ -211,9 +218,9 @@ static qb_status create(conversion *c, const qb_env *env) {
     qb_stack stack = {.dtype = QB_F32,
                       .shape = {info->views, info->rows, info->columns},
                       .voxel = {info->pixel_size, info->pixel_v, 0},
-                      .units = "",
+                      .units = c->options->thickness ? "mm" : "",
                       .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
-                      .description = "quickbeam line integrals",
+                      .description = c->options->thickness ? "quickbeam thickness" : "quickbeam line integrals",
                       .angles = info->angles,
                       .beam = info->beam,
                       .compress = c->options->compress,
@@ -240,9 +247,10 @@ out:
 static void prepare_view(void *context, size_t task, int worker) {
     const conversion *c = context;
     const size_t pixels = c->info->rows * c->info->columns;
+    float *lines = c->lines + task * pixels;
     qb__prepare_view(c->prepare, c->first + task, 0, c->info->rows,
-                     c->raw + task * pixels * qb_dtype_size(c->info->dtype), c->lines + task * pixels,
-                     &c->counts[worker]);
+                     c->raw + task * pixels * qb_dtype_size(c->info->dtype), lines, &c->counts[worker]);
+    for (size_t i = 0; c->options->thickness && i < pixels; i++) lines[i] = (float)((double)lines[i] / c->mu);
 }
 
 static qb_status run(conversion *c, const qb_env *env) {
@@ -278,6 +286,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON *root = qb__provenance_begin(c->command ? c->command : "");
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
+    if (c->options->thickness) cJSON_AddNumberToObject(root, "thickness_mu", c->mu);
     if (qb__warp_wanted(c->scan)) cJSON_AddStringToObject(root, "resampled", qb__warp_text(c->scan));
     if (c->pairing) cJSON_AddStringToObject(root, "joined", qb__pairing_text(c->pairing));
     if (c->pairing && qb__pairing_inputs(c->pairing))
@@ -294,6 +303,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON_AddNumberToObject(told, "views", (double)(c->pairing ? qb__pairing_views(c->pairing) : c->info->views));
     if (c->pairing) cJSON_AddStringToObject(told, "joined", qb__pairing_text(c->pairing));
     if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);
+    if (c->options->thickness) cJSON_AddNumberToObject(told, "thickness_mu", c->mu);
     cJSON_AddItemToObject(told, "preparation", cJSON_Duplicate(prepared, true));
     char *text = NULL;
     qb_status status = qb__json_text(told, "the report", &c->report);
@@ -348,6 +358,7 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(qb__params_view(qb_convert_params, given, &options));
     QB__TRY(qb__check_callback());
     QB__TRY(check(&c, env));
+    QB__TRY(qb__thickness_of(options.thickness, c.info, &prep, &c.mu));
     if (qb__two_wanted(&prep)) {
         status = qb__fail(QB_UNSUPPORTED, "--hardening two: needs a volume: give it to the reconstruction, or "
                                           "spectrum:MATERIAL,KV here");

@@ -41,8 +41,9 @@ typedef struct conversion {
 static qb_status check(conversion *c, const qb_env *env) {
     const qb_convert_options *o = c->options;
     if (!o->output || !*o->output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
-    if (o->array || o->center || o->stitch || o->half_turn)
-        return qb__fail(QB_BAD_ARGUMENT, "%s is a volume: --center, --stitch and --half-turn are for scans", c->path);
+    if (o->array || o->center || o->stitch || o->half_turn || o->thickness)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s is a volume: --center, --stitch, --half-turn and --thickness are for scans", c->path);
     const qb__output outputs[] = {{.path = o->output, .images = c->stack.shape[0]}};
     return qb__outputs_check(outputs, 1, &c->inputs, env);
 }

@@ -285,7 +285,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fbp->scan = task->scan;
     fbp->info = task->info;
     fbp->prep = task->prep;
-    fbp->near = task->scan->filtered ? 0 : qb__neighbours_on_device(task->info, task->prep);
+    fbp->near = task->scan->filtered ? 0 : qb__neighbours_on_device(task->info, task->prep, true);
     fbp->options = task->options;
     fbp->output = task->output;
     fbp->threads = task->threads;

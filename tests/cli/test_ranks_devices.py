@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One job by several processes, each with a device of its own: what one process makes on one device."""
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,27 @@ def test_who_carries_sums(cone, tmp_path):
     done = ranks(2, *how, "-o", tmp_path / "none.h5", code=1, env={**env, "MOCK_CUDA_DEVICES": "2", "QB_LIBNCCL": carrier, "MOCK_NCCL_FAIL": "send:1"})
     assert any("rank 1 of 2" in line and "NCCL cannot send what is to be summed" in line for line in said(done))
     assert not (tmp_path / "none.h5").exists()
+
+
+def test_who_carries_volumes(tmp_path):
+    """Ranks of least squares pass them on from device to device, or through the hosts: the bits of one process."""
+    played = Path(QB).resolve().parent / "tests" / "device"
+    if not (played / "libemulated_cuda.so").exists():
+        pytest.skip("there is no CUDA driver on the CPU")
+    driver = str(played / "libemulated_cuda.so")
+    env = {"QB_LIBCUDA": driver, "QB_LIBNVRTC": driver, "QB_LIBCUFFT": "", "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "1000000000", "MOCK_CUDA_DEVICES": "2",
+           "TMPDIR": str(tmp_path)}
+    where = ["--sod", 60, "--sdd", 100]
+    qb("simulate", "foam", "-o", tmp_path / "s.h5", "--geometry", "cone", *where, "--pixel-size", 4, "--detector", "10,8", "--views", 64)
+    how = ["cgls", tmp_path / "s.h5", *where, "--iterations", 2, "--device", "cuda", "--threads", 1]
+    qb(*how, "-o", tmp_path / "one.npy", env={**os.environ, **env})
+    want = (tmp_path / "one.npy").read_bytes()
+    for library, words in (str(played / "libmock_nccl.so"), "by NCCL 2.27.3"), ("", "left out by QB_LIBNCCL"):
+        done = ranks(2, *how, "-o", tmp_path / "two.npy", env={**env, "QB_LIBNCCL": library})
+        assert "ranks pass the volume on" in done.stderr and words in done.stderr
+        assert (tmp_path / "two.npy").read_bytes() == want
+    done = ranks(2, *how, "-o", tmp_path / "none.npy", code=1, env={**env, "QB_LIBNCCL": str(played / "libmock_nccl.so"), "MOCK_NCCL_FAIL": "send:1"})
+    assert any("NCCL cannot send" in line for line in said(done)) and not (tmp_path / "none.npy").exists()
 
 
 def test_devices_with_less_room(opencl, cone, tmp_path):

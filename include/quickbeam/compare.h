@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct qb_comparison {
-    size_t struct_size;        /* sizeof(qb_comparison), or 0: that of the first version. New fields come at the end */
+    size_t struct_size;        /* sizeof(qb_comparison); 0 = first version. New fields come at the end */
     double rmse, max_abs;      /* rms and largest absolute value of a - b, in the data's unit */
     double rel_l2;             /* |a - b| / |b|; 0 when equal */
     double psnr_db;            /* 10 log10(range(b)^2 / mse); INFINITY when equal */
@@ -18,10 +18,9 @@ typedef struct qb_comparison {
     double slope, correlation; /* least-squares a = slope b + offset; Pearson; NAN for a constant */
 } qb_comparison;
 
-/* b is the reference; result->struct_size is the caller's to set; both are turned into float. QB_BAD_INPUT when the shapes differ, the arrays
- * are empty, or a value is not finite (says how many and where the first one is); QB_NO_MEMORY. In
- * JSON, which has no infinity, `qb compare` shows what is not finite as null: psnr_db of equal
- * arrays. */
+/* b is the reference; both are converted to float. The caller sets result->struct_size. QB_BAD_INPUT if the shapes
+ * differ, the arrays are empty, or a value is not finite (with the count and the first index); QB_NO_MEMORY. JSON has
+ * no infinity: `qb compare` prints psnr_db of equal arrays as null. */
 QB_API qb_status qb_compare(const qb_array *a, const qb_array *b, qb_comparison *result);
 
 #ifdef __cplusplus

@@ -30,13 +30,12 @@ typedef struct qb_view {
 typedef struct qb_geometry {
     qb_beam beam;
     size_t views, rows, columns;
-    qb_view *view;   /* [views], owned */
-    double radius;   /* mm: of a detector bent about a line along its rows' direction v, concave to the
-                      source, its pixels measured along the arc; detector, u and v then describe the
-                      plane that touches it where that is nearest to the origin. 0 = flat */
-    bool apart;      /* each row has a source of its own, level with it: fans one above the other, for qb mbir alone */
-    void *read_from; /* the library's list of the files it was read from, so that no output takes
-                        their place; owned, NULL = none */
+    qb_view *view; /* [views], owned */
+    /* Radius in mm of a curved detector: a cylinder about a line along v, concave to the source. Pixels are measured
+     * along the arc; detector, u and v describe the plane that touches it nearest to the origin. 0 = flat. */
+    double radius;
+    bool apart;      /* every row has its own source at its own height: a stack of fans. Only qb mbir takes it */
+    void *read_from; /* files the geometry was read from, so that no output replaces them; owned, NULL = none */
 } qb_geometry;
 
 /* Parallel beam: detector column = (x cos t + y sin t) / pixel + center, row = z / pixel +
@@ -67,34 +66,35 @@ typedef struct qb_grid {
     double offset[3]; /* mm */
 } qb_grid;
 
-/* As many voxels as the detector has columns (x, y) and rows (z), of the pixel size as it appears at
- * the axis, about the origin. Of a detector that is turned by more than 10 degrees in its plane: what it is across and along the axis; of one that
- * looks past the source's plane by more than a quarter of its height: about the z at which it looks. */
+/* The default grid: as many voxels as the detector has columns (x and y) and rows (z). A voxel is a pixel divided by
+ * the magnification; the grid is centred on the origin. If the detector is turned by more than 10 degrees in its plane,
+ * its extent across and along the axis is used. If the centre of its rows is off the source's plane by more than a
+ * quarter of its height, the grid is centred on the z that it images. */
 QB_API void qb_grid_default(const qb_geometry *geometry, qb_grid *grid);
 
-/* The volume as the command line names it; what is unset leaves the grid as it is. */
+/* The options of the command line for the volume. Unset fields leave the grid unchanged. */
 typedef struct qb_grid_options {
     size_t struct_size; /* see qb_params_init */
     qb_numbers size;    /* NX[,NY[,NZ]]; a lone number is NX and NY */
     double voxel;       /* mm, along all axes; 0 = unset */
-    qb_numbers offset;  /* X[,Y[,Z]] mm: where the middle lies */
-    const char *like;   /* a volume file whose grid it is, instead of all that; NULL = unset */
-    qb_numbers voxels;  /* mm along X,Y,Z, or one number for all, in place of voxel; no numbers = unset */
+    qb_numbers offset;  /* X[,Y[,Z]] mm: position of the volume's centre */
+    const char *like;   /* take the grid of this volume file instead of the other fields; NULL = unset */
+    qb_numbers voxels;  /* voxel size X,Y,Z in mm, or one number for all; instead of voxel; empty = unset */
 } qb_grid_options;
 QB_API extern const qb_param qb_grid_params[];
 
-/* Change *grid as asked. QB_BAD_ARGUMENT with the number; errors of qb_grid_load. */
+/* Apply the options to *grid. QB_BAD_ARGUMENT with the number; errors of qb_grid_load. */
 QB_API qb_status qb_grid_make(const qb_grid_options *options, qb_grid *grid);
-/* The grid of a volume file, as it stands there. Reads no voxels. QB_BAD_INPUT when the file does not say
- * how large voxels are, QB_UNSUPPORTED when its axes are turned. */
+/* The grid that a volume file states. Reads no voxels. QB_BAD_INPUT if the file has no voxel size, QB_UNSUPPORTED if
+ * its axes are rotated. */
 QB_API qb_status qb_grid_load(const char *path, qb_grid *grid);
 /* Only slices A:B[:S] of a grid; NULL = all. *first = A. */
 QB_API qb_status qb_grid_slices(const char *slices, qb_grid *grid, size_t *first);
 
-/* What a geometry file may leave open: RTK's XML says nothing of the pixels, a list of matrices
- * neither. (offset_u, offset_v): where the detector's centre lies, in mm along columns and rows, in
- * the frame of an RTK file; 0 when the projections' origin is -spacing (n - 1) / 2. All zero where
- * the file says it all: what a file states and what is given here must agree. */
+/* Detector data that a geometry file may lack: RTK's XML and lists of matrices do not state the pixels. (offset_u,
+ * offset_v): position of the detector's centre in mm along columns and rows, in the frame of an RTK file; 0 if the
+ * projections' origin is -spacing (n - 1) / 2. Leave all fields 0 if the file is complete. Values that are given must
+ * agree with those of the file. */
 typedef struct qb_detector {
     size_t rows, columns;
     double pixel_u, pixel_v; /* mm from column to column, from row to row */
@@ -102,35 +102,36 @@ typedef struct qb_detector {
 } qb_detector;
 
 /* Read a geometry: quickbeam JSON, RTK XML version 2 or 3, or a 3x4 matrix per view (text or CSV of 12
- * numbers a view, or NPY [view][3][4]) that takes mm to (column w, row w, w). The kind follows from
- * the content; but NAME.sinoparams are sv-mbirct's, of fans. `detector` may be NULL for JSON, and for files of our own, which say it in a comment; env tells what was left aside, may be NULL. *geometry
- * owns memory only on success. QB_NOT_FOUND, QB_IO, QB_BAD_INPUT with the view and the number,
+ * numbers a view, or NPY [view][3][4]) that maps mm to (column w, row w, w). The content decides the kind;
+ * only NAME.sinoparams (sv-mbirct, fan beam) is known by its name. `detector` may be NULL for JSON and for files that
+ * quickbeam wrote, which hold the detector in a comment. env->log gets notes on data that is ignored; env may be NULL.
+ * *geometry owns memory only on success. QB_NOT_FOUND, QB_IO, QB_BAD_INPUT with the view and the number,
  * QB_UNSUPPORTED (also for XML without expat), QB_NO_MEMORY. Thread-safe. */
 QB_API qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,
                                   qb_geometry *geometry);
 
-/* Write it as the name ends: .json keeps all, bit for bit; .xml is RTK's (pixel pitch and shape become
- * a comment; rows and columns must be perpendicular); .txt and .csv are matrices, 12 numbers a line.
- * The file appears when it is whole. QB_BAD_ARGUMENT for another ending, QB_UNSUPPORTED for what the
- * format cannot say, QB_IO, QB_NO_SPACE. */
+/* Write a geometry; the file's ending chooses the format. .json keeps every bit; .xml is RTK's (pixel pitch and shape
+ * go into a comment; rows and columns must be perpendicular); .txt and .csv are matrices, 12 numbers a line. The file
+ * appears only when it is complete. QB_BAD_ARGUMENT for another ending, QB_UNSUPPORTED if the format cannot hold the
+ * geometry, QB_IO, QB_NO_SPACE. */
 QB_API qb_status qb_geometry_save(const char *path, const qb_geometry *geometry);
-/* Is the name's ending one of these? QB_BAD_ARGUMENT when not. */
+/* QB_BAD_ARGUMENT if qb_geometry_save does not know the file's ending. */
 QB_API qb_status qb_geometry_can_save(const char *path);
 
-/* A geometry from the command line: a file, or a circle and its faults. */
+/* The options of the command line for the geometry: a file, or a circular scan with misalignments. */
 typedef struct qb_geometry_options {
     size_t struct_size;   /* see qb_params_init */
-    const char *geometry; /* a file; NULL = circular, from what follows */
+    const char *geometry; /* a file; NULL = a circular scan from the fields below */
     double sod, sdd;      /* mm */
     const char *offset;   /* U,V in mm, or with px: the detector's centre off the principal ray */
-    double radius;        /* mm, of a bent detector; 0 = flat */
+    double radius;        /* mm, of a curved detector; 0 = flat */
     qb_numbers tilt;      /* degrees: in-plane, out-of-plane, slant */
     qb_numbers jitter;    /* mm: amplitude U,V, periods per turn, phase in degrees */
 } qb_geometry_options;
 QB_API extern const qb_param qb_geometry_params[];
 
-/* angles[views] in radians; NULL where a file has them. A file must have as many views as asked for
- * (views = 0 takes what it has), and angles given besides a file are refused. `tilt` turns the detector
+/* angles[views] in radians; NULL if the geometry is a file. A file must have `views` views (0 = any number), and angles
+ * are refused with a file. `tilt` turns the detector
  * about the point where the principal ray meets it, right-handed: first about the column axis
  * (out-of-plane), then about the row axis (slant), then about the ray (in-plane). `jitter` shifts it by
  * amplitude sin(periods t + phase). Errors as in qb_geometry_load. */
@@ -141,17 +142,17 @@ QB_API qb_status qb_geometry_make(const qb_geometry_options *options, size_t vie
 QB_API qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v, double *offset_u,
                                           double *offset_v);
 
-/* Which weights make up for rays that are measured twice or not at all. */
+/* Weights for rays that are measured twice or not at all. */
 typedef enum qb_redundancy {
     QB_REDUNDANCY_NONE,   /* a full turn: every ray counts half */
     QB_REDUNDANCY_PARKER, /* less than a turn */
     QB_REDUNDANCY_WANG,   /* a full turn with the detector to one side (half fan) */
-    QB_REDUNDANCY_GAPS,   /* views are missing in several places, or where no opposite ray makes up for them */
+    QB_REDUNDANCY_GAPS,   /* several angular gaps, or a gap that opposite rays do not cover */
 } qb_redundancy;
 
-/* What a geometry is; lengths in mm, angles in degrees. */
+/* Description of a geometry; lengths in mm, angles in degrees. */
 typedef struct qb_geometry_info {
-    size_t struct_size; /* sizeof(qb_geometry_info), or 0: that of the first version. New fields come at the end */
+    size_t struct_size;                 /* sizeof(qb_geometry_info); 0 = first version. New fields come at the end */
     double sod, sdd, magnification;     /* means; sod = 0 and magnification 1 for a parallel beam */
     double pixel_u, pixel_v;            /* pixel size on the detector */
     double offset_u, offset_v;          /* mean offset of the detector's centre */
@@ -162,32 +163,29 @@ typedef struct qb_geometry_info {
     double field_radius;                /* radius of the cylinder about z that all views see */
     double field_height;                /* height of the field of view on the axis */
     double field_height_rim;            /* height of the field of view at field_radius */
-    double field_z;                     /* the middle of field_height */
+    double field_z;                     /* z of the middle of field_height */
     double coverage;                    /* measured degrees of 360 (parallel: 180) */
     double step, gap, gap_from, gap_to; /* median step; the largest gap and where it is */
-    double needed, missing;             /* 180 + fan for a short scan; what of it was not measured */
-    size_t repeated;                    /* views at the place of an earlier one */
+    double needed, missing;             /* range a short scan needs (180 + fan); part of it not measured */
+    size_t repeated;                    /* views at the same place as an earlier view */
     qb_redundancy weights;
-    double wide, narrow; /* fan angles on the two sides of the axis */
+    double wide, narrow; /* larger and smaller fan angle, on the two sides of the axis */
 } qb_geometry_info;
 
-/* QB_BAD_INPUT when it is no geometry at all (a number that is not finite, a source in the detector's
- * plane), with the view and the number. */
+/* QB_BAD_INPUT, with the view and the number, for a value that is not finite or a source in the detector's plane. */
 QB_API qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info);
-/* The same as a JSON object, with what was found wrong as "problems": [text]. `grid` is what will be
- * reconstructed, by which coverage is judged, and must suit; NULL = the default one. Release with
- * qb_text_free. */
+/* The same as a JSON object; "problems": [text] lists what is wrong. Coverage is judged for `grid`, the volume to be
+ * reconstructed (NULL = the default grid). Release with qb_text_free. */
 QB_API qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json);
 
-/* Draw it into an SVG file, from above (x right, y up) and from the side (y right, z up), with a scale: the
- * path of the source, some detectors, the first view with its rays, the field that all views see (shaded)
- * and the volume (green; grid NULL = the default one). QB_BAD_ARGUMENT when `path` does not end in .svg, else
- * errors as in qb_file_write. */
+/* Draw the geometry into an SVG file, from above (x right, y up) and from the side (y right, z up), with a scale: the
+ * source's path, some detectors, the first view with its rays, the field of view (shaded) and the volume (green; grid
+ * NULL = the default grid). QB_BAD_ARGUMENT if `path` does not end in .svg; errors of qb_file_write. */
 QB_API qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry, const qb_grid *grid);
 
-/* Can this grid be reconstructed from these views? QB_BAD_INPUT with the view and the number when the
- * source enters the grid, part of it lies behind a source, no view sees any of it, or lengths cannot be
- * in one unit. */
+/* Check that the grid can be reconstructed from these views. QB_BAD_INPUT, with the view and the number, if a source
+ * lies inside the grid, a part of the grid lies behind a source, no view sees the grid, or the lengths of both cannot
+ * have the same unit. */
 QB_API qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid);
 
 #ifdef __cplusplus

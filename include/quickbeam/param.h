@@ -19,10 +19,10 @@ typedef enum qb_param_type {
     QB_PARAM_BYTES,   /* size_t; 512M, 8G, 1.5GiB */
     QB_PARAM_DOUBLE,  /* double */
     QB_PARAM_TEXT,    /* const char *, NULL when unset */
-    QB_PARAM_CHOICE,  /* an enum: `min` + the index into `choices` */
-    QB_PARAM_DTYPE,   /* qb_dtype, that called like one of `choices` */
+    QB_PARAM_CHOICE,  /* an enum: `min` + index into `choices` */
+    QB_PARAM_DTYPE,   /* qb_dtype, given by its name, one of `choices` */
     QB_PARAM_NUMBERS, /* qb_numbers, comma-separated */
-    QB_PARAM_LIST,    /* const char *, as QB_PARAM_TEXT: one item a line; given again, a flag adds one */
+    QB_PARAM_LIST,    /* const char *, one item per line; repeating the flag adds an item */
 } qb_param_type;
 
 typedef struct qb_numbers {
@@ -34,17 +34,17 @@ typedef struct qb_param {
     const char *name; /* "filter": --filter, config key, provenance key */
     qb_param_type type;
     size_t offset;       /* offset of the field in the options struct */
-    const char *meta;    /* what stands for the value in the help: "COLUMN|auto" */
+    const char *meta;    /* placeholder of the value in the help: "COLUMN|auto" */
     const char *initial; /* the default, as text; NULL = unset, 0 or false */
-    const char *choices; /* QB_PARAM_CHOICE: "edge|zero|mirror"; of a number, the word that may stand for it: "auto",
-                             which is NAN, or 0 of a whole number */
-    double min, max;     /* checked when min < max, for every number of the value */
-    const char *help;    /* one sentence with the unit */
-    char letter;         /* short flag, 0 = none */
+    /* QB_PARAM_CHOICE: "edge|zero|mirror". Numbers: a word allowed instead, "auto", stored as NAN (0 for an int) */
+    const char *choices;
+    double min, max;  /* range of every number of the value, checked if min < max */
+    const char *help; /* one sentence with the unit */
+    char letter;      /* short flag, 0 = none */
 } qb_param;
 
-/* A table ends with a row whose name is NULL; its offset is the size of the struct, its min that of the struct as it first
- * was in the library of this soname: up to 1.0, as it is now. */
+/* A table ends with a row whose name is NULL. Its offset is the size of the struct; its min is the size of the struct
+ * in the first library with this soname (before 1.0: the present size). */
 #define QB_PARAMS_END(type)                                                                                            \
     { .offset = sizeof(type), .min = (double)sizeof(type) }
 
@@ -54,20 +54,20 @@ typedef struct qb_param {
  *
  *     qb_fbp_options options = {.center = "511.5", .checkpoint = QB_ZERO};  // no notes for --resume
  *
- * Every struct begins with `size_t struct_size`, the bytes it has where the caller was compiled; qb_params_init sets it.
- * Later versions of the library append fields, and know by it which ones a caller has; the others are at their defaults.
- * 0 stands for the fields of the first version with the library's soname.
+ * Every struct begins with `size_t struct_size`, its size in bytes when the caller was compiled; qb_params_init sets it.
+ * Later versions of the library append fields; struct_size tells which fields the caller has, the others have their
+ * defaults. 0 means the fields of the first version with the library's soname.
  *
- * QB_BAD_ARGUMENT for a value that qb_param_set would refuse (a number that is none or out of range, an enum beyond its
- * last), and for a size that no such struct had. QB_UNSUPPORTED for fields that are set and that this library, being
- * older than the caller, does not know. */
+ * QB_BAD_ARGUMENT for a value that qb_param_set would refuse (not a number, out of range, not a member of the enum),
+ * and for a size that the struct never had. QB_UNSUPPORTED for fields that the caller sets but this older library does
+ * not know. */
 #define QB_ZERO (-0.0)
 
 /* Bytes of the table's struct as this library knows it. */
 QB_API size_t qb_params_size(const qb_param *table);
-/* Fill options[size] with the table's defaults, as far as it reaches. Text fields are allocated;
- * release them with qb_params_clear, and assign none by hand: it would free that, too. Called with two arguments, size is that of *options. QB_BAD_ARGUMENT
- * for a size as above. */
+/* Fill options[size] with the table's defaults, as far as it reaches. Text fields are allocated: release them with
+ * qb_params_clear, and never assign them by hand, because qb_params_clear frees them. Called with two arguments, size
+ * is that of *options. QB_BAD_ARGUMENT for a size as above. */
 QB_API qb_status qb_params_init(const qb_param *table, void *options, size_t size);
 #define qb_params_init(table, options) (qb_params_init)((table), (options), sizeof *(options))
 QB_API void qb_params_clear(const qb_param *table, void *options);
@@ -81,8 +81,8 @@ QB_API const qb_param *qb_param_find(const qb_param *table, const char *name);
 /* Set one field from text. QB_BAD_ARGUMENT with the flag, the value and what is allowed, or where the
  * caller's struct ends before that field. For a flag, NULL or "true" sets it and "false" clears it. */
 QB_API qb_status qb_param_set(const qb_param *row, void *options, const char *value);
-/* The field's present value as text, as qb_param_set would take it, into text[size]; the default for a field at 0. False
- * for a text that is NULL, and where there is no default. */
+/* The field's present value as text, as qb_param_set would take it, into text[size]; the default for a field at 0.
+ * False for a text that is NULL, and where there is no default. */
 QB_API bool qb_param_get(const qb_param *row, const void *options, char *text, size_t size);
 
 #ifdef __cplusplus

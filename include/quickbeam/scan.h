@@ -12,21 +12,21 @@
 extern "C" {
 #endif
 
-/* What the numbers of a scan are; auto: as the file says, else counts for HDF5 and integers, line
- * integrals for floats. */
+/* What the values of a scan mean. Auto: as the file states, else counts for HDF5 and for integers, line integrals for
+ * floats. */
 typedef enum qb_quantity { QB_QUANTITY_AUTO, QB_COUNTS, QB_TRANSMISSION, QB_LINE_INTEGRAL } qb_quantity;
 QB_API const char *qb_quantity_name(qb_quantity quantity); /* "counts" */
 
-/* What one image of a file is: a view, or a detector row over all views. Auto: a view. */
+/* What one image of the file holds: a view, or one detector row of all views (sinogram). Auto: a view. */
 typedef enum qb_image { QB_IMAGE_AUTO, QB_IMAGE_PROJECTION, QB_IMAGE_SINOGRAM } qb_image;
 
-/* Auto: as a file says, else degrees, unless more than eight angles span so little that they may be
- * radians: then QB_BAD_INPUT. */
+/* Unit of angles. Auto: as the file states, else degrees; QB_BAD_INPUT if more than eight angles span so little that
+ * they may be radians. */
 typedef enum qb_angle_unit { QB_ANGLE_AUTO, QB_ANGLE_DEGREES, QB_ANGLE_RADIANS } qb_angle_unit;
 
-/* Where flats were taken at several times: their mean, or for each view what lies on the line between the series before and
- * behind it, or the nearer one. Pca: the mean and principal components of all flats, as much of each as makes a view smoothest (dynamic flat fields, Van
- * Nieuwenhove 2015). Auto: linear where it is known when they were taken, else the mean. */
+/* Flats of several series. Mean: the mean of all. Linear: interpolated between the series before and after the view.
+ * Nearest: the series nearest in time. Pca: dynamic flat fields (Van Nieuwenhove 2015): the mean plus the principal
+ * components, weighted so that the view becomes smoothest. Auto: linear if the times are known, else the mean. */
 typedef enum qb_flat_fields {
     QB_FLATS_AUTO,
     QB_FLATS_MEAN,
@@ -41,10 +41,10 @@ typedef enum qb_field_average { QB_AVERAGE_ROBUST, QB_AVERAGE_MEAN, QB_AVERAGE_M
 
 /* Which order of an image is reversed: that of its columns (u), its rows (v), or both. */
 typedef enum qb_flip { QB_FLIP_NONE, QB_FLIP_U, QB_FLIP_V, QB_FLIP_UV } qb_flip;
-/* By how many degrees images are turned clockwise, row 0 on top. */
+/* Rotate images clockwise by so many degrees, with row 0 on top. */
 typedef enum qb_rotate { QB_ROTATE_0, QB_ROTATE_90, QB_ROTATE_180, QB_ROTATE_270 } qb_rotate;
 
-/* How to open a scan; every field may be left at its default. */
+/* How to open a scan. Every field may keep its default. */
 typedef struct qb_scan_options {
     size_t struct_size;  /* see qb_params_init */
     const char *dataset; /* HDF5 path of the projections (or of the NXtomo entry) */
@@ -67,8 +67,9 @@ typedef struct qb_scan_options {
     const char *mask; /* image [row][column]; FILE.h5:/PATH: pixels that are not 0 count as not measured; NULL = none */
     qb_flat_fields flat_fields; /* the flat of each view: the mean, or interpolated in time */
     const char *flats_at; /* "0,900": the views before which the series of flats were taken; NULL = from the scan */
-    /* Views, flats, darks and the mask are changed as they are read: turned, mirrored, cut, binned, in this order. All that
-     * describes the detector (pixels, axis, offsets, tilt, geometry files) is that of the whole, upright, unbinned one, and follows. */
+    /* Views, flats, darks and the mask are rotated, mirrored, cropped and binned, in this order, when they are read.
+     * All other values of the detector (pixels, axis, offsets, tilt, geometry files) are those of the rotated detector
+     * before cropping and binning; they are converted. */
     qb_rotate rotate;
     qb_flip flip;
     const char *crop; /* "C0:C1,R0:R1": a window of columns and rows; NULL = all */
@@ -89,7 +90,7 @@ typedef struct qb_scan_options {
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
-/* An open scan: projections [view][row][column] on disk, with what is known about them. */
+/* An open scan: projections [view][row][column] in a file or an array, and their metadata. */
 typedef struct qb_scan qb_scan;
 
 typedef struct qb_scan_info {
@@ -98,18 +99,17 @@ typedef struct qb_scan_info {
     qb_dtype dtype;
     size_t views, rows, columns;
     qb_quantity quantity;
-    const char *stated;        /* the file's own word for that, "attenuation" of a volume; "" */
+    const char *stated;        /* the quantity in the file's own words, "attenuation" for a volume; "" = none */
     const char *quantity_from; /* "stated in the file", "assumed: integer data are counts", ... */
-    const double *angles;      /* [views] radians; NULL when the scan has none and none were given */
+    const double *angles;      /* [views] radians; NULL if there are none */
     const char *angles_from;   /* "/exchange/theta", "--angles 0:180", ... */
-    size_t flats, darks;       /* how many frames */
+    size_t flats, darks;       /* number of frames */
     double pixel_size;         /* mm; 0 when unknown */
     const char *pixel_from;
     qb_beam beam;       /* as the file states it */
-    double center;      /* the axis' column on the whole detector as the file states it; NAN when it does not */
-    size_t cache_bytes; /* what reading holds besides what it is asked for */
-    size_t chunk_rows;  /* storage comes in pieces of so many rows that are costly to read
-                                  twice (compressed chunks); 1 when any rows can be had alone */
+    double center;      /* column of the axis on the uncropped detector as the file states it; NAN if it does not */
+    size_t cache_bytes; /* memory for caches while reading */
+    size_t chunk_rows;  /* rows of one storage chunk (compressed); 1 if single rows can be read */
     size_t problems;    /* number of problems, for qb_scan_problem */
     size_t stored;      /* views in the file */
     size_t first_view, view_step; /* the scan has every view_step-th stored view from first_view on (--views) */
@@ -150,55 +150,56 @@ typedef struct qb_scan_info {
     const double *turns;  /* [views] radians by which they are turned before, about its middle; NULL: none */
 } qb_scan_info;
 
-/* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,
- * only NaN, one value everywhere, saturated) are left out, unless options->keep_all_views: the scan has fewer views then,
- * and a problem names them. What is odd but survivable becomes a problem; what cannot be read is QB_NOT_FOUND,
- * QB_BAD_INPUT or QB_UNSUPPORTED. The info lives as long as the scan. */
+/* Open a scan. Reads metadata, flats, darks, angles and a few rows of each view. Views without data (no beam, only NaN,
+ * one value everywhere, saturated) are left out, unless options->keep_all_views is set: the scan has fewer views then,
+ * and a problem names them. Other faults of the data become problems (qb_scan_problem). A file that cannot be read is
+ * QB_NOT_FOUND, QB_BAD_INPUT or QB_UNSUPPORTED. */
 QB_API qb_status qb_scan_open(const char *path, const qb_scan_options *options, const qb_env *env, qb_scan **scan);
-/* The same from arrays, which are borrowed until the scan is closed: projections [view][row][column]
+/* Open a scan of arrays, which must stay until the scan is closed: projections [view][row][column]
  * ([row][view][column] with options->as; of two dimensions: [view][column]) of any type and strides,
  * angles[views] in radians (copied; NULL = options->angles), flats and darks [frame][row][column] or
- * one frame [row][column] (NULL = options', or none). options may be NULL; dataset and shape have no
- * meaning. QB_BAD_ARGUMENT for what is no array, QB_UNSUPPORTED for memory that cannot be read. */
+ * one frame [row][column] (NULL = those of options, or none). options may be NULL; its dataset and shape are
+ * ignored. QB_BAD_ARGUMENT for an invalid array, QB_UNSUPPORTED for memory that cannot be read. */
 QB_API qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles, const qb_tensor *flats,
                                      const qb_tensor *darks, const qb_scan_options *options, const qb_env *env,
                                      qb_scan **scan);
 QB_API void qb_scan_close(qb_scan *scan); /* NULL-safe */
+/* The info belongs to the scan and lives as long. */
 QB_API const qb_scan_info *qb_scan_describe(const qb_scan *scan);
 /* One sentence: "theta is missing: give --angles", "flat pixel (0,0) is 0 (1 of 21600)". */
 QB_API const char *qb_scan_problem(const qb_scan *scan, size_t index);
-/* What a problem is about, for programs; the sentence is for people. */
+/* Kind of a problem, for programs. */
 typedef enum qb_problem {
     QB_PROBLEM_OTHER,
-    QB_PROBLEM_ANGLES, /* there are none that could be used */
-    QB_PROBLEM_FIELDS, /* dark fields are missing, flat ones are zero, or both have no effect */
+    QB_PROBLEM_ANGLES, /* no usable angles */
+    QB_PROBLEM_FIELDS, /* darks are missing, flats are zero, or both have no effect */
     QB_PROBLEM_PIXELS, /* saturated, dead, not finite: what qb_scan_inspect finds */
-    QB_PROBLEM_FLATS,  /* there are no flat fields, which qb_prep_options.air can stand in for */
-    QB_PROBLEM_FRAMES, /* views, flats or darks that cannot be right: qb_scan_findings has them, too */
+    QB_PROBLEM_FLATS,  /* no flats; qb_prep_options.air may replace them */
+    QB_PROBLEM_FRAMES, /* faulty views, flats or darks: see qb_scan_findings */
 } qb_problem;
 QB_API qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index);
 QB_API const char *qb_problem_name(qb_problem problem); /* "angles" */
-/* Which frames were found to be wrong, as a JSON array: [{"code": "views-blank", "what": "views", "which": "141-158",
- * "count": 18, "of": 180, "done": "left out"}]. *json: qb_text_free it. */
+/* The faulty frames as a JSON array: [{"code": "views-blank", "what": "views", "which": "141-158",
+ * "count": 18, "of": 180, "done": "left out"}]. Release *json with qb_text_free. */
 QB_API qb_status qb_scan_findings(const qb_scan *scan, char **json);
 /* Why a pixel of the detector was not measured. */
 typedef enum qb_pixel {
     QB_PIXEL_MEASURED,
     QB_PIXEL_MASKED, /* by options->mask */
-    QB_PIXEL_STUCK,  /* it holds one value, or has no beam, in all views */
+    QB_PIXEL_STUCK,  /* one value, or no beam, in all views */
     QB_PIXEL_DEAD,   /* its flat is not brighter than its dark */
 } qb_pixel;
-/* The qb_pixel of every pixel, into mask[rows][columns]. Single values may be missing besides: saturated, not finite. */
+/* Write the qb_pixel of every pixel into mask[rows][columns]. Single values of measured pixels may still be missing
+ * (saturated, not finite). */
 QB_API qb_status qb_scan_mask(const qb_scan *scan, unsigned char *mask);
-/* Look into the data too (a few views): saturated, dead and non-finite pixels, drifting air, a
- * repeated end view. Adds to the problems; what `qb info` does. */
+/* Check the data of a few views, as `qb info` does: saturated, dead and non-finite pixels, drifting air, a repeated end
+ * view. Adds to the problems. */
 QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);
 
-/* The geometry of a scan: a file's, or a circle of the scan's own angles (QB_BAD_INPUT without
- * any). A file has a view for each of the scan's, or for each that is stored, of which the same are
- * chosen. Where the scan has angles too, env is told when they and the file's are more than half a
- * step apart, whatever zero and sense of rotation each of them has. Otherwise as qb_geometry_make.
- */
+/* The geometry of a scan: from a file, or a circle with the scan's angles (QB_BAD_INPUT without angles). A file has one
+ * view for each view of the scan, or one for each stored view. If the scan has angles too, a warning goes to env->log
+ * when they differ from the file's by more than half a step, for any zero and sense of rotation. Otherwise as
+ * qb_geometry_make. */
 QB_API qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options,
                                   const qb_detector *detector, const qb_env *env, qb_geometry *geometry);
 

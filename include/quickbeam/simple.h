@@ -9,25 +9,24 @@
 extern "C" {
 #endif
 
-/* One call, from array to array. The arrays are the caller's, of any strides, and must not overlap;
- * options and env may be NULL: all defaults, all cores, silent. Each call is a plan and a run of
- * recon.h, with its errors and the same values as from files; what it says goes to env->log. Several
- * may run at once, in threads of their own. What a failed call has written into the result stays.
+/* One call, from array to array. The arrays are the caller's, may have any strides, and must not overlap. options and
+ * env may be NULL: defaults, all cores, silent. Each call plans and runs a job of recon.h, with the same errors, values
+ * and messages (env->log). Several calls may run at once in their own threads. A failed call may leave a partial
+ * result.
  *
- * Numbers that are counts of a detector need flat and dark fields: qb_scan_from_tensor. */
+ * Counts of a detector need flat and dark fields: use qb_scan_from_tensor. */
 
-/* Filtered back-projection of line integrals [view][row][column] ([view][column]: one row) into
- * volume [z][y][x] ([y][x]: one slice), float32 or float16, or uint16 or uint8 of a range that the
- * middle slice suggests. angles[views] in radians; pixel_size in mm: values come out in 1/mm, or with
- * 0 in 1/pixel. The volume has as many slices as there are rows, and any number of voxels along x and
- * y, as large as pixels, about the axis; or what options say. The axis is found (options->center =
- * "auto"). */
+/* Filtered back-projection of line integrals [view][row][column] ([view][column]: one row) into volume [z][y][x]
+ * ([y][x]: one slice): float32, float16, or uint16 or uint8 with the range of the middle slice. angles[views] in
+ * radians; pixel_size in mm gives values in 1/mm, 0 gives 1/pixel. Unless options say otherwise, the volume has one
+ * slice per row and any number of voxels of the pixel's size along x and y, centred on the axis, which is searched
+ * (options->center = "auto"). */
 QB_API qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size, const qb_tensor *volume,
                         const qb_fbp_options *options, const qb_env *env);
 
-/* Cone-beam reconstruction after Feldkamp, Davis and Kress, in 1/mm, along the rays of `geometry`,
- * which has the projections' views, rows and columns. The volume, float32 or float16, has voxels as
- * large as pixels appear at the axis, about the origin, or what options say. */
+/* Cone-beam reconstruction after Feldkamp, Davis and Kress, in 1/mm. `geometry` has the views, rows and columns of the
+ * projections. volume: float32 or float16; unless options say otherwise, a voxel is a pixel divided by the
+ * magnification, and the volume is centred on the origin. */
 QB_API qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry, const qb_tensor *volume,
                         const qb_fdk_options *options, const qb_env *env);
 
@@ -46,14 +45,14 @@ QB_API qb_status qb_mbir(const qb_tensor *projections, const double *angles, dou
                          const qb_geometry *geometry, const qb_tensor *volume, const qb_mbir_options *options,
                          const qb_env *env);
 
-/* The rotation axis of line integrals [view][row][column] of a parallel beam: result->column, and what each finder says.
- * result->struct_size is the caller's to set. QB_BAD_INPUT where no finder has a clue; *result is filled then, too. */
+/* Search the rotation axis of line integrals [view][row][column] of a parallel beam: result->column, and the result of
+ * each method. The caller sets result->struct_size. QB_BAD_INPUT if no method has a result; *result is filled
+ * nevertheless. */
 QB_API qb_status qb_center(const qb_tensor *projections, const double *angles, const qb_center_options *options,
                            const qb_env *env, qb_center_result *result);
 
-/* Line integrals of volume [z][y][x] in 1/mm along the rays of `geometry`, into projections
- * [view][row][column], float32 or float16. grid says where the voxels are; NULL: as large as pixels
- * appear at the axis, about the origin. */
+/* Line integrals of volume [z][y][x] in 1/mm along the rays of `geometry`, into projections [view][row][column],
+ * float32 or float16. grid: the volume's grid; NULL = voxels of pixel size / magnification, centred on the origin. */
 QB_API qb_status qb_project(const qb_tensor *volume, const qb_grid *grid, const qb_geometry *geometry,
                             const qb_tensor *projections, const qb_project_options *options, const qb_env *env);
 

@@ -4,12 +4,12 @@
 
 #include "quickbeam/array.h"
 
-/* QB_BAD_ARGUMENT where a caller's array cannot be one: a dtype that there is not, no data where there should be
- * some; `what` names it. */
+/* Check a caller's array: QB_BAD_ARGUMENT for an unknown dtype or missing data; `what` names the array in the
+ * message. */
 qb_status qb__array_check(const qb_array *array, const char *what);
-/* The largest number of an integer type; INFINITY of a floating-point type. */
+/* The largest value of an integer type; INFINITY for a floating-point type. */
 double qb__dtype_most(qb_dtype dtype);
-/* The same, rounded to a float as the counts are. */
+/* The same, rounded to float in the way that counts are. */
 float qb__dtype_top(qb_dtype dtype);
 
 #endif

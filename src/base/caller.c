@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-enum { MOST_BYTES = 1 << 16 }; /* no struct comes near */
+enum { MOST_BYTES = 1 << 16 }; /* larger than any struct of the library */
 
 static size_t size_of(const void *result, size_t first) {
     const size_t size = *(const size_t *)result;

@@ -6,14 +6,14 @@
 
 #include "quickbeam/status.h"
 
-/* Structs of programs that were compiled with another version of quickbeam: what they begin with, struct_size,
- * says how much of them there is, 0 that it is as much as their first version had. (Options: base/params.h; qb_env: base/comm.h.) */
+/* Structs of programs that were compiled with another version of quickbeam. Their first field, struct_size, is the size
+ * that the program knows; 0 means the size of the first version. (Options: base/params.h; qb_env: base/comm.h.) */
 
-/* QB_BAD_ARGUMENT where `result`, a struct to be filled in, cannot be one: less than `first` bytes, or too
- * many; `what` is its type's name. */
+/* Check a struct that is to be filled in: QB_BAD_ARGUMENT if it has less than `first` bytes or too many; `what` is the
+ * name of its type. */
 qb_status qb__result_check(const void *result, size_t first, const char *what);
-/* What was found, a struct of `size` bytes as this library knows it, as far as the caller's goes; what the
- * library does not know becomes zero, and struct_size stays. */
+/* Copy a struct of `size` bytes, as this library knows it, into the caller's struct. Only the fields that the caller
+ * knows are copied; fields that only the caller knows become 0; struct_size stays. */
 void qb__result_give(const void *found, size_t size, size_t first, void *result);
 
 #endif

@@ -24,12 +24,12 @@ bool qb__comm_warned(qb__comm *comm) { return comm && comm->calls->warned(comm);
 
 /* ---- environments ---- */
 
-enum { FIRST_ENV = sizeof(qb_env) }; /* the first version's bytes */
+enum { FIRST_ENV = sizeof(qb_env) }; /* size of the first version */
 
 qb__comm *qb__comm_of(const qb_env *env) { return env ? env->ranks : NULL; }
 
 qb_status qb__env_check(const qb_env *env) {
-    enum { MOST_BYTES = 1 << 16 }; /* no struct comes near */
+    enum { MOST_BYTES = 1 << 16 }; /* larger than any struct of the library */
     const size_t size = env ? env->struct_size : 0;
     if (env && env->threads > QB__THREADS_MOST)
         return qb__fail(QB_BAD_ARGUMENT, "%d threads: at most %d, or 0 for one per CPU", env->threads,
@@ -56,7 +56,7 @@ qb_env qb__comm_single_rank(const qb_env *env) {
 
 /* ---- agreement ---- */
 
-/* The lowest rank that failed by itself, else the lowest that failed; -1: none did. */
+/* The lowest rank that failed by itself; otherwise the lowest rank that failed; -1: no rank failed. */
 static int worst(const qb__comm *comm) {
     int caused = -1;
     for (int i = 0; i < comm->count; i++) {
@@ -87,7 +87,7 @@ static void say(qb__comm *comm, qb_status mine) {
                  detail);
 }
 
-/* Whether the words of this rank's failure are those of another's, which a part of the ranks has passed on. */
+/* True if this rank's message is that of another rank, passed on by a part of the ranks. */
 static bool is_hearsay(const qb__comm *comm) {
     const qb__comm *whole = comm->whole ? comm->whole : comm;
     for (const qb__comm_grid *grid = whole->grids; grid; grid = grid->next) {
@@ -183,7 +183,7 @@ qb_status qb__comm_go_on(qb__comm *comm, const qb__comm_part *out, const qb__com
 
 /* ---- grids ---- */
 
-/* Room first, so that no rank is missing once the carrier splits. */
+/* Allocate first, so that no rank is missing once the ranks are split. */
 static qb_status make_part(qb__comm *comm, qb__comm **part, int count) {
     qb_status status = qb__alloc(1, sizeof **part, part);
     if (status == QB_OK) status = qb__alloc((size_t)count, sizeof *(*part)->votes, &(*part)->votes);
@@ -240,7 +240,7 @@ qb_status qb__comm_arrange(qb__comm *comm, qb_status mine, int rows, int columns
     return status;
 }
 
-/* Sizes first, then the room for the largest: what fails does so before anything is under way. */
+/* Exchange sizes and allocate for the largest first, so that a failure happens before any transfer begins. */
 qb_status qb__comm_collect(qb__comm *comm, qb_status mine, const void *data, size_t bytes, qb__comm_take take,
                            void *context) {
     if (!comm) return mine;

@@ -11,19 +11,20 @@ qb__conversion qb__conversion_of(qb_dtype dtype, double low, double high) {
     const double half = 0.5 * (high - low) / (double)top;
     qb__conversion c = {dtype, (float)low,          high > low ? (float)((double)top / (high - low)) : 0.0f,
                         top,   (float)(low - half), (float)(high + half)};
-    if (dtype == QB_F16) c.least = -65519.996f, c.most = 65519.996f; /* beyond it, rounding makes no 65504 */
+    if (dtype == QB_F16) c.least = -65519.996f, c.most = 65519.996f; /* larger values would not round to 65504 */
     return c;
 }
 
-/* Round to nearest even with one addition: exact for 0 <= x < 2^22. Signed, as vectors have that. */
+/* Round half to even with one addition: exact for 0 <= x < 2^22. Signed, because vector instructions convert signed
+ * integers. */
 static inline int quantise(float x, const qb__conversion *c) {
     float q = (x - c->base) * c->scale;
-    q = q > 0.0f ? q : 0.0f; /* NaN too */
+    q = q > 0.0f ? q : 0.0f; /* also turns NaN into 0 */
     q = q < c->top ? q : c->top;
     return (int)(q + 8388608.0f - 8388608.0f);
 }
 
-/* Half floats end at 65504; infinity is no value of a volume. NaN stays. */
+/* The largest float16 is 65504; infinity is not a value of a volume. NaN stays. */
 static void halve(const float *values, size_t count, unsigned short *out) {
     enum { BLOCK = 256 };
     float block[BLOCK];
@@ -42,7 +43,7 @@ size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, doubl
     const float least = c.least, most = c.most;
     size_t outside = 0;
     if (dtype == QB_F32) return 0;
-    /* Without branches, and counted in what vectors of floats count in. */
+    /* No branches; counters have the width of floats, so that the loop is vectorised. */
     enum { RUN = 1 << 16 };
     for (size_t at = 0; at < count; at += RUN) {
         const size_t n = count - at < RUN ? count - at : RUN;

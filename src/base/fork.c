@@ -7,10 +7,10 @@
 
 #include "base/status.h"
 
-static atomic_int calls;      /* of all threads, under way */
-static _Thread_local int own; /* of this thread */
+static atomic_int calls;      /* calls of all threads that are running */
+static _Thread_local int own; /* calls of this thread */
 static atomic_uint forks;
-static atomic_bool torn; /* this process was made while others were at work */
+static atomic_bool torn; /* this process was forked while other threads were in a call */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void in_child(void) {

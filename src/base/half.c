@@ -12,7 +12,7 @@ static float widen(uint16_t half) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    /* Shifted into place the exponent is 112 too small; the multiplication mends subnormals too. */
+    /* The exponent after the shift is 112 too small. The multiplication corrects it, also for subnormal numbers. */
     uint32_t bits = rest << 13;
     memcpy(&value, &bits, sizeof value);
     value *= 0x1p112f;
@@ -25,11 +25,11 @@ static uint16_t narrow(float value) {
     uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
     bits &= 0x7fffffffu;
     if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-    if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and up */
+    if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and more */
     if (bits < 0x38800000u) {                                   /* below 2^-14: subnormal */
         float x;
         memcpy(&x, &bits, sizeof x);
-        x += 0.5f; /* the sum's last place is 2^-24, half's smallest step: rounds to nearest even */
+        x += 0.5f; /* the last bit of the sum is 2^-24, the smallest step of float16: rounds to nearest even */
         memcpy(&bits, &x, sizeof bits);
         return (uint16_t)(sign | (bits - 0x3f000000u));
     }

@@ -8,11 +8,11 @@
 
 #include "quickbeam/status.h"
 
-/* XXH3 of 64 bits, what `xxhsum -H3` prints for a file; not there in a build without xxhash. For telling
- * contents apart, not against forgery. */
+/* 64-bit XXH3, the same as `xxhsum -H3` prints for a file; not available without xxhash. It detects changes, not
+ * forgery. */
 bool qb__hash_known(void);
-uint64_t qb__hash(const void *data, size_t bytes, uint64_t seed); /* 0 when it is not known */
-/* Hash of a whole file, read in pieces from its beginning. */
+uint64_t qb__hash(const void *data, size_t bytes, uint64_t seed); /* 0 if xxhash is not built in */
+/* Hash of a whole file, read from the beginning. */
 qb_status qb__hash_file(const char *path, uint64_t *hash);
 
 #endif

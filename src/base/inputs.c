@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* Like the detail of an error, who collects belongs to the thread: readers need not be told. */
+/* The collector belongs to the thread, like the error detail, so that readers need no extra argument. */
 static _Thread_local qb__inputs *collecting;
 
 void qb__inputs_begin(qb__inputs *inputs) {
@@ -47,7 +47,7 @@ static bool make_room(qb__inputs *inputs) {
 }
 
 static void add(qb__inputs *inputs, const qb__input *seen) {
-    /* A reader looks at the same file a few times in a row. */
+    /* A reader often checks the same file several times in a row. */
     if (inputs->count && compare(&inputs->file[inputs->count - 1], seen) == 0) return;
     qb__input own = *seen;
     own.path = make_room(inputs) ? qb__strdup(seen->path) : NULL;
@@ -119,7 +119,7 @@ static bool whole(const qb__inputs *inputs) {
 qb_status qb__inputs_protect(const qb__inputs *inputs, const char *path) {
     struct stat about;
     if (!whole(inputs)) return qb__fail(QB_NO_MEMORY, "no memory for the names of input files");
-    if (stat(path, &about) != 0) return QB_OK; /* what is not there is nobody's input */
+    if (stat(path, &about) != 0) return QB_OK; /* a missing file is no input */
     const qb__input key = {.device = about.st_dev, .inode = about.st_ino}, *found = find(inputs, &key);
     if (!found) return QB_OK;
     if (strcmp(found->path, path) == 0)

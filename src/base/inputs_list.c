@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a job, as its provenance tells them. */
+/* The list of a job's input files for its provenance. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ char *qb__absolute(const char *path) {
 
 typedef struct entry {
     const qb__input *input;
-    char *path;    /* whole */
-    size_t folder; /* characters of it */
+    char *path;    /* absolute path */
+    size_t folder; /* number of characters of its folder */
 } entry;
 
 static size_t count_of(const qb__inputs *inputs) {
@@ -47,7 +47,7 @@ static bool collect(const qb__inputs *inputs, entry *entries, size_t *count) {
 
 static int by_path(const void *a, const void *b) { return strcmp(((const entry *)a)->path, ((const entry *)b)->path); }
 
-/* How many from `at` on lie in one folder, and each of their names is another. */
+/* Number of files from `at` on that lie in one folder and have different names. */
 static size_t in_folder(const entry *entries, size_t at, size_t count) {
     size_t end = at + 1;
     while (end < count && entries[end].folder == entries[at].folder &&

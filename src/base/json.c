@@ -28,10 +28,10 @@ void qb__json_forget(void) { lost = false; }
 
 /* ---- text ---- */
 
-/* Bytes of the UTF-8 character there; 0: it is none. */
+/* Number of bytes of the UTF-8 character; 0 if it is invalid. */
 static size_t character(const unsigned char *at) {
     static const struct {
-        unsigned char first, last, low, high; /* of the first byte, and of the second */
+        unsigned char first, last, low, high; /* range of the first byte, and of the second */
         size_t bytes;
     } rows[] = {{0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
@@ -46,7 +46,7 @@ static size_t character(const unsigned char *at) {
     return 0;
 }
 
-/* JSON is UTF-8, and names of files are any bytes: one that is not UTF-8 becomes \\xHH, which JSON reads as \xHH. */
+/* JSON is UTF-8, but file names may hold any bytes: an invalid byte becomes \\xHH in JSON, which is read as \xHH. */
 static char *escape(char *text) {
     static const char hex[] = "0123456789abcdef";
     size_t bad = 0, bytes = 0, n;

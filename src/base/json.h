@@ -7,21 +7,20 @@
 
 #include "quickbeam/status.h"
 
-/* cJSON under its own names, but what it could not build for want of memory is remembered, by
- * thread, until the text is asked for: cJSON_Print gives NULL then. Plans, reports and provenance
- * are built by dozens of calls of which nobody looks at the results; none of them may quietly lack
- * a part. */
-cJSON *qb__json_kept(cJSON *item); /* the item itself; NULL is remembered */
+/* Wrappers of cJSON that remember, per thread, that an allocation failed, until the text is printed: then it is NULL.
+ * Plans, reports and provenance are built by many calls whose results are not checked, and must not silently lack a
+ * part. */
+cJSON *qb__json_kept(cJSON *item); /* returns the item itself; NULL is remembered as a failure */
 bool qb__json_added(bool added);   /* records a failure to add an item */
-/* Nothing where there is no text to add. */
+/* Does nothing if `text` is NULL. */
 cJSON *qb__json_add_text(cJSON *to, const char *name, const char *text);
-char *qb__json_print(const cJSON *json); /* cJSON_free it; NULL: no memory, then or before */
-/* Print and delete it; QB_NO_MEMORY names `what` it is. *text: cJSON_free it. */
+char *qb__json_print(const cJSON *json); /* release with cJSON_free; NULL if memory ran out, now or before */
+/* Print and delete the item. QB_NO_MEMORY with `what` in the message. Release *text with cJSON_free. */
 qb_status qb__json_text(cJSON *json, const char *what, char **text);
-/* Whether all that this thread built is there; else QB_NO_MEMORY names `what`, and it is forgotten. To be asked by whom
- * builds a part of what another thread will print. */
+/* QB_NO_MEMORY, with `what` in the message, if an allocation of this thread failed since the last check; the failure is
+ * then forgotten. Call it in a thread that builds a part that another thread prints. */
 qb_status qb__json_whole(const char *what);
-void qb__json_forget(void); /* what was lost by then belongs to something given up */
+void qb__json_forget(void); /* forget failures of a text that was given up */
 
 #define cJSON_CreateObject() qb__json_kept(cJSON_CreateObject())
 #define cJSON_CreateArray() qb__json_kept(cJSON_CreateArray())

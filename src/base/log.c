@@ -8,8 +8,8 @@
 #include "base/comm.h"
 #include "base/status.h"
 
-/* A callback that runs. Those of one environment wait for each other, also where the library works with a copy of it
- * that is partly silent; those of others do not. It lies on the stack of the thread that makes it. */
+/* A running callback. Callbacks of one environment wait for each other, also if the library uses a partly silent copy
+ * of the environment; different environments do not. The struct lies on the stack of the calling thread. */
 typedef struct talk {
     const qb_env *env;
     pthread_t thread;
@@ -17,18 +17,18 @@ typedef struct talk {
 } talk;
 
 static struct {
-    pthread_mutex_t lock; /* held to look at the list only, never while a callback runs */
+    pthread_mutex_t lock; /* protects the list only; not held while a callback runs */
     pthread_cond_t ended;
     talk *first;
 } talks = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-static _Thread_local int within; /* callbacks */
+static _Thread_local int within; /* number of callbacks that this thread is in */
 
 static bool same(const qb_env *a, const qb_env *b) {
     return a->user == b->user && (a->log == b->log || a->progress == b->progress);
 }
 
-/* A callback's own calls may talk to its environment, in its thread. */
+/* Calls from inside a callback may report to the same environment in the same thread. */
 static bool must_wait(const qb_env *env) {
     for (const talk *t = talks.first; t; t = t->next)
         if (same(t->env, env) && !pthread_equal(t->thread, pthread_self())) return true;
@@ -83,7 +83,7 @@ qb_status qb__check_callback(void) {
                     "would wait for the callback's end; note what is to be done, return, and do it then");
 }
 
-/* Another thread may be setting it. */
+/* Another thread may be setting the flag. */
 static bool stopped(const qb_env *env) { return env && env->cancel && __atomic_load_n(env->cancel, __ATOMIC_RELAXED); }
 
 bool qb__cancelled(const qb_env *env) { return stopped(env) || qb__comm_warned(qb__comm_of(env)); }

@@ -15,9 +15,9 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-/* Every block starts with a 64-byte head that remembers how it was taken. */
+/* Every block starts with a 64-byte header that tells how it was allocated. */
 typedef struct head {
-    size_t bytes; /* the whole block, head included */
+    size_t bytes; /* size of the whole block, with its header */
     bool mapped;
     char padding[64 - sizeof(size_t) - sizeof(bool)];
 } head;
@@ -56,7 +56,7 @@ bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {
 
 size_t qb__fail_allocation(size_t n) { return atomic_exchange(&failure_countdown, n); }
 
-/* One alone, and nobody counts on behind it. */
+/* Size of a single allocation, which is not added to others. */
 static bool must_fail(void) {
     size_t n = atomic_load_explicit(&failure_countdown, memory_order_relaxed);
     while (n > 0 && !atomic_compare_exchange_weak(&failure_countdown, &n, n - 1)) {}
@@ -64,10 +64,10 @@ static bool must_fail(void) {
 }
 
 enum { LARGE = 64 << 20 };
-static atomic_size_t large_bytes; /* of the large blocks that are held */
+static atomic_size_t large_bytes; /* bytes of all large blocks */
 
-/* The kernel gives out more than a cgroup may have, and kills whoever fills it: a large block that cannot fit is refused in
- * time, also beside others that are held but not filled yet. NULL: it can. */
+/* The kernel gives out more memory than a cgroup allows, and kills the process when it is used. So a large block that
+ * cannot fit, together with other blocks that are not filled yet, is refused here. NULL: it fits. */
 static const char *beyond(size_t bytes) {
     const size_t room = bytes < LARGE ? SIZE_MAX : qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup");
     if (room == SIZE_MAX) return NULL;
@@ -92,8 +92,8 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
         if (mapped) {
             block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (block == MAP_FAILED) block = NULL;
-            /* Back-projection walks these with large strides: fewer TLB misses. Only for blocks so
-             * large that rounding up to 2 MiB pages does not show in the memory forecast. */
+            /* Back-projection reads these blocks with large strides, and huge pages cause fewer TLB misses. Used only
+             * for blocks so large that rounding up to 2 MiB does not change the memory forecast. */
             if (block && bytes >= ((size_t)64 << 20)) madvise(block, bytes, MADV_HUGEPAGE);
         } else {
             block = aligned_alloc(64, bytes);
@@ -130,7 +130,7 @@ char *qb__strdup(const char *text) {
     return copy;
 }
 
-/* The number after `key` in a file of "key 123" lines; SIZE_MAX when absent. */
+/* The number after `key` in a file of lines "key 123"; SIZE_MAX if absent. */
 static size_t number_after(const char *path, const char *key) {
     FILE *file = fopen(path, "re");
     if (!file) return SIZE_MAX;
@@ -143,13 +143,13 @@ static size_t number_after(const char *path, const char *key) {
     return number;
 }
 
-/* In /proc these are "Key:   123 kB". */
+/* Lines in /proc have the form "Key:   123 kB". */
 static size_t proc_bytes(const char *path, const char *key) {
     size_t kib = number_after(path, key);
     return kib == SIZE_MAX ? SIZE_MAX : kib * 1024;
 }
 
-/* Pages that are in memory, less those of files: /proc/self/status says the same, and takes ten times as long to read. */
+/* Resident pages without those of files. /proc/self/status has the same number but takes ten times as long to read. */
 size_t qb__resident_bytes(void) {
     unsigned long long size, resident, shared;
     FILE *file = fopen("/proc/self/statm", "re");
@@ -169,7 +169,7 @@ static size_t number_in(const char *path) {
 }
 
 size_t qb__cgroup_room(const char *folder) {
-    /* What the two versions call the same thing. */
+    /* Names of the same values in cgroup versions 1 and 2. */
     static const char *const files[][3] = {{"memory.max", "memory.current", "inactive_file "},
                                            {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}};
     size_t room = SIZE_MAX;
@@ -188,7 +188,7 @@ size_t qb__cgroup_room(const char *folder) {
     return room;
 }
 
-/* A group's own limit, and those of all that it lies in. `path` is "/a/b" or "/"; it is shortened. */
+/* The smallest limit of a group and of all groups above it. `path` is "/a/b" or "/"; it is shortened. */
 static size_t room_above(const char *mount, const char *version1, char *path) {
     size_t room = SIZE_MAX;
     for (;;) {
@@ -206,7 +206,7 @@ static size_t room_above(const char *mount, const char *version1, char *path) {
 size_t qb__cgroups_room(const char *list, const char *mount) {
     FILE *file = fopen(list, "re");
     char line[2048], root[2] = "";
-    size_t room = room_above(mount, "", root); /* in a container the mount is the group's own folder */
+    size_t room = room_above(mount, "", root); /* in a container, the mount point is the group's own folder */
     while (file && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
         char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -219,8 +219,8 @@ size_t qb__cgroups_room(const char *list, const char *mount) {
     return room;
 }
 
-/* What setrlimit (ulimit -v, -d) leaves, less what threads take of addresses that they do not fill: a stack and a
- * heap of their own. */
+/* What setrlimit (ulimit -v, -d) leaves, minus the addresses that threads reserve for stacks and heaps but do not
+ * fill. */
 static size_t limit_room(int resource, const char *used_key) {
     enum { THREAD_ADDRESSES = 40 << 20, OTHERS = 4 }; /* threads for reading and writing */
     struct rlimit limit;
@@ -236,8 +236,8 @@ typedef struct limit {
     const char *from;
 } limit;
 
-/* Of the computer and its cgroups. Reading these files takes a tenth of the time of a small slice, so that each thread asks again only
- * after a while. */
+/* Limits of the computer and of its cgroups. Reading these files takes a tenth of the time of a small slice, so each
+ * thread caches them for a short time. */
 static limit system_limit(void) {
     static const double WHILE = 0.05; /* seconds */
     static _Thread_local limit found;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* 0 when there was no memory for it: then the process's own locale has to do. */
+/* 0 if memory ran out: then the process's own locale is used. */
 static locale_t plain;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -19,7 +19,7 @@ double qb__strtod(const char *text, char **end) {
 
 int qb__vprint(char *text, size_t size, const char *format, va_list arguments) {
     pthread_once(&once, make_plain);
-    locale_t before = plain ? uselocale(plain) : (locale_t)0; /* of this thread alone */
+    locale_t before = plain ? uselocale(plain) : (locale_t)0; /* changes this thread only */
     int n = vsnprintf(text, size, format, arguments);
     if (plain) uselocale(before);
     return n;

@@ -16,7 +16,7 @@
 #include "quickbeam/array.h"
 #include "quickbeam/version.h"
 
-/* A choice is written as an int. */
+/* A choice is stored as an int. */
 static_assert(sizeof(qb_dtype) == sizeof(int), "enums must be as large as int");
 
 static void *field(const qb_param *row, void *options) { return (char *)options + row->offset; }
@@ -49,7 +49,7 @@ static bool parse_double(const char *text, const char **end, double *number) {
     return stop != text && isfinite(*number);
 }
 
-/* Of a list the message says what the one number stands for. */
+/* The message of a list names the number that is wrong. */
 static qb_status refuse_number(const qb_param *row, const char *value) {
     const char *end;
     double number;
@@ -75,7 +75,7 @@ static bool parse_bytes(const char *text, size_t *bytes) {
     return true;
 }
 
-/* Which of them it is; -1 = none. */
+/* Index of the choice; -1 = none. */
 static int parse_choice(const char *choices, const char *value) {
     size_t length = strlen(value);
     int index = 0;
@@ -88,7 +88,7 @@ static int parse_choice(const char *choices, const char *value) {
     return -1;
 }
 
-/* A number that may be left to a word: NAN, or 0 for whole numbers. */
+/* A number for which a word may stand: NAN, or 0 for whole numbers. */
 static bool is_word(const qb_param *row, const char *value) {
     return row->choices && (row->type == QB_PARAM_DOUBLE || row->type == QB_PARAM_INT) &&
            strcmp(row->choices, value) == 0;
@@ -117,7 +117,7 @@ static qb_status set_numbers(const qb_param *row, void *options, const char *val
     return QB_OK;
 }
 
-enum { FEW_BYTES = 1000 }; /* that nobody means by a number without a unit */
+enum { FEW_BYTES = 1000 }; /* a size below this was probably meant with a unit */
 
 static qb_status set_bytes(const qb_param *row, void *options, const char *value) {
     size_t bytes;
@@ -148,19 +148,19 @@ static qb_status set_flag(const qb_param *row, void *options, const char *value)
     return QB_OK;
 }
 
-/* Has the option a default that a field of 0 stands for, instead of the number 0? */
+/* True if a field of 0 means a default that is not 0. */
 static bool zero_is_default(const qb_param *row) {
     if (row->type == QB_PARAM_INT) return row->initial && strcmp(row->initial, "0") != 0;
     return row->type == QB_PARAM_DOUBLE && row->initial &&
            (is_word(row, row->initial) || qb__strtod(row->initial, NULL) != 0);
 }
 
-/* What a field holds for a number. */
+/* Value of the field for a number. */
 static double stored(const qb_param *row, double number) {
     return number == 0 && zero_is_default(row) ? QB_ZERO : number;
 }
 
-/* A whole number and its field: 0 is -1 where a field of 0 is the default. */
+/* A whole number and its field: 0 is stored as -1 if a field of 0 means another default. */
 static int stored_whole(const qb_param *row, long whole) {
     return whole == 0 && zero_is_default(row) ? -1 : (int)whole;
 }
@@ -221,9 +221,9 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
     return qb__fail(QB_INTERNAL, "--%s has no type", row->name);
 }
 
-/* %g when that reads back the same, else all digits. */
+/* %g if it reads back the same value, else all digits. */
 static void print_double(double number, char *text, size_t size) {
-    number += 0.0; /* no sign of QB_ZERO's */
+    number += 0.0; /* removes the sign of QB_ZERO */
     qb__print(text, size, "%g", number);
     if (qb__strtod(text, NULL) != number) qb__print(text, size, "%.17g", number);
 }
@@ -232,7 +232,7 @@ static void print_bytes(size_t bytes, char *text, size_t size) {
     snprintf(text, size, "%zu%s", bytes, bytes && bytes < FEW_BYTES ? "B" : "");
 }
 
-/* A choice by its number, as far as there are so many. */
+/* Name of a choice by its number, if there is one. */
 static const char *choice_at(const qb_param *row, int number) {
     const char *at = row->choices;
     for (int i = number - (int)row->min; i > 0 && at; i--) {
@@ -242,7 +242,7 @@ static const char *choice_at(const qb_param *row, int number) {
     return at && number >= (int)row->min ? at : "";
 }
 
-/* A field at 0, which stands for the default. */
+/* True if the field is 0 and means the default. */
 static bool is_unset(const qb_param *row, const void *options) {
     const void *at = (const char *)options + row->offset;
     switch (row->type) {
@@ -252,7 +252,7 @@ static bool is_unset(const qb_param *row, const void *options) {
     case QB_PARAM_DOUBLE: return *(const double *)at == 0 && !signbit(*(const double *)at);
     case QB_PARAM_INT: return *(const int *)at == 0;
     case QB_PARAM_BYTES: return *(const size_t *)at == 0;
-    case QB_PARAM_CHOICE: return *(const int *)at == 0 && row->min > 0; /* else 0 is one of the choices */
+    case QB_PARAM_CHOICE: return *(const int *)at == 0 && row->min > 0; /* otherwise 0 is one of the choices */
     case QB_PARAM_DTYPE:
     case QB_PARAM_FLAG: break;
     }
@@ -307,7 +307,7 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
 
 /* ---- whole structs, which may be older or newer than this library ---- */
 
-enum { MOST_BYTES = 1 << 16 }; /* no struct of options comes near */
+enum { MOST_BYTES = 1 << 16 }; /* larger than any struct of options */
 
 static const qb_param *end_of(const qb_param *table) {
     while (table->name) table++;
@@ -328,7 +328,7 @@ static qb_status check_size(const qb_param *table, size_t size) {
                     size, table->name);
 }
 
-/* How much of a struct its owner knows of. */
+/* Number of bytes of the struct that its owner knows. */
 static size_t size_of(const qb_param *table, const void *options) {
     size_t size = *(const size_t *)options;
     return size ? size : first_size(table);
@@ -359,7 +359,7 @@ qb_status(qb_params_init)(const qb_param *table, void *options, size_t size) {
     return QB_OK;
 }
 
-/* What a newer caller has set beyond what is known here must not be passed over. */
+/* Fields that a newer caller has set but this library does not know must not be ignored. */
 static qb_status check_rest(const qb_param *table, const char *options, size_t from, size_t to) {
     for (; from < to; from++) {
         if (options[from])
@@ -384,8 +384,7 @@ static size_t count_choices(const char *choices) {
     return n;
 }
 
-/* A program's own struct may hold anything: what qb_param_set would have refused is refused here. 0 stands for a
- * default that has no other number. */
+/* The caller's struct may hold any values: refuse what qb_param_set would have refused. 0 means the default. */
 static qb_status check_field(const qb_param *row, const void *options) {
     const void *at = (const char *)options + row->offset;
     double numbers[8];

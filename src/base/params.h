@@ -4,9 +4,9 @@
 
 #include "quickbeam/param.h"
 
-/* A caller's struct of options, of whatever size, or NULL, as this library knows it: for calls that
- * read options and keep none. Texts in `to` are the caller's or the table's: never clear it. What is
- * in the struct besides the table's fields comes along. On failure `to` is all zero. */
+/* Make a view of a caller's options (any size, or NULL) as this library knows the struct, for calls that read options
+ * and do not keep them. Texts in `to` belong to the caller or the table: never clear it. Fields that are not in the
+ * table are copied too. After a failure `to` is all 0. */
 qb_status qb__params_view(const qb_param *table, const void *from, void *to);
 
 #endif

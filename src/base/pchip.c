@@ -6,15 +6,15 @@
 
 static double secant(const double *x, const double *y, size_t i) { return (y[i + 1] - y[i]) / (x[i + 1] - x[i]); }
 
-/* At an end of a curve: of the parabola through three points, unless it turns the curve. h, d: length and slope of the piece at the
- * end, and of the next one. */
+/* Slope at an end of the curve: that of the parabola through three points, unless the curve would then not be
+ * monotonic. h, d: length and slope of the first piece and of the next one. */
 static double end_slope(double h0, double d0, double h1, double d1) {
     const double slope = ((2 * h0 + h1) * d0 - h0 * d1) / (h0 + h1);
     if (slope * d0 <= 0) return 0;
     return d0 * d1 <= 0 && fabs(slope) > 3 * fabs(d0) ? 3 * d0 : slope;
 }
 
-/* Does the curve go on from point i to the left, or to the right? */
+/* True if the curve continues from point i to the left, or to the right. */
 static bool goes_left(const double *x, size_t i) { return i > 0 && x[i - 1] < x[i]; }
 static bool goes_right(const double *x, size_t count, size_t i) { return i + 1 < count && x[i] < x[i + 1]; }
 

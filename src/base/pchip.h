@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* A curve through points that rises and falls only where they do: cubic pieces with the slopes of Fritsch and Butland (SIAM J. Sci.
- * Stat. Comput. 5, 300, 1984). x[count] rises; two equal x are a step: there one curve ends and the next begins. Beyond the ends the
- * first and the last slope go on. */
+/* Monotonic cubic interpolation with the slopes of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5, 300, 1984).
+ * x[count] is ascending; two equal x make a step, where one curve ends and the next begins. Beyond the ends the first
+ * and the last slope continue. */
 double qb__pchip(const double *x, const double *y, size_t count, double at);
-/* Its slope at point i; at a step that of the curve which begins there. */
+/* Slope at point i; at a step that of the curve which begins there. */
 double qb__pchip_slope(const double *x, const double *y, size_t count, size_t i);
 
 #endif

@@ -17,11 +17,11 @@
 struct qb__pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    qb__batch *queue; /* sorted by priority, first come first served within one */
+    qb__batch *queue; /* sorted by priority; equal priorities in the order of arrival */
     bool closing;
-    _Atomic uint64_t nanoseconds; /* of qb__pool_for */
+    _Atomic uint64_t nanoseconds; /* processor time of qb__pool_for */
     int threads, started;
-    unsigned forks; /* when it was made: in a child its threads are gone */
+    unsigned forks; /* number of forks when the pool was created: its threads do not exist in a child */
     struct worker {
         qb__pool *pool;
         pthread_t thread;
@@ -91,7 +91,8 @@ out:
 void qb__pool_destroy(qb__pool *pool) {
     if (!pool) return;
     const bool ours =
-        pool->forks == qb__forks(); /* else its threads are in the process before fork(): nobody ends here */
+        /* otherwise its threads belong to the process before fork(), and cannot be joined here */
+        pool->forks == qb__forks();
     if (ours) {
         pthread_mutex_lock(&pool->lock);
         pool->closing = true;

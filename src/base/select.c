@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Quickselect whose loops have no branch that depends on the values: wrong guesses of the processor would take most of the time. */
+/* Quickselect without branches that depend on the values, because mispredicted branches would take most of the time. */
 #include "base/select.h"
 
 #include "base/sort.h"
 
 enum {
-    FEW = 24, /* so few values are sorted */
-    MANY = 64 /* of so many the pivot is chosen from nine values, else from three */
+    FEW = 24, /* up to so many values are sorted */
+    MANY = 64 /* from so many values on, the pivot is the median of nine values, otherwise of three */
 };
 
 static float middle_of(float a, float b, float c) {
@@ -14,14 +14,14 @@ static float middle_of(float a, float b, float c) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* Places are uneven, since lines of images are often symmetric. */
+/* Irregular positions, because lines of images are often symmetric. */
 static float pivot_of(const float *v, size_t n) {
     if (n < MANY) return middle_of(v[n / 8], v[n / 2], v[n / 4 * 3]);
     return middle_of(middle_of(v[n / 16], v[n / 8 * 3], v[n / 8 * 7]), middle_of(v[n / 8], v[n / 2], v[n / 16 * 13]),
                      middle_of(v[n / 4], v[n / 8 * 5], v[n - 1]));
 }
 
-/* Moves values below the pivot to the front; how many. */
+/* Move values below the pivot to the front; returns their number. */
 static size_t move_below(float *values, size_t count, float pivot) {
     size_t below = 0;
     for (size_t i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ float qb__float_at(float *values, size_t count, size_t at) {
             count = low;
             continue;
         }
-        if (low == 0) { /* the pivot is the least value */
+        if (low == 0) { /* the pivot is the smallest value */
             low = move_up_to(values, count, pivot);
             if (at < low) return pivot;
         }

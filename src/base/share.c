@@ -17,14 +17,14 @@ typedef struct shared {
     qb_status (*run)(void *context, size_t piece, size_t worker);
     void *context;
     size_t count, next, workers;
-    double seconds; /* of the helpers */
+    double seconds; /* processor time of the helpers */
     qb_status status;
     char detail[1024];
 } shared;
 
 static _Thread_local double helped;
 
-/* The next piece; false when there is none, or something has failed. */
+/* The next piece; false if there is none, or something has failed. */
 static bool take(shared *all, size_t *piece) {
     pthread_mutex_lock(&all->lock);
     bool more = all->next < all->count && all->status == QB_OK;

@@ -6,21 +6,20 @@
 
 #include "quickbeam/status.h"
 
-/* Reading and writing on several threads that live for one call: the blocking stages of a pipeline wait
- * for storage, which takes several requests at once, and must not hold up the pool that computes. */
+/* Threads for reading and writing that live for one call. The blocking stages of a pipeline wait for storage, which
+ * serves several requests at once, and must not occupy the threads that compute. */
 
-/* Run pieces 0..count-1, each once, on at most `threads` threads, the caller's among them, and come back
- * when all have ended. `worker` is below the smaller of threads and count. After a failure no further
- * piece begins; the first one's status and detail come back in the caller's thread. A thread that cannot be
- * started is one fewer. */
+/* Run pieces 0..count-1, each once, on at most `threads` threads including the caller's, and return when all have
+ * ended. `worker` is below min(threads, count). After a failure no further piece begins; the status and detail of the
+ * first failure are returned in the caller's thread. If a thread cannot be started, fewer are used. */
 qb_status qb__share(size_t threads, size_t count, qb_status (*run)(void *context, size_t piece, size_t worker),
                     void *context);
 
-/* As many as pay where nothing was measured: one per CPU of this process, QB__SHARE_MOST at most. */
+/* Number of threads if nothing was measured: one per CPU of this process, QB__SHARE_MOST at most. */
 size_t qb__share_threads(void);
-enum { QB__SHARE_MOST = 16, QB__SHARE_THREADS_MOST = 64 /* that qb__share ever runs on */ };
+enum { QB__SHARE_MOST = 16, QB__SHARE_THREADS_MOST = 64 /* upper limit of the threads of qb__share */ };
 
-/* Processor time of threads that have helped the calling thread so far, seconds. */
+/* Processor time in seconds of threads that have helped the calling thread so far. */
 double qb__share_seconds(void);
 
 #endif

@@ -22,7 +22,7 @@ static int by_angle(const void *a, const void *b) {
     return p->view < q->view ? -1 : p->view > q->view;
 }
 
-enum { FEW = 24 }; /* are sorted by insertion */
+enum { FEW = 24 }; /* up to so many values are sorted by insertion */
 
 static void insert_values(double *values, size_t count) {
     for (size_t i = 1; i < count; i++) {
@@ -38,7 +38,8 @@ static double middle_of(double a, double b, double c) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* Swaps values until those up to the result, which is less than count - 1, are no larger than the others. */
+/* Partition the values: those up to the returned index, which is less than count - 1, are not larger than the
+ * others. */
 static size_t part(double *values, size_t count) {
     const double pivot = middle_of(values[0], values[count / 2], values[count - 1]);
     size_t i = 0, j = count - 1;
@@ -51,7 +52,8 @@ static size_t part(double *values, size_t count) {
     }
 }
 
-/* Quicksort, several times as fast as qsort() with its calls for each comparison; that takes over where parts stay large. */
+/* Quicksort, several times as fast as qsort(), which calls a function for each comparison. qsort() takes over if the
+ * parts stay large. */
 static void sort_values(double *values, size_t count, int depth) {
     for (; count > FEW && depth > 0; depth--) {
         const size_t low = part(values, count) + 1;
@@ -73,7 +75,7 @@ static uint32_t key_of(float x) {
     return bits ^ (bits >> 31 ? 0xffffffffu : 0x80000000u);
 }
 
-/* By 8 of the key's bits at a time, the lowest first; where all have one digit nothing is moved. */
+/* Radix sort with 8 bits of the key at a time, lowest first; a pass in which all digits are equal is skipped. */
 void qb__sort_floats_with(float *values, size_t count, float *scratch) {
     enum { BITS = 8, DIGITS = 1 << BITS, PASSES = 4 };
     uint32_t ends[PASSES][DIGITS] = {{0}};

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Sum of the squares of a - b. In four sums, which do not wait for each other. */
+/* Sum of the squares of a - b, in four independent partial sums. */
 static inline double qb__squares_between(const float *a, const float *b, size_t count) {
     enum { SUMS = 4 };
     double sum[SUMS] = {0}, rest = 0;

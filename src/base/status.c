@@ -30,7 +30,7 @@ int qb_status_exit_code(qb_status status) {
 
 const char *qb_detail(void) { return detail; }
 
-/* Also the second half of the controls, 80 to 9f, as UTF-8 has them. */
+/* Also the control characters 80 to 9f, as encoded in UTF-8. */
 void qb__printable(char *text) {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {
         if (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) at[0] = at[1] = ' ';

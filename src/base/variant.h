@@ -9,10 +9,9 @@
 #include "base/json.h"
 #include "quickbeam/kernel.h"
 
-/* What every kernel row begins with, the CPU's and the devices', of any operation: all that is needed to
- * list it, to choose it and to say why not. What it computes with follows in the operation's own row
- * (cpu/bp_cone/bp_cone.h, kernels/bp_parallel/bp_parallel_device.h, ...). The rows are gathered in
- * planner/variants.c. */
+/* The head of every kernel row of the CPU and of devices, for every operation: what is needed to list it, to choose it
+ * and to explain why it cannot be used. The fields for computing follow in the row of the operation
+ * (cpu/bp_cone/bp_cone.h, kernels/bp_parallel/bp_parallel_device.h, ...). planner/variants.c collects the rows. */
 
 typedef enum qb__operation {
     QB__BP_PARALLEL,    /* problem: qb__bp_parallel_problem */
@@ -24,77 +23,77 @@ typedef enum qb__operation {
 
 enum { QB__PARAMETERS_MAX = 12, QB__PARAMETER_VALUES_MAX = 8 };
 
-/* What a tuner may choose: a macro of the kernel's source, its legal values, the first the default.
- * With one legal value it is what tells this row from its family's others, and nothing to tune. */
+/* A parameter that the tuner may choose: a macro of the kernel's source and its legal values; the first is the default.
+ * A parameter with one value distinguishes this row from others of its family and is not tuned. */
 typedef struct qb__kernel_parameter {
     const char *name;
     int count, values[QB__PARAMETER_VALUES_MAX];
 } qb__kernel_parameter;
 
-/* How a kernel's work is cut into groups that load, wait and compute in turns, for what a
- * multiprocessor can have under way at once. All zero: it never waits. */
+/* How the work of a kernel is divided into groups that load, wait and compute, for the model of what a multiprocessor
+ * can overlap. All 0: the kernel never waits. */
 typedef struct qb__kernel_groups {
     double count;           /* work groups of a launch */
-    double items;           /* items of a group */
+    double items;           /* items (threads) of a group */
     double local_bytes;     /* shared memory of a group */
     double registers;       /* registers of an item, if the compiler is not limited */
-    double registers_least; /* registers below which sums are spilled */
-    double sums;            /* sums of an item */
-    int blocks;             /* groups that a multiprocessor is asked to hold, 0 for no wish */
+    double registers_least; /* below this number of registers, sums are spilled */
+    double sums;            /* sums that an item keeps in registers */
+    int blocks;             /* groups per multiprocessor that the kernel asks for; 0 = none */
     double round;           /* updates of a group between two waits */
-    double wait;            /* clocks of one: barriers, trips to memory */
+    double wait;            /* clocks of one wait: barriers, memory latency */
 } qb__kernel_groups;
 
-/* Operations and bytes of one update, by the unit that does them. */
+/* Operations and bytes of one update, by functional unit. */
 typedef struct qb__kernel_cost {
     double texels;       /* texture fetches (of any width up to 8 bytes; 16 bytes count four) */
     double local_bytes;  /* shared memory */
     double arithmetic;   /* fp32 lane instructions: FMA, add, convert, integer */
     double tensor_flops; /* operations of dense matrix products */
     double l2_bytes, memory_bytes;
-    double texture_apart; /* share of the texture engine's time in which other units rest */
-    double launches;      /* launches of a pass */
+    double texture_apart; /* share of the texture engine's time in which other units are idle */
+    double launches;      /* launches per pass */
     qb__kernel_groups groups;
 } qb__kernel_cost;
 
 struct qb__device_info;
 
 typedef struct qb__variant {
-    const char *id; /* "bp_parallel_linear.avx512": the operation's mathematics, the way of doing it */
+    const char *id; /* "bp_parallel_linear.avx512": the operation, then the implementation */
     qb__operation operation;
-    qb_interp interp;     /* linear where the operation knows no other */
-    qb_accuracy accuracy; /* the bound that it keeps (devices: on GPUs) */
-    uint32_t features;    /* the CPU's: QB__CPU_..., all needed */
-    unsigned apis;        /* devices': QB__API_... or-ed; 0 = the CPU's */
-    double speed;         /* the CPU's: giga-updates/s of one core, the planner's listed rate */
-    const char *method;   /* devices': "Algorithm 6: shared-memory cache" */
-    unsigned step;        /* slices of a pass are padded to a multiple of this; 0: one by one */
+    qb_interp interp;     /* linear if the operation has no other */
+    qb_accuracy accuracy; /* error bound of the kernel (devices: on GPUs) */
+    uint32_t features;    /* CPU: QB__CPU_... flags, all needed */
+    unsigned apis;        /* devices: QB__API_... flags; 0 = a CPU kernel */
+    double speed;         /* CPU: giga-updates/s of one core, the planner's built-in rate */
+    const char *method;   /* devices: "Algorithm 6: shared-memory cache" */
+    unsigned step;        /* slices of a pass are padded to a multiple of this; 0: no padding */
     unsigned most;        /* most slices of a pass; 0 = no limit */
-    bool named_only;      /* runs only where --kernel names it: kernels of papers, for study */
-    qb__kernel_parameter parameters[QB__PARAMETERS_MAX]; /* devices'; ended by name NULL */
+    bool named_only;      /* used only if --kernel names it: kernels of papers, for study */
+    qb__kernel_parameter parameters[QB__PARAMETERS_MAX]; /* devices: parameters, ended by name NULL */
 
-    /* NULL when it can compute the problem, on that device where it is a device's and with these values of
-     * its parameters; else why not, in a few words ("needs compute capability 8.0"). Whether the CPU has
-     * the features and the device the api has been asked before. May be NULL: it always can. */
+    /* NULL if the kernel can compute the problem (on that device, with these values of its parameters); else the reason
+     * in a few words ("needs compute capability 8.0"). CPU features and the device's API are checked before. May be
+     * NULL: it can compute every problem. */
     const char *(*unusable)(const struct qb__device_info *device, const void *problem, const int *values);
-    /* Devices': what an update costs when so many slices are passed at a time. */
+    /* Devices: cost of an update if a pass has so many slices. */
     void (*cost)(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
 } qb__variant;
 
-/* Why the CPU's row cannot compute the problem; NULL when it can. Its features are not looked at. */
+/* Why a CPU row cannot compute the problem; NULL if it can. CPU features are not checked. */
 static inline const char *qb__variant_refuses(const qb__variant *variant, const void *problem) {
     return variant->unusable ? variant->unusable(NULL, problem, NULL) : NULL;
 }
 
-/* The relative L2 error that a class promises, of white noise against double precision. */
+/* The relative L2 error that an accuracy class promises, for white noise against double precision. */
 double qb__accuracy_bound(qb_accuracy accuracy);
-/* Slices of a pass, padded to what the variant wants. */
+/* Slices of a pass, padded as the variant needs. */
 unsigned qb__variant_padded(const qb__variant *variant, size_t slices);
-/* How many parameters a variant has; how many combinations of values; the n-th combination. */
+/* Number of parameters of a variant; number of combinations of values; the n-th combination. */
 int qb__parameter_count(const qb__variant *variant);
 size_t qb__parameter_combinations(const qb__variant *variant);
 void qb__parameter_combination(const qb__variant *variant, size_t n, int *values);
-/* Whether each value is one of those that its parameter may have. */
+/* True if each value is a legal value of its parameter. */
 bool qb__parameters_legal(const qb__variant *variant, const int *values);
 /* {"PIXELS": 16, ...} */
 cJSON *qb__parameters_json(const qb__variant *variant, const int *values);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each warning means, how much it matters and what to do: shown by `qb help CODE` and in docs/warnings.md. */
+/* Explanation of each warning, its importance and its remedy: shown by `qb help CODE` and in docs/warnings.md. */
 #include "base/warning.h"
 
 #include <string.h>

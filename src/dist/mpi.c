@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libquickbeam_mpi*.so: ranks that MPI carries. All of it is in objects of their own (mpi_find.c), which only processes open that a
- * launcher has started. The threads of a job never wait inside MPI: every transfer is begun, then asked about with
- * growing pauses, so that a rank that waits for others takes little CPU away from them. */
+/* libquickbeam_mpi*.so: transport of ranks by MPI. These objects are opened (mpi_find.c) only in processes that a
+ * launcher has started. The threads of a job never block inside MPI: every transfer is started and then tested with
+ * growing pauses, so that a waiting rank takes little CPU time. */
 #include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -20,15 +20,15 @@ enum { PIECE = 1 << 30, NOTICE = 1, WATCH_NS = 50000000, JOINING_S = 20 }; /* co
 typedef struct world world;
 struct world {
     MPI_Comm all, notices;
-    pthread_mutex_t *lock, own; /* MPI_THREAD_SERIALIZED: the same for all its parts */
-    MPI_Request *requests;      /* [2 * count] under way */
-    world *whole;               /* what it is a part of; NULL: it is that */
+    pthread_mutex_t *lock, own; /* MPI_THREAD_SERIALIZED: one lock for a comm and all its parts */
+    MPI_Request *requests;      /* [2 * count] running requests */
+    world *whole;               /* the comm that this is a part of; NULL: none */
     pthread_t watch;
-    bool watched, broken, joined; /* joined: what others take their time for is their work */
+    bool watched, broken, joined; /* joined: the time of MPI's own start counts as work of the other ranks */
     _Atomic bool warned, closing;
     _Atomic int heard;
     _Atomic bool tells;
-    MPI_Request *told; /* [count] of the notices that this rank sent; NULL = none */
+    MPI_Request *told; /* [count] requests of the notices that this rank sent; NULL = none */
     int rank, count;
 };
 
@@ -55,10 +55,9 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* How a wait is spent: asking until then, afterwards asleep for so long at most between two questions. Where MPI cannot
- * copy from process to process, which many containers forbid, a transfer gets on only when it is asked about, 32 KiB each
- * time: so one is asked about as long as its bytes may take, and often even where the other has not come by then. With
- * up to a millisecond in between 2 GB took half a minute. */
+/* How to wait: test without pause until that time, then sleep at most so long between two tests. If MPI cannot copy
+ * from process to process, which many containers forbid, a transfer proceeds only inside a test, by 32 KiB each. So
+ * tests are frequent for as long as the bytes may take. With pauses up to a millisecond, 2 GB took half a minute. */
 typedef struct patience {
     double until;
     long longest; /* ns */
@@ -66,7 +65,7 @@ typedef struct patience {
 
 static patience for_bytes(size_t bytes) {
     enum { FEW = 1 << 16 };
-    static const double slow = 5e8; /* bytes a second */
+    static const double slow = 5e8; /* bytes per second */
     return (patience){seconds() + (double)bytes / slow, bytes > FEW ? 100000 : 1000000};
 }
 
@@ -150,7 +149,7 @@ static int begin_piece(world *w, bool out, int peer, const qb__comm_part *part, 
     return error;
 }
 
-/* Every rank begins with its next neighbour, lest all send to the first. */
+/* Every rank begins with its next neighbour, so that not all send to the first rank at once. */
 static bool exchange(qb__comm *comm, const qb__comm_part *out, const qb__comm_part *in) {
     world *w = comm->own;
     const int mine = comm->rank, count = comm->count;
@@ -202,12 +201,13 @@ static bool split(qb__comm *comm, int colour, qb__comm *part) {
 
 /* ---- notices of failure ---- */
 
-static char notice; /* a message of one byte, which says nothing but that it is there */
+static char notice; /* message of one byte without content */
 
 static void warn(qb__comm *comm) {
     world *w = whole_of(comm->own);
     if (atomic_exchange(&w->tells, true)) return;
-    if (!(w->told = calloc((size_t)w->count, sizeof *w->told))) return; /* then they know at the next exchange */
+    /* without memory the others notice at the next exchange */
+    if (!(w->told = calloc((size_t)w->count, sizeof *w->told))) return;
     pthread_mutex_lock(w->lock);
     for (int i = 0; i < w->count; i++) {
         w->told[i] = MPI_REQUEST_NULL;
@@ -218,7 +218,7 @@ static void warn(qb__comm *comm) {
 
 static bool warned(qb__comm *comm) { return atomic_load_explicit(&whole_of(comm->own)->warned, memory_order_relaxed); }
 
-/* Those that have come by now. */
+/* Notices that have arrived. */
 static void listen(world *w) {
     int there = 1;
     while (there) {
@@ -245,8 +245,8 @@ static void *watch(void *own) {
 
 /* ---- life ---- */
 
-/* All that others sent is taken in, all that was sent has gone: MPI ends without anything under way. Where a rank is
- * lost there is no such end. */
+/* Receive everything that others sent and wait for everything that was sent, so that MPI ends without running
+ * transfers. If a rank is lost, this is skipped. */
 static void close_world(qb__comm *comm, int warnings) {
     world *w = comm->own;
     if (w->whole) {
@@ -263,7 +263,7 @@ static void close_world(qb__comm *comm, int warnings) {
         pause_for(100000);
     }
     for (int i = 0; w->told && i < w->count; i++) MPI_Wait(&w->told[i], MPI_STATUS_IGNORE);
-    MPI_Barrier(w->all); /* nobody ends before all have said what they had to say */
+    MPI_Barrier(w->all); /* no rank ends before all have printed their messages */
     MPI_Comm_free(&w->notices);
     MPI_Comm_free(&w->all);
     MPI_Finalize();
@@ -273,7 +273,7 @@ static void close_world(qb__comm *comm, int warnings) {
     free(w);
 }
 
-/* Where a rank runs. */
+/* Machine of a rank. */
 typedef struct place {
     char host[64];
     cpu_set_t cpus;
@@ -299,7 +299,7 @@ static bool find_neighbours(qb__comm *comm) {
 
 static const qb__comm_calls calls = {gather, bcast, send, receive, exchange, split, warn, warned, close_world};
 
-/* One that has died since MPI began would be waited for without end in MPI_Comm_dup. */
+/* MPI_Comm_dup would wait for ever for a rank that died after MPI began. */
 static bool copy(qb__comm *comm, MPI_Comm *mine) {
     MPI_Request request;
     const int error = MPI_Comm_idup(MPI_COMM_WORLD, mine, &request);

@@ -4,9 +4,9 @@
 
 #include "base/comm.h"
 
-/* What libquickbeam_mpi*.so, the only objects that call MPI, export under the name QB__MPI_OPEN: it joins
- * the others and fills in a comm but for what is comm.c's. `bytes` is the caller's sizeof(qb_ranks). False with
- * comm->trouble. It can call nothing of the library, which hides its insides from it. */
+/* The function that libquickbeam_mpi*.so, the only objects that call MPI, export as QB__MPI_OPEN: it connects the ranks
+ * and fills in the transport's part of a comm. `bytes` is the caller's sizeof(qb_ranks). False with comm->trouble. It
+ * cannot call the library, whose internal symbols are hidden. */
 #define QB__MPI_OPEN "qb_mpi_open"
 typedef bool qb__mpi_open(size_t bytes, qb__comm *comm);
 

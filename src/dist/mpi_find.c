@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which MPI? A build with MPI's library has libquickbeam_mpi.so, which is linked with it. One that is to run anywhere has an object
- * for each of the two binary interfaces that MPI libraries have, Open MPI's and MPICH's (Intel's and most vendors', too). They are
- * linked with none: the library is opened before, by the name that it has in the system, or is in the process already. */
+/* Choice of the MPI library. A build with MPI has libquickbeam_mpi.so, which is linked with it. A build that must run
+ * anywhere has one object for each of the two binary interfaces of MPI, that of Open MPI and that of MPICH (also
+ * Intel's and most vendors'). These are not linked with MPI: the library is opened first by its name in the system, or
+ * is in the process already. */
 #include "dist/mpi_find.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,7 @@ static const char linked[] = "libquickbeam_mpi.so", of_openmpi[] = "libquickbeam
 static const char *const libraries[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"};
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 
-/* Objects lie beside the library. */
+/* The objects are in the folder of the library. */
 static void path_of(const char *name, char path[PATH_MAX]) {
     Dl_info here;
     snprintf(path, PATH_MAX, "%s", name);
@@ -27,7 +28,8 @@ static void path_of(const char *name, char path[PATH_MAX]) {
         snprintf(path, PATH_MAX, "%.*s/%s", (int)(strrchr(here.dli_fname, '/') - here.dli_fname), here.dli_fname, name);
 }
 
-/* Open MPI's own plug-ins look for its symbols among those of all: hence global. It is never closed, MPI would not survive it. */
+/* Global, because plug-ins of Open MPI look for its symbols there. It is never closed, because MPI cannot be
+ * unloaded. */
 static void *open_global(const char *path, int more) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL | more); }
 
 static const char *nth_library(bool openmpi, int i) { return libraries[openmpi ? i : (i + 1) % LIBRARIES]; }
@@ -42,8 +44,8 @@ static void *open_in(const char *folder, const char *name) {
     return folder && snprintf(path, sizeof path, "%s/%s", folder, name) > 0 ? open_global(path, 0) : NULL;
 }
 
-/* One that is in the process already, as with mpi4py; else the file that QB_LIBMPI names, or of its folder and of the system the
- * first that fits the launcher. */
+/* The order: a library that is in the process already, as with mpi4py; the file that QB_LIBMPI names; the first library
+ * in the folder of QB_LIBMPI and in the system that fits the launcher. */
 static void *open_library(bool openmpi, char *why, size_t size) {
     const char *given = getenv("QB_LIBMPI"), *folder = folder_of(given);
     void *library = NULL;
@@ -63,19 +65,19 @@ static void *open_library(bool openmpi, char *why, size_t size) {
     return NULL;
 }
 
-/* "Open MPI v4.1.4" of the long text that it has, and its file. */
+/* "Open MPI v4.1.4" from the long version text, and the file's name. */
 static void describe(void *library, char version[QB__MPI_VERSION]) {
-    enum { LONGEST = 8192 }; /* of MPICH */
+    enum { LONGEST = 8192 }; /* length of MPICH's version text */
     int (*get)(char *, int *) = NULL;
     char text[LONGEST] = "";
     int length;
     Dl_info where = {0};
     void *symbol = library ? dlsym(library, "MPI_Get_library_version") : NULL;
-    memcpy(&get, &symbol, sizeof get); /* ISO C has no cast for it */
+    memcpy(&get, &symbol, sizeof get); /* ISO C has no cast from object to function pointer */
     if (get && get(text, &length) == 0) dladdr(symbol, &where);
     text[strcspn(text, ",\n")] = 0;
     size_t used = 0;
-    for (size_t i = 0; text[i]; i++) { /* blanks and tabs in a row become one blank */
+    for (size_t i = 0; text[i]; i++) { /* several blanks and tabs become one blank */
         const bool blank = text[i] == ' ' || text[i] == '\t';
         if (!blank || (used && text[used - 1] != ' ')) text[used++] = blank ? ' ' : text[i];
     }

@@ -11,12 +11,13 @@
 #include "base/status.h"
 #include "device/library.h"
 
-/* The part of NCCL's binary interface that is used, as it has been since 2.14, which brought joining that does not wait. */
+/* The part of NCCL's binary interface that is used, unchanged since 2.14, which introduced non-blocking
+ * initialisation. */
 typedef struct unique_id {
     char bytes[128];
 } unique_id;
 
-typedef struct config { /* its head: what is behind it is left as it is by default */
+typedef struct config { /* its first fields; the others keep their defaults */
     size_t size;
     unsigned magic, version;
     int blocking;
@@ -50,7 +51,7 @@ struct qb__nccl {
     qb__comm *comm;
     qb__device *device;
     void *own;
-    int trouble; /* what beginning came back with */
+    int trouble; /* result of the initialisation */
 };
 
 static void open_once(void) {
@@ -95,7 +96,7 @@ static void look(const qb__comm *comm, const qb__device *device, member *mine) {
         snprintf(mine->why, sizeof mine->why, "the driver does not say which device is which");
 }
 
-/* The same answer on all ranks. */
+/* The same result on all ranks. */
 static bool all_can(const qb__comm *comm, const member *all, char *why) {
     for (int i = 0; i < comm->count; i++) {
         if (!*all[i].why) continue;
@@ -151,7 +152,7 @@ out:
     return status;
 }
 
-/* What is under way by calls that do not wait: how it has ended, or not within those seconds. */
+/* Wait for a non-blocking call: returns its result, or that it did not end within `seconds`. */
 static int settle(const qb__nccl *nccl, double seconds) {
     const struct timespec pause = {0, 200000};
     const double from = qb__now();
@@ -167,12 +168,12 @@ static const char *words_of(int result) {
     return result == IN_PROGRESS ? "it takes too long" : result == -1 ? "the device cannot be used" : api.text(result);
 }
 
-/* How a rank fares with joining. */
+/* State of a rank's initialisation. */
 typedef struct progress {
     int state, late;
 } progress;
 
-/* The worst of all: one has failed, one has waited long enough, some are not there yet; SUCCESS. */
+/* The worst state of all ranks: failed; waited too long; not ready; SUCCESS. */
 static progress worst(const progress *all, int count) {
     progress one = {.state = SUCCESS};
     for (int i = 0; i < count; i++) {
@@ -183,7 +184,7 @@ static progress worst(const progress *all, int count) {
     return one;
 }
 
-/* Of one that fails the others hear at once: they would wait for it. */
+/* If a rank fails, tell the others at once, because they would wait for it. */
 qb_status qb__nccl_join(qb__nccl **own, char why[QB__NCCL_WORDS]) {
     const double PATIENCE = 20, from = qb__now();
     qb__nccl *nccl = *own;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Was this process started by an MPI launcher? Then, and only then, MPI is looked for. */
+/* MPI is searched only in a process that an MPI launcher has started. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "dist/mpi_find.h"
 
-/* What launchers tell the processes that they start: those of Open MPI; MPICH, Intel MPI and srun --mpi=pmi2; MVAPICH;
- * srun --mpi=pmix. A batch script of SLURM itself has none of them. */
+/* Variables that launchers set in their processes: Open MPI; MPICH, Intel MPI and srun --mpi=pmi2; MVAPICH; srun
+ * --mpi=pmix. A batch script of SLURM has none of them. */
 static const struct {
     const char *count, *rank, *with;
 } launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL},
@@ -40,7 +40,7 @@ bool qb_ranks_launched(int *rank, int *count) {
 
 static bool by_openmpi(void) { return getenv(launchers[0].count) != NULL; }
 
-/* With the library of another MPI each process takes itself for the only one. */
+/* With the library of another MPI, each process would take itself for the only one. */
 static qb_status fail_open(const qb__comm *comm, int rank, int count) {
     const bool mpich = getenv("PMI_SIZE") || getenv("MV2_COMM_WORLD_SIZE");
     const char *missing = comm->count != count && (by_openmpi() || mpich) ? qb__mpi_missing(by_openmpi()) : NULL;

@@ -10,7 +10,7 @@
 #include "job/ssim.h"
 #include "quickbeam/io.h"
 
-/* Two arrays image by image as float; what is float already is not copied. */
+/* Two arrays, read image by image as float; float arrays are not copied. */
 typedef struct pair {
     const qb_array *array[2];
     float *buffer[2]; /* NULL for a float array */
@@ -47,7 +47,7 @@ static qb_status check_finite(const pair *two, int which) {
 
 typedef struct sums {
     double mean_a, mean_b, low, high; /* low, high of b */
-    double aa, bb, ab;                /* about the means */
+    double aa, bb, ab;                /* relative to the means */
     double b2, error2, max_abs;
 } sums;
 
@@ -91,7 +91,7 @@ static double mean_ssim(const pair *two, const sums *s, double *scratch) {
     return total / ((double)windows * (double)two->images);
 }
 
-/* What divides by zero is NaN or infinite, on purpose: equal arrays have psnr +infinity. */
+/* Divisions by zero give NaN or infinity on purpose: equal arrays have psnr +infinity. */
 static void derive(const sums *s, double count, qb_comparison *result) {
     double mse = s->error2 / count, range = s->high - s->low;
     result->rmse = sqrt(mse);
@@ -131,7 +131,7 @@ out:
     return status;
 }
 
-enum { FIRST_RESULT = sizeof(qb_comparison) }; /* the first version's bytes */
+enum { FIRST_RESULT = sizeof(qb_comparison) }; /* size of the first version */
 
 qb_status qb_compare(const qb_array *a, const qb_array *b, qb_comparison *result) {
     QB__NEED(a);

@@ -15,20 +15,21 @@ enum {
     TILES = 64,
     GAP = 8,
     LINE = 22,
-    LABEL = 16 * QB__LABEL_WIDE, /* at least */
+    LABEL = 16 * QB__LABEL_WIDE, /* smallest width of a tile in pixels */
     TEXT = 96,
     LAST = 44 * QB__LABEL_WIDE
 };
 
 typedef struct layout {
-    size_t nx, ny, every, tiles, across; /* every: image number = tile * every */
-    size_t grow, reduce;                 /* a pixel is shown as grow x grow, or reduce x reduce as one */
-    size_t tile[2], label, wide, high;   /* tile: of the image in it; label: width that a label has */
+    size_t nx, ny, every, tiles, across; /* every: tile number * every is the image number */
+    /* a pixel is shown as grow x grow pixels, or reduce x reduce pixels are averaged */
+    size_t grow, reduce;
+    size_t tile[2], label, wide, high; /* tile: size of an image on the sheet; label: width of a label */
 } layout;
 
 struct qb__contact_sheet {
     layout at;
-    float *picture;      /* [high][wide] NaN beside the tiles, until it is grey */
+    float *picture;      /* [high][wide] values, NaN between the tiles, until they become grey levels */
     char (*label)[TEXT]; /* [tiles] */
 };
 
@@ -68,13 +69,13 @@ void qb__contact_sheet_destroy(qb__contact_sheet *sheet) {
     qb__free(sheet);
 }
 
-/* Where a tile's label begins; its image is a line below. */
+/* Corner of a tile's label; its image begins one line below. */
 static void place_of(const layout *at, size_t tile, size_t *x, size_t *y) {
     *x = GAP + tile % at->across * (qb__larger(at->tile[0], at->label) + GAP);
     *y = GAP + tile / at->across * (at->tile[1] + LINE + GAP);
 }
 
-/* Of the pixels of one pixel, y up; what is no number does not count. */
+/* Mean of the pixels that become one pixel, y up; NaN does not count. */
 static float mean(const layout *at, const float *image, size_t x, size_t y) {
     const size_t x0 = x * at->reduce / at->grow, y0 = (at->tile[1] - 1 - y) * at->reduce / at->grow;
     double sum = 0;

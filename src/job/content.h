@@ -6,14 +6,14 @@
 #include "io/digest.h"
 #include "quickbeam/scan.h"
 
-/* Hashes of the numbers that a job read: `content` of its provenance. Empty without xxhash. */
+/* Hashes of the data that a job has read, the `content` of its provenance. Empty without xxhash. */
 
-/* To qb_job's content: numbers that the running job holds and uses, as they are in memory. */
+/* Add the hash of an array in memory, which the running job uses, to qb_job's content. */
 void qb__content_add(cJSON *content, const char *name, const void *values, size_t bytes);
-/* Images that were gathered while they were read: nothing where not all of them were. */
+/* Add the hash of images that was gathered while reading; does nothing if not all images were read. */
 void qb__content_add_images(cJSON *content, const char *name, const qb__digest *digest);
-/* All of that, and of a scan, which may be NULL, {projections: {first_row, last_row, xxh3}, flats, darks, angles}; of its
- * projections what `digest` gathered. NULL: nothing. */
+/* The job's content and, for a scan (may be NULL), {projections: {first_row, last_row, xxh3}, flats, darks, angles},
+ * with the hash of the projections from `digest`. NULL: no content. */
 cJSON *qb__content(const cJSON *content, const qb_scan *scan, const qb__digest *digest);
 
 #endif

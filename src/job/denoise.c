@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 enum { WINDOW_MOST = 31 };
-static const double SIGMA_LEAST = 0.2, SIGMA_MOST = 50, REACH = 4; /* sigmas: what lies beyond weighs less than 1e-4 */
+static const double SIGMA_LEAST = 0.2, SIGMA_MOST = 50, REACH = 4; /* in sigmas: weights beyond are less than 1e-4 */
 
 qb_status qb__denoise_parse(const char *text, qb__denoise *denoise) {
     static const char gaussian[] = "gaussian:", median[] = "median:";
@@ -37,13 +37,13 @@ size_t qb__denoise_bytes(const qb__denoise *d, size_t nx, size_t ny) {
     return (nx * ny + 4 * (reach_of(d) + 1) + d->window * d->window) * sizeof(float);
 }
 
-/* Pixel i of n, counted beyond both ends as in a mirror that stands on the outermost pixels' outer edges. */
+/* Index of pixel i of n; beyond the ends the image is mirrored at the outer edges of its outermost pixels. */
 static size_t mirror(long i, size_t n) {
     const long period = 2 * (long)n, at = ((i % period) + period) % period;
     return (size_t)(at < (long)n ? at : period - 1 - at);
 }
 
-/* One line of n values, `stride` apart, from `in` to `out`. */
+/* Filter one line of n values with the given stride, from `in` to `out`. */
 static void blur(const double *weight, size_t reach, const float *in, size_t n, size_t stride, float *out) {
     for (size_t i = 0; i < n; i++) {
         double sum = 0, weights = 0;
@@ -84,7 +84,7 @@ static void median(const qb__denoise *d, float *image, size_t nx, size_t ny, flo
 
 qb_status qb__denoise_image(const qb__denoise *d, float *image, size_t nx, size_t ny) {
     float *other = NULL;
-    double *more = NULL; /* weights, or the window's values */
+    double *more = NULL; /* weights, or values of the window */
     qb_status status;
     if (!(d->sigma > 0) && !d->window) return QB_OK;
     QB__TRY(qb__alloc(nx * ny, sizeof *other, &other));

@@ -6,18 +6,19 @@
 
 #include "quickbeam/status.h"
 
-/* --denoise: a filter of each image on its own, after the reconstruction. Images go on beyond their edges as in a mirror. NaN and
- * infinite values stay, and do not count for their neighbours. */
+/* --denoise: a filter of each image after the reconstruction. Beyond the edges images are mirrored. NaN and infinite
+ * values stay and are ignored by their neighbours. */
 typedef struct qb__denoise {
-    double sigma;  /* pixels, of a Gaussian; 0: none */
-    size_t window; /* pixels, odd, of a median; 0: none */
+    double sigma;  /* of a Gaussian, in pixels; 0: none */
+    size_t window; /* of a median, in pixels, odd; 0: none */
 } qb__denoise;
 
-/* "gaussian:SIGMA" or "median:N"; NULL or "none": neither. QB_BAD_ARGUMENT for others, and for a filter that does nothing. */
+/* Parse "gaussian:SIGMA" or "median:N"; NULL or "none": no filter. QB_BAD_ARGUMENT for other text, and for a filter
+ * without effect. */
 qb_status qb__denoise_parse(const char *text, qb__denoise *denoise);
-/* Bytes that filtering one image takes. */
+/* Bytes of memory for filtering one image. */
 size_t qb__denoise_bytes(const qb__denoise *denoise, size_t nx, size_t ny);
-/* image[ny][nx], in place. */
+/* Filter image[ny][nx] in place. */
 qb_status qb__denoise_image(const qb__denoise *denoise, float *image, size_t nx, size_t ny);
 
 #endif

@@ -25,7 +25,7 @@ qb_status qb__grey_levels_choose(const char *text, const float *values, size_t c
     qb_status status = qb__grey_levels_parse(text, window);
     if (status != QB_OK || window->asked) return status;
     status = qb__grey_window(values, count, &window->low, &window->high);
-    if (!(window->low < window->high)) window->high = window->low + 1; /* all the same: black */
+    if (!(window->low < window->high)) window->high = window->low + 1; /* all values are equal: show them black */
     return status;
 }
 

@@ -28,7 +28,7 @@ const char *qb_job_plan(const qb_job *job) { return job ? job->plan_text : NULL;
 void qb__job_warned(qb_job *job, const char *text) {
     const cJSON *said;
     if (!job->warnings) job->warnings = cJSON_CreateArray();
-    if (!job->warnings) return; /* which is remembered: no report without it */
+    if (!job->warnings) return; /* the failure is remembered: no report is made without the list */
     cJSON_ArrayForEach(said, job->warnings) {
         if (strcmp(said->valuestring, text) == 0) return;
     }
@@ -38,7 +38,7 @@ void qb__job_warned(qb_job *job, const char *text) {
 static void hear(void *user, qb_log_level level, const char *text) {
     qb_job *job = user;
     if (level == QB_LOG_WARNING) qb__job_warned(job, text);
-    qb__log(job->caller, level, "%s", text); /* in turn with the caller's other jobs */
+    qb__log(job->caller, level, "%s", text); /* serialised with the caller's other jobs */
 }
 
 static void pass_on(void *user, const char *what, uint64_t done, uint64_t total) {
@@ -49,7 +49,7 @@ static void pass_on(void *user, const char *what, uint64_t done, uint64_t total)
 void qb__job_share(qb_env *env) {
     const qb__comm *comm = env->ranks;
     if (!comm) return;
-    if (!env->device || strcmp(env->device, "auto") == 0) env->device = "cpu"; /* of which each has its own */
+    if (!env->device || strcmp(env->device, "auto") == 0) env->device = "cpu"; /* every rank has its own CPU */
     if (env->threads <= 0) env->threads = (int)qb__larger(1, (size_t)(qb__cpu_count() / comm->sharing));
     if (!env->max_ram) env->max_ram = qb__resident_bytes() + qb__available_bytes() / 4 * 3 / (size_t)comm->here;
 }
@@ -80,7 +80,7 @@ static qb_status run_once(qb_job *job, const qb_env *env, const char **report) {
     const qb_status status = job->run(job, qb__job_listen(job, env));
     qb__job_add_warnings(job, job->report);
     if (status != QB_OK) return status;
-    /* Where there is no memory for it now, what was printed before the output got its name serves. */
+    /* If memory runs out now, the report that was printed before the output got its name is used. */
     char *text = cJSON_Print(job->report);
     if (text) {
         cJSON_free(job->report_text);
@@ -105,7 +105,7 @@ qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     qb_status status = begin_run(job, env);
     if (status != QB_OK) return status;
     status = run_once(job, env, report);
-    if (status != QB_OK) qb__json_forget(); /* what it could not say is no part of the next job's plan */
+    if (status != QB_OK) qb__json_forget(); /* a text that could not be built here must not fail the next job's plan */
     atomic_store(&job->running, false);
     return status;
 }
@@ -188,7 +188,7 @@ void qb__command_add(char *text, size_t size, const char *word) {
     append(text, size, "'", 1);
 }
 
-/* Arrays have names, too, that are no files. */
+/* Arrays have names too, but they are not files. */
 static char *input_name(const qb_job *job, const char *input) {
     const bool files = job->inputs.count || (job->scan && job->scan->inputs.count);
     const bool file = files && (access(input, F_OK) == 0 || strpbrk(input, "*?[%/"));
@@ -210,7 +210,7 @@ qb_status qb__provenance(qb_job *job, const char *command, const char *input, ch
     cJSON *plan = cJSON_Duplicate(job->plan, true);
     cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));
     if (name) cJSON_ReplaceItemInObject(plan, "input", cJSON_CreateString(name));
-    qb__json_kept(cJSON_GetObjectItem(plan, "input")); /* without memory cJSON puts it there without its key */
+    qb__json_kept(cJSON_GetObjectItem(plan, "input")); /* if memory runs out, cJSON adds the item without its key */
     qb__free(name);
     cJSON_AddItemToObject(root, "plan", plan);
     qb__job_add_warnings(job, root);

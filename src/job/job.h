@@ -8,48 +8,47 @@
 #include "job/pipeline.h"
 #include "quickbeam/recon.h"
 
-/* What every reconstruction is to its caller; each kind puts this first in its own struct. */
+/* The common part of every reconstruction; each method puts it first into its own struct. */
 struct qb_job {
     qb_status (*run)(qb_job *job, const qb_env *env);
     void (*destroy)(qb_job *job); /* frees the job itself too */
-    /* projections = the transpose of what run() does; NULL: there is none */
+    /* projections = transpose of run(); NULL: not available */
     qb_status (*transpose)(qb_job *job, const qb_tensor *volume, const qb_env *env, const qb_tensor *projections);
     cJSON *plan;   /* decisions and forecast */
-    cJSON *report; /* made by run */
+    cJSON *report; /* made by run() */
     char *plan_text, *report_text;
-    cJSON *warnings; /* array of texts: each warning given to the caller, once */
-    qb_env heard;    /* the caller's, with an ear for that */
+    cJSON *warnings; /* array of texts: every warning sent to the caller, once */
+    qb_env heard;    /* the caller's env, with a log that also collects warnings */
     const qb_env *caller;
-    cJSON *content;      /* hashes of what was read, without those of the scan (job/content.h); made by run */
+    cJSON *content;      /* hashes of the data that was read, without the scan (job/content.h); made by run() */
     const qb_scan *scan; /* not owned, may be NULL */
-    qb__digest digest;   /* digest of the projections; made by run */
+    qb__digest digest;   /* hash of the projections; made by run() */
     atomic_bool running;
-    qb__inputs inputs; /* the files it is made from; `also` are its scan's and its geometry's */
+    qb__inputs inputs; /* input files; `also` are those of its scan and its geometry */
 };
 
-/* The caller's env for what a job does now; its warnings are kept, and passed on. It lasts as long as
- * the job, or until this is called again. */
+/* A copy of the caller's env for the running call; its log collects warnings and passes them on. Valid as long as the
+ * job, or until the next call. */
 const qb_env *qb__job_listen(qb_job *job, const qb_env *env);
-/* If the caller sets no limits, a rank takes its share of the machine's threads and memory. */
+/* Without limits of the caller, a rank takes its share of the machine's threads and memory. */
 void qb__job_share(qb_env *env);
-/* Keep a warning that the caller has heard already. */
+/* Store a warning that was already sent to the caller. */
 void qb__job_warned(qb_job *job, const char *text);
-/* Add {warnings: [...]} of what was said until now. */
+/* Add {warnings: [...]} with all warnings so far. */
 void qb__job_add_warnings(const qb_job *job, cJSON *object);
 
 /* Add {stages: [...], wall_seconds, peak...} of a pipeline's run to a report. */
 void qb__report_stages(cJSON *report, const qb__pipeline_report *times, int threads);
 
-/* What every provenance begins with: program, version, command, an object `run` with the date: all in
- * it may differ between equal runs. */
+/* Head of every provenance: program, version, command, and an object `run` with the date. Only values inside `run` may
+ * differ between equal runs. */
 cJSON *qb__provenance_begin(const char *command);
 
-/* Append a word to a command that a shell can take back, quoted where it must be, into text[size]; what
- * does not fit is cut off. */
+/* Append a word to a shell command in text[size], quoted if necessary; text that does not fit is cut off. */
 void qb__command_add(char *text, size_t size, const char *word);
 
-/* The provenance of an output: its head, what was read, decisions (the plan), timings; cJSON_free it.
- * What qb_job_run will tell is printed now, too, in case there is no memory for it later. */
+/* The provenance of an output: head, input, decisions (the plan), times; release with cJSON_free. The result of
+ * qb_job_run is printed here too, in case memory runs out later. */
 qb_status qb__provenance(qb_job *job, const char *command, const char *input, char **text);
 
 #endif

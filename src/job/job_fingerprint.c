@@ -63,7 +63,7 @@ static bool differs(const cJSON *one, const cJSON *other, bool then, int kind, c
     return false;
 }
 
-/* A hash changes with what has a name (a file that is no longer given is not among what is hashed): names first. */
+/* A named item explains a changed hash (a file that is no longer given is not hashed): compare names first. */
 static bool describe(const cJSON *then, const cJSON *now, char *words, size_t size) {
     for (int kind = NAMES; kind < KINDS; kind++)
         if (differs(now, then, false, kind, words, size) || differs(then, now, true, kind, words, size)) return true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* --preview: one picture of the three slices through the middle, each with what it is and how its axes
- * lie. Axes that two of them share run side by side:
+/* --preview: one picture of the three slices through the middle, each labelled with its name and axes. Slices that
+ * share an axis are aligned:
  *
  *     [ z in the middle: x right, y up ] [ x in the middle: z right, y up ]
  *     [ y in the middle: x right, z up ]
  *
- * Volumes stand as textbooks and `qb info --preview` show them, y and z up; views as detectors are read, rows
- * down. */
+ * Volumes have y and z up, as in textbooks and in `qb info --preview`; views have rows down, as the detector is
+ * read. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,12 +22,12 @@
 /* Pixels of the picture. */
 enum { LEAST = 512, MOST = 2048, GAP = 8, LINE = 22, GLYPH = QB__LABEL_WIDE };
 
-enum { FEW = 16 }; /* images, of which other slices would be little more than lines */
+enum { FEW = 16 }; /* with so few images, the other two slices would be only lines */
 
 typedef struct panel {
     float *slice; /* [high][wide] */
     size_t wide, high;
-    size_t x, y; /* where it is in the picture */
+    size_t x, y; /* position in the picture */
     char text[96];
 } panel;
 
@@ -36,10 +36,10 @@ typedef struct preview {
     const qb_stack *stack;
     int count;
     panel panel[3];
-    size_t grow, reduce; /* a pixel is shown as grow x grow, or reduce x reduce as one */
+    size_t grow, reduce; /* a pixel is shown as grow x grow pixels, or reduce x reduce pixels are averaged */
     size_t wide, high;
-    bool up;        /* the first row of a slice is at the bottom */
-    float *picture; /* NaN beside the panels, until it is grey */
+    bool up;        /* row 0 of the slice is at the bottom */
+    float *picture; /* values, NaN between the panels, until they become grey levels */
 } preview;
 
 static bool wanted(const qb_output_options *options) { return options->preview != NULL; }
@@ -78,7 +78,7 @@ static void place_panels(preview *p) {
         one[1].x = 2 * GAP + largest(shown(p, one[0].wide), GLYPH * strlen(one[0].text));
         one[2].y += shown(p, one[0].high) + GAP + LINE;
     }
-    p->wide = 44 * GLYPH; /* the last line */
+    p->wide = 44 * GLYPH; /* the last line of text */
     p->high = 0;
     for (int i = 0; i < p->count; i++) {
         const size_t text = GLYPH * strlen(one[i].text);
@@ -93,7 +93,7 @@ static void layout(preview *p, const qb_stack *stack) {
     place_panels(p);
 }
 
-/* The picture, and what sorting and writing it take. */
+/* Memory of the picture, and of sorting and writing it. */
 static size_t bytes(const size_t shape[3]) {
     const qb_stack stack = {.shape = {shape[0], shape[1], shape[2]}};
     size_t sum = 0;
@@ -136,8 +136,8 @@ static void image(void *own, size_t number, const float *from) {
     memcpy(one[2].slice + number * n[2], from + n[1] / 2 * n[2], n[2] * sizeof *from);
 }
 
-/* A run of images that a rank has seen, as it is sent: of each its line in both other panels; the middle one whole
- * behind them, where it is among them. */
+/* The images that a rank has seen, as one message: for each image its line in the two other panels, then the middle
+ * slice if it is among them. */
 typedef struct parcel {
     qb__run images;
     float values[];
@@ -150,13 +150,13 @@ static bool has_middle(const preview *p, qb__run images) {
     return middle >= images.first && middle < images.end;
 }
 
-/* Parcels follow each other in a message. */
+/* Parts of one message follow each other. */
 static size_t parcel_bytes(const preview *p, qb__run images) {
     const size_t whole = has_middle(p, images) ? p->stack->shape[1] * p->stack->shape[2] : 0;
     return qb__round_up(sizeof(parcel) + (qb__run_count(images) * lines_of(p) + whole) * sizeof(float), sizeof(parcel));
 }
 
-/* Between the panels and a parcel's values; `take`: out of it. */
+/* Copy values between the panels and a message; `take`: from the message. */
 static void pass(preview *p, parcel *of, bool take) {
     const size_t *n = p->stack->shape;
     float *at = of->values, *slice = p->panel[0].slice;
@@ -197,7 +197,7 @@ static qb_status gather(void *own, qb__comm *comm, const qb__chunks *chunks, qb_
 
 /* ---- the picture ---- */
 
-/* Of the voxels of one pixel; what is no number does not count. */
+/* Mean of the voxels of one pixel; NaN does not count. */
 static float mean(const preview *p, const panel *one, size_t x, size_t y) {
     const size_t x0 = x * p->reduce / p->grow, y0 = y * p->reduce / p->grow;
     double sum = 0;
@@ -213,7 +213,7 @@ static float mean(const preview *p, const panel *one, size_t x, size_t y) {
     return n ? (float)(sum / n) : NAN;
 }
 
-/* Its means, or, once the window is known, their greys. */
+/* The means, or, once the window is known, their grey levels. */
 static void fill(const preview *p, const panel *one, const qb__grey_levels *window) {
     const size_t high = shown(p, one->high);
     for (size_t y = 0; y < high; y++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb_output_options.slab: the caller's own function sees each slab before it is written. */
+/* qb_output_options.slab: the caller's function gets each slab before it is written. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "job/observer.h"

@@ -10,24 +10,24 @@
 #include "io/publish/publication.h"
 #include "quickbeam/io.h"
 
-/* Who looks at a job's images on their way out; a row in observer.c. None changes them. Functions may
- * be NULL, but for wanted. */
+/* Observers read a job's images before they are written; each is a row in observer.c. They never change images. All
+ * functions except `wanted` may be NULL. */
 typedef struct qb__observer {
     bool (*wanted)(const qb_output_options *options);
-    /* Bytes of host memory at most, from open to close, of a stack of this shape. */
+    /* Upper limit of the host memory from open to close, for a stack of this shape. */
     size_t (*bytes)(const size_t shape[3]);
-    /* *own is what the others get. The options and the stack stay until close. */
+    /* *own is passed to the other functions. Options and stack stay valid until close. */
     qb_status (*open)(const qb_output_options *options, const qb_stack *stack, void **own);
-    /* Image `number` as float32 in the output's units [shape[1]][shape[2]]: each once, from any
-     * thread, several at a time. */
+    /* Gets image `number` as float32 [shape[1]][shape[2]] in the output's units: each image once, from any thread,
+     * several at a time. */
     void (*image)(void *own, size_t number, const float *image);
-    /* Images first .. end - 1 as they are written, before they are: from one thread at a time. What it
-     * returns but QB_OK ends the job. */
+    /* Gets images first .. end - 1 in their final form, before they are written, from one thread at a time. Another
+     * status than QB_OK ends the job. */
     qb_status (*slab)(void *own, size_t first, size_t end, const void *data);
-    /* Collect what the ranks have seen on rank 0, which publishes, by qb__comm_collect with this status. Each rank has seen its own
+    /* Collect the data of all ranks on rank 0, which publishes it, with qb__comm_collect and this status. Each rank has
      * `count` images from `first` on. NULL: nothing to collect. */
     qb_status (*gather)(void *own, qb__comm *comm, const qb__chunks *chunks, qb_status status);
-    /* All is written: what it leaves is of the output's set, what it tells goes into the report. */
+    /* All images are written: add files to the output's set and results to the report. */
     qb_status (*publish)(void *own, qb__publication *set, cJSON *report);
     void (*close)(void *own); /* NULL-safe */
 } qb__observer;
@@ -36,15 +36,15 @@ extern const qb__observer qb__observe_preview, qb__observe_slabs;
 
 enum { QB__OBSERVERS_MAX = 4 };
 
-/* The observers of one job; zeroed, or as open left them. */
+/* The observers of one job; zeroed, or as left by open. */
 typedef struct qb__observers {
     void *own[QB__OBSERVERS_MAX]; /* state of each observer; NULL = not active */
 } qb__observers;
 
-/* Whether anybody wants to look: then images have to pass the host. */
+/* True if an observer is active: then images must pass through host memory. */
 bool qb__observed(const qb_output_options *options);
 size_t qb__observers_bytes(const qb_output_options *options, const size_t shape[3]);
-/* On failure, too, to be closed. */
+/* Also after a failure the observers must be closed. */
 qb_status qb__observers_open(qb__observers *all, const qb_output_options *options, const qb_stack *stack);
 void qb__observers_image(const qb__observers *all, size_t number, const float *image);
 qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end, const void *data);

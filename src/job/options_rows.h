@@ -8,13 +8,13 @@
 #include "quickbeam/param.h"
 #include "quickbeam/recon.h"
 
-/* A choice is written as an int. */
+/* A choice is stored as an int. */
 static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) && sizeof(qb_accuracy) == sizeof(int) &&
                   sizeof(qb_resample) == sizeof(int),
               "enums must be as large as int");
 
-/* Rows that the option tables of several reconstructions have in common. `type` is the struct, in which
- * the field is called like the option. */
+/* Rows that the option tables of several reconstructions share. `type` is the struct, whose field has the name of the
+ * option. */
 #define QB__ROW(type, name, kind, meta, initial, choices, min, max, help)                                              \
     { #name, kind, offsetof(type, name), meta, initial, choices, min, max, help, 0 }
 
@@ -56,7 +56,7 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
     QB__ROW(type, hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 1e-12, 1e6,                                             \
             "write Hounsfield units; the attenuation of water in 1/mm")
 
-/* Of qb_angle_weights. */
+/* Rows for qb_angle_weights. */
 #define QB__ANGLE_WEIGHTS_ROW(type)                                                                                    \
     {                                                                                                                  \
         "angle-weights", QB_PARAM_CHOICE, offsetof(type, angle_weights), NULL, "auto", "auto|capped|spacing|even", 0,  \

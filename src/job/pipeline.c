@@ -16,16 +16,16 @@ typedef struct station {
     qb__pipeline *line;
     qb__stage stage;
     int index;
-    void **ring; /* [slots], or fewer where there are fewer outputs */
+    void **ring; /* [slots], or fewer if there are fewer outputs */
     size_t rings;
     size_t chunks, started, finished;
-    size_t share;            /* chunks of one of the outputs that `only` counts */
+    size_t share;            /* chunks of one output that `only` counts */
     double cpu, busy, since; /* seconds */
-    size_t tasks, ended;     /* of the chunk in hand */
-    double spent;            /* seconds within tasks, of all threads */
-    double others;           /* processor time of others before it began */
-    qb__batch batch;         /* the chunk in hand, computing stages */
-    pthread_t thread;        /* blocking stages */
+    size_t tasks, ended;     /* tasks of the current chunk */
+    double spent;            /* seconds inside tasks, over all threads */
+    double others;           /* processor time of helper threads before the chunk began */
+    qb__batch batch;         /* the current chunk of a computing stage */
+    pthread_t thread;        /* thread of a blocking stage */
     bool has_thread;
 } station;
 
@@ -36,15 +36,15 @@ struct qb__pipeline {
     int count;
     qb__pool *pool;
     const qb_env *env;
-    const size_t *only; /* outputs that are made; NULL: all */
-    int in_hand;        /* stages with a chunk in hand */
+    const size_t *only; /* outputs to be made; NULL: all */
+    int in_hand;        /* stages that have a chunk in work */
     const char *name;
-    double from, told; /* when it began, when progress was told last */
+    double from, told; /* time of the start; time of the last progress message */
     qb_status status;
     char detail[1024];
 };
 
-/* The first failure wins; what is still in hand ends by itself, nothing new starts. */
+/* The first failure counts; running chunks end by themselves, and no new ones start. */
 static void fail(qb__pipeline *line, qb_status status) {
     if (line->status != QB_OK) return;
     line->status = status;
@@ -55,7 +55,7 @@ static size_t gathered(const station *s) { return s->stage.gather ? s->stage.gat
 
 static size_t scattered(const station *s) { return s->stage.scatter ? s->stage.scatter : 1; }
 
-/* Of a chunk that is to be made, its number among all. */
+/* Number of a chunk among all chunks, for the outputs that are made. */
 static size_t number(const station *s, size_t chunk) {
     const size_t *only = s->line->only;
     return only ? only[chunk / s->share] * s->share + chunk % s->share : chunk;
@@ -66,15 +66,14 @@ static void *slot(const station *s, size_t output) {
     return s->ring ? s->ring[output % s->stage.slots] : NULL;
 }
 
-/* Who is the last to use a stage's slot. */
+/* The last stage that uses the slot of a stage. */
 static const station *user_of(const station *s) {
     do s++;
     while (s->stage.in_place);
     return s;
 }
 
-/* A stage may begin its next chunk when it is idle, its input is there, and the buffer that its output
- * goes to has been used up. */
+/* A stage may begin its next chunk if it is idle, its input is ready, and its output buffer is free again. */
 static bool ready(const qb__pipeline *line, const station *s) {
     if (line->status != QB_OK || s->started > s->finished || s->started == s->chunks) return false;
     const station *before = s - 1;
@@ -88,16 +87,16 @@ static bool ready(const qb__pipeline *line, const station *s) {
 
 enum { ALL = 1000 };
 
-/* Chunks done, parts counted. */
+/* Finished chunks, with fractions. */
 static double done_of(const station *s) {
     const double part = s->tasks && s->started > s->finished ? (double)s->ended / (double)s->tasks : 0;
     return (double)s->finished + part;
 }
 
-/* The same in how long they take. */
+/* The same, as time. */
 static double worth_of(const station *s) { return qb__progress_rate_worth(s->stage.first, s->stage.later, done_of(s)); }
 
-/* By how much forecasts of computing have been wrong so far. */
+/* Ratio of measured to forecast time of the computing stages so far. */
 static double correction(const qb__pipeline *line) {
     double spent = 0, forecast = 0;
     for (int i = 0; i < line->count; i++) {
@@ -109,7 +108,7 @@ static double correction(const qb__pipeline *line) {
     return forecast > 0 && spent > 0 ? spent / forecast : 1;
 }
 
-/* Seconds until the end: what stages took so far, what they are forecast to take where they have hardly begun. */
+/* Remaining seconds: from the measured times of the stages, and from forecasts for stages that have hardly begun. */
 static double left(const qb__pipeline *line) {
     const double BEGUN = 0.02, wrong = correction(line);
     qb__progress_rate rate[QB__STAGES_MAX];
@@ -133,7 +132,7 @@ static double left(const qb__pipeline *line) {
     return qb__progress_rate_left(rate, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void tell(qb__pipeline *line, bool due) {
     const double OFTEN = 0.2, now = qb__now(), elapsed = now - line->from;
     const station *last = &line->station[line->count - 1];
@@ -177,7 +176,7 @@ static void run_task(station *s, size_t chunk, size_t task, int worker) {
     qb_status status = QB_OK;
     void *out = slot(s, chunk / gathered(s));
     if (!stop) status = s->stage.run(s->stage.self, number(s, chunk), task, worker, in, out);
-    double used = qb__now_thread() + qb__share_seconds() - from; /* those who helped, too */
+    double used = qb__now_thread() + qb__share_seconds() - from; /* includes helper threads */
     const double spent = qb__now() - entered;
     pthread_mutex_lock(&line->lock);
     s->cpu += used;
@@ -193,8 +192,8 @@ static void compute_task(void *context, size_t task, int worker) {
     run_task(s, s->started - 1, task, worker);
 }
 
-/* Called with the lock held: hand every computing stage that can move to the pool. The batches are
- * submitted after the lock is released, since submitting may call back. */
+/* Called with the lock held: give every computing stage that can proceed to the pool. The batches are submitted after
+ * the lock is released, because submitting may call back. */
 static int collect(qb__pipeline *line, station *list[]) {
     int n = 0;
     for (int i = line->count - 1; i >= 0; i--) {
@@ -228,7 +227,7 @@ static void submit(qb__pipeline *line, station *list[], int n) {
     }
 }
 
-/* Without the lock: others may take their time. */
+/* Call without the lock: callbacks may take long. */
 static void barrier(station *s) {
     qb__pipeline *line = s->line;
     qb_status status = QB_OK;
@@ -244,7 +243,7 @@ static void barrier(station *s) {
     pthread_mutex_unlock(&line->lock);
 }
 
-/* The next chunk of a blocking stage. With the lock held, which is released meanwhile. */
+/* Take the next chunk of a blocking stage. Called with the lock held, which is released meanwhile. */
 static void serve(qb__pipeline *line, station *s) {
     station *list[QB__STAGES_MAX];
     begin(line, s);
@@ -273,7 +272,8 @@ static void *blocking_stage(void *context) {
     return NULL;
 }
 
-/* A stage of one chunk has no thread of its own, whose start takes longer than a small slice: the caller, who waits, does it. */
+/* A stage of one chunk runs in the calling thread, which waits anyway: starting a thread takes longer than a small
+ * slice. */
 static bool by_caller(const station *s) { return s->stage.blocking && s->chunks == 1 && !s->stage.barrier; }
 
 static station *for_caller(qb__pipeline *line) {
@@ -288,7 +288,7 @@ size_t qb__pipeline_bytes(const qb__stage *stages, int count, size_t chunks) {
         const qb__stage *stage = &stages[i];
         if (stage->scatter) chunks *= stage->scatter;
         if (stage->gather) chunks /= stage->gather;
-        /* Memory that is made specially is there whether it is touched or not. */
+        /* Memory of a special allocator is always counted, because it is resident even if it is not touched. */
         bool all = chunks > stage->slots || !stage->last_bytes || stage->maker.create;
         size_t used = chunks < stage->slots && !stage->maker.create ? chunks : stage->slots;
         bytes += used * stage->slot_bytes;
@@ -377,7 +377,7 @@ static void start_threads(qb__pipeline *line) {
     }
 }
 
-/* Wait until all is done, or something failed and nothing is in hand any more. */
+/* Wait until all is done, or until something failed and no chunk is in work. */
 static void finish(qb__pipeline *line) {
     pthread_mutex_lock(&line->lock);
     const station *last = &line->station[line->count - 1];
@@ -391,7 +391,7 @@ static void finish(qb__pipeline *line) {
     pthread_mutex_unlock(&line->lock);
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
-        if (!s->has_thread) barrier(s); /* it has none, or could not be started */
+        if (!s->has_thread) barrier(s); /* it needed no thread, or the thread could not be started */
     }
     for (int i = 0; i < line->count; i++) {
         if (line->station[i].has_thread) pthread_join(line->station[i].thread, NULL);

@@ -8,55 +8,56 @@
 #include "job/progress_rate.h"
 #include "quickbeam/env.h"
 
-/* Who makes the buffers of a ring. A slot is whatever its stage and the next agree on: host memory,
- * page-locked memory, a handle of device memory. */
+/* Allocator of the slots of a ring. A slot is what a stage and the next one agree on: host memory, page-locked memory,
+ * or a handle of device memory. */
 typedef struct qb__slot_maker {
     void *self;
     qb_status (*create)(void *self, size_t bytes, void **slot); /* NULL: zeroed host memory */
     void (*destroy)(void *self, void *slot);                    /* NULL-safe */
 } qb__slot_maker;
 
-/* The stages that every reconstruction streams through: chunk by chunk, each stage handing its output
- * to the next in a ring of `slots` buffers. A stage works on one chunk at a time; all stages work at
- * once. Computing stages share the pool, later ones first; blocking ones (reading, writing, devices)
- * have a thread of their own. Chunks pass every stage in order. */
+/* The stages of a reconstruction. Chunk by chunk, each stage passes its output to the next in a ring of `slots`
+ * buffers. A stage works on one chunk at a time; all stages work in parallel. Computing stages share the pool, later
+ * stages first; blocking stages (reading, writing, devices) have their own thread. Chunks pass every stage in order. */
 typedef struct qb__stage {
     const char *name;
     void *self; /* owner of the stage, the first argument of its calls */
     bool blocking;
-    size_t slots;  /* buffers in its output ring; 0 for the last stage */
-    bool in_place; /* its output is its input, changed, in the slot that it came in: no ring, and no gather. Not the
-                          first stage, nor the last */
-    size_t gather; /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
-                          All of them get the same `out`, in order */
-    size_t
-        scatter; /* outputs that one chunk before becomes, one after the other: chunks of this stage and those behind it; all get
-                          the same `in`, which is used up with the last. 0 = 1; not the first stage, nor with gather or in_place */
+    size_t slots; /* buffers in its output ring; 0 for the last stage */
+    /* the stage changes its input in the slot of the previous stage: it has no ring and no gather. Not for the first
+     * and the last stage */
+    bool in_place;
+    /* chunks that are combined into one output, which is one chunk of the next stage; all of them get the same `out`,
+     * in order. 0 = 1 */
+    size_t gather;
+    /* outputs into which one chunk of the previous stage is split, one after the other; they are the chunks of this and
+     * the later stages. All get the same `in`, which is free after the last. 0 = 1; not for the first stage, nor with
+     * gather or in_place */
+    size_t scatter;
     size_t slot_bytes; /* bytes of host memory in a slot */
-    size_t last_bytes; /* bytes of a slot that the last chunk uses, which may be smaller; 0 = all */
+    size_t last_bytes; /* bytes of a slot that the last chunk uses, if fewer; 0 = all */
     qb__slot_maker maker;
-    /* Independent tasks that make up a chunk; NULL = 1. */
+    /* Number of independent tasks of a chunk; NULL = 1. */
     size_t (*tasks)(void *self, size_t chunk);
-    /* in: the previous stage's slot of this chunk (NULL for the first); out: this stage's. */
+    /* in: slot of the previous stage with this chunk (NULL for the first stage); out: slot of this stage. */
     qb_status (*run)(void *self, size_t chunk, size_t task, int worker, const void *in, void *out);
-    /* A blocking stage's thread has done all its chunks, or will do no more of them: `status` says which, and is the
-     * detail. What it returns but QB_OK fails the pipeline. NULL = nobody waits for it. */
+    /* Called when the thread of a blocking stage has done its last chunk, or stops: `status` is the reason, with its
+     * detail. A status other than QB_OK fails the pipeline. NULL = not needed. */
     qb_status (*barrier)(void *self, qb_status status);
-    double all_seconds; /* forecast of all its chunks, for the plan alone, where `forecast` is 0; 0 = not known */
-    double forecast;    /* seconds that a chunk is expected to take, in one thread; 0 = not known */
-    size_t first;       /* chunks that take the forecast time; 0: all do */
+    double all_seconds; /* forecast of all chunks, used by the plan only if `forecast` is 0; 0 = unknown */
+    double forecast;    /* forecast seconds of a chunk in one thread; 0 = unknown */
+    size_t first;       /* number of chunks that take the forecast time; 0: all */
     double later;       /* time of a chunk after the first ones, relative to the forecast */
-    double
-        reads; /* bytes of the input that the first stage takes in all chunks, the same ones again counted again; 0 = all of
-                        them once */
-    /* Processor time so far of threads that run() has work for it; NULL = none but its own. */
+    /* input bytes that the first stage reads in all chunks, repeated bytes counted again; 0 = all bytes once */
+    double reads;
+    /* Processor time so far of helper threads that run() uses; NULL = no helpers. */
     double (*cpu_seconds)(void *self);
 } qb__stage;
 
 typedef struct qb__stage_time {
     const char *name;
-    double cpu_seconds;  /* of all threads that ran it */
-    double busy_seconds; /* wall time during which it had a chunk in hand */
+    double cpu_seconds;  /* processor time of all its threads */
+    double busy_seconds; /* wall time during which it had a chunk in work */
 } qb__stage_time;
 
 typedef struct qb__pipeline_report {
@@ -65,23 +66,24 @@ typedef struct qb__pipeline_report {
     qb__stage_time stage[QB__STAGES_MAX];
 } qb__pipeline_report;
 
-/* Bytes that all rings will hold when `chunks` pass the first stage. */
+/* Bytes of all rings if `chunks` chunks pass the first stage. */
 size_t qb__pipeline_bytes(const qb__stage *stages, int count, size_t chunks);
 
 typedef struct qb__pipeline qb__pipeline;
 
-/* Makes all slots: QB_NO_MEMORY when there is no room for them. `chunks` is what the first stage
- * makes; it divides by every `gather`, and multiplies by every `scatter`. The stages are copied, what they refer to must stay. */
+/* Create the pipeline with all slots: QB_NO_MEMORY if they do not fit. `chunks` is the number of chunks of the first
+ * stage, divided by every `gather` and multiplied by every `scatter` for later stages. The stages are copied; objects
+ * that they refer to must stay. */
 qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks, qb__pipeline **line);
-/* What progress is called; the last stage's name unless it is set. The name must stay. Progress counts thousandths
- * of the time that all will take, as far as can be told from what is done: at the beginning, after every chunk of
- * the last stage, and some times a second. */
+/* Name of the work in progress messages; the last stage's name unless it is set. The text must stay. Progress counts
+ * thousandths of the total time, estimated from the finished part: at the beginning, after every chunk of the last
+ * stage, and a few times per second. */
 void qb__pipeline_call(qb__pipeline *line, const char *name);
-/* Of `all` outputs, each of so many chunks of every stage, only these `count` are made, in that order; calls are given the
- * numbers that the chunks have among all. Before it runs; the list must stay. */
+/* Make only these `count` of `all` outputs, in that order. Each output has the same number of chunks in every stage;
+ * calls get the chunk numbers among all outputs. Call it before running; the list must stay. */
 void qb__pipeline_only(qb__pipeline *line, size_t all, const size_t *outputs, size_t count);
-/* Once: run to the end, to the first failure (its status and detail come back here) or to
- * cancellation. `pool` may be NULL when all stages block. */
+/* Run once: to the end, to the first failure (its status and detail are returned), or to cancellation. `pool` may be
+ * NULL if all stages block. */
 qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env, qb__pipeline_report *report);
 void qb__pipeline_destroy(qb__pipeline *line); /* NULL-safe */
 

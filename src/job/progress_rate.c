@@ -6,7 +6,7 @@
 
 enum { STEPS_MOST = 20000 };
 
-/* Who is the last to use what stage i makes. */
+/* The last stage that uses the output of stage i. */
 static int user_of(const qb__progress_rate *stages, int i) {
     do i++;
     while (stages[i].in_place);
@@ -33,7 +33,7 @@ static bool can_move(const qb__progress_rate *stages, int count, int i) {
     return s->finished / one(s->gather) < user->finished / one(user->scatter) + s->slots;
 }
 
-/* Until the next chunk of some stage is done; false when nothing moves any more. */
+/* Time until the next chunk of some stage is done; false if no stage proceeds. */
 static bool step(qb__progress_rate *stages, int count, int threads, double *left) {
     double soonest = INFINITY, rate[QB__STAGES_MAX] = {0};
     bool pool_taken = false;
@@ -53,7 +53,7 @@ static bool step(qb__progress_rate *stages, int count, int threads, double *left
     return true;
 }
 
-/* Of very many chunks: the slowest stage, all computing counted together. */
+/* For very many chunks: the time of the slowest stage, with all computing stages taken together. */
 static double at_once(const qb__progress_rate *stages, int count, int threads) {
     double most = 0, computing = 0;
     for (int i = 0; i < count; i++) {

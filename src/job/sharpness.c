@@ -7,7 +7,7 @@
 #include "base/select.h"
 #include "base/status.h"
 
-/* Columns first .. end - 1 of row y that lie in the ellipse; without the outermost, which lack a neighbour. */
+/* Columns first .. end - 1 of row y inside the ellipse, without the outermost ones, which lack a neighbour. */
 static void chord(size_t nx, size_t ny, size_t y, size_t *first, size_t *end) {
     const double cy = 0.5 * ((double)ny - 1), cx = 0.5 * ((double)nx - 1);
     const double t = ((double)y - cy) / (0.5 * (double)ny), half = 0.5 * (double)nx * sqrt(fmax(0, 1 - t * t));

@@ -6,18 +6,20 @@
 
 #include "quickbeam/status.h"
 
-/* How sharp and how noisy a slice is, within the ellipse that touches its sides. NaN and infinite values do not count. */
+/* Sharpness and noise of a slice within the ellipse that touches its sides. NaN and infinite values do not count. */
 typedef struct qb__sharpness {
-    double edges; /* rms of the gradient, by central differences over 2 pixels, over the standard deviation; 1/pixel */
+    /* rms of the gradient, by central differences over 2 pixels, divided by the standard deviation; 1/pixel */
+    double edges;
     double
         noise; /* 1.4826 * median of |a - b - c + d| / 2 of 2 x 2 neighbours: the standard deviation of white noise */
-    /* |sum of values| / sum of |values|, at most 1: rays that are laid wrong put values below zero (Donath et al., J. Opt. Soc.
+    /* |sum of values| / sum of |values|, at most 1: a wrong axis gives values below zero (Donath et al., J. Opt. Soc.
      * Am. A 23, 1048, 2006). */
     double positivity;
     double mean;
 } qb__sharpness;
 
-/* Of an image [ny][nx], in which `zero` stands for no attenuation; zeros where it has fewer than 3 x 3 pixels or one value only. */
+/* For an image [ny][nx]; `zero` is the value of no attenuation. All results are 0 for fewer than 3 x 3 pixels or a
+ * constant image. */
 qb_status qb__sharpness_of(const float *image, size_t nx, size_t ny, double zero, qb__sharpness *out);
 
 #endif

@@ -7,8 +7,8 @@ enum { WINDOW = 7, SUMS = 5 }; /* a, b, aa, bb, ab */
 
 size_t qb__ssim_scratch(size_t nx) { return SUMS * nx; }
 
-/* Over `height` rows, the sums of every column. Anew for each row of windows: no error builds up.
- */
+/* Sums of every column over `height` rows. Recomputed for each row of windows, so that rounding errors do not add
+ * up. */
 static void sum_columns(const float *a, const float *b, size_t nx, size_t height, double level, double *sums) {
     memset(sums, 0, SUMS * nx * sizeof *sums);
     for (size_t y = 0; y < height; y++) {
@@ -23,7 +23,7 @@ static void sum_columns(const float *a, const float *b, size_t nx, size_t height
     }
 }
 
-/* An all but empty denominator means two constant images of range zero: alike. */
+/* A denominator near zero means two constant images, which are equal. */
 static double similarity(const double sum[SUMS], double pixels, double range, double level) {
     double ua = sum[0] / pixels, ub = sum[1] / pixels;
     double unbiased = pixels > 1 ? 1 / (pixels - 1) : 0;

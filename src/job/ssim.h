@@ -4,11 +4,10 @@
 
 #include <stddef.h>
 
-/* Structural similarity (Wang, Bovik, Sheikh, Simoncelli 2004) with an even window: the sum over
- * all windows that lie within an image[ny][nx] and in *windows their number. Windows are 7x7, or as
- * many whole pixels as a smaller image has; K1 = 0.01, K2 = 0.03, sample covariances: what
- * scikit-image calls its defaults. `level` is subtracted while squaring so that little cancels:
- * something near the data's mean. scratch: qb__ssim_scratch(nx) doubles. */
+/* Structural similarity (Wang, Bovik, Sheikh, Simoncelli 2004) with a uniform window: returns the sum over all windows
+ * inside image[ny][nx]; *windows is their number. Windows are 7x7, or smaller for a smaller image; K1 = 0.01, K2 =
+ * 0.03, sample covariances, the defaults of scikit-image. `level` is subtracted before squaring to avoid cancellation:
+ * use a value near the data's mean. scratch: qb__ssim_scratch(nx) doubles. */
 size_t qb__ssim_scratch(size_t nx);
 double qb__ssim_sum(const float *a, const float *b, size_t nx, size_t ny, double range, double level, double *scratch,
                     size_t *windows);

@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-/* In ascending order of the values. */
+/* Bins in ascending order of their values. */
 static uint32_t bin_of(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return (bits & 0x80000000 ? ~bits : bits | 0x80000000) >> QB__VALUE_BINS_DROPPED;
 }
 
-/* The least value of a bin, of the next one the largest of this. */
+/* The smallest value of a bin, which is the limit of the bin before. */
 static double value_of(uint32_t bin) {
     const uint32_t key = bin << QB__VALUE_BINS_DROPPED, bits = key & 0x80000000 ? key & 0x7fffffff : ~key;
     float value;

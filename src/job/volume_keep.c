@@ -37,7 +37,7 @@ out:
     return status;
 }
 
-/* On all ranks: what was taken up is in k->done. */
+/* Collective: the images that are done are in k->done. */
 static qb_status find(qb__keep *k, qb_status status) {
     const bool first = qb__comm_rank(k->comm) == 0;
     uint64_t found[] = {status == QB_OK && k->writer->taken_up, k->whose};
@@ -86,7 +86,7 @@ static qb_status note(qb__keep *k) {
     return status == QB_OK ? qb__journal_note(&k->journal, w->path, w->written) : status;
 }
 
-/* What is noted must be on the disk; whether it can be noted is another matter. */
+/* Data must be on the disk before it is noted; a failure to write the note is not an error. */
 qb_status qb__keep_note(qb__keep *k) {
     if (!k->folder || !(k->every > 0) || qb__now() - k->saved < k->every) return QB_OK;
     const qb_status status = qb__writer_sync(k->writer);

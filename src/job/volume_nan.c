@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 static uint64_t count_of(const float *image, size_t pixels) {
-    enum { RUN = 1 << 16 }; /* a sum of 32 bits is the quicker one */
+    enum { RUN = 1 << 16 }; /* a 32-bit sum is faster */
     uint64_t all = 0;
     for (size_t at = 0; at < pixels; at += RUN) {
         const size_t n = pixels - at < RUN ? pixels - at : RUN;
@@ -29,7 +29,7 @@ void qb__volume_nan_count(qb__volume_nan *nan, const float *image, size_t pixels
     atomic_fetch_add_explicit(&nan->values, count, memory_order_relaxed);
     uint64_t was = atomic_load(&nan->end);
     while (was < end && !atomic_compare_exchange_weak(&nan->end, &was, end)) continue;
-    was = atomic_load(&nan->first); /* counted from 1; 0: none */
+    was = atomic_load(&nan->first); /* counted from 1; 0: no NaN */
     while ((was == 0 || was > end) && !atomic_compare_exchange_weak(&nan->first, &was, end)) continue;
 }
 
@@ -45,7 +45,7 @@ qb_status qb__volume_nan_report(qb__volume_nan *nan, qb__comm *comm, const size_
                         "%s is not written: every value would be NaN; qb info SCAN shows what is wrong with the scan",
                         path);
     cJSON_AddNumberToObject(report, "nan_values", (double)sum[1]);
-    if (end == 0) return QB_OK; /* another rank names its own */
+    if (end == 0) return QB_OK; /* another rank reports its own images */
     qb__warn(
         env,
         "%llu values (%.3g %%) of the result are NaN, in images %llu to %llu: see qb info SCAN" QB__CODE("nan-slices"),

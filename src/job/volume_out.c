@@ -50,7 +50,7 @@ qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_
 
 const char *qb__volume_units(double hu, bool in_mm) { return hu > 0 ? "HU" : in_mm ? "1/mm" : "1/pixel"; }
 
-/* A folder that is read as a scan is one series of images; a second one would spoil it. */
+/* A folder is read as one series of images; a second series would make it useless as a scan. */
 static qb_status check_folder(const char *output, const char *input) {
     bool joins = false;
     if (!qb__is_folder(input)) return QB_OK;
@@ -129,10 +129,10 @@ size_t qb__value_written(const qb_output_options *options) {
 
 static size_t pixels(const qb__volume_out *out) { return out->stack.shape[1] * out->stack.shape[2]; }
 
-/* Or an array, or nothing. */
+/* The output is a file, an array, or none. */
 static bool is_file(const qb__volume_out *out) { return !out->options->array && !qb__is_nothing(out->options->output); }
 
-/* One file is the simplest thing to have, so it stays one until waiting for it hurts: it takes a few GB/s. */
+/* One file is the simplest for the user, so it is the default until its writing speed of a few GB/s limits the job. */
 static const double one_file = 8e9;
 
 static size_t threads_that_write(const qb_env *env) {
@@ -140,7 +140,7 @@ static size_t threads_that_write(const qb_env *env) {
     return env && env->threads > 0 ? qb__smaller(all, (size_t)env->threads) : all;
 }
 
-/* One file in the place of one with parts leaves these, and nothing would say what they are. */
+/* If one file replaces an output with parts, the folder of the parts must be removed too. */
 static qb_status tell_older_parts(const char *output, const qb_env *env) {
     char *folder;
     qb_status status = qb__parts_folder(output, &folder);
@@ -157,7 +157,7 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     const qb__format *format = NULL;
     qb__storage storage;
     size_t parts = 1;
-    /* What is no kind of file, as the folder of a sweep, is for others to judge. */
+    /* A path that is not a known format, such as the folder of a sweep, is checked elsewhere. */
     const bool able =
         !out->options->array && qb__format_to_write(out->options->output, &format) == QB_OK && format->writer->parts;
     if (chosen) {
@@ -200,7 +200,7 @@ static double write_seconds(const qb__volume_out *out, size_t threads) {
     return qb__is_nothing(out->options->output) ? 0 : bytes / qb__volume_write_rate(out, threads, NULL);
 }
 
-/* An array in the place of a file: refused where its shape is not the result's. */
+/* For an array as output: its shape must be that of the result. */
 static qb_status check_array(const qb__volume_out *out) {
     qb_stack stack = out->stack;
     qb__tensor tensor;
@@ -237,7 +237,7 @@ static qb_status create(qb__volume_out *out, const qb_env *env) {
     return status == QB_OK ? qb__output_create(out->options, &out->stack, out->set, &out->writer) : status;
 }
 
-/* Rank 0 has made the file, or has failed to; the others open it. */
+/* Rank 0 has created the file, or has failed to; the others open it. */
 static qb_status join(qb__volume_out *out, qb_status status) {
     qb__writer_location place = {.files = 0};
     const bool first = out->comm->rank == 0;
@@ -277,10 +277,10 @@ static void clip(const qb_numbers *limits, float *values, size_t count) {
     for (size_t i = 0; i < count; i++) values[i] = values[i] < low ? low : values[i] > high ? high : values[i];
 }
 
-/* One finished image; nobody reads it after this, so it is changed where it lies. */
+/* One finished image. It is not used afterwards, so it is changed in place. */
 static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *to) {
     (void)worker;
-    enum { RUN = 4096 }; /* values that stay in a core's own memory from counting to converting */
+    enum { RUN = 4096 }; /* values that stay in the core's cache between counting and converting */
     qb__volume_out *out = self;
     qb_dtype dtype = out->stack.dtype;
     float *image = (float *)in + task * pixels(out);
@@ -307,7 +307,7 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     return QB_OK;
 }
 
-/* What was never measured has no value: NaN, or what an integer type makes of it. */
+/* A masked value has no result: NaN, or the value for NaN of an integer type. */
 static void blank_lost(const qb__volume_out *out, size_t first, size_t end, void *images) {
     const qb_dtype dtype = qb__volume_dtype(out);
     const size_t bytes = qb_dtype_size(dtype);
@@ -406,7 +406,7 @@ qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *en
                  (unsigned long long)outside, all, 100 * (double)outside / all);
         return QB_OK;
     }
-    /* A range that was chosen here leaves a few out by intent. */
+    /* An automatic range clips a few values by intent. */
     bool meant = out->options->range.count == 0 && (double)outside < 1e-3 * all;
     char limits[64] = "-65504..65504";
     if (!qb_dtype_is_float(dtype)) qb__print(limits, sizeof limits, "%g..%g", out->low, out->high);
@@ -433,7 +433,7 @@ static qb_status add_marks(void *context, int from, const void *data, size_t byt
     return QB_OK;
 }
 
-/* What the others wrote is on the disk, and known here, before the file gets its name. */
+/* Before the file gets its name, the data of the other ranks must be on the disk and visible here. */
 static qb_status gather(qb__volume_out *out, qb_status status) {
     if (!out->comm) return status;
     if (status == QB_OK && out->comm->rank > 0) status = qb__writer_flush(out->writer);

@@ -18,77 +18,76 @@
 #include "job/volume_nan.h"
 #include "quickbeam/recon.h"
 
-/* What becomes of voxels that not all views see. */
+/* What to do with voxels outside the field of view. */
 typedef struct qb__mask {
-    bool used, along; /* along: beyond a cone's range of z, too */
+    bool used, along; /* along: also outside a cone's range of z */
     float value;
     qb__fov fov;
     qb_grid grid;
 } qb__mask;
 
-/* The last part of every job: images as float32 (slices of a volume, projections) -> Hounsfield
- * units, the dtype asked for, the file; observers look at them there. */
+/* The last part of every job: float32 images (slices or projections) -> Hounsfield units, dtype, file; observers see
+ * the images here. */
 typedef struct qb__volume_out {
-    bool in_place;  /* the engine puts images where they belong itself: nothing is left to write */
-    qb__comm *comm; /* those who write the same volume: opening, reporting and committing it wait for all */
+    bool in_place;  /* the engine writes images to their destination itself; there is nothing to write */
+    qb__comm *comm; /* ranks that write the same volume: opening, reporting and committing are collective */
     const qb_output_options *options;
-    qb_stack stack;       /* what it says of itself; dtype and scale are set here */
-    double hu;            /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
-    const qb__mask *mask; /* of slices; NULL = none */
-    const bool *lost;     /* [image * lost_step]: this slice was never measured and becomes NaN; NULL: none is so */
+    qb_stack stack;       /* description of the output; dtype and scale are set here */
+    double hu;            /* attenuation of water; 0 = none. The caller has already scaled by 1000 / hu */
+    const qb__mask *mask; /* outside-of-field mask of slices; NULL = none */
+    const bool *lost;     /* [image * lost_step]: this slice was never measured and becomes NaN; NULL: none */
     size_t lost_step;
-    int threads;              /* that the job has */
-    const char *sidecar;      /* a file that the method writes as well; NULL = none */
+    int threads;              /* threads of the job */
+    const char *sidecar;      /* a file that the method writes in addition; NULL = none */
     qb__denoise denoise;      /* of options->denoise; set by qb__volume_begin() */
-    double low, high;         /* of integer types; set by the caller when the options do not say */
-    const qb__chunks *chunks; /* of the stages, those that this process writes */
-    qb__publication *set;     /* file, notes, preview, what is beside: together or not at all */
+    double low, high;         /* range of integer types; set by the caller if the options have none */
+    const qb__chunks *chunks; /* chunks of the stages that this process writes */
+    qb__publication *set;     /* files that are published together or not at all: output, notes, preview, sidecars */
     qb_writer *writer;
     qb__observers observers;
-    qb__keep keep;            /* zeroed: nothing is */
-    _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads and devices */
+    qb__keep keep;            /* zeroed: no checkpoints */
+    _Atomic uint64_t outside; /* values that the file's type cannot hold, counted by all threads and devices */
     qb__volume_nan nan;
 } qb__volume_out;
 
-/* Of --outside and --circle; `seen` is still to be filled in. QB_BAD_ARGUMENT for NaN in integers. */
+/* Parse --outside and --circle; `seen` is still to be filled in. QB_BAD_ARGUMENT for NaN in integer types. */
 qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid, qb__mask *mask);
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
-/* Bytes of a value where it is written to; 0: nowhere. */
+/* Bytes of a value in the output; 0: no output. */
 size_t qb__value_written(const qb_output_options *options);
-/* Whether images change on their way to the file. */
+/* True if images are changed before they are written. */
 bool qb__volume_converts(const qb__volume_out *out);
-/* Whether values change, by --clip or --denoise: on the CPU. */
+/* True if --clip or --denoise changes values, on the CPU. */
 bool qb__output_filters(const qb_output_options *options);
-/* Of reconstructed slices; `in_mm`: lengths are known. */
+/* Set units for reconstructed slices; `in_mm`: lengths are known in mm. */
 const char *qb__volume_units(double hu, bool in_mm);
-/* What of the options is parsed once. QB_BAD_ARGUMENT. */
+/* Parse the options that need it once. QB_BAD_ARGUMENT. */
 qb_status qb__volume_begin(qb__volume_out *out);
-/* --range is two numbers in order, both within float32. */
+/* Check that --range is two ascending numbers within float32. */
 qb_status qb__range_check(const qb_numbers *range);
-/* --range and --dtype fit together, -o is there and not the folder that is read. */
+/* Check that --range fits --dtype, and that -o is given and is not the input folder. */
 qb_status qb__volume_check(const qb_output_options *options, const char *input);
-/* Over how many files the images go, into stack.parts: what --parts says, else as many as threads that
- * write where that pays. QB_BAD_ARGUMENT for what is no number of parts, or no HDF5. */
+/* Number of files for the images, into stack.parts: --parts, else one per writing thread for large volumes.
+ * QB_BAD_ARGUMENT for an invalid number, or for another format than HDF5. */
 qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env);
-/* Bytes a second to where it goes; `from`, if not NULL: storage.h's word for whence it is known. */
+/* Bytes per second of the destination; *from (if not NULL) gets storage.h's word for the source of the number. */
 double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const char **from);
-/* Once it is decided: an array takes what will be written, and that spares what is read
- * (qb__outputs_check). */
+/* After planning: check an array's type, and that the output does not replace an input (qb__outputs_check). */
 qb_status qb__volume_protect_inputs(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
-/* QB_NO_SPACE, before anything is computed. */
+/* QB_NO_SPACE, checked before anything is computed. */
 qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env);
-/* The caller's options, copied; an array in the place of a file gives them its name and its type.
- * QB_BAD_ARGUMENT where there are both. */
+/* Copy the caller's options; an array as output sets name and type. QB_BAD_ARGUMENT if both an array and a file are
+ * given. */
 qb_status qb__output_take(const qb_output_options *from, qb_output_options *to);
 qb_status qb__volume_open(qb__volume_out *out, const qb_env *env);
-/* The stages behind those that compute: convert, where the output is not plain float32 and `converted`
- * images do not come already, and write. A slot of the stage before holds up to `images` images, the last
- * chunk's `last`. Returns how many. */
+/* Add the stages after computing: convert (unless the output is plain float32 or the images are `converted` already)
+ * and write. A slot of the previous stage holds up to `images` images, the last chunk's `last`. Returns the number of
+ * stages. */
 int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t last, size_t slots, qb__stage *stages);
-/* How many values had to be clamped: into the report, and as a warning. */
+/* Report the number of values that had to be clamped, and warn of them. */
 qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
-/* Provenance, what observers leave, and the names of all. Of ranks every one comes here, with how it fared until
- * now; the first gives the names. */
+/* Write the provenance and the files of observers, and publish all files. Collective, with the status of each rank so
+ * far; rank 0 publishes. */
 qb_status qb__volume_commit(qb__volume_out *out, qb_status status, const char *provenance, cJSON *report);
 void qb__volume_abort(qb__volume_out *out);
 

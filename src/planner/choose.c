@@ -7,14 +7,14 @@
 #include "base/log.h"
 #include "base/status.h"
 
-/* Rows of another family or interpolation are no part of the table. */
+/* Rows of another family or interpolation are not listed. */
 static bool is_asked_for(const qb__variant *row, const qb__question *q) {
     if (q->family && strncmp(row->id, q->family, strlen(q->family)) != 0) return false;
     return !qb__operation_of(q->operation)->interps || row->interp == q->interp;
 }
 
-/* How much longer than forecast the measured kernels of this device, or CPU, take, on average: what nobody
- * has measured is not believed more than they are. 1 when none is measured. */
+/* Mean ratio of measured to forecast time of the kernels of this device or CPU, applied to kernels that were not
+ * measured. 1 if none was measured. */
 static double doubt(const qb__question *q) {
     size_t measured = 0;
     double sum = 0;
@@ -28,7 +28,7 @@ static double doubt(const qb__question *q) {
     return measured && sum > (double)measured ? sum / (double)measured : 1;
 }
 
-/* What a row is expected to take, and why it does not serve; NULL when it does. */
+/* Expected time of a row, and the reason why it cannot be used; NULL if it can. */
 static const char *judge(const qb__variant *row, const qb__question *q, double factor, qb__choice *choice) {
     const char *why = qb__estimate(row, q, choice);
     if (!why && !choice->measured) choice->seconds *= factor;
@@ -38,7 +38,7 @@ static const char *judge(const qb__variant *row, const qb__question *q, double f
 
 /* ---- one that is named ---- */
 
-/* A name that is not in the table it was looked up in: where it is at home, or that it is nowhere. */
+/* A kernel name that is not in the searched table: tell where it belongs, or that it does not exist. */
 static qb_status refuse(const char *id, const qb__question *q) {
     const qb__variant *row = qb__variant_named(id);
     if (!row) return qb__fail(QB_BAD_ARGUMENT, "there is no kernel %s: qb devices lists them", id);
@@ -69,7 +69,7 @@ static qb_status take(const qb__question *q, qb__choice *choice) {
 
 /* ---- the fastest ---- */
 
-/* Whether devices compute what the CPU does not. */
+/* True if devices can compute what the CPU cannot. */
 static bool only_devices(const qb__question *q) {
     const qb__variant *row = NULL;
     for (size_t i = 0; !q->device && (row = qb__variant_at(q->operation, true, i)) != NULL; i++)
@@ -80,7 +80,7 @@ static bool only_devices(const qb__question *q) {
     return true;
 }
 
-/* Why each row that was asked for does not serve, as often as there is room. */
+/* The reason why each candidate cannot be used, as many as fit. */
 static void reasons(const qb__question *q, char *text, size_t size) {
     const qb__variant *row;
     size_t n = 0;

@@ -66,14 +66,15 @@ qb_status qb__cluster_read(const char *path, qb__cluster *cluster) {
 
 static double volume(const qb__cluster_problem *p) { return p->nx * p->ny * p->nz; }
 
-/* How long so much takes; nothing where there is nothing that it goes through. */
+/* Seconds for an amount at a rate; 0 if the rate is 0 (the step does not exist). */
 static double at(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
 qb__cluster_terms qb__cluster_predict(const qb__cluster *c, const qb__cluster_problem *p,
                                       const qb__cluster_grid *grid) {
     const double R = (double)grid->rows, C = (double)grid->columns, here = (double)grid->ranks_per_node;
     const double scan = p->columns * p->rows * p->views, part = volume(p) / R;
-    const double all_links = c->link * c->links / here; /* of one rank, while its node's others use them, too */
+    /* bandwidth of one rank while all ranks of its node use the links */
+    const double all_links = c->link * c->links / here;
     qb__cluster_terms t = {.read = at(value * scan, c->read),
                            .filter = at(scan, ceil(R * C / here) * c->filter),
                            .allgather = R > 1 ? at(value * scan / C, c->allgather) : 0,
@@ -131,7 +132,7 @@ cJSON *qb__cluster_json(const qb__cluster *cluster, const qb__cluster_problem *p
 
 static double number(const cJSON *from, const char *name) { return cJSON_GetObjectItem(from, name)->valuedouble; }
 
-/* GUPS a rank, beside those of the first. */
+/* GUPS per rank, relative to the first entry. */
 static void add_step(cJSON *list, cJSON *step) {
     const cJSON *first = cJSON_GetArrayItem(list, 0) ? cJSON_GetArrayItem(list, 0) : step;
     const double one = number(first, "gups") / number(first, "ranks");

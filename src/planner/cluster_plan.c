@@ -40,7 +40,7 @@ static qb_status no_cluster(void) {
 
 static bool is_asked(const char *grid) { return grid && strcmp(grid, "auto") != 0; }
 
-/* By the rule, or as it was asked for. */
+/* The grid of ranks by the rule, or as given. */
 static qb_status arrange(const qb__cluster *cluster, const qb__cluster_problem *p, const char *asked, size_t ranks,
                          qb__cluster_grid *grid) {
     int rows, columns, used = 0;

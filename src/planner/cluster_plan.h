@@ -7,11 +7,11 @@
 #include "quickbeam/param.h"
 #include "quickbeam/status.h"
 
-/* For the command of the same build; no part of the library's interface. */
+/* For the command of the same build; not a part of the public interface. */
 
 typedef struct qb_tool_cluster_options {
     size_t struct_size;       /* see qb_params_init */
-    char *cluster;            /* a file of rates, as qb bench mpi prints them */
+    char *cluster;            /* file of rates, as printed by qb bench mpi */
     int nodes, gpus_per_node; /* 0 = 1 */
 } qb_tool_cluster_options;
 QB_API extern const qb_param qb_tool_cluster_params[];
@@ -20,9 +20,9 @@ typedef struct qb_tool_cluster_problem {
     size_t columns, rows, views, n[3]; /* size of the projections; size of the volume in x, y, z */
 } qb_tool_cluster_problem;
 
-/* What a cone-beam reconstruction of this size would take on a cluster that need not be there, by the model of
- * planner/cluster.h. grid: ROWSxCOLUMNS of ranks; NULL or "auto": by the paper's rule. *json is a JSON object, for
- * qb_text_free. QB_BAD_ARGUMENT where the ranks have no room or `grid` does not fit; errors of reading the file. */
+/* Forecast of a cone-beam reconstruction of this size on a cluster, by the model of planner/cluster.h. grid:
+ * ROWSxCOLUMNS of ranks; NULL or "auto": by the paper's rule. Release *json with qb_text_free. QB_BAD_ARGUMENT if the
+ * ranks lack memory or `grid` does not fit; errors of reading the file. */
 QB_API qb_status qb_tool_cluster_plan(const qb_tool_cluster_problem *problem, const qb_tool_cluster_options *options,
                                       const char *grid, char **json);
 

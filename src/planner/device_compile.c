@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiling kernels takes seconds at their first use: it is told, timed and reported. */
+/* Compiling kernels takes seconds at their first use: it is announced, timed and reported. */
 #include "base/log.h"
 #include "planner/device_select.h"
 
@@ -31,7 +31,7 @@ void qb__compile_done(qb__device_set *set, cJSON *report) {
         kept += now.kept - set->before[i].kept;
         seconds += now.seconds - set->before[i].seconds;
     }
-    /* Where the next use will find them. */
+    /* Folder where the next run finds them. */
     if (kept == programs)
         how = "kept in ";
     else

@@ -12,18 +12,18 @@
 #include "planner/tuning.h"
 #include "planner/tuning_file.h"
 
-/* Where nothing is measured: an H200 (CUDA 13) took 0.6 s to start and 0.6 s a program, and its host a second for 6 to
- * 16 GB to be locked, by how large its pages are; processors through OpenCL (PoCL) have no transfers. */
+/* Rates without a measurement: an H200 (CUDA 13) took 0.6 s to start and 0.6 s per program, and its host one second to
+ * lock 6 to 16 GB, depending on the page size. CPUs through OpenCL (PoCL) have no transfers. */
 static const qb__device_costs some_gpu = {0.5, 0.5, 0.01, 12e9, 12e9, 8e9, false};
 static const qb__device_costs some_cpu = {0.1, 0.7, 0.02, 1e12, 1e12, 1e12, false};
-static const double shortest = 0.3; /* start that we have seen of a GPU */
+static const double shortest = 0.3; /* shortest start of a GPU that was measured */
 
 static double number(const cJSON *row, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-/* A file may hold anything: only what a device can cost counts. */
+/* The file may hold anything: ignore impossible values. */
 static void take(const cJSON *row, const char *name, double low, double high, double *value) {
     const double n = number(row, name);
     if (n >= low && n <= high) *value = n;
@@ -34,7 +34,7 @@ static bool is_of(const cJSON *row, const char *device) {
     return cJSON_IsString(name) && strcmp(name->valuestring, device) == 0 && number(row, "start_seconds") >= 0;
 }
 
-/* Sixteen lanes as fast as the chip has them: 55 GB/s measured of an H200. OpenCL does not tell the chip. */
+/* PCIe with sixteen lanes of the chip's generation: 55 GB/s measured on an H200. OpenCL does not name the chip. */
 static double link_of(const qb__device_info *device) {
     return device->arch >= 90 ? 50e9 : device->arch >= 80 ? 22e9 : 0;
 }

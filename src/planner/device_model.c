@@ -7,13 +7,12 @@
 const char *const qb__unit_names[QB__UNITS] = {"texture", "shared memory", "arithmetic", "tensor core",
                                                "L2",      "memory",        "waiting"};
 
-/* Per multiprocessor and clock: texels fetched with bilinear filtering, bytes of shared memory,
- * fp32 lane instructions, dense FLOP of fp16 products summed in fp32 as mma.sync issues them; then
- * L2 bytes per multiprocessor and clock, and memory bytes a second of the card that ships most.
- * Vendors' architecture tables, below 70 Table 10 of the parallel back-projection paper; sm_90
- * measured (bench/notes/devices.md). Kepler has 192 lanes but without two instructions a
- * clock to a warp uses 128. Then what a multiprocessor holds: items, groups, KiB of
- * shared memory, KiB of that and level-1 cache, registers in 1024s. */
+/* Per multiprocessor and clock: texels fetched with bilinear filtering, bytes of shared memory, fp32 lane instructions,
+ * dense FLOP of fp16 products summed in fp32 by mma.sync, L2 bytes; then memory bytes per second of the most common
+ * card. From the vendors' architecture tables; below compute capability 7.0 from Table 10 of the parallel
+ * back-projection paper; sm_90 measured (bench/notes/devices.md). Kepler has 192 lanes, but without two instructions
+ * per clock and warp it uses 128. Then limits of a multiprocessor: items, groups, KiB of shared memory, KiB of shared
+ * memory and level-1 cache together, registers in units of 1024. */
 typedef struct chip {
     int arch;
     double texels, local, lanes, tensor, l2, memory;
@@ -35,11 +34,11 @@ static const chip chips[] = {
     {100, 4, 128, 128, 2220, 48, 7.0e12, 2048, 32, 228, 256, 64},
     {120, 4, 128, 128, 512, 32, 1.6e12, 1536, 24, 100, 128, 64},
 };
-/* A GPU that nobody listed, and a CPU's core seen through OpenCL: of 8 lanes half are made use of, as PoCL had it; filtering textures
- * in software, and keeping no groups under way beside each other. */
+/* An unknown GPU, and a CPU core through OpenCL: half of its 8 lanes are used (measured with PoCL), textures are
+ * filtered in software, and groups do not overlap. */
 static const chip some_gpu = {0, 4, 64, 64, 0, 32, 0.3e12, 2048, 16, 64, 80, 64};
 static const chip some_cpu = {0, 0.03, 32, 4, 0, 16, 2e10, 0, 0, 0, 0, 0};
-/* From one launch to the next on the device, without a host in between. */
+/* Time from one launch to the next on the device, without the host. */
 static const double launch_seconds = 4e-6;
 
 static const chip *find_chip(const qb__device_info *device, bool *known) {
@@ -60,7 +59,7 @@ void qb__device_model_of(const qb__device_info *device, qb__device_model *model)
     model->rate[QB__UNIT_TEXTURE] = c->texels * all;
     model->rate[QB__UNIT_LOCAL] = c->local * all;
     model->rate[QB__UNIT_ARITHMETIC] = c->lanes * all;
-    /* OpenCL has no way to them. */
+    /* OpenCL cannot use tensor cores. */
     model->rate[QB__UNIT_TENSOR] = device->api == QB__API_CUDA ? c->tensor * all : 0;
     model->rate[QB__UNIT_L2] = c->l2 * all;
     model->rate[QB__UNIT_MEMORY] = c->memory;
@@ -84,7 +83,7 @@ static double longest(const double *seconds, int first, int last, int *which) {
     return most;
 }
 
-/* Groups that compute and wait in turns, and the multiprocessors that have one more than others. */
+/* Groups that alternate between computing and waiting, and multiprocessors that have one group more than others. */
 static double with_groups(const qb__device_model *model, const qb__kernel_groups *g, const qb__occupancy *o,
                           double updates, double seconds[QB__UNITS], double busiest) {
     if (model->registers <= 0 || g->round <= 0 || busiest <= 0) return busiest;
@@ -111,7 +110,7 @@ double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *
         all[unit] = work[unit] > 0 ? (rate > 0 ? work[unit] * updates / rate : 1e30) : 0;
     }
     const double texture = all[QB__UNIT_TEXTURE];
-    /* Ways that take turns wait for memory only in the part that has groups of its own. */
+    /* Kernels that combine two methods wait for memory only in the part with groups of its own. */
     const int first = cost->texture_apart > 0 ? QB__UNIT_LOCAL : QB__UNIT_TEXTURE;
     double time = longest(all, first, QB__UNIT_MEMORY, bottleneck);
     time = with_groups(model, &cost->groups, &o, updates, all, time);

@@ -5,11 +5,10 @@
 #include "device/device.h"
 #include "base/variant.h"
 
-/* What each unit of a device does in a second, and what a multiprocessor holds: the other half of
- * the performance model. A kernel takes as long as its busiest unit (section 6.5 of the parallel
- * back-projection paper, generalised to every unit), longer where too few groups are under way to
- * keep it busy. Listed per multiprocessor and clock for the chips we know, scaled by the device's
- * own multiprocessors and clock. */
+/* Rates of each unit of a device, and limits of a multiprocessor: the device's part of the performance model. A kernel
+ * takes as long as its busiest unit (section 6.5 of the parallel back-projection paper, generalised to all units), or
+ * longer if too few groups run to keep it busy. Listed per multiprocessor and clock for known chips, scaled by the
+ * device's number of multiprocessors and clock. */
 enum {
     QB__UNIT_TEXTURE,
     QB__UNIT_LOCAL,
@@ -17,17 +16,17 @@ enum {
     QB__UNIT_TENSOR,
     QB__UNIT_L2,
     QB__UNIT_MEMORY,
-    QB__UNIT_WAITING, /* no unit: the groups that fit, each waiting between its rounds */
+    QB__UNIT_WAITING, /* not a unit: groups that wait between their rounds */
     QB__UNITS
 };
 
 typedef struct qb__device_model {
-    double rate[QB__UNITS]; /* texels, bytes, lane instructions, FLOP, bytes, bytes a second */
+    double rate[QB__UNITS]; /* per second: texels, bytes, lane instructions, FLOP, bytes, bytes */
     bool known;             /* the chip is in the table; else a cautious guess */
-    bool asks;              /* a launch can ask for groups on a multiprocessor (CUDA) */
+    bool asks;              /* a launch can ask for a number of groups per multiprocessor (CUDA) */
     double clock, multiprocessors;
-    /* Of a multiprocessor: registers, items, groups, shared memory, shared memory plus level-1 cache. registers = 0: a processor, where
-     * groups do not matter. */
+    /* Limits of a multiprocessor: registers, items, groups, shared memory, shared memory plus level-1 cache. registers
+     * = 0: a CPU, where groups do not matter. */
     double registers, items, groups, shared_bytes, near_bytes;
 } qb__device_model;
 
@@ -35,21 +34,21 @@ extern const char *const qb__unit_names[QB__UNITS];
 
 void qb__device_model_of(const qb__device_info *device, qb__device_model *model);
 
-/* Seconds that `updates` updates of that cost take; in seconds[], which may be NULL, what each unit
- * alone would, and in *bottleneck which of them takes longest. */
+/* Seconds of `updates` updates with that cost; seconds[] (may be NULL) gets the time of each unit alone, *bottleneck
+ * the slowest unit. */
 double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost, double updates,
                           double seconds[QB__UNITS], int *bottleneck);
 
-/* What runs side by side on a multiprocessor (device_occupancy.c): groups there at a time, as
- * registers, shared memory and the launch's size allow; bytes an update that sums outside of
- * registers cost the level-1 memory, and the share of them that goes on to L2. */
+/* Occupancy of a multiprocessor (device_occupancy.c): groups that are resident at a time, limited by registers, shared
+ * memory and the launch's size; bytes per update of spilled sums in the level-1 cache, and the share of them that
+ * reaches L2. */
 typedef struct qb__occupancy {
     double groups, spilled_bytes, spilled_far;
 } qb__occupancy;
 qb__occupancy qb__device_occupancy(const qb__device_model *model, const qb__kernel_groups *groups);
 
-/* How many times longer than without waiting `resident` groups take that work `busy` and wait
- * `wait` in turns, on one multiprocessor. */
+/* Slow-down of `resident` groups on one multiprocessor that work for `busy` and then wait for `wait`, relative to no
+ * waiting. */
 double qb__device_turns(double resident, double busy, double wait);
 
 #endif

@@ -3,15 +3,15 @@
 
 #include "planner/device_model.h"
 
-/* Registers are given out in eights, at most 255 to an item; each group costs 1 KiB of shared
- * memory besides its own. */
+/* Registers are allocated in units of eight, at most 255 per item; each group takes 1 KiB of shared memory in
+ * addition. */
 enum { REGISTER_STEP = 8, REGISTERS_MOST = 255, RESERVED_BYTES = 1 << 10 };
 
 static double at_least(double a, double b) { return a > b ? a : b; }
 
 static double at_most(double a, double b) { return a < b ? a : b; }
 
-/* What an item may have when the launch asks for `blocks` groups. */
+/* Registers of an item if the launch asks for `blocks` groups. */
 static double registers_allowed(const qb__device_model *model, const qb__kernel_groups *g) {
     const double wish = model->asks && g->blocks > 0 ? g->blocks : 1;
     return at_most(REGISTERS_MOST, floor(model->registers / (g->items * wish) / REGISTER_STEP) * REGISTER_STEP);
@@ -26,8 +26,8 @@ static double groups_there(const qb__device_model *model, const qb__kernel_group
     return at_least(n, 1);
 }
 
-/* Sums that do not fit are read and written at each view. What all groups keep so competes for the
- * level-1 cache beside shared memory; what does not fit there goes to L2. */
+/* Spilled sums are read and written at each view. The spills of all groups share the level-1 cache with shared memory;
+ * what does not fit goes to L2. */
 qb__occupancy qb__device_occupancy(const qb__device_model *model, const qb__kernel_groups *g) {
     qb__occupancy o = {1, 0, 0};
     if (model->registers <= 0 || g->items <= 0) return o;
@@ -42,8 +42,8 @@ qb__occupancy qb__device_occupancy(const qb__device_model *model, const qb__kern
     return o;
 }
 
-/* One server and a wait, visited by all groups in turn: exact mean value analysis of the closed
- * queue. An arriving group finds what the others, without it, would have left waiting. */
+/* A closed queue of one server and a delay: exact mean value analysis. An arriving group finds the queue that the other
+ * groups would have without it. */
 double qb__device_turns(double resident, double busy, double wait) {
     double waiting = 0, between = busy + wait;
     for (int n = 1; n <= (int)resident; n++) {

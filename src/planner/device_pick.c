@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "planner/tuning.h"
 
-/* A processor's kernels are compiled in this process where no cache has them, and the compiler gives nothing back:
- * 132 to 142 MiB measured (PoCL, every family). */
+/* OpenCL on a CPU compiles kernels inside this process if they are not cached, and the compiler does not return its
+ * memory: 132 to 142 MiB measured (PoCL, all families). */
 enum { COMPILER_BYTES = 160 << 20 };
 
 /* ---- which ---- */
@@ -22,7 +22,7 @@ const char *qb__device_pick_several(const qb__device_pick *pick) {
     return pick->set->named && pick->set->count > 1 ? one_a_process : NULL;
 }
 
-/* Several were asked for: how they are had all the same. */
+/* Several devices were asked for, but the job uses one: tell how to use all of them. */
 static qb_status tell_how_several(const qb__device_pick *pick, const qb_env *env) {
     const int count = pick->set->count, api = (int)strcspn(env->device, ":");
     return qb__fail(QB_BAD_ARGUMENT,
@@ -32,7 +32,7 @@ static qb_status tell_how_several(const qb__device_pick *pick, const qb_env *env
                     env->device, one_a_process, count, qb__device_info_of(pick->device)->spec, count, api, env->device);
 }
 
-/* What lies there and is not used: said once, before it costs time. */
+/* A device that exists but is not used is mentioned once, before it costs time. */
 static void warn_of_files(const qb_env *env) {
     const char *cache = qb__program_cache_problem();
     qb__tuning_warn(env);
@@ -72,7 +72,7 @@ size_t qb__device_pick_cap(const qb__device_pick *pick, const qb_env *env) {
     return least;
 }
 
-/* Devices that compute in the host's memory hold theirs of it, too. */
+/* Devices that use host memory need their memory there too. */
 size_t qb__device_pick_host_bytes(const qb__device_pick *pick, size_t device_bytes) {
     const qb__device_info *info = qb__device_info_of(pick->device);
     return (info->in_host_memory ? device_bytes : 0) + (info->is_cpu ? COMPILER_BYTES : 0);
@@ -88,7 +88,7 @@ typedef struct size_text {
     char of[32];
 } size_text;
 
-/* In the unit that leaves few digits; `up`: rounded up, so that what is needed suffices as said. */
+/* In a unit that needs few digits; `up`: rounded up, so that the printed amount is enough. */
 static size_text size_text_of(size_t bytes, bool up) {
     static const struct {
         double bytes;

@@ -34,9 +34,9 @@ static const qb__device_info *first(qb__device_api api) {
     return NULL;
 }
 
-/* Devices share a job in equal parts and with one kernel. CUDA's are all taken; OpenCL may list the
- * CPU beside the GPUs, and a GPU once for each driver: those like the first GPU are taken, or like the
- * first device where there is no GPU. */
+/* Several devices share a job in equal parts with one kernel. All CUDA devices are taken. OpenCL may list the CPU
+ * besides GPUs, and a GPU once per driver: devices like the first GPU are taken, or like the first device if there is
+ * no GPU. */
 static qb_status find_all(qb__device_api api, const char *spec, const char *found[QB__DEVICES_MAX], int *many) {
     const qb__device_info *list, *model = first(api);
     size_t count;
@@ -59,7 +59,7 @@ static qb_status open_all(qb__device_api api, const char *spec, qb__device_set *
     return status;
 }
 
-/* The one of a rank. */
+/* The device of a rank. */
 static qb_status open_next(qb__device_api api, const char *spec, const qb__comm *ranks, qb__device_set *set) {
     const char *found[QB__DEVICES_MAX];
     int many;
@@ -69,7 +69,7 @@ static qb_status open_next(qb__device_api api, const char *spec, const qb__comm 
     return open_one(found[ranks->at % many], set);
 }
 
-/* One that kernels can be compiled for: a driver alone does not bring CUDA's compiler. */
+/* A device for which kernels can be compiled: a driver alone does not include CUDA's compiler. */
 static const qb__device_info *usable_gpu(qb__device_api api, const qb_env *env) {
     const qb__device_info *gpu = first_gpu(api);
     const char *lacks = qb__device_missing(api);

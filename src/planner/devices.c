@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can compute here: this computer's CPU, then CUDA and OpenCL devices. */
+/* The devices of this machine: the CPU, then CUDA and OpenCL devices. */
 #include "base/json.h"
 #include "quickbeam/device.h"
 
@@ -20,7 +20,7 @@
 enum { COPY_BYTES = 64 << 20, COPY_ROUNDS = 5 };
 
 struct copy {
-    char *from, *to; /* COPY_BYTES a thread */
+    char *from, *to; /* COPY_BYTES per thread */
 };
 
 static void copy_part(void *context, size_t task, int worker) {
@@ -29,7 +29,7 @@ static void copy_part(void *context, size_t task, int worker) {
     memcpy(copy->to + task * COPY_BYTES, copy->from + task * COPY_BYTES, COPY_BYTES);
 }
 
-/* Bytes read and written a second by all threads copying at once, the median of a few rounds. */
+/* Bytes read and written per second by all threads copying at once; the median of a few rounds. */
 static qb_status measure_copy(int threads, double *rate) {
     struct copy copy = {0};
     qb__pool *pool = NULL;
@@ -139,7 +139,7 @@ static void add_rates(cJSON *device, const qb__device_rates *rates) {
     }
 }
 
-/* A device that fails is listed with its failure: the others still count. */
+/* A device that fails is listed with its error; the others are still listed. */
 static void add_device(const qb_env *env, cJSON *list, const qb__device_info *info) {
     cJSON *object = cJSON_CreateObject();
     qb__device *device = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of devices for qb devices: what each needs, and which of them a device runs. */
+/* Device kernels for qb devices: what each needs, and which of them a device can run. */
 #include "planner/devices_kernels.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "planner/variants.h"
 
-/* NULL where some combination of parameters serves; else what is said against the first. */
+/* NULL if some combination of parameters works; else the reason against the first. */
 static const char *against(const qb__variant *row, const qb__device_info *info, const void *problem) {
     const char *why = NULL;
     if (!(row->apis & (unsigned)info->api)) return info->api == QB__API_CUDA ? "not for CUDA" : "not for OpenCL";
@@ -22,7 +22,7 @@ static const char *against(const qb__variant *row, const qb__device_info *info, 
     return why;
 }
 
-/* A device that has everything, but for one thing. */
+/* An ideal device that lacks one property. */
 enum { IMAGES, HALF, SUBGROUPS, ARCH, PROCESSOR, FEATURES };
 static qb__device_info all_but(qb__device_api api, int lacking) {
     return (qb__device_info){.api = api,
@@ -43,7 +43,7 @@ static qb__device_info all_but(qb__device_api api, int lacking) {
                              .clock_hz = 1e9};
 }
 
-/* What it says without each thing in turn, behind the api. */
+/* The kernel's needs, found by removing one property at a time, after the API. */
 static void needs(const qb__variant *row, const void *problem, char *text, size_t size) {
     const bool cuda_only = !(row->apis & QB__API_OPENCL);
     const qb__device_api api = cuda_only ? QB__API_CUDA : QB__API_OPENCL;
@@ -80,8 +80,8 @@ static void add_verdict(cJSON *entry, const qb__variant *row, const void *proble
     if (why) cJSON_AddStringToObject(entry, "why_not", why);
 }
 
-/* All of them with what they need, or, of a device, with whether it runs them: on a problem that suits
- * everyone, so that what is said against it is said against the device. */
+/* All kernels with their needs, or, for a device, whether it can run them: with a problem that suits every kernel, so
+ * that the reasons concern the device. */
 static qb_status add_all(cJSON *list, const qb__device_info *info) {
     const qb__variant *row;
     for (int operation = 0; operation < QB__OPERATIONS; operation++) {

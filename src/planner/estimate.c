@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a row would take: by measurement, by the model of the device, by the listed rate of the CPU. */
+/* Expected time of a row: measured, by the device model, or by the built-in rate of the CPU. */
 #include <string.h>
 
 #include "cpu/features.h"
@@ -29,13 +29,13 @@ static const char *unusable(const asked *a, const int *values) {
     return v->unusable ? v->unusable(a->question->device, a->question->problem, values) : NULL;
 }
 
-/* A file may hold anything: only legal values are taken. */
+/* The file may hold anything: only legal values are used. */
 static bool serves(const void *context, const int *values) {
     const asked *a = context;
     return qb__parameters_legal(a->variant, values) && !unusable(a, values);
 }
 
-/* The first combination that serves; the reason of the very first when none does. */
+/* The first combination that works; if none does, the reason of the first one. */
 static const char *first_usable(const asked *a, int *values) {
     const char *why = NULL;
     for (size_t n = 0, all = qb__parameter_combinations(a->variant); n < all; n++) {
@@ -47,7 +47,7 @@ static const char *first_usable(const asked *a, int *values) {
     return why ? why : "it has no parameters to choose from";
 }
 
-/* What is known of this device, or of this CPU: parameters and a speed; of its architecture: parameters. */
+/* What is known of this device or CPU: parameters and speed; for its architecture only parameters. */
 static bool known_parameters(const asked *a, qb__tuning_entry *entry) {
     const qb__question *q = a->question;
     char name[QB__TUNING_NAME];
@@ -85,7 +85,7 @@ static const char *on_device(const asked *a, double updates, qb__choice *choice)
     return NULL;
 }
 
-/* The listed rate is one core's, and so is what qb tune measures. */
+/* Built-in rates and rates of qb tune are those of one core. */
 static const char *on_cpu(const asked *a, double updates, qb__choice *choice) {
     const qb__operation_row *operation = qb__operation_of(a->variant->operation);
     qb__tuning_entry entry;

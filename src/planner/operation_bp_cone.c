@@ -13,7 +13,7 @@
 #include "papers/bp_cone_papers.h"
 #endif
 
-/* Rows of devices, gathered from the families once. */
+/* Device rows, collected from the families once. */
 enum { MOST = 32 };
 static const qb__bp_cone_device_variant *all[MOST];
 static size_t count_all;
@@ -45,15 +45,16 @@ static double updates(const void *problem) {
     return (double)p->nx * (double)p->ny * (double)p->nz * (double)p->views;
 }
 
-/* Layers of slices are computed whole. */
+/* Layers of slices are computed as a whole. */
 static double longer(const qb__variant *row, const void *problem) {
     const qb__bp_cone_problem *p = problem;
     return p->nz == 0 ? 1 : qb__bp_cone_worth((const qb__bp_cone_variant *)row, p, 0, p->nz) / (double)p->nz;
 }
 
-/* qb tune takes as many voxels a side as the detector has columns. Where these are finer, or voxels are few, an update takes longer. */
+/* qb tune uses as many voxels per side as the detector has columns. With finer or fewer voxels an update takes
+ * longer. */
 static double unlike(const qb__device_info *device, const qb__variant *row, const void *problem, const int *values) {
-    enum { LEAST = 256 }; /* of which nothing is wasted */
+    enum { LEAST = 256 }; /* from so many voxels per side on, nothing is wasted */
     const qb__bp_cone_problem *p = problem;
     qb__bp_cone_problem measured = *p;
     measured.nx = measured.ny = measured.nz = qb__larger(p->columns, LEAST);
@@ -69,7 +70,7 @@ typedef struct usual_problem {
     float largest[VIEWS];
 } usual_problem;
 
-/* Four views a quarter turn apart, for what packs them together: w = 1 + (c y - s x) / 200 about the middle. */
+/* Four views a quarter turn apart, for kernels that pack them together: w = 1 + (c y - s x) / 200 about the middle. */
 static qb_status usual(void **problem) {
     static const double c[VIEWS] = {1, 0, -1, 0}, s[VIEWS] = {0, 1, 0, -1};
     usual_problem *u;

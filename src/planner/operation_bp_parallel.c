@@ -44,7 +44,7 @@ static qb_status usual(void **problem) {
     return status;
 }
 
-/* Of a small pass. */
+/* Rates for a pass of few slices. */
 static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
     const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(row);
     qb__bp_parallel_plan *made = NULL;

@@ -23,7 +23,7 @@ static qb_status usual(void **problem) {
     return status;
 }
 
-/* Two slices, neighbours where they may be, with weights. */
+/* Two slices, which are neighbours if the kernel allows it, with weights. */
 static qb_status plan_one(qb__device *device, const qb__variant *row, const qb__icd_problem *slice, const int *values) {
     const qb__icd_ask ask = {
         .problem = slice, .slices = 2, .all = 2, .joined = !qb__icd_device_of(row)->alone, .weighted = true};
@@ -33,7 +33,7 @@ static qb_status plan_one(qb__device *device, const qb__variant *row, const qb__
     return status;
 }
 
-/* Fans by the usual values, flat and bent; `none` and `one` are there for each view. */
+/* Fans with usual values, flat and curved; `none` and `one` stand for each view. */
 static qb_status plan_fans(qb__device *device, const qb__variant *row, qb__icd_problem slice, const double *none,
                            const double *one, const int *values) {
     const qb__icd_size size = {.views = slice.footprints.views,
@@ -59,7 +59,7 @@ static qb_status plan_fans(qb__device *device, const qb__variant *row, qb__icd_p
 
 static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
     enum { VIEWS = 48, SIDE = 64, ROW = SIDE + 2 };
-    (void)problem; /* says how large it is, not what */
+    (void)problem; /* only its size matters */
     double *line;
     float *shape;
     uint8_t *inside;

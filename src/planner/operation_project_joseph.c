@@ -14,7 +14,7 @@ static double updates(const void *problem) {
     return (double)p->views * (double)(p->rows * p->columns) * (double)p->planes;
 }
 
-/* Parallel rays through few slices, which all kernels take. */
+/* Parallel rays through few slices, which all kernels can compute. */
 typedef struct usual_problem {
     qb__joseph_problem problem;
     qb_geometry geometry;
@@ -36,7 +36,7 @@ static qb_status usual(void **problem) {
     return QB_OK;
 }
 
-/* As it is, and with the detector turned in its plane: other programs. */
+/* The same problem, and with the detector rotated in its plane, which uses other programs. */
 static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
     const usual_problem *straight = problem;
     usual_problem all[2] = {*straight, *straight};

@@ -8,7 +8,7 @@
 #include "planner/tuning_file.h"
 #include "planner/variants.h"
 
-/* A home may serve several machines. */
+/* A home folder may serve several machines. */
 static bool is_of_here(const cJSON *row) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(row, "machine");
     const cJSON *cpus = cJSON_GetObjectItemCaseSensitive(row, "cpus");
@@ -16,13 +16,13 @@ static bool is_of_here(const cJSON *row) {
            cpus->valuedouble == qb__cpu_count();
 }
 
-/* A file may hold anything. */
+/* The file may hold anything. */
 static double take(const cJSON *rates, const char *name) {
     const cJSON *rate = cJSON_GetObjectItemCaseSensitive(rates, name);
     return cJSON_IsNumber(rate) && rate->valuedouble >= 1e3 && rate->valuedouble <= 1e15 ? rate->valuedouble : 0;
 }
 
-/* 0 where there is none. */
+/* 0 if there is none. */
 static double find(const char *name) {
     double rate = 0;
     const cJSON *rows = qb__tuning_borrow(), *row;

@@ -23,7 +23,7 @@ static void go_up(char *path) {
     slash[slash == path] = 0;
 }
 
-/* The highest folder of the file system that a file at `path` is on; false when its folder is not there. */
+/* The mount point of the file system for a file at `path`; false if its folder does not exist. */
 static bool mounted_at(const char *path, char mount[PATH_MAX]) {
     char above[PATH_MAX];
     struct stat here, next;
@@ -39,7 +39,7 @@ static bool mounted_at(const char *path, char mount[PATH_MAX]) {
     return there;
 }
 
-/* A file may hold anything. */
+/* The file may hold anything. */
 static bool take(const cJSON *row, const char *name, double rate[QB__STORAGE_STEPS]) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(row, name), *number;
     int n = 0;
@@ -63,7 +63,8 @@ bool qb__storage_find(const char *path, qb__storage *storage) {
     const cJSON *rows = qb__tuning_borrow(), *row;
     cJSON_ArrayForEach(row, rows) {
         if (!there || !cJSON_GetObjectItemCaseSensitive(row, "storage")) continue;
-        if (!*mount) there = mounted_at(path, mount); /* it takes calls of the system, for which few have a use */
+        /* searched only when needed, because it takes several system calls */
+        if (!*mount) there = mounted_at(path, mount);
         if (there && is_of(row, mount))
             found = take(row, write_name, storage->write) && take(row, read_name, storage->read);
     }
@@ -73,12 +74,12 @@ bool qb__storage_find(const char *path, qb__storage *storage) {
 
 /* ---- what is listed ---- */
 
-/* Files in memory as the slower of two H200's hosts of 16 cores passed them in whole jobs, those written made anew (the other read
- * 23 GB a second); of disks, what a guess need be right to a factor of two. */
+/* Built-in rates. Files in memory: the slower of two hosts with an H200 and 16 cores, in whole jobs, with new files
+ * (the other one read 23 GB/s). Disks: an estimate that only needs to be right within a factor of two. */
 static const qb__storage in_memory = {{2e9, 4e9, 7e9, 12e9, 18e9}, {3e9, 6e9, 9e9, 13e9, 16e9}},
                          on_disk = {{1e9, 1e9, 1e9, 1e9, 1e9}, {1.5e9, 1.5e9, 1.5e9, 1.5e9, 1.5e9}};
 
-/* The folder may be one that is still to be made. */
+/* The folder may not exist yet. */
 bool qb__storage_in_memory(const char *path) {
     enum { TMPFS = 0x01021994, RAMFS = (int)0x858458f6 };
     struct statfs about;

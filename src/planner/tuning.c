@@ -41,8 +41,8 @@ static bool same_kernel(const cJSON *row, const qb__tuning_key *key) {
 
 enum { TOO_FAR = 1000, FEW_SLICES = 8 };
 
-/* Steps of two between shape classes; slices weigh more, since they choose the layout. What was
- * measured with many slices says nothing of a few. */
+/* Distance of shape classes in powers of two; slices weigh more, because they choose the layout. A measurement with
+ * many slices is not used for few. */
 static int distance(double slices, double columns, const qb__tuning_key *key) {
     int steps = 0;
     double mine = (double)slices_class(key);
@@ -56,8 +56,7 @@ static bool power_of_two(double n) {
     return n >= 1 && n <= 1 << 20 && ((size_t)n & ((size_t)n - 1)) == 0 && n == (double)(size_t)n;
 }
 
-/* A file may hold anything. Speeds that no device has, infinite ones too, would win over every
- * measurement or make every forecast doubtful. */
+/* The file may hold anything. Impossible speeds, such as infinity, would win every comparison. */
 static bool is_speed(double giga_updates) { return giga_updates >= 1e-6 && giga_updates <= 1e9; }
 
 static bool read_entry(const cJSON *row, qb__tuning_entry *entry) {
@@ -74,7 +73,7 @@ static bool read_entry(const cJSON *row, qb__tuning_entry *entry) {
 
 static int find_in_file(const qb__tuning_key *key, const qb__tuning_test *serves, qb__tuning_entry *entry) {
     int least = TOO_FAR;
-    const cJSON *rows = qb__tuning_borrow(), *row; /* none: the planner has said so */
+    const cJSON *rows = qb__tuning_borrow(), *row; /* NULL: the planner has warned already */
     cJSON_ArrayForEach(row, rows) {
         if (!same_kernel(row, key)) continue;
         double slices = number(row, "slices"), columns = number(row, "columns");

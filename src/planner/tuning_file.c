@@ -33,7 +33,7 @@ const char *qb__tuning_path(void) {
         n = snprintf(path, sizeof path, "%s/quickbeam/tuning.json", config);
     else if (home && *home == '/')
         n = snprintf(path, sizeof path, "%s/.config/quickbeam/tuning.json", home);
-    if (n >= PATH_BYTES) path[0] = 0; /* part of a name would be another file */
+    if (n >= PATH_BYTES) path[0] = 0; /* a truncated name would be another file */
     return path;
 }
 
@@ -63,7 +63,7 @@ static qb_status read_all(int fd, char *text, size_t count) {
     return QB_OK;
 }
 
-/* An empty file has no rows; nor has anything to lose. */
+/* An empty file has no rows, and nothing to lose. */
 static qb_status parse(const char *text, size_t count, cJSON **rows) {
     cJSON *root = count ? NULL : cJSON_CreateArray();
     if (!root && strlen(text) == count) root = cJSON_ParseWithOpts(text, NULL, true);
@@ -98,14 +98,14 @@ qb_status qb__tuning_read(cJSON **rows) {
         *rows = cJSON_CreateArray();
         return *rows ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for %s", path);
     }
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would be waited for */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* opening a pipe would block */
     if (fd < 0) return errno == ENOENT ? unusable("is a link that leads nowhere") : unreadable(errno);
     qb_status status = read_file(fd, rows);
     close(fd);
     return status;
 }
 
-/* The planner asks for many kernels, one after the other: whether the file has changed is asked after a while again. */
+/* The planner asks for many kernels in a row: check only after a short time whether the file has changed. */
 static const double WHILE = 0.005; /* seconds */
 static struct {
     pthread_mutex_t lock;
@@ -143,7 +143,7 @@ void qb__tuning_return(void) { pthread_mutex_unlock(&kept.lock); }
 
 /* ---- writing ---- */
 
-/* The file that a link stands for, so that the link stays. */
+/* The target of a symbolic link, so that the link stays. */
 static const char *target(char name[PATH_MAX]) {
     const char *path = qb__tuning_path();
     return realpath(path, name) ? name : path;
@@ -154,7 +154,7 @@ static void make_folders(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     for (char *at = strchr(folder + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = 0;
-        mkdir(folder, 0777); /* what is there already stays; what fails shows when the file is opened */
+        mkdir(folder, 0777); /* an existing folder stays; errors show up when the file is opened */
         *at = '/';
     }
 }
@@ -171,7 +171,7 @@ qb_status qb__tuning_write(const cJSON *rows) {
     return status;
 }
 
-/* A lock on the file itself would go with it when the new one takes its name. */
+/* A lock on the file itself would be lost when the new file takes its name. */
 int qb__tuning_lock(const qb_env *env) {
     enum { LOCK_SECONDS = 5 };
     char name[PATH_MAX], lock_name[NAME_BYTES];
@@ -179,7 +179,7 @@ int qb__tuning_lock(const qb_env *env) {
     make_folders(qb__tuning_path());
     snprintf(lock_name, sizeof lock_name, "%s.lock", target(name));
     int fd = open(lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    /* Who holds it writes a small file. One that is stopped, or another program, may hold it for ever. */
+    /* The owner of the lock writes a small file. A stopped owner, or another program, may hold it for ever. */
     const double until = qb__now() + LOCK_SECONDS;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EINTR && errno != EWOULDBLOCK) break;
@@ -190,7 +190,7 @@ int qb__tuning_lock(const qb_env *env) {
         }
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
-    return fd; /* without a lock we write all the same, as file systems without locks need it */
+    return fd; /* write even without a lock, because some file systems have no locks */
 }
 
 void qb__tuning_unlock(int lock) {

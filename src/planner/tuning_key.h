@@ -6,11 +6,11 @@
 
 #include "base/variant.h"
 
-/* What was measured of what: a row of the user's file, and of what is shipped. */
+/* Key of a measurement: a row of the user's file, or of the built-in results. */
 typedef struct qb__tuning_key {
     const char *device;     /* its name */
     const char *variant;    /* "bp_parallel_linear.alu" */
-    size_t slices, columns; /* classes: rounded up to a power of two, slices at most 128 */
+    size_t slices, columns; /* shape classes: rounded up to a power of two, slices at most 128 */
 } qb__tuning_key;
 
 enum { QB__TUNING_VALUES = QB__PARAMETERS_MAX };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "planner/tuning_shipped.h"
 
-/* Measured here: 1024 x 1024 pixels, 1024 views, 128 slices; through CUDA as `qb tune` found. */
+/* Our measurements: 1024 x 1024 pixels, 1024 views, 128 slices; CUDA, parameters found by `qb tune`. */
 #define ROW(device, kernel, slices, columns, speed, ...)                                                               \
     {                                                                                                                  \
         {device, kernel, slices, columns}, { {__VA_ARGS__}, speed }                                                    \
@@ -47,7 +47,7 @@ const qb__tuning_shipped qb__tuning_shipped_rows[] = {
     ROW("NVIDIA H200", "bp_parallel_oversample.alu", 128, 1024, 3826, 2, 2, 0, 0, 0, 0, 32, 8, 8, 0, 2, 1),
     ROW("NVIDIA H200", "bp_parallel_oversample.alu_split", 128, 1024, 5349, 2, 4, 0, 1, 0, 0, 64, 16, 4, 0, 2, 2),
     ROW("NVIDIA H200", "bp_parallel_oversample.alu_write64", 128, 1024, 2870, 2, 1, 0, 0, 0, 1, 64, 8, 8, 0, 2, 1),
-    /* Through OpenCL, at the parameters that stand first: bench/results/NVIDIA-H200.json. */
+    /* OpenCL, with the first parameters: bench/results/NVIDIA-H200.json. */
     ROW("NVIDIA H200 (OpenCL)", "bp_parallel_linear.alu", 128, 1024, 3883, 0, 2, 0, 0, 0, 0, 64, 16, 8, 1, 2, 4),
     ROW("NVIDIA H200 (OpenCL)", "bp_parallel_linear.alu_difference", 128, 1024, 3532, 0, 1, 0, 0, 1, 0, 64, 16, 16, 1, 2, 4),
     ROW("NVIDIA H200 (OpenCL)", "bp_parallel_linear.alu_half", 128, 1024, 3053, 0, 4, 1, 0, 0, 0, 64, 16, 8, 1, 2, 2),

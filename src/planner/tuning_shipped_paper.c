@@ -35,9 +35,9 @@
 
 /* clang-format off */
 const qb__tuning_shipped qb__tuning_paper_rows[] = {
-    /* Table 13, texture engine. Constants of NVIDIA's cards are in constant memory, of AMD's cached 256 views at a
-     * time. Sums meet in shared memory: shuffles, possible since Kepler, gain nothing here and OpenCL lacks them there.
-     * Four slices are nearest, in half precision (its Fig. 6). */
+    /* Table 13, texture engine. Constants are in constant memory on NVIDIA's cards, cached 256 views at a time on
+     * AMD's. Partial sums meet in shared memory: shuffles, available since Kepler, gain nothing here, and OpenCL does
+     * not have them there. Four slices: nearest neighbour in half precision (its Fig. 6). */
     ROW("GeForce GTX 295", "bp_parallel_linear.texture_four_views", 1, 49, 0, 1, 0, 1, 4, 4, 0, 1, 2),
     ROW("GeForce GTX 580", "bp_parallel_linear.texture_four_views", 1, 49, 0, 1, 0, 1, 4, 4, 0, 1, 2),
     ROW("GeForce GTX 580", "bp_parallel_linear.texture_four_views", 2, 97, 0, 2, 0, 1, 4, 4, 0, 1, 2),
@@ -55,7 +55,7 @@ const qb__tuning_shipped qb__tuning_paper_rows[] = {
     ROW("Cypress", "bp_parallel_linear.texture_four_views", 1, 56, 0, 1, 0, 1, 4, 4, 0, 2, 1),
     ROW("Tahiti", "bp_parallel_linear.texture_four_views", 1, 115, 0, 1, 0, 1, 4, 4, 0, 2, 1),
     ROW("Hawaii", "bp_parallel_linear.texture_four_views", 1, 146, 0, 1, 0, 1, 4, 4, 0, 2, 1),
-    /* Table 20, arithmetic, with its notes: a (half precision), b, c, d, e, f (what differs for nearest). */
+    /* Table 20, arithmetic, with its notes: a (half precision), b, c, d, e, f (differences for nearest). */
     ROW("GeForce GTX 580", "bp_parallel_linear.alu_difference", 1, 80, 0, 1, 0, 0, 2, 0, 32, 4, 16, 0, 3, 4),
     ROW("GeForce GTX 580", "bp_parallel_nearest.alu", 1, 120, 1, 1, 0, 0, 0, 0, 32, 4, 16, 0, 3, 4),
     ROW("GeForce GTX 580", "bp_parallel_linear.alu_difference", 2, 113, 0, 2, 0, 0, 2, 0, 32, 4, 16, 0, 3, 3),
@@ -104,12 +104,12 @@ const qb__tuning_shipped qb__tuning_paper_rows[] = {
     ROW("Hawaii", "bp_parallel_nearest.alu", 2, 582, 1, 2, 0, 0, 0, 0, 64, 16, 8, 0, 0, 1),
     ROW("Hawaii", "bp_parallel_linear.alu_split", 4, 383, 0, 4, 0, 2, 0, 0, 32, 4, 16, 0, 0, 1),
     ROW("Hawaii", "bp_parallel_nearest.alu_split", 4, 635, 1, 4, 0, 2, 0, 0, 32, 4, 16, 0, 0, 1),
-    /* Table 23, hybrid: its Titan is the Pascal one, as the text beside it says. */
+    /* Table 23, hybrid: its Titan is the Pascal card, as the paper's text says. */
     ROW("GeForce GTX 980", "bp_parallel_linear.hybrid", 1, 266, 0, 1, 1, 64, 16, 8, 1, 4, 3, 1),
     ROW("GeForce GTX 980", "bp_parallel_linear.hybrid", 2, 389, 0, 2, 0, 32, 4, 16, 1, 4, 4, 1),
     ROW("TITAN X (Pascal)", "bp_parallel_linear.hybrid", 1, 734, 0, 1, 1, 64, 16, 8, 1, 4, 3, 1),
     ROW("TITAN X (Pascal)", "bp_parallel_linear.hybrid", 2, 995, 0, 2, 0, 32, 4, 16, 1, 4, 4, 1),
-    /* Table 24, oversampling. Its speeds repeat the linear column of Table 20; the one of Table 22 is another. */
+    /* Table 24, oversampling. Its speeds repeat the linear column of Table 20; Table 22 has different ones. */
     ROW("GeForce GTX 580", "bp_parallel_oversample.alu", 1, 0, 2, 1, 0, 0, 0, 0, 32, 4, 8, 0, 3, 4),
     ROW("GeForce GTX 580", "bp_parallel_oversample.alu_split", 2, 0, 2, 2, 0, 1, 0, 0, 32, 4, 8, 0, 3, 3),
     ROW("GeForce GTX 580", "bp_parallel_oversample.alu_split", 4, 0, 2, 4, 0, 1, 0, 0, 32, 4, 4, 0, 1, 3),
@@ -139,8 +139,7 @@ const qb__tuning_shipped qb__tuning_paper_rows[] = {
 
 const size_t qb__tuning_paper_count = sizeof qb__tuning_paper_rows / sizeof qb__tuning_paper_rows[0];
 
-/* The card of the paper whose architecture a device has: by compute capability, or by the chip's
- * name as AMD's OpenCL gives it. */
+/* The paper's card with the architecture of a device: by compute capability, or by the chip name of AMD's OpenCL. */
 const char *qb__tuning_paper_card(const qb__device_info *device) {
     static const struct {
         int from, below;
@@ -160,8 +159,8 @@ const char *qb__tuning_paper_card(const qb__device_info *device) {
     return NULL;
 }
 
-/* "NVIDIA GeForce GTX 980 (OpenCL)" is a "GeForce GTX 980": drivers differ in what stands before,
- * and the parameters hold for either API. */
+/* "NVIDIA GeForce GTX 980 (OpenCL)" is a "GeForce GTX 980": drivers add different prefixes, and the parameters hold for
+ * both APIs. */
 static bool is_card(const char *device, const char *card) {
     const char *maker = "NVIDIA ";
     if (strncmp(device, maker, strlen(maker)) == 0) device += strlen(maker);
@@ -169,7 +168,7 @@ static bool is_card(const char *device, const char *card) {
     return strncmp(device, card, n) == 0 && (device[n] == '\0' || strcmp(device + n, " (OpenCL)") == 0);
 }
 
-/* The fastest serves many slices, the one with most slices a fetch where no speed is known. */
+/* The fastest entry is used for many slices; without speeds, the entry with most slices per fetch. */
 static bool better(const qb__tuning_shipped *row, const qb__tuning_shipped *best) {
     if (!best || row->entry.giga_updates > best->entry.giga_updates) return true;
     return row->entry.giga_updates >= best->entry.giga_updates && row->key.slices > best->key.slices;

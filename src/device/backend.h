@@ -8,48 +8,48 @@
 #include "base/status.h"
 #include "device/device.h"
 
-/* What stands behind device.h: the objects, and one table of functions an api. device.c, memory.c
- * and program.c check arguments, count references and keep the cache; the tables only translate. */
+/* The implementation behind device.h: the objects, and one table of functions for each API. device.c, memory.c and
+ * program.c check arguments, count references and keep the cache; the tables only translate calls. */
 
 typedef struct qb__backend qb__backend;
 
-/* Page-locked host memory that takes more than its address to give back. */
+/* Page-locked host memory that needs more than its address to be released. */
 typedef struct qb__pinned {
     struct qb__pinned *next;
     void *host;
-    size_t bytes; /* CUDA: mapped by us and registered */
-    void *buffer; /* OpenCL: whose mapping it is */
+    size_t bytes; /* CUDA: memory that we mapped and registered */
+    void *buffer; /* OpenCL: the buffer that is mapped there */
 } qb__pinned;
 
-/* A device in parts, by who writes them: what it is, whoever lists the devices and finds this one; */
+/* A device, in parts. First what it is: written when the devices are listed, and when this one is opened. */
 struct qb__device {
     const qb__backend *backend;
     qb__device_info info;
-    int opened;        /* how many times; the slot stays in the list, guarded by device_list.c */
+    int opened;        /* number of times it is open; the slot stays in the list; guarded by device_list.c */
     atomic_int lost;   /* set once, by the first error that loses the device */
-    atomic_int losing; /* set by the thread that records that error */
+    atomic_int losing; /* set by the thread that records the error */
     char lost_to[256];
-    pthread_mutex_t lock;  /* all of the parts below, and whatever the api keeps */
-    char compiler[64];     /* identity for the cache's key */
+    pthread_mutex_t lock;  /* guards all of the parts below, and the state of the API */
+    char compiler[64];     /* identity of the compiler, for the cache's key */
     int number;            /* CUdevice */
     void *id;              /* cl_device_id */
-    bool nvidia;           /* OpenCL: NVIDIA's */
+    bool nvidia;           /* OpenCL by NVIDIA */
     bool lesser_arch;      /* CUDA: treated as an older chip (QB_CUDA_ARCH) */
-    struct {               /* what opening it made: the api's device and memory */
+    struct {               /* made by opening: device and memory of the API */
         void *context;     /* CUcontext, cl_context */
-        void *service;     /* OpenCL: a queue of the device's own, for mapping */
-        size_t used_bytes; /* OpenCL: what we took of its memory */
+        void *service;     /* OpenCL: a queue of the device itself, for mapping */
+        size_t used_bytes; /* OpenCL: memory that this process has taken */
     } open;
-    struct { /* program.c */
+    struct { /* written by program.c */
         qb__program *programs;
         qb__builds builds;
         qb__build_listener listener;
         void *listener_user;
     } made;
-    struct { /* memory.c */
+    struct { /* written by memory.c */
         qb__pinned *first;
     } pinned;
-    struct { /* OpenCL: how an image of [half][channels] is stored; no channels = not at all */
+    struct { /* OpenCL: how an image with [half][channels] is stored; no channels = not supported */
         unsigned channels;
         bool half;
     } stored[2][5];
@@ -58,7 +58,7 @@ struct qb__device {
 struct qb__queue {
     qb__device *device;
     void *native;
-    bool borrowed; /* the caller's: neither finished nor destroyed here */
+    bool borrowed; /* belongs to the caller: never finished or destroyed here */
 };
 
 struct qb__event {
@@ -71,7 +71,7 @@ struct qb__memory {
     qb__device *device;
     size_t bytes;
     uint64_t native;
-    bool borrowed; /* the caller's */
+    bool borrowed; /* belongs to the caller */
 };
 
 struct qb__texture {
@@ -79,7 +79,7 @@ struct qb__texture {
     qb__texture_shape shape;
     void *array;      /* CUarray, cl_mem */
     uint64_t object;  /* CUtexObject, cl_sampler */
-    qb__memory *wide; /* OpenCL: the texels widened to the channels stored, and what does it */
+    qb__memory *wide; /* OpenCL: the texels with the channels that are stored, and the kernel that widens them */
     qb__program *widen;
 };
 
@@ -88,8 +88,8 @@ struct qb__kernel {
     qb__kernel *next;
     char name[96];
     void *native;
-    size_t dynamic_bytes; /* CUDA: local memory opted in so far */
-    pthread_mutex_t lock; /* OpenCL sets arguments one by one */
+    size_t dynamic_bytes; /* CUDA: shared memory opted in so far */
+    pthread_mutex_t lock; /* OpenCL sets arguments one by one, so launches are serialised */
 };
 
 struct qb__program {
@@ -103,7 +103,7 @@ struct qb__program {
     pthread_mutex_t lock;
 };
 
-/* A compiled program on its way to or from the cache. */
+/* A compiled program, read from or written to the cache. */
 typedef struct qb__binary {
     void *bytes; /* qb__alloc */
     size_t count;
@@ -111,9 +111,9 @@ typedef struct qb__binary {
 
 struct qb__backend {
     qb__device_api api;
-    const char *name; /* name before the colon of a device spec */
-    /* Once: the devices into *list (qb__alloc, *count of them, info, number and id filled), and in
-     * `missing` why there are none or what keeps them from compiling. */
+    const char *name; /* name of the API, before the colon of a device spec */
+    /* Called once: list the devices in *list (qb__alloc; *count of them with info, number and id). `missing` gets the
+     * reason if there are none, or if kernels cannot be compiled. */
     void (*find)(qb__device **list, size_t *count, char *missing, size_t missing_size);
 
     qb_status (*open)(qb__device *device);
@@ -136,8 +136,8 @@ struct qb__backend {
                       size_t bytes);
     qb_status (*fill)(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes);
 
-    /* Memory and streams of others; NULL = the api has none that could be shared. */
-    qb_status (*memory_check)(const qb__memory *memory); /* is it this device's? */
+    /* The caller's memory and streams; NULL = the API has none that can be shared. */
+    qb_status (*memory_check)(const qb__memory *memory); /* checks that the memory belongs to the device */
     qb_status (*copy_rows)(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
                            size_t rows);
 
@@ -151,9 +151,9 @@ struct qb__backend {
     void (*texture_destroy)(qb__texture *texture);
     qb_status (*texture_load)(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset);
 
-    /* Compiles and loads; `binary` stays empty when the api gives none. */
+    /* Compile and load; `binary` stays empty if the API gives no binary. */
     qb_status (*build)(qb__program *program, const char *text, const char *const *macros, qb__binary *binary);
-    /* Loads what build() once gave. Any failure but a lost device means: build again. */
+    /* Load the binary of an earlier build(). After any failure except a lost device, the caller builds again. */
     qb_status (*load)(qb__program *program, const qb__binary *binary);
     void (*unload)(qb__program *program);
     qb_status (*kernel_get)(qb__kernel *kernel);
@@ -164,14 +164,14 @@ struct qb__backend {
 
 extern const qb__backend qb__cuda_backend, qb__opencl_backend;
 
-/* The device remembers page-locked memory; take gives it back to the caller, NULL for an address
- * that is not among it. */
+/* The device keeps a list of page-locked memory. take removes an address from it and returns its entry; NULL if the
+ * address is not in the list. */
 void qb__pinned_keep(qb__device *device, qb__pinned *pinned);
 qb__pinned *qb__pinned_take(qb__device *device, const void *host);
 
-/* QB_NO_DEVICE again, once the device is lost. */
+/* QB_NO_DEVICE if the device is lost. */
 qb_status qb__device_check(const qb__device *device);
-/* The device is lost to `why`; fails with that and the remedy. */
+/* Mark the device as lost because of `why`; fails with that reason and the remedy. */
 qb_status qb__device_lose(qb__device *device, const char *why);
 
 #endif

@@ -26,7 +26,7 @@ void qb__hash_add(qb__hash *hash, const void *bytes, size_t count) {
     uint64_t a = hash->word[0], b = hash->word[1];
     for (size_t i = 0; i < count; i++) {
         a = (a ^ at[i]) * 0x100000001b3u;          /* FNV-1a */
-        b = (b + at[i] + 1) * 0x9e3779b97f4a7c15u; /* another multiplier, and mixed */
+        b = (b + at[i] + 1) * 0x9e3779b97f4a7c15u; /* with another multiplier, and mixed */
         b ^= b >> 29;
     }
     hash->word[0] = a;
@@ -55,8 +55,8 @@ static bool path_of(const uint64_t key[2], char path[PATH_MAX_BYTES]) {
     return n > 0 && n < PATH_MAX_BYTES;
 }
 
-/* Programs run with our rights: they are taken only from a folder that nobody else can write. Why
- * this one, which is there, is not used; NULL = it is. */
+/* Cached programs run with the user's rights: they are read only from a folder that nobody else can write. Returns why
+ * an existing folder is not used; NULL = it is used. */
 static const char *not_ours(const struct stat *st) {
     if (!S_ISDIR(st->st_mode)) return "it is no folder; move it away";
     if (st->st_uid != geteuid()) return "it belongs to another user; set QB_CACHE_DIR";
@@ -138,7 +138,7 @@ bool qb__cache_read(const uint64_t key[2], qb__binary *binary) {
     char path[PATH_MAX_BYTES];
     *binary = (qb__binary){0};
     if (!path_of(key, path) || !folder_is_ours(qb__program_cache_folder())) return false;
-    /* Opening a pipe would wait for a writer; what a link leads to is not ours to vouch for. */
+    /* Opening a pipe would block, and the target of a symbolic link is not trusted. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0) return false;
     bool good = read_file(fd, key, binary);
@@ -152,7 +152,7 @@ bool qb__cache_write(const uint64_t key[2], const qb__binary *binary) {
     if (!binary->count || !path_of(key, path) || !make_folder(qb__program_cache_folder())) return false;
     int n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", qb__program_cache_folder());
     if (n < 0 || n >= PATH_MAX_BYTES) return false;
-    int fd = mkstemp(temporary); /* 0600 */
+    int fd = mkstemp(temporary); /* with mode 0600 */
     if (fd < 0) return false;
     header h = {.key = {key[0], key[1]}, .bytes = binary->count};
     qb__hash sum = QB__HASH_START;

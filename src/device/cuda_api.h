@@ -4,8 +4,8 @@
 
 #include "device/backend.h"
 
-/* The part of the CUDA driver's binary interface and of NVRTC's that is used, declared here so that
- * building needs no toolkit. */
+/* Declarations of the used part of the binary interfaces of the CUDA driver and of NVRTC, so that building needs no
+ * toolkit. */
 
 typedef int qb__cu_result; /* 0 = success */
 typedef uint64_t qb__cu_pointer;
@@ -137,36 +137,35 @@ typedef struct qb__nvrtc_api {
 #define QB__NVRTC_FIELD(field, symbol, arguments) int(*field) arguments;
     QB__NVRTC_SYMBOLS(QB__NVRTC_FIELD)
 #undef QB__NVRTC_FIELD
-    int major, minor; /* its version; 0 when there is none */
+    int major, minor; /* version; 0 if NVRTC is missing */
 } qb__nvrtc_api;
 
-/* Filled by cuda_load.c before any device exists; constant afterwards. */
+/* Filled in by cuda_load.c before any device exists; constant afterwards. */
 extern qb__cuda_api qb__cuda;
 extern qb__nvrtc_api qb__nvrtc;
 extern int qb__cuda_driver; /* 13000 = CUDA 13.0 */
 
-/* Opens the newest NVRTC whose major version the driver supports; any, when driver is 0. The
- * reason for a failure in `why`. */
+/* Open the newest NVRTC whose major version the driver supports; any version if driver is 0. `why` gets the reason of a
+ * failure. */
 bool qb__nvrtc_open(int driver, char *why, size_t why_size);
 typedef enum qb__code {
     QB__CODE_COMMON,
-    QB__CODE_SPECIFIC, /* may use what only this very chip has (sm_90a) */
-    QB__CODE_PTX       /* for the driver to translate, also for younger chips */
+    QB__CODE_SPECIFIC, /* may use features of exactly this chip (sm_90a) */
+    QB__CODE_PTX       /* translated by the driver, also for newer chips */
 } qb__code;
 
-/* Machine code for compute capability `arch` where this NVRTC knows the chip, else PTX for the
- * newest one it knows below. `options` beyond the architecture are given; `log` gets the compiler's
- * words. */
+/* Compile to machine code for compute capability `arch` if this NVRTC knows the chip, else to PTX for the newest
+ * architecture below that it knows. `options` come in addition to the architecture; `log` gets the compiler's
+ * output. */
 qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__code code, const char *const *options,
                             size_t option_count, qb__binary *binary);
-/* Whether code for exactly this chip (the "a" targets) can be had. */
+/* True if code for exactly this chip (the "a" targets) can be compiled. */
 bool qb__nvrtc_specific(int arch);
-/* NVRTC's options for our macros; *list by qb__alloc, its strings too: free with qb__options_free.
- */
+/* NVRTC's options for the macros; *list and its strings are allocated: release with qb__options_free. */
 qb_status qb__nvrtc_options(const char *const *macros, char ***list, size_t *count);
 void qb__options_free(char **list, size_t count);
 
-/* The status of a driver call, with its name in words; a device lost stays so. */
+/* The status of a driver call, with the error's name in the detail; marks a lost device. */
 qb_status qb__cuda_status(qb__device *device, qb__cu_result result, const char *doing);
 
 /* Parts of the table, by file. */
@@ -196,7 +195,7 @@ void qb__cuda_kernel_release(qb__kernel *kernel);
 qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                                  const qb__arg *args, size_t count);
 
-/* One driver call with the device's context current. */
+/* Make one driver call with the device's context current. */
 #define QB__CUDA_CALL(device, doing, call)                                                                             \
     do {                                                                                                               \
         qb_status entered = qb__cuda_enter(device);                                                                    \

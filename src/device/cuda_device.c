@@ -3,13 +3,13 @@
 
 #include "device/cuda_api.h"
 
-/* The primary context, errors, streams and events. */
+/* Primary context, errors, streams and events. */
 
 static const char capturing[] =
     ": a stream of the caller's is being captured into a graph, which nothing here can be part of";
 
-/* What a driver's error means to us. Those that end the context are lasting: every later call on it
- * returns the same, so the device counts as lost. */
+/* Status for a driver's error. After errors that destroy the context every later call returns the same error, so the
+ * device counts as lost. */
 static const struct {
     int code;
     qb_status status;
@@ -107,7 +107,7 @@ static qb_status queue_finish(qb__queue *queue) {
     return QB_OK;
 }
 
-/* A waiting thread sleeps: the CPU has its own work. */
+/* A waiting thread sleeps, because the CPU cores are needed. */
 static qb_status event_create(qb__event *event) {
     QB__CUDA_CALL(event->device, "making an event", qb__cuda.event_create(&event->native, QB__CU_EVENT_BLOCKING_SYNC));
     return QB_OK;

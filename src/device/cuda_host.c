@@ -7,9 +7,9 @@
 #include "base/pool.h"
 #include "device/cuda_api.h"
 
-/* Page-locked host memory. The driver's own costs 0.37 s a GB to get and 0.08 to give back, in one
- * thread of the kernel. Most of that goes with huge pages that several threads touch first, so that
- * the driver has only to lock them. */
+/* Page-locked host memory. The driver takes 0.37 s per GB to allocate and 0.08 s to release, in one thread of the
+ * kernel. With huge pages that several threads touch first, the driver only has to lock the pages, which takes most of
+ * that time away. */
 
 enum { HUGE_PAGE = 2 << 20, FROM = 4 << 20, PIECE = 16 << 20, THREADS = 4 };
 
@@ -25,7 +25,7 @@ static void touch_piece(void *context, size_t task, int worker) {
     for (size_t i = from; i < end; i += p->page) p->first[i] = 0;
 }
 
-/* Pages that nobody touched, for want of threads, are taken by the driver when it locks them. */
+/* If threads are missing, pages that were not touched are allocated by the driver when it locks them. */
 static void touch(const qb__pinned *pinned) {
     pages p = {pinned->host, pinned->bytes, (size_t)sysconf(_SC_PAGESIZE)};
     size_t pieces = (p.bytes + PIECE - 1) / PIECE;
@@ -35,7 +35,7 @@ static void touch(const qb__pinned *pinned) {
     qb__pool_destroy(pool);
 }
 
-/* What is mapped more than there is memory kills the process once it is touched. */
+/* If more is mapped than there is memory, the process is killed when the pages are touched. */
 static qb_status map(qb__device *device, size_t bytes, qb__pinned *pinned) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), room = qb__available_bytes();
     void *all = MAP_FAILED;
@@ -52,7 +52,7 @@ static qb_status map(qb__device *device, size_t bytes, qb__pinned *pinned) {
     if (before) munmap(all, before);
     munmap((char *)pinned->host + bytes, HUGE_PAGE - before);
     madvise(pinned->host, bytes, MADV_HUGEPAGE);
-    /* After a fork, the first write would give the parent another page than the device has. */
+    /* After a fork, the first write would copy the page, and the parent's page would differ from the device's. */
     madvise(pinned->host, bytes, MADV_DONTFORK);
     return QB_OK;
 }
@@ -92,12 +92,12 @@ qb_status qb__cuda_host_create(qb__device *device, size_t bytes, void **host) {
 out:
     if (pinned) unmap(pinned);
     if (status != QB_OK) return status;
-    /* Where memory of the process cannot be locked, the driver's can. */
+    /* If memory of the process cannot be locked, memory of the driver may. */
     if (result != QB__CU_OUT_OF_MEMORY) return drivers_own(device, bytes, host);
     return qb__cuda_status(device, result, "page-locking memory");
 }
 
-/* Pages of a lost device are the system's again too. */
+/* Pages of a lost device are returned to the system too. */
 void qb__cuda_host_destroy(qb__device *device, void *host) {
     qb__pinned *pinned = qb__pinned_take(device, host);
     if (qb__cuda_enter(device) == QB_OK) {

@@ -7,8 +7,8 @@
 #include "device/cuda_api.h"
 #include "device/library.h"
 
-/* Opening libcuda and listing its devices. Nothing here makes a context: that costs a fifth of a
- * second and half a gigabyte a device. */
+/* Open libcuda and list its devices without creating a context, which takes a fifth of a second and half a gigabyte per
+ * device. */
 
 qb__cuda_api qb__cuda;
 int qb__cuda_driver;
@@ -65,7 +65,7 @@ static int attribute(int device, int which) {
     return qb__cuda.device_attribute(&value, which, device) || value < 0 ? 0 : value;
 }
 
-/* For work on kernels: QB_CUDA_ARCH=80 makes of a younger chip one of compute capability 8.0. */
+/* For work on kernels: QB_CUDA_ARCH=80 treats a newer chip as one of compute capability 8.0. */
 static bool wished_arch(int *arch) {
     const char *wish = getenv("QB_CUDA_ARCH");
     int wished = wish ? atoi(wish) : 0;

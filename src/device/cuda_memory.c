@@ -46,7 +46,7 @@ qb_status qb__cuda_copy(qb__queue *queue, qb__memory *to, size_t to_offset, cons
     return QB_OK;
 }
 
-/* What an address is, as far as the driver tells. */
+/* The kind of memory at an address, as far as the driver knows. */
 qb_status qb__cuda_memory_check(const qb__memory *memory) {
     enum { MEMORY_TYPE = 2, DEVICE_ORDINAL = 9, NOT_KNOWN = 1 };
     const qb__device *device = memory->device;

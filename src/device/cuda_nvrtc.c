@@ -7,8 +7,8 @@
 #include "device/cuda_api.h"
 #include "device/library.h"
 
-/* NVRTC: which one, and how it is called. The driver runs machine code of any toolkit with its own
- * or an older major version, so the newest such compiler is the best. */
+/* Choice and calls of NVRTC. The driver runs machine code of toolkits with its own or an older major version, so the
+ * newest of these compilers is best. */
 
 qb__nvrtc_api qb__nvrtc;
 
@@ -20,7 +20,7 @@ static const char install[] =
     "pip's "
     "nvidia-cuda-nvrtc-cu12, and name the file in QB_LIBNVRTC if it is not on the library path";
 
-/* Loads one file; true when its major version suits the driver. *newest: the newest refused. */
+/* Load one file; true if its major version suits the driver. *newest: the newest version that was refused. */
 static bool try_file(const char *path, int driver, int *newest) {
 #define NAME(field, symbol, arguments) symbol,
     static const char *const symbols[] = {QB__NVRTC_SYMBOLS(NAME)};
@@ -118,7 +118,7 @@ out:
     return status;
 }
 
-/* The compiler's words into the detail, their first lines. */
+/* Put the first lines of the compiler's output into the detail. */
 static qb_status complain(void *program, const char *name, int result) {
     char *log = NULL;
     size_t size = 0;

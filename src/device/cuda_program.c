@@ -49,8 +49,8 @@ qb_status qb__cuda_kernel_get(qb__kernel *kernel) {
 
 void qb__cuda_kernel_release(qb__kernel *kernel) { (void)kernel; }
 
-/* More than 48 KiB of shared memory, the kernel's own included, must be asked for: what is dynamic
- * always is, once a kernel. */
+/* More than 48 KiB of shared memory, with the kernel's static part, must be requested: dynamic shared memory is always
+ * requested, once per kernel. */
 static qb__cu_result opt_in(qb__kernel *kernel, size_t bytes) {
     if (bytes <= kernel->dynamic_bytes) return 0;
     qb__cu_result result = qb__cuda.function_set(kernel->native, QB__CU_FUNCTION_DYNAMIC_SHARED, (int)bytes);

@@ -22,7 +22,7 @@ struct qb__cufft {
     size_t bytes;
 };
 
-/* Each major version of the toolkit has its own number; a driver runs its own and older ones. */
+/* The driver runs libraries of its own and of older major versions of the toolkit. */
 static const struct {
     const char *file;
     int toolkit;

@@ -4,17 +4,17 @@
 
 #include "device/device.h"
 
-/* NVIDIA's transforms, opened at run time: QB_LIBCUFFT names the file, else the newest that the
- * driver runs is looked for. Complex, single precision, in place, batches of one length. */
+/* NVIDIA's FFT library, opened at run time: QB_LIBCUFFT names the file, else the newest one that the driver runs is
+ * used. Complex, single precision, in place, batches of one length. */
 typedef struct qb__cufft qb__cufft;
 
-/* QB_OK, or QB_NO_DEVICE with what is missing and which package brings it. */
+/* QB_OK, or QB_NO_DEVICE with what is missing and the package that provides it. */
 qb_status qb__cufft_missing(const qb__device *device);
-/* QB_NO_MEMORY when its work space does not fit. */
+/* QB_NO_MEMORY if its work space does not fit. */
 qb_status qb__cufft_create(qb__device *device, size_t length, size_t batch, qb__cufft **cufft);
 void qb__cufft_destroy(qb__cufft *cufft);       /* NULL-safe */
 size_t qb__cufft_bytes(const qb__cufft *cufft); /* bytes of its work space */
-/* All of the batch, [batch][length] complex numbers from the memory's beginning, without a scale;
+/* Transform all of the batch, [batch][length] complex numbers from the start of the memory, without scaling;
  * asynchronous. */
 qb_status qb__cufft_forward(qb__cufft *cufft, qb__queue *queue, qb__memory *memory);
 

@@ -55,15 +55,15 @@ const char *qb__device_missing(qb__device_api api) {
     return "";
 }
 
-/* OpenCL may list the CPU beside a GPU, and before it. */
+/* OpenCL may list the CPU in addition to a GPU, and before it. */
 static size_t first_gpu(size_t backend) {
     for (size_t i = 0; i < found[backend].count; i++)
         if (!found[backend].list[i].info.is_cpu) return i;
     return 0;
 }
 
-/* "cuda", which is the first GPU or, without any, the first device, and "cuda:2"; false when it is another backend's or
- * malformed. */
+/* True for "cuda" (the first GPU, or the first device if there is no GPU) and "cuda:2"; false for another API or a
+ * malformed text. */
 static bool parse(const char *spec, size_t backend, size_t *index) {
     const char *name = backends[backend]->name;
     size_t n = strlen(name);
@@ -129,7 +129,7 @@ qb_status qb__device_check(const qb__device *device) {
                     device->info.spec, device->lost_to);
 }
 
-/* Several threads may hear of it at once; the first says why. */
+/* Several threads may detect it at once; the reason of the first one is kept. */
 qb_status qb__device_lose(qb__device *device, const char *why) {
     if (!atomic_exchange(&device->losing, 1)) {
         snprintf(device->lost_to, sizeof device->lost_to, "%s", why);

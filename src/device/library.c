@@ -12,11 +12,11 @@
 #include "base/status.h"
 #include "quickbeam/device.h"
 
-/* Where qb_library_path_set says a library is; in the order of qb_library. */
+/* Path of a library set by qb_library_path_set; in the order of qb_library. */
 static struct {
     const char *override;
-    char *path;  /* a file, a folder, or "" for none; NULL = not said */
-    bool sought; /* already: the answer stands */
+    char *path;  /* a file, a folder, or "" for none; NULL = not set */
+    bool sought; /* the library was searched for already, and the path can no longer change */
 } places[] = {{.override = "QB_LIBCUDA"},
               {.override = "QB_LIBNVRTC"},
               {.override = "QB_LIBCUFFT"},
@@ -48,7 +48,8 @@ qb_status qb_library_path_set(qb_library library, const char *path) {
     return status;
 }
 
-/* What the user's environment says, else the program. The path stays: nothing sets it any more. */
+/* The environment variable takes precedence over the path of the program. The path stays valid, because nothing changes
+ * it afterwards. */
 static const char *wish(const char *override) {
     const char *set = getenv(override);
     pthread_mutex_lock(&lock);
@@ -108,7 +109,7 @@ bool qb__library_symbols(void *library, const char *const *names, size_t count, 
             *missing = names[i];
             return false;
         }
-        /* A function pointer's bytes: ISO C has no cast for it. */
+        /* Copies the bytes of a function pointer, because ISO C has no cast for it. */
         memcpy(slots + i * sizeof symbol, &symbol, sizeof symbol);
     }
     return true;

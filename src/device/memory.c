@@ -6,9 +6,9 @@
 #include "base/status.h"
 #include "device/backend.h"
 
-/* Linear memory, queues, events, textures: the checks that all apis share. */
+/* Linear memory, queues, events, textures: the checks that all APIs share. */
 
-/* Every object begins with its device; `create` fills the rest. */
+/* Every object begins with its device; `create` fills in the rest. */
 #define MAKE(out, owner)                                                                                               \
     do {                                                                                                               \
         qb_status made = qb__device_check(owner);                                                                      \
@@ -105,7 +105,7 @@ void qb__queue_destroy(qb__queue *queue) {
     qb__free(queue);
 }
 
-/* A lost device is waited for as well: what is under way still uses the caller's memory. */
+/* Wait for a lost device as well: running transfers still use the caller's memory. */
 qb_status qb__queue_finish(qb__queue *queue) {
     const qb_status before = qb__device_check(queue->device);
     const qb_status status = queue->device->backend->queue_finish(queue);
@@ -122,7 +122,7 @@ qb_status qb__queue_finish_after(qb__queue *queue, qb_status status) {
 
 uint64_t qb__queue_native(const qb__queue *queue) { return (uint64_t)(uintptr_t)queue->native; }
 
-/* Whether [offset, offset + bytes) lies in the memory; a transfer must never run past its end. */
+/* True if [offset, offset + bytes) lies in the memory; a transfer must never run past its end. */
 static qb_status check_range(const qb__queue *queue, const qb__memory *memory, size_t offset, size_t bytes) {
     qb_status status = qb__device_check(queue->device);
     if (status != QB_OK) return status;
@@ -209,7 +209,7 @@ qb_status qb__event_record(qb__event *event, qb__queue *queue) {
     return status;
 }
 
-/* An event never recorded lies in the past, as in CUDA. */
+/* An event that was never recorded counts as passed, as in CUDA. */
 qb_status qb__queue_wait(qb__queue *queue, qb__event *event) {
     qb_status status = qb__device_check(queue->device);
     if (status != QB_OK || !event->recorded) return status;
@@ -238,7 +238,7 @@ size_t qb__texture_bytes(const qb__device *device, const qb__texture_shape *shap
         stored.half = device->stored[shape->half][shape->channels].half;
     }
     bool widened = stored.channels != shape->channels || stored.half != shape->half;
-    return texel_bytes(&stored) * (widened ? 2 : 1); /* what is widened is held as well */
+    return texel_bytes(&stored) * (widened ? 2 : 1); /* widened texels are kept in addition */
 }
 
 static qb_status check_shape(const qb__device_info *info, const qb__texture_shape *shape) {

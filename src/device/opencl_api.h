@@ -4,8 +4,8 @@
 
 #include "device/backend.h"
 
-/* The part of OpenCL 1.2's binary interface that is used, declared here so that building needs no
- * headers. Handles are void *. */
+/* Declarations of the used part of OpenCL 1.2's binary interface, so that building needs no headers. Handles are void
+ * *. */
 
 typedef int32_t qb__cl_result; /* 0 = success */
 
@@ -66,7 +66,7 @@ enum {
     QB__CL_TOO_LARGE = -61 /* CL_INVALID_BUFFER_SIZE */
 };
 
-/* Arguments that every enqueued command ends with: events to wait for, its own event. */
+/* The last arguments of every enqueued command: events to wait for, and its own event. */
 #define QB__CL_EVENTS uint32_t, void *const *, void **
 
 /* X(return type, field, symbol, arguments) */
@@ -124,9 +124,9 @@ typedef struct qb__opencl_api {
 #undef QB__OPENCL_FIELD
 } qb__opencl_api;
 
-extern qb__opencl_api qb__opencl; /* filled by opencl_load.c before any device exists */
+extern qb__opencl_api qb__opencl; /* filled in by opencl_load.c before any device exists */
 
-/* What "out of resources" stands for depends on the call. */
+/* The meaning of "out of resources" depends on the call. */
 typedef enum qb__cl_call { QB__CL_ALLOCATES, QB__CL_LAUNCHES, QB__CL_RUNS } qb__cl_call;
 qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call, const char *doing);
 
@@ -141,7 +141,7 @@ qb_status qb__opencl_download(qb__queue *queue, const qb__memory *from, size_t o
 qb_status qb__opencl_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
                           size_t from_offset, size_t bytes);
 qb_status qb__opencl_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte, size_t bytes);
-/* Fills device->stored. */
+/* Fill in device->stored. */
 void qb__opencl_choose_images(qb__device *device);
 qb_status qb__opencl_texture_create(qb__texture *texture);
 void qb__opencl_texture_destroy(qb__texture *texture);

@@ -26,11 +26,11 @@ static qb_status open_device(qb__device *device) {
     return qb__opencl_status(device, result ? result : -2, QB__CL_ALLOCATES, "opening the device");
 }
 
-/* OpenCL has no common context to take up. */
+/* OpenCL has no shared primary context. */
 static qb_status enter(qb__device *device) { return qb__device_check(device); }
 static void leave(qb__device *device) { (void)device; }
 
-/* OpenCL does not say what others hold: all but what was taken here. */
+/* OpenCL does not tell what other processes use: all memory minus what was taken here. */
 static qb_status free_bytes(qb__device *device, size_t *bytes) {
     pthread_mutex_lock(&device->lock);
     size_t used = device->open.used_bytes, all = device->info.memory_bytes;
@@ -66,7 +66,7 @@ static void event_destroy(qb__event *event) {
     if (event->native) qb__opencl.event_release(event->native);
 }
 
-/* Flushed at once: another queue, or a thread, may wait for it. */
+/* Flush at once, because another queue or a thread may wait for it. */
 static qb_status event_record(qb__event *event, qb__queue *queue) {
     void *marker = NULL;
     qb__cl_result result = qb__opencl.marker(queue->native, 0, NULL, &marker);

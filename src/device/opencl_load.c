@@ -6,7 +6,7 @@
 #include "device/library.h"
 #include "device/opencl_api.h"
 
-/* Opening the OpenCL loader and listing the devices of all its platforms. */
+/* Open the OpenCL loader and list the devices of all its platforms. */
 
 qb__opencl_api qb__opencl;
 
@@ -34,9 +34,9 @@ static bool open_loader(char *missing, size_t size) {
     return true;
 }
 
-/* A number of a device, whatever its width; 0 when it has none. */
+/* A property of a device as a number of any width; 0 if it has none. */
 static uint64_t number(void *id, uint32_t which) {
-    uint64_t value = 0; /* little-endian: a narrower answer fills the low bytes */
+    uint64_t value = 0; /* little-endian: a narrower value fills the low bytes */
     size_t size = 0;
     if (qb__opencl.device_info(id, which, sizeof value, &value, &size)) return 0;
     return size <= sizeof value ? value : 0;
@@ -80,7 +80,7 @@ static void describe(qb__device *device, int index) {
     info->multiprocessors = (unsigned)number(id, QB__CL_DEVICE_UNITS);
     info->memory_bytes = info->free_bytes = (size_t)number(id, QB__CL_DEVICE_MEMORY);
     info->local_bytes = (size_t)number(id, QB__CL_DEVICE_LOCAL_BYTES);
-    /* NVIDIA's OpenCL refuses a launch with the whole 48 KiB it reports (seen with driver 580). */
+    /* NVIDIA's OpenCL refuses a launch with all of the 48 KiB that it reports (seen with driver 580). */
     if (device->nvidia && info->local_bytes > 2048) info->local_bytes -= 1024;
     info->l2_bytes = (size_t)number(id, QB__CL_DEVICE_CACHE_BYTES);
     info->group_size = (size_t)number(id, QB__CL_DEVICE_GROUP_SIZE);

@@ -14,8 +14,8 @@ static void count(qb__device *device, size_t more, size_t less) {
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Drivers take memory when it is first used (NVIDIA's says yes to 64 TiB), and a failure there is
- * hard to tell from others: so one byte is used at once. */
+/* Drivers allocate memory at its first use (NVIDIA's accepts 64 TiB), and a failure there is hard to tell from others:
+ * so one byte is written at once. */
 static qb__cl_result touch(qb__device *device, void *buffer) {
     unsigned char zero = 0;
     qb__cl_result result = qb__opencl.fill(device->open.service, buffer, &zero, 1, 0, 1, 0, NULL, NULL);
@@ -48,7 +48,7 @@ void qb__opencl_memory_destroy(qb__memory *memory) {
     qb__opencl.memory_release(buffer_of(memory));
 }
 
-/* Memory that the driver allocates and keeps mapped is page-locked where that means something. */
+/* Memory that the driver allocates and keeps mapped is page-locked on GPUs. */
 qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host) {
     qb__pinned *pinned;
     qb__cl_result result;
@@ -79,7 +79,7 @@ void qb__opencl_host_destroy(qb__device *device, void *host) {
     qb__free(pinned);
 }
 
-/* Sent off at once, so that it runs beside what the other queues do. */
+/* Flushed at once, so that it overlaps with other queues. */
 static qb_status sent(qb__queue *queue, qb__cl_result result, const char *doing) {
     if (!result) result = qb__opencl.flush(queue->native);
     return qb__opencl_status(queue->device, result, QB__CL_ALLOCATES, doing);

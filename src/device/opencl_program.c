@@ -7,8 +7,7 @@
 
 /* Programs and launches. */
 
-/* "-cl-std=CL1.2 -w -DNAME=VALUE ..."; -w, because PoCL's compiler counts its warnings on stderr.
- */
+/* "-cl-std=CL1.2 -w -DNAME=VALUE ..."; -w, because PoCL's compiler prints the number of its warnings on stderr. */
 static qb_status options_of(const qb__device *device, const char *const *macros, char **options) {
     static const char standard[] = "-cl-std=CL1.2 -w";
     size_t size = sizeof standard;
@@ -25,7 +24,7 @@ static qb_status options_of(const qb__device *device, const char *const *macros,
     return QB_OK;
 }
 
-/* Where a compiler's log comes to the point: warnings may fill many lines before. */
+/* The first error in a compiler's log, which may begin with many lines of warnings. */
 static const char *first_error(const char *log) {
     const char *error = strstr(log, "error");
     if (!error) return log;
@@ -48,8 +47,9 @@ static qb_status complain(qb__program *program, void *native, qb__cl_result resu
     return QB_INTERNAL;
 }
 
-/* What the driver would load again; without it nothing is cached. PoCL keeps what it compiles itself, once a kernel is
- * launched, and to hand it out compiles it a second time, for groups of any size: of it a byte is kept, as a note. */
+/* The binary that the driver can load again; without it nothing is cached. PoCL has its own cache of launched kernels,
+ * and would compile a second time, for groups of any size, to return a binary: so one byte is stored as a note that the
+ * program exists. */
 static void take_binary(const qb__device *device, void *native, qb__binary *binary) {
     size_t count = 1;
     unsigned char *bytes = NULL;
@@ -126,7 +126,7 @@ static qb__cl_result set_args(qb__kernel *kernel, const qb__arg *args, size_t co
             if (value) handle = (void *)(uintptr_t)((const qb__memory *)value)->native;
             result = qb__opencl.kernel_arg(kernel->native, index++, sizeof handle, &handle);
             break;
-        case QB__ARG_TEXTURE: /* the image, then its sampler */
+        case QB__ARG_TEXTURE: /* an image is followed by its sampler */
             handle = ((const qb__texture *)value)->array;
             result = qb__opencl.kernel_arg(kernel->native, index++, sizeof handle, &handle);
             handle = (void *)(uintptr_t)((const qb__texture *)value)->object;
@@ -144,7 +144,7 @@ qb_status qb__opencl_kernel_launch(qb__kernel *kernel, qb__queue *queue, const s
                                    const qb__arg *args, size_t count) {
     size_t items[3];
     for (int i = 0; i < 3; i++) items[i] = groups[i] * group[i];
-    pthread_mutex_lock(&kernel->lock); /* arguments live in the kernel until it is enqueued */
+    pthread_mutex_lock(&kernel->lock); /* arguments are stored in the kernel until it is enqueued */
     qb__cl_result result = set_args(kernel, args, count);
     if (!result) { result = qb__opencl.launch(queue->native, kernel->native, 3, NULL, items, group, 0, NULL, NULL); }
     pthread_mutex_unlock(&kernel->lock);

@@ -3,10 +3,10 @@
 
 #include "device/opencl_api.h"
 
-/* What an OpenCL result means. */
+/* Meaning of OpenCL's results. */
 
-/* Name and meaning of the errors worth telling apart; NVIDIA reports a kernel's crash as -5, -36 or
- * -9999 at the next finish. */
+/* Names and meanings of errors that differ in their status. NVIDIA reports a kernel's crash as -5, -36 or -9999 at the
+ * next finish. */
 static const struct {
     qb__cl_result code;
     qb_status status;
@@ -39,8 +39,8 @@ static const struct {
     [QB__CL_RUNS] = {QB_NO_DEVICE, true},
 };
 
-/* Drivers also answer "out of resources" to everything once the device is gone: then the device's
- * own queue, where nothing can fail, fails too. */
+/* Once the device is lost, drivers return "out of resources" for every call: then the device's own queue, where nothing
+ * can fail, fails too. */
 static bool is_gone(const qb__device *device) {
     return device->open.service && qb__opencl.finish(device->open.service);
 }

@@ -4,9 +4,9 @@
 #include "base/memory.h"
 #include "device/opencl_api.h"
 
-/* Images. OpenCL promises only four channels: where one or two are missing, the texels are widened
- * by a kernel on their way in, and kernels see the same x and y. On CPUs halves are kept as floats:
- * PoCL lists half images but reads them wrongly (seen in 3.1), and floats are faster there. */
+/* Images. OpenCL guarantees only four channels: if images with one or two are not available, a kernel widens the
+ * texels, and kernels see the same x and y. On CPUs half floats are stored as floats: PoCL lists half images but reads
+ * them wrongly (seen in 3.1), and floats are faster there. */
 
 enum { FORMATS_MAX = 256, WIDEN_GROUP = 64 };
 
@@ -16,7 +16,7 @@ static uint32_t order_of(unsigned channels) {
 
 static uint32_t type_of(bool half) { return half ? QB__CL_HALF : QB__CL_FLOAT; }
 
-/* The fewest channels, from `channels` on, that there are images with; 0 when there are none. */
+/* The smallest number of channels, at least `channels`, that images can have; 0 if there is none. */
 static unsigned fewest(const qb__cl_format *formats, uint32_t count, bool half, unsigned channels) {
     for (unsigned stored = channels; stored <= 4; stored *= 2) {
         for (uint32_t i = 0; i < count; i++) {
@@ -56,7 +56,7 @@ out:
     return status;
 }
 
-/* As for buffers (opencl_memory.c): one texel is used at once, or want of memory shows too late. */
+/* As for buffers (opencl_memory.c): one texel is written at once, so that a lack of memory is found early. */
 static qb__cl_result touch(qb__device *device, void *image) {
     enum { TEXEL_BYTES = 16 };
     const size_t origin[3] = {0, 0, 0}, region[3] = {1, 1, 1};

@@ -9,10 +9,10 @@
 #include "device/cache.h"
 #include "device/sources.h"
 
-/* Programs: shared by key, from the cache where it has them. */
+/* Programs: shared by key, and loaded from the cache if possible. */
 
 static void add_text(qb__hash *hash, const char *text) {
-    qb__hash_add(hash, text, strlen(text) + 1); /* with its end: "ab","c" is not "a","bc" */
+    qb__hash_add(hash, text, strlen(text) + 1); /* with its end: "ab","c" differs from "a","bc" */
 }
 
 static void make_key(const qb__device *device, const char *text, const char *const *macros, uint64_t key[2]) {
@@ -40,7 +40,7 @@ static qb_status check_macros(const char *const *macros) {
     return QB_OK;
 }
 
-/* The program of that key that is there already, counted once more. */
+/* The existing program with that key, with one more reference. */
 static qb__program *share(qb__device *device, const uint64_t key[2]) {
     for (qb__program *p = device->made.programs; p; p = p->next) {
         if (memcmp(p->key, key, sizeof p->key) != 0) continue;
@@ -50,7 +50,7 @@ static qb__program *share(qb__device *device, const uint64_t key[2]) {
     return NULL;
 }
 
-/* Told before, counted after: a compiler that works for seconds does so in nobody's silence. */
+/* Announce before compiling, count afterwards: compiling takes seconds and must not be silent. */
 static qb_status build(qb__program *program, const char *text, const char *const *macros, qb__binary *binary) {
     qb__device *device = program->device;
     pthread_mutex_lock(&device->lock);
@@ -102,7 +102,7 @@ static qb_status load_or_build(qb__program *program, const char *text, const cha
     qb_status status = QB_INTERNAL;
     if (qb__cache_read(program->key, &binary)) {
         qb__binary again = {0};
-        if (program->device->info.is_cpu) /* the driver finds it in its own cache */
+        if (program->device->info.is_cpu) /* the driver has its own cache */
             status = backend->build(program, text, macros, &again);
         else
             status = backend->load(program, &binary);
@@ -118,7 +118,7 @@ static qb_status load_or_build(qb__program *program, const char *text, const cha
     return status;
 }
 
-/* A note is an entry of the cache like a program, of one byte. */
+/* A note is a cache entry of one byte. */
 static void note_key(const qb__device *device, const char *what, uint64_t key[2]) {
     make_key(device, "all programs", (const char *const[]){what, NULL}, key);
 }
@@ -172,7 +172,7 @@ static qb_status make(qb__device *device, const char *source, const char *text, 
     return status;
 }
 
-/* For work on kernels: those given and, behind them, QB_KERNEL_MACROS=NAME=VALUE,... To be freed: both. */
+/* For work on kernels: the given macros, followed by QB_KERNEL_MACROS=NAME=VALUE,... Release both. */
 static qb_status add_macros(const char *const *macros, char **own, const char ***all) {
     const char *more = getenv("QB_KERNEL_MACROS");
     size_t n = 0, count = 2;
@@ -189,7 +189,7 @@ out:
     return status;
 }
 
-/* Compiling takes seconds: it happens outside the lock, and who comes second takes the first's. */
+/* Compiling takes seconds and happens outside the lock; a second thread uses the program of the first. */
 qb_status qb__program_build(qb__device *device, const char *source, const char *const *given, qb__program **program) {
     const char **macros = NULL;
     char *text = NULL, *own = NULL;
@@ -280,6 +280,6 @@ qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t g
         return qb__fail(QB_BAD_ARGUMENT, "%s: a group of %zu x %zu x %zu items; %s takes 1 to %zu", kernel->name,
                         group[0], group[1], group[2], device->info.spec, device->info.group_size);
     }
-    if (!groups[0] || !groups[1] || !groups[2]) return QB_OK; /* nothing to do */
+    if (!groups[0] || !groups[1] || !groups[2]) return QB_OK; /* empty launch */
     return device->backend->kernel_launch(kernel, queue, groups, group, args, count);
 }

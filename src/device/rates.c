@@ -5,8 +5,8 @@
 
 #include "base/status.h"
 
-/* Each rate is the best of a few timed runs, as long as a few milliseconds: the first run warms up
- * and says how many rounds that takes. */
+/* Each rate is the best of a few timed runs of some milliseconds: a first run warms up and gives the number of
+ * rounds. */
 
 enum { RUNS = 5, GROUP = 256, IMAGE = 256, ROUNDS_MAX = 1 << 22 };
 static const double seconds_wanted = 4e-3;
@@ -16,10 +16,10 @@ typedef struct bench {
     const qb__device_info *info;
     qb__queue *queue;
     qb__event *begin, *end;
-    qb__memory *a, *b; /* large; `a` holds zeros */
+    qb__memory *a, *b; /* large; `a` is filled with zeros */
     void *host;
     size_t bytes, host_bytes;
-    size_t groups; /* enough to fill the device a few times over */
+    size_t groups; /* enough to fill the device several times */
 } bench;
 
 typedef qb_status (*step)(bench *m, const void *what, uint32_t rounds);
@@ -35,7 +35,7 @@ out:
     return status;
 }
 
-/* Units of work a second, `work` of them a round. */
+/* Units of work per second, with `work` of them per round. */
 static qb_status measure(bench *m, step run, const void *what, double work, double *rate) {
     uint32_t rounds = 1;
     double seconds = 0, best = 0;
@@ -100,7 +100,7 @@ static qb_status run_local(bench *m, const void *kernel, uint32_t rounds) {
     return launch(m, kernel, args, 2);
 }
 
-/* The largest power of two of 16-byte pieces within half of the shared cache. */
+/* The largest power of two of 16-byte pieces that fits into half of the shared cache. */
 static uint32_t cached_pieces(const bench *m) {
     size_t room = m->info->l2_bytes / 2 < m->bytes ? m->info->l2_bytes / 2 : m->bytes;
     uint32_t pieces = 1024;
@@ -126,7 +126,7 @@ static qb_status run_texture(bench *m, const void *what, uint32_t rounds) {
 }
 
 static qb_status run_tensor(bench *m, const void *kernel, uint32_t rounds) {
-    uint32_t value = 0x30003000; /* two small halves: nothing overflows */
+    uint32_t value = 0x30003000; /* two small half floats, so that nothing overflows */
     const qb__arg args[] = {QB__MEMORY(m->b), QB__VALUE(rounds), QB__VALUE(value)};
     return launch(m, kernel, args, 3);
 }
@@ -150,7 +150,7 @@ static qb_status measure_units(bench *m, qb__device_rates *rates) {
     const struct {
         const char *name;
         step run;
-        double work; /* a round and item */
+        double work; /* of one round and item */
         double *rate;
     } units[] = {{"rate_fma", run_fma, 16, &rates->arithmetic},
                  {"rate_local", run_local, 128, &rates->local_bytes},
@@ -168,7 +168,7 @@ static qb_status measure_units(bench *m, qb__device_rates *rates) {
     if (m->info->api == QB__API_CUDA && m->info->arch >= 80) {
         QB__TRY(qb__program_build(m->device, "device_rates_tensor.cu", NULL, &tensor));
         QB__TRY(qb__kernel_get(tensor, "rate_tensor", &kernel));
-        /* 8 products of 4096 operations a warp of 32 */
+        /* 8 products of 4096 operations per warp of 32 */
         QB__TRY(measure(m, run_tensor, kernel, items / 32 * 8 * 4096, &rates->tensor_flops));
     }
 out:
@@ -177,7 +177,7 @@ out:
     return status;
 }
 
-/* A quarter of what is free, 256 MiB at the most, halved until it fits. */
+/* A quarter of the free memory, at most 256 MiB, halved until it can be allocated. */
 static qb_status make_buffers(bench *m) {
     size_t room, bytes = 256u << 20;
     qb_status status = qb__device_free_bytes(m->device, &room);

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* Including is done here and not by the compilers: OpenCL's know no files, and the cache's key must
- * cover the whole text. */
+/* #include is resolved here and not by the compilers: OpenCL's compilers know no files, and the cache's key must cover
+ * the whole text. */
 
 enum { FILES_MAX = 16, NAME_MAX_BYTES = 96 };
 
@@ -51,7 +51,7 @@ static qb_status put_line_number(writer *w, size_t line, const char *name) {
     return put(w, text, (size_t)n);
 }
 
-/* The name of an `#include "NAME"` line, if that is what it is. */
+/* The name in a line `#include "NAME"`, or NULL. */
 static bool include_name(const char *line, const char *end, char name[NAME_MAX_BYTES]) {
     static const char word[] = "#include \"";
     size_t n = sizeof word - 1;

@@ -4,8 +4,8 @@
 
 #include "quickbeam/status.h"
 
-/* The kernel sources of src/kernels/ (*.cl, *.cu, *.clh, *.cuh, dialect.h), put into the library as
- * text when it is built. */
+/* The kernel sources of src/kernels/ (*.cl, *.cu, *.clh, *.cuh, dialect.h), embedded into the library as text at build
+ * time. */
 typedef struct qb__kernel_source {
     const char *name; /* "bp_parallel_linear_texture.cl" */
     const char *text; /* ends with '\0' */
@@ -13,8 +13,8 @@ typedef struct qb__kernel_source {
 
 extern const qb__kernel_source qb__kernel_sources[]; /* ended by name NULL, sorted by name */
 
-/* The dialect, then the source; each `#include "NAME"` of an embedded file is replaced by its text,
- * once. Release with qb__free. */
+/* The dialect, then the source; each `#include "NAME"` of an embedded file is replaced by its text, once. Release with
+ * qb__free. */
 qb_status qb__kernel_source_text(const char *name, char **text);
 
 #endif

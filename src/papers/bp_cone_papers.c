@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of two papers, to measure and to study: the configurations of Papenhausen, Zheng and Mueller's RabbitCT
- * (bp_cone_plain.cl), and the five of the iFDK paper's Table 3 (RTK's too, the others in bp_cone_shuffle.cl). They are
- * what the papers describe, with the house's contract: whatever a paper sums up in a register and adds to the volume at
- * the end begins with the volume's value here, so that blocks of views change no bit. They run only when they are
+/* Kernels of two papers, for measurement and study: the configurations of Papenhausen, Zheng and Mueller's RabbitCT
+ * (bp_cone_plain.cl), and the five of the iFDK paper's Table 3 (RTK's too, the others in bp_cone_shuffle.cl). They
+ * compute what the papers describe, by our rules: sums that a paper keeps in a register and adds to the volume at the
+ * end start with the volume's value here, so that blocks of views do not change the bits. They run only if they are
  * named. */
 #include <math.h>
 #include <string.h>
@@ -25,9 +25,9 @@ enum {
     PAD = 2,
     PITCH = 8,
     LAYERS = 512,
-    LAUNCH = 32,         /* views at most */
-    MOST_PIXELS = 4096,  /* a side: plain single precision keeps its class so far */
-    MOST_CONSTANT = 1365 /* views whose matrices fit OpenCL's 64 KiB */
+    LAUNCH = 32,         /* most views of a launch */
+    MOST_PIXELS = 4096,  /* per side: plain single precision keeps its accuracy class up to here */
+    MOST_CONSTANT = 1365 /* views whose matrices fit into OpenCL's 64 KiB */
 };
 static const size_t lines_bytes_most = 64u << 20;
 
@@ -36,11 +36,11 @@ struct qb__bp_cone_plan {
     qb__bp_cone_problem problem;
     qb__cone_turns symmetry;
     int values[VIEWS + 1];
-    int32_t pitch, height; /* of an image, with its zeros */
-    size_t rows;           /* of the grid, whose lines are kept at a time */
+    int32_t pitch, height; /* of an image, with its border of zeros */
+    size_t rows;           /* rows of the grid whose lines are kept at a time */
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel, *turn;
-    float (*constants)[12]; /* [views + LAUNCH], CUDA's kernel arguments; else NULL */
+    float (*constants)[12]; /* [views + LAUNCH], arguments of CUDA kernels; else NULL */
     qb__memory *matrices, *lines;
     qb__texture *texture;
 };
@@ -63,7 +63,7 @@ static qb__texture_shape shape_of(const qb__bp_cone_problem *p, qb__bp_cone_most
                                .linear = values[IMAGE] == INTERPOLATED};
 }
 
-/* Rows of the grid whose lines are turned, worked on and turned back together. */
+/* Rows of the grid whose lines are transposed, computed and transposed back together. */
 static size_t rows_of_lines(const qb__bp_cone_problem *p) {
     const size_t one = p->nx * p->nz * sizeof(float);
     return qb__larger(qb__smaller(lines_bytes_most / one, p->ny), 1);
@@ -93,8 +93,8 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     return values[SHUFFLED] ? qb__cone_turns_of(p, 1, values[MIRROR], &symmetry) : NULL;
 }
 
-/* Instructions and bytes by count, for a grid padded to whole groups: SIDE x SIDE voxels of a slice, or WARP voxels along z
- * by WARPS along x. */
+/* Instructions and bytes, counted for a grid padded to whole groups: SIDE x SIDE voxels of a slice, or WARP voxels
+ * along z by WARPS along x. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices;
     const qb__bp_cone_problem *p = of;
@@ -129,7 +129,7 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p,
 
 /* ---- plan ---- */
 
-/* Matrices of voxels that are counted from the grid's middle. */
+/* Matrices for voxel indices counted from the grid's centre. */
 static qb_status make_matrices(qb__bp_cone_plan *plan) {
     const qb__bp_cone_problem *p = &plan->problem;
     const double middle[] = {((double)p->nx - 1) / 2, ((double)p->ny - 1) / 2, ((double)p->nz - 1) / 2};
@@ -155,7 +155,7 @@ static qb_status make_matrices(qb__bp_cone_plan *plan) {
     return status;
 }
 
-/* VIEWS is the host's: the same programs serve any number of views a launch. */
+/* VIEWS is used by the host only: the same programs serve any number of views per launch. */
 static qb_status build(qb__bp_cone_plan *plan) {
     static const char *const names[] = {NULL, "IMAGE", "TRANSPOSED", "CONSTANTS", "PREFETCH", "LANES", "MIRROR"};
     const bool shuffled = plan->values[SHUFFLED];
@@ -218,7 +218,7 @@ static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory
     return status == QB_OK && plan->texture ? qb__texture_load(queue, plan->texture, packed, 0) : status;
 }
 
-/* What every launch is told of the scan and of its views: those from `first` on, the images from `image` on. */
+/* Arguments of every launch about the scan and its views: views from `first` on, images from `image` on. */
 enum { SCAN_ARGS = 10 };
 typedef struct scan_args {
     int32_t first, views, image, columns, r0, r1;
@@ -260,7 +260,7 @@ static qb_status launch_plain(qb__bp_cone_plan *plan, qb__queue *queue, const pa
                             QB__VALUE(nz),      QB__VALUE(z0),        QB__VALUE(z1), QB__VALUE(add)};
     tell_scan(plan, scan, a->packed, args);
     memcpy(args + SCAN_ARGS, rest, sizeof rest);
-    /* RTK's items own one voxel each, RabbitCT's a whole line of every fourth. */
+    /* An item of RTK's kernel owns one voxel, one of RabbitCT's a line of every fourth voxel. */
     const size_t groups[3] = {qb__ceil_div(p->nx, SIDE), qb__ceil_div(p->ny, SIDE), lanes > 1 ? 1 : a->z1 - a->z0};
     const size_t items[3] = {SIDE * SIDE * lanes, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
@@ -276,7 +276,7 @@ static qb_status run_plain(qb__bp_cone_plan *plan, qb__queue *queue, const pass 
     return status;
 }
 
-/* Slices middle + h and, mirrored, twice_z - that, for heights h0 <= h < h1: all that are wanted. */
+/* Slices middle + h and, mirrored, twice_z - that, for heights h0 <= h < h1: all slices to be computed. */
 typedef struct heights {
     int32_t middle, h0, h1;
 } heights;
@@ -333,7 +333,7 @@ static qb_status launch_shuffle(qb__bp_cone_plan *plan, qb__queue *queue, const 
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }
 
-/* Some rows of the grid: their lines are made, take all the views, and become rows again. */
+/* Some rows of the grid: transpose them to lines, add all views, and transpose them back. */
 static qb_status run_rows(qb__bp_cone_plan *plan, qb__queue *queue, const pass *a, scan_args scan, size_t y0,
                           size_t rows, bool more) {
     const int32_t first = scan.first, end = first + scan.views, step = plan->values[VIEWS];

@@ -4,7 +4,7 @@
 
 #include "kernels/bp_cone/bp_cone_device.h"
 
-/* Kernels as papers describe them, to be measured and studied. They run only where --kernel names them. */
+/* Kernels as papers describe them, for measurement and study. They run only if --kernel names them. */
 extern const qb__bp_cone_family qb__bp_cone_papers_rows;
 
 #endif

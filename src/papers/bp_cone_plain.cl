@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Cone-beam back-projection for any 3x4 matrices, voxel by voxel: the configurations of Papenhausen, Zheng and Mueller,
  * "GPU-Accelerated Back-Projection Revisited", and RTK's kernel as Chen et al. (SC 2019) compare with it. An item owns
- * voxels of one line along z, every (LANES x groups)th; a launch adds some views to all of them.
+ * voxels of one line along z, every (LANES x groups)th; a launch adds several views to all of them.
  *
- * PREFETCH: a voxel is read before the views are added, not when the sum is known: the read's latency is hidden. Without,
- * a launch has one view. */
+ * PREFETCH: a voxel is read before the views are added and not afterwards, which hides the latency of the read. Without
+ * it, a launch has one view. */
 #include "bp_cone_plain.clh"
 #ifndef PREFETCH
 #define PREFETCH 0
@@ -12,9 +12,9 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#define SIDE 16 /* groups own SIDE x SIDE x LANES voxels at a time */
+#define SIDE 16 /* a group owns SIDE x SIDE x LANES voxels at a time */
 
-/* images: from the launch's first on, `image0` of the texture; out: the slab's first slice z0 stands at out_at. */
+/* images: the first image of the launch is `image0` of the texture; out: slice z0 of the slab is at out_at. */
 KERNEL GROUPS_OF(SIDE *SIDE *LANES, 1) void bp_cone_plain(IMAGES, MATRICES, int first, int views, int image0,
                                                           int columns, int r0, int r1, int pitch, int height,
                                                           GLOBAL float *out, ulong out_at, int nx, int ny, int nz,

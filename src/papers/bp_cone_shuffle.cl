@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Cone-beam back-projection of exact circles as Chen et al. (iFDK, SC 2019) do it: their Listing 1. On such an orbit u
- * and 1 / w stay the same along z, so each lane of a warp computes those of one of up to 32 views, for the line of voxels
- * that all its lanes are on, and hands them on by a shuffle (OpenCL: through local memory). MIRROR: rows and slices on
- * one side of the source's plane are the mirror image of those on the other, so that one v serves two voxels.
+/* Cone-beam back-projection of exact circles as in Chen et al. (iFDK, SC 2019), Listing 1. On such an orbit u and 1 / w
+ * are constant along z, so each lane of a warp computes those of one of up to 32 views for the line of voxels that all
+ * its lanes work on, and passes them on by a shuffle (OpenCL: through local memory). MIRROR: rows and slices on one
+ * side of the source's plane are the mirror image of those on the other, so that one v serves two voxels.
  *
- * The volume lies with z fastest meanwhile, in lines[y][x][z]; bp_cone_turn makes them and brings them back. */
+ * During the computation the volume has z fastest, in lines[y][x][z]; bp_cone_turn transposes it there and back. */
 #include "bp_cone_plain.clh"
 #ifndef MIRROR
 #define MIRROR 1
 #endif
 #define WARP 32
-#define WARPS 8 /* of a group: neighbours along x */
+#define WARPS 8 /* warps of a group: neighbours along x */
 #define TILE 16
 
 #if QB_CUDA
@@ -22,8 +22,8 @@
 #define SHARE(u, r) shared[item] = FLOAT2(u, r), BARRIER()
 #endif
 
-/* Lanes are heights h0 + i < h1: slice middle + height, and, mirrored, slice twice_z - that. The lines' slices are z0 to
- * z1, their first row of the grid y0. */
+/* Lanes are heights h0 + i < h1: slice middle + height, and, mirrored, slice twice_z - that. Lines have slices z0 to
+ * z1; their first row of the grid is y0. */
 KERNEL GROUPS_OF(WARP *WARPS, 1) void bp_cone_shuffle(IMAGES, MATRICES, int first, int views, int image0, int columns,
                                                       int r0, int r1, int pitch, int height, GLOBAL float *lines,
                                                       int nx, int ny, int nz, int y0, int z0, int z1, int h0, int h1,
@@ -62,7 +62,7 @@ KERNEL GROUPS_OF(WARP *WARPS, 1) void bp_cone_shuffle(IMAGES, MATRICES, int firs
     if (others) line[other - z0] = mirrored;
 }
 
-/* slab[z][y][x], from rows y0 on, to lines[y][x][z], or back. */
+/* Transpose slab[z][y][x], from row y0 on, to lines[y][x][z], or back. */
 KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_turn(GLOBAL float *slab, ulong slab_at, GLOBAL float *lines, int nx,
                                                   int ny, int y0, int slices, int back) {
     LOCAL float tile[TILE][TILE + 1];

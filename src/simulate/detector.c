@@ -6,13 +6,13 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-#define READ_NOISE 4.0 /* variance, counts */
+#define READ_NOISE 4.0 /* variance in counts */
 #define PEDESTAL 96
 #define CEILING 65535.0
-#define HEADROOM 1.25 /* the brightest pixel over the nominal one, with its noise */
-#define FAULTY 0.1    /* of all columns */
+#define HEADROOM 1.25 /* brightest pixel over the nominal one, with noise */
+#define FAULTY 0.1    /* share of faulty columns */
 
-/* What fixed patterns are drawn from; frames are numbered by enum qb__frame. */
+/* Streams of random numbers for fixed patterns; frames are numbered by enum qb__frame. */
 enum { PATTERN_PIXEL = 3, PATTERN_COLUMN, PATTERN_DARK };
 
 static uint64_t stream_seed(uint64_t seed, int kind) { return seed * 8 + (uint64_t)kind; }
@@ -34,7 +34,7 @@ static double by_inversion(qb__random *random, double mean) {
 }
 
 static double log_factorial(double k) {
-    int sign; /* lgamma() would store it in a global */
+    int sign; /* lgamma() would store the sign in a global variable */
     return lgamma_r(k + 1, &sign);
 }
 
@@ -108,7 +108,7 @@ void qb__detector_destroy(qb__detector *detector) {
     *detector = (qb__detector){0};
 }
 
-/* -4..4, a pixel's own. */
+/* Fixed pattern of a pixel, -4..4. */
 static int dark_pattern(const qb__detector *d, size_t pixel) {
     qb__random random = qb__random_stream(stream_seed(d->seed, PATTERN_DARK), pixel);
     return (int)(qb__random_bits(&random) % 9) - 4;

@@ -11,21 +11,22 @@
 #include "simulate/detector.h"
 
 enum {
-    STREAM_PLACE = 6, /* of kinds, and behind them of frames; those below are the detector's */
+    STREAM_PLACE = 6, /* streams of random numbers of fault kinds, then of frames; lower ones are the detector's */
     STREAM_FLICKER,
     STREAMS,
-    FRAMES = 13, /* of STREAM_PLACE: the first that is a frame's; those of columns are below */
+    FRAMES = 13, /* first stream of frames after STREAM_PLACE; those of columns are below */
     EDGE = 4,    /* columns at both ends without faults */
-    APART = 4,   /* columns between two faults */
-    TRIES = 200  /* for a place */
+    APART = 4,   /* columns between two faulty ones */
+    TRIES = 200  /* tries to find a free place */
 };
 
-/* per_hundred: so many faults for 100 columns, two at least; 0: VALUE is their number, or the fault is the beam's. */
+/* per_hundred: number of faults per 100 columns, at least two; 0: VALUE is their number, or the fault is one of the
+ * beam. */
 static const struct {
     const char *name;
     double most;
     double per_hundred;
-    size_t narrowest, widest; /* columns */
+    size_t narrowest, widest; /* width in columns */
 } kinds[QB__FAULT_KINDS] = {
     [QB__FAULT_WIDE] = {"wide", 0.5, 1, 5, 12},
     [QB__FAULT_PARTIAL] = {"partial", 0.5, 2, 1, 1},
@@ -81,7 +82,7 @@ static bool is_free(const qb__faults *f, size_t first, size_t width) {
     return true;
 }
 
-/* One more fault of that kind, where there is a free place. */
+/* Add one fault of that kind, if there is a free place. */
 static void put(qb__faults *f, int kind, qb__random *random) {
     const size_t width =
         kinds[kind].narrowest +
@@ -144,7 +145,7 @@ static double of_column(const qb__faults *f, size_t view, size_t row, size_t c) 
     }
 }
 
-/* Stripes along the rows, of that share of the beam and so many rows, which stand elsewhere in each frame. */
+/* Stripes along the rows: their share of the beam, and their height in rows; they lie elsewhere in each frame. */
 static double stripes(const qb__faults *f, bool flat, size_t frame, size_t row) {
     const double SHARE = 0.05, PERIOD = 12;
     if (f->amount[QB__FAULT_SWAY] == 0) return 1;
@@ -154,13 +155,13 @@ static double stripes(const qb__faults *f, bool flat, size_t frame, size_t row) 
     return 1 + SHARE * sin(2 * M_PI * ((double)row - shift) / PERIOD);
 }
 
-/* Blades cover columns at both ends, and half of the next one. */
+/* Collimator blades cover columns at both ends, and half of the next column. */
 static double of_blades(const qb__faults *f, size_t c) {
     const double inside = (double)(c < f->columns - 1 - c ? c : f->columns - 1 - c) - f->amount[QB__FAULT_COLLIMATOR];
     return f->amount[QB__FAULT_COLLIMATOR] == 0 || inside > 0.5 ? 1 : inside > -0.5 ? 0.5 : 0;
 }
 
-/* The beam at a moment of the scan: 0 in the first view, 1 in the last. */
+/* The beam at a time of the scan: 0 in the first view, 1 in the last. */
 static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
     const double moved = f->amount[QB__FAULT_MOVE] * part;
     const double x = qb__across((double)c, f->columns), y = qb__across((double)row, f->rows);
@@ -169,13 +170,13 @@ static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
     return moved != 0 ? factor * qb__beam(qb__across((double)c - moved, f->columns), y) / qb__beam(x, y) : factor;
 }
 
-/* Such a share of the views shows no beam. */
+/* Share of the views without beam. */
 static bool is_blank(const qb__faults *f, size_t view) {
     qb__random random = qb__random_stream(~f->seed, view);
     return f->amount[QB__FAULT_BLANK] > 0 && qb__random_unit(&random) < f->amount[QB__FAULT_BLANK];
 }
 
-/* So bright, in open beams, is what hits a pixel by itself; 0: nothing does. */
+/* Brightness of a zinger in units of the open beam; 0: none. */
 static double zinger(const qb__faults *f, size_t view, size_t row, size_t c) {
     const double share = f->amount[QB__FAULT_ZINGERS];
     if (!(share > 0)) return 0;

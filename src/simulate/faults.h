@@ -8,8 +8,9 @@
 
 #include "quickbeam/status.h"
 
-/* Faults of a detector and its beam that flats do not show, unless they are taken at several times: factors on the transmission of
- * a view, and scatter, which is added to it. The kinds are the rows of a table in faults.c. Where a fault stands, and how large it is, follows from the seed. */
+/* Faults of a detector and its beam that flats do not show, unless flats are taken at several times: factors on the
+ * transmission of a view, and scatter, which is added. The kinds are the rows of a table in faults.c. The seed decides
+ * the place and the size of a fault. */
 enum {
     QB__FAULT_WIDE,
     QB__FAULT_PARTIAL,
@@ -32,28 +33,28 @@ enum {
 
 typedef struct qb__fault_column {
     int kind;
-    float size;          /* relative error of its gain */
-    size_t view0, view1; /* partial: where it has it */
+    float size;          /* relative error of the gain */
+    size_t view0, view1; /* partial: the views that have the fault */
 } qb__fault_column;
 
 typedef struct qb__faults {
     size_t views, rows, columns;
     uint64_t seed;
     double amount[QB__FAULT_KINDS];
-    qb__fault_column *column; /* [columns]; NULL: there are no faults */
+    qb__fault_column *column; /* [columns]; NULL: no faults */
 } qb__faults;
 
-/* text: KIND=VALUE[,KIND=VALUE...]; NULL: none. Destroy also after a failure. QB_BAD_ARGUMENT says what is wrong. */
+/* text: KIND=VALUE[,KIND=VALUE...]; NULL: none. Destroy also after a failure. QB_BAD_ARGUMENT with what is wrong. */
 qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t columns, uint64_t seed,
                             qb__faults *faults);
 void qb__faults_destroy(qb__faults *faults);
-/* Are there faults of whole views, which come before those of rows? */
+/* True if there are faults of whole views, which are applied before those of rows. */
 bool qb__faults_of_views(const qb__faults *faults);
-/* view[row][column]; scratch: as many and a column more. */
+/* view[row][column]; scratch: one view with an additional column. */
 void qb__faults_apply_view(const qb__faults *faults, double *view, double *scratch);
-/* Multiplies a row of a view. Depends on nothing but its arguments: any thread, any order. */
+/* Multiply a row of a view. The result depends only on the arguments: any thread, any order. */
 void qb__faults_apply(const qb__faults *faults, size_t view, size_t row, double *transmission);
-/* What of it is the beam's, for a flat that is taken before a view; NAN: before anything has changed. */
+/* The beam's part of the faults, for a flat that is taken before a view; NAN: before anything has changed. */
 void qb__faults_of_flat(const qb__faults *faults, size_t flat, double view, size_t row, double *transmission);
 
 #endif

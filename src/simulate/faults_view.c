@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults that need a whole view: fringes at edges, scatter that spreads, and distortion. */
+/* Faults of a whole view: phase-contrast edges, scatter, and distortion. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ bool qb__faults_of_views(const qb__faults *f) {
     return f->amount[QB__FAULT_PHASE] > 0 || f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
 }
 
-/* What the filter of --paganin of so many pixels, of the pixels' own Laplacian, undoes: t - (L / 2 pi)^2 Laplacian t. */
+/* The inverse of --paganin's generalised filter with a length of so many pixels: t - (L / 2 pi)^2 Laplacian t. */
 static void add_fringes(const qb__faults *f, double *view, double *before) {
     const size_t rows = f->rows, columns = f->columns;
     const double length = f->amount[QB__FAULT_PHASE] / (2 * M_PI), share = length * length;
@@ -23,7 +23,7 @@ static void add_fringes(const qb__faults *f, double *view, double *before) {
         }
 }
 
-/* count numbers, `step` apart: their Gaussian mean into out. The first and the last go on. */
+/* Gaussian mean of count numbers, `step` apart, into out. The first and the last number are continued. */
 static void blur(const double *line, size_t count, size_t step, double sigma, double *out) {
     const ptrdiff_t reach = (ptrdiff_t)ceil(5 * sigma), last = (ptrdiff_t)count - 1;
     for (ptrdiff_t i = 0; i <= last; i++) {
@@ -37,7 +37,8 @@ static void blur(const double *line, size_t count, size_t step, double sigma, do
     }
 }
 
-/* Of what the object takes from the beam a share arrives, spread by a Gaussian of an eighth of the columns. */
+/* A share of what the object takes from the beam arrives as scatter, spread by a Gaussian with a sigma of an eighth of
+ * the columns. */
 static void spread(const qb__faults *f, double *view, double *scratch) {
     const double sigma = (double)f->columns / 8, share = f->amount[QB__FAULT_SMOOTH];
     double *column = scratch + f->rows * f->columns;
@@ -51,7 +52,7 @@ static void spread(const qb__faults *f, double *view, double *scratch) {
     }
 }
 
-/* Weights of four numbers for a place t behind the second (Catmull and Rom). */
+/* Weights of four numbers for a position t after the second (Catmull-Rom). */
 static void weigh(double t, double w[4]) {
     w[0] = t * (-0.5 + t * (1 - 0.5 * t));
     w[1] = 1 + t * t * (1.5 * t - 2.5);
@@ -73,7 +74,8 @@ static double between(const double *image, size_t rows, size_t columns, double r
     return sum;
 }
 
-/* What lies r from the middle is found at r (1 + K (r / R)^2), R of the corners: seen at s, where is it? */
+/* Radial distortion: a point at distance r from the centre is seen at r (1 + K (r / R)^2), with R the distance of the
+ * corners. The inverse: r for a point seen at s. */
 static double ideal_radius(double k, double far, double s) {
     double r = s;
     for (int i = 0; i < 20; i++) {

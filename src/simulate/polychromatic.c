@@ -10,7 +10,7 @@
 
 enum { STEPS = 8192 };
 
-/* Dense parts get the second material's attenuation where the phantom's 1.0 was, too. */
+/* Dense parts get the attenuation of the second material, where the phantom's value 1.0 was. */
 static qb_status take_dense(double attenuation, qb__phantom *phantom, qb__polychromatic *p) {
     const double DENSE = 1.5, reference = p->both->dense.reference;
     qb_status status = qb__alloc(phantom->count, sizeof *p->dense.shape, &p->dense.shape);

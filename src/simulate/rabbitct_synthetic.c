@@ -17,10 +17,10 @@
 #define OVERSCAN (10 * PI / 180)
 #define SOURCE_TO_AXIS 785.0
 #define SOURCE_TO_DETECTOR 1200.0
-#define WIDTH (1248 * 0.32) /* mm of detector */
-#define SKULL 0.04          /* 1/mm, the phantom's value 1 */
+#define WIDTH (1248 * 0.32) /* width of the detector in mm */
+#define SKULL 0.04          /* attenuation in 1/mm of the phantom's value 1 */
 
-static const float hu[2] = {50000, 0}; /* 0.02/mm is 1000 */
+static const float hu[2] = {50000, 0}; /* 0.02/mm is 1000 HU */
 static const size_t reference_sizes[] = {128, 256, 512, 1024};
 enum { REFERENCES = 4 };
 
@@ -38,10 +38,10 @@ typedef struct work {
     view_geometry view;
     float *image;
     qb__filter *filter;
-    char *scratch; /* of the filter, one a worker */
+    char *scratch; /* of the filter, one per worker */
     size_t scratch_bytes;
     double *volume[REFERENCES];
-    size_t size; /* what reference_task works on */
+    size_t size; /* size of the reference that reference_task computes */
     double *target;
     double matrix[12];
 } work;
@@ -55,8 +55,7 @@ static void turn(double a[3], double b[3], double angle) {
     }
 }
 
-/* `along` is the unit vector from the source to the detector's plane, u and v unit vectors in it.
- */
+/* `along` is the unit vector from the source to the detector's plane; u and v are unit vectors in the plane. */
 static void set_matrix(view_geometry *g, const double along[3], const double u[3], const double v[3], double u0,
                        double v0, double pitch) {
     const double f = g->sdd / pitch;
@@ -92,8 +91,8 @@ static view_geometry view_of(const work *k, size_t n) {
     return g;
 }
 
-/* Parker's weight: rays seen twice, angle t and fan g and again at t + pi - 2 g, -g, add up to 1.
- */
+/* Parker's weight: the weights of a ray seen at angle t and fan angle g, and again at t + pi - 2 g and -g, add up to
+ * 1. */
 static double parker(double t, double fan) {
     const double g = fmin(fmax(fan, -0.999 * OVERSCAN), 0.999 * OVERSCAN);
     double part = 2;
@@ -124,7 +123,7 @@ static void row_task(void *context, size_t row, int worker) {
     qb__filter_rows(k->filter, out, 1, columns, (float)step, k->scratch + (size_t)worker * k->scratch_bytes);
 }
 
-/* One plane of a reference, one view. */
+/* One plane of a reference; one view. */
 static void reference_task(void *context, size_t z, int worker) {
     (void)worker;
     work *k = context;

@@ -24,17 +24,17 @@ static double flat_view(const qb__simulation *s, size_t flat) {
     return s->flat_series > 1 ? (double)s->views * of / (double)(s->flat_series - 1) : 0;
 }
 
-/* A chunk of views is cut into bands of rows, one task each. */
+/* A chunk of views is divided into bands of rows, one task each. */
 typedef struct exposure {
     const qb__simulation *simulation;
-    size_t first;       /* view of the chunk */
-    size_t band, bands; /* rows of one, how many in a view */
+    size_t first;       /* first view of the chunk */
+    size_t band, bands; /* rows of a band; bands in a view */
     size_t pixel_bytes;
     char *out;     /* the chunk */
-    char *scratch; /* per worker: a band of line integrals, then the phantom's own */
+    char *scratch; /* per worker: a band of line integrals, then scratch of the phantom */
     size_t scratch_bytes;
     size_t *clipped;       /* [workers] */
-    const qb__prep *lines; /* the file holds line integrals; NULL: what the detector says */
+    const qb__prep *lines; /* for files of line integrals; NULL: the file gets the detector's values */
 } exposure;
 
 static size_t row_end(const exposure *e, size_t row) {
@@ -103,10 +103,10 @@ out:
     return status;
 }
 
-/* sv-mbirct knows nothing else. */
+/* sv-mbirct stores nothing else. */
 static bool wants_lines(const qb__simulation *s) { return qb__mbirct_is_scan(s->options->output); }
 
-/* The view before which each flat is taken; NULL: all before the first, as scans without drift have always had them. */
+/* The view before which each flat is taken; NULL: all flats before the first view. */
 static qb_status find_flat_views(const qb__simulation *s, double **views) {
     const size_t count = s->flat_series > 1 ? flats_of(s) : 0;
     *views = NULL;
@@ -142,11 +142,11 @@ static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const
     return status;
 }
 
-/* What makes line integrals of a detector's numbers. */
+/* Conversion of the detector's values into line integrals. */
 typedef struct line_maker {
     qb__prep prep;
     qb_prep_options options;
-    float *flat, *dark, *gain; /* [row][column]; where there are counts */
+    float *flat, *dark, *gain; /* [row][column]; only for counts */
 } line_maker;
 
 static void mean_of(const qb_array *frames, size_t pixels, float *mean) {
@@ -255,7 +255,7 @@ out:
     return status;
 }
 
-/* Not every format holds a whole scan. */
+/* Not every format can hold a whole scan. */
 static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, const qb_env *env) {
     bool fields = s->options->photons > 0 && !writer->kind->keeps_fields && !wants_lines(s);
     bool angles = !writer->kind->keeps_angles;
@@ -264,7 +264,7 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
                  fields ? "flats and darks" : "", fields && angles ? ", nor its " : "", angles ? "angles" : "");
 }
 
-/* The scan opens the set, since the first of a set is there only together with the others. */
+/* The scan opens the set, because the first file of a set appears only together with the others. */
 qb_status qb__simulate_write(const qb__simulation *s, const qb_env *env) {
     field flat = {.simulation = s, .kind = QB__FRAME_FLAT}, dark = {.simulation = s, .kind = QB__FRAME_DARK};
     const bool describes = qb__simulate_describes(s->options);

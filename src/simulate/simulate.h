@@ -15,8 +15,8 @@
 #include "simulate/faults.h"
 #include "simulate/polychromatic.h"
 
-/* A simulation with everything decided. */
-enum { QB__SIMULATED_FLATS = 20 }; /* of a series */
+/* A simulation with all decisions made. */
+enum { QB__SIMULATED_FLATS = 20 }; /* flats of a series */
 
 typedef struct qb__simulation {
     const char *name; /* name of the phantom; owned by the caller */
@@ -34,42 +34,41 @@ typedef struct qb__simulation {
     qb__faults faults;
     qb__polychromatic polychromatic;
     qb__pool *pool;
-    qb__publication *set; /* scan, truth and geometry: together or not at all */
-    size_t flat_series;   /* of QB__SIMULATED_FLATS */
-    qb__cut scan, truth;  /* how many views, slices of the truth, are held at a time */
-    qb__inputs inputs;    /* the geometry's file, the angles' */
+    qb__publication *set; /* scan, truth and geometry are published together or not at all */
+    size_t flat_series;   /* number of series of QB__SIMULATED_FLATS flats */
+    qb__cut scan, truth;  /* chunks: views, and slices of the truth, that are held at a time */
+    qb__inputs inputs;    /* files of the geometry and the angles */
 } qb__simulation;
 
 void qb__simulation_destroy(qb__simulation *simulation);
 
-/* Views, detector, voxels and angles as s->geometry, which is there, has them. */
+/* Views, detector, voxels and angles from s->geometry, which is set. */
 qb_status qb__simulate_adopt(qb__simulation *simulation, const qb_simulate_options *options);
-/* Where views, detector and box are. */
+/* Set the positions of views, detector and box. */
 qb_status qb__simulate_place(qb__simulation *simulation, const qb_simulate_options *options, const qb_env *env);
-/* Axis of a parallel beam, as qb_stack.axis. */
+/* Column of the axis of a parallel beam, as qb_stack.axis. */
 double qb__simulate_axis(const qb__simulation *simulation);
-/* No source may enter the phantom or look away from it. */
+/* Check that no source lies inside the phantom or looks away from it. */
 qb_status qb__simulate_check_sources(const qb__simulation *simulation);
 
-/* Bytes that a view takes while it is made, and what is held beside any of them: by the threads, of flats
- * and darks. */
+/* Bytes of a view while it is made, and bytes held besides: by threads, for flats and darks. */
 typedef struct qb__simulate_bytes {
     double view, scratch, fields;
 } qb__simulate_bytes;
 qb__simulate_bytes qb__simulate_needs(const qb__simulation *simulation);
 
-/* The views, with flats, darks, truth and geometry where they are asked for. */
+/* Write the views, with flats, darks, truth and geometry if they are asked for. */
 qb_status qb__simulate_write(const qb__simulation *simulation, const qb_env *env);
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);
 qb_status qb__simulate_geometry(const qb__simulation *simulation);
-/* Whether the output is a description of the scan (io/scan/simulated.c), not its numbers; write that. */
+/* True if the output is a description of the scan (io/scan/simulated.c) and not its values; and write it. */
 bool qb__simulate_describes(const qb_simulate_options *options);
 qb_status qb__simulate_describe(const qb__simulation *simulation);
-/* The file is whole: its provenance, its name. *writer becomes NULL once the name is sought. */
+/* The file is complete: add its provenance and publish it. *writer becomes NULL when publishing begins. */
 qb_status qb__simulate_finish(const qb__simulation *simulation, qb_writer **writer);
 
-/* A RabbitCT data set instead of a scan. */
+/* Write a RabbitCT data set instead of a scan. */
 qb_status qb__simulate_rabbitct(const qb_simulate_options *options, const qb_env *env);
 
 #endif

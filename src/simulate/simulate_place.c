@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the views of a simulated scan are: parallel, a circle with or without faults, or a file's.
- */
+/* Positions of the views of a simulated scan: parallel, a circle with or without misalignments, or from a file. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ static qb_status whole(const qb_numbers *numbers, const char *flag, int most) {
 
 static size_t number(const qb_numbers *numbers, int index) { return (size_t)numbers->value[index]; }
 
-/* Detector and box follow from each other when only one is given; a lone number is every side. */
+/* If only detector or box is given, the other follows from it; a single number stands for all sides. */
 static void decide_detector(qb__simulation *s) {
     const qb_numbers *detector = &s->options->detector, *size = &s->options->size;
     s->rows = s->columns = COLUMNS;
@@ -39,7 +38,7 @@ static void decide_detector(qb__simulation *s) {
     if (detector->count > 1) s->rows = number(detector, 1);
 }
 
-/* The box that the detector sees, of a turned one too, about the origin. */
+/* The box that the detector sees, also of a rotated one, centred on the origin. */
 static void decide_box(qb__simulation *s) {
     const qb_numbers *size = &s->options->size;
     size_t *n = s->grid.n;
@@ -79,7 +78,7 @@ static qb_status decide_lengths(qb__simulation *s, bool cone) {
     return QB_OK;
 }
 
-/* --views, else as many as --angles has, else what the columns want. */
+/* --views, else the number of --angles, else from the number of columns. */
 static qb_status decide_views(qb__simulation *s) {
     const char *angles = s->options->angles;
     qb_status status = QB_OK;
@@ -124,7 +123,7 @@ qb_status qb__simulate_adopt(qb__simulation *s, const qb_simulate_options *optio
     s->center = circle.column;
     s->astray = circle.error;
     qb_grid_default(g, &s->grid);
-    s->grid.offset[2] = 0; /* the phantom lies about the origin, wherever the detector looks */
+    s->grid.offset[2] = 0; /* the phantom is centred on the origin, wherever the detector looks */
 out:
     return status;
 }

@@ -39,9 +39,9 @@ static void announce(const qb__simulation *s, const qb_env *env) {
                  1 / s->detector.gain);
 }
 
-/* What images of one kind take of memory. */
+/* Memory of the images of one kind. */
 typedef struct images {
-    double each, other; /* bytes of an image, of all else in the process */
+    double each, other; /* bytes of an image; bytes of everything else in the process */
 } images;
 
 static qb__room need(void *context, const qb__cut *cut) {
@@ -50,7 +50,7 @@ static qb__room need(void *context, const qb__cut *cut) {
     return (qb__room){.host = bytes < 1e18 ? (size_t)bytes : (size_t)1e18};
 }
 
-/* As many images at a time as --max-ram lets, up to what makes no difference any more. */
+/* As many images at a time as --max-ram allows, up to a size beyond which nothing is gained. */
 static qb_status cut_images(const images *of, size_t count, const qb_env *env, qb__cut *cut) {
     enum { AMPLE = 64 << 20 }; /* bytes */
     const qb__cut_space space = {.slices = count,
@@ -67,7 +67,7 @@ static qb_status cut_images(const images *of, size_t count, const qb_env *env, q
     return qb__fail_ram(env, (double)space.cap.host, (double)cut->need.host, "even one image at a time needs");
 }
 
-/* Flats and darks are there while the truth is written, too. */
+/* Flats and darks are held in memory while the truth is written. */
 static qb_status cut(qb__simulation *s, const qb_env *env) {
     const qb__simulate_bytes bytes = qb__simulate_needs(s);
     const double held = (double)qb__held_bytes(&(qb__held){.threads = qb__pool_threads(s->pool)}) + bytes.fields;
@@ -78,7 +78,7 @@ static qb_status cut(qb__simulation *s, const qb_env *env) {
     return status;
 }
 
-/* Check the options against each other and fill in what was left out. Destroy also after a failure. */
+/* Check the options against each other and fill in those that were not given. Destroy also after a failure. */
 static qb_status make_plan(const char *phantom, const qb_simulate_options *options, const qb_env *env,
                            qb__simulation *s) {
     *s = (qb__simulation){.name = phantom};

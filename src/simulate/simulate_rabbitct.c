@@ -19,7 +19,7 @@ static bool ends_in_rct(const char *path) {
     return n > 4 && strcmp(path + n - 4, ".rct") == 0;
 }
 
-/* The scan is the benchmark's: what would change it is refused, not ignored. */
+/* The benchmark defines the scan: options that would change it are refused, not ignored. */
 static qb_status refuse_others(const qb_simulate_options *o) {
     const struct {
         const char *flag;

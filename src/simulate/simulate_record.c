@@ -12,7 +12,7 @@
 #include "job/job.h"
 #include "simulate/simulate.h"
 
-/* The keys of a geometry file, for what has a short form. */
+/* The keys of a geometry file that has a short form. */
 static void add_lengths(const qb__simulation *s, cJSON *object) {
     const qb_simulate_options *o = s->options;
     bool cone = s->geometry.beam == QB_BEAM_CONE;
@@ -31,7 +31,7 @@ static void add_lengths(const qb__simulation *s, cJSON *object) {
     }
 }
 
-/* What begins with the name of a file: of one that was read, or one of those that are written. */
+/* Options whose value begins with a file name: of an input, or of an output. */
 static bool names_a_file(const qb__simulation *s, const qb_param *row, const char *value) {
     static const char *const written[] = {"truth", "geometry-out", "output"};
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
@@ -41,7 +41,7 @@ static bool names_a_file(const qb__simulation *s, const qb_param *row, const cha
     return false;
 }
 
-/* The options that differ from unset, files by their whole names, and the command they make in text[size]. */
+/* The options that are set, with absolute file names, and the command that they make in text[size]. */
 static cJSON *options_of(const qb__simulation *s, char *text, size_t size) {
     cJSON *list = cJSON_CreateObject();
     snprintf(text, size, "qb simulate");
@@ -73,7 +73,7 @@ static qb_status provenance_of(const qb__simulation *s, char **text) {
         add_lengths(s, geometry);
     } else if (s->from_file) {
         cJSON_AddStringToObject(geometry, "file", cJSON_GetStringValue(cJSON_GetObjectItem(options, "geometry")));
-    } else if (s->geometry.beam == QB_BEAM_CONE) { /* a circle with faults, which are among the options */
+    } else if (s->geometry.beam == QB_BEAM_CONE) { /* a circle with misalignments, which are among the options */
         cJSON_AddNumberToObject(geometry, "sod", s->options->sod);
         cJSON_AddNumberToObject(geometry, "sdd", s->options->sdd);
     }
@@ -110,7 +110,7 @@ bool qb__simulate_describes(const qb_simulate_options *options) {
     return qb__format_to_write(options->output, &format) == QB_OK && format->writer == &qb__simulated_writer;
 }
 
-/* Views as they are, so that the same bits come of them. */
+/* Views as numbers, so that reading them gives the same bits. */
 qb_status qb__simulate_describe(const qb__simulation *s) {
     const qb_simulate_options *o = s->options;
     const qb_grid *grid = &s->grid;

@@ -25,8 +25,7 @@ static qb_status check_numbers(const qb_view *view) {
     } parts[] = {{"source", view->source}, {"detector", view->detector}, {"u", view->u}, {"v", view->v}};
     for (size_t p = 0; p < 4; p++) {
         for (int j = 0; j < 3; j++) {
-            /* Larger lengths than a light second in mm would overflow the products taken of them.
-             */
+            /* Lengths beyond a light second in mm would overflow in products. */
             if (!(fabs(parts[p].vector[j]) < 3e11))
                 return qb__fail(QB_BAD_INPUT, "%s[%d] is %g", parts[p].name, j, parts[p].vector[j]);
         }
@@ -34,7 +33,7 @@ static qb_status check_numbers(const qb_view *view) {
     return QB_OK;
 }
 
-/* Pixels lie side by side along an arc, less than a circle, and rows along the cylinder. */
+/* Pixels lie on an arc of less than a full circle, and rows along the cylinder's axis. */
 static qb_status check_curve(const qb_geometry *geometry, const qb_view *view) {
     const double arc = (double)geometry->columns * qb__norm(view->u), radius = geometry->radius;
     if (radius == 0) return QB_OK;

@@ -33,8 +33,8 @@ void qb__circle_view(const qb__circle *circle, double angle, qb_view *view) {
     if (circle->beam == QB_BEAM_PARALLEL) view->source[0] = -s, view->source[1] = c;
 }
 
-/* Where the line from the source through the axis, at right angles to it, meets the detector's
- * plane, and how far that is from the source. */
+/* The point of the detector's plane that is hit by the perpendicular from the source to the axis, and its distance from
+ * the source. */
 static void principal(const qb_view *view, qb_beam beam, const qb__matrix *matrix, double *column, double *row,
                       double *sdd) {
     double p[3], z = beam == QB_BEAM_CONE ? view->source[2] : 0;
@@ -93,8 +93,7 @@ qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle) {
         qb__matrix matrix;
         qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
         if (status != QB_OK) return status;
-        /* NaN, from a source on the axis or a point at its depth, must not pass for a small error.
-         */
+        /* NaN, from a source on the axis or a point at its depth, must not count as a small error. */
         double error = view_error(circle, geometry, i, &matrix);
         if (!(error <= circle->error)) circle->error = isnan(error) ? INFINITY : error;
     }

@@ -5,7 +5,7 @@
 
 #include "geometry/vector.h"
 
-/* Rodrigues: a vector turned by an angle about a unit axis, right-handed. */
+/* Rodrigues' formula: a vector rotated by an angle about a unit axis, right-handed. */
 static void turn(double vector[3], const double axis[3], double angle) {
     double c = cos(angle), s = sin(angle), along = qb__dot(axis, vector) * (1 - c), across[3];
     qb__cross(axis, vector, across);
@@ -30,7 +30,7 @@ static void disturb_view(qb_view *view, double angle, double sod, double sdd, co
 void qb__geometry_disturb(qb_geometry *geometry, const double *angles, double sod, double sdd,
                           const qb__faults *faults) {
     const qb__faults *f = faults;
-    /* Nothing to do must change no bit: a circle stays exact. */
+    /* Without a misalignment no bit may change: a circle stays exact. */
     if (f->in_plane == 0 && f->out_of_plane == 0 && f->slant == 0 && f->jitter_u == 0 && f->jitter_v == 0) return;
     for (size_t i = 0; i < geometry->views; i++) disturb_view(&geometry->view[i], angles[i], sod, sdd, faults);
 }

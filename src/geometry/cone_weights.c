@@ -11,16 +11,15 @@
 #include "geometry/panel.h"
 #include "geometry/vector.h"
 
-/* A fan-beam inversion writes f(x) = 1/2 int dt R D / depth^2 int du' h(u - u') cos g for a flat
- * detector at distance D from the source, u in mm on it, however it is turned about z; cos is the
- * ray's component towards the axis and R the source's distance from it. With w = depth / D_so and
- * columns taken at the depth of the origin (u' = u D_so / D, and h is homogeneous of degree -2)
- * this becomes f(x) = 1/2 int dt (R / D_so) / w^2 int du' h(u - u') cos g. The 1/2 is the share of
- * a ray that a full turn measures twice: see qb__cone_redundancy. */
+/* A fan-beam inversion is f(x) = 1/2 int dt R D / depth^2 int du' h(u - u') cos g, for a flat detector at distance D
+ * from the source, with u in mm on it, for any rotation about z; cos is the ray's component towards the axis and R the
+ * source's distance from it. With w = depth / D_so and columns measured at the depth of the origin (u' = u D_so / D,
+ * and h is homogeneous of degree -2) this becomes f(x) = 1/2 int dt (R / D_so) / w^2 int du' h(u - u') cos g. The
+ * factor 1/2 is the share of a ray that a full turn measures twice: see qb__cone_redundancy. */
 
 static const double pi = 3.14159265358979323846;
 
-/* Towards the axis, and to the side where columns of an upright detector grow. */
+/* Unit vectors towards the axis, and to the side where the columns of an untilted detector increase. */
 typedef struct frame {
     double toward[2], lateral[2];
 } frame;
@@ -53,9 +52,9 @@ static void fan_between(const qb_geometry *geometry, size_t i, const double firs
     *high = fmin(*high, fmax(a, b));
 }
 
-/* The fan angles that are seen all along the detector's left and right side; of a detector that stands
- * on its side those are its first and last row. Of a detector that is turned so far that its sides leave
- * little of them, the fan angles of the level line through its middle. */
+/* The fan angles that are seen along all of the detector's left and right side. If the detector is rotated by 90
+ * degrees, these sides are its first and last row. If it is rotated so far that its sides leave little, the fan angles
+ * of the horizontal line through its centre are used. */
 static void fan_of_view(const qb_geometry *geometry, size_t i, double *low, double *high) {
     const qb_view *view = &geometry->view[i];
     bool on_side = fabs(view->u[2]) * qb__norm(view->v) > fabs(view->v[2]) * qb__norm(view->u);
@@ -88,7 +87,7 @@ static qb_status find_fan(const qb_geometry *geometry, qb__cone_weights *weights
         weights->gamma_low = fmax(weights->gamma_low, low);
         weights->gamma_high = fmin(weights->gamma_high, high);
     }
-    /* Within 5 % of the width the few rays that have no opposite are at the rim of the field. */
+    /* Within 5 % of the width, the few rays without an opposite are at the edge of the field of view. */
     double width = weights->gamma_high - weights->gamma_low;
     weights->offset = fabs(weights->gamma_high + weights->gamma_low) > 0.05 * width;
     return QB_OK;
@@ -107,7 +106,7 @@ static bool is_vertical(const qb_geometry *geometry) {
 static double wider(const qb__cone_weights *weights) { return fmax(-weights->gamma_low, weights->gamma_high); }
 static double narrower(const qb__cone_weights *weights) { return fmin(-weights->gamma_low, weights->gamma_high); }
 
-/* Fan angles that what is reconstructed takes. */
+/* Fan angles that the volume needs. */
 static double fan_of_field(const qb_geometry *geometry, double field, const qb__cone_weights *weights) {
     double radius = INFINITY;
     if (!(field > 0)) return wider(weights);
@@ -116,7 +115,7 @@ static double fan_of_field(const qb_geometry *geometry, double field, const qb__
     return asin(fmin(field / radius, 1));
 }
 
-/* Of the widest gap. */
+/* Fan angles at the widest gap. */
 static void find_begin(qb__cone_weights *w) {
     const qb__turn *t = &w->turn;
     const qb__turn_gap *widest = qb__turn_widest(t);
@@ -131,7 +130,7 @@ static void find_begin(qb__cone_weights *w) {
     if (widest) w->step = widest->usual;
 }
 
-/* Where Parker's weights end at a gap, its borders stand for half of a usual step there. */
+/* If Parker's weights end at a gap, the views at its border count for half of a usual step there. */
 static void weigh_short_scan(qb_angle_weights rule, qb__cone_weights *w) {
     const qb__turn *t = &w->turn;
     for (size_t i = 0; i < t->views; i++) {
@@ -155,8 +154,8 @@ static qb_status weigh_views(qb_angle_weights rule, qb__cone_weights *w) {
 
 /* ---- coverage ---- */
 
-/* Of all rays within the fan those that neither view nor opposite measured: their share, and the widest range of them. Rays of the long
- * side alone have no opposite. */
+/* Rays within the fan that neither a view nor its opposite measured: their share, and their widest range. Rays of the
+ * long side only have no opposite. */
 static void find_holes(double fan, qb__cone_weights *w) {
     enum { RAYS = 33 };
     double all = 0, missing = 0;
@@ -175,13 +174,14 @@ static void find_holes(double fan, qb__cone_weights *w) {
     w->guessed = all;
 }
 
-/* 180 degrees and the fan; less of the fan if less is to be reconstructed. An offset detector needs the whole turn. */
+/* 180 degrees plus the fan, or less if the volume needs less of the fan. An offset detector needs the full turn. */
 static void judge_coverage(const qb_geometry *geometry, double field, qb_angle_weights rule, qb__cone_weights *w) {
     const double WIDEST = 30 * pi / 180, STEP = 1.01;
     const double fan = fan_of_field(geometry, field, w), narrow = narrower(w);
     const bool one_sided = w->offset && fan > narrow * (1 + 1e-9);
     const double widest = w->gaps ? qb__turn_missing(qb__turn_widest(&w->turn)) : 0;
-    const bool at_ends = w->gaps == 1 && w->turn.gap[0].before == w->turn.largest; /* the scan begins and ends there */
+    /* the scan begins and ends at the gap */
+    const bool at_ends = w->gaps == 1 && w->turn.gap[0].before == w->turn.largest;
     w->sided = w->offset && widest <= WIDEST;
     w->needed = one_sided ? 2 * pi : pi + 2 * fmin(fan, narrow);
     w->missing = fmax(0, w->needed - w->span);
@@ -203,7 +203,7 @@ static void judge_coverage(const qb_geometry *geometry, double field, qb_angle_w
         w->needed = w->sided || widest < pi / 2 ? 2 * pi : needed;
 }
 
-/* The column, on or beside the detector, on which a fan angle falls. */
+/* The column, inside or outside the detector, for a fan angle. */
 static double column_at(const qb_view *view, double gamma) {
     frame at = frame_of(view);
     double radius = hypot(view->source[0], view->source[1]), p[3], x[2];
@@ -215,8 +215,8 @@ static double column_at(const qb_view *view, double gamma) {
     return p[0] / p[2];
 }
 
-/* Weighted rows end smoothly at 0 on the short side, but once filtered they go on beyond it, and
- * the field, as wide there as on the long side, needs that part. */
+/* Weighted rows end smoothly at 0 on the short side. After filtering they are not 0 beyond it, and the field of view,
+ * which is as wide there as on the long side, needs that part. */
 static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weights) {
     if (!weights->sided) return QB_OK;
     double most = 8 * (double)geometry->columns, wide = fmax(-weights->gamma_low, weights->gamma_high), low = 0,
@@ -225,7 +225,7 @@ static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weigh
         double a = column_at(&geometry->view[i], wide), b = column_at(&geometry->view[i], -wide);
         low = fmin(low, fmin(a, b));
         high = fmax(high, fmax(a, b) - ((double)geometry->columns - 1));
-        /* Twice the detector is what an offset takes; a fan of nearly 180 degrees takes any number. */
+        /* an offset detector needs twice its width; a fan of nearly 180 degrees would need any number */
         if (!(low >= -most && high <= most))
             return qb__fail(QB_BAD_INPUT,
                             "view %zu: to cover a fan of %.4g degrees to both sides, rows would reach from column %.4g "
@@ -258,7 +258,8 @@ static void scale_views(const qb_geometry *geometry, qb__cone_weights *weights) 
     }
 }
 
-/* Of coarse steps the shares of all views sum to the whole only within a percent or so: made right on average over the fan. */
+/* With coarse steps the weights of all views sum to the full turn only within a percent: correct the mean over the
+ * fan. */
 static void balance(qb__cone_weights *w) {
     enum { RAYS = 33 };
     double sum = 0;
@@ -269,7 +270,7 @@ static void balance(qb__cone_weights *w) {
     for (size_t i = 0; i < w->turn.views && sum > 0; i++) w->view[i] *= pi / sum;
 }
 
-/* Of a value at the axis, which sees one ray of each view. */
+/* The sum of weights for a voxel on the axis, which is crossed by one ray per view. */
 static double lacking(const qb__cone_weights *w) {
     double sum = 0;
     for (size_t i = 0; i < w->turn.views; i++) sum += w->view[i] * qb__cone_redundancy(w, i, 0);
@@ -318,10 +319,10 @@ static double squared_sine(double quarters) {
     return s * s;
 }
 
-/* Parker (1982) with the half fan widened to what was measured, 180 degrees + 2 delta: the opposite
- * of (beta, gamma) is (beta + 180 degrees + 2 gamma, -gamma), and their weights are sin^2 and
- * cos^2. With less than 180 degrees + fan the rays that were measured once keep the weight 1, also where delta is
- * negative: no weight jumps, so that none hangs on the last bit of an angle. */
+/* Parker (1982) with the half fan widened to the measured range, 180 degrees + 2 delta: the opposite of (beta, gamma)
+ * is (beta + 180 degrees + 2 gamma, -gamma), and their weights are sin^2 and cos^2. With less than 180 degrees plus the
+ * fan, rays that were measured once keep the weight 1, also for a negative delta: no weight jumps, so that the result
+ * does not depend on the last bit of an angle. */
 static double parker(double beta, double gamma, double span) {
     double delta = 0.5 * (span - pi);
     if (beta < 0 || beta > span) return 0;
@@ -330,7 +331,7 @@ static double parker(double beta, double gamma, double span) {
     return 1;
 }
 
-/* Wang (2002): from 0 where the short side ends to 1 where the rays are measured once. */
+/* Wang (2002): from 0 at the end of the short side to 1 where rays are measured once. */
 static double wang(double gamma, double low, double high) {
     double overlap = fmin(-low, high), side = high > -low ? 1 : -1;
     double x = side * gamma / overlap;
@@ -339,7 +340,7 @@ static double wang(double gamma, double low, double high) {
     return 0.5 * (1 + sin(0.5 * pi * x));
 }
 
-/* The place in the overlap, as for wang(). */
+/* The position in the overlap, as for wang(). */
 static double gapped(const qb__cone_weights *weights, size_t view, double gamma) {
     const double low = weights->gamma_low, high = weights->gamma_high;
     const double place = (high > -low ? 1 : -1) * gamma / fmin(-low, high);
@@ -365,8 +366,8 @@ static void redundancy_row(const qb_geometry *geometry, const qb__cone_weights *
     }
 }
 
-/* The rows of a detector that leans lie at their own distances from the source, while w and the view's
- * weight know one only, along its normal; 1 for an upright one. */
+/* The rows of a tilted detector have different distances from the source, but w and the view's weight use only one,
+ * along the normal; 1 for an untilted detector. */
 static double row_distance(const qb_view *view, const double first[3]) {
     double n[3], f[3], level = hypot(view->u[0], view->u[1]);
     qb__cross(view->u, view->v, n);
@@ -390,7 +391,7 @@ static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t 
     }
 }
 
-/* The first row's shares serve all rows of an upright detector, so it is finished last. */
+/* All rows of an untilted detector use the shares of the first row, so that row is finished last. */
 void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights *weights, size_t view, size_t row0,
                             size_t row1, float *out) {
     if (row0 < row1) redundancy_row(geometry, weights, view, row0, out);

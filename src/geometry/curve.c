@@ -5,7 +5,7 @@
 
 #include "geometry/vector.h"
 
-/* The detector's normal, of length 1, away from the source. */
+/* The detector's unit normal, away from the source. */
 static void outward(const qb_geometry *geometry, const qb_view *view, double n[3]) {
     double from[3];
     qb__cross(view->u, view->v, n);
@@ -31,8 +31,8 @@ qb__curve qb__curve_of_view(const qb_geometry *geometry, size_t i) {
     return curve;
 }
 
-/* From the source, t = 0, the ray reaches the plane at t = 1 and the cylinder x^2 + (depth +
- * radius)^2 = radius^2 at the larger root of a quadratic. */
+/* The ray starts at the source at t = 0, reaches the plane at t = 1, and the cylinder x^2 + (depth + radius)^2 =
+ * radius^2 at the larger root of a quadratic. */
 void qb__curve_pixel(const qb__curve *curve, double *column, double *row) {
     double dx = (*column - curve->touch) * curve->pitch - curve->x, dz = curve->depth;
     double rest = curve->radius - curve->depth;

@@ -47,8 +47,8 @@ static void from_circle(const qb_geometry *geometry, const qb__circle *circle, q
     if (cone) describe_path(geometry, info);
 }
 
-/* What all views see of the line through (x, y) relative to the view: `toward` the source. *middle
- * may be NULL. */
+/* The range of z, on the line through (x, y) relative to the view, that all views see: `toward` the source. *middle may
+ * be NULL. */
 static double height_at(const qb_geometry *geometry, double toward, double *middle) {
     double low = -INFINITY, high = INFINITY;
     for (size_t i = 0; i < geometry->views; i++) {
@@ -65,7 +65,7 @@ static double height_at(const qb_geometry *geometry, double toward, double *midd
     return fmax(0, high - low);
 }
 
-/* Distances from the axis to which a parallel detector sees on its two sides. */
+/* Distances from the axis to the limits of a parallel detector on both sides. */
 static void parallel_sides(const qb_geometry *geometry, double *narrow, double *wide) {
     double low = INFINITY, high = INFINITY;
     for (size_t i = 0; i < geometry->views; i++) {
@@ -81,7 +81,8 @@ static void parallel_sides(const qb_geometry *geometry, double *narrow, double *
     *wide = fmax(low, high);
 }
 
-/* The field of a detector that is turned in its plane: its sides bound z, and its first and last row the radius. */
+/* The field of view of a detector that is rotated in its plane: its sides limit z, and its first and last row the
+ * radius. */
 static void describe_turned(const qb_geometry *geometry, qb_geometry_info *info) {
     const bool either = geometry->beam == QB_BEAM_CONE && info->weights == QB_REDUNDANCY_WANG;
     double low, high;
@@ -91,7 +92,8 @@ static void describe_turned(const qb_geometry *geometry, qb_geometry_info *info)
     info->field_height = high - low;
     info->field_z = 0.5 * (low + high);
     if (qb__panel_heights(geometry, info->field_radius, either, &low, &high) && high - low > 1e-5 * info->field_height)
-        info->field_height_rim = high - low; /* less is rounding: a panel on its corner sees a point there */
+        /* smaller values are rounding errors: a panel on its corner sees a point there */
+        info->field_height_rim = high - low;
 }
 
 static qb_status describe_parallel(const qb_geometry *geometry, qb_geometry_info *info) {
@@ -155,7 +157,7 @@ qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_ge
     return geometry->beam == QB_BEAM_CONE ? describe_cone(geometry, field, info) : describe_parallel(geometry, info);
 }
 
-enum { FIRST_INFO = sizeof(qb_geometry_info) }; /* the first version's bytes */
+enum { FIRST_INFO = sizeof(qb_geometry_info) }; /* size of the first version */
 
 qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info) {
     QB__NEED(geometry);
@@ -167,8 +169,8 @@ qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *in
     return status;
 }
 
-/* Of a detector that is turned in its plane, what it is across and along the axis; one that is turned by little is taken for upright, or for lying on
- * its side. */
+/* For a detector that is rotated in its plane: its extent across and along the axis. Small rotations count as 0 or 90
+ * degrees. */
 static void size_by_panel(const qb_geometry *geometry, qb_grid *grid, double pitch[2]) {
     const double LITTLE = 10;
     const qb__panel panel = qb__panel_of(geometry);
@@ -184,7 +186,8 @@ static void size_by_panel(const qb_geometry *geometry, qb_grid *grid, double pit
     }
 }
 
-/* Where the detector looks, in whole voxels, if that is more than a quarter of the height off the plane z = 0. */
+/* The z that the detector's centre images, in whole voxels, if that is more than a quarter of the height off the plane
+ * z = 0. */
 static void place_by_panel(const qb_geometry *geometry, const qb__circle *circle, qb_grid *grid) {
     const double MOST = 0.25, STEEP = 0.5; /* more than 27 degrees off the plane is a mistake */
     double low, high;

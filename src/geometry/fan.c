@@ -23,7 +23,7 @@ qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view
 }
 
 int qb__fan_axis(const qb__fan *fan, double row) {
-    const double alike = 1 + 1e-9; /* what the last digits say would differ from machine to machine */
+    const double alike = 1 + 1e-9; /* the last digits of nearly equal values differ between machines */
     int axis = 0;
     double most = fabs(fan->along[0] + row * fan->along_step[0]);
     for (int j = 1; j < 3; j++) {

@@ -4,9 +4,9 @@
 
 #include "quickbeam/geometry.h"
 
-/* The rays to the pixels of one detector column, in voxel indices: that to row r is the whole line
- * through origin + r origin_step along along + r along_step. Cone: the origin is the source and its
- * step 0; parallel: the direction is the same for all rows. */
+/* The rays to the pixels of one detector column, in voxel indices: the ray to row r is the whole line through origin +
+ * r origin_step along along + r along_step. Cone: the origin is the source and its step is 0; parallel: all rows have
+ * the same direction. */
 typedef struct qb__fan {
     double origin[3], origin_step[3];
     double along[3], along_step[3];
@@ -15,11 +15,11 @@ typedef struct qb__fan {
 /* Also for a curved detector. */
 qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view, size_t column);
 
-/* The axis (0, 1, 2 = x, y, z) along which the ray to a row passes the most voxels; the lower one
- * of two alike (to 1e-9: rays at 45 degrees have the same axis on every machine and device). */
+/* The main axis (0, 1, 2 = x, y, z) of the ray to a row, along which it passes most voxels; the lower of two equal ones
+ * (to 1e-9: rays at 45 degrees have the same axis on every machine and device). */
 int qb__fan_axis(const qb__fan *fan, double row);
 
-/* How long, in mm, the ray is between two neighbouring planes of voxels of its axis. */
+/* Length of the ray, in mm, between two neighbouring voxel planes of its axis. */
 double qb__fan_length(const qb__fan *fan, const double voxel[3], double row);
 
 #endif

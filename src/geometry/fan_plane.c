@@ -10,13 +10,13 @@
 #include "geometry/circle.h"
 #include "geometry/vector.h"
 
-enum { LOOKS = 9 };                                  /* columns along a row that are looked at */
+enum { LOOKS = 9 };                                  /* columns of a row that are checked */
 static const double stray = 0.5 + 1e-9, lean = 0.05; /* slices, columns */
 
 /* ---- rays ---- */
 
 typedef struct passing {
-    double distance, z, climb; /* where it passes the axis; mm upward for each along */
+    double distance, z, climb; /* where it passes the axis; z in mm per unit of `along` */
 } passing;
 
 static passing pass(const qb_geometry *g, size_t number, double column, double row) {
@@ -32,14 +32,14 @@ static passing pass(const qb_geometry *g, size_t number, double column, double r
 
 static double column_at(const qb_geometry *g, int look) { return (double)(g->columns - 1) * look / (LOOKS - 1); }
 
-/* Of all views, where the middle of a row passes the axis. */
+/* Mean over all views of where the middle of a row passes the axis. */
 static double height_of(const qb_geometry *g, double row) {
     double sum = 0;
     for (size_t v = 0; v < g->views; v++) sum += pass(g, v, (double)(g->columns - 1) / 2, row).z;
     return sum / (double)g->views;
 }
 
-/* How far from z = `middle` a view's rays of a row come at most. */
+/* Largest distance of the rays of a view's row from z = `middle`. */
 static double strays(const qb_geometry *g, size_t view, double row, double middle, double radius) {
     double most = 0;
     for (int i = 0; i < LOOKS; i++) {
@@ -51,7 +51,7 @@ static double strays(const qb_geometry *g, size_t view, double row, double middl
     return most;
 }
 
-/* The row that is the most level in view 0. */
+/* The row with the smallest slope in view 0. */
 static size_t level_row(const qb_geometry *g) {
     const qb_view *view = &g->view[0];
     const double middle = (double)(g->columns - 1) / 2;
@@ -61,9 +61,9 @@ static size_t level_row(const qb_geometry *g) {
 
 /* ---- rows that lean ---- */
 
-/* By how many columns a pixel of a row lies beside the same column of the middle row, as the source sees it. */
+/* Distance in columns, as seen from the source, between a pixel of a row and the same column of the middle row. */
 static double lateral(const qb_view *view, double column, double row, double middle) {
-    double p[2], d[2]; /* from the source: the pixel, and column 0 of the middle row */
+    double p[2], d[2]; /* from the source to the pixel, and to column 0 of the middle row */
     for (int j = 0; j < 2; j++) {
         d[j] = view->detector[j] + middle * view->v[j] - view->source[j];
         p[j] = d[j] + column * view->u[j] + (row - middle) * view->v[j];
@@ -111,7 +111,7 @@ static qb_status check_rows(const qb_geometry *g, size_t row0, size_t row1, doub
     return QB_OK;
 }
 
-/* Bent about the source, in every view. */
+/* The detector is curved about the source, in every view. */
 static qb_status check_curve(const qb_geometry *g) {
     static const double lateral = 0.01, deep = 1e-4; /* columns; of the radius */
     for (size_t v = 0; g->radius > 0 && v < g->views; v++) {

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "geometry/fan.h"
 
-enum { MOST_SLICES = 8 }; /* with more, vectors along z are filled */
+enum { MOST_SLICES = 8 }; /* with more slices, vectors along z are filled */
 
 static bool is_level(double step, const qb_grid *grid) { return fabs(step) <= 1e-9 * grid->voxel[2]; }
 
@@ -58,7 +58,7 @@ size_t qb__flat_run(const qb__flat_view *v, size_t c, size_t end, int *axis) {
     return c;
 }
 
-/* Neighbouring columns keep their order and some distance in the first and the last plane, and so in all. */
+/* If neighbouring columns keep their order and some distance in the first and the last plane, they do so in all. */
 static bool spacing_is_even(const qb__flat_view *v, const qb_grid *grid, size_t columns) {
     for (size_t c = 0, end; c < columns; c = end) {
         int axis;
@@ -68,7 +68,7 @@ static bool spacing_is_even(const qb__flat_view *v, const qb_grid *grid, size_t 
             const double a = qb__flat_place(v, axis, at + 1, 0) - qb__flat_place(v, axis, at, 0);
             const double b = qb__flat_place(v, axis, at + 1, last) - qb__flat_place(v, axis, at, last);
             if (!(a * b > 0 && fmin(fabs(a), fabs(b)) > 1.0 / 16)) return false;
-            if (v->along_step[0] == 0 && v->along_step[1] == 0) break; /* all alike */
+            if (v->along_step[0] == 0 && v->along_step[1] == 0) break; /* all rays are parallel */
         }
     }
     return true;

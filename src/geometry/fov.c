@@ -20,7 +20,7 @@ static void narrow(qb__fov *fov, int i, double a, double b) {
     fov->high[i] = fmin(fov->high[i], fmax(a, b));
 }
 
-/* Low above high where some view does not see the circle at all. */
+/* Low is above high if a view does not see the circle at all. */
 static void seen_by_turned(const qb_geometry *geometry, bool either, qb__fov *fov) {
     for (int i = 0; i < QB__FOV_RADII; i++) {
         if (!qb__panel_heights(geometry, fov->radius * i / (QB__FOV_RADII - 1), either, &fov->low[i], &fov->high[i]))
@@ -28,7 +28,7 @@ static void seen_by_turned(const qb_geometry *geometry, bool either, qb__fov *fo
     }
 }
 
-/* The nearest and the farthest point of a circle see the least of z, above and below. */
+/* The nearest and the farthest point of a circle have the smallest range of z, above and below. */
 void qb__fov_cone(const qb_geometry *geometry, double radius, bool either, qb__fov *fov) {
     const double first = -0.5, last = (double)geometry->rows - 0.5;
     qb__fov_circle(radius, fov);
@@ -78,15 +78,17 @@ void qb__fov_mask(const qb__fov *fov, const qb_grid *grid, size_t iz, bool along
     }
 }
 
-enum { MOST = 64 }; /* voxels along an axis of which qb__fov_outside looks at one each */
+enum { MOST = 64 }; /* qb__fov_outside checks at most so many voxels along an axis */
 
-/* Twice the way from the middle to a side, squared: where that of both axes is beyond 1 it is a corner. */
+/* Squared distance from the centre in units of half a side; a voxel is in a corner if the sum of both axes exceeds
+ * 1. */
 static double off_middle(const qb_grid *grid, int axis, size_t i) {
     const double at = ((double)i + 0.5) / (double)grid->n[axis] * 2 - 1;
     return at * at;
 }
 
-/* How far such voxels of a slice are from the axis; below 0: in a corner that does not count. How many there are. */
+/* Distance of sampled voxels of a slice from the axis; below 0: in a corner, which does not count. Returns their
+ * number. */
 static size_t radii_of(const qb_grid *grid, const size_t step[3], bool round, double radius[MOST * MOST]) {
     size_t count = 0;
     for (size_t iy = step[1] / 2; iy < grid->n[1]; iy += step[1]) {
@@ -106,7 +108,7 @@ double qb__fov_outside(const qb__fov *fov, const qb_grid *grid, bool round) {
     const size_t count = radii_of(grid, step, round, radius);
     for (size_t iz = step[2] / 2; iz < grid->n[2]; iz += step[2], all += count) {
         const double z = place(grid, 2, iz);
-        if (isinf(fov->low[0])) /* a circle: of all heights */
+        if (isinf(fov->low[0])) /* a parallel beam: the circle holds for every z */
             for (size_t i = 0; i < count; i++) outside += radius[i] > fov->radius;
         else
             for (size_t i = 0; i < count; i++) outside += radius[i] >= 0 && !is_visible(fov, radius[i], z, true);

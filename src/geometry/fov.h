@@ -6,7 +6,8 @@
 
 #include "quickbeam/geometry.h"
 
-/* The field of view of all views: a circle about the axis and, for a cone, a range of z that depends on the distance from the axis. */
+/* The field of view that all views share: a circle about the axis and, for a cone, a range of z that depends on the
+ * distance from the axis. */
 enum { QB__FOV_RADII = 65 };
 typedef struct qb__fov {
     double radius;                                  /* mm */
@@ -15,8 +16,8 @@ typedef struct qb__fov {
 
 /* Field of view of a parallel beam: every z. */
 void qb__fov_circle(double radius, qb__fov *fov);
-/* Field of view of a cone, to `radius` mm from the axis, from the rows of each view, and from its columns if the detector is rolled.
- * `either`: a full turn with the detector to one side, where one of two opposite rays is enough. */
+/* Field of view of a cone, to `radius` mm from the axis, from the rows of each view, and from its columns if the
+ * detector is rolled. `either`: full turn with an offset detector, where one of two opposite rays is enough. */
 void qb__fov_cone(const qb_geometry *geometry, double radius, bool either, qb__fov *fov);
 
 /* Set voxels of slice iz outside the field of view to `value`: image[ny][nx]. Without `along`, z does not matter. */

@@ -32,7 +32,7 @@ qb_status qb__grid_check(const qb_grid *grid) {
 qb_numbers qb__voxels(double one, const qb_numbers *each) {
     qb_numbers voxels = *each;
     if (voxels.count == 0 && one > 0) voxels = (qb_numbers){1, {one}};
-    if (voxels.count == 1 && voxels.value[0] == 0) voxels.count = 0; /* as before there were three */
+    if (voxels.count == 1 && voxels.value[0] == 0) voxels.count = 0; /* as in versions without three numbers */
     if (voxels.count != 1) return voxels;
     voxels.count = 3;
     voxels.value[1] = voxels.value[2] = voxels.value[0];
@@ -40,7 +40,7 @@ qb_numbers qb__voxels(double one, const qb_numbers *each) {
 }
 
 qb_status qb__voxel_check(double given, double usual) {
-    const double LARGE = 999, SMALL = 1e-6; /* micrometres are a thousand times as large */
+    const double LARGE = 999, SMALL = 1e-6; /* factor of 1000: micrometres instead of mm */
     if (!(usual > 0) || (given < LARGE * usual && given > SMALL * usual)) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--voxel %g mm: the scan's pixels make voxels of %g mm; are both in mm?", given,
                     usual);
@@ -83,7 +83,7 @@ void qb__grid_report_height(const qb_grid *usual, const qb_grid_options *asked, 
         usual->offset[2]);
 }
 
-/* The columns and rows on which the box of a grid falls. */
+/* The columns and rows that the box of a grid covers. */
 typedef struct footprint {
     double column[2], row[2];
 } footprint;
@@ -95,7 +95,7 @@ static footprint footprint_of(const qb__matrix *on_grid, const qb_grid *grid, co
         qb__matrix_at_corner(on_grid, grid, corner, p);
         double column = p[0] / p[2], row = p[1] / p[2];
         if (curve) qb__curve_pixel(curve, &column, &row);
-        /* Beside the cylinder: on either side of it. */
+        /* Outside the cylinder, on either side of it. */
         if (isnan(column)) s.column[0] = s.row[0] = -INFINITY, s.column[1] = s.row[1] = INFINITY;
         s.column[0] = fmin(s.column[0], column);
         s.column[1] = fmax(s.column[1], column);
@@ -107,7 +107,7 @@ static footprint footprint_of(const qb__matrix *on_grid, const qb_grid *grid, co
 
 static bool meets(const double range[2], size_t n) { return range[0] < (double)n && range[1] > -1; }
 
-/* How far from the axis the rays to the detector's corners pass at most. */
+/* Largest distance from the axis of the rays to the detector's corners. */
 static double reach(const qb_geometry *geometry) {
     double most = 0;
     for (size_t i = 0; i < geometry->views; i++) {
@@ -121,7 +121,7 @@ static double reach(const qb_geometry *geometry) {
     return most;
 }
 
-/* The distance of a grid from the axis; 0 when the axis goes through it. */
+/* The distance of a grid from the axis; 0 if the axis crosses it. */
 static double distance(const qb_grid *grid) {
     double d[2];
     for (int j = 0; j < 2; j++) d[j] = fmax(0, fabs(grid->offset[j]) - 0.5 * (double)grid->n[j] * grid->voxel[j]);
@@ -158,7 +158,7 @@ qb_status qb__grid_check_fov(const qb_geometry *geometry, const qb_grid *grid) {
                     first.column[0], first.column[1], first.row[0], first.row[1], geometry->columns, geometry->rows);
 }
 
-/* How far, in mm, a point is outside the box of the whole voxels; negative inside. */
+/* Distance in mm of a point from the box of the voxels; negative inside. */
 static double outside(const qb_grid *grid, const double point[3]) {
     double most = -INFINITY;
     for (int j = 0; j < 3; j++) {

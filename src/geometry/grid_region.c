@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* A:B at *at, of n voxels; *at moves behind it. */
+/* Parse A:B at *at for n voxels; *at moves behind it. */
 static bool read_range(const char **at, size_t n, size_t *first, size_t *end) {
     char *behind;
     if (**at < '0' || **at > '9') return false;

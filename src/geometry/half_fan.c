@@ -7,11 +7,12 @@
 #include "base/status.h"
 #include "geometry/turn.h"
 
-/* Degrees. Where the narrow side sees less than a third of what the wide one does, a scan with a wider gap is better off as half acquisition
- * (rms error 0.36 for 0.48 of a disc at 40 degrees, alike at 60); else as one about the middle. */
+/* Largest gap in degrees. If the narrow side sees less than a third of the wide one, a scan with a wider gap is still
+ * better treated as half acquisition (rms error 0.36 instead of 0.48 for a disc at 40 degrees, equal at 60); otherwise
+ * as a scan about the detector's middle. */
 static const double USUAL_GAP = 30, WIDE_GAP = 60;
 
-/* But for gaps of so many degrees at most. */
+/* Largest gap otherwise. */
 static qb_status turns_but_for(double most, size_t views, const double *radians, bool *full, double *covered) {
     qb__turn turn;
     *full = false;
@@ -36,7 +37,7 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full, doubl
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last) {
     const double OFF_CENTER = 0.05, FEWEST = 2;
     double end = (double)columns - 1;
-    double left = end - 2 * first, right = 2 * last - end; /* missing on either side */
+    double left = end - 2 * first, right = 2 * last - end; /* columns missing on either side */
     qb__half_fan fan = {.columns = columns};
     fan.used = fan.off_center = fmax(left, right) > fmax(OFF_CENTER * (double)columns, FEWEST);
     if (!fan.used) return fan;

@@ -8,44 +8,42 @@
 #include "geometry/turn.h"
 #include "quickbeam/recon.h"
 
-/* A full turn of parallel views whose axis lies to one side of the detector: a ray that falls on the
- * wide side is measured once, one near the axis twice, by views half a turn apart, which see the
- * axis from both sides. As for the half fans of a cone beam each column counts for a share, so that
- * with its mirror image about the axis it makes 1:
- *     1/2 near the axis, from half of the narrow side on rising to 1, on the other side falling to 0
- *     where the detector ends,
- * and rows go on with zeros on the narrow side, as far as the wide one reaches: filtered, a row that
- * ends is not zero beyond its end. Sums over opposite views are then those over rows twice as wide as
- * the wide side. The halves near the axis keep the noise there that of two measurements. */
+/* Half acquisition: a full turn of parallel views whose axis is near one side of the detector. A ray on the wide side
+ * is measured once, a ray near the axis twice, by views half a turn apart. As for the half fan of a cone beam, each
+ * column gets a share, so that the shares of a column and its mirror image about the axis sum to 1:
+ *     1/2 near the axis; from half of the narrow side on it rises to 1, on the other side it falls
+ *     to 0 at the detector's end.
+ * Rows are extended by zeros on the narrow side to the width of the wide one, because a filtered row is not zero beyond
+ * its end. Sums over opposite views then correspond to rows twice as wide as the wide side. The shares of 1/2 near the
+ * axis keep the noise of two measurements there. */
 typedef struct qb__half_fan {
     bool used;
-    bool off_center;               /* the axis lies to one side, whether the turn is full or not */
-    double covered;                /* degrees of the turn that views cover, if they were given; else 0 */
-    size_t columns, before, after; /* measured; added left and right of them */
+    bool off_center;               /* the axis is near one side, for any range of angles */
+    double covered;                /* degrees of the turn that the views cover, if they were given; else 0 */
+    size_t columns, before, after; /* measured columns; columns added on the left and right */
 } qb__half_fan;
 
-/* Whether the views, in radians and in any order, cover a full turn but for gaps of at most 30 degrees each; `covered`: degrees, may be NULL. QB_NO_MEMORY, QB_BAD_INPUT
- * for angles that are not finite. */
+/* True if the views (radians, any order) cover a full turn except for gaps of at most 30 degrees each; `covered`:
+ * degrees, may be NULL. QB_NO_MEMORY, QB_BAD_INPUT for angles that are not finite. */
 qb_status qb__turns_fully(size_t views, const double *radians, bool *full, double *covered);
 
-/* For the axis at columns first..last (a sweep; else equal), how rows go on. Used when the axis lies so
- * far off the middle that one side is wider than the other by 5 % of the columns and by more than
- * two of them. */
+/* How rows are extended for an axis at columns first..last (a sweep; else equal). Used if one side is wider than the
+ * other by 5 % of the columns and by more than two columns. */
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last);
-/* qb__half_fan_of for views at `radians`. Used only for a full turn; gaps of 30 degrees are allowed, and of 60 if the narrow side is less
- * than a third of the wide one. For an axis that is not found yet (NAN) rows end where they were measured. QB_NO_MEMORY,
- * QB_BAD_INPUT as qb__turns_fully. */
+/* qb__half_fan_of for views at `radians`. Used only for a full turn; gaps of 30 degrees are allowed, and of 60 if the
+ * narrow side is less than a third of the wide one. If the axis is not known yet (NAN), rows are not extended.
+ * QB_NO_MEMORY, QB_BAD_INPUT as qb__turns_fully. */
 qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t columns, double first, double last,
                                 qb__half_fan *fan);
-/* Columns of the rows that go on, and so pixels of a slice as wide as what was seen. */
+/* Columns of the extended rows, which is the width in voxels of a slice of all that was seen. */
 size_t qb__half_fan_width(const qb__half_fan *fan);
-/* "full turn", or how much of it. */
+/* "full turn", or the part of it. */
 void qb__half_fan_turn(const qb__half_fan *fan, char *text, size_t size);
 /* Write a note on the width of the slices for an axis at `center`. */
 void qb__half_fan_report(const qb__half_fan *fan, double center, char *text, size_t size);
 /* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */
 void qb__half_fan_shares(size_t columns, double center, float *share);
-/* Weights for a view of a turn with gaps: opposite rays make up for a gap near the axis. */
+/* Weights for a view of a turn with gaps: opposite rays fill a gap near the axis. */
 void qb__half_fan_view_shares(const qb__turn *turn, size_t view, size_t columns, double center, float *share);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What methods that weigh no angles say of a geometry. */
+/* Warnings about a geometry for methods without angular weights. */
 #include "geometry/limited.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "geometry/units.h"
 
 void qb__warn_limited(double covered, double needed, const qb_env *env) {
-    const double MISSING = 20; /* degrees; narrower gaps do little */
+    const double MISSING = 20; /* degrees; narrower gaps have little effect */
     if (needed - covered > MISSING)
         qb__warn(env,
                  "the views cover %.4g of %.4g degrees: edges along the missing directions are blurred, values "
@@ -25,7 +25,8 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Degrees of the half turn near which a ray through the middle was measured, by the sources' places around the axis. */
+/* Degrees of the half turn for which a ray near the centre was measured, by the positions of the sources around the
+ * axis. */
 static double directions(const qb_geometry *geometry) {
     enum { FEW = 5 };
     const size_t n = geometry->views;

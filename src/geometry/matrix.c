@@ -7,12 +7,11 @@
 #include "base/status.h"
 #include "geometry/vector.h"
 
-/* A ray from S through X meets the detector's plane where S + (X - S) / l = D + a u + b v. With f =
- * D - S this is X - S = l f + l a u + l b v, three equations for l a, l b and l; Cramer's rule
- * gives l a = (X - S) . (v x f) / det,   l b = (X - S) . (f x u) / det,   l = (X - S) . (u x v) /
- * det with det = f . (u x v). l is the depth in units of that of the detector; dividing all three
- * by the origin's l turns it into w. For a parallel beam f is the ray's direction d and S any
- * point, D say. */
+/* A ray from S through X meets the detector's plane where S + (X - S) / l = D + a u + b v. With f = D - S this is X - S
+ * = l f + l a u + l b v, three equations for l a, l b and l. Cramer's rule gives l a = (X - S) . (v x f) / det,   l b =
+ * (X - S) . (f x u) / det,   l = (X - S) . (u x v) / det with det = f . (u x v). l is the depth in units of the
+ * detector's depth; division of all three by the origin's l gives w. For a parallel beam f is the ray's direction d,
+ * and S any point, such as D. */
 static bool dual_basis(const double u[3], const double v[3], const double f[3], double rows[3][3]) {
     qb__cross(v, f, rows[0]);
     qb__cross(f, u, rows[1]);
@@ -68,12 +67,12 @@ void qb__matrix_on_grid(const qb__matrix *world, const qb_grid *grid, qb__matrix
     *matrix = out;
 }
 
-/* Read from right to left, dual_basis says A^-1 = (u | v | f) / c for the left 3x3 block A of c
- * times the matrix above, and -A^-1 times its last column is the source. |u| fixes |c|; its sign is
- * that which puts the origin in front of the source. */
+/* The inverse of the above: dual_basis gives A^-1 = (u | v | f) / c for the left 3x3 block A of c times the matrix, and
+ * -A^-1 times its last column is the source. |u| determines |c|; its sign is chosen so that the origin is in front of
+ * the source. */
 static qb_status decompose_cone(const double m[3][4], double pixel_u, qb_view *view) {
     const double a[3][3] = {{m[0][0], m[0][1], m[0][2]}, {m[1][0], m[1][1], m[1][2]}, {m[2][0], m[2][1], m[2][2]}};
-    double inverse[3][3]; /* its columns, as rows */
+    double inverse[3][3]; /* its columns, stored as rows */
     qb__cross(a[1], a[2], inverse[0]);
     qb__cross(a[2], a[0], inverse[1]);
     qb__cross(a[0], a[1], inverse[2]);
@@ -93,8 +92,8 @@ static qb_status decompose_cone(const double m[3][4], double pixel_u, qb_view *v
     return QB_OK;
 }
 
-/* Columns a.x + a3 and rows b.x + b3, with no depth: the rays run along a x b. The detector is put
- * at right angles to them, through the origin; u, v solve a.u = b.v = 1, a.v = b.u = 0. */
+/* Columns a.x + a3 and rows b.x + b3 without depth: the rays run along a x b. The detector is put perpendicular to
+ * them, through the origin; u, v solve a.u = b.v = 1, a.v = b.u = 0. */
 static qb_status decompose_parallel(const double m[3][4], qb_view *view) {
     double a[3], b[3], n[3], scale = m[2][3];
     for (int j = 0; j < 3; j++) a[j] = m[0][j] / scale, b[j] = m[1][j] / scale;

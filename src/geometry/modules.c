@@ -6,7 +6,7 @@
 #include "geometry/matrix.h"
 
 bool qb__is_modular(const qb_geometry *geometry) {
-    const double part = 0.125, often = 0.25; /* of the columns; of the views */
+    const double part = 0.125, often = 0.25; /* share of the columns; share of the views */
     size_t leaps = 0;
     double before = NAN;
     for (size_t i = 0; i < geometry->views; i++) {

@@ -4,8 +4,8 @@
 
 #include "quickbeam/geometry.h"
 
-/* Whether the detector moves sideways by much from view to view, as where several modules are views of their own: then neighbouring
- * views are not alike, and the object may go on beyond the ends of rows. */
+/* True if the detector moves far to the side between views, as when modules of a detector are stored as views. Then
+ * neighbouring views differ, and the object may extend beyond the ends of rows. */
 bool qb__is_modular(const qb_geometry *geometry);
 
 #endif

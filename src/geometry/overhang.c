@@ -5,7 +5,7 @@
 
 #include "geometry/curve.h"
 
-/* Heights of the part of a ray that lies within `radius` of the middle of the slices; false: it has none. */
+/* z range of the part of a ray within `radius` of the centre of the slices; false: no such part. */
 static bool heights_of(const qb_geometry *g, size_t view, double column, double row, const qb_grid *grid, double radius,
                        double z[2]) {
     double at[3], along[3];
@@ -28,14 +28,14 @@ static size_t slices_of(double length, double voxel) {
 void qb__grid_overhang(const qb_geometry *g, const qb_grid *grid, size_t slices[2]) {
     enum { VIEWS = 64 };
     const double radius = 0.5 * fmin((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);
-    const double top = 0.5 * (double)(grid->n[2] - 1) * grid->voxel[2]; /* the middle of the last slice */
+    const double top = 0.5 * (double)(grid->n[2] - 1) * grid->voxel[2]; /* z of the middle of the last slice */
     const double column[3] = {0, 0.5 * (double)(g->columns - 1), (double)(g->columns - 1)};
     const size_t step = g->views > VIEWS ? g->views / VIEWS : 1;
     double least = -top, most = top, z[2];
     for (size_t view = 0; view < g->views; view += step)
         for (size_t i = 0; i < 3 * g->rows; i++) {
             if (!heights_of(g, view, column[i % 3], (double)(i / 3), grid, radius, z)) continue;
-            if (z[0] > top || z[1] < -top) continue; /* beside the volume */
+            if (z[0] > top || z[1] < -top) continue; /* outside the volume */
             least = fmin(least, z[0]);
             most = fmax(most, z[1]);
         }

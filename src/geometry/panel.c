@@ -8,13 +8,13 @@
 #include "geometry/virtual_detector.h"
 #include "geometry/vector.h"
 
-/* How far a view's panel reaches from its middle along a direction in pixels: so many times that direction. */
+/* Extent of a view's panel from its centre along a direction in pixels, in units of that direction. */
 static double times_within(const double direction[2], double columns, double rows) {
     const double c = fabs(direction[0]), r = fabs(direction[1]);
     return fmin(c > 0 ? columns / c : INFINITY, r > 0 ? rows / r : INFINITY);
 }
 
-/* A level step and one along the axis at right angles to it, in columns and rows. */
+/* A horizontal step, and a perpendicular one along the axis, in columns and rows. */
 static bool steps_of(const qb_view *view, double level[2], double vertical[2]) {
     const double u = qb__norm(view->u), v = qb__norm(view->v);
     level[0] = view->v[2], level[1] = -view->u[2];
@@ -63,10 +63,10 @@ void qb__panel_level_line(const qb_geometry *geometry, size_t view, double first
     }
 }
 
-/* ---- what is seen ---- */
+/* ---- field of view ---- */
 
-/* One view: its matrix, its angle, and the pixels at which its panel ends. Across it ends at the middle of its outermost pixels, along the axis at
- * their edges: as of an upright one. */
+/* One view: its matrix, its angle, and the limits of its panel in pixels. Across, the panel ends at the centres of its
+ * outermost pixels, along the axis at their edges: as for an untilted detector. */
 typedef struct window {
     qb__matrix matrix;
     double angle, low[2], high[2];
@@ -82,7 +82,7 @@ static bool window_of(const qb_geometry *geometry, size_t i, window *w) {
     return true;
 }
 
-/* What is left of low..high where a + b z >= 0. */
+/* The part of low..high where a + b z >= 0. */
 static void keep(double a, double b, double *low, double *high) {
     if (b > 0)
         *low = fmax(*low, -a / b);
@@ -92,7 +92,8 @@ static void keep(double a, double b, double *low, double *high) {
         *high = -INFINITY;
 }
 
-/* The z on the vertical line through a point on the circle, at `aside` radians from the source's side, that fall on the panel: low > high: none. */
+/* The z on the vertical line through a point of the circle, at `aside` radians from the source's side, that falls on
+ * the panel; low > high: none. */
 static void on_line(const window *w, double radius, double lateral, double *low, double *high) {
     const double t = w->angle + lateral, x = radius * sin(t), y = -radius * cos(t);
     double at0[3], at1[3];
@@ -107,7 +108,7 @@ static void on_line(const window *w, double radius, double lateral, double *low,
 }
 
 bool qb__panel_heights(const qb_geometry *geometry, double radius, bool either, double *low, double *high) {
-    enum { HALF = 48 }; /* places on half a circle */
+    enum { HALF = 48 }; /* points on half a circle */
     *low = -INFINITY, *high = INFINITY;
     for (size_t i = 0; i < geometry->views && *low <= *high; i++) {
         window w;

@@ -6,27 +6,27 @@
 
 #include "quickbeam/geometry.h"
 
-/* A flat detector that is turned in its plane: what it is across (level, at right angles to the axis) and along the axis. Both are measured
- * through its middle, as means over the views. */
+/* Extent of a flat detector that is rotated in its plane: across (horizontal, perpendicular to the axis) and along the
+ * axis. Measured through its centre, as means over the views. */
 typedef struct qb__panel {
-    double turn;                      /* degrees from upright, 0 to 90: at 90 the columns run along the axis */
+    double turn;                      /* degrees of rotation, 0 to 90: at 90 the columns run along the axis */
     double across, along;             /* pixels */
-    double pitch_across, pitch_along; /* mm from pixel to pixel */
+    double pitch_across, pitch_along; /* mm per pixel */
 } qb__panel;
 
 qb__panel qb__panel_of(const qb_geometry *geometry);
 
-/* Whether a flat detector's rows are so far from level, by more than a pixel over its width, that its field of view is not bounded by columns
- * alone. */
+/* True if the rows of a flat detector deviate by more than a pixel from horizontal over its width, so that its columns
+ * alone do not limit the field of view. */
 bool qb__panel_is_turned(const qb_geometry *geometry);
 
-/* The z that all views see everywhere on the circle of `radius` mm about the axis: false where there is none. `either`: of two rays to points on
- * opposite sides of the central one, one is enough (a full turn with the detector to one side). */
+/* The range of z that all views see on the whole circle of `radius` mm about the axis; false if there is none.
+ * `either`: full turn with an offset detector, where one of two opposite rays is enough. */
 bool qb__panel_heights(const qb_geometry *geometry, double radius, bool either, double *low, double *high);
-/* The largest radius of which all views see some z; 0 where the axis itself is not seen. */
+/* The largest radius for which all views see some z; 0 if they do not see the axis. */
 double qb__panel_radius(const qb_geometry *geometry, bool either);
 
-/* Pixels (column, row) at the two ends of the level line through the middle of a view's detector. */
+/* Pixels (column, row) at the two ends of the horizontal line through the centre of a view's detector. */
 void qb__panel_level_line(const qb_geometry *geometry, size_t view, double first[2], double last[2]);
 
 #endif

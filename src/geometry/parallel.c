@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "geometry/vector.h"
 
-/* A point p falls on column h and row k where p + a d = detector + h u + k v for some a. Taking the
- * inner product with n = v x d, which is at right angles to both v and d, leaves
+/* A point p is seen at column h and row k if p + a d = detector + h u + k v for some a. The inner product with n = v x
+ * d, which is perpendicular to v and d, gives
  *     h = (p - detector) . n / (u . n). */
 static bool column_of(const qb_view *view, double n[3], double *at_origin) {
     qb__cross(view->v, view->source, n);

@@ -13,7 +13,8 @@ size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size
         for (; down > 0; down--)
             if (layers->below - down * thickness < layers->above) cut[n++] = layers->below - down * thickness;
         const size_t up =
-            layers->below ? layers->above : layers->above % thickness; /* nothing goes down: nor is all before it one */
+            /* without layers below, not all of it lies above */
+            layers->below ? layers->above : layers->above % thickness;
         for (size_t at = up; at < nz; at += thickness)
             if (at > 0) cut[n++] = at;
     }
@@ -21,8 +22,8 @@ size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size
     return n;
 }
 
-/* Shares that lie on one side of where layers begin have all of them going one way, from the first that begins in
- * the share, or from the last that ends in it. */
+/* If a share lies on one side of where the layers begin, all its layers go one way: from the first that begins in it,
+ * or from the last that ends in it. */
 qb__layers qb__layers_from(const qb__layers *layers, size_t first, size_t slices) {
     const size_t step = layers->thickness, end = first + slices;
     qb__layers own = {.thickness = step};
@@ -44,7 +45,7 @@ size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
     const size_t step = layers->thickness;
     if (thickness > nz) thickness = nz;
     if (thickness <= step || thickness < 2) return thickness / 2;
-    size_t slabs = qb__ceil_div(nz, thickness); /* evenly thick, more and more of them */
+    size_t slabs = qb__ceil_div(nz, thickness); /* slabs of equal thickness, more of them each time */
     for (size_t more = slabs + 1 + slabs / 8;; more++) {
         size_t next = qb__round_up(qb__ceil_div(nz, more), step);
         if (next < thickness) return next;
@@ -59,7 +60,7 @@ size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness) {
     return grains(space, qb__thinner_slab(&space->layers, space->slices, thickness));
 }
 
-/* As many slabs as at most `thickness` makes, but none much smaller than the others. */
+/* As many slabs as with at most `thickness`, with similar sizes. */
 static size_t even(const qb__cut_space *space, size_t thickness) {
     size_t slabs = qb__ceil_div(space->slices, thickness);
     return qb__round_up(qb__ceil_div(space->slices, slabs), space->layers.thickness);
@@ -87,7 +88,7 @@ size_t qb__thinner_never(const qb__cut_space *space, size_t thickness) {
 
 /* ---- the search ---- */
 
-/* As many slabs for all rows as one of them needs, those of this rank's; counted from its first slice. */
+/* The largest number of slabs that a row of ranks needs, and the slabs of this rank, counted from its first slice. */
 static void cut_rows(const qb__cut_grid *grid, size_t *edge, qb__cut *cut) {
     cut->slabs = 1;
     for (int row = 0; row < grid->rows; row++)
@@ -129,7 +130,7 @@ void qb__cut_views(const qb__cut_space *space, size_t views, qb__cut *cut) {
 typedef struct search {
     const qb__cut_space *space;
     qb__cut best, least;
-    double seconds; /* of the best */
+    double seconds; /* time of the best cut */
     bool found;
 } search;
 
@@ -146,7 +147,7 @@ static void try_cut(search *s, qb__cut *cut) {
     s->found = true;
 }
 
-/* All numbers of buffers a ring and views a block for one thickness. */
+/* Try all numbers of buffers per ring and of views per block for one thickness. */
 static void try_slabs(search *s, qb__cut *cut) {
     const qb__cut_space *space = s->space;
     for (cut->slots = 2; cut->slots >= 1; cut->slots--) {
@@ -161,14 +162,14 @@ static void try_slabs(search *s, qb__cut *cut) {
     }
 }
 
-/* Once all overlaps and cutting on has not helped four times, it will not. */
+/* If everything overlaps and four smaller cuts did not help, smaller ones will not. */
 static bool is_idle(const search *s, size_t thickness, int *idle) {
     if (!s->space->seconds) return s->found;
     *idle = !s->found || s->best.slots < 2 || s->best.thickness == thickness ? 0 : *idle + 1;
     return *idle == 4;
 }
 
-/* Of one thickness. */
+/* The fastest cut of one thickness. */
 static void try_thickness(search *s, size_t thickness, size_t *edge) {
     const qb__cut_space *space = s->space;
     qb__cut now = {.thickness = thickness, .grid = space->grid, .schedule = space->schedule};

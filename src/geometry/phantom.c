@@ -58,9 +58,8 @@ double qb__phantom_value(const qb__phantom *phantom, const double point[3]) {
     return sum;
 }
 
-/* In the ellipsoid's own coordinates, where it is the unit ball, the line passes the centre at the
- * distance |w x d| / |d|; what it cuts off there is stretched by the ratio of the two lengths of d.
- */
+/* In the ellipsoid's own coordinates, where it is the unit ball, the line passes the centre at distance |w x d| / |d|;
+ * the length of the chord there is scaled by the ratio of the two lengths of d. */
 double qb__phantom_line(const qb__phantom *phantom, const double origin[3], const double direction[3]) {
     double sum = 0;
     for (size_t i = 0; i < phantom->count; i++) {
@@ -81,7 +80,7 @@ double qb__phantom_line(const qb__phantom *phantom, const double origin[3], cons
     return sum;
 }
 
-/* From centre and longest semi-axis, of a box its diagonal: a bound, tight for spheres. */
+/* From the centre and the longest semi-axis (of a box its diagonal): an upper limit, tight for spheres. */
 double qb__phantom_reach(const qb__phantom *phantom) {
     double reach = 0;
     for (size_t i = 0; i < phantom->count; i++) {

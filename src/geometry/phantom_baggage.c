@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/status.h"
 
-/* Of a layer: things, how often is tried, folds, and shapes in all. */
+/* Per layer: objects, tries to place one, folds, and shapes in all. */
 enum {
     THINGS = 40,
     THROWS = 6000,
@@ -17,27 +17,29 @@ enum {
     OF_CASE = 4
 };
 static const double layer = 0.5,
-                    highest = 0.98; /* half a layer's height; how much of it what lies in it fills at most */
+                    /* in units of half a layer's height; largest share of the layer that its contents fill */
+    highest = 0.98;
 
-/* Lengths in units of `plane`, angles in radians, values of water. */
+/* Lengths in units of `plane`, angles in radians, values in units of water. */
 typedef struct packing {
     qb__phantom *phantom;
     const double *center;
     double plane, attenuation;
     qb__random random;
-    double turn, half[2], cloth; /* of the case, inside; what fills it */
-    bool soft;                   /* its plan is an ellipse, not a rectangle */
-    double middle;               /* of the layer in z */
+    double turn, half[2], cloth; /* of the case inside; value of the clothes that fill it */
+    bool soft;                   /* its outline is an ellipse and not a rectangle */
+    double middle;               /* z of the middle of the layer */
 } packing;
 
-/* Something in the case: where, how large a circle is its own, how it lies, its middle and half its height in z. */
+/* An object in the case: its position, the radius of its circle, its rotation, the middle and half of its height in
+ * z. */
 typedef struct thing {
     double at[2], radius, turn, z, height;
 } thing;
 
 static double between(packing *p, double low, double high) { return low + (high - low) * qb__random_unit(&p->random); }
 
-/* At x, y in the thing's own directions. */
+/* Convert x, y to the object's own directions. */
 static void add(packing *p, const thing *t, double x, double y, double a, double b, bool box, double value) {
     const double c = cos(t->turn), s = sin(t->turn), u = p->plane;
     const double at[3] = {p->center[0] + (t->at[0] + c * x - s * y) * u, p->center[1] + (t->at[1] + s * x + c * y) * u,
@@ -47,9 +49,9 @@ static void add(packing *p, const thing *t, double x, double y, double a, double
         (box ? qb__box_make : qb__ellipsoid_make)(at, semi, t->turn, value * p->attenuation);
 }
 
-/* ---- what is packed: within the circle of its own, in the place of clothes ---- */
+/* ---- objects: within their circles, replacing clothes ---- */
 
-/* A vessel: its wall, and what is in it. */
+/* A vessel: its wall, and its content. */
 static void fill(packing *p, const thing *t, double a, double b, bool box) {
     const double wall = fmax(between(p, 0.006, 0.014), 0.04 * b), hard = between(p, 0.95, 1.3);
     add(p, t, 0, 0, a, b, box, hard - p->cloth);
@@ -85,7 +87,7 @@ static void food(packing *p, const thing *t) {
     add(p, t, 0, 0, t->radius, t->radius * between(p, 0.5, 1), false, between(p, 0.85, 1.1) - p->cloth);
 }
 
-/* A sole, and its upper with air in it. */
+/* A shoe: a sole, and an upper part with air in it. */
 static void shoe(packing *p, const thing *t) {
     const double a = 0.9 * t->radius, b = 0.32 * t->radius, leather = between(p, 0.8, 1);
     add(p, t, 0, -0.3 * t->radius, a, 0.09 * t->radius, true, between(p, 1.15, 1.35) - p->cloth);
@@ -93,7 +95,7 @@ static void shoe(packing *p, const thing *t) {
     add(p, t, 0, 0.2 * t->radius, 0.9 * a, 0.8 * b, false, -leather);
 }
 
-/* A housing, air in it, a board, and parts on the board. */
+/* An appliance: a housing with air in it, a board, and parts on the board. */
 static void appliance(packing *p, const thing *t) {
     double a, b;
     sides(p, t, 0.3, 0.7, &a, &b);
@@ -120,11 +122,11 @@ static void metal(packing *p, const thing *t) {
     const bool steel = qb__random_unit(&p->random) < 0.3, box = qb__random_unit(&p->random) < 0.5;
     double a, b;
     sides(p, t, 0.15, 0.6, &a, &b);
-    const double slim = steel ? 0.4 : 1; /* a tool, not a block */
+    const double slim = steel ? 0.4 : 1; /* a slim tool, not a block */
     add(p, t, 0, 0, slim * a, slim * b, box, (steel ? between(p, 6, 8) : between(p, 2.5, 2.8)) - p->cloth);
 }
 
-/* How many of a hundred, and how large their circles may be. */
+/* Frequency in percent, and the range of the circles' radii. */
 static const struct {
     int share;
     double least, most;
@@ -145,9 +147,9 @@ static void pack(packing *p, const thing *t) {
     things[i].pack(p, &fitting);
 }
 
-/* ---- where ---- */
+/* ---- placement ---- */
 
-/* Whether a circle lies in the case, whose middle is the box's. */
+/* True if a circle lies in the case, whose centre is the box's. */
 static bool within(const packing *p, const double at[2], double radius) {
     const double c = cos(p->turn), s = sin(p->turn);
     const double x = fabs(c * at[0] + s * at[1]) + radius, y = fabs(c * at[1] - s * at[0]) + radius;
@@ -160,7 +162,7 @@ static bool is_free(const thing *list, size_t count, const double at[2], double 
     return true;
 }
 
-/* A dart: large ones first. */
+/* Random placement, large objects first. */
 static thing throw_one(packing *p, double least, double most) {
     thing t = {.radius = between(p, least, most), .turn = p->turn + between(p, -M_PI, M_PI), .z = p->middle};
     t.height = layer * highest * between(p, 0.5, 1);
@@ -181,7 +183,7 @@ static size_t pack_layer(packing *p, thing *list) {
     return count;
 }
 
-/* Denser threads and gaps, over each other, but in nothing else. */
+/* Denser threads and gaps in the clothes; they may overlap each other, but no object. */
 static void fold(packing *p, const thing *list, size_t count) {
     size_t folds = (size_t)between(p, 60, FOLDS);
     for (int i = 0; i < THROWS && folds; i++) {
@@ -194,7 +196,7 @@ static void fold(packing *p, const thing *list, size_t count) {
 
 /* ---- the case ---- */
 
-/* Its wall and its rods have no end in z. */
+/* Its wall and its rods are infinite along z. */
 static void make_case(packing *p) {
     const thing whole = {.turn = p->turn = between(p, -0.4, 0.4), .height = INFINITY};
     p->soft = qb__random_unit(&p->random) < 0.4;

@@ -5,24 +5,24 @@
 #include "geometry/phantom.h"
 #include "geometry/vector.h"
 
-/* What one shape casts on one view's detector.
+/* The projection of one shape onto one view's detector.
  *
- * In the ellipsoid's coordinates (the unit ball) let w be a point of the ray and d its direction.
- * The ray hits when f = |d|^2 - |n|^2 > 0 with n = w x d, and cuts off 2 sqrt(f) / |d|^2 in units
- * of the world's direction. Cone: w is the source and the same for all pixels; d = d0 + c du + r
- * dv. Parallel: d is the same for all; w = w0 + c wu + r wv. Either way n and d are linear in
- * column c and row r, so f is quadratic. */
+ * In the ellipsoid's coordinates (the unit ball) let w be a point of the ray and d its direction. The ray hits if f =
+ * |d|^2 - |n|^2 > 0 with n = w x d; its chord is 2 sqrt(f) / |d|^2 in units of the world's direction. Cone: w is the
+ * source, the same for all pixels; d = d0 + c du + r dv. Parallel: d is the same for all; w = w0 + c wu + r wv. In both
+ * cases n and d are linear in column c and row r, so f is quadratic. */
 typedef struct footprint {
     double n0[3], nu[3], nv[3];
     double d0[3], du[3], dv[3];
     double value;
-    double row0, row1; /* it lies within these rows */
-    /* Of a box, which lies within this ellipsoid, a point of the ray: it is in while no component is over `limit`. */
+    double row0, row1; /* limits of its shadow */
+    /* For a box, which lies within this ellipsoid, a point of the ray: it is inside while no component exceeds
+     * `limit`. */
     bool box;
     double w0[3], wu[3], wv[3], limit;
 } footprint;
 
-/* A row in which it lies: f = f0 + f2 x^2, |d|^2 = q0 + q1 x + q2 x^2, x = column - c0. */
+/* A row that crosses it: f = f0 + f2 x^2, |d|^2 = q0 + q1 x + q2 x^2, x = column - c0. */
 typedef struct line {
     double c0, f0, f2, q0, q1, q2;
 } line;
@@ -35,9 +35,8 @@ static void combine(const double a[3], const double b[3], double factor, double 
     for (int k = 0; k < 3; k++) out[k] = a[k] + factor * b[k];
 }
 
-/* f over the whole detector is a r^2 + 2 h r + ... in r once the best c of each row is put in: the
- * rows where that is positive. A sphere around the source is no shadow with an end: all rows then.
- */
+/* With the best c of each row, f is a r^2 + 2 h r + ...: the rows where that is positive. The shadow of a sphere around
+ * the source is not limited: all rows then. */
 static void bound_rows(footprint *s) {
     double uu = qb__dot(s->du, s->du) - qb__dot(s->nu, s->nu);
     double uv = qb__dot(s->du, s->dv) - qb__dot(s->nu, s->nv);
@@ -51,11 +50,12 @@ static void bound_rows(footprint *s) {
     double a = vv - uv * uv / uu, b = v0 - uv * u0 / uu, c = f0 - u0 * u0 / uu;
     if (!(a < -1e-12 * fabs(uu))) return;
     double root = sqrt(fmax(0, b * b - a * c));
-    s->row0 = (-b + root) / a - 1; /* one row more on either side covers the rounding */
+    s->row0 = (-b + root) / a - 1; /* one more row on either side covers rounding errors */
     s->row1 = (-b - root) / a + 1;
 }
 
-/* The matrix of the ellipsoid that it is, or of a box the least around it, and where in its coordinates the box ends. */
+/* The matrix of the ellipsoid, or of the smallest ellipsoid around a box, and the limits of the box in its
+ * coordinates. */
 static double circumscribe(const qb__ellipsoid *e, double a[3][3]) {
     double finite = 0;
     for (int j = 0; j < 3 && e->box; j++) finite += qb__dot(e->a[j], e->a[j]) > 0;
@@ -120,8 +120,8 @@ static void ray_lengths(const qb_geometry *geometry, size_t view, double row, do
     }
 }
 
-/* f is taken about its top, where n and d are summed before they are squared: far from the
- * detector's corner nothing cancels. False when the row misses. */
+/* f is evaluated about its maximum, where n and d are summed before they are squared: this avoids cancellation far from
+ * the detector's corner. False if the row misses the shape. */
 static bool cut(const footprint *s, double row, line *l) {
     double n[3], d[3];
     combine(s->n0, s->nv, row, n);
@@ -139,7 +139,7 @@ static bool cut(const footprint *s, double row, line *l) {
     return l->f2 < 0 && l->f0 > 0;
 }
 
-/* The columns of its shadow; false when there are none. */
+/* The columns of its shadow; false if there are none. */
 static bool span(const line *l, size_t columns, size_t *begin, size_t *end) {
     double reach = sqrt(-l->f0 / l->f2);
     double from = fmax(ceil(l->c0 - reach), 0), to = fmin(floor(l->c0 + reach) + 1, (double)columns);
@@ -180,7 +180,7 @@ static void add_box(const footprint *s, const line *l, double row, const double 
     }
 }
 
-/* Pixel by pixel: the rays to a bent detector are not linear in the column. */
+/* Pixel by pixel, because the rays to a curved detector are not linear in the column. */
 static void project_curved(const qb__phantom *phantom, const qb_geometry *geometry, size_t view, size_t row, size_t end,
                            double *out) {
     const qb_view *at = &geometry->view[view];

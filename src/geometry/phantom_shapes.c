@@ -50,7 +50,7 @@ static qb_status shepp_logan(const frame *box, uint64_t seed, qb__phantom *phant
     qb_status status = reserve(phantom, 10);
     for (; status == QB_OK && phantom->count < 10; phantom->count++) {
         const double *t = shepp_logan_table[phantom->count];
-        /* so much wider at its own height, it is as wide as the table says at z = 0 */
+        /* widened so that at z = 0 it is as wide as in the table */
         double swell = box->plane / sqrt(1 - t[7] * t[7] / (t[6] * t[6]));
         double at[3] = {t[2] * box->plane, t[3] * box->plane, t[7] * box->plane};
         double semi[3] = {t[0] * swell, t[1] * swell, t[6] * box->plane};
@@ -130,8 +130,8 @@ static bool touches(const hole *holes, size_t count, const hole *next, double cl
     return false;
 }
 
-/* Darts of shrinking radius; one that would touch another hole or the rim is thrown again. A thin
- * box still gets holes whose centres lie off its middle plane. */
+/* Holes are placed at random with decreasing radius; one that would touch another hole or the edge is placed again. A
+ * thin box also gets holes whose centres lie off its middle plane. */
 static size_t throw_holes(const frame *box, uint64_t seed, hole *holes) {
     size_t count = 0;
     double rim = 0.88 * box->plane, depth = fmax(box->depth, 0.15 * box->plane);

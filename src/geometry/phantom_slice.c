@@ -5,7 +5,7 @@
 #include "geometry/phantom.h"
 #include "geometry/vector.h"
 
-/* Where the line through `point` along x runs inside, as x - point[0]; false when it misses. */
+/* The part of the line through `point` along x that is inside, as x - point[0]; false if it misses. */
 static bool inside(const qb__ellipsoid *e, const double point[3], double *from, double *to) {
     double p[3], w[3], d[3] = {e->a[0][0], e->a[1][0], e->a[2][0]}, n[3];
     for (int k = 0; k < 3; k++) p[k] = point[k] - e->center[k];
@@ -20,8 +20,7 @@ static bool inside(const qb__ellipsoid *e, const double point[3], double *from, 
     return true;
 }
 
-/* Sample m of a line lies in voxel m / k; add `value` to each voxel for each of its samples from
- * `first` to `last`. */
+/* Sample m of a line lies in voxel m / k; add `value` to the voxel of each sample from `first` to `last`. */
 static void add_samples(long first, long last, long k, float value, float *row) {
     long begin = first / k, end = last / k;
     if (begin == end) {
@@ -46,7 +45,8 @@ static void add_line(const qb__ellipsoid *e, const qb_grid *grid, const double p
     if (first <= last) add_samples((long)first, (long)last, k, (float)(e->value / ((double)k * k * k)), row);
 }
 
-/* Half of the bounding box: the lengths of the rows of the inverse of A, of a box the sums of their components. */
+/* Half of the bounding box: the lengths of the rows of the inverse of A, or, for a box, the sums of their
+ * components. */
 static void bounds(const qb__ellipsoid *e, double half[3]) {
     for (int k = 0; k < 3; k++) half[k] = 0;
     for (int j = 0; j < 3; j++) {
@@ -59,7 +59,7 @@ static void bounds(const qb__ellipsoid *e, double half[3]) {
     for (int k = 0; k < 3 && !e->box; k++) half[k] = sqrt(half[k]);
 }
 
-/* Whether anything within half a voxel of an index along an axis can lie inside. */
+/* True if a point within half a voxel of an index along an axis can be inside. */
 static bool near(const qb__ellipsoid *e, const qb_grid *grid, const double half[3], int axis, size_t index) {
     double away = fabs(sample(grid, axis, index, 1, 0) - e->center[axis]);
     return away <= half[axis] + 0.51 * grid->voxel[axis];

@@ -5,7 +5,7 @@
 
 #include "geometry/curve.h"
 
-/* What is left of a line's part part[0]..part[1] between -half and half of one axis. */
+/* The part of a line's part part[0]..part[1] between -half and half of one axis. */
 static void narrow(double at, double along, double half, double part[2]) {
     if (along == 0) {
         if (fabs(at) > half) part[1] = -INFINITY;

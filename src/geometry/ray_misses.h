@@ -6,8 +6,8 @@
 
 #include "quickbeam/geometry.h"
 
-/* Whether the ray through a pixel misses the volume by more than a voxel. Only voxels within `radius` mm of the middle of their slice
- * count; INFINITY: all. `flat`: z does not matter. */
+/* True if the ray through a pixel misses the volume by more than a voxel. Only voxels within `radius` mm of the centre
+ * of their slice count; INFINITY: all. `flat`: ignore z. */
 bool qb__ray_misses(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid,
                     double radius, bool flat);
 

@@ -31,12 +31,12 @@ double qb__roll_back(const qb__roll *roll, double column) {
     return roll->turn > 0 ? middle + (column - middle) / roll->turn : column;
 }
 
-/* ---- of any geometry ---- */
+/* ---- for any geometry ---- */
 
-/* Where the ray through a point meets a view's detector: the point - detector = a u + b v + ray. */
+/* Where the ray through a point meets a view's detector: point - detector = a u + b v + ray. */
 typedef struct meeting {
     double column[3], row[3]; /* inner products with the point */
-    double column0, row0;     /* of the origin */
+    double column0, row0;     /* those of the origin */
 } meeting;
 
 static bool meet(const qb_view *view, meeting *m) {
@@ -57,7 +57,7 @@ static double across(const qb_view *view) {
     return sqrt(fmax(qb__dot(view->u, view->u) - along * along, 0));
 }
 
-/* A view's map when the origin is at (axis, zero) of the level detector. */
+/* A view's map if the origin is at (axis, zero) of the unrolled detector. */
 static void map_of(const qb_view *view, const meeting *m, double axis, double zero, double pitch, double map[6]) {
     const double flat = hypot(view->source[0], view->source[1]);
     const double right[3] = {view->source[1] / flat, -view->source[0] / flat, 0};
@@ -71,7 +71,7 @@ static void map_of(const qb_view *view, const meeting *m, double axis, double ze
 
 static double at(const double part[3], double column, double row) { return part[0] * column + part[1] * row + part[2]; }
 
-/* How far pixels move, at most: at a corner. */
+/* Largest movement of a pixel, which is at a corner. */
 static double departure(const qb__roll *roll, const double map[6]) {
     double most = 0;
     for (int corner = 0; corner < 4; corner++) {
@@ -114,7 +114,7 @@ qb_status qb__roll_of(const qb_geometry *real, double reach, double *axis, doubl
         *zero += m.row0 / (double)real->views;
     }
     const double middle = 0.5 * ((double)real->rows - 1);
-    *zero = middle + round(*zero - middle); /* where rows without a geometry file would lie */
+    *zero = middle + round(*zero - middle); /* position of rows without a geometry file */
     for (size_t i = 0; i < real->views; i++) {
         meet(&real->view[i], &m);
         map_of(&real->view[i], &m, axis[i], *zero, *pitch, roll->map[i]);
@@ -143,7 +143,7 @@ void qb__roll_line(const qb__roll *roll, size_t view, size_t row, double *column
     }
 }
 
-/* Of level rows row0..row1, both included, in any view. */
+/* Unrolled rows row0..row1, both included, in any view. */
 static void extremes(const qb__roll *roll, double row0, double row1, double *low, double *high) {
     *low = INFINITY, *high = -INFINITY;
     for (size_t i = 0; i < roll->maps; i++) {

@@ -10,9 +10,9 @@
 
 static const double degree = 3.14159265358979323846 / 180;
 
-/* R = Rz(-in-plane) Rx(-out-of-plane) Ry(-gantry) takes RTK's world to the frame of its gantry,
- * where the source is (source_x, source_y, sid) and the detector the plane z = sid - sdd. The rows
- * of R are thus the directions of columns, of rows, and from the detector to the source. */
+/* R = Rz(-in-plane) Rx(-out-of-plane) Ry(-gantry) maps RTK's world to the frame of its gantry, where the source is at
+ * (source_x, source_y, sid) and the detector is the plane z = sid - sdd. So the rows of R are the directions of
+ * columns, of rows, and from the detector to the source. */
 static void rotation(const qb__rtk *rtk, double r[3][3]) {
     double x = -rtk->out_of_plane * degree, y = -rtk->gantry * degree, z = -rtk->in_plane * degree;
     double cx = cos(x), sx = sin(x), cy = cos(y), sy = sin(y), cz = cos(z), sz = sin(z);
@@ -30,7 +30,7 @@ static void to_ours(const double rtk[3], double ours[3]) {
     ours[2] = rtk[1];
 }
 
-/* a r0 + b r1 + c r2, in our frame. */
+/* a r0 + b r1 + c r2, in our world. */
 static void place(const double r[3][3], double a, double b, double c, double out[3]) {
     double sum[3];
     for (int j = 0; j < 3; j++) sum[j] = a * r[0][j] + b * r[1][j] + c * r[2][j];
@@ -60,8 +60,8 @@ static void to_rtk(const double ours[3], double rtk[3]) {
     rtk[2] = -ours[1];
 }
 
-/* The angles of a rotation with these rows: R[2][1] = sin x, R[2][0] = -cos x sin y, R[0][1] = -sin
- * z cos x; where cos x = 0, y and z turn about the same axis and z is made 0. */
+/* The angles of a rotation with these rows: R[2][1] = sin x, R[2][0] = -cos x sin y, R[0][1] = -sin z cos x. If cos x =
+ * 0, y and z rotate about the same axis, and z is set to 0. */
 static void angles_of(const double r[3][3], qb__rtk *rtk) {
     double x = asin(fmax(-1, fmin(1, r[2][1]))), y, z = 0;
     if (hypot(r[2][0], r[2][2]) > 1e-9) {
@@ -109,7 +109,7 @@ qb_status qb__rtk_from_view(const qb_geometry *geometry, size_t i, qb__rtk *rtk)
     to_rtk(center, middle);
     *rtk = (qb__rtk){.projection_x = qb__dot(r[0], middle), .projection_y = qb__dot(r[1], middle)};
     angles_of(r, rtk);
-    rtk->sid = 1000; /* of parallel rays, which have none, but RTK wants one */
+    rtk->sid = 1000; /* RTK wants a value, though parallel rays have none */
     if (geometry->beam == QB_BEAM_PARALLEL) return QB_OK;
     rtk->source_x = qb__dot(r[0], source);
     rtk->source_y = qb__dot(r[1], source);
@@ -146,7 +146,7 @@ double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb
     double own[3][4], most = 0;
     double r = 0.5 * (double)detector->columns * detector->pixel_u * shrink,
            h = 0.5 * (double)detector->rows * detector->pixel_v * shrink;
-    if (rtk->sdd > 0) r = fmin(r, 0.4 * rtk->sid), h = fmin(h, rtk->sid); /* in front of the source */
+    if (rtk->sdd > 0) r = fmin(r, 0.4 * rtk->sid), h = fmin(h, rtk->sid); /* keep it in front of the source */
     qb__rtk_matrix(rtk, own);
     for (int corner = 0; corner < 8; corner++) {
         const double at[3] = {corner & 1 ? r : -r, corner & 2 ? h : -h, corner & 4 ? r : -r};
@@ -159,7 +159,7 @@ double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb
     return most;
 }
 
-/* Columns in RTK's order, rows in mm: column = (p - p0) / pixel, and row likewise. */
+/* Columns in RTK's order, rows in mm: column = (p - p0) / pixel, and row in the same way. */
 qb_status qb__rtk_view_of_matrix(const double m[3][4], const qb_detector *detector, qb_beam *beam, qb_view *view) {
     double first[2] = {first_pixel(detector->offset_u, detector->pixel_u, detector->columns),
                        first_pixel(detector->offset_v, detector->pixel_v, detector->rows)};

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Kernels that make slices which mirror each other from one set of coordinates need slabs with both. So a volume of an
- * even number of slices is cut as if it were folded in its middle: in that order come the two slices beside the middle, the
- * next two outwards, and so on. A run of whole pairs there is two runs of slices, as far below the middle as above it; or
- * one around it. */
+/* Kernels that compute mirrored slices from one set of coordinates need slabs with both slices. So a volume with an
+ * even number of slices is divided as if it were folded in its middle: first the two middle slices, then the next pair
+ * outwards, and so on. A run of whole pairs is two runs of slices, as far below the middle as above it, or one run
+ * around the middle. */
 typedef struct qb__run {
     size_t first, end;
 } qb__run;
 
-/* The lower one and the upper one, which may be empty; in a slab's memory they follow each other. */
+/* The lower and the upper run, which may be empty; in a slab's memory one follows the other. */
 typedef struct qb__runs {
     qb__run of[2];
 } qb__runs;
@@ -23,7 +23,7 @@ static inline size_t qb__runs_count(const qb__runs *runs) {
     return qb__run_count(runs->of[0]) + qb__run_count(runs->of[1]);
 }
 
-/* The slices that are first .. end - 1 in the order of a cut; folded: pairs, of an even number of `slices`. */
+/* The slices first .. end - 1 in the order of a cut; folded: pairs, of an even number of `slices`. */
 static inline qb__runs qb__mirrored_runs(size_t slices, bool paired, size_t first, size_t end) {
     const size_t middle = slices / 2, near = first / 2, far = end / 2;
     if (!paired || first == end) return (qb__runs){{{first, end}, {end, end}}};
@@ -45,7 +45,7 @@ static inline qb__runs qb__runs_part(const qb__runs *runs, size_t from, size_t t
     return part;
 }
 
-/* The i-th of them. */
+/* The i-th slice of the runs. */
 static inline size_t qb__runs_slice(const qb__runs *runs, size_t i) {
     const size_t lower = qb__run_count(runs->of[0]);
     return i < lower ? runs->of[0].first + i : runs->of[1].first + (i - lower);

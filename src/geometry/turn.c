@@ -10,16 +10,17 @@
 
 static const double pi = 3.14159265358979323846;
 
-enum { NEIGHBOURS = 8 };                          /* steps on each side that say what is usual */
+enum { NEIGHBOURS = 8 };                          /* steps on each side that define the usual step */
 static const double GAP = 4;                      /* times the usual step */
 static const double RADIAN = 0.01745329251994330; /* of a degree */
 
-/* Single-precision degrees are good to 3e-5 below 512: this, in radians of a half turn, and a thousandth of a step. */
+/* Single-precision degrees are accurate to 3e-5 below 512: this, in radians of a half turn, plus a thousandth of a
+ * step. */
 static double tolerance(double period, size_t steps) { return period / pi * (1e-6 + 1e-3 * pi / (double)steps); }
 
 /* ---- directions ---- */
 
-/* Sorted; what follows the largest step comes first, so that no direction is cut in two by the wrap. */
+/* Sorted, starting after the largest step, so that the wrap divides no direction. */
 static void sort_views(const qb__turn *t, const double *radians, qb__direction *list, qb__direction *scratch) {
     const size_t n = t->views;
     for (size_t i = 0; i < n; i++) scratch[i] = (qb__direction){qb__turn_wrap(radians[i], t->period), i};
@@ -56,7 +57,8 @@ static void find_directions(qb__turn *t, const qb__direction *list) {
 
 /* ---- gaps ---- */
 
-/* Of the steps before or behind one, each counting by its length: their mean square by their mean. */
+/* Usual step before or after a step: the mean of the squares of the steps divided by their mean, so that long steps
+ * count more. */
 static double usual_step(const qb__turn *t, size_t at, bool behind) {
     const size_t n = t->directions, most = (n - 1) / 2 < NEIGHBOURS ? (n - 1) / 2 : NEIGHBOURS;
     double sum = 0, square = 0;
@@ -82,14 +84,14 @@ static size_t arc_steps(const qb__turn *t, size_t gap) {
     return (next->before + t->directions - t->gap[gap].before - 1) % t->directions;
 }
 
-/* A gap whose opposite rays are missing, too, over so much is left open: its views cannot be made up from those beside it. */
+/* A gap without opposite rays of more than this is left open: its views cannot be made up from neighbouring views. */
 static void find_open_gaps(qb__turn *t, qb_angle_weights rule) {
     for (size_t i = 0; i < t->gaps && rule == QB_WEIGHTS_AUTO; i++)
         t->gap[i].open = qb__turn_gap_hole(t, i) > QB__TURN_LIMITED;
 }
 
-/* Shares change slowly, over several of the coarsest steps, as the views of one are weighed against those of another. Short groups of
- * views are not trusted: their shares would change from pixel to pixel. */
+/* Shares change slowly, over several of the coarsest steps, because views of one arc are weighed against those of
+ * another. Short groups of views are not trusted: their shares would change from pixel to pixel. */
 static void measure_arcs(qb__turn *t) {
     enum { FEWEST = 10, STEPS = 4 };
     const double SMOOTH = 5 * RADIAN;
@@ -116,7 +118,8 @@ static void measure_arcs(qb__turn *t) {
 
 static void weigh(qb__turn *t) {
     for (size_t d = 0, g = 0; d < t->directions; d++) {
-        double step = t->step[d]; /* at an open gap of parallel rays a view counts for up to two steps, as capped */
+        /* at an open gap of parallel rays a view counts for up to two steps, as with CAPPED */
+        double step = t->step[d];
         if (g < t->gaps && t->gap[g].before == d)
             step = !t->gap[g].open ? 0 : (t->period > pi ? 1 : 3) * t->gap[g].usual, g++;
         t->weight[d] += 0.5 * step;
@@ -125,18 +128,19 @@ static void weigh(qb__turn *t) {
     for (size_t d = 0; t->even && d < t->directions; d++) t->weight[d] = t->period / (double)t->directions;
 }
 
-/* Where stand-ins go; first they are counted. */
+/* Destination of stand-ins; in the first pass they are only counted. */
 typedef struct stand_in_list {
     size_t *first;
     qb__turn_stand_in *stand;
     bool count;
 } stand_in_list;
 
-/* One half of a gap, from one of its borders on. A direction that lies within the arc beside it, at some distance from the border, stands
- * for the angles at that distance in the gap, stretched; in narrow gaps the border stands for all. */
+/* One half of a gap, from one of its borders on. A direction in the arc next to it, at some distance from the border,
+ * stands for the angles at that distance in the gap, stretched; in narrow gaps the direction at the border stands for
+ * all. */
 typedef struct half_gap {
     const qb__turn *turn;
-    double border, half, stretch; /* stretch: of the arc's distances in the gap; 0 = the border alone */
+    double border, half, stretch; /* stretch: of the arc's distances in the gap; 0 = only the border */
     size_t first;                 /* direction at the border */
     bool before;                  /* the arc lies before the gap */
 } half_gap;
@@ -153,7 +157,8 @@ static half_gap half_of(const qb__turn *t, size_t number, bool before, qb_angle_
     return h;
 }
 
-/* How far into the gap the n-th direction from the border stands: to the middle of it and the next one. */
+/* Distance in the gap up to which the n-th direction from the border stands: to the middle between it and the next
+ * one. */
 static double stands_to(const half_gap *h, size_t n, double *middle) {
     const size_t all = h->turn->directions, d = h->before ? (h->first + 2 * all - n - 1) % all : (h->first + n) % all;
     const double at = *middle + 0.5 * h->turn->step[d];
@@ -161,7 +166,7 @@ static double stands_to(const half_gap *h, size_t n, double *middle) {
     return h->stretch > 0 ? fmin(at * h->stretch, h->half) : h->half;
 }
 
-/* Small pieces of from <= distance < to, which a direction stands for. */
+/* Divide from <= distance < to, for which a direction stands, into small pieces. */
 static void cut(const half_gap *h, double from, double to, size_t direction, const stand_in_list *list) {
     const double FINE = 0.25 * RADIAN;
     const size_t pieces = (size_t)ceil((to - from) / FINE);
@@ -191,7 +196,7 @@ static void stand_in(const qb__turn *t, qb_angle_weights rule, const stand_in_li
     }
 }
 
-/* first[] counts, then says where each direction's begin. */
+/* first[] holds counts, then the start of each direction's stand-ins. */
 static qb_status share_gaps(qb__turn *t, qb_angle_weights rule) {
     qb_status status = qb__alloc(t->directions + 1, sizeof *t->first, &t->first);
     if (status != QB_OK) return status;

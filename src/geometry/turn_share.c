@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What views and rays of a turn with gaps count for. */
+/* Weights of views and shares of rays for a turn with gaps. */
 #include "geometry/turn.h"
 
 #include "base/memory.h"
@@ -15,8 +15,8 @@ static double view_weight(const qb__turn *t, size_t view) {
     return sum / (double)t->same[d];
 }
 
-/* Half of the steps on both sides, but no more than twice the median of that. Of three directions, two may border on a gap: the
- * lower of the middle ranks keeps the ordinary ones in charge. Returns of the turn what is taken away. */
+/* Half of the steps on both sides, limited to twice their median. With three directions, two may be next to a gap: the
+ * lower middle rank is used, so that the ordinary steps decide. Returns the share of the turn that is removed. */
 static double cap(const qb__turn *t, double *weights, double *sorted) {
     const size_t n = t->directions;
     double taken = 0;
@@ -50,7 +50,7 @@ qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weigh
     return QB_OK;
 }
 
-/* 0 in a gap, 1 well within the measured arcs, and smooth. */
+/* Trust: 0 in a gap, 1 well within the measured arcs, smooth in between. */
 static double trust(const qb__turn *t, double angle) {
     if (t->gaps == 0) return 1;
     const double first = t->gap[0].from, at = first + qb__turn_wrap(angle - first, t->period);
@@ -66,9 +66,10 @@ static double trust(const qb__turn *t, double angle) {
     return s * s;
 }
 
-/* By how much more the opposite ray is trusted: -1..1. On a detector whose sides are equally wide the share falls
- * evenly with it. Where the sides differ the share rises across the overlap, from 0 where the narrow side ends to 1
- * where the wide one is alone (Wang 2002); the middle of that rise moves with the trust. Either way the two shares make 1. */
+/* Difference of trust between the opposite ray and this one: -1..1. With equally wide sides the share falls linearly
+ * with it. With different sides the share rises across the overlap, from 0 at the end of the narrow side to 1 where
+ * only the wide one sees (Wang 2002); the middle of the rise moves with the trust. In both cases the two shares sum to
+ * 1. */
 static double share(double more, bool sided, double place) {
     const double MOVE = 0.5;
     if (!sided) return 0.5 * (1 - more);
@@ -99,14 +100,14 @@ const qb__turn_gap *qb__turn_widest(const qb__turn *t) {
 
 double qb__turn_missing(const qb__turn_gap *gap) { return gap->width - gap->usual; }
 
-/* Of two ranges on the circle, the first from 0 on: what they share, which may be two pieces. */
+/* The overlap of two ranges on the circle, the first from 0 on; it may consist of two pieces. */
 static double overlap(double width, double from, double other, double period, double *begin) {
     const double one = fmin(width, from + other) - from, two = fmin(width, from + other - period);
     *begin = one >= two ? from : 0;
     return fmax(one, two);
 }
 
-/* Of two gaps, the second one moved by `opposite`: what they share, and where it begins in the first one. */
+/* The overlap of two gaps, the second moved by `opposite`, and where it begins in the first one. */
 static double both_missing(const qb__turn *t, const qb__turn_gap *a, const qb__turn_gap *b, double opposite,
                            double *from) {
     const double start = a->from + 0.5 * a->usual, other = b->from + 0.5 * b->usual - opposite;

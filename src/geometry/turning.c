@@ -6,7 +6,7 @@
 #include "base/status.h"
 
 int qb__turns_about(const qb_geometry *geometry) {
-    const double STILL = 0.05; /* of how far they move along the other two */
+    const double STILL = 0.05; /* relative to the movement along the other two axes */
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, range[3];
     if (geometry->views < 3) return 2;
     for (size_t i = 0; i < geometry->views; i++) {

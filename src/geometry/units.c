@@ -20,7 +20,7 @@ qb_status qb__angles_check(const double *radians, size_t count) {
     return QB_OK;
 }
 
-/* From the source to the detector's plane. */
+/* Distance from the source to the detector's plane. */
 static double distance(const qb_view *view) {
     double n[3], f[3];
     qb__cross(view->u, view->v, n);
@@ -44,7 +44,7 @@ qb_status qb__geometry_check_units(const qb_geometry *geometry) {
         if (pixel >= far)
             return qb__fail(QB_BAD_INPUT, "view %zu: a pixel of %.6g mm, %.6g mm from the source: %s", i, pixel, far,
                             ask);
-        /* A bent detector may be wider than it is far. */
+        /* A curved detector may be wider than its distance. */
         if (width > 12 * far && !(geometry->radius > 0))
             return qb__fail(QB_BAD_INPUT,
                             "view %zu: a detector of %.6g mm, %.6g mm from the source, a fan of "
@@ -98,8 +98,8 @@ bool qb__few_views(const qb_geometry *geometry, const qb_geometry_info *info, ch
 }
 
 bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size) {
-    /* A calibrated circle's sources jitter by as much as a thousandth; what all views see together
-     * shrinks by what they move. */
+    /* The sources of a calibrated circle vary by up to a thousandth; the common field of view shrinks by that
+     * movement. */
     bool still = !(info->z_range > 1e-3 * info->sod) || !(info->z_range > 0.05 * (info->field_height + info->z_range));
     if (geometry->beam != QB_BEAM_CONE || still) return false;
     snprintf(text, size, "the source moves by %.5g mm along the axis: FDK is made for circles", info->z_range);

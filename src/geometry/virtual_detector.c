@@ -9,8 +9,8 @@
 #include "geometry/matrix.h"
 #include "geometry/vector.h"
 
-/* A view of the upright detector before its pixels are numbered: level along columns, z along rows,
- * and the point that all views have at the same pixel. */
+/* A view of the virtual detector before its pixels are numbered: horizontal along columns, z along rows, and the point
+ * that is at the same pixel in all views. */
 typedef struct stand {
     double along[3], up, point[3];
 } stand;
@@ -18,7 +18,7 @@ typedef struct stand {
 /* Sums over the views, then means. */
 typedef struct pixels {
     double pitch_u, pitch_v; /* mm */
-    double column, row;      /* of the shared point on the real detector */
+    double column, row;      /* of the common point on the real detector */
 } pixels;
 
 double qb__virtual_detector_drift(const qb_geometry *geometry) {
@@ -35,7 +35,7 @@ bool qb__virtual_detector_wanted(const qb_geometry *geometry) {
     return geometry->radius > 0 || qb__virtual_detector_drift(geometry) > 1;
 }
 
-/* Distance of pixels along a direction within the detector's plane. */
+/* Pixel pitch along a direction within the detector's plane. */
 static double pitch_along(const qb_view *view, const double direction[3]) {
     double u = qb__norm(view->u), v = qb__norm(view->v);
     double a = qb__dot(view->u, direction) / u, b = qb__dot(view->v, direction) / v;
@@ -53,12 +53,12 @@ static qb_status stand_of_view(const qb_geometry *real, const qb_view *view, sta
     if (!(flat > 0.2 * qb__norm(n)))
         return qb__fail(QB_UNSUPPORTED, "the detector leans %.4g degrees from upright",
                         acos(flat / qb__norm(n)) * 57.29577951308232);
-    /* Columns keep their sense; where they run along the axis, a hair of v decides. */
+    /* Columns keep their direction; if they run along the axis, v decides. */
     double sense[2];
     for (int j = 0; j < 2; j++) sense[j] = view->u[j] / qb__norm(view->u) + 1e-3 * view->v[j] / qb__norm(view->v);
     double side = n[0] * sense[1] - n[1] * sense[0] < 0 ? 1 : -1;
     memcpy(s->along, (double[3]){side * n[1] / flat, -side * n[0] / flat, 0}, sizeof s->along);
-    s->up = (s->along[0] * n[1] - s->along[1] * n[0]) < 0 ? 1 : -1; /* along x up . n > 0 */
+    s->up = (s->along[0] * n[1] - s->along[1] * n[0]) < 0 ? 1 : -1; /* (along x up) . n > 0 */
     qb__matrix_apply(&matrix, 0, 0, view->source[2], p);
     double column = p[0] / p[2], row = p[1] / p[2];
     for (int j = 0; j < 3; j++) s->point[j] = view->detector[j] + column * view->u[j] + row * view->v[j];
@@ -80,7 +80,7 @@ static void make_view(const qb_view *real, const stand *s, const pixels *mean, d
     }
 }
 
-/* The rim of the real detector, some points a side, on a view of the upright one. */
+/* Points on the edges of the real detector, seen on a view of the virtual one. */
 static qb_status widen(const qb_geometry *real, size_t i, const qb_view *view, double low[2], double high[2]) {
     enum { SIDE = 33 };
     qb__matrix matrix;
@@ -110,7 +110,7 @@ static qb_status number_pixels(const qb_geometry *real, const stand *stands, pix
         qb_status status = widen(real, i, &virtual_detector->view[i], low, high);
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
     }
-    /* Rows at whole or half numbers from the point keep the mirror of the plane z = 0. */
+    /* Rows at whole or half numbers from the common point keep the mirror symmetry about the plane z = 0. */
     double part[2] = {mean->column - floor(mean->column), 0.5 * round(2 * mean->row)}, first[2];
     part[1] -= floor(part[1]);
     size_t count[2], most[2] = {8 * real->columns + 8 * real->rows, 8 * real->columns + 8 * real->rows};
@@ -139,7 +139,7 @@ static qb_status find_map(const qb_view *real, const qb_view *virtual_detector, 
     return status;
 }
 
-/* To a ten-thousandth of a pixel. */
+/* Rounded to a ten-thousandth of a pixel. */
 static bool same_map(const qb__virtual_detector *up, size_t i) {
     double size = (double)(up->geometry.columns + up->geometry.rows);
     const double *a = up->map[0], *b = up->map[i];
@@ -201,7 +201,7 @@ void qb__virtual_detector_line(const qb__virtual_detector *up, size_t view, size
     for (size_t i = 0; i < up->geometry.columns; i++) pixel(up, view, (double)i, (double)at, &column[i], &row[i]);
 }
 
-/* Between two of the columns looked at, less than a row is missed. */
+/* Between two of the sampled columns, less than one row is missed. */
 static void rows_of_line(const qb__virtual_detector *up, size_t view, size_t at, double *low, double *high) {
     enum { LOOKS = 33 };
     double column[LOOKS], row[LOOKS], last = (double)up->geometry.columns - 1;

@@ -40,12 +40,12 @@ const qb_param qb_tool_bench_params[] = {
 
 typedef qb_status (*run_bench)(const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 
-/* A benchmark of one kind of beam. */
+/* A benchmark for one kind of beam. */
 typedef struct way {
     run_bench run;
-    bool on_devices; /* measures a device when one is named */
-    bool parallel;   /* a parallel beam's kernels are chosen by --interp and --kernel */
-    qb_numbers size; /* what --size is when it is not given */
+    bool on_devices; /* can measure a device if one is named */
+    bool parallel;   /* the kernel of a parallel beam is chosen by --interp and --kernel */
+    qb_numbers size; /* default of --size */
 } way;
 
 #define FLAT                                                                                                           \
@@ -53,12 +53,12 @@ typedef struct way {
 #define CUBE                                                                                                           \
     3, { 512, 512, 512 }
 
-/* Options beside --size, --repeat and --geometry, of which a benchmark takes some. */
+/* Options besides --size, --repeat and --geometry, of which a benchmark takes some. */
 enum { VIEWS = 1, DETECTOR = 2, ACCURACY = 4, INTERP = 8, KERNEL = 16, REFERENCE = 32 };
 
 static const struct {
     const char *name;
-    way parallel, cone; /* cone without run: there is fdk */
+    way parallel, cone; /* cone without run: use fdk */
     int takes;
     qb_status (*run_file)(const char *file, const qb_tool_bench_options *options, const qb_env *env, cJSON *result);
 } benches[] = {
@@ -111,7 +111,7 @@ static const struct {
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
 
-/* Benchmarks of the CPU alone do not pass for a device's. */
+/* A benchmark of the CPU only must not be taken for a device's. */
 static qb_status check_device(const way *side, const char *name, bool cone, const qb_env *env) {
     const char *device = env ? env->device : NULL;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
@@ -120,7 +120,7 @@ static qb_status check_device(const way *side, const char *name, bool cone, cons
                     cone ? " of a cone beam" : "");
 }
 
-/* Who takes an option, as a list. */
+/* The benchmarks that take an option, as a list. */
 static const char *takers(int option, char *text, size_t size) {
     size_t n = 0;
     for (size_t i = 0; i < BENCHES && n < size; i++)
@@ -129,7 +129,7 @@ static const char *takers(int option, char *text, size_t size) {
     return text;
 }
 
-/* What has another value than its own default was asked for. */
+/* An option was given that differs from its default. */
 static qb_status check_options(size_t bench, const qb_tool_bench_options *o) {
     const struct {
         int option;

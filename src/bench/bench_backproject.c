@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench backproject: noise, back-projected by the fastest kernel that keeps the accuracy, on a device whose memory holds the
- * data or by all threads of the CPU; checked against the oracle. Of a cone beam on the CPU the fastest kernel for a circle and
- * the fastest for any matrix. */
+/* qb bench backproject: noise, back-projected by the fastest kernel with the accuracy asked for, on a device whose
+ * memory holds the data or by all threads of the CPU; checked against the oracle. For a cone beam on the CPU, the
+ * fastest kernel for a circle and the fastest for any matrix. */
 #include "base/log.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
@@ -52,7 +52,7 @@ static void report(const bench *b, const qb__choice *choice, const qb__trial_res
 
 static qb_status time_kernel(const bench *b, qb__choice *choice, cJSON *json) {
     const qb__variant *v = choice->variant;
-    const size_t nz = b->sizes.nz, slices = !b->cone && v->most && nz > v->most ? v->most : nz; /* of a pass */
+    const size_t nz = b->sizes.nz, slices = !b->cone && v->most && nz > v->most ? v->most : nz; /* slices of a pass */
     qb__trial_result found;
     if (slices < nz) choice->predicted *= (double)slices / qb__variant_padded(v, (unsigned)nz);
     const qb_status status =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench filter: filtering rows, the transforms it contains alone, by each library that computes them, and
- * preparation alone, each in turn so that a drifting clock meets all. */
+/* qb bench filter: filtering of rows; the transforms in it, by each available library; preparation of rows. They are
+ * measured in turn, so that a varying clock affects all. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,13 +15,13 @@
 #include "ops/filter.h"
 #include "prep/prep.h"
 
-/* A task filters 64 rows of one view, as the pipeline has them. Filtered again and again, values
- * shrink until they are denormal and slow: fresh ones are copied in at every eighth task. */
+/* A task filters 64 rows of one view, as in the pipeline. Values that are filtered repeatedly become denormal and slow:
+ * every eighth task starts from fresh ones. */
 enum { ROWS = 64, REFRESH = 8, REPEAT_MAX = 64, LIBRARIES_MOST = 4 };
 
 typedef struct bench {
     qb__filter *filter;
-    qb__fft *ffts[LIBRARIES_MOST], *fft; /* of each library; the one that is measured */
+    qb__fft *ffts[LIBRARIES_MOST], *fft; /* of each library; the measured one */
     int libraries;
     qb__prep prep;
     size_t columns, length;
@@ -53,7 +53,7 @@ static void run_transforms(void *context, size_t task, int worker) {
     bench *b = context;
     float *one = thread_scratch(b, worker), *two = one + (b->length + 15) / 16 * 16;
     for (int r = 0; r < ROWS; r++) {
-        if (r % REFRESH == 0) { /* they are not normalised: the values grow to infinity */
+        if (r % REFRESH == 0) { /* transforms do not scale: without refreshing, the values would grow to infinity */
             memset(one, 0, b->length * sizeof *one);
             one[1] = 1e-10f;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench filter on a device: raw 16-bit numbers to filtered rows, by each method that is there,
- * beside a copy of device memory. */
+/* qb bench filter on a device: raw 16-bit numbers to filtered rows, by each available method, compared with a copy of
+ * device memory. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct bench {
     qb__filter_spectrum spectrum;
     qb__device_prep prep;
     float *weights, *dark, *gain;
-    unsigned short *fresh; /* [FRESH_ROWS][columns], over and over on the device */
+    unsigned short *fresh; /* [FRESH_ROWS][columns], repeated on the device */
     qb__device *device;
     qb__queue *queue;
     qb__event *from, *to;
@@ -92,7 +92,7 @@ static qb_status run_filter(bench *b, qb__device_filter *filter) {
     return qb__device_filter_run(filter, b->queue, &raw, 0, b->views, b->slices, 0, 1, &rows);
 }
 
-/* Half of the output onto the other half. */
+/* Copy half of the output to the other half. */
 static qb_status run_copy(bench *b, qb__device_filter *filter) {
     (void)filter;
     size_t half = qb__memory_bytes(b->rows) / 2;
@@ -103,7 +103,7 @@ static qb_status measure(bench *b, qb_status (*run)(bench *, qb__device_filter *
                          const qb_env *env, double *median) {
     double seconds[REPEAT_MAX];
     qb_status status;
-    for (int i = -1; i < b->repeat; i++) { /* the first warms up */
+    for (int i = -1; i < b->repeat; i++) { /* the first round warms up */
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb__event_record(b->from, b->queue));
         QB__TRY(run(b, filter));
@@ -116,7 +116,7 @@ out:
     return status;
 }
 
-/* Some rows beside the CPU's, which is single precision too. */
+/* Compare some rows with the CPU's, which are single precision too. */
 static qb_status compare(bench *b, double *error) {
     size_t columns = b->columns, bytes = columns * sizeof(float), rows = row_count(b);
     qb__prep cpu = {.quantity = QB_COUNTS,
@@ -175,7 +175,7 @@ out:
     return status;
 }
 
-/* The methods that one can ask for; one that is not to be had says why. */
+/* The methods that can be chosen; an unavailable one has a reason. */
 static qb_status add_others(bench *b, double copy_rate, const qb_env *env, cJSON *result) {
     static const struct {
         const char *name;
@@ -204,7 +204,7 @@ static qb_status on_device(const qb_tool_bench_options *options, qb__device *dev
     QB__TRY(make_fields(&b));
     QB__TRY(fill_device(&b));
     QB__TRY(measure(&b, run_copy, NULL, env, &seconds));
-    copy_rate = (double)qb__memory_bytes(b.rows) / seconds; /* read and written */
+    copy_rate = (double)qb__memory_bytes(b.rows) / seconds; /* bytes read and written */
     cJSON_AddStringToObject(result, "device", qb__device_info_of(device)->name);
     cJSON_AddNumberToObject(result, "columns", (double)b.columns);
     cJSON_AddNumberToObject(result, "views", (double)b.views);

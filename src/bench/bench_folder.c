@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder where benchmarks have their files. */
+/* The folder of the benchmarks' files. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

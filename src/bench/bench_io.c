@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench io: volumes to files and back. */
+/* qb bench io: writing and reading volumes. */
 #include "bench/bench_io.h"
 
 #include <stdio.h>

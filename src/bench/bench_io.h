@@ -7,19 +7,19 @@
 #include "base/json.h"
 #include "quickbeam/env.h"
 
-/* A folder of a benchmark's own, in the temporary one ($TMPDIR). */
+/* A benchmark's own folder, inside the temporary one ($TMPDIR). */
 typedef struct qb__bench_folder {
     char path[512];
 } qb__bench_folder;
 
 qb_status qb__bench_folder_create(qb__bench_folder *folder);
 void qb__bench_folder_remove(const qb__bench_folder *folder); /* with the files in it */
-/* A benchmark's folder in `folder`, with a hidden name. */
+/* Create a benchmark's folder in `folder`, with a hidden name. */
 qb_status qb__bench_folder_in(const char *folder, qb__bench_folder *made);
 /* The path of a file in it, into path[size]. */
 void qb__bench_file(const qb__bench_folder *folder, const char *name, char *path, size_t size);
-/* Writing `bytes` in 1, 2, 4, ... files by as many threads, and reading one file by them: into the result, and
- * into the tuning file for the plans of jobs there. */
+/* Write `bytes` in 1, 2, 4, ... files by as many threads, and read one file by them: the rates go into the result, and
+ * into the tuning file for plans. */
 qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const qb_env *env, cJSON *result);
 
 /* Measure the storage of `folder` in about `seconds`, for the tuning file. */

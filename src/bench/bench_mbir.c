@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench mbir: noisy slices of a phantom, from filtered back-projection to within 10 Hounsfield units
- * of where 40 equits lead: the convergence of Wang et al. (PPoPP 2017) and of the reference code. */
+/* qb bench mbir: noisy slices of a phantom, from filtered back-projection to within 10 Hounsfield units of the image
+ * after 40 equits: the convergence criterion of Wang et al. (PPoPP 2017) and of the reference code. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -11,12 +11,12 @@
 #include "cpu/features.h"
 #include "ops/matrix_cache.h"
 
-/* Of one core of the same kind of machine, for this problem at its own size: seconds of the reference
- * code's matrix, of a slice to 10 HU, of an equit. */
+/* Times of the reference code on one core of a similar machine, for this problem at its own size: seconds of the
+ * matrix, of a slice to 10 HU, of an equit. */
 static const double reference_matrix = 1030, reference_slice = 5.1, reference_equit = 0.75;
 typedef qb__mbir_bench bench;
 
-/* Seconds that all columns take, kept in 8 bits. */
+/* Seconds for all columns, kept in 8 bits. */
 static qb_status time_matrix(bench *b, double *seconds) {
     qb__system_matrix kept;
     uint32_t *pixels = NULL;
@@ -35,7 +35,7 @@ out:
     return status;
 }
 
-/* By core, and how often what the reference does. */
+/* Per core, and relative to the reference. */
 static void add_cores(const bench *b, const qb_tool_bench_options *options, double all, double matrix, cJSON *result) {
     const size_t slices = b->grid.n[2];
     const int threads = qb__pool_threads(b->pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What qb bench mbir descends on: noisy lines of phantoms, the matrix, and the watch over a descent. */
+/* The problem of qb bench mbir: noisy line integrals of phantoms, the matrix, and the observation of a descent. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -12,14 +12,14 @@
 
 static const double water = 0.02, photons = 50000, snr_db = 35;
 
-/* ---- lines ---- */
+/* ---- line integrals ---- */
 
 static double normal(qb__random *random) {
     const double u = qb__random_unit(random);
     return sqrt(-2 * log(u)) * cos(2 * M_PI * qb__random_unit(random));
 }
 
-/* A view of all slices, with the noise that so many photons leave after the logarithm. */
+/* A view of all slices, with the noise of so many photons after the logarithm. */
 static void project_view(void *context, size_t view, int worker) {
     const qb__mbir_bench *b = context;
     const size_t slices = b->grid.n[2], columns = b->geometry.columns;
@@ -88,7 +88,7 @@ qb_status qb__mbir_bench_project(qb__mbir_bench *b, size_t slices) {
 
 /* ---- the problem ---- */
 
-/* The CPU's kernel makes the matrix's columns in any case. */
+/* The columns of the matrix are always made by the CPU's kernel. */
 static qb_status choose(qb__mbir_bench *b, const qb__question *asked, qb__choice *cpu) {
     qb__question question = *asked;
     if (b->set.count) {
@@ -169,9 +169,9 @@ void qb__mbir_bench_release(qb__mbir_bench *b) {
     qb__device_set_close(&b->set);
 }
 
-/* ---- the watch ---- */
+/* ---- observation ---- */
 
-/* NAN where an image cannot be had. */
+/* NAN if there is no image. */
 static double distance(const qb__mbir_bench *b, const qb__icd_stack *stack, size_t slice, float *image) {
     const size_t pixels = b->grid.n[0] * b->grid.n[1];
     double square = 0;
@@ -188,7 +188,7 @@ typedef struct watching {
     float *image;
 } watching;
 
-/* Whether all are there: slices of one phantom by what they are off together, of several each by its own. */
+/* True if all slices are close enough: slices of one phantom by their common error, of several by their own. */
 static bool judge(qb__mbir_bench *b, double equits) {
     const size_t slices = b->grid.n[2];
     double square = 0;
@@ -206,7 +206,7 @@ static bool judge(qb__mbir_bench *b, double equits) {
     return b->phantoms > 1 ? each : b->rmse < qb__mbir_close_enough;
 }
 
-/* The clock stands while the image is compared. */
+/* The clock stops while images are compared. */
 static bool watch(void *context, const qb__icd_stack *stack, const qb__icd_trace *trace) {
     const watching *w = context;
     qb__mbir_bench *b = w->b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench mpi: what the ranks that a launcher started give together, by the exchanges and kernels that a reconstruction
- * has: the micro-benchmarks of the iFDK paper (section 4.2.1), and the rates that its model takes (planner/cluster.h). */
+/* qb bench mpi: combined rates of the ranks of a launcher, for the exchanges and kernels of a reconstruction: the
+ * micro-benchmarks of the iFDK paper (section 4.2.1), and the rates of its model (planner/cluster.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -28,9 +28,9 @@ typedef struct bench {
     const qb_env *env;
     qb__comm *comm;
     int count, hosts, repeat;
-    size_t view, part;       /* bytes of a view, of a sub-volume */
-    size_t slices, slice;    /* slices of a sub-volume, bytes of one slice */
-    char *mine, *all;        /* room for a part each; for the views of all ranks, and parts of all */
+    size_t view, part;       /* bytes of a view; of a sub-volume */
+    size_t slices, slice;    /* slices of a sub-volume; bytes of a slice */
+    char *mine, *all;        /* buffers for one part; for the views of all ranks, and parts for all */
     qb__comm_part *out, *in; /* [count] */
     double *each;            /* [count] */
     qb__bench_folder folder;
@@ -38,7 +38,7 @@ typedef struct bench {
     cJSON *result, *rates;
 } bench;
 
-/* ---- what is timed ---- */
+/* ---- what is measured ---- */
 
 static qb_status allgather(bench *b) {
     for (int i = 0; i < b->count; i++) {
@@ -51,7 +51,7 @@ static qb_status allgather(bench *b) {
     return status;
 }
 
-/* Runs of slices to those that add them. */
+/* Send runs of slices to the ranks that add them. */
 static qb_status reduce(bench *b) {
     size_t first, own;
     qb__cut_rank(b->slices, 1, b->count, qb__comm_rank(b->comm), &first, &own);
@@ -70,7 +70,7 @@ static qb_status reduce(bench *b) {
     return status;
 }
 
-/* The same where a device has the part. */
+/* The same for parts on a device. */
 static qb_status reduce_there(bench *b) {
     return qb__device_sum_run(b->link.sum, b->link.there, b->slices, b->slice / sizeof(float));
 }
@@ -79,7 +79,7 @@ static qb_status upload(bench *b) { return qb__bench_link_up(&b->link, TURNS); }
 
 static qb_status download(bench *b) { return qb__bench_link_down(&b->link, TURNS); }
 
-/* Until it is on the disk. */
+/* Until the data are on the disk. */
 static qb_status write_part(bench *b) {
     char name[NAME];
     qb__bench_file(&b->folder, "part", name, sizeof name);
@@ -87,7 +87,7 @@ static qb_status write_part(bench *b) {
     if (fd < 0) return qb__fail_errno(errno, "creating", name);
     qb_status status = qb__pwrite_all(fd, name, b->mine, b->part, 0);
     if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", name);
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* and to be read from there */
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* so that it is read from the disk */
     close(fd);
     return status;
 }
@@ -122,7 +122,7 @@ static double sum(const bench *b) {
     return all;
 }
 
-/* They begin together; the slowest counts, and of rounds the median. The first one warms up. */
+/* All ranks begin together. The slowest rank counts, and of several rounds the median. The first round warms up. */
 static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), double bytes, const char *rate,
                        double *found) {
     double seconds[REPEAT_MAX];
@@ -146,7 +146,7 @@ static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), do
     return QB_OK;
 }
 
-/* A benchmark of one process, by all of them at once; the JSON is this rank's. */
+/* A benchmark of one process, run by all ranks at once; the JSON is this rank's. */
 static qb_status at_once(bench *b, const char *name, const qb_tool_bench_options *options, const char *number,
                          qb_status (*run)(const qb_tool_bench_options *, const qb_env *, cJSON *)) {
     qb_status status = qb__agree(b->comm, QB_OK);
@@ -156,7 +156,7 @@ static qb_status at_once(bench *b, const char *name, const qb_tool_bench_options
     return tell_all(b, status, 1e9 * qb__bench_number(row, number));
 }
 
-/* Of a device: the links of a machine, while all its ranks use theirs, by the slower way. */
+/* The links of a machine between host and devices, while all its ranks use them, in the slower direction. */
 static qb_status measure_links(bench *b) {
     const double all = (double)b->part * b->count * TURNS, here = b->comm ? b->comm->here : 1;
     double up, down;
@@ -183,7 +183,7 @@ static qb_status measure_sums(bench *b) {
     return status;
 }
 
-/* Of a device its own memory, else a share of the machine's. */
+/* The device's memory, else a share of the machine's. */
 static qb_status measure_room(bench *b) {
     double room = 0.75 * (double)qb__available_bytes() / (b->comm ? b->comm->here : 1);
     const qb_status status = b->link.set.count ? qb__bench_link_room(&b->link, &room) : QB_OK;
@@ -211,7 +211,7 @@ out:
 
 /* ---- life ---- */
 
-/* A rank is on a machine of so many: each machine adds up to one. */
+/* 1 / number of ranks on this machine: the sum over a machine is one. */
 static qb_status count_hosts(bench *b) {
     const qb_status status = tell_all(b, QB_OK, 1.0 / (b->comm ? b->comm->here : 1));
     if (status == QB_OK) b->hosts = (int)lround(sum(b));

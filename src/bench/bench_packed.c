@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench io: compressed volumes to files and back, beside what the codec alone does to the same chunks on as many threads. */
+/* qb bench io: writing and reading compressed volumes, compared with the codec alone on the same chunks and number of
+ * threads. */
 #include "bench/bench_packed.h"
 
 #include <ftw.h>
@@ -18,7 +19,7 @@
 
 enum { ROUNDS = 3 };
 
-/* A container and a codec: chunks of the size that its writer makes, with bytes in planes where it does that. */
+/* A container with a codec: chunks of the size that its writer makes, with shuffled bytes if it does that. */
 typedef struct packing {
     const char *container, *compress;
     qb__codec_kind codec;
@@ -41,7 +42,7 @@ static const packing packings[] = {
 typedef struct alone {
     const packing *how;
     const float *values;
-    char *packed, *out; /* [chunk] of most bytes, and unpacked */
+    char *packed, *out; /* [chunk] packed data, and unpacked data */
     size_t *length, most;
     char *room; /* [worker] */
     size_t each;
@@ -68,7 +69,7 @@ static qb_status unpack_one(void *context, size_t piece, size_t worker) {
     return status;
 }
 
-/* Seconds of packing and unpacking once, into new memory, as files take and give it. */
+/* Seconds of packing and unpacking once, into new memory, as for files. */
 static qb_status time_once(alone *a, size_t chunks, size_t threads, double seconds[2], double *ratio) {
     double packed = 0;
     qb_status status;
@@ -127,7 +128,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* A file, or a folder with all in it. */
+/* A file, or a folder with all its files. */
 static void remove_output(const char *path) {
     enum { OPEN = 16 };
     nftw(path, remove_one, OPEN, FTW_DEPTH | FTW_PHYS);
@@ -182,7 +183,7 @@ static void add_row(cJSON *result, const packing *how, double gigabytes, const d
     cJSON_AddNumberToObject(row, "compression", ratio);
 }
 
-/* Values of 10 bits, as a volume of real counts has about so many that are no noise. */
+/* Values with 10 random bits, about as many as a volume of real counts has without noise. */
 static void round_values(qb_array *volume) {
     enum { STEPS = 256 };
     float *value = volume->data;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench project: noise through a cone beam's rays and back, or of one slice through parallel ones, by whoever env names. On a device everything is there. An update is a
- * voxel and view, as for back-projection. */
+/* qb bench project: forward projection and adjoint of noise for a cone beam, or for one slice of a parallel beam, on
+ * the device that env names or the CPU. On a device all data are in its memory. An update is a voxel and view, as for
+ * back-projection. */
 #include <math.h>
 
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench rabbitct: the benchmark's own figures. Its clock runs while views are packed and added
- * and stands while they are read; every voxel counts in every view, whether its ray meets the
- * detector or not. Besides, voxels drawn at random are compared with double precision. */
+/* qb bench rabbitct: the benchmark's own figures. Its clock runs while views are packed and added and stops while they
+ * are read; every voxel counts in every view, whether its ray meets the detector or not. In addition, randomly chosen
+ * voxels are compared with double precision. */
 #include <math.h>
 #include <string.h>
 
@@ -23,10 +23,10 @@ typedef struct bench {
     qb__rabbitct set;
     size_t size, voxels;
     qb__rabbitct_engine *engine;
-    double world[GROUP][12]; /* the group at hand */
+    double world[GROUP][12]; /* the current group */
     float *images;
     float *volume;
-    uint16_t *reference;          /* NULL = there is none */
+    uint16_t *reference;          /* NULL = none */
     qb__rabbitct_sample *samples; /* [QB__RABBITCT_SAMPLES] */
 } bench;
 
@@ -38,7 +38,7 @@ static qb_status read_group(bench *b, size_t first, size_t count) {
     return status;
 }
 
-/* Once through the data set; *seconds of adding alone. */
+/* Process the data set once; *seconds of adding only. */
 static qb_status run(bench *b, bool sampling, const qb_env *env, double *seconds) {
     qb_status begun = qb__rabbitct_engine_begin(b->engine);
     if (begun != QB_OK) return begun;
@@ -65,7 +65,7 @@ static qb_status run(bench *b, bool sampling, const qb_env *env, double *seconds
     return QB_OK;
 }
 
-/* Named, or NULL: the CPU computes. */
+/* NULL: on the CPU */
 static const char *device_of(const qb_env *env) {
     const char *device = env ? env->device : NULL;
     return device && strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0 ? device : NULL;
@@ -89,7 +89,7 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
                 {"rel_l2", q->rel_l2},
                 {"rmse_hu", q->rmse},
                 {"max_error_hu", q->largest},
-                {"psnr_db", 20 * log10(MOST_HU / q->rmse)}, /* null when there is no error */
+                {"psnr_db", 20 * log10(MOST_HU / q->rmse)}, /* null if there is no error */
                 {"voxels_compared", (double)q->compared}};
     cJSON_AddStringToObject(result, "kernel", kernel->id);
     cJSON_AddStringToObject(result, "accuracy", qb_accuracy_name(kernel->accuracy));

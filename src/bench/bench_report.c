@@ -21,8 +21,8 @@ static bool has_stage(const cJSON *report, const char *name) {
     return false;
 }
 
-/* What a device does costs its stage's thread next to nothing: it waits. Back-projection of a cone beam is the
- * CPU's stage, or a device's where there is an upload. */
+/* A device's work takes no CPU time of its stage's thread, which waits. Back-projection of a cone beam is a stage of
+ * the CPU, or of a device if there is an upload stage. */
 static double alone(const cJSON *report, const cJSON *stage) {
     static const char *const io[] = {"read", "write", NULL}, *const device[] = {"upload", "reconstruct", "download",
                                                                                 NULL};
@@ -30,7 +30,7 @@ static double alone(const cJSON *report, const cJSON *stage) {
     const bool waits = strcmp(name, "back-project") == 0 && has_stage(report, "upload");
     if (waits || is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
     const double cpu = qb__bench_number(stage, "cpu_seconds"), busy = qb__bench_number(stage, "busy_seconds");
-    if (is_one_of(name, io)) return cpu < busy ? cpu : busy; /* one thread's, or several at once */
+    if (is_one_of(name, io)) return cpu < busy ? cpu : busy; /* of one thread, or of several */
     return cpu / qb__bench_number(report, "threads");
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench resident: filtered back-projection of raw numbers that are on the device into a volume
- * that stays there: prepare, filter, pack and back-project, as the pipeline of qb fbp does it
- * between upload and download; where half precision wants each slice's largest value, with a
- * bound on it and with the value found on the device. Checked against the double-precision
- * oracle on rows filtered by the CPU. */
+/* qb bench resident: filtered back-projection of raw numbers on the device into a volume that stays there: prepare,
+ * filter, pack and back-project, as the pipeline of qb fbp does between upload and download. If half precision needs
+ * each slice's largest value: with an upper limit of it, and with the value found on the device. Checked against the
+ * double-precision oracle on rows filtered by the CPU. */
 #include <math.h>
 
 #include "base/log.h"
@@ -23,16 +22,16 @@
 #include "planner/tuning.h"
 
 enum {
-    FRESH_VIEWS = 32, /* distinct ones, repeated */
+    FRESH_VIEWS = 32, /* different views, repeated */
     REPEAT_MAX = 64,
-    BLOCK_BYTES = 64 << 20, /* filtered rows at a time, as the pipeline has it */
+    BLOCK_BYTES = 64 << 20, /* filtered rows at a time, as in the pipeline */
 };
 
 typedef struct bench {
     qb__bp_parallel_problem problem;
     double *coefficients;
     float *largest, *weights;
-    unsigned slices, most; /* of a pass */
+    unsigned slices, most; /* slices of a pass; most slices of a pass */
     unsigned short *fresh; /* [FRESH_VIEWS][slices][columns] */
     qb__device *device;
     qb__queue *queue;
@@ -49,7 +48,7 @@ typedef struct figures {
 
 static size_t columns_of(const bench *b) { return b->problem.columns; }
 
-/* Numbers that stand for line integrals 0 .. 4 through a flat field. */
+/* Numbers for line integrals 0 .. 4 with a constant flat field. */
 static void make_fresh(bench *b) {
     for (size_t i = 0; i < FRESH_VIEWS * b->slices * columns_of(b); i++) {
         b->fresh[i] = (unsigned short)(2000 + (qb__mix64(i + 1) >> 33) % 58000);
@@ -65,7 +64,7 @@ static qb_status make_host(bench *b) {
     QB__TRY(qb__alloc(FRESH_VIEWS * b->slices * columns_of(b), sizeof *b->fresh, &b->fresh));
     for (size_t v = 0; v < views; v++) b->weights[v] = (float)(M_PI / (double)views);
     for (size_t s = 0; s < b->slices + QB__BP_PARALLEL_MOST_LANES; s++)
-        b->largest[s] = 89.0f * 2 * b->weights[0]; /* as qb fbp bounds them */
+        b->largest[s] = 89.0f * 2 * b->weights[0]; /* upper limit as in qb fbp */
     b->problem.largest = b->largest;
     make_fresh(b);
     status = qb__filter_create("ramp", QB_PAD_ZERO, columns_of(b), 1, &b->cpu_filter);
@@ -143,7 +142,7 @@ out:
     return status;
 }
 
-/* One slice's rows, prepared and filtered on the CPU. */
+/* Rows of one slice, prepared and filtered on the CPU. */
 static qb_status filter_slice(void *context, unsigned slice, float *rows) {
     const bench *b = context;
     size_t columns = columns_of(b);
@@ -218,8 +217,7 @@ out:
     return status;
 }
 
-/* As if nobody knew a bound: with blocks filtered twice, and with all views' rows kept where there
- * is room for them. */
+/* Without an upper limit: with blocks filtered twice, and with all views' rows kept if they fit. */
 static qb_status time_unbounded(const qb_tool_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
     qb__device_pass *pass = &b->pass;
     qb__bp_parallel_problem unknown = b->problem;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench fbp, fdk: whole reconstructions from the page cache: HDF5 to HDF5 of a parallel beam, 16-bit
- * TIFF to a TIFF a slice of a cone. */
+/* qb bench fbp, fdk: whole reconstructions from the page cache: HDF5 to HDF5 for a parallel beam, 16-bit TIFF to one
+ * TIFF per slice for a cone. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -25,7 +25,7 @@ typedef struct bench {
 
 /* ---- the scan ---- */
 
-/* `mean` counts and noise of `spread` about them; each image begins elsewhere in the noise. */
+/* `mean` counts with noise of `spread`; each image starts at another place of the noise. */
 static qb_status write_frames(const char *path, const qb_stack *stack, float mean, float spread) {
     const size_t pixels = stack->shape[1] * stack->shape[2];
     unsigned short *image = NULL;
@@ -53,7 +53,7 @@ static qb_stack counts(const bench *b, size_t images) {
     return (qb_stack){.dtype = QB_U16, .shape = {images, b->rows, b->columns}, .units = "counts", .quantity = "counts"};
 }
 
-/* One file, with flats, darks, angles and the pixel size in it. */
+/* One file with flats, darks, angles and the pixel size. */
 static qb_status write_exchange(const bench *b) {
     qb_array flat = {0}, dark = {0};
     double *angles = NULL;
@@ -114,7 +114,7 @@ out:
     return status;
 }
 
-/* A circle whose cone is as wide as a bench-top scanner's: the source two volumes away. */
+/* A circle with the cone angle of a bench-top scanner: the source is two volumes away. */
 static qb_status plan_fdk(bench *b, qb_scan *scan, const settings *s, const qb_env *env, qb_job **job) {
     const qb_scan_info *info = qb_scan_describe(scan);
     const double sod = 2 * (b->n[0] > b->n[2] ? b->n[0] : b->n[2]), sdd = 1.5 * sod;
@@ -136,7 +136,7 @@ out:
     return status;
 }
 
-/* What the two benchmarks differ in. */
+/* Differences between the two benchmarks. */
 typedef struct kind {
     const char *scan, *volume; /* files */
     bool apart;                /* flats, darks, angles and the pixel size are not in the scan's file */
@@ -147,7 +147,7 @@ typedef struct kind {
 static const kind parallel = {"scan.h5", "volume.h5", false, write_exchange, plan_fbp},
                   cone = {"scan.tif", "slice_%05d.tif", true, write_tiffs, plan_fdk};
 
-/* Which device computed, nothing where that was the CPU; and how the job was cut. */
+/* The device, if not the CPU, and the chunks of the job. */
 static void add_plan(const qb_job *job, cJSON *report) {
     static const char *const cut[] = {"slices_per_chunk", "slices_after_first", "chunks", "views_per_block",
                                       "rows_kept"};
@@ -215,7 +215,7 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
         cJSON_AddItemToObject(result, "last_run", report);
     }
     if (status != QB_OK) return status;
-    cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* of each run, in turn */
+    cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* of each run, in order */
     const double seconds = qb__median(wall, (size_t)repeat);                         /* sorts wall[] */
     const double updates = b->n[0] * b->n[1] * b->n[2] * (double)b->views;
     cJSON_AddNumberToObject(result, "seconds_median", seconds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb bench io: what the storage of the temporary folder gives to 1, 2, 4, ... threads. */
+/* qb bench io: rates of the temporary folder's storage with 1, 2, 4, ... threads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -23,7 +23,7 @@ enum { BLOCK = 4 << 20, ROUNDS = 3, NAME = 640 };
 
 typedef struct sweep {
     const qb__bench_folder *folder;
-    size_t bytes, files; /* of all; of one for reading: pieces */
+    size_t bytes, files; /* bytes of all files; number of files, for reading: pieces of one file */
     char *data;          /* [files][BLOCK] */
 } sweep;
 
@@ -33,7 +33,7 @@ static void name_of(const sweep *s, size_t file, char name[NAME]) {
     qb__bench_file(s->folder, part, name, NAME);
 }
 
-/* A new file, until it is on the disk, as a job's outputs are. */
+/* Write a new file until it is on the disk, as a job's outputs are. */
 static qb_status write_one(void *context, size_t file, size_t worker) {
     (void)worker;
     const sweep *s = context;
@@ -50,7 +50,7 @@ static qb_status write_one(void *context, size_t file, size_t worker) {
     return status;
 }
 
-/* A block of the one file. */
+/* Read a block of the one file. */
 static qb_status read_one(void *context, size_t piece, size_t worker) {
     const sweep *s = context;
     char name[NAME];
@@ -93,7 +93,7 @@ static qb_status measure(sweep *s, size_t threads, double *write, double *read) 
     return QB_OK;
 }
 
-/* Time is over: what more threads would give is not known, and what fewer gave stands for it. */
+/* The time is over: the rate of fewer threads stands for that of more threads. */
 static qb_status measure_all(sweep *s, double seconds, qb__storage *storage) {
     const double end = qb__now() + seconds;
     for (int i = 0; i < QB__STORAGE_STEPS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the benchmarks of a kernel share: their sizes, and whether a device or the CPU runs. */
+/* Shared by the benchmarks of kernels: their sizes, and whether a device or the CPU computes. */
 #include "base/status.h"
 #include "bench/bench_parts.h"
 #include "planner/device_select.h"

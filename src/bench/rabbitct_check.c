@@ -24,7 +24,7 @@ static double at_corner(const double *row, int which, double edge) {
     return row[0] * (which & 1 ? edge : 0) + row[1] * (which & 2 ? edge : 0) + row[2] * (which & 4 ? edge : 0) + row[3];
 }
 
-/* Does the cube's shadow meet the detector, as far as its corners tell? */
+/* True if the images of the cube's corners meet the detector. */
 static bool sees(const qb__rabbitct *set, const double matrix[12], double edge) {
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
     for (int i = 0; i < 8; i++) {

@@ -13,20 +13,20 @@ enum { GROUP = QB__RABBITCT_GROUP, SLOTS = 2, PARTS = 16 };
 
 struct qb__rabbitct_device {
     qb__device *device;
-    qb__bp_cone_problem problem; /* of the views of one group */
-    double matrix[GROUP][12];    /* of the group that comes */
+    qb__bp_cone_problem problem; /* for the views of one group */
+    double matrix[GROUP][12];    /* of the incoming group */
     const qb__bp_cone_device_variant *variant;
     qb__bp_cone_plan *plan;
     qb__queue *up, *work;
-    float *images[SLOTS];    /* [GROUP][rows][columns], page-locked: one slot is filled while the other's is added */
-    qb__memory *rows[SLOTS]; /* the same there */
+    float *images[SLOTS];    /* [GROUP][rows][columns], page-locked: one slot is filled while the other is added */
+    qb__memory *rows[SLOTS]; /* the same on the device */
     qb__memory *packed, *out;
     size_t pixels, bytes; /* of an image */
-    size_t slot, waiting; /* views of the slot that are there, not yet added */
+    size_t slot, waiting; /* views of the slot that are uploaded but not added */
     bool more;            /* `out` holds sums */
-    const float *given;   /* the volume that has all of them already; NULL = none */
+    const float *given;   /* volume with all sums already; NULL = none */
     qb__pool *pool;
-    const float *from; /* what copy_task copies */
+    const float *from; /* source of copy_task */
     float *to;
 };
 
@@ -62,7 +62,7 @@ out:
     return status;
 }
 
-/* Until real matrices come: those of nobody, w = 1. */
+/* Placeholders until real matrices come: w = 1. */
 static void lay_down_matrices(qb__rabbitct_device *d) {
     for (int v = 0; v < GROUP; v++) d->matrix[v][11] = 1;
     d->problem.matrix = (const double(*)[12])d->matrix;
@@ -115,8 +115,8 @@ void qb__rabbitct_device_destroy(qb__rabbitct_device *d) {
     qb__free(d);
 }
 
-/* The waiting views. They are there when `up` is done; the group before them, whose slot is the next to be filled, is
- * added when `work` is. */
+/* Upload the waiting views, finished when `up` is done; then add the previous group, whose slot is filled next,
+ * finished when `work` is done. */
 static qb_status add_waiting(qb__rabbitct_device *d) {
     const qb__bp_cone_window window = {0, d->problem.rows};
     qb_status status;

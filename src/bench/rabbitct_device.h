@@ -6,19 +6,19 @@
 #include "bench/rabbitct_setup.h"
 #include "quickbeam/status.h"
 
-/* The same on a device: views go up as they come, from page-locked copies, while the group before them is added; the
- * volume stays there until the flush. One thread at a time. */
+/* The same on a device: views are uploaded as they come, from page-locked copies, while the previous group is added;
+ * the volume stays on the device until the flush. One thread at a time. */
 typedef struct qb__rabbitct_device qb__rabbitct_device;
 
-/* QB_NO_DEVICE, QB_UNSUPPORTED, QB_BAD_ARGUMENT (of the kernel's name), QB_NO_MEMORY. */
+/* QB_NO_DEVICE, QB_UNSUPPORTED, QB_BAD_ARGUMENT (for the kernel's name), QB_NO_MEMORY. */
 qb_status qb__rabbitct_device_create(const qb__rabbitct_setup *setup, qb__rabbitct_device **device);
-void qb__rabbitct_device_destroy(qb__rabbitct_device *device); /* NULL-safe; waits for what is under way */
-/* Forgets the views so far. */
+void qb__rabbitct_device_destroy(qb__rabbitct_device *device); /* NULL-safe; waits for running work */
+/* Forget the views so far. */
 qb_status qb__rabbitct_device_begin(qb__rabbitct_device *device);
-/* One view, whose matrix is one of voxel indices, row by row, with its w positive; image[rows][columns] is not needed
- * after the call. */
+/* Add one view. Its matrix is for voxel indices, row by row, with positive w; image[rows][columns] is not needed after
+ * the call. */
 qb_status qb__rabbitct_device_add(qb__rabbitct_device *device, const double matrix[12], const float *image);
-/* Overwrites volume with the sum of all views so far, to which later ones are added; waits for it. */
+/* Write the sum of all views so far into volume, and wait for it; later views are added to it. */
 qb_status qb__rabbitct_device_flush(qb__rabbitct_device *device, float *volume);
 
 const qb__variant *qb__rabbitct_device_kernel(const qb__rabbitct_device *device);

@@ -15,27 +15,28 @@
 enum { GROUP = QB__RABBITCT_GROUP, MOST_PARTS = 64 };
 
 struct qb__rabbitct_engine {
-    qb__bp_cone_problem problem; /* of the views of one group */
+    qb__bp_cone_problem problem; /* for the views of one group */
     const qb__bp_cone_variant *variant;
     double matrix[GROUP][12];
     float largest[GROUP];
     double voxel, origin;
     size_t view_bytes, scratch_bytes;
-    size_t seen;    /* views so far */
-    size_t waiting; /* packed, not yet added */
+    size_t seen;    /* number of views so far */
+    size_t waiting; /* packed but not added */
     size_t bricks[3];
     qb__pool *pool;
     char *packed, *scratch;
-    const qb__rabbitct_input *incoming; /* what pack_task reads */
-    size_t parts;                       /* that a view is cut into while it is packed */
+    const qb__rabbitct_input *incoming; /* source of pack_task */
+    size_t parts;                       /* parts of a view while it is packed */
     float largest_of_part[GROUP * MOST_PARTS];
     float *volume;
-    qb__rabbitct_device *device; /* computes; NULL = the CPU, with all of the above but problem and matrix */
+    /* computes; NULL = the CPU, with all of the above; a device uses only problem and matrix */
+    qb__rabbitct_device *device;
 };
 
 static qb__bp_cone_window whole(const qb__rabbitct_engine *e) { return (qb__bp_cone_window){0, e->problem.rows}; }
 
-/* Any matrices may come; only bp_cone_matrix takes them all. */
+/* Any matrix may come, and only bp_cone_matrix takes them all. */
 static qb_status choose(const qb__rabbitct_setup *setup, const qb__bp_cone_problem *problem,
                         const qb__bp_cone_variant **chosen) {
     qb__choice choice;
@@ -62,7 +63,7 @@ static qb_status allocate(qb__rabbitct_engine *e, int threads) {
     e->scratch_bytes = e->variant->scratch_bytes(&e->problem);
     status = qb__alloc(GROUP, e->view_bytes, &e->packed);
     if (status == QB_OK) status = qb__alloc((size_t)qb__pool_threads(e->pool), e->scratch_bytes, &e->scratch);
-    /* Pages are made now, not in the first timed call. */
+    /* Touch the pages now, not in the first timed call. */
     if (status == QB_OK) memset(e->packed, 0, GROUP * e->view_bytes);
     return status;
 }
@@ -142,7 +143,7 @@ static void pack_task(void *context, size_t task, int worker) {
                           e->packed + slot * e->view_bytes, task % e->parts, e->parts);
 }
 
-/* A view that comes alone is cut into parts for all threads. */
+/* A single view is divided into parts for all threads. */
 static void pack_views(qb__rabbitct_engine *e, size_t views) {
     const size_t threads = (size_t)qb__pool_threads(e->pool), parts = (threads + views - 1) / views;
     e->parts = parts < MOST_PARTS ? parts : MOST_PARTS;

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One end of a row, seen from it: i = 0 is the last value, 1, 2, ... lie further in, and what is
- * written goes to -1, -2, ... */
+/* One end of a row, seen from the end: i = 0 is the last value, 1, 2, ... lie inside; -1, -2, ... are written. */
 typedef struct end {
     float *last;
     ptrdiff_t inward; /* 1 or -1 */
@@ -16,7 +15,7 @@ static float at(const end *e, size_t i) { return e->last[(ptrdiff_t)i * e->inwar
 
 static void put(const end *e, size_t beyond, float value) { e->last[-(ptrdiff_t)beyond * e->inward] = value; }
 
-/* i of the sample that `beyond` >= 1 mirrors. */
+/* Index i of the sample that is mirrored at distance `beyond` >= 1 from the end. */
 static size_t mirrored(size_t beyond, size_t columns) {
     size_t i = (beyond - 1) % (2 * columns);
     return i < columns ? i : 2 * columns - 1 - i;
@@ -33,7 +32,7 @@ size_t qb__extend_reach(qb_pad pad, size_t columns) {
     return SIZE_MAX;
 }
 
-/* From 1 to 0 as k goes from 0 to n + 1. */
+/* Falls from 1 to 0 as k goes from 0 to n + 1. */
 static double fade(size_t k, size_t n) {
     double c = cos(0.5 * M_PI * (double)k / (double)(n + 1));
     return c * c;
@@ -72,8 +71,8 @@ static double curvature(const end *e) {
     return norm > 0 ? sum / norm : 0;
 }
 
-/* Level and outward slope of the squared row at its end, by least squares through its last samples
- * less their second-order term. */
+/* Level and outward slope of the squared row at its end: a least-squares line through its last samples without their
+ * second-order term. */
 static void line_at_end(const end *e, double quadratic, double *level, double *slope) {
     size_t n = e->columns / 16 > 4 ? e->columns / 16 : e->columns < 4 ? e->columns : 4;
     double middle = 0.5 * ((double)n - 1), sum = 0, tilt = 0, norm = 0;
@@ -85,7 +84,7 @@ static void line_at_end(const end *e, double quadratic, double *level, double *s
     }
     *slope = norm > 0 ? tilt / norm : 0;
     *level = sum / (double)n + *slope * middle;
-    *slope = fmin(*slope, 0); /* a convex object ends */
+    *slope = fmin(*slope, 0); /* the object is convex at its end */
     *level = fmax(*level, 0);
 }
 
@@ -93,7 +92,8 @@ static void extend_ellipse(const end *e, size_t count) {
     size_t reach = qb__extend_reach(QB_PAD_ELLIPSE, e->columns), tail = reach / 4 + 1;
     double level, slope, quadratic = fmin(curvature(e), 0), half = 0.5 * (double)reach;
     line_at_end(e, quadratic, &level, &slope);
-    if (quadratic == 0) quadratic = -level / (half * half); /* a row that bends upwards says nothing: half way */
+    /* a row without downward curvature gives no estimate: use half of the distance */
+    if (quadratic == 0) quadratic = -level / (half * half);
     bool over = false;
     for (size_t k = 1; k <= count; k++) {
         double x = (double)k, square = level + x * (slope + x * quadratic);
@@ -121,7 +121,7 @@ void qb__extend(qb_pad pad, float *row, size_t columns, size_t left, size_t righ
     ways[pad](&last, right);
 }
 
-/* How far in the value lies that `beyond` repeats. */
+/* Distance inside the row of the value that is repeated at distance `beyond`. */
 static size_t repeated(qb_pad pad, size_t beyond, size_t columns) {
     return pad == QB_PAD_MIRROR ? mirrored(beyond, columns) : 0;
 }

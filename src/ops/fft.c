@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which lengths are fast; fft_library.c transforms. */
+/* Choice of fast lengths; fft_library.c computes the transforms. */
 #include "ops/fft.h"
 
 #include <limits.h>
 
-/* What a point costs against a short power of two; rounded from the medians in bench/notes/cpu.md.
- * Other odd parts (7, 9, 25, 27, ...) cost twice as much and never win; long powers of two suffer
- * from strides that fall into the same cache sets. */
+/* Cost per point relative to a short power of two; rounded from the medians in bench/notes/cpu.md. Other odd factors
+ * (7, 9, 25, 27, ...) cost twice as much and never win; long powers of two suffer from strides that fall into the same
+ * cache sets. */
 static double point_cost(size_t odd, size_t length) {
     if (odd == 1) return length < 8192 ? 1.0 : length < 16384 ? 1.6 : 2.4;
     return odd == 5 && length < 8192 ? 1.1 : 1.45;

@@ -12,7 +12,7 @@ typedef struct fftw {
     fftwf_plan forward, backward;
 } fftw;
 
-/* FFTW's planner is the one part of it that threads may not share. */
+/* FFTW's planner is its only part that is not thread-safe. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static void plan(fftw *fft, int n, float *a, float *b) {
@@ -36,7 +36,7 @@ static void destroy(qb__fft *library) {
 }
 
 static qb_status create(qb__fft_kind kind, size_t length, qb__fft **out) {
-    float *a = NULL, *b = NULL; /* an estimate only looks at how they are aligned */
+    float *a = NULL, *b = NULL; /* an estimate only checks their alignment */
     fftw *fft;
     qb_status status = qb__alloc(1, sizeof *fft, &fft);
     if (status != QB_OK) return status;

@@ -4,7 +4,7 @@
 
 #include "ops/fft.h"
 
-/* What computes transforms; fft.h says what each function does. */
+/* Interface of an FFT library; see fft.h for the functions. */
 struct qb__fft_library {
     const char *name;
     qb_status (*create)(qb__fft_kind kind, size_t length, qb__fft **fft);
@@ -13,7 +13,7 @@ struct qb__fft_library {
     void (*backward)(const qb__fft *fft, float *in, float *out);
 };
 
-/* Each library's own struct begins with this. */
+/* The first member of each library's own struct. */
 struct qb__fft {
     const qb__fft_library *library;
 };

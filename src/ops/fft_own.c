@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Transforms by our own code: the plans. What computes is cpu/fft/fft_lanes.h. */
+/* Plans of our own transforms; cpu/fft/fft_lanes.h computes them. */
 #include <math.h>
 #include <string.h>
 
@@ -11,11 +11,10 @@
 
 enum { TINY_MOST = 64 };
 
-/* Of complex numbers. Short lines that no kernel takes are summed as the definition
- * says. */
+/* Transform of complex numbers. Short lengths without a kernel are summed directly. */
 typedef struct plan {
     size_t length;
-    const qb__fft_kernel *kernel; /* NULL: summed */
+    const qb__fft_kernel *kernel; /* NULL: summed directly */
     qb__fft_lanes lanes;
     float *table;
 } plan;
@@ -25,10 +24,10 @@ typedef struct own {
     qb__fft_kind kind;
     size_t length;
     plan line;
-    float *turns; /* exp(-2 pi i k/length) for k <= length/4, by which two halves become a real line */
+    float *turns; /* exp(-2 pi i k/length) for k <= length/4, which combine two halves into a real transform */
 } own;
 
-/* exp(-2 pi i l k/N) of each row, real parts and then imaginary ones. */
+/* exp(-2 pi i l k/N) of each row, real parts first, then imaginary parts. */
 static void fill_turns(plan *p, float *to) {
     const size_t width = (size_t)p->kernel->lanes;
     for (size_t k = 0; k < p->lanes.rows; k++, to += 2 * width)
@@ -110,15 +109,15 @@ out:
     return status;
 }
 
-/* With Z the transform of even + i odd values, X[k] = (Z[k] + conj Z[h-k])/2 - i w^k (Z[k] - conj Z[h-k])/2. */
+/* Z is the transform of even + i odd samples: X[k] = (Z[k] + conj Z[h-k])/2 - i w^k (Z[k] - conj Z[h-k])/2. */
 static void real_from_halves(const own *o, float *z) {
     const size_t h = o->length / 2;
     const float first = z[0] + z[1], last = z[0] - z[1];
     for (size_t k = 1; k <= h / 2; k++) {
         const float *w = o->turns + 2 * k;
         float *a = z + 2 * k, *b = z + 2 * (h - k);
-        const float er = 0.5f * (a[0] + b[0]), ei = 0.5f * (a[1] - b[1]);  /* even values' transform */
-        const float odr = 0.5f * (a[1] + b[1]), oi = 0.5f * (b[0] - a[0]); /* odd values' */
+        const float er = 0.5f * (a[0] + b[0]), ei = 0.5f * (a[1] - b[1]);  /* transform of the even samples */
+        const float odr = 0.5f * (a[1] + b[1]), oi = 0.5f * (b[0] - a[0]); /* transform of the odd samples */
         const float tr = odr * w[0] - oi * w[1], ti = odr * w[1] + oi * w[0];
         a[0] = er + tr;
         a[1] = ei + ti;
@@ -130,7 +129,7 @@ static void real_from_halves(const own *o, float *z) {
     z[1] = z[2 * h + 1] = 0;
 }
 
-/* The opposite, twice as large, as the definition of the backward transform wants. */
+/* The inverse, multiplied by two as in the definition of the backward transform. */
 static void halves_from_real(const own *o, float *x) {
     const size_t h = o->length / 2;
     const float first = x[0] + x[2 * h], last = x[0] - x[2 * h];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes that our own transforms of lines and of columns share. */
+/* Passes that our own transforms of rows and of columns share. */
 #include "ops/fft_passes.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ void qb__fft_turn(float *to, size_t k, size_t n) {
     to[1] = (float)-sin(angle);
 }
 
-/* A line copies once more if the number of passes is odd. */
+/* If the number of passes is odd, the result is copied once more. */
 int qb__fft_factor(size_t n, int radix[QB__FFT_PASSES_MOST]) {
     static const double price[] = {[2] = 0.8, [4] = 1.1, [8] = 1.5}, copy = 0.7;
     int odd[2], odds = 0, twos = 0, eights = 0, count = 0;

@@ -10,9 +10,9 @@ enum { QB__FFT_PASSES_MOST = sizeof((qb__fft_lanes *)0)->pass / sizeof(qb__fft_p
 
 /* exp(-2 pi i k/n) */
 void qb__fft_turn(float *to, size_t k, size_t n);
-/* Radices whose product is n, and how many; -1 if there are other factors. */
+/* The number of radices whose product is n, with the radices; -1 if there are other factors. */
 int qb__fft_factor(size_t n, int radix[QB__FFT_PASSES_MOST]);
-/* The passes of lanes->rows numbers, with their turns; to: twice as many floats. */
+/* Compute all passes for lanes->rows numbers with their twiddle factors; to: twice as many floats. */
 void qb__fft_fill_passes(qb__fft_lanes *lanes, const int *radix, float *to);
 
 #endif

@@ -14,21 +14,19 @@
 #include "ops/ramp.h"
 #include "ops/window.h"
 
-/* A row of N = 2M padded samples is transformed as M complex numbers z = even + i odd samples: as
- * fast as two rows in one complex transform, yet no row ever meets another, so that its bits do not
- * depend on its neighbours. With Z = FFT(z), w = i conj(Z[M-k]) and theta = 2 pi k/N, the row's own
- * spectrum X is found by turning (Z[k], w) by phi = pi/4 + theta/2:
+/* A row of N = 2M padded samples is transformed as M complex numbers z = even + i odd samples. This is as fast as two
+ * rows in one complex transform, but the bits of a row do not depend on another row. With Z = FFT(z), w = i
+ * conj(Z[M-k]) and theta = 2 pi k/N, the row's spectrum X results from a rotation of (Z[k], w) by phi = pi/4 + theta/2:
  *   exp(i phi) X[k]            =  cos(phi) Z[k] + sin(phi) w
  *   i exp(i phi) conj(X[M-k])  = -sin(phi) Z[k] + cos(phi) w
- * The filter is real, so: turn, scale by H[k] and H[M-k], turn back. With t = cot(phi) in [0, 1]
- * and sin(phi)^2 moved into the H this takes three coefficients; and as i conj() swaps real and
- * imaginary part, it is one pass over the floats of Z from both ends to the middle, without any
- * complex number. Low and high frequencies part before they are scaled: mixing them in one 2x2
- * matrix would cost less, but leaks rounding errors of H[M-k] X[k] into X[k], just where the ramp
- * is smallest. */
+ * The filter is real, so: rotate, scale by H[k] and H[M-k], rotate back. With t = cot(phi) in [0, 1] and sin(phi)^2
+ * moved into the H this needs three coefficients. Because i conj() exchanges real and imaginary part, it is one pass
+ * over the floats of Z from both ends to the middle, without complex numbers. Low and high frequencies are separated
+ * before they are scaled: one combined 2x2 matrix would be cheaper, but leaks rounding errors of H[M-k] X[k] into X[k],
+ * where the ramp is smallest. */
 struct qb__filter {
     size_t columns, length, half; /* length = 2 half */
-    size_t left;                  /* padding before the row; what is left of length comes after */
+    size_t left;                  /* padding before the row; the rest of the padding comes after it */
     qb_pad pad;
     bool identity;
     qb__fft *fft;
@@ -37,10 +35,9 @@ struct qb__filter {
     size_t bytes;
 };
 
-/* Twice the width. Between zeros no tap of the kernel that joins two columns wraps around;
- * mirrored, the row and its images close without a seam; continued by its ends, the two meet in a
- * step at least half a width away, whose trace at a column is below step/(pi^2 width). A
- * continuation that ends is there in full, and no tap joins it to a column the wrong way round. */
+/* Twice the width. With zeros, no tap of the kernel wraps around between two columns. With mirror, the row and its
+ * images are continuous. With edge, the two ends meet in a step at least half a width away, whose effect on a column is
+ * below step/(pi^2 width). A continuation of limited length fits in completely, without wrapping. */
 static qb_status set_length(qb__filter *filter) {
     size_t reach = qb__extend_reach(filter->pad, filter->columns);
     if (reach == SIZE_MAX || filter->columns > SIZE_MAX / 4) reach = 0;
@@ -51,7 +48,7 @@ static qb_status set_length(qb__filter *filter) {
     return QB_OK;
 }
 
-/* response[k] at k/length, k <= half, for any pitch. */
+/* response[k] at frequency k/length, k <= half, for any pitch. */
 static qb_status find_response(const qb__filter *filter, const qb__window *window, double pitch, double *response) {
     size_t half = filter->half;
     if (window->ramp) {
@@ -89,7 +86,7 @@ static qb_status build(qb__filter *filter, const qb__window *window, double pitc
     filter->bytes += 3 * count * sizeof(float);
     set_coefficients(filter, response);
     QB__TRY(qb__fft_create(QB__FFT_COMPLEX, filter->half, &filter->fft));
-    filter->bytes += filter->length * sizeof(float); /* its twiddle factors, about */
+    filter->bytes += filter->length * sizeof(float); /* approximate size of its twiddle factors */
 out:
     qb__free(response);
     return status;
@@ -128,7 +125,7 @@ void qb__filter_destroy(qb__filter *filter) {
     qb__free(filter);
 }
 
-/* Floats of one of the two buffers; the next begins on a cache line. */
+/* Floats of one of the two buffers; the next one begins on a cache line. */
 static size_t buffer(const qb__filter *filter) { return (filter->length + 15) / 16 * 16; }
 
 size_t qb__filter_length(const qb__filter *filter) { return filter->length; }
@@ -151,11 +148,11 @@ static void extend(const qb__filter *filter, const float *restrict row, float *r
     qb__extend(filter->pad, padded + left, columns, left, filter->length - left - columns);
 }
 
-/* The padded row `one` times the filter; `two` is scratch. */
+/* Filter the padded row `one`; `two` is scratch. */
 static void convolve(const qb__filter *filter, float *one, float *two) {
     size_t half = filter->half;
     qb__fft_forward(filter->fft, one, two);
-    filter->pairs(filter->turn, filter->low, filter->high, 1, two, two + 1); /* 0 and Nyquist */
+    filter->pairs(filter->turn, filter->low, filter->high, 1, two, two + 1); /* frequencies 0 and Nyquist */
     filter->pairs(filter->turn + 2, filter->low + 2, filter->high + 2, half - 1, two + 2, two + filter->length - 1);
     qb__fft_backward(filter->fft, two, one);
 }
@@ -184,7 +181,7 @@ qb_status qb__filter_check_transpose(qb_pad pad) {
                     "--pad taper and ellipse are not linear and have no transpose: edge, zero and mirror have");
 }
 
-/* The filter itself is symmetric, since its response is real. */
+/* The filter is symmetric, because its response is real. */
 void qb__filter_row_transposed(const qb__filter *filter, float *row, float weight, void *scratch) {
     float *one = scratch, *two = one + buffer(filter), *middle = one + filter->left;
     const size_t columns = filter->columns;

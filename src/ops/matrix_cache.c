@@ -21,12 +21,12 @@ enum { NAME_ROOM = 4096 };
 
 typedef struct head {
     char magic[16];
-    uint64_t key, kind, views, columns, taps, voxels, bytes; /* bytes: of the file */
-    uint64_t hash;                                           /* of all behind the head */
+    uint64_t key, kind, views, columns, taps, voxels, bytes; /* bytes: size of the file */
+    uint64_t hash;                                           /* hash of everything after the header */
 } head;
 static const char magic[16] = "qb matrix 1\n";
 
-/* What columns consist of, as they lie in the file. */
+/* The arrays of columns, in the order of the file. */
 typedef struct part {
     void *data;
     size_t bytes;
@@ -41,7 +41,7 @@ static void parts_of(const qb__system_matrix *m, size_t count, part pieces[PARTS
     pieces[2].bytes = count * entries * (m->kind == QB_MATRIX_BYTES ? 1 : sizeof *m->floats);
 }
 
-/* All that columns follow from: where shadows lie and how large they are, of which voxels. */
+/* Everything that columns depend on: the footprints and the voxels. */
 static uint64_t key_of(const qb__system_matrix *m, const uint32_t *pixels, size_t count) {
     const uint64_t sizes[] = {
         m->footprints.views, m->footprints.stride, m->footprints.columns, m->footprints.taps, m->nx, m->ny, m->kind};
@@ -52,7 +52,7 @@ static uint64_t key_of(const qb__system_matrix *m, const uint32_t *pixels, size_
     return qb__hash(pixels, count * sizeof *pixels, key);
 }
 
-/* Of columns that need not be there yet: all but their hash. */
+/* The header for columns that need not exist yet: everything except their hash. */
 static head head_of(const qb__system_matrix *m, const uint32_t *pixels, size_t count) {
     head h = {.key = key_of(m, pixels, count),
               .kind = m->kind,
@@ -79,7 +79,7 @@ static void tell(qb__system_matrix *m, const char *name, const char *what) {
 
 /* ---- reading ---- */
 
-/* Kernels go by these numbers without looking: each shadow must lie within the padded row of data. */
+/* Kernels use these numbers without checks: each footprint must lie within the padded row of data. */
 static bool is_sound(const qb__system_matrix *m, size_t count) {
     const size_t stride = m->footprints.stride, entries = m->footprints.taps * stride,
                  most = m->footprints.columns + m->footprints.taps;
@@ -93,7 +93,7 @@ static bool is_sound(const qb__system_matrix *m, size_t count) {
     return true;
 }
 
-/* NULL: all is there and as it was written. */
+/* NULL: the file is complete and unchanged. */
 static const char *read_file(const qb__system_matrix *m, int fd, const char *name, const head *want, size_t count) {
     static const char truncated[] = "is cut short: the system matrix is computed again";
     struct stat about;
@@ -117,7 +117,7 @@ static const char *read_file(const qb__system_matrix *m, int fd, const char *nam
     return hash == h.hash && is_sound(m, count) ? NULL : "is damaged: the system matrix is computed again";
 }
 
-/* NULL: the folder is this user's alone, or not there yet. */
+/* NULL: only this user can write to the folder, or it does not exist yet. */
 static const char *whose(const char *folder) {
     struct stat about;
     return stat(folder, &about) == 0 && S_ISDIR(about.st_mode) ? qb__distrust(&about) : NULL;
@@ -138,7 +138,7 @@ static qb_status read_from(qb__system_matrix *m, const uint32_t *pixels, size_t 
         return QB_OK;
     }
     qb__recover(m->cache, true,
-                NULL); /* a run that finds its matrix publishes none: what a killed one left goes here */
+                NULL); /* a run that finds its matrix does not write one: remove what a killed run has left */
     const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return QB_OK;
     why = read_file(m, fd, name, &want, count);
@@ -168,7 +168,8 @@ static qb_status write_fresh(const char *fresh, const char *name, const head *h,
     return status;
 }
 
-/* As any output is: it has its name when it is whole, and what a killed run leaves goes with the next one. */
+/* Written as every output: it gets its name when it is complete, and the next run removes what a killed run has
+ * left. */
 static qb_status publish(const char *name, const head *h, const part pieces[PARTS]) {
     qb__publication *set;
     const char *fresh;

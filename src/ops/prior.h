@@ -6,15 +6,15 @@
 #include "cpu/prior/prior.h"
 #include "ops/vectors.h"
 
-/* A step down the cost of cpu/prior/prior.h, on vectors. */
+/* A descent step of the cost of cpu/prior/prior.h, on vectors. */
 typedef struct qb__prior_step_of {
-    void *x, *slope, *curve, *toward; /* vectors of unknowns, as in qb__prior_volume */
-    double data;                      /* the data term's slope is this times `slope` */
+    void *x, *slope, *curve, *toward; /* vectors of unknowns, see qb__prior_volume */
+    double data;                      /* the slope of the data term is this times `slope` */
     bool nonneg, only_slopes, cost;
 } qb__prior_step_of;
 
 qb__prior_numbers qb__prior_numbers_of(const qb__icd_prior *prior, double pull);
-/* sums: the cost of prior and pull at x where `cost` is set, and by how much the surrogate falls at least. */
+/* sums: the cost of prior and proximal term at x if `cost` is set, and a lower limit of the surrogate's decrease. */
 void qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *step,
                       size_t count, double sums[QB__VECTOR_SUMS]);
 

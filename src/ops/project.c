@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Forward projection and its adjoint of whole volumes: what there is to decide. */
+/* Forward projection and adjoint of whole volumes: decisions. */
 #include "ops/project.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid,
     QB__TRY(qb__flat_rays_of(&p->geometry, grid, &p->flat));
     p->stride = (geometry->rows + 15) / 16 * 16;
     QB__TRY(qb__pool_create(env ? env->threads : 0, &p->pool));
-    /* A thread's fans, a brick of its own, what the kernel wants. */
+    /* Scratch of a thread: fans, a brick, and scratch of the kernel. */
     size_t threads = (size_t)qb__pool_threads(p->pool), unused;
     p->scratch_bytes = qb__joseph_floats(p->side, &unused) * sizeof(float) + qb__project_fan_bytes(geometry->columns) +
                        p->variant->scratch_bytes(geometry->rows);
@@ -146,7 +146,7 @@ const char *qb_projector_kernel(const qb_projector *projector) {
     return projector->on_device ? projector->pick.choice.variant->id : projector->variant->head.id;
 }
 
-/* Views whose sums are held at a time. */
+/* Number of views whose sums are held at a time. */
 static size_t block(const qb_projector *p, size_t views) {
     enum { FEWEST = 16, BYTES = 256 << 20 };
     size_t fit = BYTES / (qb__project_view_floats(p) * sizeof(float));
@@ -190,7 +190,7 @@ qb_status qb__project_leave(qb_projector *p, qb_status status) {
 
 static size_t voxels_of(const qb_projector *p) { return p->grid.n[0] * p->grid.n[1] * p->grid.n[2]; }
 
-/* Members together where one block has all views; else one by one. */
+/* Members of a batch are computed together if one block has all views; else one by one. */
 static qb__members batch_of(const qb_projector *p, size_t members, size_t views, size_t block) {
     return (qb__members){.members = views > block ? 1 : qb__project_members_at_once(p, members, views),
                          .volume = voxels_of(p),
@@ -244,7 +244,7 @@ out:
     return status;
 }
 
-/* What is not finite in a volume shows in its projections, and of both these take less time to look at. */
+/* Non-finite values of a volume appear in its projections; check whichever of the two is smaller. */
 static qb_status check_finite(const qb_projector *p, const char *what, size_t members, size_t views, qb_status status) {
     const size_t odd = p->on_device ? p->device.odd : atomic_load(&p->odd);
     if (status != QB_OK || !odd) return status;

@@ -6,10 +6,10 @@
 #include "base/memory.h"
 
 enum {
-    VIEWS = 16,   /* of a forward task */
-    COLUMNS = 64, /* of a forward task */
-    PLANES = 32,  /* that a copy is crossed by at a time, and the side of a tile */
-    PITCH = 48    /* of a tile's lines: 32, and what vectors write beyond */
+    VIEWS = 16,   /* views of a forward task */
+    COLUMNS = 64, /* columns of a forward task */
+    PLANES = 32,  /* planes of a copy that are crossed at a time; side of a tile */
+    PITCH = 48    /* pitch of a tile's lines: 32, plus the overhang of vector stores */
 };
 
 static float share_of(const qb__flat_rays *rays, size_t row, size_t slice) {
@@ -20,7 +20,7 @@ static float share_of(const qb__flat_rays *rays, size_t row, size_t slice) {
 
 static size_t pitch_of(size_t places) { return (places + 2 * QB__FLAT_MARGIN + 15) / 16 * 16; }
 
-/* A copy for rays of one main axis: planes along it, places along the other. */
+/* A copy for rays of one main axis: planes along it, positions along the other axis. */
 static size_t copy_floats(const qb_grid *grid, int axis) { return grid->n[axis] * pitch_of(grid->n[1 - axis]); }
 
 size_t qb__flat_floats(const qb_grid *grid) { return grid->n[2] * (copy_floats(grid, 0) + copy_floats(grid, 1)); }
@@ -35,7 +35,7 @@ static qb__flat_image image_of(const qb__flat_work *w, size_t slice, int axis) {
 typedef struct forward {
     const qb__flat_work *work;
     const float *volume;
-    size_t bands; /* of a slice: PLANES lines each */
+    size_t bands; /* bands of PLANES lines in a slice */
 } forward;
 
 static void copy_band(void *context, size_t task, int worker) {
@@ -51,7 +51,7 @@ static void copy_band(void *context, size_t task, int worker) {
         for (size_t y = y0; y < y1; y++) ((float *)turned.voxel)[x * turned.pitch + y] = from[y * n[0] + x];
 }
 
-/* One view's columns c0 <= c < c1 through planes k0 <= k < k0 + PLANES of whatever main axis they have. */
+/* Columns c0 <= c < c1 of one view through planes k0 <= k < k0 + PLANES of either main axis. */
 static void cross_planes(const qb__flat_work *w, size_t view, size_t c0, size_t c1, size_t k0) {
     const qb__flat_rays *rays = &w->rays[view];
     const size_t rows = w->geometry->rows, columns = w->geometry->columns;
@@ -95,9 +95,9 @@ size_t qb__flat_scratch_bytes(const qb__flat_work *work) {
     return 2 * PLANES * PITCH * sizeof(float) + work->variant->flat_scratch_bytes(work->geometry->columns);
 }
 
-/* One slice of a box of voxels, as rays of the main axis `axis` want it. */
+/* One slice of a box of voxels, in the layout for rays of the main axis `axis`. */
 typedef struct tile {
-    float *data[2]; /* one for each axis; only that of `axis` holds the values */
+    float *data[2]; /* one per axis; only that of `axis` holds the values */
     const size_t *at, *n;
     int axis;
 } tile;
@@ -124,7 +124,7 @@ static void add_view(const qb__flat_work *w, tile *t, size_t view, qb__flat_colu
     }
 }
 
-/* Between the volume and the lines along x of a tile. */
+/* Copy between the volume and the lines along x of a tile. */
 static void copy_tile(const qb__flat_work *w, const tile *t, float *slice, bool back) {
     for (size_t y = 0; y < t->n[1]; y++) {
         float *line = slice + (t->at[1] + y) * w->grid->n[0] + t->at[0], *own = t->data[1] + y * PITCH;

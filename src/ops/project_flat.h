@@ -7,8 +7,8 @@
 #include "geometry/flat_rays.h"
 #include "geometry/matrix.h"
 
-/* Projection of few slices whose rays each stay at one height: all of a single slice, parallel or fan beam. Sums and values are
- * images here, [view][row][column]. */
+/* Projection of few slices whose rays each stay at one height: all rays of a single slice, parallel or fan beam. Sums
+ * and values are images, [view][row][column]. */
 
 /* Floats of a copy of all slices for both main axes. */
 size_t qb__flat_floats(const qb_grid *grid);
@@ -26,8 +26,8 @@ typedef struct qb__flat_work {
 /* sums += the projection of volume[z][y][x]. */
 void qb__flat_add(const qb__flat_work *work, const float *volume, qb__pool *pool);
 
-/* What adding to the voxels at[j] <= voxel < at[j] + n[j] needs; at most 32 x 32 voxels of each slice. `window` names the columns of a
- * view that see them. */
+/* Arguments for adding to the voxels at[j] <= voxel < at[j] + n[j]; at most 32 x 32 voxels of each slice. `window`
+ * gives the columns of a view that see them. */
 typedef struct qb__flat_columns {
     size_t c0, c1;
 } qb__flat_columns;

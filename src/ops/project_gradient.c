@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Derivatives of line integrals with respect to where source and detector are. A line integral by Joseph's method
- * is p = L sum_k V(b_k, c_k): L is the length of the ray between two planes of voxels of its main axis, V the
- * volume between the voxels of plane k, bilinear in the indices b_k and c_k where the ray crosses. Both factors
- * are differentiated with respect to a point and the direction of the ray, and by the chain rule with respect to the vectors of
- * the view. The derivative exists but where a ray changes its main axis or runs exactly through voxel centres. */
+/* Derivatives of line integrals with respect to the positions of source and detector. A line integral by Joseph's
+ * method is p = L sum_k V(b_k, c_k): L is the length of the ray between two voxel planes of its main axis, V the volume
+ * in plane k, bilinear in the indices b_k and c_k where the ray crosses. Both factors are differentiated with respect
+ * to a point and the direction of the ray, and by the chain rule with respect to the vectors of the view. The
+ * derivative does not exist where a ray changes its main axis or passes exactly through voxel centres. */
 #include <math.h>
 #include <string.h>
 
@@ -30,13 +30,13 @@ typedef struct derivative {
     double point[3], direction[3];
 } derivative;
 
-/* The ray within the volume, in indices: place and step from plane to plane for the main axis and the two others. */
+/* The ray inside the volume, in indices: position and step from plane to plane for the main axis and the two others. */
 typedef struct crossing {
-    int axis[3];           /* main, other, third */
-    double at[2], step[2]; /* indices of the two others in plane 0, and how they change from plane to plane */
-    double t, t_step;      /* t in plane 0, and from plane to plane */
+    int axis[3];           /* main axis and the two others */
+    double at[2], step[2]; /* indices along the two others in plane 0, and their change per plane */
+    double t, t_step;      /* t in plane 0, and its change per plane */
     double length;         /* mm between two planes */
-    size_t first, end;     /* planes where the ray is less than a voxel beside the volume */
+    size_t first, end;     /* planes where the ray is less than a voxel outside the volume */
 } crossing;
 
 /* Planes first <= k < end in which low < at + k step < high. */
@@ -54,11 +54,11 @@ static bool cross(const qb_grid *grid, const ray *r, crossing *c) {
     double speed[3];
     int main = 0;
     for (int j = 0; j < 3; j++) {
-        speed[j] = r->direction[j] / grid->voxel[j]; /* voxels a unit of t */
+        speed[j] = r->direction[j] / grid->voxel[j]; /* voxels per unit of t */
         if (fabs(speed[j]) > fabs(speed[main])) main = j;
     }
     *c = (crossing){.axis = {main, main == 0 ? 1 : 0, main == 2 ? 1 : 2}};
-    double origin[3]; /* the index of the ray's point */
+    double origin[3]; /* voxel index of the ray's point */
     for (int j = 0; j < 3; j++)
         origin[j] = (r->point[j] - grid->offset[j]) / grid->voxel[j] + 0.5 * ((double)grid->n[j] - 1);
     c->t_step = 1 / speed[main];
@@ -76,10 +76,10 @@ static bool cross(const qb_grid *grid, const ray *r, crossing *c) {
     return true;
 }
 
-/* The four voxels about a place; 0 outside the volume. */
+/* The four voxels around a position; 0 outside the volume. */
 typedef struct cell {
     double v[2][2];
-    double b, c; /* shares of the upper ones */
+    double b, c; /* weights of the upper ones */
 } cell;
 
 static bool cell_of(const qb_grid *grid, const float *volume, const crossing *x, size_t k, cell *out) {
@@ -100,7 +100,7 @@ static bool cell_of(const qb_grid *grid, const float *volume, const crossing *x,
     return true;
 }
 
-/* Sums over the planes: of V, of its slopes along the two other axes per mm, and of these times t. */
+/* Sums over the planes: of V, of its derivatives along the two other axes per mm, and of these times t. */
 typedef struct sums {
     double value, slope[2], slope_t[2];
 } sums;
@@ -142,7 +142,7 @@ static derivative differentiate(const qb_grid *grid, const float *volume, const 
     return d;
 }
 
-/* weight * (d p / d vector) of one pixel, added to the view's four. */
+/* Add weight * (d p / d vector) of one pixel to the view's four vectors. */
 static void add_pixel(const work *w, const qb_view *view, size_t row, size_t column, double weight, double out[4][3]) {
     const bool cone = w->p->geometry.beam == QB_BEAM_CONE;
     ray r;
@@ -169,7 +169,7 @@ static void differentiate_view(void *context, size_t i, int worker) {
     (void)worker;
     memset(w->gradient[i], 0, sizeof w->gradient[i]);
     for (size_t row = 0; row < g->rows; row++) {
-        if (qb__check_cancel(w->env) != QB_OK) return; /* told by who waits for all views */
+        if (qb__check_cancel(w->env) != QB_OK) return; /* reported by the caller, who waits for all views */
         for (size_t column = 0; column < g->columns; column++) {
             const double weight = (double)w->weights[(i * g->rows + row) * g->columns + column];
             if (weight != 0) add_pixel(w, view, row, column, weight, w->gradient[i]);

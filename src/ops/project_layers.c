@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The work of a projection: layers of bricks, one after the other; within one, tasks that share
- * nothing but what they read. */
+/* A projection is done in layers of bricks, one after the other; the tasks within a layer write to different memory. */
 #include <string.h>
 
 #include "base/log.h"
@@ -8,7 +7,7 @@
 #include "base/status.h"
 #include "ops/project.h"
 
-enum { VIEWS = 16, COLUMNS = 64 }; /* of a forward task */
+enum { VIEWS = 16, COLUMNS = 64 }; /* views and columns of a forward task */
 
 size_t qb__project_view_floats(const qb_projector *p) {
     return (p->flat ? p->geometry.rows : p->stride) * p->geometry.columns;
@@ -50,19 +49,19 @@ static float *layer_of(const qb_projector *p, size_t member) {
     return p->layer + member * (layer_bytes(p) / sizeof *p->layer);
 }
 
-/* One layer in hand, or some bricks. */
+/* The current layer, or some bricks. */
 typedef struct work {
     qb_projector *p;
-    size_t z0, slab0; /* first slice of the layer, of the slab */
+    size_t z0, slab0; /* first slice of the layer; of the slab */
     float *slab;
     size_t view0, view1;
     float *sums;         /* or values */
-    size_t first;        /* brick of the volume: of task 0, backwards */
-    size_t packs, tasks; /* of each member of the batch */
+    size_t first;        /* adjoint: the brick of the volume that is task 0 */
+    size_t packs, tasks; /* per member of the batch */
     const qb__members *batch;
 } work;
 
-/* What tasks of one member work on; *task: its number among them. */
+/* The member that a task works on; *task becomes its number within the member. */
 static work member_of(const void *context, size_t *task, size_t each, size_t *member) {
     work w = *(const work *)context;
     *member = *task / each;
@@ -72,7 +71,7 @@ static work member_of(const void *context, size_t *task, size_t each, size_t *me
     return w;
 }
 
-/* A thread's scratch: fans, the kernel's own, a brick. */
+/* Scratch of a thread: fans, scratch of the kernel, a brick. */
 typedef struct thread_scratch {
     qb__fan *fans;
     void *kernel;
@@ -94,7 +93,7 @@ static void pack_brick(void *context, size_t task, int worker) {
     qb__joseph_pack(&b, w.slab, w.slab0, w.p->grid.n[0], w.p->grid.n[1]);
 }
 
-/* What columns c0 <= column < c1 of a view see of a brick. */
+/* The part of a brick that columns c0 <= column < c1 of a view see. */
 static void forward_brick(const work *w, const qb__joseph_brick *b, size_t view, size_t c0, size_t c1,
                           const qb__fan *fans, void *scratch) {
     const qb_projector *p = w->p;
@@ -109,7 +108,7 @@ static void forward_brick(const work *w, const qb__joseph_brick *b, size_t view,
 
 static size_t column_blocks(const qb_projector *p) { return (p->geometry.columns + COLUMNS - 1) / COLUMNS; }
 
-/* Brick by brick, so that one serves several views from the cache. */
+/* Brick by brick, so that a brick in the cache serves several views. */
 static void forward_task(void *context, size_t task, int worker) {
     size_t member;
     const work of_member = member_of(context, &task, ((const work *)context)->tasks, &member), *w = &of_member;
@@ -180,7 +179,7 @@ static qb_status check_slab(const qb_projector *p, size_t z0, size_t z1) {
 
 static const qb__members alone = {.members = 1};
 
-/* Layers of all members are held at once; a batch that is flat is done one by one and needs one. */
+/* Layers of all members are held at once; a flat batch is computed one by one and needs one layer. */
 static qb_status make_layers(qb_projector *p, size_t members) {
     const size_t layers = p->flat ? 1 : members;
     if (p->layer && layers <= p->layers) return QB_OK;

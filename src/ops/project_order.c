@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Projections between images, [row][column], and the kernels' columns of rays, times the rays' lengths. */
+/* Conversion of projections between images, [row][column], and the kernels' columns of rays, multiplied by the rays'
+ * lengths. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -12,7 +13,7 @@ typedef struct turn {
     float *images;  /* [view][row][column] */
     bool forward;
     const qb__members *batch;
-    atomic_size_t *odd; /* views with a number that is not finite */
+    atomic_size_t *odd; /* number of views with a non-finite value */
 } turn;
 
 static turn turn_of(const void *context, size_t *task) {
@@ -25,7 +26,7 @@ static turn turn_of(const void *context, size_t *task) {
 
 enum { TILE = 16 };
 
-/* Flat sums lie as images do already. */
+/* Flat sums already have the layout of images. */
 static void scale_view(void *context, size_t task, int worker) {
     const turn of_member = turn_of(context, &task), *t = &of_member;
     const qb_projector *p = t->p;

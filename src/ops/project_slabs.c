@@ -25,7 +25,8 @@ static size_t device_bytes(const qb__joseph_problem *of, const qb__device_pick *
 typedef struct asked {
     const qb__joseph_problem *of;
     const qb__device_pick *pick;
-    size_t slices, plan_bytes; /* of the slabs that were asked for last: to see how rays run takes a while */
+    /* of the slabs that were planned last, because finding the rays' directions takes a while */
+    size_t slices, plan_bytes;
 } asked;
 
 static qb__room need(void *context, const qb__cut *cut) {
@@ -38,8 +39,8 @@ static qb__room need(void *context, const qb__cut *cut) {
                                 qb__joseph_block_bytes(a->of, most.views) + plain_bytes(a->of, most)};
 }
 
-/* Forwards a volume of several slabs goes up for every block; back, projections of several blocks for every slab, which
- * takes as long as the whole layers of tiles that it lies in. */
+/* Forward, a volume of several slabs is uploaded for every block of views; in the adjoint, projections of several
+ * blocks are uploaded for every slab. A slab takes as long as the whole layers of tiles that it touches. */
 static double seconds(void *context, const qb__cut *cut) {
     const asked *a = context;
     const qb__device_costs *costs = &a->pick->costs;
@@ -55,7 +56,7 @@ static double seconds(void *context, const qb__cut *cut) {
            1e-4 * (double)cut->slabs * (double)cut->blocks;
 }
 
-/* As many as usual, then more, then fewer. */
+/* The usual number of views, then more, then fewer. */
 static size_t views_after(const void *engine, const qb__cut *cut, size_t before) {
     enum { USUAL = 4 * QB__JOSEPH_VIEWS };
     (void)cut;
@@ -131,7 +132,7 @@ static qb_status take(qb__slab_projector *p) {
     return status;
 }
 
-/* Thinner slabs first, then fewer views; false when nothing is left to take away. */
+/* Thinner slabs first, then fewer views; false if it cannot become smaller. */
 static bool less(qb__slab_projector *p) {
     if (p->most.slices > 1)
         p->most.slices = (p->most.slices + 1) / 2;

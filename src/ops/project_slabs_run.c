@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Projections on a device: what goes up and down, and in which order. */
+/* Projections on a device: the order of uploads, computing and downloads. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -9,7 +9,7 @@ static size_t slice_bytes(const qb__joseph_problem *of) { return of->grid->n[0] 
 
 static size_t image_bytes(const qb__joseph_problem *of) { return of->rows * of->columns * sizeof(float); }
 
-/* How many members are done together. */
+/* Number of members that are computed together. */
 static qb_status choose(qb__slab_projector *p, size_t members, size_t views, const qb_env *env, size_t *together) {
     const bool whole = p->most.slices >= p->problem.grid->n[2] && p->most.views >= views;
     const size_t most = whole && qb__joseph_batches(p->pick->choice.values) ? members : 1;
@@ -20,26 +20,27 @@ static qb_status choose(qb__slab_projector *p, size_t members, size_t views, con
 
 /* ---- up and down ---- */
 
-/* What the caller has queued for his arrays comes first. */
+/* Work that the caller has queued for his arrays comes first. */
 static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__images *b) {
     qb_status status = a->array ? qb__tensor_device_await(a->array, p->queue) : QB_OK;
     return status == QB_OK && b->array ? qb__tensor_device_await(b->array, p->queue) : status;
 }
 
-/* Images on the device, as the kernels read and write them. */
+/* Images on the device, in the layout of images. */
 typedef struct place {
     qb__memory *memory;
     size_t offset;
 } place;
 
-/* Images from `first` on, where the caller has them if he has them so; else in p->plain. */
+/* Images from `first` on: in the caller's array if that is on the device; else in p->plain. */
 static place place_of(const qb__slab_projector *p, const qb__images *images, size_t first) {
     place at = {NULL, 0};
     if (images->array) at.memory = qb__tensor_device_dense(images->array, first, &at.offset);
     return at.memory ? at : (place){p->plain, 0};
 }
 
-/* Images first <= i < end, of `each` bytes, are at place_of(): copied there if the caller has them elsewhere. hand_over() copies back. */
+/* Make images first <= i < end, of `each` bytes, available at place_of(): copy them there if the caller has them
+ * elsewhere. hand_over() copies back. */
 static qb_status bring(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
     if (!images->array)
         return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)),
@@ -58,14 +59,14 @@ static qb_status hand_over(qb__slab_projector *p, const qb__images *images, size
     return qb__tensor_device_put(images->array, p->queue, &block, p->plain, 0);
 }
 
-/* Members of a batch, `first` first. */
+/* Members of a batch, from `first` on. */
 typedef struct some {
     size_t first, count;
 } some;
 
 static size_t image_of(const some *s, size_t each, size_t i) { return s->first * each + i; }
 
-/* Members have one slab each, so that their slices lie one behind the other. */
+/* Each member has one slab, so that their slices lie one behind the other. */
 static qb_status send_slab(qb__slab_projector *p, const some *s, const qb__images *volume, size_t z0, size_t z1) {
     const size_t slices = p->problem.grid->n[2], from = image_of(s, slices, z0);
     qb_status status;
@@ -76,7 +77,7 @@ out:
     return status;
 }
 
-/* ---- forwards ---- */
+/* ---- forward ---- */
 
 /* Line integrals of a block of views from its slabs. */
 static qb_status sums_of(qb__slab_projector *p, const some *s, const qb__images *volume, bool send, size_t v0,
@@ -96,7 +97,7 @@ out:
     return status;
 }
 
-/* A volume that is one slab stays for all blocks of views. */
+/* A volume of one slab stays on the device for all blocks of views. */
 static qb_status forward(qb__slab_projector *p, const some *s, const qb__images *volume, size_t first, size_t end,
                          const qb_env *env, const qb__images *projections) {
     qb_status status;
@@ -124,9 +125,9 @@ qb_status qb__slab_projector_forward(qb__slab_projector *p, size_t members, cons
     return qb__queue_finish_after(p->queue, status);
 }
 
-/* ---- back ---- */
+/* ---- adjoint ---- */
 
-/* Views v0 <= v < v1 of the scan into a block that begins at `block`, zeros where the caller has none. */
+/* Copy views v0 <= v < v1 of the scan into a block that begins at `block`, with zeros where the caller has none. */
 static qb_status send_block(qb__slab_projector *p, const some *s, const qb__images *projections, size_t first,
                             size_t end, size_t block, size_t v1) {
     const size_t from = qb__larger(first, block), to = qb__smaller(end, v1), views = v1 - block,
@@ -148,7 +149,7 @@ out:
     return status;
 }
 
-/* Projections that are one block stay for all slabs. */
+/* Projections of one block stay on the device for all slabs. */
 static qb_status adjoint(qb__slab_projector *p, const some *s, const qb__images *projections, size_t first, size_t end,
                          bool accumulate, const qb_env *env, const qb__images *volume) {
     const size_t slices = p->problem.grid->n[2], views = p->problem.views;

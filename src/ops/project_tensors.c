@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Projections from and to arrays of the caller's, wherever they lie. */
+/* Projections from and to the caller's arrays, in any memory. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -11,17 +11,17 @@
 typedef struct side {
     const char *what;
     const qb_tensor *given;
-    size_t shape[3]; /* of one */
-    size_t members;  /* of a batch */
-    qb_tensor all;   /* the batch: images one behind the other */
+    size_t shape[3]; /* of one member */
+    size_t members;  /* members of a batch */
+    qb_tensor all;   /* the batch, with its images one behind the other */
     qb__missing missing;
     qb__tensor tensor;
     qb__source *source;
-    float *copy; /* NULL = used where it is */
+    float *copy; /* NULL = the array is used in place */
     qb__images images;
 } side;
 
-/* An array of four dimensions becomes one of three. */
+/* Turn an array of four dimensions into one of three. */
 static qb_status take_batch(side *s) {
     const qb_tensor *t = s->given;
     s->members = 1;
@@ -87,7 +87,7 @@ static qb_status fetch(side *s) {
     return s->copy ? s->source->read(s->source, &all, s->copy) : QB_OK;
 }
 
-/* What was written into an array stays there, however its writer ends. */
+/* What was written into an array stays there, also if its writer ends with a failure. */
 static qb_status store(side *s) {
     const qb_stack stack = {.shape = {s->shape[0], s->shape[1], s->shape[2]}, .dtype = QB_F32};
     qb_writer *writer;
@@ -99,7 +99,7 @@ static qb_status store(side *s) {
     return status;
 }
 
-/* Both arrays of a projection: what is read, and the result, which may be read as well. */
+/* The arrays of a projection: the input, and the result, which may be read as well. */
 typedef struct sides {
     side from, to;
 } sides;

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of the detector on which a box of voxels falls. */
+/* The part of the detector that sees a box of voxels. */
 #include <math.h>
 
 #include "geometry/curve.h"
 #include "ops/project.h"
 
-/* The range of some numbers. */
+/* Limits of some numbers. */
 typedef struct range {
     double low, high;
 } range;
 
 static void widen(range *r, double value) {
-    if (!(value >= r->low)) r->low = value; /* NAN spreads */
+    if (!(value >= r->low)) r->low = value; /* NAN is kept */
     if (!(value <= r->high)) r->high = value;
 }
 
-/* What a flat detector sees between these columns and rows, on the bent one: columns keep their
- * order, rows come nearer to the one that is level with the source, the more the further from where
- * plane and cylinder touch. */
+/* The same columns and rows on a curved detector: columns keep their order; rows come closer to the row at the height
+ * of the source, the more the farther from the line where plane and cylinder touch. */
 static void curve_ranges(const qb_geometry *geometry, size_t view, range *columns, range *rows) {
     const qb__curve curve = qb__curve_of_view(geometry, view);
     const double flat[2] = {columns->low, columns->high}, edge[2] = {rows->low, rows->high};
@@ -29,8 +28,8 @@ static void curve_ranges(const qb_geometry *geometry, size_t view, range *column
     }
 }
 
-/* A box in front of the source is seen within the hull of its corners. A ray still touches a voxel
- * when it passes less than one beside its centre, hence the margin. */
+/* A box in front of the source is seen within the convex hull of its corners. A ray touches a voxel if it passes less
+ * than one voxel from its centre, hence the margin. */
 qb__window qb__project_window(const qb_projector *p, size_t view, const size_t at[3], const size_t n[3]) {
     const qb_geometry *g = &p->geometry;
     const qb__window all = {0, g->columns, 0, g->rows};

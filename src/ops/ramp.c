@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 
-/* A plain mixed-radix transform in double: it runs once per plan, where the FFT library is single.
- */
+/* A simple mixed-radix transform in double precision, used once per plan, because the FFT library is single
+ * precision. */
 typedef struct transform {
     const double *in;
     const double complex *root; /* exp(-2 pi i k/length) */

@@ -10,13 +10,13 @@
 
 enum { TAPS = QB__RESAMPLE_TAPS, PHASES = QB__RESAMPLE_PHASES, BEFORE = TAPS / 2 - 1 };
 
-/* Between two phases weights are interpolated: 5e-6 off at most. */
+/* Weights are interpolated between two phases, with an error of at most 5e-6. */
 struct qb__resampler {
     qb__resample_loop *loop;
     float weight[PHASES + 2][TAPS];
 };
 
-/* The modified Bessel function I0, by its series. */
+/* The modified Bessel function I0, by its power series. */
 static double bessel(double x) {
     double sum = 1, term = 1;
     for (int k = 1; k < 40; k++) {

@@ -13,9 +13,9 @@
 
 enum { SHAPES = 4, PADDING = 16 };
 
-/* ---- shadows ---- */
+/* ---- footprints ---- */
 
-/* Views behind the last, which round their number up, cast nothing: rise and bend are zero. */
+/* Views that pad their number have no footprint: rise and bend are zero. */
 static void shape(qb__system_matrix *m) {
     const size_t stride = m->footprints.stride;
     float *half = m->shapes, *flat = half + stride, *rise = flat + stride, *curvature = rise + stride;
@@ -26,7 +26,7 @@ static void shape(qb__system_matrix *m) {
         half[v] = (float)((a + b) / 2);
         flat[v] = (float)((longer - shorter) / 2);
         rise[v] = v < m->footprints.views ? (float)(1 / longer) : 0;
-        /* A pixel seen straight on has a shadow of upright ends: nothing bends. */
+        /* The footprint of a pixel seen along an axis has vertical ends: bend is zero. */
         curvature[v] = v < m->footprints.views && shorter > 1e-6 * longer ? (float)(1 / (2 * a * b)) : 0;
         widest = fmax(widest, a + b);
     }
@@ -37,13 +37,13 @@ static void shape(qb__system_matrix *m) {
     m->footprints.taps = (size_t)ceil(widest + 1 - 1e-9);
 }
 
-/* ---- a fan's ---- */
+/* ---- fan ---- */
 
 enum { ROUND = 64, AROUND = QB__ICD_SIDE };
 
 size_t qb__system_matrix_rays(const qb__system_matrix *m) { return m->footprints.c0 ? 7 : m->footprints.wx ? 6 : 3; }
 
-/* Tangents from column c0, about which the detector is bent, in the place of columns of the plane that it touches there. */
+/* For a curved detector: tangents from column c0, where it touches the plane, instead of columns of the plane. */
 static void curve_view(const qb_geometry *geometry, size_t v, qb__system_matrix *m) {
     const size_t stride = m->footprints.stride;
     const qb__curve curvature = qb__curve_of_view(geometry, v);
@@ -55,7 +55,7 @@ static void curve_view(const qb_geometry *geometry, size_t v, qb__system_matrix 
     m->rays[6 * stride + v] = curvature.touch;
 }
 
-/* Views behind the last see everything at column 0: their shadows have no width, and no area. */
+/* Padding views see everything at column 0, with footprints of no width and area. */
 static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb__system_matrix *m) {
     const size_t stride = m->footprints.stride;
     const qb_grid slice = {.n = {grid->n[0], grid->n[1], 1},
@@ -88,8 +88,8 @@ static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb_
     return QB_OK;
 }
 
-/* |dh/dx| + |dh/dy| is the larger the nearer to the source, on the way to it, so that it is largest at the rim; a little
- * more for what lies between the places that are looked at. Infinite where the rim reaches to the source. */
+/* |dh/dx| + |dh/dy| increases towards the source, so its maximum is at the edge of the circle; a small margin covers
+ * positions between the sampled ones. Infinite if the edge reaches the source. */
 static double steepest_of(const qb__system_matrix *m, size_t v, double radius) {
     const qb__footprints *s = &m->footprints;
     const double x = ((double)m->nx - 1) / 2, y = ((double)m->ny - 1) / 2;
@@ -104,7 +104,7 @@ static double steepest_of(const qb__system_matrix *m, size_t v, double radius) {
     return 1.01 * most;
 }
 
-/* SuperVoxels and their middles reach a little beyond the voxels that may change. */
+/* SuperVoxels and their centres reach a little beyond the voxels that may change. */
 static qb_status shape_fan(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__system_matrix *m) {
     double widest = 0;
     radius = fmin(radius, hypot((double)grid->n[0], (double)grid->n[1]) / 2);
@@ -147,7 +147,7 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
     if (fan) return shape_fan(geometry, grid, radius, matrix);
     QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
     QB__TRY(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride, matrix->rays + 2 * stride));
-    /* One column over, a voxel's middle moves by hypot(ax, ay) columns. */
+    /* From one pixel to the next, a voxel's centre moves by at most hypot(ax, ay) columns. */
     matrix->footprints.area = (float)(grid->voxel[0] * hypot(matrix->rays[0], matrix->rays[stride]));
     shape(matrix);
 out:
@@ -171,7 +171,7 @@ typedef struct keeping {
     char **scratch; /* [thread] */
 } keeping;
 
-enum { RUN = 256 }; /* columns a task */
+enum { RUN = 256 }; /* columns per task */
 
 static void compute(const qb__system_matrix *m, uint32_t pixel, const qb__icd_column *column) {
     const size_t row = m->nx + 2;

@@ -69,7 +69,7 @@ void qb__vector_run(const qb__vectors *v, qb__vector_job job, double *sums) {
         for (int i = 0; i < SUMS; i++) sums[i] += v->partial[SUMS * b + (size_t)i];
 }
 
-/* ---- the common ones ---- */
+/* ---- common operations ---- */
 
 void qb__vector_copy(const qb__vectors *v, const void *from, void *to, size_t count) {
     if (v->elsewhere)
@@ -163,7 +163,7 @@ void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least,
     qb__vector_run(v, (qb__vector_job){&invert_op, kind, count, .v = {x}, .s = {least}}, NULL);
 }
 
-/* The sign of zero marks what was not measured: no comparison tells it. */
+/* A negative zero marks a value that was not measured; comparisons cannot see the sign. */
 static void mask(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     (void)sums;
     const float *b = job->v[0];

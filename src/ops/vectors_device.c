@@ -14,7 +14,7 @@ size_t qb__device_vector_bytes(const qb__joseph_problem *p, qb__vector_kind kind
     return kind == QB__UNKNOWNS ? qb__joseph_slab_bytes(p, p->grid->n[2]) : qb__joseph_block_bytes(p, p->views);
 }
 
-/* Elements of a work group: so few of slices that are done one by one that all of a device has work. */
+/* Elements per work group: few for single slices, so that the whole device has work. */
 static size_t block_of(const qb__joseph_problem *p) { return p->flat ? 2048 : 32768; }
 
 static size_t most_groups(const qb__joseph_problem *p) {
@@ -26,7 +26,7 @@ size_t qb__device_vectors_grain(const qb__joseph_problem *p) { return block_of(p
 
 size_t qb__device_vectors_bytes(const qb__joseph_problem *p) { return most_groups(p) * SUMS * 2 * sizeof(float); }
 
-/* The first failure stays. */
+/* The first failure is kept. */
 static void fail(qb__device_vectors *own, qb_status status) {
     if (own->status != QB_OK || status == QB_OK) return;
     own->status = status;
@@ -90,7 +90,7 @@ qb_status qb__device_vectors_spread(qb__device_vectors *own, size_t block_views,
     return qb__spill_create(own->device, piece, &own->spill);
 }
 
-/* The number of a vector that is spilled, or -1. */
+/* Index of a spilled vector, or -1. */
 static int spilled_of(const qb__device_vectors *own, const void *vector) {
     for (int i = 0; vector && own->spill.piece && i < own->count; i++)
         if (own->made[i].host == vector) return i;
@@ -109,7 +109,7 @@ static void drop(void *self, void *vector) {
         if (own->made[i].memory == vector || own->made[i].host == vector) own->made[i].idle = true;
 }
 
-/* ---- kernels, compiled when they are first used ---- */
+/* ---- kernels, compiled at their first use ---- */
 
 static qb_status find_program(qb__device_vectors *own, const char *source, qb__program **program) {
     int i = 0;
@@ -147,7 +147,7 @@ static uint64_t view_of(const qb__device_vectors *own) {
     return qb__joseph_block_bytes(&own->problem, 1) / sizeof(float);
 }
 
-/* Elements `from` on before `end`. */
+/* Elements from `from` on, before `end`. */
 typedef struct run_of {
     uint64_t from, end, base;
     int32_t spilled;
@@ -182,7 +182,7 @@ static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int 
                              sizeof args / sizeof *args);
 }
 
-/* The host's memory of the operands that are spilled; returns how many there are. */
+/* The operands that are spilled to host memory; returns their number. */
 static int find_spilled(const qb__device_vectors *own, const qb__vector_job *job, float **host, int *operand) {
     int count = 0;
     for (int i = 0; i < QB__VECTOR_OPERANDS; i++) {
@@ -226,7 +226,7 @@ static size_t floats_of(const qb__device_vectors *own, const qb__vector_job *job
 }
 
 static qb_status compute(qb__device_vectors *own, const qb__vector_job *job, double *sums) {
-    enum { WEIGHTED = 2 }; /* vectors.clh: the second vector is there */
+    enum { WEIGHTED = 2 }; /* vectors.clh: the second vector is present */
     const uint64_t count = floats_of(own, job);
     const int flags = job->flags | (job->v[1] ? WEIGHTED : 0);
     const size_t groups = qb__ceil_div(count, block_of(&own->problem));
@@ -328,7 +328,7 @@ qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const 
     own->groups = most_groups(problem);
     QB__TRY(find_program(own, "vectors.cl", &program));
     QB__TRY(qb__memory_create(device, qb__device_vectors_bytes(problem), &own->partial));
-    /* Most jobs leave one sum of three, and all come down. */
+    /* Most operations use one of the three sums; all are downloaded. */
     QB__TRY(qb__memory_fill(queue, own->partial, 0, 0, qb__device_vectors_bytes(problem)));
     QB__TRY(qb__alloc(own->groups * SUMS * 2, sizeof *own->sums, &own->sums));
     *vectors = (qb__vectors){.elsewhere = &hooks, .self = own};

@@ -6,11 +6,11 @@
 #include "ops/vectors.h"
 #include "ops/vectors_spill.h"
 
-/* Volumes and projections as vectors on a device: a vector is a qb__memory in the kernels' order, zeros around
- * it. What ops/vectors.h does goes through hooks; a failure stays in `status` and ends what follows.
+/* Volumes and projections as vectors on a device: a vector is a qb__memory in the kernels' layout, with zeros around
+ * it. Operations of ops/vectors.h call these functions; a failure is kept in `status` and stops all later work.
  *
- * Where there is no room for all, those of qb__vector_make_spilled() lie in the host's memory, in the same order: a vector is then the
- * address there. Vectors of equations on the device then hold `block_views` views only. */
+ * If device memory is short, vectors of qb__vector_make_spilled() lie in host memory in the same layout: the vector is
+ * then the host address. Vectors of equations on the device then hold only `block_views` views. */
 typedef struct qb__device_vectors {
     qb__device *device;
     qb__queue *queue; /* borrowed */
@@ -18,39 +18,39 @@ typedef struct qb__device_vectors {
     struct {
         const char *source;
         qb__program *program;
-    } programs[4]; /* compiled when the first of their kernels is asked for */
+    } programs[4]; /* compiled when the first of their kernels is used */
     struct {
         const qb__vector_op *op;
         qb__kernel *kernel;
     } kernels[24];
     qb__memory *partial;
-    float *sums; /* partial sums of the work groups, on the host */
+    float *sums; /* partial sums of the work groups, in host memory */
     size_t groups;
     struct {
-        qb__memory *memory; /* NULL: */
-        void *host;         /* spilled */
+        qb__memory *memory; /* NULL: the vector is in host memory */
+        void *host;         /* address of a spilled vector */
         qb__vector_kind kind;
-        bool idle; /* dropped, for the next one of its kind */
+        bool idle; /* released, and kept for the next vector of its kind */
     } made[16];
     int count;
     qb__spill spill;
-    size_t block_views; /* 0: all */
+    size_t block_views; /* 0: all views */
     qb_status status;
     char why[512];
 } qb__device_vectors;
 
-/* `vectors` then does its work on the device. Release with destroy, also on failure. */
+/* `vectors` then works on the device. Release with destroy, also after a failure. */
 qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const qb__joseph_problem *problem,
                                     qb__device_vectors *own, qb__vectors *vectors);
-/* From now on, before any is made: vectors may be spilled, of which `piece` floats pass at a time. */
+/* Allow spilled vectors, with `piece` floats per transfer. Call it before any vector is made. */
 qb_status qb__device_vectors_spread(qb__device_vectors *own, size_t block_views, size_t piece);
-/* Takes now what so many more of a kind will need together. */
+/* Allocate now what so many more vectors of a kind will need together. */
 qb_status qb__device_vectors_reserve(qb__device_vectors *own, qb__vector_kind kind, size_t count);
-void qb__device_vectors_destroy(qb__device_vectors *own); /* and all vectors made */
-/* Bytes of a vector; of what create takes. */
+void qb__device_vectors_destroy(qb__device_vectors *own); /* also destroys all vectors */
+/* Bytes of a vector; bytes that create takes. */
 size_t qb__device_vector_bytes(const qb__joseph_problem *problem, qb__vector_kind kind);
 size_t qb__device_vectors_bytes(const qb__joseph_problem *problem);
-/* A piece is a multiple of this. */
+/* The length of a piece is a multiple of this. */
 size_t qb__device_vectors_grain(const qb__joseph_problem *problem);
 
 #endif

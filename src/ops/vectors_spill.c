@@ -50,7 +50,7 @@ out:
 qb_status qb__spill_send(qb__spill *spill, qb__queue *queue, size_t number, float *const *from, size_t floats) {
     qb__spill_slot *slot = &spill->slot[number % QB__SPILL_SLOTS];
     qb_status status;
-    if (number == 0) QB__TRY(qb__spill_await(spill, spill->up)); /* what an operation before left */
+    if (number == 0) QB__TRY(qb__spill_await(spill, spill->up)); /* wait for the downloads of the operation before */
     QB__TRY(qb__queue_wait(spill->up, slot->used));
     QB__TRY(qb__queue_wait(spill->up, slot->taken));
     for (int i = 0; i < QB__SPILL_OPERANDS; i++)

@@ -21,7 +21,7 @@ static double hann(double x) { return 0.5 + 0.5 * cos(M_PI * x); }
 static double hamming(double x) { return 0.54 + 0.46 * cos(M_PI * x); }
 static double blackman(double x) { return 0.42 + 0.5 * cos(M_PI * x) + 0.08 * cos(2 * M_PI * x); }
 static double parzen(double x) { return x <= 0.5 ? 1 - 6 * x * x * (1 - x) : 2 * (1 - x) * (1 - x) * (1 - x); }
-/* Of order 4: 1/sqrt(2) of the amplitude at the cut-off, and the only one that reaches beyond it. */
+/* Order 4: 1/sqrt(2) of the amplitude at the cut-off; the only window that extends beyond the cut-off. */
 static double butterworth(double x) { return 1 / sqrt(1 + pow(x, 8)); }
 
 static const struct {
@@ -61,7 +61,7 @@ static qb_status add_value(qb__window *window, size_t *space, double value) {
     return QB_OK;
 }
 
-/* Numbers apart by white space or commas; a # begins a comment. */
+/* Numbers separated by white space or commas; # begins a comment. */
 static qb_status parse_line(const char *path, size_t number, char *line, qb__window *window, size_t *space) {
     static const char apart[] = " \t\r\n,;";
     line[strcspn(line, "#")] = 0;
@@ -99,7 +99,7 @@ out:
     return status;
 }
 
-enum { MOST_BYTES = 64 << 20 }; /* of a window, to be hashed */
+enum { MOST_BYTES = 64 << 20 }; /* largest window file that is hashed */
 
 static qb_status open_file(const char *spec, qb__window *window) {
     char *path = qb__strdup(spec), *colon;

@@ -7,21 +7,20 @@
 
 #include "base/status.h"
 
-/* What multiplies the ramp, read from NAME|FILE[:CUTOFF]. */
+/* The window that multiplies the ramp, from NAME|FILE[:CUTOFF]. */
 typedef struct qb__window {
-    double (*value)(double x); /* at x = frequency/cut-off in 0..1; NULL when it comes from a file */
-    bool ramp;                 /* false: the window alone */
-    bool open;                 /* goes on beyond the cut-off */
+    double (*value)(double x); /* value at x = frequency/cut-off in 0..1; NULL if it comes from a file */
+    bool ramp;                 /* false: the window without the ramp */
+    bool open;                 /* extends beyond the cut-off */
     double cutoff;             /* as a fraction of Nyquist */
-    double *table;             /* values from a file, evenly spaced from 0 to the cut-off */
+    double *table;             /* values of a file, evenly spaced from 0 to the cut-off */
     size_t count;
 } qb__window;
 
-/* QB_BAD_ARGUMENT for a name that is none, or a cut-off outside (0,1]; QB_BAD_INPUT for a file that
- * does not hold numbers. */
+/* QB_BAD_ARGUMENT for an unknown name, or a cut-off outside (0,1]; QB_BAD_INPUT for a file without numbers. */
 qb_status qb__window_parse(const char *spec, qb__window *window);
 void qb__window_clear(qb__window *window);
-/* At a frequency, as a fraction of Nyquist. */
+/* The value at a frequency, as a fraction of Nyquist. */
 double qb__window_at(const qb__window *window, double frequency);
 
 #endif

@@ -6,26 +6,26 @@
 #include "planner/device_select.h"
 #include "recon/device_sum.h"
 
-/* A rank's device, and its way there, for qb bench mpi. */
+/* A rank's device, and its transfers, for qb bench mpi. */
 typedef struct qb__bench_link {
-    qb__device_set set; /* count 0: there is none, and nothing else */
-    int devices;        /* that the ranks of this machine use */
+    qb__device_set set; /* count 0: there is no device, and all else is empty */
+    int devices;        /* devices used by the ranks of this machine */
     qb__queue *queue;
     qb__memory *there;
-    void *here;   /* page-locked */
-    size_t bytes; /* of both */
+    void *here;   /* page-locked host memory */
+    size_t bytes; /* size of both buffers */
     qb__device_sum *sum;
 } qb__bench_link;
 
-/* The device that env names for this rank, and room for so many bytes on both sides. */
+/* Open the device that env names for this rank, and allocate so many bytes on both sides. */
 qb_status qb__bench_link_open(const qb_env *env, size_t bytes, qb__bench_link *link);
-/* On all ranks, once each has opened: to sum over all of them. */
+/* For all ranks, after each has opened its device: to be summed over the ranks. */
 qb_status qb__bench_link_join(qb__bench_link *link, qb__comm *comm);
 void qb__bench_link_close(qb__bench_link *link);
 
 qb_status qb__bench_link_up(const qb__bench_link *link, int turns);
 qb_status qb__bench_link_down(const qb__bench_link *link, int turns);
-/* Device bytes for this rank. */
+/* Bytes of device memory for this rank. */
 qb_status qb__bench_link_room(const qb__bench_link *link, double *bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine does a second, for the forecasts of plans: small jobs from memory to memory, each as long as
- * it takes to be sure; the processor time of their stages makes the rates of planner/rates.h. */
+/* Rates of this machine for the forecasts of plans: small jobs in memory, long enough to be accurate; the processor
+ * time of their stages gives the rates of planner/rates.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,20 +27,20 @@ enum { COLUMNS = 256, ROWS = 64, FEW = 32, VIEWS = 360, SIDE = 256, CUBE = 128 }
 static const double pi = 3.14159265358979, sure = 0.1; /* seconds of a job */
 
 typedef struct machine {
-    qb_env env; /* without words */
+    qb_env env; /* without messages */
     cJSON *rates;
     unsigned short *count; /* [VIEWS][ROWS][COLUMNS] */
     unsigned short *flat;  /* [CUBE][CUBE], or [ROWS][COLUMNS] */
     double angle[VIEWS];
-    void *result;                /* of any of the jobs */
-    size_t views, rows, columns; /* of the job at hand, evenly over half a turn */
-    double updates;              /* its views times its voxels */
+    void *result;                /* result of any job */
+    size_t views, rows, columns; /* of the current job, with angles evenly over half a turn */
+    double updates;              /* views times voxels */
     qb_geometry geometry;        /* of a cone */
 } machine;
 
 /* ---- the scan ---- */
 
-/* Some discs with a little noise, so that there is an axis to be found. */
+/* Some discs with a little noise, so that an axis can be found. */
 static void fill(machine *m) {
     static const double disc[][3] = {{0.3, 0.5, 0.1}, {0.25, 2.2, 0.07}, {0.1, 4, 0.15}, {0.35, 5, 0.05}};
     for (size_t v = 0; v < VIEWS; v++) {
@@ -83,12 +83,12 @@ static qb_status open_scan(machine *m, qb_scan **scan) {
 
 /* ---- jobs ---- */
 
-/* One of the methods: how it is planned, and what its report makes known. */
+/* A method: how it is planned, and which rates its report gives. */
 typedef struct trial {
     const qb_param *params;
-    size_t views, most;                 /* to begin with, at most */
-    size_t rows, columns, slices, side; /* of the detector and of the result */
-    const char *const (*option)[2];     /* of the method, ended by NULL */
+    size_t views, most;                 /* number of views at first, and at most */
+    size_t rows, columns, slices, side; /* of the detector, and of the result */
+    const char *const (*option)[2];     /* options of the method, ended by NULL */
     qb_dtype dtype;
     qb_status (*plan)(machine *m, qb_scan *scan, void *options, const qb_output_options *output, qb_job **job);
     void (*learn)(machine *m, const cJSON *plan, const cJSON *report);
@@ -147,7 +147,7 @@ out:
     return status;
 }
 
-/* With more and more views until it is long enough to be known, and then again. */
+/* Increase the views until the job is long enough; then run it once more. */
 static qb_status try_job(machine *m, const trial *t) {
     double seconds = 0;
     int again = 2;
@@ -217,7 +217,7 @@ static qb_status try_axis(machine *m) {
     if (status == QB_OK) {
         const double from = qb__now_process();
         status = qb_center_find(scan, NULL, &options, &m->env, &result);
-        if (status == QB_BAD_INPUT) status = QB_OK; /* it took its time all the same */
+        if (status == QB_BAD_INPUT) status = QB_OK; /* the time was measured nevertheless */
         know(m, QB__RATE_AXIS, qb__center_work(qb_scan_describe(scan), NULL), qb__now_process() - from);
     }
     qb_params_clear(qb_center_params, &options);
@@ -290,7 +290,7 @@ static qb_status measure_machine(const qb_env *env) {
     return status;
 }
 
-/* Of one that cannot be written to, nothing is known. */
+/* Nothing is known of storage that cannot be written to. */
 static qb_status measure_storage(const char *path, const qb_env *env) {
     enum { BYTES = 32 << 20 };
     qb__storage known;

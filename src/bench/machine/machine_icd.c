@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What coordinate descent does a second on this machine's CPU: starts and turns of a disc of voxels whose shadows are as
- * long as those of a usual scan, by each way to have the matrix. */
+/* Rates of coordinate descent on this machine's CPU: starts and sweeps over a disc of voxels with footprints of usual
+ * size, for each storage of the matrix. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -25,8 +25,8 @@ typedef struct descending {
     qb__filter *filter;
     qb__icd_settings settings;
     float *lines;
-    double matrix_cpu, start_cpu, turn_cpu; /* of all threads; an equit of the fastest turn */
-    double since, equits;                   /* when the turn in hand began, and after how many */
+    double matrix_cpu, start_cpu, turn_cpu; /* of all threads; of the start; of the fastest equit */
+    double since, equits;                   /* start of the current sweep, and the equits before it */
 } descending;
 
 static qb_status make(descending *d) {
@@ -72,7 +72,7 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     (void)stack;
     const double now = qb__now_process();
     const bool usual =
-        !d->settings.supervoxels || d->equits > 0; /* the first goes through all, those after it choose */
+        !d->settings.supervoxels || d->equits > 0; /* the first sweep visits all voxels, later ones select */
     if (usual) d->turn_cpu = fmin(d->turn_cpu, (now - d->since) / (trace->equits - d->equits));
     d->since = now;
     d->equits = trace->equits;
@@ -100,7 +100,7 @@ static qb_status descend(descending *d, qb_mbir_matrix kind) {
     return status;
 }
 
-/* One after another: each makes and drops what it needs. */
+/* One after another: each allocates and releases what it needs. */
 static qb_status run(descending *d, size_t views, qb_mbir_matrix kind, qb__icd_weighting weighting, double *entries) {
     d->views = views;
     const bool single = d->slices == 1;
@@ -119,7 +119,7 @@ static qb_status run(descending *d, size_t views, qb_mbir_matrix kind, qb__icd_w
     return status;
 }
 
-/* One slice by SuperVoxels, as groups are measured. */
+/* One slice by SuperVoxels, measured like groups. */
 static qb_status measure_single(descending *d, cJSON *rates) {
     double few, many;
     qb_status status;
@@ -134,7 +134,7 @@ out:
     return status;
 }
 
-/* A turn takes t = entries * a + b, b for the priors: from many views and from few. */
+/* The time of a sweep is t = entries * a + b, with b for the priors: measured with many views and with few. */
 static qb_status measure(descending *d, cJSON *rates) {
     static const struct {
         qb_mbir_matrix kind;
@@ -173,7 +173,7 @@ qb_status qb__machine_icd(cJSON *rates, const qb_env *env) {
     d.slices = (size_t)(QB__ICD_LANES * qb__pool_threads(d.pool));
     status = measure(&d, rates);
     for (int i = 0; i < TIMES && status == QB_OK; i++)
-        status = measure_single(&d, rates); /* short: the fastest counts */
+        status = measure_single(&d, rates); /* it is short, so the fastest run counts */
     qb__pool_destroy(d.pool);
     return status;
 }

@@ -13,7 +13,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* The register state that the operating system saves on a task switch. */
+/* Registers that the operating system saves at a task switch. */
 static uint64_t saved_state(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -41,7 +41,7 @@ static uint32_t detect(void) {
     return features;
 }
 
-/* Deterministic cache parameters: leaf 4 by Intel, 0x8000001D in the same layout by AMD. */
+/* Deterministic cache parameters: leaf 4 on Intel; 0x8000001D, with the same layout, on AMD. */
 static size_t cache_bytes(unsigned level) {
     static const uint32_t leaves[] = {0x8000001d, 4};
     for (size_t i = 0; i < 2; i++) {
@@ -74,7 +74,7 @@ static size_t cache_bytes(unsigned level) { return (void)level, (size_t)0; }
 static void read_name(char name[49]) { (void)name; }
 #endif
 
-/* QB_CPU_MASK lets the tests reach the narrower variants on a wide machine. */
+/* QB_CPU_MASK lets tests use the narrower variants on a wide machine. */
 static uint32_t mask(void) {
     const char *cap = getenv("QB_CPU_MASK");
     if (!cap) return ~0u;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What bp_cone_matrix fetches while it works: the cells that the next view's rays will read, a box
- * around the tile's shadow; and, before a new tile, its voxels. */
+/* Prefetching in bp_cone_matrix: the cells that the rays of the next view will read, a box around the tile's image;
+ * and, before a new tile, its voxels. */
 #ifndef QB_CPU_BP_CONE_BP_CONE_AHEAD_H
 #define QB_CPU_BP_CONE_BP_CONE_AHEAD_H
 
@@ -9,10 +9,10 @@
 enum { CACHE_LINE = 64 };
 
 typedef struct ahead {
-    const char *row;            /* where the next row to fetch begins */
-    size_t lines, rows, stride; /* cache lines of a row, rows still to fetch, bytes between them */
-    size_t line, each;          /* lines fetched of the row; lines to fetch for each line of voxels */
-    const char *volume, *plane; /* the next tile's voxels and its plane at hand, NULL = none */
+    const char *row;            /* start of the next row to fetch */
+    size_t lines, rows, stride; /* cache lines per row, rows left, bytes between rows */
+    size_t line, each;          /* lines fetched of the row; lines to fetch per line of voxels */
+    const char *volume, *plane; /* voxels of the next tile and the current plane of it; NULL = none */
     size_t stride_y;            /* bytes */
 } ahead;
 
@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) void fetch_ahead(ahead *a, size_t y
         __builtin_prefetch(a->plane + y * a->stride_y + k, 1, 2);
 }
 
-/* `cells` is the cell of pixel (0, `guard` rows above the window's first). */
+/* `cells` is the cell of pixel column 0, `guard` rows above the window's first row. */
 static inline ahead ahead_of(const qb__bp_cone_problem *p, size_t view, const char *cells, size_t stride, size_t guard,
                              qb__bp_cone_window window, const cone_tile *tile) {
     const qb__bp_cone_brick *b = &tile->voxels;

@@ -7,14 +7,13 @@ static double at(const double *row, double x, double y, double z) {
     return row[0] * x + row[1] * y + row[2] * z + row[3];
 }
 
-/* The largest drift along z, in pixels: of u from its own row of the matrix, and of u and v through
- * w. */
+/* The largest change along z, in pixels: of u by its own row of the matrix, and of u and v by w. */
 static double drift(const qb__bp_cone_problem *p, const double *m, double nearest) {
     const double height = (double)(p->nz - 1), pixels = (double)(p->columns + p->rows);
     return (fabs(m[2]) + fabs(m[10]) * pixels) * height / nearest;
 }
 
-/* Twice the place of the mirror, if the first view has one at whole or half numbers. */
+/* Twice the mirror's plane, if the first view has one at a whole or half number. */
 static bool mirror_of(const qb__bp_cone_problem *p, double *twice_row, double *twice_z) {
     const double *m = p->matrix[0];
     const int axis = fabs(m[8]) > fabs(m[9]) ? 0 : 1;
@@ -25,7 +24,7 @@ static bool mirror_of(const qb__bp_cone_problem *p, double *twice_row, double *t
            *twice_z <= 2.0 * (double)(p->nz - 1);
 }
 
-/* v in the mirror's plane is a quotient of linear functions, so its extremes lie at corners. */
+/* v in the mirror's plane is a quotient of linear functions, so its extremes are at corners. */
 static bool keeps_mirror(const qb__bp_cone_problem *p, const double *m, double row, double z) {
     for (int corner = 0; corner < 4; corner++) {
         double x = corner & 1 ? (double)(p->nx - 1) : 0, y = corner & 2 ? (double)(p->ny - 1) : 0;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* bp_cone_circular in vectors of WIDTH voxels along z. For a voxel column and a view: blend the two
- * detector columns on either side, weights of the distance included, into one profile, once; then
- * read the profile at evenly spaced places, WIDTH of which lie within 2 WIDTH pixels, so that
- * permutes of two registers fetch both taps. The two halves of a mirrored problem share the places.
- * CHUNK voxels of a half at a time stay in registers while views pass by.
+/* bp_cone_circular in vectors of WIDTH voxels along z. For a line of voxels along z and a view, the two detector
+ * columns on either side are blended once into a profile, with the distance weight. The profile is then read at evenly
+ * spaced positions. WIDTH of them lie within 2 WIDTH pixels, so that permutes of two registers fetch both taps. The two
+ * halves of a mirrored problem share the positions. CHUNK voxels of a half stay in registers over several views.
  *
  * The including file supplies
  *   WIDTH, vector, vector_...()   the arithmetic
- *   places, split()               r -> floor(r), and in *rest what r exceeds it by
+ *   places, split()               r -> floor(r), and in *rest the fraction of r
  *   taps()                        (cells, floor) -> pixels at floor and floor + 1
- * Parts of it: _layout.h (packing), _table.h (who reads what), _sum.h (the inner loop). */
+ * Other parts: _layout.h (packing), _table.h (positions), _sum.h (the inner loop). */
 #include "bp_cone_circle.h"
 #include "bp_cone_variants.h"
 
@@ -23,25 +22,24 @@ enum {
     VECTORS = CHUNK / WIDTH,
     TILE_X = 16,
     TILE_Y = 16,
-    BLOCK = 8,                    /* views: their two columns of a pixel fit the first-level cache */
-    ROWS_A_VIEW = TILE_Y / BLOCK, /* of voxels, while which one view is fetched */
+    BLOCK = 8,                    /* views whose two columns fit into the first-level cache */
+    ROWS_A_VIEW = TILE_Y / BLOCK, /* rows of voxels during which one view is prefetched */
     LEAD = 32,
     TAIL = 48,
-    NARROW_CELLS = 320 /* CHUNK places less than 2 apart, and two vectors */
+    NARROW_CELLS = 320 /* CHUNK positions less than 2 apart, plus two vectors */
 };
 
-/* Places further apart do not fit two registers. */
+/* Wider steps do not fit into two registers. */
 #define NARROW (WIDTH > 1 ? (2 * WIDTH - 3.1) / (WIDTH - 0.999999) : 1e30)
 
 #include "bp_cone_circular_layout.h"
 #include "bp_cone_circular_table.h"
 #include "bp_cone_circular_sum.h"
 
-/* The cells of one view that a tile will read: of so many columns from the first on, the same
- * lines. */
+/* The cells of one view that a tile will read: the same lines of so many columns from the first on. */
 typedef struct footprint {
     const float *first;
-    size_t columns, lines; /* both 0 when nothing */
+    size_t columns, lines; /* both 0 if there is nothing to read */
 } footprint;
 
 static footprint footprint_of(const work *k, const double *m, const float *block) {
@@ -65,7 +63,7 @@ static footprint footprint_of(const work *k, const double *m, const float *block
                        ((size_t)high - begin + 15) / 16};
 }
 
-/* The n-th of `parts` parts of a shadow. */
+/* The n-th of `parts` parts of the cells. */
 static void fetch_footprint(const layout *l, const footprint *s, size_t n, size_t parts) {
     const bool both = l->held[0] && l->held[1];
     for (size_t c = n * s->columns / parts; c < (n + 1) * s->columns / parts; c++) {
@@ -77,8 +75,7 @@ static void fetch_footprint(const layout *l, const footprint *s, size_t n, size_
     }
 }
 
-/* While the voxels of one row along x take a block of views, one view of the next block is fetched.
- */
+/* While a row of voxels along x is computed for a block of views, one view of the next block is prefetched. */
 static void add_views(const work *k, size_t first, size_t end, const float *packed) {
     scratch *s = k->scratch;
     const size_t block = layout_bytes(k->problem, k->layout) / sizeof(float);
@@ -101,7 +98,7 @@ static void add_views(const work *k, size_t first, size_t end, const float *pack
     }
 }
 
-/* Moves the wanted voxels between the volume and the sums, whose voxels along z are neighbours. */
+/* Copy the wanted voxels between the volume and the sums, whose voxels along z are neighbours. */
 static void exchange(const work *k, float *out, size_t stride_z, size_t stride_y, ptrdiff_t ahead, bool store) {
     scratch *s = k->scratch;
     for (unsigned h = 0; h < 2; h++) {
@@ -122,15 +119,14 @@ static void exchange(const work *k, float *out, size_t stride_z, size_t stride_y
     }
 }
 
-/* Bytes from a tile's lines of voxels to those of the next one of the brick, which lie in as many pages as there are lines: they are
- * fetched while this one is made. 0: it is the last. */
+/* Bytes from a tile's lines of voxels to those of the brick's next tile, which lie in as many pages as there are lines:
+ * they are prefetched while this tile is computed. 0: last tile. */
 static ptrdiff_t tile_ahead(const work *k, const qb__bp_cone_brick *b, size_t stride_y) {
     if (k->x1 < b->x1) return TILE_X * (ptrdiff_t)sizeof(float);
     return k->y1 < b->y1 ? (TILE_Y * (ptrdiff_t)stride_y - (ptrdiff_t)(k->x0 - b->x0)) * (ptrdiff_t)sizeof(float) : 0;
 }
 
-/* The voxels of half h that lie in planes z0 <= z < z1; the plane of symmetry is the first half's.
- */
+/* The voxels of half h in planes z0 <= z < z1; the plane of symmetry belongs to the first half. */
 static void half_range(const qb__cone_circle *c, unsigned h, size_t z0, size_t z1, int64_t *begin, int64_t *end) {
     *begin = h ? c->z[h] - (int64_t)z1 + 1 : (int64_t)z0 - c->z[h];
     *end = h ? c->z[h] - (int64_t)z0 + 1 : (int64_t)z1 - c->z[h];
@@ -139,7 +135,7 @@ static void half_range(const qb__cone_circle *c, unsigned h, size_t z0, size_t z
     if (h >= c->halves || *end < *begin) *begin = *end = 0;
 }
 
-/* The part of chunk k->chunk that the brick needs; false if none. */
+/* The part of chunk k->chunk that the brick needs; false if there is none. */
 static bool chunk_range(work *k, const qb__bp_cone_brick *b) {
     int64_t first = CHUNK, end = 0;
     for (unsigned h = 0; h < 2; h++) {

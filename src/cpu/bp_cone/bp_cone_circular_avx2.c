@@ -21,7 +21,7 @@ static inline places split(vector r, vector *rest) {
     return _mm256_cvttps_epi32(below);
 }
 
-/* A permute reads the low three bits of a place; the fourth says which register it means. */
+/* A permute uses the low three bits of a position; the fourth selects the register. */
 static inline vector tap(vector low, vector high, places at) {
     vector from_high = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));
     return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, at), _mm256_permutevar8x32_ps(high, at), from_high);

@@ -15,8 +15,7 @@ typedef __m512i places;
 #define vector_fma _mm512_fmadd_ps
 #define vector_lanes() _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 
-/* Added with rounding down, the constant leaves the floor in the low bits, all that permutes read.
- */
+/* Adding this constant with rounding down leaves the floor in the low bits, which permutes use. */
 static inline places split(vector r, vector *rest) {
     const vector magic = _mm512_set1_ps(0x1.8p23f);
     vector named = _mm512_add_round_ps(r, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);

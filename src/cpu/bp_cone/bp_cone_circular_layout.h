@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of bp_cone_circular.h: how a view is packed into profiles, and which problems suit. A block holds, for
- * columns -1 .. columns, one profile a half: LEAD zeros, the pixels j0 .. j1 of the half, zeros. */
+/* Part of bp_cone_circular.h: how a view is packed into profiles, and which problems are suitable. A block holds, for
+ * columns -1 .. columns, one profile per half: LEAD zeros, the pixels j0 .. j1 of the half, zeros. */
 #include "bp_cone_circle.h"
 #include "bp_cone_variants.h"
 
@@ -9,14 +9,14 @@
 
 typedef struct layout {
     qb__cone_circle circle;
-    bool held[2];   /* the halves of which the window has rows */
-    int64_t j0, j1; /* profile pixels held, of either half */
+    bool held[2];   /* the halves that have rows in the window */
+    int64_t j0, j1; /* profile pixels in the block, of either half */
     size_t profile; /* floats */
-    size_t column;  /* floats, of the held halves */
+    size_t column;  /* floats per column, of all halves in the block */
 } layout;
 
-/* Rows r0 <= row < r1 of half h as profile pixels; a mirrored profile begins at most one pixel
- * before the plane of symmetry. */
+/* Rows r0 <= row < r1 of half h as profile pixels; a mirrored profile begins at most one pixel before the plane of
+ * symmetry. */
 static bool held_pixels(const layout *l, unsigned h, qb__bp_cone_window w, int64_t *j0, int64_t *j1) {
     const int64_t r0 = (int64_t)w.r0, r1 = (int64_t)w.r1, row = l->circle.row[h];
     *j0 = l->circle.row_step[h] > 0 ? r0 - row : row - r1 + 1;
@@ -66,7 +66,7 @@ static const char *circular_unusable(const struct qb__device_info *device, const
     return bytes != 0 && bytes / sizeof(float) < INT32_MAX ? NULL : "a view is too large for 32-bit indices";
 }
 
-/* A chunk costs almost the same however few of its voxels are wanted. */
+/* The time of a chunk hardly depends on the number of wanted voxels. */
 static qb__layers circular_layers(const qb__bp_cone_problem *p) {
     qb__cone_circle c;
     qb__layers layers = {.thickness = CHUNK};
@@ -84,7 +84,7 @@ static void pack_row(const qb__bp_cone_problem *p, const layout *l, const float 
 
 static void pack_half(const qb__bp_cone_problem *p, const layout *l, unsigned h, qb__bp_cone_window window,
                       const float *image, size_t row_stride, float *profiles) {
-    enum { TOGETHER = 16 }; /* columns, so that their lines stay in the first-level cache */
+    enum { TOGETHER = 16 }; /* columns whose lines fit into the first-level cache */
     int64_t j0, j1;
     held_pixels(l, h, window, &j0, &j1);
     for (size_t u = 0; u < p->columns; u += TOGETHER) {

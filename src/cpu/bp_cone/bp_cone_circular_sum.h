@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of bp_cone_circular.h: the inner loop, blending two columns into a profile and reading it. */
-/* A blended profile: where each vector of the chunk begins to read it. */
+/* Part of bp_cone_circular.h: the inner loop, which blends two columns into a profile and reads it. */
+/* A blended profile: the start position of each vector of the chunk. */
 typedef struct reading {
     _Alignas(64) int32_t cell[VECTORS];
     _Alignas(64) float rest[VECTORS];
@@ -64,7 +64,7 @@ INLINE void add_vector(const reading *r, int j, vector step, unsigned first_half
         sums[h * VECTORS] = sum_narrow(r->cells[h] + r->cell[j], at, rest, other, sums[h * VECTORS]);
 }
 
-/* Places too far apart for registers, one by one; past either end of the profile lie zeros. */
+/* Positions too far apart for registers are read one by one; both ends of the profile have zeros. */
 static void add_wide(const entry *e, const reading *r, int last_cell, unsigned first_half, unsigned end_half,
                      float *sums) {
     for (int j = e->first; j < e->end; j++) {
@@ -106,8 +106,8 @@ INLINE void store_sums(const vector *sums, unsigned first_half, unsigned end_hal
         for (int j = 0; j < VECTORS; j++) vector_store(to + h * CHUNK + j * WIDTH, sums[h * VECTORS + j]);
 }
 
-/* The views of a table, on one column of voxels. The next view is blended before this one is read,
- * so that what was stored has reached the cache when it is read unaligned. */
+/* All views of a table, for one line of voxels. The next view is blended before this one is read, so that its stores
+ * have reached the cache before the unaligned reads. */
 INLINE void add_column(const work *k, const entry *table, unsigned views, unsigned first_half, unsigned end_half,
                        float *memory) {
     if (views == 0) return;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Of bp_cone_circular.h: where columns of voxels read the views. */
-/* How a column of voxels reads one view. */
+/* Part of bp_cone_circular.h: the positions at which lines of voxels read the views. */
+/* Access of a line of voxels to one view. */
 typedef struct entry {
-    const float *left; /* the profile of the first held half in the column to the left */
-    float weight[2];   /* weights of the left and the right column, times 1 / w^2 */
-    float rest, slope; /* place of voxel i of the chunk among the cells: cell + rest + i slope */
+    const float *left; /* the profile of the first half in the column to the left */
+    float weight[2];   /* weights of the left and right column, times 1 / w^2 */
+    float rest, slope; /* position of voxel i of the chunk in cells: cell + rest + i slope */
     int32_t cell;
-    int16_t first, end; /* vectors of the chunk that meet pixels */
+    int16_t first, end; /* vectors of the chunk that see pixels */
 } entry;
 
 typedef struct scratch {
     _Alignas(64) float sums[TILE_Y][TILE_X][2][CHUNK];
     entry table[TILE_X][BLOCK];
     unsigned entries[TILE_X];
-    size_t cells; /* cells of each of the four profiles below */
+    size_t cells; /* cells of each of the four profiles */
     _Alignas(64) float profiles[];
 } scratch;
 
@@ -28,7 +28,7 @@ static size_t circular_scratch_bytes(const qb__bp_cone_problem *p) {
     return (sizeof(scratch) + 4 * profile_cells(&l) * sizeof(float) + 63) / 64 * 64;
 }
 
-/* A run of voxels of one chunk, and what reads them. */
+/* The voxels of one chunk that are wanted, and their accesses. */
 typedef struct work {
     const qb__bp_cone_problem *problem;
     const layout *layout;
@@ -36,12 +36,13 @@ typedef struct work {
     int64_t chunk;               /* the first voxel of the chunk */
     int first, end;              /* vectors of the chunk that are wanted */
     bool wanted[2];              /* halves */
-    int64_t begin[2], finish[2]; /* voxels wanted of each half */
+    int64_t begin[2], finish[2]; /* range of wanted voxels of each half */
     scratch *scratch;
 } work;
 
-/* The coordinates of TILE_X columns of voxels: u, the inverse of w, and the place of the chunk's
- * first voxel among all pixels of a profile: where those begin that are held must not round it otherwise. */
+/* The coordinates of TILE_X lines of voxels: u, the inverse of w, and the position of the chunk's first voxel among all
+ * pixels of a profile. It is relative to all pixels and not to those in the block, so that rounding does not depend on
+ * the block. */
 typedef struct places_of_row {
     double u[TILE_X], inverse[TILE_X], place[TILE_X], slope[TILE_X];
 } places_of_row;
@@ -65,7 +66,7 @@ static void find_places(const work *k, const double *m, size_t y, places_of_row 
     }
 }
 
-/* Vectors of the chunk whose places fall on pixels. */
+/* Vectors of the chunk whose positions are inside the profile. */
 static void find_vectors(const work *k, double place, double slope, entry *e) {
     const double a = (double)(k->layout->j0 - 1), b = (double)k->layout->j1;
     const double step = WIDTH * slope;
@@ -78,7 +79,7 @@ static void find_vectors(const work *k, double place, double slope, entry *e) {
     e->end = (int16_t)end;
 }
 
-/* Where pixel 0 of a profile is held, or would be. */
+/* Address of pixel 0 of a profile, inside or outside the block. */
 static int32_t first_cell(const work *k) { return LEAD - (int32_t)k->layout->j0; }
 
 static void fill_table(const work *k, size_t y, size_t first, size_t end, const float *packed, size_t block) {

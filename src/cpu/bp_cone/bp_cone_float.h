@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels as they are: the layout of the bp_cone_matrix variants of class high. */
+/* Pixels as floats: the layout of the bp_cone_matrix variants of accuracy class high. */
 #include "bp_cone_matrix.h"
 
 INLINE void fill_floats(char *cells, const float *image, size_t row_stride, int64_t r, int64_t rows, size_t columns,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the bp_cone_matrix variants share: one view seen from one tile of voxels.
+/* Shared by the bp_cone_matrix variants: one view seen from one tile of voxels.
  *
- * Tiles lie on a fixed lattice of the grid. For a tile and a view, u0 and v0 are the pixel under
- * the tile's middle, chosen in double; U - u0 w and V - v0 w are small in the tile, so that single
- * precision keeps the quotient to some 1e-5 of a pixel however wide the detector is. A line of
- * voxels along x is clipped to those whose rays meet the window: each border of the window is a
- * plane through the source, so each is one inequality linear in x. */
+ * Tiles lie on a fixed lattice of the grid. For a tile and a view, u0 and v0 are the pixel of the tile's centre,
+ * computed in double precision; U - u0 w and V - v0 w are small in the tile, so that the quotient has an error of about
+ * 1e-5 pixels in single precision for any detector width. A line of voxels along x is limited to those whose rays hit
+ * the window: each border of the window is a plane through the source, which gives an inequality that is linear in
+ * x. */
 #ifndef QB_CPU_BP_CONE_BP_CONE_LINE_H
 #define QB_CPU_BP_CONE_BP_CONE_LINE_H
 
@@ -17,25 +17,25 @@
 enum { CONE_TILE_X = 64, CONE_TILE_Y = 32, CONE_TILE_Z = 8 };
 
 typedef struct cone_tile {
-    qb__bp_cone_brick voxels; /* the part of the tile that is wanted */
-    size_t x, y, z;           /* where the tile begins */
+    qb__bp_cone_brick voxels; /* the wanted part of the tile */
+    size_t x, y, z;           /* start of the tile */
 } cone_tile;
 
 typedef struct cone_view {
-    double u[4], v[4], w[4]; /* of voxels counted from the tile's begin; u and v less u0 w and v0 w */
+    double u[4], v[4], w[4]; /* for voxels relative to the tile's start; u and v minus u0 w and v0 w */
     int64_t u0, v0;
     double border[4][4]; /* positive inside the window */
-    double inverse[4];   /* of border[][0] */
+    double inverse[4];   /* 1 / border[][0] */
 } cone_view;
 
 /* The lines of one plane of a tile. */
 typedef struct cone_lines {
     _Alignas(64) float u[CONE_TILE_Y], v[CONE_TILE_Y], w[CONE_TILE_Y];
-    _Alignas(64) double low[CONE_TILE_Y], high[CONE_TILE_Y]; /* voxels that meet the window */
-    _Alignas(64) int begin[CONE_TILE_Y], end[CONE_TILE_Y];   /* the same range in whole voxels, begin < end */
+    _Alignas(64) double low[CONE_TILE_Y], high[CONE_TILE_Y]; /* limits of the voxels that see the window */
+    _Alignas(64) int begin[CONE_TILE_Y], end[CONE_TILE_Y];   /* the same in whole voxels, begin < end */
 } cone_lines;
 
-/* Keeps the planes of the window's borders finite where they are parallel to x. */
+/* Keeps the border planes finite if they are parallel to x. */
 #define CONE_PARALLEL 1e-200
 
 static inline void cone_shift(double row[4], double x, double y, double z) {
@@ -63,22 +63,22 @@ static inline cone_view cone_view_of(const qb__bp_cone_problem *p, size_t view, 
         c.inverse[i] = 1 / (fabs(a) < CONE_PARALLEL ? CONE_PARALLEL : a);
     }
 
-    /* The middle of the grid's part of the tile, for w is positive only there. */
+    /* The centre of the tile's part inside the grid, because only there w is positive. */
     double x = fmin(CONE_TILE_X, (double)(p->nx - tile->x)) / 2;
     double y = fmin(CONE_TILE_Y, (double)(p->ny - tile->y)) / 2;
     double z = fmin(CONE_TILE_Z, (double)(p->nz - tile->z)) / 2;
     x = fmax(0, x - 0.5), y = fmax(0, y - 0.5), z = fmax(0, z - 0.5);
     double w = cone_at(c.w, x, y, z);
     double u0 = floor(cone_at(c.u, x, y, z) / w), v0 = floor(cone_at(c.v, x, y, z) / w);
-    /* On the detector, so that no voxel that meets it is further away than it is wide. */
+    /* Limited to the detector, so that a voxel that sees the detector is at most its width away. */
     u0 = fmin(fmax(u0, -1), (double)p->columns), v0 = fmin(fmax(v0, -1), (double)p->rows);
     for (int i = 0; i < 4; i++) c.u[i] -= u0 * c.w[i], c.v[i] -= v0 * c.w[i];
     c.u0 = (int64_t)u0, c.v0 = (int64_t)v0;
     return c;
 }
 
-/* How a tile lies to the window: whether a view needs no clipping there, or no work at all. Asked
- * of the whole tile, wanted or not, so that the answer does not depend on the brick. */
+/* Position of a tile relative to the window: whether a view needs no clipping there, or no work. It is evaluated for
+ * the whole tile, so that it does not depend on the brick. */
 enum cone_meeting { CONE_OUTSIDE, CONE_ACROSS, CONE_INSIDE };
 
 static inline enum cone_meeting cone_meet(const cone_view *c) {
@@ -96,7 +96,7 @@ static inline enum cone_meeting cone_meet(const cone_view *c) {
     return meeting;
 }
 
-/* The lines of plane z, counted from the tile's begin, before they are clipped. */
+/* The lines of plane z, counted from the tile's start, before clipping. */
 static inline void cone_lines_of(cone_lines *lines, const cone_view *c, double z) {
     for (int y = 0; y < CONE_TILE_Y; y++) {
         lines->u[y] = (float)(c->u[1] * y + (c->u[2] * z + c->u[3]));
@@ -105,7 +105,7 @@ static inline void cone_lines_of(cone_lines *lines, const cone_view *c, double z
     }
 }
 
-/* All of a line that the brick wants. */
+/* The whole part of a line that belongs to the brick. */
 static inline void cone_whole_lines(cone_lines *lines, const cone_tile *tile) {
     for (int y = 0; y < CONE_TILE_Y; y++) {
         lines->begin[y] = (int)(tile->voxels.x0 - tile->x);
@@ -113,7 +113,7 @@ static inline void cone_whole_lines(cone_lines *lines, const cone_tile *tile) {
     }
 }
 
-/* The voxels of plane z that the brick wants and whose rays meet the window. */
+/* The voxels of plane z that belong to the brick and whose rays hit the window. */
 static inline void cone_clip_lines(cone_lines *lines, const cone_view *c, const cone_tile *tile, double z) {
     const double from = (double)(tile->voxels.x0 - tile->x);
     const double to = (double)(tile->voxels.x1 - tile->x) - 1;
@@ -152,7 +152,7 @@ static inline cone_tile cone_tile_at(qb__bp_cone_brick b, size_t x, size_t y, si
     return t;
 }
 
-/* The tiles of a brick one after the other, along x first; false when there are no more. */
+/* Next tile of a brick, along x first; false after the last. */
 static inline bool cone_first_tile(qb__bp_cone_brick b, cone_tile *tile) {
     *tile = cone_tile_at(b, b.x0 / CONE_TILE_X * CONE_TILE_X, b.y0 / CONE_TILE_Y * CONE_TILE_Y,
                          b.z0 / CONE_TILE_Z * CONE_TILE_Z);

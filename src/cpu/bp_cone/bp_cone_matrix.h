@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* bp_cone_matrix in vectors of WIDTH voxels along x. The including file supplies
  *
- *   WIDTH, vector, integers, lanes    single precision, 32-bit integers, and a choice of lanes
+ *   WIDTH, vector, integers, lanes    single precision, 32-bit integers, lane masks
  *   vector_...(), integers_...()      arithmetic
  *   lanes_between(begin, end)         the lanes begin <= lane < end
  *   vector_inverse()                  1 / w, to an ulp or two
  *   sample()                          the interpolated pixel
  *
- * and, through `layout`, how pixels are stored: rows of `stride` 32-bit cells, GUARD of them before
- * the first column and GUARD rows before the window's first, all zero. */
+ * and, through `layout`, the storage of pixels: rows of `stride` 32-bit cells, with GUARD zero cells before the first
+ * column and GUARD zero rows before the window's first. */
 #ifndef QB_CPU_BP_CONE_BP_CONE_MATRIX_H
 #define QB_CPU_BP_CONE_BP_CONE_MATRIX_H
 
@@ -17,23 +17,23 @@
 
 #include <string.h>
 
-/* What one pixel is in the coordinates that sample() is given. */
+/* Size of a pixel in the coordinates of sample(). */
 #ifndef COORDINATES
 #define COORDINATES 1.0
 #endif
-/* What stride_cells counts in. */
+/* Unit of stride_cells. */
 #ifndef STRIDE_UNIT
 #define STRIDE_UNIT 1
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Rounding may move a coordinate a hair past the border; the second tap reads one further. */
+/* Rounding may move a coordinate slightly beyond the border; the second tap reads one pixel farther. */
 enum { GUARD = 2, HEADER = 64 };
 
 static size_t cell_stride(const qb__bp_cone_problem *p) {
     size_t stride = (p->columns + 2 * GUARD + 1 + 15) / 16 * 16;
-    /* Rows a multiple of 4 KiB apart would compete for the same sets of the caches. */
+    /* Rows a multiple of 4 KiB apart would use the same cache sets. */
     return stride % 512 ? stride : stride + 16;
 }
 
@@ -56,22 +56,22 @@ static const char *matrix_unusable(const struct qb__device_info *device, const v
 
 static size_t matrix_scratch_bytes(const qb__bp_cone_problem *p) { return (void)p, (size_t)64; }
 
-/* Vectors of a line of a tile. */
+/* Vectors per line of a tile. */
 enum { LINE = CONE_TILE_X / WIDTH };
 
-/* What of a view stays the same in a tile. */
+/* Values of a view that are constant in a tile. */
 typedef struct ray {
-    vector u[LINE], v[LINE], w[LINE]; /* of a line's voxels, less those of its first */
-    const char *origin;               /* of pixel (u0, v0) */
+    vector u[LINE], v[LINE], w[LINE]; /* of a line's voxels, minus those of its first voxel */
+    const char *origin;               /* address of pixel (u0, v0) */
     vector stride;
     integers stride_cells;
 } ray;
 
-/* How cells are found; known when the code is made. */
+/* How cells are read; known at compile time. */
 typedef struct reading {
-    bool far;    /* cells are further apart than single precision counts */
-    bool gather; /* the CPU gathers faster than it loads one by one */
-    bool all;    /* no lane is left out */
+    bool far;    /* cell indices exceed the range of single precision */
+    bool gather; /* gather instructions are faster than single loads */
+    bool all;    /* all lanes are active */
 } reading;
 
 INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v);
@@ -104,14 +104,14 @@ INLINE void add_line(const ray *r, reading how, const cone_lines *lines, size_t 
 
 INLINE void add_plane(const ray *shared, reading how, const cone_lines *lines, size_t y0, size_t y1, ahead *next,
                       float *out, size_t stride_y) {
-    const ray r = *shared; /* in registers, as far as they go */
+    const ray r = *shared; /* copied, so that it stays in registers */
     for (size_t y = y0; y < y1; y++) {
         fetch_ahead(next, y);
         if (lines->begin[y] < lines->end[y]) add_line(&r, how, lines, y, (float *)((uintptr_t)out + y * stride_y * 4));
     }
 }
 
-/* Functions of their own, so that nothing else competes for registers. */
+/* Separate functions, so that other variables do not occupy registers. */
 #define PLANE(name, far, gather)                                                                                       \
     static __attribute__((noinline)) void name(const ray *r, const cone_lines *lines, size_t y0, size_t y1,            \
                                                ahead *next, float *out, size_t stride_y) {                             \
@@ -139,7 +139,7 @@ static void add_view(const cone_view *c, const ray *r, bool far, const cone_tile
     }
 }
 
-/* The largest |v| that the tile's voxels can have, counted from v0. */
+/* The largest |v| of the tile's voxels, relative to v0. */
 static double reach(const cone_view *c, const qb__bp_cone_problem *p, const cone_tile *tile) {
     double most = 0;
     for (int corner = 0; corner < 8; corner++) {
@@ -152,7 +152,7 @@ static double reach(const cone_view *c, const qb__bp_cone_problem *p, const cone
     return most;
 }
 
-/* `weight` is what pixels must be multiplied by; it is folded into w. */
+/* `weight` is the factor of the pixels; it is included in w. */
 static void matrix_add(const qb__bp_cone_problem *p, size_t view, const char *block, float weight,
                        qb__bp_cone_window window, const cone_tile *tile, ahead *next, float *out, size_t stride_z,
                        size_t stride_y) {
@@ -186,8 +186,7 @@ static float block_weight(const char *block) {
     return weight;
 }
 
-/* What will be read after view v of a tile: the next view's cells, or the next tile's first ones
- * and its voxels. */
+/* What is read after view v of a tile: the next view's cells, or the next tile's first cells and its voxels. */
 static ahead after(const qb__bp_cone_problem *p, size_t v, size_t first, size_t end, const char *packed,
                    qb__bp_cone_window window, const cone_tile *tile, const cone_tile *later, const float *out,
                    size_t stride_z, size_t stride_y) {
@@ -219,9 +218,8 @@ static void matrix_run(const qb__bp_cone_problem *p, size_t first, size_t end, c
     }
 }
 
-/* A part of a block, header of 16 floats and rows of cells. `fill` makes the columns' cells of the
- * row that begins with pixel row r of the window, and is asked for rows `above` <= r < rows; the
- * frame of zeros around them is made here. */
+/* Write a part of a block: a header of 16 floats, and rows of cells. `fill` writes the columns' cells of the row that
+ * begins with pixel row r of the window, for rows `above` <= r < rows; the frame of zeros is written here. */
 INLINE void pack_rows(const qb__bp_cone_problem *p, qb__bp_cone_window window, const float *header, const float *image,
                       size_t row_stride, char *block, size_t part, size_t parts, int64_t above,
                       void (*fill)(char *cells, const float *image, size_t row_stride, int64_t r, int64_t rows,

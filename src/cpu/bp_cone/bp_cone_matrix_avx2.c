@@ -19,7 +19,7 @@ static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, 
 
 #include "bp_cone_pairs.h"
 
-/* A product of 16-bit pairs interpolates along v in integers: weights in 1 / 16383. */
+/* A product of 16-bit pairs interpolates along v in integers, with weights in 1 / 16383. */
 INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     const cell c = cell_of(r, how.far, u, v);
     __m256i left, right;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The 16-bit pairs of bp_cone_matrix.avx512 interpolated in integers both ways: coordinates in
- * 1 / 65536 of a pixel, whose high words are the pixel and whose low words the weights. Four 16-bit
- * weights, of products of 15 and 16 bits, meet the four taps in two dot products. */
+/* The 16-bit pairs of bp_cone_matrix.avx512, interpolated in integers in both directions: coordinates in 1 / 65536 of a
+ * pixel, whose high word is the pixel and low word the weight. Four 16-bit weights, products of 15 and 16 bits, are
+ * applied to the four taps by two dot products. */
 #define COORDINATES 65536.0
 #define PAIR_WEIGHTS 32767
 #define STRIDE_UNIT 65536 /* a high word: the low one meets fractions */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The layout of bp_cone_pairs.h, made by vectors of 16 pixels. */
+/* Packing for the layout of bp_cone_pairs.h, 16 pixels at a time. */
 #include "bp_cone_vectors_avx512.h"
 
 static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, size_t columns, float scale) {

@@ -29,16 +29,16 @@ const qb__bp_cone_variant *qb__bp_cone_variants(size_t *count) {
     return table;
 }
 
-/* ---- slices that do not fill layers ---- */
+/* ---- slices that do not fill whole layers ---- */
 
-/* Seven tenths of a layer's time are spent on it however few of its slices are wanted. */
+/* Seven tenths of a layer's time do not depend on the number of wanted slices. */
 static double slices_worth(const qb__layers *layers, size_t slices) {
     size_t whole = qb__ceil_div(slices, layers->thickness) * layers->thickness;
     return 0.7 * (double)whole + 0.3 * (double)slices;
 }
 
-/* Of slices z0 <= z < z1 those without their mirror image among them, which take 0 to 0.26 more than one of a pair,
- * by the processor. */
+/* The slices z0 <= z < z1 without their mirror image take 0 to 0.26 longer than one slice of a pair, depending on the
+ * processor. */
 static double unpaired(const qb__layers *layers, size_t z0, size_t z1) {
     const size_t up = z1 > layers->above ? z1 - qb__larger(z0, layers->above) : 0;
     const size_t down = z0 < layers->below ? qb__smaller(z1, layers->below) - z0 : 0;

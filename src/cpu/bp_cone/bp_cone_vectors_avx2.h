@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vectors of bp_cone_matrix.h, and how a coordinate becomes cells. */
+/* The vectors of bp_cone_matrix.h, and the conversion of coordinates to cells. */
 #ifndef QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX2_H
 #define QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX2_H
 
@@ -11,7 +11,7 @@
 #define WIDTH 8
 typedef __m256 vector;
 typedef __m256i integers;
-typedef __m256i lanes; /* all bits of a chosen lane */
+typedef __m256i lanes; /* all bits of an active lane are set */
 #define vector_set1 _mm256_set1_ps
 #define vector_add _mm256_add_ps
 #define vector_mul _mm256_mul_ps
@@ -34,18 +34,18 @@ static inline vector vector_place(int x) {
 
 static inline vector vector_inverse(vector w) { return _mm256_div_ps(_mm256_set1_ps(1.0f), w); }
 
-/* AMD's gathers are a microprogram: one load after the other is faster. */
+/* AMD's gather instructions are microcoded: single loads are faster. */
 static inline bool cpu_gathers(void) { return !__builtin_cpu_is("amd"); }
 
 #include "bp_cone_matrix.h"
 
 typedef struct cell {
-    integers index; /* from the cell of (u0, v0) */
-    vector u, v;    /* where in the cell */
+    integers index; /* relative to the cell of (u0, v0) */
+    vector u, v;    /* position within the cell */
 } cell;
 
 INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
-    (void)far; /* integers count far enough */
+    (void)far; /* integers have enough bits */
     const vector left = _mm256_floor_ps(u), top = _mm256_floor_ps(v);
     cell c = {.u = _mm256_sub_ps(u, left), .v = _mm256_sub_ps(v, top)};
     c.index =
@@ -53,7 +53,7 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
     return c;
 }
 
-/* Two neighbouring cells, wherever they lie, as one number that nobody calculates with. */
+/* Two neighbouring cells at any address, as one 64-bit number that is only copied. */
 INLINE double two_cells(const char *origin, int32_t index) {
     double bits;
     memcpy(&bits, origin + 4 * (int64_t)index, sizeof bits);
@@ -66,7 +66,7 @@ INLINE __m256 four(const ray *r, reading how, __m128i on, __m128i index) {
                                                                index, _mm256_cvtepi32_epi64(on), 4));
     _Alignas(16) int32_t at[4];
     _mm_store_si128((__m128i *)at, index);
-    /* Through memory: the compiler would take the numbers out of the register one by one. */
+    /* Through memory, because compilers would extract the indices from the register one by one. */
     __asm__ volatile("" : "+m"(at));
     __m128d a = _mm_set_pd(two_cells(r->origin, at[1]), two_cells(r->origin, at[0]));
     __m128d b = _mm_set_pd(two_cells(r->origin, at[3]), two_cells(r->origin, at[2]));
@@ -77,7 +77,7 @@ INLINE __m256 four(const ray *r, reading how, __m128i on, __m128i index) {
 INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m256i *left, __m256i *right) {
     __m256 a = four(r, how, _mm256_castsi256_si128(on), _mm256_castsi256_si128(index));
     __m256 b = four(r, how, _mm256_extracti128_si256(on, 1), _mm256_extracti128_si256(index, 1));
-    /* Within 128-bit halves first: 0 1 4 5 2 3 6 7. */
+    /* Order after operations within 128-bit halves: 0 1 4 5 2 3 6 7. */
     __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
     __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));
     *left = _mm256_permute4x64_epi64(even, 0xd8);

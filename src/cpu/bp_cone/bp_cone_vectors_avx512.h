@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vectors of bp_cone_matrix.h, and how a coordinate becomes cells. */
+/* The vectors of bp_cone_matrix.h, and the conversion of coordinates to cells. */
 #ifndef QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX512_H
 #define QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX512_H
 
@@ -39,20 +39,20 @@ static inline vector vector_inverse(vector w) {
     return _mm512_fmadd_ps(guess, rest, guess);
 }
 
-/* AMD's gathers are a microprogram: sixteen loads take two thirds of the time. */
+/* AMD's gather instructions are microcoded: sixteen loads take two thirds of the time. */
 static inline bool cpu_gathers(void) { return !__builtin_cpu_is("amd"); }
 
 #include "bp_cone_matrix.h"
 
-/* Added with rounding down, it leaves the floor in the low bits: FLOOR_BITS more than it. */
+/* Adding it with rounding down leaves the floor plus FLOOR_BITS in the low bits. */
 #define FLOOR 0x1.8p23f
 #define FLOOR_BITS 0x4b400000
-/* The rounding of an instruction is part of it: a constant to every compiler. */
+/* The rounding mode is a part of the instruction and must be a constant. */
 enum { DOWN = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC };
 
 typedef struct cell {
-    integers index; /* from the cell of (u0, v0), plus FLOOR_BITS */
-    vector u, v;    /* where in the cell */
+    integers index; /* relative to the cell of (u0, v0), plus FLOOR_BITS */
+    vector u, v;    /* position within the cell */
 } cell;
 
 INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
@@ -67,7 +67,7 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
     return c;
 }
 
-/* Two neighbouring cells, wherever they lie, as one number that nobody calculates with. */
+/* Two neighbouring cells at any address, as one 64-bit number that is only copied. */
 INLINE double two_cells(const char *origin, int32_t index) {
     double bits;
     memcpy(&bits, (const char *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)index)), sizeof bits);
@@ -83,7 +83,7 @@ INLINE __m512i eight(const char *origin, const int32_t *index) {
     return _mm512_castpd_si512(_mm512_insertf64x4(_mm512_castpd256_pd512(a), b, 1));
 }
 
-/* What cell's indices count from. */
+/* Base address for the indices of cells. */
 INLINE const char *floor_origin(const ray *r) {
     return (const char *)((uintptr_t)r->origin - 4 * (uintptr_t)FLOOR_BITS);
 }
@@ -97,7 +97,7 @@ INLINE void fetch(const char *origin, reading how, lanes on, integers index, __m
     if (how.all && !how.gather) {
         _Alignas(64) int32_t at[16];
         _mm512_store_si512(at, index);
-        /* Through memory: the compiler would take the numbers out of the register one by one. */
+        /* Through memory, because compilers would extract the indices from the register one by one. */
         __asm__ volatile("" : "+m"(at));
         low = eight(origin, at);
         high = eight(origin, at + 8);

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-/* 8x8 floats in place. */
+/* Transpose 8x8 floats in place. */
 static inline void transpose_8x8(float square[8][8]) {
     __m256 r[8], t[8];
     for (int i = 0; i < 8; i++) r[i] = _mm256_load_ps(square[i]);
@@ -31,7 +31,7 @@ static inline void transpose_8x8(float square[8][8]) {
 typedef __m256 vector;
 #define vector_load _mm256_loadu_ps
 #define vector_store _mm256_storeu_ps
-#define vector_stream _mm256_store_ps /* half a line alone would be slow to stream */
+#define vector_stream _mm256_store_ps /* streaming half a cache line would be slow */
 #define stream_fence() (void)0
 #define vector_set1 _mm256_set1_ps
 #define vector_add _mm256_add_ps
@@ -40,8 +40,8 @@ typedef __m256 vector;
 #define transpose transpose_8x8
 #include "bp_parallel_float.h"
 
-/* A shuffle takes the halves of two vectors of four 64-bit coordinates apart, but only within
- * 128-bit lanes; in this order they come out sorted. */
+/* A shuffle separates the halves of two vectors of four 64-bit coordinates, but only within 128-bit lanes; in this
+ * order the result is sorted. */
 static const unsigned char step_order[16] = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
 
 INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, uint32_t column_bytes, uint32_t bias,
@@ -59,7 +59,7 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, u
         offset = _mm256_add_epi32(offset, _mm256_set1_epi32((int)bias));
         _mm256_storeu_si256((__m256i *)(out->offset + i), offset);
         if (!linear) continue;
-        /* Only signed integers convert: 24 bits of the fraction, exact in a float. */
+        /* Only signed integers can be converted: 24 bits of the fraction, exact in a float. */
         __m256i fraction = _mm256_srli_epi32(_mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88)), 8);
         __m256 weight = _mm256_mul_ps(_mm256_cvtepi32_ps(fraction), _mm256_set1_ps(0x1p-24f));
         _mm256_storeu_ps(out->weight + i, weight);

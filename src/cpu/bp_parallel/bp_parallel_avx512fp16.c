@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Many slices in half precision, data and arithmetic: 32 lanes a vector. The views of one block are
- * summed in half, the blocks in single precision. Each slice is scaled by a power of two, from the
- * largest value that the caller states for it, so that a block's sum stays below the largest half.
- */
+/* Many slices in half precision, data and arithmetic, with 32 lanes per vector. The views of a block are summed in half
+ * precision, the blocks in single precision. Each slice is scaled by a power of two, from the largest value that the
+ * caller states for it, so that a block's sum stays below the largest half float. */
 #include "bp_parallel_rows.h"
 #include "cpu/features.h"
 #include "transpose_avx512.h"
@@ -12,7 +11,7 @@
 #define COLUMN_VECTORS(lanes) ((lanes) / HALVES)
 #define PACKED_BYTES(lanes) ((lanes)*2u)
 #define transpose qb__transpose_16x16
-/* Sums of 128 lanes take twice the room: a smaller tile stays in L2. */
+/* Sums of 128 lanes take twice the memory: a smaller tile stays in L2. */
 #define TILE_PIXELS 32
 #include "bp_parallel_lanes.h"
 
@@ -21,7 +20,7 @@ _Static_assert(MOST_VECTORS *HALVES <= QB__BP_PARALLEL_MOST_LANES, "callers size
 
 static const unsigned char step_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* Two equal halves fill a weight's 32 bits: those a load can broadcast without a shuffle. */
+/* Two equal halves fill the 32 bits of a weight, which a load can broadcast without a shuffle. */
 INLINE __m512i twice_half(__m512 weight) {
     __m512i half = _mm512_cvtepu16_epi32(_mm512_cvtps_ph(weight, _MM_FROUND_TO_NEAREST_INT));
     return _mm512_or_si512(half, _mm512_slli_epi32(half, 16));
@@ -54,7 +53,7 @@ INLINE void flush(float *sums, __m512h block) {
     _mm512_storeu_ps(sums + WIDTH, _mm512_add_ps(_mm512_loadu_ps(sums + WIDTH), high));
 }
 
-/* before * column + after * next, on top of `sum` when there is one. */
+/* before * column + after * next, added to `sum` if there is one. */
 INLINE __m512h interpolate(const char *column, unsigned column_bytes, __m512h after, bool first, __m512h sum) {
     const __m512h one = _mm512_castsi512_ph(_mm512_set1_epi16(0x3c00));
     __m512h before = _mm512_sub_ph(one, after), here = _mm512_loadu_ph(column);
@@ -66,8 +65,8 @@ INLINE __m512h weight_of(const cells *view, unsigned pixel) {
     return _mm512_castps_ph(_mm512_set1_ps(view->weight[pixel]));
 }
 
-/* Views are added in pairs: summing a pair by itself first costs an addition, and rounds two of
- * four times at the size of a pair instead of the whole sum. */
+/* Views are added in pairs: summing a pair first costs one addition, but two of four roundings then have the size of a
+ * pair and not of the whole sum. */
 INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block, float *sums,
                       unsigned vectors, bool linear) {
     (void)linear;
@@ -109,8 +108,7 @@ INLINE void block_add(const char *base, const cells *table, unsigned views, unsi
         for (unsigned i = 0; i < vectors; i++) flush(sums + (p * vectors + i) * HALVES, sum[p][i]);
 }
 
-/* The power of two that brings a slice's largest value below 4096: eight of them stay below 65504.
- */
+/* The power of two that brings a slice's largest value below 4096, so that the sum of eight stays below 65504. */
 static float scale_of(const qb__bp_parallel_problem *problem, unsigned slice) {
     int exponent;
     float largest = problem->largest[slice];

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Many slices in single precision: what AVX2 and AVX-512 share beyond bp_parallel_lanes.h. The
- * including file supplies
+/* Many slices in single precision: shared by AVX2 and AVX-512, in addition to bp_parallel_lanes.h. The including file
+ * supplies
  *   WIDTH, vector, vector_load(), vector_store(), vector_set1(), vector_add(), vector_sub(),
  *   vector_fma()       the arithmetic
- *   vector_stream(), stream_fence()   stores that need not read the cache line first, if whole
- *   PIXELS             pixels of a 2x2 block whose sums fit the registers together */
+ *   vector_stream(), stream_fence()   stores of whole cache lines without reading them first
+ *   PIXELS             pixels of a 2x2 block whose sums fit into registers together
+ * */
 #define COLUMN_VECTORS(lanes) ((lanes) / WIDTH)
 #define PACKED_BYTES(lanes) ((lanes) * (unsigned)sizeof(float))
 #include "bp_parallel_lanes.h"
 
-/* Otherwise compilers subtract the scalar and shuffle both weights into vectors, on the port that
- * multiplies; a broadcasting load costs no shuffle. */
+/* Otherwise compilers subtract the scalar and shuffle both weights into vectors, on the port that multiplies; a
+ * broadcasting load needs no shuffle. */
 #define IN_A_VECTOR(x) __asm__("" : "+v"(x))
 
 enum { MOST_VECTORS = 4 };
@@ -110,7 +111,7 @@ static void nearest_run(const qb__bp_parallel_problem *problem, const void *pack
     float_run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y, scratch_memory, false);
 }
 
-/* A row of these functions; the includer has said which FEATURES its vectors need. */
+/* A row of these functions; the including file defines the FEATURES that its vectors need. */
 #define LANES_VARIANT(name, interpolation, kind, listed_speed)                                                         \
     {                                                                                                                  \
         .head = {.id = name,                                                                                           \

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Parallel-beam back-projection of many slices at once: the body that the vector variants share.
+/* Parallel-beam back-projection of many slices at once: the common body of the vector variants.
  *
- * A view's block is [guard + columns + guard][lanes]: the slices lie side by side, so one
- * coordinate, one pair of weights and unit-stride loads serve all of them. The loops, outermost
- * first:
+ * A view's block is [guard + columns + guard][lanes]: the slices are neighbours, so one coordinate, one pair of weights
+ * and unit-stride loads serve all of them. The loops, outermost first:
  *
- *   CACHE_VIEWS views     the columns that one tile touches in them stay in the L2 cache
- *   SUB_W x SUB_H pixels  a subtile: the columns it touches in BLOCK_VIEWS views, and its sums,
- *                         stay in L1
- *   BLOCK_VIEWS views     first a table of where each pixel reads and with which weight, then
+ *   CACHE_VIEWS views     the columns that a tile needs from them stay in the L2 cache
+ *   SUB_W x SUB_H pixels  a subtile: its columns of BLOCK_VIEWS views, and its sums, stay in L1
+ *   BLOCK_VIEWS views     first a table of the position and weight of each pixel, then
  *   2x2 pixels            their sums stay in registers through all views of the block
  *
  * The including file supplies the vector width and the arithmetic:
  *   WIDTH                      lanes of one 32-bit vector
- *   COLUMN_VECTORS(lanes)      vectors that hold one column of all lanes
+ *   COLUMN_VECTORS(lanes)      vectors of one column with all lanes
  *   PACKED_BYTES(lanes)        bytes of one column
  *   cells_fill()               sixteen table entries
  *   block_add()                2x2 pixels, all lanes, the views of one table
- *   transpose(rows)            a WIDTH x WIDTH square of floats in place */
+ *   transpose(rows)            a WIDTH x WIDTH square of floats in place
+ * */
 #include "bp_parallel.h"
 #include "bp_parallel_line.h"
 
@@ -52,17 +51,16 @@ _Static_assert(SUB_W % 8 == 0 && SUB_H % 2 == 0 && TILE % SUB_W == 0 && TILE % S
                "sixteen table entries are four 2x2 blocks side by side");
 _Static_assert(CACHE_VIEWS % BLOCK_VIEWS == 0, "view blocks begin at multiples of BLOCK_VIEWS");
 
-/* Where four 2x2 blocks side by side read one view: block by block, each (0,0) (1,0) (0,1) (1,1).
- */
+/* Positions of four neighbouring 2x2 blocks in one view: block by block, each (0,0) (1,0) (0,1) (1,1). */
 typedef struct cells {
-    uint32_t offset[16]; /* bytes from the block of the first view of the table */
-    float weight[16];    /* of the column after it */
+    uint32_t offset[16]; /* bytes from the block of the table's first view */
+    float weight[16];    /* weight of the next column */
 } cells;
 
 /* One view as seen from the tile's first pixel. */
 typedef struct start {
     int64_t q, a, b;
-    _Alignas(64) int64_t step[16]; /* from a chunk's first pixel to its others, as cells_fill wants */
+    _Alignas(64) int64_t step[16]; /* from the first pixel of a chunk to its others, in the order of cells_fill */
 } start;
 
 typedef struct scratch {
@@ -75,7 +73,7 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, u
                        bool linear);
 INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block, float *sums,
                       unsigned vectors, bool linear);
-/* The order in which cells_fill takes the steps. */
+/* The order of steps in cells_fill. */
 static const unsigned char step_order[16];
 
 INLINE void start_view(start *s, qb__bp_line line, size_t x0, size_t y0) {
@@ -88,8 +86,8 @@ INLINE void start_view(start *s, qb__bp_line line, size_t x0, size_t y0) {
     }
 }
 
-/* Whether a subtile that begins at q sees any column of the view. Leaving out what it does not see
- * changes no bit: it would only add zeros. */
+/* True if a subtile that begins at q sees a column of the view. Skipping other views does not change bits, because they
+ * would only add zeros. */
 INLINE bool sees_detector(const start *s, int64_t q, int64_t columns) {
     int64_t right = s->a * (SUB_W - 1), down = s->b * (SUB_H - 1);
     int64_t low = q + (right < 0 ? right : 0) + (down < 0 ? down : 0);
@@ -115,11 +113,11 @@ INLINE unsigned fill_table(scratch *s, const start *starts, unsigned views, int6
     return seen;
 }
 
-/* What the next views of a tile need comes from beyond the L2 cache, in pieces too short for the
- * hardware to foresee: each subtile asks for its share of them while it computes. */
+/* The data of a tile's next views are beyond the L2 cache, in pieces too short for the hardware prefetcher: each
+ * subtile prefetches a share of them while it computes. */
 typedef struct ahead {
     const char *at;
-    size_t lines; /* a 2x2 block */
+    size_t lines; /* lines to prefetch per 2x2 block */
 } ahead;
 
 INLINE ahead ahead_of(const qb__bp_parallel_problem *problem, const char *packed, size_t view, size_t x0, size_t y0,
@@ -157,14 +155,14 @@ INLINE void add_subtile(scratch *s, ahead next, const char *packed, size_t view_
     }
 }
 
-/* Which of a tile's sums belong to pixel (x, y). */
+/* Index of the sums of pixel (x, y) in a tile. */
 INLINE size_t pixel_place(unsigned x, unsigned y) {
     unsigned subtile = y / SUB_H * (TILE / SUB_W) + x / SUB_W;
     unsigned block = y % SUB_H / 2 * (SUB_W / 2) + x % SUB_W / 2;
     return (size_t)subtile * SUB_PIXELS + block * 4 + y % 2 * 2 + x % 2;
 }
 
-/* sums -> out[z][y][x], WIDTH pixels of a row x WIDTH slices at a time. */
+/* Copy sums to out[z][y][x], WIDTH pixels of a row x WIDTH slices at a time. */
 static void write_tile(const float *sums, unsigned lanes, unsigned slices, unsigned width, unsigned height, float *out,
                        size_t stride_z, size_t stride_y, const float *unscale) {
     for (unsigned z = 0; z < slices; z += WIDTH) {
@@ -190,8 +188,8 @@ static void write_tile(const float *sums, unsigned lanes, unsigned slices, unsig
     }
 }
 
-/* One tile: always computed in whole subtiles, written as far as it was asked for. `lanes` and
- * `linear` are constants where this is inlined. */
+/* One tile: computed in whole subtiles, written as far as asked for. `lanes` and `linear` are constants after
+ * inlining. */
 INLINE void add_tile(const qb__bp_parallel_problem *problem, const char *packed, unsigned lanes, size_t x0, size_t y0,
                      unsigned width, unsigned height, scratch *s, bool linear) {
     const size_t view_bytes = (problem->columns + 2 * GUARD) * PACKED_BYTES(lanes);

@@ -6,15 +6,14 @@
 
 #include <math.h>
 
-/* The column coordinate in fixed point with 32 fraction bits: q(x, y) = a x + b y + c, all
- * integers, so that every variant computes the same coordinate wherever a tile begins. The floor is
- * the upper half of q, the fraction the lower half. Rounding a and b to 2^-32 moves pixel 16,384 by
- * at most 2e-6 columns. */
+/* The column coordinate in fixed point with 32 fraction bits: q(x, y) = a x + b y + c in integers, so that every
+ * variant computes the same coordinate for any tile. The floor is the upper half of q, the fraction the lower half.
+ * Rounding a and b to 2^-32 moves pixel 16,384 by at most 2e-6 columns. */
 typedef struct qb__bp_line {
     int64_t a, b, c;
 } qb__bp_line;
 
-/* To the nearest 2^-32, ties to even. */
+/* Rounded to the nearest 2^-32, ties to even. */
 static inline int64_t qb__bp_fixed(double columns) { return (int64_t)llrint(columns * 0x1p32); }
 
 static inline qb__bp_line qb__bp_line_of(const qb__bp_parallel_problem *problem, size_t view) {
@@ -26,7 +25,7 @@ static inline int64_t qb__bp_line_at(qb__bp_line line, size_t x, size_t y) {
     return line.a * (int64_t)x + line.b * (int64_t)y + line.c;
 }
 
-/* The columns [begin, end) of a view that a square of pixels may read: for fetching them ahead. */
+/* The columns [begin, end) of a view that a square of pixels may read, for prefetching. */
 typedef struct qb__bp_span {
     size_t begin, end;
 } qb__bp_span;
@@ -41,7 +40,7 @@ static inline qb__bp_span qb__bp_line_span(qb__bp_line line, size_t x, size_t y,
     return (qb__bp_span){(size_t)low, (size_t)high};
 }
 
-/* NULL unless a coordinate of some pixel overflows q, tiles that hang over the edge included. */
+/* NULL unless a coordinate of a pixel overflows q; includes tiles that extend beyond the slice. */
 static inline const char *qb__bp_line_unfit(const qb__bp_parallel_problem *problem) {
     double nx = (double)problem->nx + 256, ny = (double)problem->ny + 256;
     for (size_t v = 0; v < problem->views; v++) {

@@ -3,8 +3,7 @@
 
 #include <threads.h>
 
-/* Best first within an interpolation, for many slices; what serves one slice alone stands by
- * itself. */
+/* Best first within an interpolation, for many slices; variants for a single slice are separate. */
 static const qb__bp_parallel_variant *const rows[] = {
 #if defined(__x86_64__)
     &qb__bp_parallel_linear_avx512fp16, &qb__bp_parallel_linear_avx512,     &qb__bp_parallel_linear_avx512_slice,

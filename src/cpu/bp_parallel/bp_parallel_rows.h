@@ -4,8 +4,7 @@
 
 #include "bp_parallel.h"
 
-/* The rows of the variant table, one function a source file: what a CPU cannot run is still listed.
- */
+/* The rows of the variant table, one function per source file. Rows that a CPU cannot run are listed too. */
 extern const qb__bp_parallel_variant qb__bp_parallel_linear_scalar, qb__bp_parallel_nearest_scalar;
 extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx2, qb__bp_parallel_nearest_avx2;
 extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx2_slice;

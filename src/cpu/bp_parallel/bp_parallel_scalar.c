@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The variant without conditions, and the yardstick: plain C, any number of lanes. */
+/* The variant without requirements, and the reference: plain C, any number of lanes. */
 #include "bp_parallel_line.h"
 #include "bp_parallel_rows.h"
 
@@ -12,7 +12,7 @@ static const char *unusable(const struct qb__device_info *device, const void *of
     return qb__bp_line_unfit(of);
 }
 
-/* [columns][lanes], up to a multiple of 64 bytes. */
+/* [columns][lanes], padded to a multiple of 64 bytes. */
 static size_t view_bytes(const qb__bp_parallel_problem *problem, unsigned lanes) {
     return (problem->columns * lanes * sizeof(float) + 63) / 64 * 64;
 }

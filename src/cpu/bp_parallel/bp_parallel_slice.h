@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Parallel-beam back-projection of one slice: WIDTH pixels of a row are a vector, and the columns
- * they read are fetched by permutes out of a window of WIDTH cells instead of by gathers.
+/* Parallel-beam back-projection of one slice: WIDTH pixels of a row are a vector. The columns that they read are
+ * fetched by permutes from a window of WIDTH cells, instead of by gathers.
  *
- * A view's block holds two arrays over the cells k = [k, k + 1] between column centres: the middle
- * value m = (P[k] + P[k + 1]) / 2 and the difference d = P[k + 1] - P[k]. With r = h - 1/2, cell
- * k = round(r) and P(h) = m[k] + (r - k) d[k]: rounding to nearest gives both the cell and the
- * rest. WIDTH pixels at most one column apart fall into WIDTH cells; wider pixels are gathered.
+ * A view's block holds two arrays for the cells k = [k, k + 1] between column centres: the mean m = (P[k] + P[k + 1]) /
+ * 2 and the difference d = P[k + 1] - P[k]. With r = h - 1/2, cell k = round(r) and P(h) = m[k] + (r - k) d[k]:
+ * rounding to nearest gives the cell and the remainder. WIDTH pixels that are at most one column apart lie in WIDTH
+ * cells; wider pixels are gathered.
  *
  * The including file supplies
  *   WIDTH, vector, vector_load(), vector_store(), vector_zero(), vector_set1(), vector_add(),
  *   vector_fma()     the arithmetic
  *   vector_rest()    (r, r + ROUND) -> r - round(r)
- *   vector_window()  the cells of a window that the low bits of r + ROUND name
+ *   vector_window()  the cells of a window selected by the low bits of r + ROUND
  *   vector_gather()  the cells first + round(r), at most `last` and at least -GUARD
- *   rows_fill()      WIDTH rows of a table */
+ *   rows_fill()      WIDTH rows of a table
+ * */
 #include "bp_parallel.h"
 #include "bp_parallel_line.h"
 
@@ -38,13 +39,13 @@ typedef struct start {
     int64_t q; /* at the tile's first pixel */
     const float *middle, *difference;
     bool narrow;
-    _Alignas(64) float step[WIDTH]; /* from the leftmost coordinate of a vector, never negative */
+    _Alignas(64) float step[WIDTH]; /* relative to the leftmost coordinate of a vector, never negative */
 } start;
 
-/* How WIDTH x WIDTH pixels read one view. */
+/* Positions of WIDTH x WIDTH pixels in one view. */
 typedef struct rows {
-    _Alignas(64) int32_t cell[WIDTH]; /* of each row's leftmost coordinate, from the array's begin */
-    float rest[WIDTH];                /* what it exceeds the middle of that cell by */
+    _Alignas(64) int32_t cell[WIDTH]; /* cell of each row's leftmost coordinate, relative to the array's start */
+    float rest[WIDTH];                /* its distance from the middle of that cell */
     const start *view;
 } rows;
 
@@ -72,7 +73,7 @@ static void start_view(start *s, qb__bp_line line, size_t x0, size_t y0, size_t 
     for (int i = 0; i < WIDTH; i++) s->step[i] = a * (float)(a < 0 ? i - (WIDTH - 1) : i);
 }
 
-/* false when no pixel of the square at (x, y) of the tile sees the view. */
+/* False if no pixel of the square at (x, y) of the tile sees the view. */
 INLINE bool fill_view(rows *out, const start *s, int64_t x, int64_t y, size_t columns) {
     int64_t q = s->q + s->line.a * x + s->line.b * y;
     int64_t right = s->line.a * (WIDTH - 1), down = s->line.b * (WIDTH - 1);
@@ -81,7 +82,7 @@ INLINE bool fill_view(rows *out, const start *s, int64_t x, int64_t y, size_t co
     int64_t highest = q + (right > 0 ? right : 0) + (down > 0 ? down : 0);
     if (highest >> 32 < -1 || lowest >> 32 > (int64_t)columns) return false;
     out->view = s;
-    /* A window clamped to either end holds only zeros; gathered cells are clamped one by one. */
+    /* A window limited to either end holds only zeros; gathered cells are limited one by one. */
     if (s->narrow)
         rows_fill(out, left, s->line.b, -GUARD, (int32_t)columns);
     else
@@ -89,7 +90,7 @@ INLINE bool fill_view(rows *out, const start *s, int64_t x, int64_t y, size_t co
     return true;
 }
 
-/* A function of its own for each way to fetch: compilers merge the two loops badly. */
+/* A separate function for each way to fetch, because compilers merge the two loops badly. */
 static __attribute__((noinline)) void add_narrow(const rows *t, const rows *end, float (*sums)[TILE]) {
     const vector round = vector_set1(ROUND);
     vector sum[WIDTH];
@@ -138,8 +139,7 @@ static void add_square(const rows *table, unsigned views, float (*sums)[TILE], s
     }
 }
 
-/* What the tile reads of a view further on comes from beyond the L2 cache, in pieces too short for
- * the hardware to foresee. */
+/* The data of a later view for this tile are beyond the L2 cache, in pieces too short for the hardware prefetcher. */
 static void look_ahead(const qb__bp_parallel_problem *problem, const float *packed, size_t view, size_t x0, size_t y0) {
     if (view >= problem->views) return;
     const size_t cells = cell_count(problem->columns);
@@ -207,8 +207,7 @@ static size_t slice_scratch_bytes(const qb__bp_parallel_problem *problem, unsign
     return sizeof(scratch);
 }
 
-/* Single-precision steps hold their accuracy while a vector spans no more than a few hundred
- * columns. */
+/* Single-precision steps are accurate while a vector spans at most a few hundred columns. */
 static const char *slice_unusable(const struct qb__device_info *device, const void *of, const int *values) {
     const qb__bp_parallel_problem *problem = of;
     (void)device, (void)values;
@@ -218,7 +217,7 @@ static const char *slice_unusable(const struct qb__device_info *device, const vo
     return qb__bp_line_unfit(problem);
 }
 
-/* The row of these functions; the includer has said which FEATURES its vectors need. */
+/* The row of these functions; the including file defines the FEATURES that its vectors need. */
 #define SLICE_VARIANT(name, listed_speed)                                                                              \
     {                                                                                                                  \
         .head = {.id = name,                                                                                           \

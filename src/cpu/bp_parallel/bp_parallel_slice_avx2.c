@@ -30,7 +30,7 @@ INLINE vector vector_gather(vector r, int32_t first, int32_t last, const float *
 }
 
 INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high) {
-    /* Rows 0 1 4 5 and 2 3 6 7: the shuffles below sort them. */
+    /* Rows in the order 0 1 4 5 and 2 3 6 7: the shuffles below sort them. */
     __m256i first = _mm256_set_epi64x(q + 5 * b, q + 4 * b, q + b, q);
     __m256 top = _mm256_castsi256_ps(first);
     __m256 below = _mm256_castsi256_ps(_mm256_add_epi64(first, _mm256_set1_epi64x(2 * b)));
@@ -38,7 +38,7 @@ INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high
     cell = _mm256_max_epi32(cell, _mm256_set1_epi32(low));
     cell = _mm256_min_epi32(cell, _mm256_set1_epi32(high));
     _mm256_store_si256((__m256i *)out->cell, _mm256_add_epi32(cell, _mm256_set1_epi32(GUARD)));
-    /* Twenty bits: with more, r could round up to the next window. */
+    /* Twenty bits: with more bits, r could round up to the next window. */
     __m256i fraction = _mm256_castps_si256(_mm256_shuffle_ps(top, below, 0x88));
     fraction = _mm256_srli_epi32(fraction, 12);
     _mm256_store_ps(out->rest,

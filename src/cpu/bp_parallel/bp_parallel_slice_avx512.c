@@ -40,7 +40,7 @@ INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high
     cell = _mm512_max_epi32(cell, _mm512_set1_epi32(low));
     cell = _mm512_min_epi32(cell, _mm512_set1_epi32(high));
     _mm512_store_si512(out->cell, _mm512_add_epi32(cell, _mm512_set1_epi32(GUARD)));
-    /* Twenty bits: with more, r could round up to the next window. */
+    /* Twenty bits: with more bits, r could round up to the next window. */
     __m512i fraction = _mm512_srli_epi32(_mm512_permutex2var_epi32(top, lower, below), 12);
     _mm512_store_ps(out->rest,
                     _mm512_fmadd_ps(_mm512_cvtepi32_ps(fraction), _mm512_set1_ps(0x1p-20f), _mm512_set1_ps(-0.5f)));

@@ -4,8 +4,7 @@
 
 #include <immintrin.h>
 
-/* A 16x16 square of floats, in place: 4x4 squares within 128-bit lanes, then the lanes among
- * themselves. */
+/* Transpose 16x16 floats in place: 4x4 squares within 128-bit lanes, then the lanes. */
 static inline void qb__transpose_16x16(float square[16][16]) {
     __m512 r[16], t[16];
 #pragma GCC unroll 16

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One slice by SuperVoxels: part of icd_body.h. Lanes are 16 views while shadows are computed; while they are
- * multiplied, four entries of a view lie side by side as they do in the buffer. */
+/* One slice by SuperVoxels: part of icd_body.h. For footprints, lanes are 16 views; for multiplication, four entries of
+ * a view are neighbours, as in the buffer. */
 
-/* Entries and where they begin. Block after block of 16 views, four entries after four, tap[j * 16 + q * 4] begins
- * those of view 4 q + j: as transposing within quarters of a register leaves them. */
+/* Entries and their positions. Blocks of 16 views, four entries after four: tap[j * 16 + q * 4] is the first of those
+ * of view 4 q + j, the order after transposing within quarters of a register. */
 typedef struct band_column {
     float *tap;  /* [block][taps / 4][64] */
-    int32_t *at; /* [stride] in the buffer */
+    int32_t *at; /* [stride] position in the buffer */
 } band_column;
 
 enum { BLOCK = LANES, SET = 4 * LANES };
@@ -37,15 +37,15 @@ LANES_INLINE void band_transpose(const lanes *e, float *tap) {
 #undef BACK
 }
 
-/* share_before() less a half, times the shadow's area; nothing is said of the detector's ends: what lies beyond them
- * weighs nothing. */
+/* share_before() minus a half, times the footprint's area; the detector's ends are ignored, because data outside have
+ * weight 0. */
 LANES_INLINE lanes band_share(lanes t, lanes half, lanes flat, lanes rise, lanes curvature) {
     const lanes size = lanes_least(lanes_size(t), half), over = lanes_above_zero(size - flat);
     const lanes part = size * rise - over * over * curvature;
     return (lanes)((bits)part | ((bits)t & (bits)lanes_all(-0.0f)));
 }
 
-/* Shadows of a block, rise and bend times their area; their middle, from that of the SuperVoxel. */
+/* Footprints of a block, rise and bend times their area; their centre relative to that of the SuperVoxel. */
 LANES_INLINE shape band_shape(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy,
                               lanes *middle) {
     const qb__footprints *s = b->footprints;
@@ -72,7 +72,7 @@ LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band 
     return is;
 }
 
-/* A block of a voxel's column, dx and dy from the middle of its SuperVoxel. */
+/* A block of a voxel's column, for a voxel dx and dy from the centre of its SuperVoxel. */
 LANES_INLINE void band_footprints(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps,
                                   size_t view, float dx, float dy, const band_column *column) {
     const float middle = (float)(b->width / 2);
@@ -95,7 +95,7 @@ LANES_INLINE void band_footprints(const qb__icd_bands *b, const qb__icd_band *ba
     *(bits *)(void *)(column->at + view) = whole + rows;
 }
 
-/* to -= entries times (weight times) step, of a block */
+/* to -= entries times (weight times) step, for a block */
 LANES_INLINE void band_step(const band_column *late, const int taps, size_t view, quad step, const float *weight,
                             float *to) {
     for (int k = 0; k < taps / 4; k++) {
@@ -113,7 +113,7 @@ typedef struct band_sums {
     quad of[4];
 } band_sums;
 
-/* sum += entries (or their squares) times data, of a block */
+/* sum += entries (or their squares) times data, for a block */
 LANES_INLINE void band_add(const band_column *column, const int taps, size_t view, bool squares, const float *data,
                            band_sums *sum) {
     for (int k = 0; k < taps / 4; k++) {
@@ -131,15 +131,15 @@ LANES_INLINE float band_total(const band_sums *sum) {
     return (all[0] + all[2]) + (all[1] + all[3]);
 }
 
-/* Where a pixel lies from the middle of the SuperVoxel. */
+/* Offset of a pixel from the centre of the SuperVoxel. */
 LANES_INLINE void band_place(const qb__icd_problem *p, const qb__icd_band *band, uint32_t pixel, float *dx, float *dy) {
     const size_t row = p->nx + 2;
     *dx = (float)((double)(pixel % row) - 1 - band->x);
     *dy = (float)((double)(pixel / row) - 1 - band->y);
 }
 
-/* Its shadows, and the sum of them with the error; before that what the step before left to do, block by block: a line
- * of the buffer that both touch comes into the nearest cache once. */
+/* Compute the footprints and their sum with the error. Before that, block by block, apply the previous voxel's step: so
+ * a cache line that both voxels touch is loaded only once. */
 LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps, float dx,
                             float dy, const band_column *column, const band_column *late, float step) {
     band_sums sum = {{{0}}};
@@ -152,7 +152,7 @@ LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, co
     return band_total(&sum);
 }
 
-/* The usual number of entries is known to the compiler. */
+/* The usual number of entries is a compile-time constant. */
 LANES_INLINE float band_dot_any(const qb__icd_bands *b, const qb__icd_band *band, float dx, float dy,
                                 const band_column *column, const band_column *late, float step) {
     if (band->wx && b->taps == 4) return band_dot(b, band, true, 4, dx, dy, column, late, step);
@@ -167,7 +167,8 @@ typedef struct band_pull {
     float slope, curve;
 } band_pull;
 
-/* The prior's, a neighbour a lane, what it is pulled toward behind them; those beyond are at no distance and weigh nothing. */
+/* The prior: one neighbour per lane, then the image toward which voxels are pulled; unused lanes have distance and
+ * weight 0. */
 LANES_INLINE band_pull band_pull_of(const qb__icd_problem *p, const qb__icd_slice *slice, const around *near,
                                     const surrogate *b, uint32_t pixel) {
     enum { TOWARD = 8 };
@@ -227,7 +228,7 @@ static void band_update(const qb__icd_problem *p, const qb__icd_bands *b, const 
         band_step(late, (int)b->taps, view, steps, band->weight, band->error);
 }
 
-/* ---- what is done once ---- */
+/* ---- start and end of a descent ---- */
 
 LANES_INLINE float band_sum(const qb__icd_problem *p, const qb__icd_bands *b, const qb__icd_band *band, uint32_t pixel,
                             bool squares, const float *data, const band_column *column) {
@@ -274,7 +275,7 @@ static void band_subtract(const qb__icd_problem *p, const qb__icd_bands *b, cons
     }
 }
 
-/* Of 16 pixels at a time, and what they are pulled toward. */
+/* 16 pixels at a time, with the image toward which they are pulled. */
 static double band_toward(const qb__icd_slice *slice, const surrogate *b, const surrogate *offset,
                           const uint32_t *pixels, size_t count) {
     double sum = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every variant's functions, compiled once for each width of registers. */
+/* The functions of every variant, compiled once for each register width. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,7 +15,7 @@ LANES_INLINE lanes between(lanes v, lanes low, lanes high) {
     return lanes_pick(v < low, low, lanes_pick(v > high, high, v));
 }
 
-/* The share of shadows that lies before t columns from their middle: the integral of a trapezoid. */
+/* The share of a footprint before t columns from its centre: the integral of a trapezoid. */
 LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lanes curvature) {
     const lanes size = lanes_size(between(t, -half, half));
     const lanes over = lanes_largest(size - flat, lanes_all(0.0f));
@@ -23,8 +23,8 @@ LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lan
     return 0.5f + lanes_pick(t < 0.0f, -part, part);
 }
 
-/* Where shadows begin, in double: single precision has too few digits for a fraction of thousands.
- * begin: the first column's edge from the middle; middle: of the shadow. */
+/* Start of footprints, in double precision, because single precision has too few digits for fractions of thousands.
+ * begin: the first column's edge relative to the centre; middle: centre of the footprint. */
 static void place(const qb__footprints *s, size_t view, double ix, double iy, int32_t *first, float *begin,
                   float *middle) {
     const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
@@ -35,7 +35,7 @@ static void place(const qb__footprints *s, size_t view, double ix, double iy, in
         const double from = h - (double)half[i] + 0.5;
         double at = from < least ? least : from;
         at = at > most ? most : at;
-        /* Down to a whole number: what is above zero is cut off, and it is above -taps. */
+        /* Round down: conversion truncates towards zero, and the value is above -taps. */
         const int32_t whole = (int32_t)(at - least);
         first[i] = whole;
         begin[i] = (float)((double)whole + least - 0.5 - h);
@@ -43,12 +43,12 @@ static void place(const qb__footprints *s, size_t view, double ix, double iy, in
     }
 }
 
-/* A fan's shadows where they fall, by how much one voxel over and one down move them. */
+/* Footprints of a fan at their positions, from the movement for one voxel along x and along y. */
 typedef struct moving {
     _Alignas(64) float middle[LANES], begin[LANES], a[LANES], b[LANES];
 } moving;
 
-/* On a detector that is bent about the source: the angle in the place of its tangent. */
+/* Detector curved about the source: the angle instead of its tangent. */
 static void surrogate_around(const qb__footprints *s, size_t view, double *h, double *a, double *b) {
     const double steep = s->per_radian / (1 + *h * *h);
     *h = s->c0[view] + s->per_radian * atan(*h);
@@ -77,12 +77,12 @@ static void place_in_fan(const qb__footprints *s, size_t view, double ix, double
     }
 }
 
-/* How shadows are shaped, and their area. */
+/* Shape and area of footprints. */
 typedef struct shape {
     lanes half, flat, rise, curvature, area;
 } shape;
 
-/* Nothing is divided by zero behind the last view, nor where a pixel is seen straight on. */
+/* Avoids divisions by zero in padding views, and for a pixel seen along an axis. */
 LANES_INLINE shape shape_in_fan(lanes a, lanes b, float side) {
     const lanes longer = lanes_largest(lanes_largest(a, b), lanes_all(1e-12f));
     const lanes shorter = lanes_largest(lanes_least(a, b), longer * 1e-6f);
@@ -91,7 +91,7 @@ LANES_INLINE shape shape_in_fan(lanes a, lanes b, float side) {
                    side * lanes_root(a * a + b * b)};
 }
 
-/* Columns' entries: the share before the end of each less that before its beginning. */
+/* Entries of columns: the share before the end of each minus the share before its start. */
 LANES_INLINE void put_taps(const qb__footprints *s, size_t view, shape is, lanes edge, lanes middle, float *tap) {
     const lanes low = lanes_all(-0.5f) - middle, high = lanes_all((float)s->columns - 0.5f) - middle;
     lanes before = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.curvature);
@@ -132,11 +132,10 @@ static void unpack(const uint8_t *bytes, float scale, size_t count, float *tap) 
 
 /* ---- a column of A with 16 slices ---- */
 
-enum { CHAINS = 4 }; /* sums side by side, so that no addition waits for the one before */
+enum { CHAINS = 4 }; /* independent sums, so that additions do not wait for each other */
 
-/* sum A w e of one column, and before that e -= A' step of another one: neighbours' shadows overlap,
- * and what has just been written is read again from the nearest cache. taps is a constant where it
- * matters. */
+/* Sum A w e of one column, after e -= A' step of another one: neighbouring footprints overlap, and what was just
+ * written is read from the nearest cache. taps is a constant in the usual cases. */
 LANES_INLINE lanes dot_columns(const qb__icd_problem *p, const int taps, const float *weight, float *error,
                                const qb__icd_column *column, const qb__icd_column *late, lanes step) {
     const size_t stride = p->footprints.stride;
@@ -159,7 +158,7 @@ LANES_INLINE lanes dot_columns(const qb__icd_problem *p, const int taps, const f
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The usual numbers of taps are known to the compiler. */
+/* The usual numbers of taps are compile-time constants. */
 LANES_INLINE lanes dot_any(const qb__icd_problem *p, const float *weight, float *error, const qb__icd_column *column,
                            const qb__icd_column *late, lanes step) {
     const int taps = (int)p->footprints.taps;
@@ -258,7 +257,7 @@ LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, cons
     return sum;
 }
 
-/* Lanes where the voxel or a neighbour is not zero. */
+/* Lanes in which the voxel or a neighbour is not zero. */
 LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint32_t pixel) {
     bits any = (bits)lanes_at(g->x + (size_t)pixel * LANES);
     for (int i = 0; i < 8; i++) any |= (bits)lanes_at(g->x + (size_t)((ptrdiff_t)pixel + near->step[i]) * LANES);
@@ -275,7 +274,7 @@ static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint3
     const around near = around_of(p);
     qb__icd_column column[2];
     columns_in(&p->footprints, scratch, column);
-    const qb__icd_column *late = NULL; /* the step before this one, not yet in the error */
+    const qb__icd_column *late = NULL; /* the previous step, which is not applied to the error yet */
     lanes step = {0}, changed = {0};
     int hand = 0;
     for (size_t i = 0; i < count; i++) {
@@ -289,7 +288,7 @@ static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint3
         const lanes curve = lanes_at(g->curve + (size_t)pixel * LANES);
         const pull prior = pull_of(p, g, &near, &b, pixel, x);
         lanes next = x + (slope - prior.slope) / (curve + prior.curve);
-        next = lanes_pick((curve > 0.0f) & awake, next, x); /* a lane's fate is its own */
+        next = lanes_pick((curve > 0.0f) & awake, next, x); /* each lane is skipped on its own */
         if (p->positive) next = lanes_largest(next, lanes_all(0.0f));
         lanes_put(g->x + (size_t)pixel * LANES, next);
         step = next - x;
@@ -302,7 +301,7 @@ static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint3
     for (int i = 0; i < LANES; i++) moved->change[i] += (double)changed[i];
 }
 
-/* ---- what is done once ---- */
+/* ---- start and end of a descent ---- */
 
 static void curve_of(const qb__icd_problem *p, const float *weight, const uint32_t *pixels, size_t count, float *curve,
                      void *scratch) {
@@ -347,7 +346,7 @@ static void subtract(const qb__icd_problem *p, const float *x, const uint32_t *p
     }
 }
 
-/* rho(d) = d^2 / 2 * c(least) below `least`, else as it stands there and |u|^p/p r/(1+r) beyond. */
+/* rho(d) = d^2 / 2 * c(least) below `least`, else its definition, with |u|^p/p r/(1+r) for large values. */
 LANES_INLINE lanes rho(const surrogate *b, const surrogate *offset, const lanes *d) {
     const lanes size = lanes_size(*d) * b->per_sigma;
     const lanes u = lanes_largest(size, lanes_all(b->least));
@@ -357,7 +356,7 @@ LANES_INLINE lanes rho(const surrogate *b, const surrogate *offset, const lanes 
     return lanes_pick(size < b->least, close, far);
 }
 
-/* What keeps rho continuous at `least`: its curvature there, and a constant. */
+/* Constants that keep rho continuous at `least`: its curvature there, and an offset. */
 static surrogate offset_of(const qb__icd_prior *o, const surrogate *b) {
     const double least = (double)b->least * o->sigma, bent = qb__icd_surrogate_reference(o, least);
     const double u = (double)b->least, r = pow(u / o->t, o->q - o->p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sixteen floats side by side, in the compiler's own vectors: the same expressions, and so the same
- * bits, for every width of registers. */
+/* Sixteen floats in the compiler's vector types: the same expressions, and so the same bits, for every register
+ * width. */
 #ifndef QB_CPU_ICD_ICD_LANES_H
 #define QB_CPU_ICD_ICD_LANES_H
 
@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-/* Nothing here is called across files: there is no interface whose registers could differ. */
+/* Nothing here is called across files, so no interface depends on the register width. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef float lanes __attribute__((vector_size(64)));
@@ -38,7 +38,7 @@ LANES_INLINE lanes lanes_largest(lanes a, lanes b) { return lanes_pick(a > b, a,
 
 LANES_INLINE lanes lanes_size(lanes v) { return (lanes)((bits)v & 0x7fffffff); }
 
-/* The smaller; v where it is above zero. One instruction each, which gcc does not see in comparisons of vectors. */
+/* The minimum; v limited to >= 0. One instruction each, which gcc does not find in comparisons of vectors. */
 #if defined(__AVX512F__)
 LANES_INLINE lanes lanes_least(lanes a, lanes b) { return (lanes)_mm512_min_ps((__m512)a, (__m512)b); }
 
@@ -46,12 +46,12 @@ LANES_INLINE lanes lanes_above_zero(lanes v) { return (lanes)_mm512_max_ps((__m5
 #else
 LANES_INLINE lanes lanes_least(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
 
-LANES_INLINE lanes lanes_above_zero(lanes v) { /* two operations on whole numbers */
+LANES_INLINE lanes lanes_above_zero(lanes v) { /* two integer operations */
     return (lanes)(~((bits)v >> 31) & (bits)v);
 }
 #endif
 
-/* Rounded alike by whoever takes it. */
+/* Rounds the same in every variant. */
 #if defined(__AVX512F__)
 LANES_INLINE lanes lanes_root(lanes v) { return (lanes)_mm512_sqrt_ps((__m512)v); }
 #elif defined(__SSE__)
@@ -67,7 +67,7 @@ LANES_INLINE lanes lanes_root(lanes v) {
 }
 #endif
 
-/* Up to 1, to 2e-8 beside the rounding (Abramowitz and Stegun, 4.4.49). */
+/* For arguments up to 1: error 2e-8 plus rounding (Abramowitz and Stegun, 4.4.49). */
 LANES_INLINE lanes lanes_atan(lanes v) {
     const lanes v2 = v * v;
     const lanes far =
@@ -91,8 +91,8 @@ LANES_INLINE int lanes_any(bits v) {
     return any != 0;
 }
 
-/* Of normal numbers above zero, to 2e-7 absolute beside the rounding of the result: the exponent,
- * and the series of 2 artanh(s), s = (m - 1) / (m + 1), of a mantissa around one. */
+/* For normal numbers above zero: absolute error 2e-7 plus rounding of the result. The exponent, and the series of 2
+ * artanh(s), s = (m - 1) / (m + 1), for a mantissa near one. */
 LANES_INLINE lanes lanes_log2(lanes v) {
     const bits shifted = (bits)v - 0x3f3504f3; /* sqrt(1/2) */
     const bits exponent = shifted >> 23;
@@ -103,7 +103,7 @@ LANES_INLINE lanes lanes_log2(lanes v) {
     return __builtin_convertvector(exponent, lanes) + s * series;
 }
 
-/* Of -120 to 120: a power of two, and the exponential series of what is left of at most one half. */
+/* For -120 to 120: a power of two, and the exponential series of a remainder of at most one half. */
 LANES_INLINE lanes lanes_exp2(lanes v) {
     const float round = 12582912.0f;
     const lanes low = (lanes)(v < -120.0f), high = (lanes)(v > 120.0f);

@@ -28,7 +28,7 @@ const qb__icd_variant *qb__icd_variants(size_t *count) {
     return table;
 }
 
-/* Two columns: the voxel in hand, and the one before it, whose step is not yet in the error. */
+/* Two columns: that of the current voxel, and of the previous one, whose step is not yet applied to the error. */
 size_t qb__icd_scratch_bytes(const qb__footprints *footprints) {
     return 2 * footprints->stride * (sizeof(int32_t) + footprints->taps * sizeof(float));
 }

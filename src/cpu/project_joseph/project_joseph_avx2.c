@@ -7,7 +7,7 @@
 #define WIDTH 8
 typedef __m256 vector;
 typedef __m256i integers;
-typedef __m256i lanes; /* all bits of a chosen lane */
+typedef __m256i lanes; /* all bits of an active lane are set */
 #define vector_set1 _mm256_set1_ps
 #define vector_add _mm256_add_ps
 #define vector_sub _mm256_sub_ps
@@ -48,7 +48,7 @@ static inline lanes lanes_inside(lanes on, vector v, float limit) {
     return _mm256_and_si256(on, _mm256_castps_si256(_mm256_and_ps(above, below)));
 }
 
-/* Bit 3 of an index, moved to the sign, chooses the upper half of the window. */
+/* Bit 3 of an index, moved to the sign bit, selects the upper half of the window. */
 static inline vector pick(vector low, vector high, integers i) {
     const vector upper = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28));
     return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, i), _mm256_permutevar8x32_ps(high, i), upper);

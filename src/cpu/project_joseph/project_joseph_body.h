@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* project_joseph in vectors of WIDTH rows of a detector column. The including file supplies
  *
- *   WIDTH, vector, integers, lanes        single precision, 32-bit integers, a choice of lanes
+ *   WIDTH, vector, integers, lanes        single precision, 32-bit integers, lane masks
  *   vector_...(), integers_...()          arithmetic; vector_place() is 0, 1, 2, ...
  *   lanes_first(n), lanes_inside()        the first n lanes; those with -1 < v < limit
  *   window(p, i), window_two(p, i, &, &)  p[i], and p[i + 1], for 0 <= i and i + 1 < 2 WIDTH
- *   gather_two(p, i, on, &, &)            for any i; lanes not chosen are 0
+ *   gather_two(p, i, on, &, &)            for any i; inactive lanes are 0
  *
- * Anything may be read in a window of 2 WIDTH + 1 floats. */
+ * The memory of a window of 2 WIDTH + 1 floats must be readable, with any contents. */
 #ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_BODY_H
 #define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_BODY_H
 
@@ -23,15 +23,15 @@
 #include "project_joseph_leaning.h"
 #include "project_joseph_flat.h"
 
-/* ---- both ---- */
+/* ---- both directions ---- */
 
-/* Columns taken at a time. */
+/* Columns processed at a time. */
 enum { BLOCK = 32 };
 
 typedef struct block {
     vertical vertical[BLOCK];
     const qb__fan *general[BLOCK];
-    float *rays[BLOCK]; /* of the general ones */
+    float *rays[BLOCK]; /* for general rays */
     size_t verticals, generals;
 } block;
 
@@ -72,7 +72,7 @@ static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, s
     }
 }
 
-/* A line between zeros, a block's columns between zeros. */
+/* A line between zeros; a block's columns between zeros. */
 static size_t joseph_scratch_bytes(size_t rows) { return (LINE + 3 * PAD + BLOCK * (rows + PAD) + 15) / 16 * 64; }
 
 #define JOSEPH_VARIANT(name, needed, listed_speed)                                                                     \

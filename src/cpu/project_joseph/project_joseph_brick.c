@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How volumes are cut into bricks, and voxels on their way there and back. */
+/* Division of volumes into bricks, and copying voxels to and from them. */
 #include "project_joseph.h"
 #include "base/memory.h"
 
 #include <string.h>
 
-/* Windows reach beyond the last line. */
+/* Windows read beyond the last line. */
 enum { TAIL = 64, TILE = 16 };
 
 void qb__joseph_cut(const size_t n[3], size_t side[3], size_t count[3]) {
@@ -22,7 +22,7 @@ size_t qb__joseph_floats(const size_t n[3], size_t *stride) {
     return (n[0] + 2) * (n[1] + 2) * *stride + TAIL;
 }
 
-/* A row of the brick: x and z change places, in tiles that the first cache holds. */
+/* Transpose a row of the brick (x and z), in tiles that fit into the first-level cache. */
 static void pack_row(const qb__joseph_brick *b, const float *from, size_t slice, float *to) {
     for (size_t z0 = 0; z0 < b->n[2]; z0 += TILE) {
         const size_t z1 = qb__smaller(z0 + TILE, b->n[2]);

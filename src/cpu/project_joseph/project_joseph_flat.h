@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* project_joseph for rays that each stay at one height, a slice at a time: a vector holds neighbouring columns (forward)
- * or neighbouring voxels (adjoint). What the vectors are is said in project_joseph_body.h. */
+/* project_joseph for rays that each stay at one height, slice by slice: a vector holds neighbouring columns (forward)
+ * or neighbouring voxels (adjoint). See project_joseph_body.h for the vectors. */
 #ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
 #define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
 
-/* Floats before and behind the columns of a tile: windows reach there, and find values of zero. */
+/* Zero floats before and after the columns of a tile, which windows read. */
 enum { FLAT_PAD = 384 };
 
-/* Where the ray of a column crosses plane 0, and how far it moves from plane to plane. */
+/* Crossing of a column's ray with plane 0, and its movement per plane. */
 INLINE void flat_ray(const qb__flat_view *v, int axis, size_t column, double *place, double *slope) {
     const int other = 1 - axis;
     const double c = (double)column;
@@ -17,11 +17,12 @@ INLINE void flat_ray(const qb__flat_view *v, int axis, size_t column, double *pl
 
 /* ---- forward ---- */
 
-/* WIDTH neighbouring columns in some planes. Places count from voxel `base` on, so that single precision is enough. */
+/* WIDTH neighbouring columns in some planes. Positions count from voxel `base` on, so that single precision is
+ * enough. */
 typedef struct flat_bundle {
-    vector place, slope;    /* in the first plane, and from plane to plane */
-    float low, low_slope;   /* of the lane with the lowest place */
-    float high, high_slope; /* of the lane with the highest place */
+    vector place, slope;    /* in the first plane; change per plane */
+    float low, low_slope;   /* of the lane with the lowest position */
+    float high, high_slope; /* of the lane with the highest position */
     ptrdiff_t base;
 } flat_bundle;
 
@@ -48,7 +49,7 @@ static bool flat_bundle_of(const qb__flat_view *view, int axis, size_t c0, size_
     return true;
 }
 
-/* All lanes within 2 WIDTH voxels; what lies outside the slice reads the zeros of its margin. */
+/* All lanes are within 2 WIDTH voxels; outside the slice they read the zeros of its margin. */
 INLINE vector flat_sum_near(const flat_bundle *b, const float *line, size_t pitch, size_t planes) {
     vector sum = vector_set1(0);
     line += b->base;
@@ -101,12 +102,12 @@ static void flat_forward(const qb__flat_image *image, const qb__flat_view *view,
 
 /* ---- adjoint ---- */
 
-/* The columns that a tile may see, in ascending order of their places in it. */
+/* The columns that a tile may see, in ascending order of their positions in it. */
 typedef struct flat_columns {
     size_t count;
-    float *place, *slope; /* in the tile's first plane, from plane to plane */
-    float *here, *value;  /* in one plane; what each column gives */
-    float uneven;         /* how far a place may be from where even spacing puts it */
+    float *place, *slope; /* in the tile's first plane; change per plane */
+    float *here, *value;  /* position in one plane; value of each column */
+    float uneven;         /* largest deviation of a position from even spacing */
 } flat_columns;
 
 static void flat_order(const qb__flat_tile *t, const qb__flat_view *view, int axis, size_t c0, const float *values,
@@ -127,7 +128,7 @@ static void flat_order(const qb__flat_tile *t, const qb__flat_view *view, int ax
     memset(c->value + c->count, 0, FLAT_PAD * sizeof *c->value);
 }
 
-/* Places are even in a parallel beam; in a fan they are quotients of two functions linear in the column. */
+/* Positions are evenly spaced in a parallel beam; in a fan they are quotients of two functions linear in the column. */
 static float flat_uneven(const flat_columns *c, size_t planes) {
     const float steps = c->count > 1 ? (float)(c->count - 1) : 1;
     const float place = (c->place[c->count - 1] - c->place[0]) / steps;
@@ -140,7 +141,7 @@ static float flat_uneven(const flat_columns *c, size_t planes) {
     return 1e-3f + off + more * (float)planes;
 }
 
-/* A voxel takes from every column what the hat of half-width 1 about it takes: max(0, 1 - |place - voxel|). */
+/* A voxel takes from every column the hat function of half-width 1: max(0, 1 - |position - voxel|). */
 static void flat_back_plane(const flat_columns *c, size_t places, float *line) {
     const float first = c->here[0], last = c->here[c->count - 1];
     if (!(last > -1 && first < (float)places)) return;

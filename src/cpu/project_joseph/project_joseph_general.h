@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* project_joseph for rays that lie anyhow, WIDTH rows of a column at a time. What the vectors are
- * is said in project_joseph_body.h.
+/* project_joseph for rays of any direction, WIDTH rows of a column at a time. See project_joseph_body.h for the
+ * vectors.
  *
- * Where rows follow one another closely along z, as on a detector that leans a little, those of a
- * vector fall between the same two or three lines along z: they read them through windows, and the
- * adjoint asks for each voxel along z which rows reach it. Otherwise every ray fetches its voxels
- * by itself, and the adjoint adds to them one after the other. */
+ * If rows follow one another closely along z, as for a slightly tilted detector, those of a vector lie between the same
+ * two or three lines along z: they read through windows, and the adjoint finds for each voxel along z the rows that
+ * reach it. Otherwise every ray fetches its voxels one by one, and the adjoint adds to them one after the other. */
 #ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_GENERAL_H
 #define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_GENERAL_H
 
-/* Rows r <= row < r + WIDTH of a fan within a brick, those of one axis: where they cross its first
- * plane, and how far they move from plane to plane. */
+/* Rows r <= row < r + WIDTH of a fan within a brick that have one main axis: their crossings with its first plane, and
+ * their movement per plane. */
 typedef struct rays {
     lanes on;
-    size_t count; /* rows, of whatever axis */
+    size_t count; /* rows, of any axis */
     int axis, other, third;
     vector b, c, step_b, step_c;
     float first, step_first, last, step_last; /* c of the first and of the last row */
-    bool close;                               /* all of one axis, not z, less than 2 WIDTH voxels along z */
+    /* all have one axis, not z, and are less than 2 WIDTH voxels apart along z */
+    bool close;
 } rays;
 
 INLINE float lower(float a, float b) { return a < b ? a : b; }
 INLINE float higher(float a, float b) { return a > b ? a : b; }
 
-/* A place outside the brick's reach, in single precision. */
+/* A position outside the brick's range, in single precision. */
 INLINE float nearby(double place) { return place > -1e6 && place < 1e6 ? (float)place : 1e6f; }
 
-/* Are rows close in the brick's first and last plane, and so in all? */
+/* True if rows are close in the brick's first and last plane, and so in all. */
 INLINE bool are_close(const qb__joseph_brick *brick, const rays *ray) {
     const float from = ray->last - ray->first, step = ray->step_last - ray->step_first;
     const float to = from + ((float)brick->n[ray->axis] - 1) * step;
     return higher(fabsf(from), fabsf(to)) + 2.1f < 2 * WIDTH;
 }
 
-/* The rows of this axis; between two of one axis whose direction does not turn round, all are. */
+/* The rows with this axis; between two of them, if their direction does not change its sense, all have it. */
 INLINE unsigned rows_of_axis(const qb__fan *f, size_t r, size_t count, int axis) {
     const double first = (double)r, last = (double)(r + count - 1);
     const double d0 = f->along[axis] + first * f->along_step[axis];
@@ -60,8 +60,8 @@ INLINE void rays_of(const qb__joseph_brick *brick, const qb__fan *f, size_t r, s
             const double slope = (f->along[to] + row * f->along_step[to]) * inverse;
             const double at = f->origin[to] + row * f->origin_step[to] + planes * slope;
             place[2 * j][i] = nearby(at - (double)brick->at[to]);
-            /* Rows of another axis may be steeper, and are not looked at; two axes that are alike
-             * (qb__fan_axis) have a slope of 1 but for rounding. */
+            /* Rows of another axis may be steeper, and are not checked; if two axes are equal (qb__fan_axis) their
+             * slope is 1 except for rounding. */
             place[2 * j + 1][i] = fabs(slope) < 1.001 ? (float)slope : 0;
         }
     }
@@ -80,11 +80,11 @@ INLINE void rays_of(const qb__joseph_brick *brick, const qb__fan *f, size_t r, s
     out->close = out->close && are_close(brick, out);
 }
 
-/* Where the rays are in plane k: between voxels whole and whole + 1 of the two other axes. */
+/* Positions of the rays in plane k: between voxels whole and whole + 1 along the two other axes. */
 typedef struct tap {
     lanes on;
     vector whole_b, whole_c;
-    vector b, c; /* shares of the upper voxels */
+    vector b, c; /* weights of the upper voxels */
     vector at_c; /* whole_c + c */
 } tap;
 
@@ -101,7 +101,7 @@ INLINE bool tap_of(const qb__joseph_brick *brick, const rays *ray, size_t k, tap
     return true;
 }
 
-/* Of the lowest of the four voxels, within the brick's data. */
+/* Index of the lowest of the four voxels in the brick's data. */
 INLINE integers index_of(const rays *ray, const tap *t, const size_t steps[3], size_t k) {
     const integers one = integers_set1(1);
     const integers b = integers_add(integers_of(t->whole_b), one);
@@ -129,7 +129,7 @@ INLINE int window_base(const rays *ray, size_t k) {
     return (int)floorf(higher(lower(first, last) - (float)SLACK, -1.5f));
 }
 
-/* The lowest of the chosen lanes: its b, and in *same the chosen lanes that share it. */
+/* The lowest of the active lanes: its b, and in *same the active lanes with the same b. */
 INLINE float lines_of(const tap *t, const float *whole_b, lanes left, lanes *same) {
     const float b = whole_b[__builtin_ctz(lanes_bits(left))];
     *same = lanes_equal(left, t->whole_b, b);
@@ -179,8 +179,8 @@ static void general_forward(const qb__joseph_brick *brick, const qb__fan *f, siz
     }
 }
 
-/* Rows may meet in a voxel, so they are added one after the other: every fourth first, for an
- * addition to what was just written waits for it. */
+/* Rows may share a voxel, so they are added one after the other: every fourth first, because an addition waits for a
+ * recent store to the same address. */
 INLINE void scatter(float *data, const size_t steps[3], const rays *ray, const tap *t, size_t k, vector value) {
     _Alignas(64) float part[4][WIDTH];
     _Alignas(64) int32_t index[WIDTH];

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* The adjoint of project_joseph for a detector that leans a little: in a plane of voxels the rays
- * of a column lie in a row that is nearly parallel to z and evenly spaced, but moves across lines
- * along z. The rows between the same two lines are taken together, and each voxel of the two asks
- * which rows reach it, as in project_joseph_vertical.h. */
+/* The adjoint of project_joseph for a slightly tilted detector: in a voxel plane the rays of a column lie in a row that
+ * is nearly parallel to z and evenly spaced, but moves across lines along z. The rows between the same two lines are
+ * processed together, and each voxel of the two lines finds the rows that reach it, as in project_joseph_vertical.h. */
 #ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_LEANING_H
 #define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_LEANING_H
 
-/* How far, in rows, a row may be from where even spacing from the column's ends puts it; twice that
- * from where even spacing from another row does. */
+/* Largest deviation of a row, in rows, from even spacing between the column's ends; twice that from even spacing
+ * relative to another row. */
 #define UNEVEN 0.2f
 
-/* Lines that a column may move across in a plane. */
+/* Largest number of lines that a column may cross in a plane. */
 enum { LINES = 8 };
 
-/* Rows between the same two lines: where they begin in `at`, below and above. */
+/* Rows between the same two lines: their starts in `at`, below and above. */
 typedef struct group {
     size_t start, rows;
     float b;
 } group;
 
-/* A column of rays in a brick: row i crosses plane k at b[i] + k step_b[i] across the lines and
- * z[i] + k step_z[i] along them. */
+/* A column of rays in a brick: row i crosses plane k at b[i] + k step_b[i] across the lines and z[i] + k step_z[i]
+ * along them. */
 typedef struct leaning {
     const qb__joseph_brick *brick;
     size_t rows, neighbour; /* floats from line to line */
     float *b, *step_b, *z, *step_z;
-    float *at, *below, *above; /* of rows between two lines: z, shares of the one and the other */
+    float *at, *below, *above; /* of rows between two lines: z, weights of the two lines */
     const float *values;
 } leaning;
 
@@ -47,7 +46,7 @@ static void place_rows(const qb__fan *f, int axis, size_t r0, leaning *l) {
     }
 }
 
-/* Places are quotients of two functions linear in the row: they bend most in the middle. */
+/* Positions are quotients of two functions linear in the row: they deviate most in the middle. */
 static bool is_even(const leaning *l, float k) {
     const size_t last = l->rows - 1, middle = last / 2;
     const float z0 = in_plane(l->z, l->step_z, 0, k), z1 = in_plane(l->z, l->step_z, last, k);
@@ -72,7 +71,7 @@ static bool leans(const qb__fan *f, size_t r0, int axis, size_t planes, leaning 
     return higher(fabsf(b0), fabsf(b1)) < LINES - 2 && z0 * z1 > 0 && is_even(l, 0) && is_even(l, (float)(planes - 1));
 }
 
-/* The first row behind `row` that does not lie between lines b and b + 1. */
+/* The first row after `row` that does not lie between lines b and b + 1. */
 static size_t end_of_lines(const leaning *l, size_t row, float b, float k) {
     const float from = in_plane(l->b, l->step_b, row, k);
     const float to = in_plane(l->b, l->step_b, l->rows - 1, k);
@@ -86,7 +85,7 @@ static size_t end_of_lines(const leaning *l, size_t row, float b, float k) {
     return end;
 }
 
-/* z and shares of rows row <= i < end to `n` and on, with zeros behind; returns where those end. */
+/* Write z and weights of rows row <= i < end to `n` and on, followed by zeros; returns the end. */
 INLINE size_t share_rows(const leaning *l, size_t row, size_t end, float b, float k, size_t n) {
     const vector plane = vector_set1(k), line = vector_set1(b), zero = vector_set1(0);
     for (size_t i = row; i < end; i += WIDTH, n += WIDTH) {
@@ -108,7 +107,7 @@ INLINE size_t share_rows(const leaning *l, size_t row, size_t end, float b, floa
     return n;
 }
 
-/* Those rows to the voxels of their two lines; `gap` is from row to row. */
+/* Add those rows to the voxels of their two lines; `gap` is the distance of rows. */
 INLINE void spread_rows(const leaning *l, const group *g, float gap, float *line) {
     const float first = l->at[g->start], last = first + gap * (float)(g->rows - 1);
     const float inverse = 1 / gap;
@@ -118,7 +117,7 @@ INLINE void spread_rows(const leaning *l, const group *g, float gap, float *line
     const int end = (int)lower(floorf(higher(first, last) + far) + 1, (float)l->brick->n[2]);
     const vector step = vector_mul(vector_place(), vector_set1(inverse)), one = vector_set1(1);
     for (int z = from; z < end; z += WIDTH) {
-        const float row = ((float)z - first) * inverse - reach; /* nearest, not touched */
+        const float row = ((float)z - first) * inverse - reach; /* the nearest row that does not touch it */
         const float base = floorf(lower(row, row + (WIDTH - 1) * inverse) - (float)SLACK);
         const integers index = integers_of(vector_add(step, vector_set1(row - base)));
         const vector place = vector_add(vector_place(), vector_set1((float)z));
@@ -136,7 +135,7 @@ INLINE void spread_rows(const leaning *l, const group *g, float gap, float *line
     }
 }
 
-/* All rows' shares first: reading through windows what was only just written would wait. */
+/* Weights of all rows first, because windows would wait for recent stores. */
 static void leaning_plane(const leaning *l, float k, float lines, float *line) {
     const size_t last = l->rows - 1;
     const float gap = (in_plane(l->z, l->step_z, last, k) - in_plane(l->z, l->step_z, 0, k)) / (float)last;
@@ -152,7 +151,7 @@ static void leaning_plane(const leaning *l, float k, float lines, float *line) {
     for (size_t i = 0; i < count; i++) spread_rows(l, &groups[i], gap, line + (size_t)(groups[i].b + 1) * l->neighbour);
 }
 
-/* False when these rays lean too much. */
+/* False if the detector is tilted too much. */
 static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, size_t r0, size_t r1, const float *values,
                             float *scratch) {
     const size_t padded = (r1 - r0 + 15) / 16 * 16, steps[2] = {brick->stride, (brick->n[0] + 2) * brick->stride};
@@ -160,7 +159,7 @@ static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, siz
     float *at = scratch + LINE + 2 * PAD;
     leaning l = {.brick = brick, .rows = r1 - r0, .values = values + r0};
     l.b = at, l.step_b = at + padded, l.z = at + 2 * padded, l.step_z = at + 3 * padded;
-    const size_t each = padded + PAD + LINES * 5 * WIDTH; /* groups, zeros behind each */
+    const size_t each = padded + PAD + LINES * 5 * WIDTH; /* groups, with zeros after each */
     l.at = at + 4 * padded + PAD, l.below = l.at + each, l.above = l.below + each;
     if (!leans(f, r0, axis, brick->n[axis > 1 ? 0 : axis], &l)) return false;
     l.neighbour = steps[1 - axis];

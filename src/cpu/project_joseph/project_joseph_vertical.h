@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* project_joseph for columns of rays that stay above one another: along the rows only z changes.
- * In every plane of voxels they cross one line beside another, so two lines along z are blended
- * once for all rows and then resampled; the adjoint does the same backwards. What the vectors are
- * is said in project_joseph_body.h. */
+/* project_joseph for columns of rays above one another: along the rows only z changes. In every voxel plane they lie
+ * between the same two lines along z, so the two lines are blended once for all rows and then resampled; the adjoint
+ * does the same in reverse. See project_joseph_body.h for the vectors. */
 #ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_VERTICAL_H
 #define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_VERTICAL_H
 
-/* Zeros on both sides of a line that is resampled, and of a column's values; LINE is the longest
- * stride of a brick. */
+/* Zeros on both sides of a line that is resampled, and of a column's values; LINE is the longest stride of a brick. */
 enum { PAD = 96, LINE = 144 };
 
-/* Single precision may put a place so much lower than it is. */
+/* Largest rounding error of a position in single precision. */
 #define SLACK 1e-3
 
-/* The rays of a fan in one plane of a brick: between the lines at `lines` and `lines + beside`, and
- * the ray of a row at z = z0 + row dz above the brick's first voxel. */
+/* The rays of a fan in one plane of a brick: between the lines at `lines` and `lines + beside`, with the ray of a row
+ * at z = z0 + row dz above the brick's first voxel. */
 typedef struct crossing {
     float *line;
-    size_t neighbour; /* floats from the one line to the other */
-    float share;      /* share of the second line */
+    size_t neighbour; /* floats from the first line to the second */
+    float share;      /* weight of the second line */
     double z0, dz;
 } crossing;
 
-/* A fan whose rays stay above one another, and its main axis. t = (plane - from) inverse is how far
- * along the rays a plane lies. */
+/* A fan whose rays lie above one another, and its main axis. t = (plane - from) inverse is the position of a plane
+ * along the rays. */
 typedef struct vertical {
     const qb__fan *fan;
-    float *rays; /* sums or values: row r at rays[r] */
+    float *rays; /* sums or values: row r is at rays[r] */
     int axis;
     double from, inverse;
 } vertical;
@@ -40,7 +38,7 @@ static bool vertical_of(const qb__fan *f, size_t r0, size_t r1, vertical *u) {
     return true;
 }
 
-/* False when the rays pass the brick by in plane k. */
+/* False if the rays pass outside the brick in plane k. */
 INLINE bool cross(const qb__joseph_brick *b, const vertical *u, size_t k, crossing *c) {
     const qb__fan *f = u->fan;
     const int other = 1 - u->axis;
@@ -58,9 +56,9 @@ INLINE bool cross(const qb__joseph_brick *b, const vertical *u, size_t k, crossi
     return true;
 }
 
-/* Which of the rows *first <= r < *end are less than a voxel off the brick. */
+/* The rows *first <= r < *end that are less than a voxel outside the brick. */
 INLINE void clip_rows(const qb__joseph_brick *b, const crossing *c, size_t *first, size_t *end) {
-    const double inverse = 1 / c->dz; /* infinite: all or none */
+    const double inverse = 1 / c->dz; /* infinite: all rows or none */
     double low = (-1 - c->z0) * inverse, high = ((double)b->n[2] - c->z0) * inverse;
     if (low > high) {
         const double other = low;
@@ -74,7 +72,7 @@ INLINE void clip_rows(const qb__joseph_brick *b, const crossing *c, size_t *firs
     if (high < (double)*end) *end = (size_t)ceil(high);
 }
 
-/* sum[r] += the line, whose voxel z is at zero[z], at z0 + r dz. */
+/* sum[r] += the line at z0 + r dz; its voxel z is at zero[z]. */
 INLINE void resample(const crossing *c, const float *zero, size_t first, size_t end, float *sums) {
     const bool near = (WIDTH - 1) * fabs(c->dz) + 2.1 < 2 * WIDTH;
     const vector step = vector_mul(vector_place(), vector_set1((float)c->dz));
@@ -98,12 +96,12 @@ INLINE void resample(const crossing *c, const float *zero, size_t first, size_t 
     }
 }
 
-/* The next column mostly lies between the second line and the one behind it. */
+/* The next column usually lies between the second line and the one after it. */
 INLINE void fetch_ahead(const crossing *c, size_t i) {
     __builtin_prefetch((const void *)((uintptr_t)c->line + (2 * c->neighbour + i) * sizeof(float)));
 }
 
-/* What rows first <= r < end look at of a line, in its floats, which begin one before voxel 0. */
+/* Range of a line that rows first <= r < end read, in floats of the line, which begin one before voxel 0. */
 INLINE void part_of_line(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, size_t *from,
                          size_t *last) {
     double low = c->z0 + (double)first * c->dz, high = c->z0 + (double)(end - 1) * c->dz;
@@ -115,7 +113,7 @@ INLINE void part_of_line(const qb__joseph_brick *b, const crossing *c, size_t fi
     *last = high + 3 < (double)b->stride ? (size_t)(high + 3) : b->stride;
 }
 
-/* The two lines blended, where rows first <= r < end look. */
+/* Blend the two lines in the range that rows first <= r < end read. */
 INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, float *zero) {
     size_t from, last;
     part_of_line(b, c, first, end, &from, &last);
@@ -128,7 +126,7 @@ INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, si
     }
 }
 
-/* Plane by plane, so that lines which neighbouring columns share are near. */
+/* Plane by plane, so that lines shared by neighbouring columns stay in the cache. */
 static void vertical_forward(const qb__joseph_brick *b, const vertical *fans, size_t count, int axis, size_t r0,
                              size_t r1, float *scratch) {
     for (size_t k = 0; k < b->n[axis]; k++) {
@@ -144,9 +142,8 @@ static void vertical_forward(const qb__joseph_brick *b, const vertical *fans, si
     }
 }
 
-/* Voxel z gets from row r what the hat of half-width 1 about it takes: max(0, 1 - |z0 + r dz - z|),
- * for rows less than 1 / |dz| from (z - z0) / dz. values[r] are zero where there is no row. Few
- * rows to a voxel. */
+/* Voxel z takes from row r the hat function of half-width 1: max(0, 1 - |z0 + r dz - z|), for rows less than 1 / |dz|
+ * from (z - z0) / dz. values[r] are zero outside the rows. For few rows per voxel. */
 INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, const float *values) {
     const double inverse = 1 / c->dz, reach = fabs(inverse);
     const int taps = (int)ceil(2 * reach);
@@ -156,13 +153,13 @@ INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t fir
     const vector slope = vector_set1((float)fabs(c->dz)), one = vector_set1(1);
     const vector half = vector_set1((float)reach), share = vector_set1(c->share);
     for (size_t i = from; i < last; i += WIDTH) {
-        const double row = ((double)i - 1 - c->z0) * inverse - reach; /* nearest, not touched */
+        const double row = ((double)i - 1 - c->z0) * inverse - reach; /* the nearest row that does not touch it */
         const double lowest = inverse < 0 ? row + (WIDTH - 1) * inverse : row;
         const double base = floor(lowest - SLACK);
         const vector at = vector_add(step, vector_set1((float)(row - base)));
         const vector whole = vector_floor(at);
         const integers index = integers_of(whole);
-        /* The first row touched lies so far before the middle of the hat. */
+        /* Distance of the first touched row before the middle of the hat. */
         vector away = vector_sub(vector_add(vector_sub(whole, at), one), half);
         vector sum = vector_set1(0);
         const float *rows = values + ((ptrdiff_t)base + 1);
@@ -179,7 +176,7 @@ INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t fir
     }
 }
 
-/* Many rows to a voxel, or many voxels to a row, of which parts are too rough: row by row into `zero`, whose voxel z is at zero[z]. */
+/* For many rows per voxel, or many voxels per row: row by row into `zero`, whose voxel z is at zero[z]. */
 static void spread_far(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, const float *values,
                        float *zero) {
     float *line = zero - 1;
@@ -217,7 +214,7 @@ static void vertical_adjoint(const qb__joseph_brick *b, const vertical *fans, si
     }
 }
 
-/* Copies of the columns' rows, row r0 first, with zeros between them. */
+/* Copies of the columns' rows, from row r0 on, with zeros between them. */
 static void copy_columns(const vertical *fans, size_t count, size_t r0, size_t r1, float *scratch) {
     float *to = scratch + LINE + 3 * PAD;
     memset(to - PAD, 0, PAD * sizeof *to);

@@ -21,8 +21,7 @@ static double nearest(const qb__bp_parallel_problem *problem, size_t view, const
     return column_or_zero(row, problem->columns, q >> 32);
 }
 
-/* The nearest sample, half up, of the row resampled linearly to QB__OVERSAMPLE times its columns.
- */
+/* The nearest sample, half up, of the row resampled linearly to QB__OVERSAMPLE times its columns. */
 static double oversample(const qb__bp_parallel_problem *problem, size_t view, const float *row, size_t x, size_t y) {
     int64_t half = INT64_C(1) << 31;
     int64_t q = QB__OVERSAMPLE * qb__bp_line_at(qb__bp_line_of(problem, view), x, y) + half;

@@ -3,8 +3,8 @@
 
 #include "cpu/icd/icd.h"
 
-/* The trapezoid is the convolution of two boxes, half +- flat wide: integrated twice, piece by piece,
- * independent of how the kernels fold it. */
+/* The trapezoid is the convolution of two boxes, half +- flat wide, integrated twice piece by piece: independent of the
+ * kernels' formulas. */
 static double below(double t, double half, double flat) {
     const double wide = half + flat, narrow = half - flat;
     if (t <= -half) return 0;
@@ -14,7 +14,7 @@ static double below(double t, double half, double flat) {
     return 1 - (half - t) * (half - t) / (2 * wide * narrow);
 }
 
-/* Its middle; by how much one voxel over and one down move it; its area. */
+/* Its centre; its movement for one voxel along x and along y; its area. */
 typedef struct footprint {
     double h, a, b, area;
 } footprint;
@@ -92,7 +92,7 @@ typedef struct neighbour {
     double b, x;
 } neighbour;
 
-/* The neighbours that there are; the first `half` numbers are one of each pair. */
+/* The existing neighbours; the first `half` numbers contain one of each pair. */
 static int neighbours_of(const qb__icd_oracle *o, size_t slice, uint32_t pixel, bool half, neighbour *out) {
     const qb__icd_problem *p = o->problem;
     const size_t row = p->nx + 2, image = row * (p->ny + 2);

@@ -4,8 +4,7 @@
  *   WIDTH, vector, vector_load(), vector_store(), vector_set1(), vector_add(), vector_sub(),
  *   vector_fma()       the arithmetic
  *   vector_stream(), stream_fence()   stores of whole cache lines without reading them first
- *   PIXELS             pixels of a 2x2 block whose sums fit into registers together
- * */
+ *   PIXELS             pixels of a 2x2 block whose sums fit into registers together */
 #define COLUMN_VECTORS(lanes) ((lanes) / WIDTH)
 #define PACKED_BYTES(lanes) ((lanes) * (unsigned)sizeof(float))
 #include "bp_parallel_lanes.h"

@@ -15,8 +15,7 @@
  *   PACKED_BYTES(lanes)        bytes of one column
  *   cells_fill()               sixteen table entries
  *   block_add()                2x2 pixels, all lanes, the views of one table
- *   transpose(rows)            a WIDTH x WIDTH square of floats in place
- * */
+ *   transpose(rows)            a WIDTH x WIDTH square of floats in place */
 #include "bp_parallel.h"
 #include "bp_parallel_line.h"
 

@@ -13,8 +13,7 @@
  *   vector_rest()    (r, r + ROUND) -> r - round(r)
  *   vector_window()  the cells of a window selected by the low bits of r + ROUND
  *   vector_gather()  the cells first + round(r), at most `last` and at least -GUARD
- *   rows_fill()      WIDTH rows of a table
- * */
+ *   rows_fill()      WIDTH rows of a table */
 #include "bp_parallel.h"
 #include "bp_parallel_line.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows as they were filtered -> the cells of bp_cone_circular.cl: TURNS views and, with MIRROR, the rows that mirror
- * theirs, side by side; PAD zeros on all sides. TRANSPOSED: neighbours in a column are neighbours in memory; SPLIT:
- * the detector's even rows first, and then the odd ones. Groups of TILE x TILE cells. */
+/* Converts filtered rows to the cells of bp_cone_circular.cl: TURNS views and, with MIRROR, the mirrored rows, become
+ * neighbours, with PAD zeros on all sides. TRANSPOSED: neighbours in a detector column are neighbours in memory; SPLIT:
+ * the detector's even rows first, then the odd ones. Groups of TILE x TILE cells. */
 #ifndef TRANSPOSED
 #define TRANSPOSED 1
 #endif
@@ -14,7 +14,7 @@
 #include "bp_cone_packing.clh"
 #define PAD 2
 #define TILE 16
-#define MOST 65504.0f /* of half precision */
+#define MOST 65504.0f /* largest half float */
 #if HALF
 #define CELL JOIN(HALVES_, VALUES)
 #define PACK JOIN(PACK_HALVES_, VALUES)
@@ -23,10 +23,10 @@
 #define PACK JOIN(PACK_FLOATS_, VALUES)
 #endif
 
-/* rows: those from w0 to w1 of a block's views, its `bases` base views, then the ones that are turned once, ...; of a
- * slab in two parts those from v0 to v1 as well, which begin elsewhere; cells: rows r0 to r1; `twice`: the sum of two rows that mirror each other; scale: [base view], what a
- * cell's numbers are divided by; beyond: the largest magnitude that a half could not hold, as its bits, where there is any: it counts as
- * what the half holds. */
+/* rows: w0 to w1 of a block's views: its `bases` base views, then the views one turn later, ...; for a slab in two
+ * parts also rows v0 to v1, which begin elsewhere. cells: rows r0 to r1. `twice`: sum of the numbers of two mirrored
+ * rows. scale: [base view] divisor of a cell's values. beyond: largest magnitude that does not fit into a half float,
+ * as bits; such values are limited to the largest half float. */
 KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT rows, ulong rows_at, ulong view_stride,
                                                    int row_stride, int bases, int columns, int w0, int w1,
                                                    ulong more_at, ulong more_stride, int v0, int v1, int twice, int r0,

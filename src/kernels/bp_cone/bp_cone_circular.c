@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Exactly circular orbits on devices: one fetch serves up to eight voxels. bp_cone_circular.cl is the kernel,
- * bp_cone_turns.h what it rests on. */
+/* Exactly circular orbits on devices: one fetch serves up to eight voxels. See bp_cone_circular.cl for the kernel and
+ * bp_cone_turns.h for the condition. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -20,24 +20,24 @@ struct qb__bp_cone_plan {
     qb__cone_turns symmetry;
     bool mirror;
     size_t turns;
-    int32_t pitch, height;              /* of an image, with its zeros */
-    size_t tile[3], items, local_bytes; /* of boxes; 0 = there are none */
+    int32_t pitch, height;              /* of an image, with its border of zeros */
+    size_t tile[3], items, local_bytes; /* of boxes in shared memory; 0 = none */
     float unit;                         /* of weights in half precision */
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel;
     qb__memory *matrix, *scale;
-    qb__memory *beyond;   /* what halves could not hold; see bp_cone_cells.cl */
-    qb__texture *texture; /* of a block; NULL = read from memory */
+    qb__memory *beyond;   /* values that half floats could not hold; see bp_cone_cells.cl */
+    qb__texture *texture; /* for one block; NULL = images are read from memory */
 };
 
-/* Rows from the mirror on may be one or two more than a window's. */
+/* Rows beyond the mirror may be one or two more than those of a window. */
 static size_t rows_most(qb__bp_cone_most most, const int *values) {
     return most.rows + (qb__circular_mirror(values) ? 2 : 0);
 }
 
 /* Images in memory are transposed. */
 static size_t pitch_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
-    const size_t split = qb__circular_copies(values) ? 2 : 0; /* the first row of a window may be an odd one */
+    const size_t split = qb__circular_copies(values) ? 2 : 0; /* the first row of a window may be odd */
     return qb__round_up((values[TEXTURED] ? p->columns : rows_most(most, values) + split) + 2 * PAD, PITCH);
 }
 
@@ -114,7 +114,7 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p,
 
 /* ---- plan ---- */
 
-/* Voxels on a line along z count from here. */
+/* First voxel of a line along z. */
 static int first_slice(const qb__bp_cone_plan *plan) {
     const int twice = plan->symmetry.twice_z, last = (int)plan->problem.nz - 1;
     if (!plan->mirror) return plan->symmetry.falling ? last : 0;
@@ -123,7 +123,7 @@ static int first_slice(const qb__bp_cone_plan *plan) {
 
 static int way(const qb__bp_cone_plan *plan) { return plan->symmetry.falling ? -1 : 1; }
 
-/* Of x, y and the height above the first slice. */
+/* On x, y and the height above the first slice. */
 static qb_status upload_matrices(qb__bp_cone_plan *plan) {
     const size_t views = plan->problem.views;
     double(*matrix)[12];
@@ -141,7 +141,7 @@ static qb_status upload_matrices(qb__bp_cone_plan *plan) {
     return status;
 }
 
-/* What a base view's halves are multiplied by: a power of two, that the largest of them is below 2^15. */
+/* Factor of a base view's half floats: a power of two that keeps the largest below 2^15. */
 static qb_status upload_scale(qb__bp_cone_plan *plan, bool halves) {
     enum { TOP = 15 };
     const qb__bp_cone_problem *p = &plan->problem;
@@ -241,10 +241,10 @@ static void widen(range *r, int from, int to) {
 
 static int larger(int a, int b) { return a > b ? a : b; }
 
-/* Rows that are packed of windows: with a mirror those on the side where rows rise, and what the others are there. */
+/* Rows of a window that are packed: with a mirror those on the side where rows rise, with their mirror images. */
 static range rows_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2]) {
     const int twice = plan->symmetry.twice_row,
-              from = twice / 2 - 1; /* coordinates may land a little below the mirror */
+              from = twice / 2 - 1; /* coordinates may be slightly below the mirror because of rounding */
     range r = {0};
     for (int i = 0; i < 2; i++) {
         const int r0 = (int)side[i].window.r0, r1 = (int)side[i].window.r1;
@@ -256,7 +256,7 @@ static range rows_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2
     return r;
 }
 
-/* Heights at which slices lie. */
+/* Heights of the slices. */
 static range heights_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2]) {
     const int first = first_slice(plan), step = way(plan), twice = plan->symmetry.twice_z;
     range r = {0};

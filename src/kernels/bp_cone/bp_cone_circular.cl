@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Cone-beam back-projection for exactly circular orbits: one fetch serves several voxels.
  *
- * Along z, u and w of a voxel stay as they are. TURNS views that lie 360 / TURNS degrees apart see, in the
- * same pixel, TURNS voxels that are the same turns apart. With MIRROR, rows above and below the source's
- * plane are mirror images, and so are slices. So a cell of the packed images holds the VALUES pixels of
- * those views and rows side by side: interpolated at once, with one set of coordinates, for VALUES voxels.
- * An item owns voxels of one quarter (half, all) of the grid and one side of the mirror, whose turned and
- * mirrored copies are its sums; it visits each of the TURNS views of a cell, which changes the order of
- * the voxels that the cell is for.
+ * Along z, u and w of a voxel are constant. TURNS views that are 360 / TURNS degrees apart see, in the same pixel,
+ * TURNS voxels that are rotated by the same angles. With MIRROR, rows above and below the source's plane are mirror
+ * images, and so are slices. So a cell of the packed images holds the VALUES pixels of these views and rows. They are
+ * interpolated at once, with one set of coordinates, for VALUES voxels. An item owns voxels of one quarter (half, all)
+ * of the grid and one side of the mirror; it keeps the sums of their rotated and mirrored copies too. It visits each of
+ * the TURNS views of a cell, which permutes the voxels that the values belong to.
  *
- * TEXTURED: images are textures of halves, blended by the texture engine. Lines of STEPS voxels run along z;
- * lanes that run together own patches of PATCH x (32 / PATCH) of them.
- * Otherwise cells lie in memory, neighbours in a column of the detector side by side. Lanes that run
- * together own 32 voxels above each other: they share u and w and read side by side. An item owns STEPS
- * such voxels, 32 apart, of each of COLUMNS lines.
+ * TEXTURED: images are textures of half floats with linear filtering. Lines of STEPS voxels run along z; the lanes of a
+ * warp own patches of PATCH x (32 / PATCH) lines. Otherwise cells are in memory, with neighbours in a detector column
+ * side by side. The lanes of a warp own 32 voxels above each other: they share u and w and read neighbouring cells. An
+ * item owns STEPS such voxels, 32 apart, of each of COLUMNS lines.
  *
- * Coordinates are counted from a pixel (u0, v0) near each tile, as in bp_cone_matrix.cl. Height is counted from the
- * mirror outwards, k >= 0, in the direction in which rows rise; without it from an end of the grid. No bit
- * depends on slabs, windows of rows and blocks of views. */
+ * Coordinates are relative to a pixel (u0, v0) near each tile, as in bp_cone_matrix.cl. Height counts from the mirror
+ * outwards, k >= 0, in the direction of rising rows; without a mirror from one end of the grid. The bits do not depend
+ * on slabs, windows of rows or blocks of views. */
 #ifndef TEXTURED
 #define TEXTURED 0
 #endif
@@ -45,13 +43,12 @@
 #endif
 
 #if TEXTURED
-/* Where a window of rows begins would change how the sum is rounded: 10 bits of the fraction leave it
- * exact. */
+/* The first row of a window would change the rounding of the sum: 10 bits of the fraction keep it exact. */
 #define EXACT 12288.0f
 #define READ(read) read(images, at_u + t->x, (at_v + EXACT - EXACT) + t->y, base)
 #endif
 
-/* What a line of an item's voxels gets from one view. */
+/* Adds one view to a line of an item's voxels. */
 FUNCTION void add_line(IMAGES, LOCAL_POINTER const qb_tile_view *t, int base, int pitch, float px, float py, float pz,
                        float scale, int turn, bool edge, float sum[STEPS][VALUES]) {
     const float r = RECIPROCAL(FMA(t->w[0], px, FMA(t->w[1], py, t->w[2])));
@@ -87,9 +84,9 @@ FUNCTION void add_line(IMAGES, LOCAL_POINTER const qb_tile_view *t, int base, in
     }
 }
 
-/* images: cells [base view of the block][height][pitch], PAD zeros on all sides, rows r0 to r1; matrix: [view of
- * the scan][24], on x, y, k; scale: [views / TURNS] what a base view's cells are multiplied by. The block has
- * `bases` base views from base0 on, and the `apart`-th after each. k0 <= k < k1 are to be computed. */
+/* images: cells [base view of the block][height][pitch], PAD zeros on all sides, rows r0 to r1; matrix: [view of the
+ * scan][24], on x, y, k; scale: [views / TURNS] factor of a base view's cells. The block has `bases` base views from
+ * base0 on, and the `apart`-th view after each. Heights k0 <= k < k1 are computed. */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float *RESTRICT matrix,
                                                       GLOBAL const float *RESTRICT scale, int base0, int bases,
                                                       int apart, int columns, int r0, int r1, int pitch, int height,
@@ -139,7 +136,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float
                 LOCAL_POINTER const qb_tile_view *t = &batch[k + turn];
                 if (t->kind == QB_OUTSIDE) continue;
                 UNROLL for (int c = 0; c < COLUMNS;
-                            c++) if (QB_CUDA && t->kind == QB_INSIDE) /* elsewhere half as much to compile */
+                            c++) if (QB_CUDA && t->kind == QB_INSIDE) /* elsewhere this halves the time to compile */
                     add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn, false, sum[c]);
                 else add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn, true, sum[c]);
             }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Cone-beam back-projection for exactly circular orbits, as bp_cone_circular.cl: what a tile of voxels sees of a view
- * is copied to local memory first, where no read begins in the middle of a cache line.
+/* Cone-beam back-projection for exactly circular orbits, as bp_cone_circular.cl, but the part of a view that a tile of
+ * voxels needs is first copied to local (shared) memory, where unaligned reads cost nothing.
  *
- * A group owns a tile of TILE_X x TILE_Y lines of 32 * STEPS voxels, lanes above each other: WARPS warps of it. AHEAD
- * more go ahead by up to STAGES views, in turns: they have the box of cells copied that the tile's voxels read, and note
- * what the voxels of a line have in common. In the images and in a box the even rows of a column lie side by side, and then the
- * odd ones: a voxel reads one of each, and lanes that are up to two rows apart meet in no
- * bank. On CUDA from compute capability 8.0 on each side waits for the other stage by stage, and from 9.0 on, with BULK,
- * the hardware copies columns; elsewhere all meet once a view, and one goes ahead.
+ * A group owns a tile of TILE_X x TILE_Y lines of 32 * STEPS voxels, with the lanes of a warp above each other, in
+ * WARPS warps. AHEAD more warps work up to STAGES views ahead, in turns: they start the copies of the box of cells that
+ * the tile's voxels read, and compute what the voxels of a line have in common. In the images and in a box, the even
+ * rows of a column come first, then the odd ones: a voxel reads one of each, and lanes up to two rows apart use
+ * different banks. On CUDA from compute capability 8.0 on, both sides wait for each other stage by stage, and from 9.0
+ * on, with BULK, the hardware copies columns; elsewhere all warps meet at a barrier per view, and one view is prepared
+ * ahead.
  *
- * Halves are blended and added up over the TURNS of a base view two at a time, before they become floats: with
- * mirrored rows the two of a word belong together in each turn.
+ * Half floats are interpolated and summed over the TURNS of a base view two at a time, before they become floats: with
+ * mirrored rows the two values of a word belong together in each turn.
  *
- * ROWS, BOX: rows and columns that a box has at most (bp_cone_circular_sizes.c); half of ROWS is 4 more than a multiple
- * of 8, so that even and odd rows are written to different banks. RING: so many cells that boxes of the size that
- * a view needs share in turn, instead of STAGES of the largest; 0: there is room for those. */
+ * ROWS, BOX: largest numbers of rows and columns of a box (bp_cone_circular_sizes.c); half of ROWS is 4 more than a
+ * multiple of 8, so that even and odd rows are written to different banks. RING: number of cells of a ring buffer for
+ * boxes of the size that each view needs, instead of STAGES boxes of the largest size; 0: no ring. */
 #ifndef STAGES
 #define STAGES 3
 #endif
 #ifndef WARPS
-#define WARPS 8 /* with voxels */
+#define WARPS 8 /* warps that own voxels */
 #endif
 #ifndef AHEAD
-#define AHEAD 2 /* that go ahead */
+#define AHEAD 2 /* warps that work ahead */
 #endif
 #ifndef BULK
 #define BULK 0
@@ -34,11 +35,11 @@
 #define BOX 16
 #endif
 #ifndef RING
-#define RING 0 /* where STAGED */
+#define RING 0 /* needs STAGED */
 #endif
 #ifndef EACH_ARRIVES
 #define EACH_ARRIVES                                                                                                   \
-    0 /* every lane at barriers, instead of one for its warp: for tools that know only what that one did */
+    0 /* every lane waits at barriers, instead of one lane per warp: for tools that check barriers per lane */
 #endif
 #include "bp_cone_circular.clh"
 
@@ -46,10 +47,10 @@
 #define TILE_Y (WARPS * COLUMNS / TILE_X)
 #define TILE_Z (32 * STEPS)
 #define LINES (TILE_X * TILE_Y)
-#define ODD (ROWS / 2) /* where the odd rows of a column begin */
+#define ODD (ROWS / 2) /* start of the odd rows of a column */
 #define ADD_WORDS (BY_WORDS && SIDES == 2)
 
-/* ---- copies, and who waits for them ---- */
+/* ---- copies and synchronisation ---- */
 
 #if QB_CUDA && __CUDA_ARCH__ >= 800
 #define STAGED 1
@@ -120,22 +121,22 @@ FUNCTION void copies_arrive(const ulong *barrier) {
 FUNCTION void copy_cell(LOCAL_POINTER CELL *to, GLOBAL const CELL *from) { *to = *from; }
 #endif
 
-/* ---- what a tile sees of a view ---- */
+/* ---- what a tile needs of a view ---- */
 
-/* The box of cells that a tile's voxels read of a view: its first column and row in the images, the row an even one of
- * the detector, and how many. */
+/* The box of cells that a tile's voxels read of a view: its first column and row in the images (an even row of the
+ * detector), and its size. */
 typedef struct qb_view_box {
     int column, row, columns, rows;
-    int first; /* row that is read */
+    int first; /* first row that is read */
 } qb_view_box;
 
-/* Where rounding puts a coordinate, counted from the base without the half. */
+/* A coordinate after rounding, relative to the base without the half. */
 FUNCTION int cell_below(float at) { return (int)FLOOR(at + 0.5f); }
 
 FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int y0, int r0,
                     LOCAL_POINTER qb_view_box *b) {
     const qb_visible visible = visible_of(t, box, x0, y0);
-    const float far = 0.01f;                          /* more than rounding */
+    const float far = 0.01f;                          /* larger than rounding errors */
     const int u0 = (int)t->x - 1, v0 = (int)t->y - 1; /* the base in the images */
     const int u_last = u0 + cell_below(fmin(visible.u_most, t->u_high) + far) + 1;
     const int v_first = v0 + cell_below(fmax(visible.v_least, t->v_low) - far);
@@ -146,14 +147,14 @@ FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int
     b->rows = v_last - b->row + 1 < ROWS ? v_last - b->row + 1 : ROWS;
 }
 
-/* Cells of a box from a column's even rows to its odd ones. */
+/* Cells of a box from a column's even rows to its odd rows. */
 #if RING
 #define HALF_OF(b) (((b)->rows + 1) / 2)
 #else
 #define HALF_OF(b) ODD
 #endif
 
-/* By the lanes of a warp. What is read lies in the image, which has zeros around. */
+/* Copy by the lanes of a warp. All cells lie in the image, which has a border of zeros. */
 #if BULK
 FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitch, int lane, CELL *cells,
                        const ulong *full) {
@@ -179,9 +180,9 @@ FUNCTION void copy_box(GLOBAL const CELL *RESTRICT image, LOCAL_POINTER const qb
 }
 #endif
 
-/* What the voxels of a line have in common in a view, in two times four numbers: where they are along a column, in pairs
- * of rows from an even one near the tile's middle, v + k step, and the least and the largest place that the box has;
- * the bits of that even row's cell among the boxes, less ROUND_BITS, the weights of the two columns, the bits of HALF_OF. */
+/* What the voxels of a line have in common in a view, in two groups of four numbers: the position along a column in
+ * pairs of rows, v + k step from an even row near the tile's middle, with the smallest and largest position in the box;
+ * the bits of that even row's cell index minus ROUND_BITS, the weights of the two columns, the bits of HALF_OF. */
 FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, float px,
                         float py, int r0, float scale, LOCAL_POINTER float4 *line) {
     const float r = RECIPROCAL(FMA(t->w[0], px, FMA(t->w[1], py, t->w[2])));
@@ -190,7 +191,7 @@ FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const
     const float weight = MUL(MUL(r, r), scale), tu = at_u + ROUND, fu = at_u - (tu - ROUND) + 0.5f;
     const int u0 = (int)t->x - 1, v0 = (int)t->y - 1, odd = (v0 + r0) & 1, base = v0 - odd;
     const int offset = (int)((uint)AS_INT(tu) - ROUND_BITS) + u0 - b->column;
-    /* Lines of the tile beyond the grid see other columns than the box has. */
+    /* Lines of the tile outside the grid would read columns outside the box. */
     const int last = b->columns - 2, column = offset < 0 ? 0 : offset < last ? offset : last;
     const int cell = (int)((uint)(start + 2 * column * HALF_OF(b) + (base - b->row) / 2) - ROUND_BITS);
     float left = MUL(weight, 1.0f - fu), right = MUL(weight, fu);
@@ -203,7 +204,7 @@ FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const
     line[1] = FLOAT4(AS_FLOAT(cell), left, right, AS_FLOAT(HALF_OF(b)));
 }
 
-/* The lines of a tile, one an item. */
+/* The lines of a tile, one per item. */
 FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, int r0,
                          float scale, int lane, LOCAL_POINTER float4 *lines) {
     for (int l = lane; l < LINES; l += 32)
@@ -216,13 +217,13 @@ FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER cons
 #define SUM float
 #endif
 
-/* What a voxel gets from one view. */
+/* Adds one view to a voxel. */
 FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, float k, int turn, SUM *sum) {
     const float at = within(FMA(p.y, k, p.x), p.z, p.w);
     const float up = at + ROUND, d = at - (up - ROUND); /* from the nearest even row, in pairs of rows */
     const float odd = fabs(d) + fabs(d), even = 1.0f - odd;
 #if RING
-    const int apart = AS_INT(w.w); /* even rows and odd ones */
+    const int apart = AS_INT(w.w); /* even and odd rows */
 #else
     const int apart = ODD;
 #endif
@@ -250,8 +251,8 @@ FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, flo
 #endif
 }
 
-#define PARTS (STAGED ? AHEAD : 2) /* STAGED: of those who go ahead, else of views in turn */
-#if RING                           /* each looks at all views, whose boxes it must know */
+#define PARTS (STAGED ? AHEAD : 2) /* STAGED: of the warps that work ahead, else of alternating views */
+#if RING                           /* each follows all views, because it must know their boxes */
 #define PART(view) (warp - WARPS)
 #define PLACE_IN_PART(view) ((view) % VIEWS)
 #define VIEW_STEP 1
@@ -264,7 +265,7 @@ FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, flo
 #define PLACE_IN_PART(view) ((view) % VIEWS)
 #define VIEW_STEP 1
 #endif
-/* What one warp does ahead of the others, and what they find. */
+/* Data that one warp prepares for the others. */
 typedef struct qb_ahead {
     qb_tile_view views[PARTS][VIEWS];
     qb_view_box boxes[PARTS][VIEWS];
@@ -282,13 +283,13 @@ typedef struct qb_ahead {
 #endif
 
 #if RING
-/* Where the next box is put; and, of the view that was put last into stage `lane`, which cells. */
+/* Position of the next box; and the cells of the view that was last put into stage `lane`. */
 typedef struct qb_ring {
     int next, from, end;
 } qb_ring;
 
-/* A view's place in the ring, behind the one before it or at the beginning; *last: the last view, of those that may still
- * be read, that it takes cells from, -1: none. */
+/* A view's position in the ring, after the previous view or at the beginning; *last: the last view, among those that
+ * may still be read, whose cells it overwrites; -1: none. */
 FUNCTION int take(qb_ring *ring, int view, int cells, int lane, int *last) {
     const int start = ring->next + cells > RING ? 0 : ring->next, end = start + cells;
     const int there = view - 1 - (view - 1 - lane % STAGES + STAGES) % STAGES;
@@ -300,8 +301,8 @@ FUNCTION int take(qb_ring *ring, int view, int cells, int lane, int *last) {
 }
 #endif
 
-/* Arguments as of bp_cone_circular; `unit`: with halves, what weights are multiplied by, that sums of a base view's
- * turns are not above its largest value. */
+/* Arguments as in bp_cone_circular; `unit`: with half floats, a factor of the weights that keeps the sum over a base
+ * view's turns below its largest value. */
 KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void bp_cone_circular_local(
     GLOBAL const CELL *RESTRICT images, GLOBAL const float *RESTRICT matrix, GLOBAL const float *RESTRICT scale,
     int base0, int bases, int apart, int columns, int r0, int r1, int pitch, int height, GLOBAL float *RESTRICT out,
@@ -318,7 +319,7 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void bp_cone_circular_local(
 #define VIEW_OF(view) (&ahead.views[PART(view)][PLACE_IN_PART(view)])
 #define BOX_OF(view) (&ahead.boxes[PART(view)][PLACE_IN_PART(view)])
 #define IMAGE_OF(view) (images + (ulong)((view) / TURNS) * (ulong)pitch * (ulong)height)
-/* The constants of VIEWS views, one a lane. */
+/* The constants of VIEWS views, one per lane. */
 #define LOOK(view)                                                                                                     \
     if ((view) + lane * VIEW_STEP < total) {                                                                           \
         const int at = (view) + lane * VIEW_STEP, of = base0 + at / TURNS + at % TURNS * apart;                        \
@@ -379,13 +380,13 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void bp_cone_circular_local(
     }
 #endif
 
-    /* Lanes are voxels above each other, but neighbours in memory lie along x (turned by a quarter: along y). So sums are
-     * exchanged: one value of all voxels at a time, to and from lanes that lie beside each other. */
+    /* Lanes are voxels above each other, but neighbours in memory lie along x (rotated by a quarter: along y). So sums
+     * are exchanged, one value of all voxels at a time, with lanes that are neighbours in memory. */
     LOCAL float exchange[LINES][33];
     out += out_at;
     float sum[COLUMNS][STEPS][VALUES];
 #define EACH_SUM(i, n) UNROLL for (int i = 0; i < STEPS; i++) UNROLL for (int n = 0; n < VALUES; n++)
-/* An item fetches and stores as many of each kind as it has sums of it: of one line, of slices that lie apart. */
+/* An item loads and stores as many sums of each kind as it owns: of one line, from separate slices. */
 #define FIND_SLICES                                                                                                    \
     int slice[COLUMNS][STEPS][SIDES];                                                                                  \
     UNROLL for (int c = 0; c < COLUMNS; c++) UNROLL for (int i = 0; i < STEPS; i++)                                    \

@@ -20,27 +20,27 @@ void qb__circular_tile(const int *values, size_t tile[3]) {
     tile[2] = values[TEXTURED] ? steps : 32 * steps;
 }
 
-/* A coordinate of the detector, a / w, changes by (da - (a / w) dw) / w: most where w is least and at an end of the
- * detector, by as much in every view of a circle. */
+/* A coordinate of the detector, a / w, changes by (da - (a / w) dw) / w: most where w is smallest and at an end of the
+ * detector, by the same amount in every view of a circle. */
 static double slope(const double *m, const double *w, double at, double nearest) {
     return hypot(m[0] - at * w[0], m[1] - at * w[1]) / nearest;
 }
 
 qb__circular_box qb__circular_box_of(const qb__bp_cone_problem *p, const size_t tile[3]) {
-    enum { ENDS = 4, PARITY = 1 }; /* pixels cut by both ends of a span, and rounding; an even row before */
+    enum { ENDS = 4, PARITY = 1 }; /* partial pixels at both ends of a range, and rounding; an even row before */
     const double *m = p->matrix[0], nearest = qb__bp_cone_nearest(p), outside = 1.5;
     const double diagonal = hypot((double)tile[0] - 1, (double)tile[1] - 1);
     const double last_u = (double)p->columns, last_v = (double)p->rows;
     const double u = fmax(slope(m, m + 8, -outside, nearest), slope(m, m + 8, last_u, nearest)) * diagonal;
     const double v = fmax(slope(m + 4, m + 8, -outside, nearest), slope(m + 4, m + 8, last_v, nearest)) * diagonal +
                      fabs(m[6]) / nearest * ((double)tile[2] - 1);
-    const double most = 1e6; /* beyond any local memory; and what is no number */
+    const double most = 1e6; /* more than any local memory; also replaces NaN */
     const size_t columns = (size_t)(u < most ? ceil(u) : most) + ENDS;
     const size_t rows = (size_t)(v < most ? ceil(v) : most) + ENDS + PARITY;
     return (qb__circular_box){.columns = columns, .rows = (rows + 7) / 16 * 16 + 8};
 }
 
-/* Each group of a multiprocessor has a kibibyte that kernels cannot use. */
+/* Each group on a multiprocessor takes one KiB that kernels cannot use. */
 static size_t left_for_boxes(const qb__device_info *device, const int *values) {
     const size_t own = 1024, groups = (size_t)values[GROUPS], notes = qb__circular_ahead_bytes(values);
     const size_t share = (device->local_bytes + own) / groups - own;
@@ -68,24 +68,24 @@ size_t qb__circular_ahead_bytes(const int *values) {
 
 static double share_used(size_t n, size_t tile) { return (double)qb__round_up(n, tile) / (double)n; }
 
-/* Times that a byte is passed by the level-1 memory, where neighbours' cells are not aligned, or by local memory with what
- * is copied there and noted; the detector's columns for a voxel are `fine` (H200; bench/notes/cone.md). What is copied
- * without BULK is waited for longer; of more than two columns a voxel nothing was measured. */
+/* Factor of the bytes that pass through level-1 memory because neighbours' cells are not aligned, or through local
+ * memory for the copies; a voxel spans `fine` detector columns (H200; bench/notes/cone.md). Copies without BULK take
+ * longer. More than two columns per voxel were not measured. */
 static double passes(const int *values, double fine) {
     if (qb__circular_copies(values))
         return (!values[BULK] ? 2.1 : values[HALF] ? 1.5 : 1.25) * sqrt(fine) * fmax(1, fine / 2);
     return (values[HALF] ? 2 : 1.6) * sqrt(fine);
 }
 
-/* Times that a byte comes from beyond the level-1 memory where each voxel has a pixel of its own: with eight pixels a voxel
- * neighbours share nothing there (H200, .half of the fifteen problems in bench/notes/cone.md). Textures lie in squares; what is
- * copied is copied once. */
+/* Factor of the bytes from beyond level-1 memory if each voxel has a pixel of its own: with eight pixels per voxel,
+ * neighbours share nothing (H200, .half of the fifteen problems in bench/notes/cone.md). Textures are stored in
+ * squares; boxes are copied once. */
 static double beyond(const int *values) {
     if (qb__circular_copies(values)) return 0;
     return values[TEXTURED] ? 0.8 : 1.2;
 }
 
-/* Instructions of a voxel, of a cell and of what STEPS share. */
+/* Instructions per voxel, per cell and per line of STEPS voxels. */
 typedef struct instructions {
     double voxel, cell, line;
 } instructions;
@@ -94,10 +94,10 @@ static instructions instructions_of(const int *values) {
     if (values[TEXTURED]) return (instructions){1, 8, 30};
     if (!qb__circular_copies(values)) return (instructions){5, 25, 30};
     if (!values[BULK]) return (instructions){6, 30, 30}; /* not measured: left to the tuner */
-    return (instructions){4, 20, 0};                     /* others have made what lines share */
+    return (instructions){4, 20, 0};                     /* other warps compute what lines share */
 }
 
-/* Where neighbours' cells are not aligned, the texture engine passes three quarters of its bandwidth. */
+/* If neighbours' cells are not aligned, the texture unit reaches three quarters of its bandwidth. */
 void qb__circular_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices;
     const qb__bp_cone_problem *p = of;

@@ -6,25 +6,24 @@
 #include "cpu/bp_cone/bp_cone.h"
 #include "device/device.h"
 
-/* Cone-beam back-projection on devices: the contract of every variant; the mathematics stand in
- * cpu/bp_cone/bp_cone.h. The scan comes in blocks of views, the volume in slabs. A variant keeps a
- * block's images in a layout of its own: pack() makes it from plain rows, run() adds it to a slab.
+/* Interface of all device variants of cone-beam back-projection (formula in cpu/bp_cone/bp_cone.h). The scan comes in
+ * blocks of views, the volume in slabs. A variant has its own layout for a block's images: pack() makes it from rows,
+ * run() adds it to a slab.
  *
- * A variant that packs views together which lie a half or a quarter of the turn apart wants them in one
- * block: with turns() = T a block of the views v0 to v1 holds v0 <= v < v1, then the same + views / T, and so
- * on, T ranges in all; v1 <= views / T.
+ * A variant that packs views half a turn or a quarter of a turn apart together needs them in one block: with turns() =
+ * T, a block of the views v0 to v1 holds v0 <= v < v1, then the same + views / T, and so on, T ranges in all; v1 <=
+ * views / T.
  *
- * Every voxel adds the views in one order in single precision: neither slabs, blocks nor windows change a
- * bit. */
-typedef struct qb__bp_cone_plan qb__bp_cone_plan; /* the variant's own */
+ * Every voxel adds the views in one order in single precision: the bits do not depend on slabs, blocks or windows. */
+typedef struct qb__bp_cone_plan qb__bp_cone_plan; /* defined by the variant */
 
-/* The largest block, views of all its ranges, and window that a plan is made for. */
+/* The largest block (views of all its ranges) and window of a plan. */
 typedef struct qb__bp_cone_most {
     size_t views, rows;
 } qb__bp_cone_most;
 
-/* A slab may be in two parts as far from the mirror, the lower one first (geometry/runs.h): slices z0 <= z < z1, the rows
- * that these see, and where those lie in a block, as pack() has it. */
+/* A slab may have two parts at the same distance from the mirror, the lower one first (geometry/runs.h): slices z0 <= z
+ * < z1, the rows that they need, and where these are in a block, as given to pack(). */
 typedef struct qb__bp_cone_side {
     size_t z0, z1;
     qb__bp_cone_window window;
@@ -34,42 +33,40 @@ typedef struct qb__bp_cone_side {
 typedef struct qb__bp_cone_device_variant {
     qb__variant head; /* unusable() and cost() take a qb__bp_cone_problem */
 
-    /* Slices that are computed together: slabs are cut between them. */
+    /* Slices that are computed together: slabs are divided between them. */
     size_t (*layer)(const int *values);
-    /* Ranges of views in a block, NULL = 1. */
+    /* Number of ranges of views in a block; NULL = 1. */
     unsigned (*turns)(const int *values);
-    /* Whether slices that mirror each other are computed together: a slab that has one of two alone takes the
-     * time of both. NULL: none are. */
+    /* True if mirrored slices are computed together: a slab with only one slice of a pair takes the time of both. NULL:
+     * false. */
     bool (*mirrored)(const int *values);
-    /* Device bytes of a packed block; of what a plan holds. */
+    /* Device bytes of a packed block; of a plan. */
     size_t (*packed_bytes)(const qb__bp_cone_problem *problem, qb__bp_cone_most most, const int *values);
     size_t (*plan_bytes)(const qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most,
                          const int *values);
-    /* Compiles, and uploads the matrices. */
+    /* Compile, and upload the matrices. */
     qb_status (*plan)(qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most, const int *values,
                       qb__bp_cone_plan **plan);
-    /* Other matrices for the plan's first `views` views, in order with the queue's work; they may go when the call
-     * returns, which waits for the queue. NULL: what was planned rests on them. */
+    /* Replace the matrices of the plan's first `views` views, in the order of the queue; waits for the queue, after
+     * which the matrices may be released. NULL: the plan depends on its matrices. */
     qb_status (*set_matrices)(qb__bp_cone_plan *plan, qb__queue *queue, size_t views, const double (*matrix)[12]);
-    /* rows: float32 device memory; row r0 + r of the window of view i of the block begins at offset + 4
-     * * (i * view_stride + r * row_stride) bytes; the block is that of views view0 <= v < view1. Overwrites
-     * `packed`. */
+    /* rows: float32 device memory; row r0 + r of the window of view i of the block begins at offset + 4 * (i *
+     * view_stride + r * row_stride) bytes; the block has views view0 <= v < view1. Overwrites `packed`. */
     qb_status (*pack)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
                       size_t view_stride, size_t row_stride, size_t view0, size_t view1, qb__bp_cone_window window,
                       qb__memory *packed);
-    /* The block is that of views view0 <= v < view1 of the scan, and the window holds every row that slices z0 <=
-     * z < z1 see. Overwrites, or with `more` adds to, out[((z - z0) * ny + y) * nx + x], float32, at
-     * `offset` bytes. */
+    /* The block has views view0 <= v < view1 of the scan, and the window has every row that slices z0 <= z < z1 need.
+     * Overwrites, or with `more` adds to, out[((z - z0) * ny + y) * nx + x], float32, at `offset` bytes. */
     qb_status (*run)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
                      qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out, size_t offset, bool more);
-    /* pack and run for a mirrored pair of slabs, whose slices follow each other in `out`. For parameters that are mirrored(); NULL: each
-     * slab is computed by itself. */
+    /* pack and run for a mirrored pair of slabs, whose slices follow each other in `out`. For parameters with
+     * mirrored(); NULL: each slab is computed alone. */
     qb_status (*pack_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t row_stride,
                             size_t view0, size_t view1, const qb__bp_cone_side side[2], qb__memory *packed);
     qb_status (*run_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
                            size_t view1, const qb__bp_cone_side side[2], qb__memory *out, size_t offset, bool more);
-    /* Waits for the queue. The largest magnitude that was packed and exceeds what halves were scaled for, so that it counts as less; 0: none.
-     * NULL: nothing is lost so. */
+    /* Wait for the queue. Returns the largest packed magnitude above the limit that half floats were scaled for, which
+     * was cut off; 0: none. NULL: nothing is cut off. */
     qb_status (*beyond)(qb__bp_cone_plan *plan, qb__queue *queue, float *largest);
     void (*destroy)(qb__bp_cone_plan *plan); /* NULL-safe */
 } qb__bp_cone_device_variant;
@@ -78,7 +75,7 @@ static inline const qb__bp_cone_device_variant *qb__bp_cone_on_device(const qb__
     return (const qb__bp_cone_device_variant *)head;
 }
 
-/* Whether slabs of two parts are worth having. */
+/* True if slabs of two parts are useful. */
 static inline bool qb__bp_cone_pairs(const qb__bp_cone_device_variant *variant, const int *values) {
     return variant->run_sides && variant->mirrored(values);
 }
@@ -87,7 +84,7 @@ static inline unsigned qb__bp_cone_turns(const qb__bp_cone_device_variant *varia
     return variant->turns ? variant->turns(values) : 1;
 }
 
-/* The rows of a family: bp_cone_circular.c, bp_cone_matrix.c, papers/bp_cone_papers.c. */
+/* The rows of each family: bp_cone_circular.c, bp_cone_matrix.c, papers/bp_cone_papers.c. */
 typedef struct qb__bp_cone_family {
     const qb__bp_cone_device_variant *rows;
     size_t count;

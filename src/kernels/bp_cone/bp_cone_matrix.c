@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any matrices on devices: images in memory, interpolated by the program, or in textures, by the
- * texture engine. bp_cone_matrix.cl is the kernel. */
+/* Any matrices on devices: images in memory, interpolated by instructions, or in textures with linear filtering. See
+ * bp_cone_matrix.cl for the kernel. */
 #include <math.h>
 
 #include "kernels/bp_cone/bp_cone_device.h"
@@ -18,12 +18,12 @@ struct qb__bp_cone_plan {
     qb__device *device;
     qb__bp_cone_problem problem;
     qb__bp_cone_most most;
-    int32_t pitch, height; /* of an image, with its zeros */
+    int32_t pitch, height; /* of an image, with its border of zeros */
     int tile[3];
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel;
     qb__memory *matrix;
-    qb__texture *texture; /* of a block; NULL = read from memory */
+    qb__texture *texture; /* for one block; NULL = images are read from memory */
 };
 
 /* Voxels of a group's tile: lines of STEPS along z, or along x. */
@@ -68,8 +68,8 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     return device->image_layers < LAYERS ? "needs textures of 512 layers" : NULL;
 }
 
-/* Instructions of the inner loop, clamping at the edges not counted; what makes a line's ends is shared by
- * its steps. Blending takes about 31 instructions, but the time of 42 (H200; bench/notes/cone.md). */
+/* Instructions of the inner loop, without limiting at the edges; the setup of a line is shared by its steps.
+ * Interpolation takes about 31 instructions, but the time of 42 (H200; bench/notes/cone.md). */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices;
     const qb__bp_cone_problem *p = of;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Cone-beam back-projection for any 3x4 matrices. A group owns a tile of voxels, an item a line of STEPS of
- * them, whose sums stay in registers for all views of a launch.
+/* Cone-beam back-projection for any 3x4 matrices. A group owns a tile of voxels, an item a line of STEPS of them, whose
+ * sums stay in registers for all views of a launch.
  *
- * TEXTURED: images are textures. Lines run along z; lanes that run together own patches of PATCH x
- * (32 / PATCH) of them, which fall on few pixels from any side.
- * Otherwise images lie in memory, transposed: neighbours in a column of the detector are neighbours in
- * memory. Lines run along x, and lanes that run together own 32 of them above each other, which see one
- * column, or two, and 32 rows of it side by side: one line of the cache a read, or two.
+ * TEXTURED: images are textures. Lines run along z; the lanes of a warp own patches of PATCH x (32 / PATCH) lines,
+ * which fall on few pixels from any direction. Otherwise images are in memory, transposed: neighbours in a detector
+ * column are neighbours in memory. Lines run along x, and the lanes of a warp own 32 of them above each other, which
+ * read 32 neighbouring rows of one or two columns: one or two cache lines per read.
  *
- * Single precision would lose the coordinates of wide detectors. So each tile and view has a pixel
- * (u0, v0) near the middle of what it sees, and coordinates are counted from there:
+ * Single precision is not enough for the coordinates of wide detectors. So each tile and view has a pixel (u0, v0) near
+ * the middle of what the tile sees, and coordinates are relative to it:
  *     u - u0 = ((m0 - u0 m2) . x) / (m2 . x),   x from the tile's first voxel.
- * The constants of that are made with twice the digits, by one item a view, for BATCH views at a time. A
- * half is taken off, so that adding and subtracting 1.5 x 2^23 rounds down.
+ * These constants are computed with twice the digits, by one item per view, for BATCH views at a time. A half is
+ * subtracted, so that adding and subtracting 1.5 x 2^23 rounds down.
  *
- * Tiles are counted from the grid's first voxel and a tile that is cut computes what a whole one does:
- * no bit depends on slabs, windows of rows and blocks of views. */
+ * Tiles count from the grid's first voxel, and a tile that is cut off computes what a whole one does: the bits do not
+ * depend on slabs, windows of rows or blocks of views. */
 #include "bp_cone_sums.clh"
 #ifndef TEXTURED
 #define TEXTURED 0
@@ -30,7 +29,7 @@
 #define BATCH 32
 #endif
 #ifndef GROUPS
-#define GROUPS 4 /* that a multiprocessor should hold */
+#define GROUPS 4 /* groups per multiprocessor */
 #endif
 #if TEXTURED
 #define TILE_X 16
@@ -48,12 +47,12 @@
 #define ROUND 12582912.0f
 #define ROUND_BITS 0x4b400000u
 
-/* Of a tile and a view: numerators and denominator of u - u0 - 1/2 and v - v0 - 1/2, linear in the
- * voxel; the limits of both; where pixel (u0, v0) lies in the images. */
+/* Constants of a tile and a view: numerators and denominator of u - u0 - 1/2 and v - v0 - 1/2, linear in the voxel; the
+ * limits of both; the position of pixel (u0, v0) in the images. */
 typedef struct qb_tile_view {
     float u[4], v[4], w[4];
     float u_low, u_high, v_low, v_high;
-    float x, y; /* the same place in the texture */
+    float x, y; /* the same position in the texture */
     uint start;
     int kind;
 } qb_tile_view;
@@ -62,11 +61,11 @@ enum { QB_INSIDE, QB_EDGE, QB_OUTSIDE };
 FUNCTION float within(float value, float low, float high) { return fmin(fmax(value, low), high); }
 
 typedef struct qb_box {
-    int x0, y0, z0, x1, y1, z1; /* the tile's voxels that are in the slab, x1 one more than the last */
-    int tile_z;                 /* where the tile begins */
+    int x0, y0, z0, x1, y1, z1; /* the tile's voxels in the slab; x1 is one more than the last */
+    int tile_z;                 /* start of the tile */
 } qb_box;
 
-/* What the corners of the box see, counted from the base, without the half. */
+/* Range that the corners of the box see, relative to the base, without the half. */
 FUNCTION int kind_of(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int y0, bool whole) {
     float u_least = 1e30f, u_most = -1e30f, v_least = 1e30f, v_most = -1e30f;
     for (int corner = 0; corner < 8; corner++) {
@@ -79,7 +78,7 @@ FUNCTION int kind_of(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, in
         u_least = fmin(u_least, u), u_most = fmax(u_most, u);
         v_least = fmin(v_least, v), v_most = fmax(v_most, v);
     }
-    const float far = 0.01f; /* more than rounding */
+    const float far = 0.01f; /* larger than rounding errors */
     if (u_most < t->u_low - far || u_least > t->u_high + far || v_most < t->v_low - far || v_least > t->v_high + far)
         return QB_OUTSIDE;
     return whole && u_least > t->u_low + far && u_most < t->u_high - far && v_least > t->v_low + far &&
@@ -93,7 +92,7 @@ FUNCTION void look(GLOBAL const float *m, qb_box box, int x0, int y0, bool whole
                    int pitch, LOCAL_POINTER qb_tile_view *t) {
     const float x = (float)x0, y = (float)y0, z = (float)box.tile_z;
     const float2 u = at_voxel(m, 0, x, y, z), v = at_voxel(m, 1, x, y, z), w = at_voxel(m, 2, x, y, z);
-    /* The middle of what there is of the tile in the grid, whatever the slab: a base for all. */
+    /* The centre of the tile's part inside the grid, for any slab: the same base for all slabs. */
     const float mx = 0.5f * (float)(box.x1 - 1 - x0), my = 0.5f * (float)(box.y1 - 1 - y0);
     const float mw = FMA(m[8], mx, FMA(m[9], my, w.x));
     const float mu = FMA(m[0], mx, FMA(m[1], my, u.x)) / mw;
@@ -132,16 +131,16 @@ FUNCTION float between(GLOBAL const float *image, uint start, int pitch, float u
 }
 
 #if TEXTURED
-/* Where a window of rows begins would change how the sum is rounded: 10 bits of the fraction, more than
- * a texture engine's, leave it exact. */
+/* The first row of a window would change the rounding of the sum: 10 bits of the fraction, more than a texture unit
+ * uses, keep it exact. */
 #define EXACT 12288.0f
 #define PIXEL(u, v) TEXTURE_READ1_LAYER(images, (u) + tile_x, ((v) + EXACT - EXACT) + tile_y, view)
 #else
 #define PIXEL(u, v) between(image, start, pitch, u, v)
 #endif
 
-/* images: [view of the block][height][pitch], PAD zeros on all sides, the window's rows from r0 on;
- * matrix: [view of the scan][24]; out: the slab's first slice z0 stands at out_at. */
+/* images: [view of the block][height][pitch], PAD zeros on all sides, the window's rows from r0 on; matrix: [view of
+ * the scan][24]; out: slice z0 of the slab is at out_at. */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_matrix(IMAGES, GLOBAL const float *RESTRICT matrix, int first, int views,
                                                     int columns, int r0, int r1, int pitch, int height,
                                                     GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny, int z0,

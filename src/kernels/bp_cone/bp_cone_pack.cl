@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows as they were filtered -> images with PAD zeros on all sides and behind the window, `height` times
- * `pitch` pixels a view: as they are, or, TRANSPOSED, columns. Groups of TILE x TILE pixels. */
+/* Converts filtered rows to images with PAD zeros on all sides and after the window, `height` times `pitch` pixels per
+ * view: by rows or, TRANSPOSED, by columns. Groups of TILE x TILE pixels. */
 #ifndef TRANSPOSED
 #define TRANSPOSED 0
 #endif

@@ -6,22 +6,22 @@
 #include "device/device.h"
 #include "kernels/macros.h"
 
-/* What the families of cone-beam kernels share. */
+/* Shared by the families of cone-beam kernels. */
 
-/* Matrices as the kernels read them (bp_cone_sums.clh): each number as two floats, twice the digits. The
- * caller's memory, on the device. */
+/* Upload matrices in the kernels' form (bp_cone_sums.clh): each number as two floats, with twice the digits. The caller
+ * releases the memory. */
 size_t qb__cone_matrices_bytes(size_t views);
 qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12], size_t views, qb__memory **memory);
 
-/* Other ones in the same place, for the first `views`; waits for the queue. */
+/* Replace the first `views` of them; waits for the queue. */
 qb_status qb__cone_matrices_replace(qb__queue *queue, const double (*matrix)[12], size_t views, qb__memory *memory);
 
-/* The kernel `name` of the source NAME.cl; the caller's program, also after a failure. */
+/* The kernel `name` of the source NAME.cl; the caller releases the program, also after a failure. */
 qb_status qb__cone_build(qb__device *device, const char *name, const qb__macros *macros, qb__program **program,
                          qb__kernel **kernel);
 
-/* Rows as a variant's pack() is given them: row r0 + r of the window of view i begins at offset + 4 * (i * view_stride +
- * r * row_stride) bytes. */
+/* Rows as given to a variant's pack(): row r0 + r of the window of view i begins at offset + 4 * (i * view_stride + r *
+ * row_stride) bytes. */
 typedef struct qb__cone_images {
     const qb__memory *rows;
     size_t offset, view_stride, row_stride, columns;
@@ -29,11 +29,11 @@ typedef struct qb__cone_images {
     size_t views;
 } qb__cone_images;
 
-/* bp_cone_pack.cl: to images of height x pitch pixels. */
+/* bp_cone_pack.cl: make images of height x pitch pixels. */
 qb_status qb__cone_pack(qb__kernel *kernel, qb__queue *queue, const qb__cone_images *images, int32_t pitch,
                         int32_t height, qb__memory *packed);
 
-/* Host numbers -> new device memory. */
+/* Copy host numbers to new device memory. */
 qb_status qb__cone_upload(qb__device *device, const void *numbers, size_t bytes, qb__memory **memory);
 
 #endif

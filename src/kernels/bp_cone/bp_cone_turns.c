@@ -5,10 +5,11 @@
 
 #include "cpu/bp_cone/bp_cone_circle.h"
 
-/* Pixels that a turned view may lie beside the one that it is taken for: less than class high shows. */
+/* Largest deviation in pixels of a rotated view from the view that it is taken for: below the error of accuracy class
+ * high. */
 static const double tolerance = 1e-5;
 
-/* A matrix on the voxels of the grid, turned: q = (nx-1-x, ny-1-y), (nx-1-y, x) or, back, (y, nx-1-x). */
+/* A matrix on the voxels of the rotated grid: q = (nx-1-x, ny-1-y), (nx-1-y, x) or, back, (y, nx-1-x). */
 static void turn(const qb__bp_cone_problem *p, const double *m, int turns, bool back, double out[12]) {
     const double nx = (double)p->nx - 1, ny = (double)p->ny - 1;
     for (int i = 0; i < 12; i += 4) {
@@ -20,7 +21,7 @@ static void turn(const qb__bp_cone_problem *p, const double *m, int turns, bool 
     }
 }
 
-/* The most that u or v differ between two matrices anywhere in the grid. */
+/* Largest difference of u or v between two matrices anywhere in the grid. */
 static double apart(const qb__bp_cone_problem *p, const double *m, const double *n, double nearest) {
     const double extent[] = {(double)p->nx, (double)p->ny, (double)p->nz, 1};
     double row[3] = {0};

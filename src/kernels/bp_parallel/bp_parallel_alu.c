@@ -7,15 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Back-projection by arithmetic on rows cached in shared memory (section 6 of the paper that
- * numbers the algorithms): bp_parallel_alu.cl. */
+/* Back-projection by arithmetic on rows cached in shared memory (section 6 of the paper that numbers the algorithms):
+ * see bp_parallel_alu.cl. */
 
 size_t qb__alu_team(const qb__alu *alu) { return alu->area == 32 ? 16 : 32; }
 
 size_t qb__alu_threads(const qb__alu *alu) { return (size_t)(alu->area * alu->area / alu->pixels); }
 
-/* The area's extent, the one above and the one below that rounding may reach, and where it begins
- * within a column. */
+/* The range of columns that an area needs, with one more above and below for rounding, and for its position within a
+ * column. */
 size_t qb__alu_bins(const qb__bp_parallel_problem *problem, const qb__alu *alu) {
     const double over = alu->interp == QB_INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
     double most = 0.0;
@@ -39,7 +39,7 @@ double qb__alu_local_bytes(const qb__bp_parallel_problem *problem, const qb__alu
 
 const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
                              const qb__alu *alu) {
-    /* What a group may have without asking for more at the launch. */
+    /* Shared memory that a group can have without a request at the launch. */
     const size_t plain = 48 << 10;
     const size_t room = device->api == QB__API_CUDA && device->local_bytes > plain ? plain : device->local_bytes;
     const char *why = qb__layout_unusable(device, problem, alu->half != 0);
@@ -49,7 +49,7 @@ const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_paralle
     if (alu->half == 2 && !device->half_arithmetic) return "needs arithmetic on half precision";
     if (alu->width > alu->slices || (alu->width && alu->width == alu->slices && alu->slices > 1))
         return "fewer slices than a part of the cache";
-    /* Sums live in registers, of which a multiprocessor has 65,536 and an item 255. */
+    /* Sums are in registers; a multiprocessor has 65,536, and an item at most 255. */
     if (device->api == QB__API_CUDA &&
         (size_t)(alu->pixels * alu->slices + 24) * qb__alu_threads(alu) * (size_t)alu->blocks > 65536)
         return "more sums than registers";

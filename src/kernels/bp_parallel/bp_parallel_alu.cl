@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Parallel-beam back-projection by arithmetic on rows cached in shared memory. A group owns an
- * area of AREA x AREA pixels; for VIEWS views at a time it copies the bins that the area may touch
- * into shared memory, then every thread sums PIXELS pixels of a column (rows STEP apart).
+/* Parallel-beam back-projection by arithmetic on rows cached in shared memory. A group owns an area of AREA x AREA
+ * pixels. For VIEWS views at a time it copies the bins that the area needs into shared memory; then every thread sums
+ * PIXELS pixels of a column (rows STEP apart).
  *
- * A view's bins begin at an integer column, the base, computed in 64-bit fixed point with 32
- * fraction bits; what is left is small, so single precision holds it to 1e-5 columns (linear), and
- * nearest and oversampled coordinates stay 64-bit and exact.
+ * A view's bins begin at an integer column, the base, computed in 64-bit fixed point with 32 fraction bits. The
+ * remaining coordinate is small, so its error in single precision is 1e-5 columns (linear); nearest and oversampled
+ * coordinates stay 64-bit and exact.
  *
- * DIFFERENCE caches for bin k the pair (v - k d, d), d = next - v: a pixel at h then costs one
- * multiply-add, v + (h - k) d = (v - k d) + h d, and the fraction is never formed. */
+ * DIFFERENCE caches for bin k the pair (v - k d, d), d = next - v: a pixel at h then takes one multiply-add, v + (h -
+ * k) d = (v - k d) + h d, without computing the fraction. */
 #ifndef INTERP
 #define INTERP 0 /* 0 linear, 1 nearest, 2 oversampled by 4 */
 #endif
@@ -19,10 +19,10 @@
 #define HALF 0 /* 1: bins cached in half precision; 2: arithmetic in half precision too */
 #endif
 #ifndef WIDTH
-#define WIDTH 0 /* slices that lie together in the cache; 0: all, fewer: split into several */
+#define WIDTH 0 /* slices that are cached together; 0: all, fewer: divided into several */
 #endif
 #ifndef DIFFERENCE
-/* 1: a thread caches neighbouring bins, handing the last over; 2: it loads twice */
+/* 1: a thread caches neighbouring bins and reuses the last; 2: it loads twice */
 #define DIFFERENCE 0
 #endif
 #if WIDTH == 0
@@ -45,23 +45,23 @@
 #define ROUND 1 /* linear: 0 floor and convert; 1 floating-point rounding; 2 and indexing */
 #endif
 #ifndef CACHE
-#define CACHE 2 /* base (0), and turn (1), both many views ahead (2), or base + x turn (3) */
+#define CACHE 2 /* base (0), and turn (1), both for many views ahead (2), or base + x turn (3) */
 #endif
 #ifndef BLOCKS
 #define BLOCKS 1
 #endif
 #ifndef BINS
-#define BINS (AREA * 3 / 2 * (INTERP == 2 ? 4 : 1)) /* cached of a view */
+#define BINS (AREA * 3 / 2 * (INTERP == 2 ? 4 : 1)) /* cached bins of a view */
 #endif
 #ifndef TEXTURE_SHARE
-#define TEXTURE_SHARE 0 /* of 8 areas, so many go through the texture engine instead */
+#define TEXTURE_SHARE 0 /* of 8 areas, so many use the texture unit instead */
 #endif
 #ifndef BALANCE
-#define BALANCE 0 /* which: by the area's number (0), or kept so on each multiprocessor (1) */
+#define BALANCE 0 /* chosen by the area's number (0), or kept in proportion on each multiprocessor (1) */
 #endif
 
-/* Whether loops over views and pixels are unrolled: GPUs want it (sums in registers), a compiler
- * for processors takes minutes over it. */
+/* Whether loops over views and pixels are unrolled: needed on GPUs (sums in registers); compilers for CPUs take minutes
+ * for it. */
 #ifndef UNROLLED
 #define UNROLLED 1
 #endif
@@ -76,7 +76,7 @@
 #define TEAMS (THREADS / TEAM)
 #define AHEAD (THREADS < 256 ? THREADS : 256)
 #define PARTS (SLICES / WIDTH)
-#define SCALARS (WIDTH * (DIFFERENCE ? 2 : 1)) /* of a cached element */
+#define SCALARS (WIDTH * (DIFFERENCE ? 2 : 1)) /* numbers in a cached element */
 #define OVER (INTERP == 2 ? 4 : 1)
 
 #if HALF
@@ -118,15 +118,15 @@
 #define MOVED(from, step, n) ((from) + (step) * (n))
 #endif
 
-/* What pixel (0,0) and a step in x and in y are worth, and how far below an area's corner its
- * lowest coordinate lies; 2^-32 columns (samples, when oversampled), half a column added for
- * nearest. The table is padded with zeros to a multiple of 256 views. */
+/* A view: column of pixel (0,0), step in x and in y, and how far below an area's corner its lowest coordinate is; in
+ * 2^-32 columns (samples if oversampled), with half a column added for nearest. The table is padded with zeros to a
+ * multiple of 256 views. */
 typedef struct fixed_line {
     LONG a, b, c, low;
 } fixed_line;
 
-/* The first cached bin of a view, and where the area's corner falls, counted from it. One bin
- * below the lowest is cached too: rounding may reach it, with weight zero. */
+/* The first cached bin of a view, and the position of the area's corner relative to it. One bin below the lowest is
+ * cached too: rounding may read it, with weight zero. */
 typedef struct area_line {
     int first;
     COORDINATE base, a, b;
@@ -168,7 +168,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(GLOBAL const STORED *REST
 ) {
     LOCAL_ALIGNED ELEMENT cache[PARTS * VIEWS * BINS];
     const int item = (int)local_id(0), team = item / TEAM, member = item % TEAM;
-    /* 16 threads cover 4x4 pixels along a Z-order curve; such squares stand in rows. */
+    /* 16 threads cover 4x4 pixels along a Z-order curve; such squares form rows. */
     const int square = item >> 4;
     const int x = square % (AREA / 4) * 4 + z_order_x(item & 15);
     const int y = square / (AREA / 4) * 4 + z_order_y(item & 15);
@@ -182,7 +182,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(GLOBAL const STORED *REST
 #else
     const int number = (int)group_id(0);
 #endif
-    /* Each group of slices has a multiple of eight numbers, so that an area's way is the same in all. */
+    /* Each group of slices has a multiple of eight area numbers, so that an area's method is the same in all. */
     const int plane = (areas_x * areas_y + 7) / 8 * 8, area = number % plane;
     if (number >= areas || area >= areas_x * areas_y) return;
     const int by_texture = number % 8 < TEXTURE_SHARE;

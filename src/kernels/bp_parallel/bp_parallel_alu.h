@@ -4,23 +4,23 @@
 
 #include "bp_parallel_layout.h"
 
-/* bp_parallel_alu.cl with all its macros: rows of the arithmetic family set the first twelve, the
- * hybrid ones others. */
+/* bp_parallel_alu.cl with all its macros: rows of the arithmetic family set the first twelve, rows of the hybrid family
+ * also the others. */
 typedef struct qb__alu {
     qb_interp interp;
     int slices, half, width, difference, write64, area, pixels, views, round, cache, blocks;
     int texture_share, balance;
 } qb__alu;
 
-/* NULL when it runs there. */
+/* NULL if it can run there. */
 const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem, const qb__alu *alu);
-/* Threads that cache a view; of a group. */
+/* Threads that cache a view; threads of a group. */
 size_t qb__alu_team(const qb__alu *alu);
 size_t qb__alu_threads(const qb__alu *alu);
-/* Samples of a view that an area may touch, and bytes of one of a thread's elements. */
+/* Samples of a view that an area may need, and bytes of a cached element of one thread. */
 size_t qb__alu_bins(const qb__bp_parallel_problem *problem, const qb__alu *alu);
 size_t qb__alu_element_bytes(const qb__alu *alu);
-/* Local memory of one group, upper bound. */
+/* Upper limit of the local memory of a group. */
 double qb__alu_local_bytes(const qb__bp_parallel_problem *problem, const qb__alu *alu);
 /* `slices`: of the pass. */
 void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu, qb__kernel_cost *cost);

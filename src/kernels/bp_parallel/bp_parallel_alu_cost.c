@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "bp_parallel_alu.h"
 
-/* The arithmetic family in the performance model: instructions and registers counted from the
- * machine code for sm_90, then fitted where a count does not show what it costs (conversions, bank
- * conflicts, waits); bench/notes/paper.md says how well it holds. */
+/* The arithmetic family in the performance model: instructions and registers counted in the machine code for sm_90,
+ * then fitted where counts do not tell the cost (conversions, bank conflicts, waits); see bench/notes/paper.md for the
+ * accuracy. */
 
-/* Lane instructions of one pixel and view: its place in the cache. */
+/* Lane instructions per pixel and view: finding its position in the cache. */
 static double coordinate_cost(const qb__alu *alu) {
     static const double linear[] = {10.0, 6.0, 7.0}; /* by ROUND */
     if (alu->interp != QB_INTERP_LINEAR) return 4.6;
     return linear[alu->round] - (alu->difference ? 2.0 : 0.0) + (alu->half == 2 ? 2.0 : 0.0);
 }
 
-/* And of each slice there: interpolation, sum, and what half precision converts. */
+/* And per slice: interpolation, sum, and conversions of half precision. */
 static double slice_cost(const qb__alu *alu) {
     static const double linear[] = {3.0, 7.0, 2.7}, nearest[] = {1.0, 2.6, 1.65}; /* by HALF */
     if (alu->interp != QB_INTERP_LINEAR) return nearest[alu->half];
     return alu->difference ? 2.0 : linear[alu->half];
 }
 
-/* Registers that the compiler takes when nothing keeps it from loading ahead: within 9 of the
- * machine code's on average. */
+/* Registers that the compiler uses if nothing keeps it from loading ahead: within 9 of the machine code's on
+ * average. */
 static double registers(const qb__alu *alu) {
     static const double form[] = {64.0, 44.0, 64.0}, sum[] = {0.9, 0.9, 1.5}; /* by HALF */
     const bool linear = alu->interp == QB_INTERP_LINEAR;
@@ -33,9 +33,8 @@ static double registers(const qb__alu *alu) {
     return count;
 }
 
-/* A round is VIEWS views of an area: bins are fetched by teams of threads, one view each at a time,
- * then all threads sum. A trip to memory and its barrier take 1,000 clocks, the last warps of a
- * round 700, by fit. */
+/* A round is VIEWS views of an area: teams of threads fetch bins, one view each at a time, then all threads sum. A
+ * memory access with its barrier takes 1,000 clocks, the last warps of a round 700, by fit. */
 static qb__kernel_groups groups(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu) {
     const size_t area = (size_t)alu->area, teams = qb__alu_threads(alu) / qb__alu_team(alu);
     const size_t trips = qb__ceil_div((size_t)alu->views, teams ? teams : 1);
@@ -61,7 +60,7 @@ void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const
     const double samples = (double)qb__alu_bins(problem, alu);
     const double element = (double)qb__alu_element_bytes(alu);
     const double reads = alu->interp != QB_INTERP_LINEAR || alu->difference ? 1.0 : 2.0;
-    /* Oversampled neighbours lie four apart and meet in banks. */
+    /* Oversampled neighbours are four elements apart, which causes bank conflicts. */
     const double conflicts = !over ? 1.0 : width == 1 ? 1.6 : 2.0;
     /* Per view and area: filling the cache; per view and thread: the first coordinate. */
     const double fill = samples * (over ? 25.0 : 6.0) / area;

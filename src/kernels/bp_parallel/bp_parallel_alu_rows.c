@@ -2,8 +2,8 @@
 #include "bp_parallel_alu.h"
 #include "kernels/rows_table.h"
 
-/* The rows of the arithmetic family (section 6 of the paper that numbers the algorithms); their
- * parameters stand in the order of qb__alu. */
+/* The rows of the arithmetic family (section 6 of the paper that numbers the algorithms); their parameters are in the
+ * order of qb__alu. */
 
 static qb__alu alu_of(const int *values) {
     return (qb__alu){.interp = QB__INTERP_OF(values[0]),
@@ -59,8 +59,8 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     return qb__kernel_launch(plan->kernel, queue, groups, items, args.list, QB__ALU_ARGS);
 }
 
-/* What each row may tune besides: area, pixels a thread, views cached, extra caches, groups that a
- * multiprocessor should hold. What was fastest on an H200 stands first. */
+/* Parameters that can be tuned: area, pixels per thread, cached views, extra caches, groups per multiprocessor. The
+ * fastest values on an H200 come first. */
 #define AREA_64 P("AREA", 64, 32), P("PIXELS", 16, 8, 4)
 #define AREA_32 P("AREA", 32, 64), P("PIXELS", 8, 4, 16)
 #define VIEWS_8 P("VIEWS", 8, 16, 4)

@@ -6,36 +6,33 @@
 #include "device/device.h"
 #include "geometry/bp_problem.h"
 
-/* Parallel-beam back-projection on devices: the contract of every variant; the mathematics stand in
- * geometry/bp_problem.h. A variant keeps the sinograms of a pass of slices in a layout of its own;
- * pack() makes it on the device from plain rows, run() makes the whole slab from it.
+/* Interface of all device variants of parallel-beam back-projection (formula in geometry/bp_problem.h). A variant has
+ * its own layout for the sinograms of a pass of slices; pack() makes it on the device from rows, run() computes the
+ * whole slab from it.
  *
- * Accuracy: the class promised for each api on white noise; the coordinate h is accurate to the
- * class up to 16,384 columns, so it is an integer base in double per tile and view plus a small
- * fraction. */
+ * Accuracy: each API has its accuracy class for white noise. The coordinate h keeps the class up to 16,384 columns, so
+ * it is an integer base, computed in double per tile and view, plus a small fraction. */
 
 #define QB__PACKED_MOST (SIZE_MAX / 2)
 
-typedef struct qb__bp_parallel_plan qb__bp_parallel_plan; /* the variant's own */
+typedef struct qb__bp_parallel_plan qb__bp_parallel_plan; /* defined by the variant */
 
 typedef struct qb__bp_parallel_device_variant {
     qb__variant head; /* unusable() and cost() take a qb__bp_parallel_problem */
 
-    /* Device bytes of a packed pass of `slices` (a multiple of head.step); about QB__PACKED_MOST
-     * where they are more, so that what stands beside can be added. */
+    /* Device bytes of a packed pass of `slices` (a multiple of head.step); about QB__PACKED_MOST if they are more, so
+     * that other sizes can be added without overflow. */
     size_t (*packed_bytes)(const qb__bp_parallel_problem *problem, unsigned slices, const int *values);
-    /* Device bytes that a plan for such passes holds, at most: its tables and its texture. */
+    /* Upper limit of the device bytes of a plan for such passes: its tables and its texture. */
     size_t (*plan_bytes)(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
                          const int *values);
-    /* Compiles and uploads tables of the geometry. The problem's arrays must outlive the plan;
-     * `largest` is of the slices of a pass and is read by pack(), so it may change between passes.
-     * `slices`: the most of any pass. */
+    /* Compile, and upload tables of the geometry. The problem's arrays must outlive the plan; `largest` is that of the
+     * current pass, is read by pack(), and may change between passes. `slices`: of the largest pass. */
     qb_status (*plan)(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                       qb__bp_parallel_plan **plan);
-    /* rows: float32 device memory; the row of view view0 + i and slice s begins at offset + 4 * (i
-     * * view_stride + s * slice_stride) bytes, so that a block of views is filtered and packed at a
-     * time; fills the blocks of views view0 <= v < view1 of `packed`; slices beyond become zeros.
-     */
+    /* rows: float32 device memory; the row of view view0 + i and slice s begins at offset + 4 * (i * view_stride + s *
+     * slice_stride) bytes, so that blocks of views are filtered and packed one after the other. Fills the views view0
+     * <= v < view1 of `packed`; missing slices become zeros. */
     qb_status (*pack)(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
                       size_t view_stride, size_t slice_stride, size_t view0, size_t view1, unsigned slices,
                       qb__memory *packed);
@@ -49,8 +46,8 @@ static inline const qb__bp_parallel_device_variant *qb__bp_parallel_on_device(co
     return (const qb__bp_parallel_device_variant *)head;
 }
 
-/* All variants; count in *count. One row a variant, gathered in bp_parallel_families.c from the files
- * of the families (texture, alu, tensor). */
+/* All variants; their number in *count. Collected in bp_parallel_families.c from the files of the families (texture,
+ * alu, tensor). */
 const qb__bp_parallel_device_variant *const *qb__bp_parallel_device_variants(size_t *count);
 
 #endif

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* The standard algorithm for OpenCL devices that are processors (section 6.10):
- * bp_parallel_direct.cl. */
+/* The standard algorithm for OpenCL devices that are CPUs (section 6.10): see bp_parallel_direct.cl. */
 
 enum { INTERP, SLICES, BLOCK, VIEWS };
 
@@ -19,7 +18,7 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     return qb__layout_unusable(device, problem, false);
 }
 
-/* A processor has no such units; lane instructions, vectors of 8 slices. */
+/* A CPU has no such units; lane instructions are for vectors of 8 slices. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const qb__bp_parallel_problem *problem = of;
     const double s = values[SLICES];

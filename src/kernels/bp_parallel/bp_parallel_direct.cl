@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Parallel-beam back-projection for processors (section 6.10): the standard algorithm without a
- * texture engine and without a copy in local memory, which is ordinary memory there. An item owns
- * BLOCK x BLOCK pixels of SLICES slices, the vector; it takes VIEWS views at a time, so that the
- * few bins a block sees of them stay in the first cache while their sums stay in registers. VIEWS =
- * 1 is the paper's step through the views in common.
+/* Parallel-beam back-projection for CPUs (section 6.10): the standard algorithm without textures and without a copy in
+ * local memory, which is ordinary memory there. An item owns BLOCK x BLOCK pixels of SLICES slices, the vector. It
+ * takes VIEWS views at a time, so that the few bins that a block needs from them stay in the first-level cache while
+ * the sums stay in registers. VIEWS = 1 is the paper's common step through the views.
  *
  * The coordinate is 64-bit fixed point with 32 fraction bits, as on the CPU. */
 #ifndef INTERP

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* The table of device variants, gathered from the families once. */
+/* The table of device variants, collected from the families once. */
 enum { MOST = 64 };
 static const qb__bp_parallel_device_variant *all[MOST];
 static size_t count_all;

@@ -4,13 +4,12 @@
 #include "base/memory.h"
 #include "kernels/rows_table.h"
 
-/* Texture engine and arithmetic side by side (section 7.1): of every eight areas TEXTURE_SHARE go
- * through the texture engine. Which area goes which way is fixed; BALANCE=1 makes each
- * multiprocessor run both kinds in that proportion. */
+/* Texture unit and arithmetic in parallel (section 7.1): of every eight areas, TEXTURE_SHARE use the texture unit. The
+ * method of an area is fixed; BALANCE=1 makes each multiprocessor run both kinds in that proportion. */
 
 enum { INTERP, SLICES, DIFFERENCE, AREA, PIXELS, VIEWS, CACHE, BLOCKS, TEXTURE_SHARE, BALANCE };
 
-/* Areas taken of either kind, then one counter for each multiprocessor. */
+/* Number of areas taken of either kind, then one counter per multiprocessor. */
 enum { COUNTERS = 2 + 4096 };
 
 static qb__alu alu_of(const int *values) {
@@ -37,10 +36,9 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     return why;
 }
 
-/* Either way's cost by its share. Where each multiprocessor runs both, texels pass where shared
- * memory is read (a texel counts as 16 bytes there) and both take instructions; where areas go by
- * number, most multiprocessors have one kind at a time and the ways take turns. The two together
- * cost the arithmetic 15 % more instructions. */
+/* Cost of either method by its share. If each multiprocessor runs both, texels use the path of shared memory (16 bytes
+ * per texel) and both need instructions; if areas are assigned by number, most multiprocessors have one kind at a time
+ * and the methods alternate. Both together cost the arithmetic 15 % more instructions. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const qb__bp_parallel_problem *problem = of;
     const qb__alu alu = alu_of(values);
@@ -93,7 +91,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     qb__alu_fill(plan, packed, slices, out, offset, &args);
     const int32_t across = (int32_t)qb__ceil_div(plan->problem.nx, plan->area);
     const int32_t down = (int32_t)qb__ceil_div(plan->problem.ny, plan->area);
-    const int32_t plane = (across * down + 7) / 8 * 8; /* as the kernel counts them */
+    const int32_t plane = (across * down + 7) / 8 * 8; /* as in the kernel */
     const int32_t areas = plane * (int32_t)qb__ceil_div(slices, plan->group);
     const qb__arg more[] = {QB__TEXTURE(texture), QB__MEMORY(plan->counters), QB__VALUE(across), QB__VALUE(down),
                             QB__VALUE(areas)};

@@ -71,7 +71,7 @@ qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes, 
     return status;
 }
 
-/* ---- what rules a variant out ---- */
+/* ---- reasons against a variant ---- */
 
 const char *qb__layout_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem, bool half) {
     const char *far = qb__bp_line_unfit(problem);
@@ -90,7 +90,7 @@ const char *qb__layout_no_texture(const qb__device_info *device, const qb__bp_pa
     return NULL;
 }
 
-/* Rounding of the terms of the sum in a view: half a unit in the last place of each. */
+/* Rounding errors of the terms of a view's sum: half a unit in the last place of each. */
 bool qb__layout_float_coordinates(const qb__bp_parallel_problem *problem) {
     double x = ((double)problem->nx - 1) / 2, y = ((double)problem->ny - 1) / 2;
     for (size_t v = 0; v < problem->views; v++) {
@@ -136,7 +136,7 @@ size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_
     return qb__texture_bytes(device, &shape);
 }
 
-/* One at a time: a shorter last pass waits for those before it, and theirs makes room. */
+/* One at a time: a shorter last pass waits for those before it, and reuses their memory. */
 static qb_status texture_of(qb__bp_parallel_plan *plan, qb__queue *queue, size_t groups) {
     if (plan->texture && plan->texture_groups == groups) return QB_OK;
     qb_status status = plan->texture ? qb__queue_finish(queue) : QB_OK;

@@ -1,28 +1,26 @@
 // arch: 80
 /* SPDX-License-Identifier: MIT */
-/* bp_parallel_linear.tensor and .tensor_split: parallel-beam back-projection as a product of small
- * matrices. The weights of a pixel do not depend on the slice, so for pixels that lie within BINS
- * columns of a view
+/* bp_parallel_linear.tensor and .tensor_split: parallel-beam back-projection as a product of small matrices. The
+ * weights of a pixel do not depend on the slice, so for pixels that lie within BINS columns of a view
  *
  *   R[pixel][slice] += W[pixel][bin] D[bin][slice],   W = max(0, 1 - |h(pixel) - bin|).
  *
- * A warp owns 8x8 pixels and 64 slices, its sums in registers. For each view the 64 pixels are cut
- * across the ray into two strips of 32, each within BINS columns; a strip is two m16 tiles that
- * share their columns. Which pixels make the strips, the shape, depends on the angle: views are
- * sorted by shape and the sums are reordered within the warp where it changes. Strip 1 is strip 0
- * turned by 180 degrees, and its columns are read in descending order, so the pixels of both have
- * the same distances from their first column, but for a fraction below 1 that depends on where the
- * strip stands. The distances are a table of the host's; W is made from them in registers.
+ * A warp owns 8x8 pixels and 64 slices, with the sums in registers. For each view the 64 pixels are divided across the
+ * ray into two strips of 32 pixels, each within BINS columns; a strip is two m16 tiles that share their columns. The
+ * division into strips, the shape, depends on the angle: views are sorted by shape, and the sums are reordered within
+ * the warp when it changes. Strip 1 is strip 0 rotated by 180 degrees and its columns are read in descending order, so
+ * the pixels of both have the same distances from their first column, except for a fraction below 1 that depends on the
+ * strip's position. The distances are a table made by the host; W is computed from them in registers.
  *
- * Producer warps stream the columns and the table of VIEWS views at a time through STAGES stages.
- * The packed data are [group of 64 slices][view][plane][column + PAD][64 + 8] halves; the last 8
- * make matrix loads free of bank conflicts; PAD zero rows stand on both sides of the detector. With
- * SPLIT, data and weights are pairs of halves (high and low) and three products are summed. */
+ * Producer warps stream the columns and the table of VIEWS views at a time through STAGES stages. The packed data are
+ * [group of 64 slices][view][plane][column + PAD][64 + 8] half floats; the last 8 make matrix loads free of bank
+ * conflicts; PAD zero rows are on both sides of the detector. With SPLIT, data and weights are pairs of half floats
+ * (high and low) and three products are summed. */
 #include "bp_parallel_linear_tensor_produce.cuh"
 #include "bp_parallel_linear_tensor_sums.cuh"
 
-/* What a lane reads. Of the matrix loads, lanes 0-7 and 16-23 name rows of a pair's first block of
- * columns, the others of its second; 0-15 the even eight of slices, the others the odd one. */
+/* Rows that a lane reads. In matrix loads, lanes 0-7 and 16-23 address rows of a pair's first block of columns, the
+ * others those of its second; lanes 0-15 the even groups of eight slices, the others the odd ones. */
 struct fetch {
     u32 lane, second, down;
 };
@@ -35,18 +33,18 @@ __device__ __forceinline__ struct fetch fetch_of(u32 lane) {
     return f;
 }
 
-/* A stage as a consumer sees it. */
+/* A stage as seen by a consumer. */
 struct staged {
     const uint4 *table;
     const u32 *rows, *fractions; /* [strip][view] */
 };
 
-/* Blocks of 8 columns go in pairs, two views or two blocks of one. */
+/* Blocks of 8 columns are processed in pairs: two views, or two blocks of one. */
 #define PAIRS (VIEWS * BLOCKS / 2)
 #define FIRST(pair) (2 * (pair) / BLOCKS)
 #define SECOND(pair) ((2 * (pair) + 1) / BLOCKS)
 
-/* Where this lane's row of a strip stands, even eight of slices 0. */
+/* Address of this lane's row of a strip, for the even eight of slices 0. */
 __device__ __forceinline__ u32 row_of(const struct staged &stage, const struct fetch &f, u32 pair, u32 strip) {
     const u32 *rows = stage.rows + strip * VIEWS;
     const u32 row = BLOCKS == 1 ? rows[f.second * (VIEWS / 2) + pair] : rows[FIRST(pair)];
@@ -139,7 +137,7 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
         for (u32 v = 0; v < job.views; v += VIEWS) {
             barrier_wait(shared_address(&shared->full[stage]), phase);
             const int next = shared->shape[stage];
-            if (next >= 0) { /* else nothing of these views is on the detector */
+            if (next >= 0) { /* else these views are off the detector */
                 if (SPLIT && v - done >= PART) {
                     store(sum, shapes, max(shape, 0), scales, out, job, at.x + wx, at.y + wy, 64 * at.group, done > 0,
                           buffer);
@@ -164,9 +162,9 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
     }
 }
 
-/* Groups of THREADS, as many as stay resident; each takes every gridDim.x-th piece of work. The
- * packed data end with the slices' scales. table: [view][block][lane][4 slots] distances of the
- * lane's pixels from column 2 t of the block, as halves, with SPLIT as floats. */
+/* Groups of THREADS, as many as are resident; each takes every gridDim.x-th piece of work. The packed data end with the
+ * slices' scales. table: [view][block][lane][4 slots] distances of the lane's pixels from column 2 t of the block, as
+ * half floats, with SPLIT as floats. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     bp_parallel_linear_tensor(const u8 *packed, const struct view *views, const u8 *table, const u8 *shapes, float *out,
                               struct job job) {

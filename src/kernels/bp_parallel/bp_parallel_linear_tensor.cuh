@@ -7,13 +7,13 @@
 #define BINS 8 /* columns of a strip: 8, 16 or 32 */
 #endif
 #ifndef VIEWS
-#define VIEWS 8 /* of a stage: even, at most 16 */
+#define VIEWS 8 /* views of a stage: even, at most 16 */
 #endif
 #ifndef STAGES
 #define STAGES 4
 #endif
 #ifndef ROWS
-#define ROWS 48 /* columns kept of a view */
+#define ROWS 48 /* columns of a view in a stage */
 #endif
 #ifndef PAD
 #define PAD ROWS
@@ -26,24 +26,24 @@
 #define PAIRS_UNROLLED 4 /* pairs of blocks */
 #endif
 #ifndef PART
-#define PART 512 /* with SPLIT: views summed by the units, which cut off what they add */
+#define PART 512 /* with SPLIT: views summed by the tensor units, whose additions truncate */
 #endif
 
 enum { unrolled = PAIRS_UNROLLED };
 
 #define WARPS 8
-#define WARPS_X 4       /* a group makes 32 x 16 pixels */
-#define EXCHANGE_ROW 10 /* floats a pixel: 8 slices, and apart in their banks */
+#define WARPS_X 4       /* a group computes 32 x 16 pixels */
+#define EXCHANGE_ROW 10 /* floats per pixel: 8 slices, padded for different banks */
 #define PLANES (1 + SPLIT)
 #define ROW_BYTES 144
 #define PLANE_BYTES (ROWS * ROW_BYTES)
 #define VIEW_BYTES (PLANES * PLANE_BYTES)
-#define BLOCKS (BINS / 8) /* eights of columns a view */
+#define BLOCKS (BINS / 8) /* blocks of eight columns per view */
 #define TABLE_BYTES (VIEWS * BLOCKS * (SPLIT ? 512 : 256))
 #define STAGE_BYTES (VIEWS * VIEW_BYTES + TABLE_BYTES)
 
-/* With registers moved from the producer's four warps to the consumers', which needs a chip's own
- * instructions; elsewhere one warp produces. */
+/* Registers are moved from the producer's four warps to the consumers', which needs instructions of a specific chip;
+ * elsewhere one warp produces. */
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define PRODUCERS 4
 #define TAKE_REGISTERS asm volatile("setmaxnreg.inc.sync.aligned.u32 224;")
@@ -55,7 +55,7 @@ enum { unrolled = PAIRS_UNROLLED };
 #endif
 
 #define THREADS (32 * (WARPS + PRODUCERS))
-/* As many at work as divide the stages: then each has stages of its own. */
+/* The number of producers divides the number of stages, so that each has its own stages. */
 #define TURNS                                                                                                          \
     (STAGES % 4 == 0 && PRODUCERS >= 4   ? 4                                                                           \
      : STAGES % 3 == 0 && PRODUCERS >= 3 ? 3                                                                           \
@@ -69,21 +69,21 @@ typedef unsigned long long u64;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define BULK 1
 #define FULL_ARRIVALS 32
-#define TRY "try_wait" /* sleeps a while */
+#define TRY "try_wait" /* waits for a limited time */
 #else
 #define BULK 0
 #define FULL_ARRIVALS 64
 #define TRY "test_wait"
 #endif
 
-/* One view, in the order of summation; the host makes it. */
+/* One view, in the order of summation; made by the host. */
 struct view {
     double ax, ay, h0;
-    float first; /* least h of strip 0 from the pixels' origin */
-    float low;   /* least column wanted, from the group's origin */
-    int rows;    /* columns wanted from there */
+    float first; /* smallest h of strip 0, relative to the pixels' origin */
+    float low;   /* smallest column needed, relative to the group's origin */
+    int rows;    /* number of columns needed */
     int shape;
-    u32 row; /* place in the packed data */
+    u32 row; /* position in the packed data */
     u32 unused;
 };
 
@@ -94,7 +94,7 @@ struct job {
 
 struct __align__(16) shared_tables {
     float exchange[WARPS][64 * EXCHANGE_ROW];
-    u32 rows[STAGES][WARPS][2][VIEWS]; /* where a strip's first column stands, bytes */
+    u32 rows[STAGES][WARPS][2][VIEWS]; /* position of a strip's first column in bytes */
     u32 fractions[STAGES][WARPS][2][VIEWS];
     int shape[STAGES];
     u64 full[STAGES];
@@ -122,7 +122,7 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 phase) {
     } while (!done);
 }
 
-/* Named barriers say that a stage has been read: the consumers pass by, the producer waits. */
+/* Named barriers tell that a stage has been read: the consumers arrive, the producer waits. */
 #define EMPTY(stage) (1 + (stage))
 __device__ __forceinline__ void empty_arrive(u32 stage) {
     asm volatile("bar.arrive %0, %1;" ::"r"(EMPTY(stage)), "n"(32 * WARPS + 32) : "memory");
@@ -151,8 +151,8 @@ __device__ __forceinline__ u32 half_pair(float low, float high) {
     return r;
 }
 
-/* max(0, 1 - |fraction + offset|) of two halves, the offset the first or second of `offsets` for
- * both; the upper clamp never bites. */
+/* max(0, 1 - |fraction + offset|) of two half floats, with the first or second of `offsets` for both; the upper limit
+ * never applies. */
 __device__ __forceinline__ u32 weights(u32 fraction, u32 offsets, bool second) {
     u32 d, w;
     if (second)
@@ -171,7 +171,7 @@ __device__ __forceinline__ u32 weights(u32 fraction, u32 offsets, bool second) {
     return w;
 }
 
-/* The same in high and low halves. */
+/* The same in high and low parts. */
 __device__ __forceinline__ void weights_split(float d, u32 &high, u32 &low) {
     const float w0 = __saturatef(1.0f - fabsf(d)), w1 = __saturatef(1.0f - fabsf(d - 1.0f));
     high = half_pair(w0, w1);
@@ -182,8 +182,8 @@ __device__ __forceinline__ void weights_split(float d, u32 &high, u32 &low) {
     low = half_pair(w0 - h0, w1 - h1);
 }
 
-/* Where group `work` stands: groups of slices one after another, tiles in strips of 8 across, so
- * that those under way together share their columns in the cache. */
+/* Position of the group `work`: groups of slices one after another, tiles in strips of 8 across, so that running groups
+ * share their columns in the cache. */
 struct place {
     u32 x, y, group;
 };

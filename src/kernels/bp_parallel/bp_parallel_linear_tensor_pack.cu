@@ -1,10 +1,9 @@
 // arch: 80
 /* SPDX-License-Identifier: MIT */
-/* Rows of float32 into the layout of bp_parallel_linear_tensor.cu: [group of 64 slices][view]
- * [plane][column + PAD][64 + 8] halves, the last 8 zero. Values are multiplied by their slice's
- * scale, a power of two, so that they fit; the scales stand behind the data. Plane 1, with SPLIT,
- * holds what rounding to half left over. A group of 256 does one view, 64 slices, COLUMNS columns.
- */
+/* Converts rows of float32 to the layout of bp_parallel_linear_tensor.cu: [group of 64 slices][view] [plane][column +
+ * PAD][64 + 8] half floats, the last 8 zero. Values are multiplied by their slice's scale, a power of two, so that they
+ * fit; the scales follow the data. Plane 1, with SPLIT, holds the rounding errors of plane 0. A group of 256 threads
+ * packs one view, 64 slices, COLUMNS columns. */
 #ifndef PAD
 #define PAD 48
 #endif
@@ -12,23 +11,23 @@
 #define SPLIT 0
 #endif
 #ifndef COLUMNS
-#define COLUMNS 64 /* of a group: 64 or 128 */
+#define COLUMNS 64 /* columns of a group: 64 or 128 */
 #endif
 #define PLANES (1 + SPLIT)
 #define HALVES (COLUMNS / 32)
-/* Groups begin at multiples of COLUMNS columns, so that rows are read in whole lines. */
+/* Groups begin at multiples of COLUMNS columns, so that whole cache lines of rows are read. */
 #define SHIFT ((COLUMNS - PAD % COLUMNS) % COLUMNS)
 #define ROW_BYTES 144
-#define GROUPS 8 /* of slices, in one launch at most */
+#define GROUPS 8 /* most groups of slices per launch */
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
 struct pack_job {
-    u64 view_stride, slice_stride, offset, scales_at; /* of the rows in floats; bytes */
+    u64 view_stride, slice_stride, offset, scales_at; /* strides of the rows in floats; offsets in bytes */
     u32 view0, packed_views, columns, slices, group, unused;
-    float scale[GROUPS][64]; /* of the groups of this launch, the first of them `group` */
+    float scale[GROUPS][64]; /* for the groups of this launch, the first of them is `group` */
 };
 
 __device__ __forceinline__ u32 half_pair(float low, float high) {
@@ -50,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(256)
     __shared__ u32 tile[PLANES][COLUMNS][33]; /* [column][pair of slices] */
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const u32 view = blockIdx.y, padded = job.columns + 2 * PAD;
-    const u32 row0 = COLUMNS * blockIdx.x - SHIFT; /* may wrap below zero, columns too */
+    const u32 row0 = COLUMNS * blockIdx.x - SHIFT; /* may wrap below zero; so may columns */
     const u32 group = job.group + blockIdx.z;
     const float *scale = job.scale[blockIdx.z];
     const float *from = rows + job.offset + view * job.view_stride;

@@ -2,12 +2,12 @@
 /* The producer warps of bp_parallel_linear_tensor.cu. */
 #include "bp_parallel_linear_tensor.cuh"
 
-/* A view in the producer's hands. */
+/* A view in work. */
 struct columns {
-    float ax, ay, first, origin; /* origin: h of the group's, from the first column staged */
+    float ax, ay, first, origin; /* origin: h of the group's origin, from the first column in the stage */
     const u8 *from;
     u32 to, bytes;
-    bool none; /* on the detector */
+    bool none; /* no column is on the detector */
 };
 
 __device__ __forceinline__ struct columns columns_of(const struct view &view, const struct place &at,
@@ -15,7 +15,7 @@ __device__ __forceinline__ struct columns columns_of(const struct view &view, co
     struct columns c;
     const double h = fma(view.ax, (double)at.x, fma(view.ay, (double)at.y, view.h0));
     const double base = floor(h + ((double)view.low - 0.01));
-    /* Where nothing lies on the detector, any zero rows do. */
+    /* If nothing is on the detector, any zero rows are used. */
     const double there = fmin(fmax(base, (double)-PAD), (double)((int)job.columns + PAD - view.rows));
     const u32 row = (u32)((int)there + PAD);
     c.ax = (float)view.ax;
@@ -30,7 +30,7 @@ __device__ __forceinline__ struct columns columns_of(const struct view &view, co
     return c;
 }
 
-/* First row and fraction of one warp's strip. */
+/* First row and fraction of a warp's strip. */
 __device__ __forceinline__ void place_strip(const struct columns &view, u32 warp, u32 strip, u32 *row, u32 *fraction) {
     const float wx = (float)(8 * (warp % WARPS_X)), wy = (float)(8 * (warp / WARPS_X));
     const float h = fmaf(view.ax, wx, fmaf(view.ay, wy, view.origin));
@@ -56,14 +56,14 @@ __device__ __forceinline__ void copy(u32 to, const u8 *from, u32 bytes, u32 full
                  : "memory");
 }
 #else
-/* By all lanes. */
+/* Called by all lanes. */
 __device__ __forceinline__ void copy(u32 to, const u8 *from, u32 bytes) {
     for (u32 b = (threadIdx.x & 31) * 16; b < bytes; b += 512)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + b), "l"(from + b) : "memory");
 }
 #endif
 
-/* The columns of a stage's views, one a lane, and the table of distances. */
+/* The columns of a stage's views, one per lane, and the table of distances. */
 __device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane_stride, u32 table_to, const u8 *table,
                                            u32 full) {
     const u32 lane = threadIdx.x & 31;
@@ -86,8 +86,7 @@ __device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane
 #endif
 }
 
-/* Where a view's row address stands among a strip's: of pairs of views, the first and the second
- * ones together. */
+/* Index of a view's row address among those of a strip: first the first views of all pairs, then the second ones. */
 #define ROW_PLACE(view) (BLOCKS == 1 ? ((view)&1) * (VIEWS / 2) + (view) / 2 : (view))
 
 __device__ __forceinline__ void produce(const u8 *packed, const struct view *views, const u8 *table,
@@ -97,7 +96,7 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
     /* Producers take turns. */
     const u32 steps = job.views / VIEWS;
     u32 step = threadIdx.x / 32 - WARPS, stage = step;
-    bool used = false; /* whether the stage has been filled before */
+    bool used = false; /* the stage has been filled before */
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
         const struct place at = place_of(work, job);
         for (; step < steps; step += TURNS) {
@@ -126,7 +125,7 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
         }
         step -= steps;
     }
-    /* What the consumers still announce is taken note of. */
+    /* Consume the notices of the consumers that are still to come. */
     for (u32 i = 0; i < STAGES / TURNS; i++) {
         if (used) empty_wait(stage);
         stage += TURNS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The sums that a warp of bp_parallel_linear_tensor.cu holds: where they are, moved and stored. */
+/* The sums of a warp of bp_parallel_linear_tensor.cu: their layout, moving and storing them. */
 #include "bp_parallel_linear_tensor.cuh"
 
-/* The sums of 64 pixels x 64 slices: strip, tile, eight of slices, as the product leaves them. */
+/* The sums of 64 pixels x 64 slices: strip, tile, eight of slices, in the layout of the matrix product. */
 typedef float sums[2][2][8][4];
 
 __device__ __forceinline__ void clear(sums &sum) {
@@ -15,7 +15,7 @@ __device__ __forceinline__ u32 pixel_of(const u8 *shapes, int shape, int slot) {
     return shapes[shape * 32 + 8 * slot + ((threadIdx.x & 31) >> 2)];
 }
 
-/* Puts eight slices' sums (the j-th eight) where the exchange buffer has their pixels. */
+/* Put the sums of eight slices (the j-th eight) into the exchange buffer at their pixels. */
 __device__ __forceinline__ void put_sums(const sums &sum, int j, const u32 (&pixel)[4], float *buffer) {
     const u32 t = threadIdx.x & 3;
 #pragma unroll
@@ -26,7 +26,7 @@ __device__ __forceinline__ void put_sums(const sums &sum, int j, const u32 (&pix
     }
 }
 
-/* Moves the sums from one shape's pixels to another's. */
+/* Move the sums from one shape's pixels to another's. */
 __device__ __forceinline__ void reorder(sums &sum, const u8 *shapes, int from, int to, float *buffer) {
     u32 old[4], pixel[4];
 #pragma unroll
@@ -51,7 +51,7 @@ __device__ __forceinline__ void reorder(sums &sum, const u8 *shapes, int from, i
     }
 }
 
-/* Writes the sums, or adds them to what this very thread has written. */
+/* Write the sums, or add them to what this thread has written before. */
 __device__ __forceinline__ void store(const sums &sum, const u8 *shapes, int shape, const float *scales, float *out,
                                       const struct job &job, u32 x0, u32 y0, u32 slice0, bool add, float *buffer) {
     const u32 lane = threadIdx.x & 31;
@@ -65,7 +65,7 @@ __device__ __forceinline__ void store(const sums &sum, const u8 *shapes, int sha
         __syncwarp();
         for (u32 n = 0; n < 8 && slice0 + 8 * j + n < job.slices; n++) {
             const u32 slice = slice0 + 8 * j + n;
-            const float unscale = 1.0f / scales[slice]; /* a power of two: exact */
+            const float unscale = 1.0f / scales[slice]; /* a power of two, so this is exact */
 #pragma unroll
             for (u32 k = 0; k < 2; k++) {
                 const u32 pixel = lane + 32 * k, x = x0 + (pixel & 7), y = y0 + (pixel >> 3);

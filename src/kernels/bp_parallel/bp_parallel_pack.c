@@ -25,7 +25,7 @@ uint64_t qb__pack_undo_at(const qb__bp_parallel_problem *problem, unsigned slice
 
 /* ---- the kernel ---- */
 
-/* Columns that fill a piece, and rows that make 16 values under way in each item. */
+/* Columns of a 16-byte piece, and rows, so that each item has 16 loads under way. */
 qb_status qb__pack_create(qb__device *device, unsigned group, bool half, qb__pack *pack) {
     const int element = half ? 2 : 4, column = (int)group * element;
     const int columns = column < PIECE_BYTES ? PIECE_BYTES / column : 1;
@@ -50,7 +50,8 @@ void qb__pack_destroy(qb__pack *pack) {
 
 /* ---- packing ---- */
 
-/* A power of two that brings the slice's largest value below 2^12: eight of them sum in half. */
+/* A power of two that brings the slice's largest value below 2^12, so that eight of them can be summed in half
+ * precision. */
 static float scale_of(const qb__bp_parallel_problem *problem, size_t slice, unsigned slices) {
     float largest = slice < slices ? problem->largest[slice] : 0.0f;
     int exponent;
@@ -67,7 +68,7 @@ typedef struct scales {
     float of[SCALES];
 } scales;
 
-/* Where the rows stand, in floats, and which of them are packed. */
+/* Position of the rows in floats, and which of them are packed. */
 typedef struct rows_of {
     const qb__memory *memory;
     uint64_t offset, view_stride, slice_stride;
@@ -75,14 +76,14 @@ typedef struct rows_of {
     unsigned slices;
 } rows_of;
 
-/* Whether all that items read and write begins at whole vectors. */
+/* True if all reads and writes of items are aligned to whole vectors. */
 static bool wide(const qb__pack *pack, const rows_of *rows, size_t columns) {
     const uint64_t loaded = pack->columns < 4 ? (uint64_t)pack->columns : 4;
     const uint64_t places = rows->offset | rows->view_stride | rows->slice_stride;
     return columns % (size_t)pack->columns == 0 && places % loaded == 0;
 }
 
-/* The groups from group0 on, as many as one launch takes. */
+/* The groups from group0 on, as many as one launch can take. */
 static qb_status pack_groups(const qb__pack *pack, qb__queue *queue, const qb__bp_parallel_problem *problem,
                              const rows_of *rows, size_t group0, size_t groups, qb__memory *packed) {
     const int32_t columns = (int32_t)problem->columns, views = (int32_t)problem->views;

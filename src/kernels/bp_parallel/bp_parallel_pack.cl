@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain rows -> the layout of the families texture, alu, hybrid and direct:
- * packed[group][view][column][slice of the group], float or half. Slices beyond the last are zeros.
- * Halves are scaled by a power of two per slice; the end of the packed memory keeps what undoes it,
- * one float a slice.
+/* Converts rows to the layout of the families texture, alu, hybrid and direct: packed[group][view][column][slice of the
+ * group], float or half. Missing slices are zeros. Half floats are scaled by a power of two per slice; the inverse
+ * scales, one float per slice, are at the end of the packed memory.
  *
- * An item packs COLUMNS neighbours of BATCH rows of each slice of a group: whole pieces of 16 bytes
- * to write, and all it reads is under way before the first is used. Where rows do not begin at
- * whole pieces (`wide` is 0), for the last rows, and for a group whose slices are not all there,
- * neighbouring items take neighbouring columns, row by row. */
+ * An item packs COLUMNS neighbours of BATCH rows of each slice of a group: it writes whole pieces of 16 bytes, and
+ * starts all loads before it uses the first. If rows are not aligned to pieces (`wide` is 0), for the last rows, and
+ * for a group with missing slices, neighbouring items take neighbouring columns, row by row. */
 #ifndef SLICES
 #define SLICES 4 /* of a group */
 #endif
@@ -21,10 +19,10 @@
 #ifndef BATCH
 #define BATCH 2
 #endif
-#define LANES 32 /* items side by side along a row */
-#define BLOCKS 4 /* groups that a multiprocessor should hold */
+#define LANES 32 /* neighbouring items along a row */
+#define BLOCKS 4 /* groups per multiprocessor */
 #define ITEMS 256
-#define ROWS (ITEMS / LANES) /* that a group has at once */
+#define ROWS (ITEMS / LANES) /* rows that a group processes at once */
 #define PIECES (COLUMNS * SLICES / ELEMENTS)
 
 #if COLUMNS >= 4
@@ -38,7 +36,7 @@
 #define UNPACK_LOADED JOIN(UNPACK_FLOATS_, LOADED)
 
 #if HALF
-#define STORED JOIN(HALVES_, SLICES) /* of a column */
+#define STORED JOIN(HALVES_, SLICES) /* type of a column in memory */
 #define PACK_STORED JOIN(PACK_HALVES_, SLICES)
 #define PIECE HALVES_8
 #define PACK_PIECE PACK_HALVES_8
@@ -55,13 +53,13 @@ typedef struct scales {
     float of[SCALES];
 } scales;
 
-/* What an item does: rows of a group's slices, COLUMNS columns from `first` on. */
+/* The work of an item: rows of a group's slices, COLUMNS columns from `first` on. */
 typedef struct task {
-    GLOBAL const float *rows; /* of the first view */
-    GLOBAL STORED *packed;    /* likewise */
+    GLOBAL const float *rows; /* row of the first view */
+    GLOBAL STORED *packed;    /* its destination */
     ulong view_stride, slice_stride;
     float factor[SLICES];
-    int slices, columns; /* that there are */
+    int slices, columns; /* existing slices and columns */
     int first, lane;
 } task;
 
@@ -80,7 +78,7 @@ FUNCTION void store(const task *t, GLOBAL STORED *row, float value[SLICES][COLUM
     }
 }
 
-/* The rows v, v + ROWS, ...: no conditions, so that all loads leave before the first store. */
+/* The rows v, v + ROWS, ...: without conditions, so that all loads start before the first store. */
 FUNCTION void pack_rows(const task *t, int v) {
     const int column = t->first + t->lane * COLUMNS;
     float value[BATCH][SLICES][COLUMNS];
@@ -93,7 +91,7 @@ FUNCTION void pack_rows(const task *t, int v) {
         store(t, t->packed + ((ulong)(v + i * ROWS) * (ulong)t->columns + (ulong)column), value[i]);
 }
 
-/* Row v, whatever there is of it. */
+/* Row v, as far as it exists. */
 FUNCTION void pack_row(const task *t, int v) {
     float value[COLUMNS][SLICES];
     GLOBAL const float *row = t->rows + (ulong)v * t->view_stride;
@@ -109,10 +107,9 @@ FUNCTION void pack_row(const task *t, int v) {
     }
 }
 
-/* The row of view view0 + v and slice s begins at offset + v * view_stride + s * slice_stride
- * floats. Groups: x over columns, y over views, z over the groups of slices from `group0`. undo:
- * the packed memory again, the factors from undo_at on. wide: columns are a multiple of COLUMNS,
- * and rows begin at multiples of LOADED floats. */
+/* The row of view view0 + v and slice s begins at offset + v * view_stride + s * slice_stride floats. Groups: x over
+ * columns, y over views, z over the groups of slices from `group0`. undo: the packed memory, with the inverse scales
+ * from undo_at on. wide: columns are a multiple of COLUMNS, and rows begin at multiples of LOADED floats. */
 KERNEL GROUPS_OF(ITEMS, BLOCKS) void bp_parallel_pack(GLOBAL const float *RESTRICT rows, ulong offset,
                                                       ulong view_stride, ulong slice_stride, int columns, int views,
                                                       int view0, int view1, int group0, int slices, const scales scale,

@@ -9,15 +9,14 @@
 #include "kernels/macros.h"
 #include "kernels/rows_table.h"
 
-/* Rows of the tensor family: bp_parallel_linear_tensor.cu says how it works. Data are scaled by a
- * power of two for each slice, so that the largest value is below 2^14, and the sums scaled back.
- */
+/* Rows of the tensor family; see bp_parallel_linear_tensor.cu for the method. Data are scaled by a power of two per
+ * slice, so that the largest value is below 2^14, and the sums are scaled back. */
 
 enum {
     PACK_ITEMS = 256,
     PACK_COLUMNS = 64,
-    PACK_VIEWS_MAX = 32768, /* of a launch */
-    PACK_GROUPS = 8,        /* likewise; the kernel's GROUPS */
+    PACK_VIEWS_MAX = 32768, /* most views of a launch */
+    PACK_GROUPS = 8,        /* most groups of a launch; the kernel's GROUPS */
 };
 
 /* As in the kernels. */
@@ -35,7 +34,7 @@ typedef struct pack_job {
 typedef struct tensor_plan {
     qb__bp_parallel_problem problem;
     qb__tensor_sizes sizes;
-    uint32_t views; /* those that fill up included */
+    uint32_t views; /* with padding views */
     size_t groups, threads;
     qb__program *program, *pack_program;
     qb__kernel *kernel, *pack;
@@ -53,7 +52,7 @@ static void destroy(qb__bp_parallel_plan *opaque) {
     qb__free(plan);
 }
 
-/* The views in their order and the table of distances, on the device. */
+/* The sorted views and the table of distances, on the device. */
 static qb_status upload_views(tensor_plan *plan, qb__device *device) {
     const qb__tensor_sizes *s = &plan->sizes;
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
@@ -78,7 +77,7 @@ out:
     return status;
 }
 
-/* What upload_views() takes, had each shape views to fill up. */
+/* Memory of upload_views() if each shape had padding views. */
 static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
                          const int *values) {
     qb__tensor_sizes s;
@@ -121,7 +120,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     plan->problem = *problem;
     qb__tensor_choose(info, problem, values, &plan->sizes);
     plan->groups = info->multiprocessors;
-    /* See THREADS of the kernel. */
+    /* See THREADS in the kernel. */
     plan->threads = 32 * (QB__TENSOR_WARPS + (info->arch == 90 && info->arch_specific ? 4 : 1));
     status = build(plan, device, values);
     if (!status) status = upload_views(plan, device);
@@ -138,7 +137,7 @@ static float scale_of(float largest) {
     int exponent;
     if (!(largest > 0 && isfinite(largest))) return 1;
     frexpf(largest, &exponent);
-    return ldexpf(1, exponent < -106 ? 120 : 14 - exponent); /* and what undoes it is no subnormal */
+    return ldexpf(1, exponent < -106 ? 120 : 14 - exponent); /* its inverse must not be subnormal */
 }
 
 static size_t plan_group_bytes(const tensor_plan *plan) {
@@ -161,7 +160,7 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
     const tensor_plan *plan = (const tensor_plan *)opaque;
     const size_t groups = qb__ceil_div(slices, QB__TENSOR_SLICES);
     const size_t rows_max = (size_t)plan->sizes.rows;
-    /* See SHIFT of the kernel. */
+    /* See SHIFT in the kernel. */
     const size_t shift = (PACK_COLUMNS - rows_max % PACK_COLUMNS) % PACK_COLUMNS;
     const size_t across = qb__ceil_div(plan->problem.columns + 2 * rows_max + shift, PACK_COLUMNS);
     const size_t items[3] = {PACK_ITEMS, 1, 1};

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-/* Shared memory of a stage, and of the tables that stand beside. */
+/* Shared memory of a stage, and of the other tables. */
 static size_t stage_bytes(const qb__tensor_sizes *s) {
     const size_t columns = (size_t)s->planes * (size_t)s->rows * QB__TENSOR_ROW_BYTES;
     return (size_t)s->views * (columns + sizeof(uint32_t) * qb__tensor_table_words(1, s->bins, s->planes == 2));
@@ -12,19 +12,19 @@ static size_t stage_bytes(const qb__tensor_sizes *s) {
 static size_t table_bytes(const qb__tensor_sizes *s) {
     const size_t exchange = QB__TENSOR_WARPS * 64 * 10 * sizeof(float);
     const size_t strips = QB__TENSOR_WARPS * 2 * 2 * sizeof(uint32_t) * (size_t)s->views;
-    return exchange + (size_t)s->stages * (strips + 12) + 256; /* and alignment */
+    return exchange + (size_t)s->stages * (strips + 12) + 256; /* with alignment */
 }
 
 static size_t shared_bytes(const qb__tensor_sizes *s) { return (size_t)s->stages * stage_bytes(s) + table_bytes(s); }
 
-/* The stages asked for, or as many as fit and fewer views each. */
+/* The stages asked for, or as many as fit, then fewer views each. */
 bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem, const int *values,
                        qb__tensor_sizes *s) {
-    static const int numbers[] = {3, 4, 6, 8}; /* of stages that several producers can share */
+    static const int numbers[] = {3, 4, 6, 8}; /* numbers of stages that several producers can share */
     s->bins = qb__tensor_bins(problem, &s->rows);
     s->planes = 1 + values[QB__TENSOR_SPLIT];
     s->views = values[QB__TENSOR_VIEWS];
-    /* Few views: those that fill up each shape's weigh more than what a stage costs. */
+    /* With few views, the padding views of each shape cost more than a stage. */
     if (problem->views < 256 && s->views > 4) s->views = 4;
     s->stages = 2;
     while (s->views > 2 && shared_bytes(s) > device->local_bytes) s->views /= 2;
@@ -53,7 +53,7 @@ const char *qb__tensor_unusable(const qb__device_info *device, const void *of, c
     return NULL;
 }
 
-/* What is computed over what is asked for. */
+/* Computed updates per wanted update. */
 static double filled(size_t count, size_t step) {
     return count ? (double)(qb__ceil_div(count, step) * step) / (double)count : 1;
 }
@@ -69,13 +69,13 @@ void qb__tensor_cost(const void *of, unsigned slices, const int *values, qb__ker
     const double streamed = rows * planes * QB__TENSOR_ROW_BYTES / (pixels * QB__TENSOR_SLICES);
     const double table = blocks * 256 * planes / (pixels * QB__TENSOR_SLICES);
     *cost = (qb__kernel_cost){.launches = 1.0};
-    /* A product's issue slots and those of its weights exclude each other: the units reach 0.7 of
-     * their rate, measured, and no more. */
+    /* The matrix products and the computation of their weights share issue slots: the units reach 0.7 of their rate
+     * (measured). */
     cost->tensor_flops = padded * blocks * (values[QB__TENSOR_SPLIT] ? 48 : 16) / 0.7;
     cost->local_bytes = padded * (blocks * planes * 0.5 + blocks * planes * 0.0625 + streamed + table);
     cost->arithmetic = padded * blocks * (values[QB__TENSOR_SPLIT] ? 0.9 : 0.23);
     cost->l2_bytes = padded * (streamed + table);
-    /* Groups under way together share columns; 256 pixels a side hold most of them. */
+    /* Running groups share columns; most of them lie within 256 x 256 pixels. */
     cost->memory_bytes = padded * streamed / 16 + 4.0 / (double)problem->views;
 }
 

@@ -5,9 +5,9 @@
 #include "base/half.h"
 #include "kernels/bp_parallel/bp_parallel_tensor_views.h"
 
-/* Directions across which 8x8 pixels are cut in halves, in degrees: every direction of a view is
- * close enough to one of them for a strip to span at most 6 pixels where a pixel is a column. No
- * two pixels may lie at the same distance where the cut is. */
+/* Directions across which 8x8 pixels are divided into halves, in degrees: every view direction is close enough to one
+ * of them for a strip to span at most 6 pixels if a pixel is as wide as a column. At the dividing line, no two pixels
+ * may have the same distance. */
 static const double cuts[QB__TENSOR_SHAPES] = {0, 90, 37.1, 52.9, 127.1, 142.9};
 
 void qb__tensor_shapes(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP]) {
@@ -25,7 +25,7 @@ void qb__tensor_shapes(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP]) {
 }
 
 typedef struct extent {
-    double least, most; /* h of its pixels from the pixels' origin */
+    double least, most; /* h of its pixels, relative to the pixels' origin */
 } extent;
 
 static extent strip_of(const uint8_t *shape, double ax, double ay) {
@@ -38,7 +38,7 @@ static extent strip_of(const uint8_t *shape, double ax, double ay) {
     return s;
 }
 
-/* The first shape whose strips lie within `bins` columns wherever they begin; -1 when none. */
+/* The first shape whose strips lie within `bins` columns at any position; -1 if there is none. */
 static int shape_for(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP], double ax, double ay, int bins) {
     for (int s = 0; s < QB__TENSOR_SHAPES; s++) {
         const extent t = strip_of(shapes[s], ax, ay);
@@ -47,11 +47,11 @@ static int shape_for(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP], double
     return -1;
 }
 
-/* The columns that a group needs. Strip 0 reads `bins` columns from the one before its least h up,
- * strip 1 from the one after its most h down. */
+/* The columns that a group needs. Strip 0 reads `bins` columns upwards from the one before its smallest h, strip 1
+ * downwards from the one after its largest h. */
 static void window_of(const extent *strip, double ax, double ay, int bins, double *low, int *rows) {
     const double wx = ax * (QB__TENSOR_GROUP_X - 8), wy = ay * (QB__TENSOR_GROUP_Y - 8);
-    const double turned = 7 * (ax + ay) - strip->least; /* most h of strip 1 */
+    const double turned = 7 * (ax + ay) - strip->least; /* largest h of strip 1 */
     const double from = fmin(strip->least, turned - (bins - 1));
     const double to = fmax(strip->least + (bins - 1), turned);
     *low = fmin(0, wx) + fmin(0, wy) + from;
@@ -63,7 +63,7 @@ int qb__tensor_bins(const qb__bp_parallel_problem *problem, int *rows) {
     qb__tensor_shapes(shapes);
     for (int bins = 8; bins <= 32; bins *= 2) {
         size_t v = 0;
-        *rows = 2 * bins + 2; /* of a view off the detector */
+        *rows = 2 * bins + 2; /* for a view off the detector */
         for (; v < problem->views; v++) {
             const double ax = problem->ax[v], ay = problem->ay[v];
             const int shape = shape_for(shapes, ax, ay, bins);

@@ -8,9 +8,8 @@
 #include "geometry/bp_problem.h"
 #include "quickbeam/status.h"
 
-/* The geometry of the tensor kernel, made on the host: the shapes into which 8x8 pixels are cut,
- * and the views in the order of their shape. src/kernels/bp_parallel_linear_tensor.cu says what
- * for. */
+/* The geometry of the tensor kernel, made on the host: the shapes into which 8x8 pixels are divided, and the views
+ * sorted by shape. See bp_parallel_linear_tensor.cu. */
 enum {
     QB__TENSOR_SHAPES = 6,
     QB__TENSOR_STRIP = 32,   /* pixels of a strip */
@@ -26,22 +25,22 @@ typedef struct qb__tensor_view {
     uint32_t row, unused;
 } qb__tensor_view;
 
-/* The pixels (8 y + x) of strip 0 of each shape; strip 1 are those turned by 180 degrees. */
+/* The pixels (8 y + x) of strip 0 of each shape; strip 1 is strip 0 rotated by 180 degrees. */
 void qb__tensor_shapes(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP]);
 
-/* The fewest columns of 8, 16, 32 that hold every strip of every view, and the most columns of a
- * view that a group needs; 0 when 32 are too few. */
+/* The smallest number of columns (8, 16 or 32) that contains every strip of every view, and the largest number of
+ * columns of a view that a group needs; 0 if 32 are not enough. */
 int qb__tensor_bins(const qb__bp_parallel_problem *problem, int *rows);
 
-/* Most views there can be for `views` of the problem and `step` of a stage. */
+/* Upper limit of the number of views for `views` of the problem and `step` views of a stage. */
 size_t qb__tensor_views_max(size_t views, unsigned step);
 
-/* The views sorted by shape, each shape's filled to a multiple of `step` with views off the
- * detector; their number in *count. `list` has room for the most. */
+/* The views sorted by shape, with padding views off the detector so that each shape has a multiple of `step`; their
+ * number in *count. `list` must have room for the upper limit. */
 void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step, qb__tensor_view *list,
                            size_t *count);
 
-/* The kernel's table of distances for `count` views, and its words. */
+/* The kernel's table of distances for `count` views, and its size in words. */
 size_t qb__tensor_table_words(size_t count, int bins, bool split);
 void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split, uint32_t *table);
 

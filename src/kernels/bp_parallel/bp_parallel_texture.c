@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-/* Back-projection by the texture engine (sections 5.1 to 5.7 of "Back-projection on parallel
- * hardware", the paper that numbers the algorithms): bp_parallel_texture.cl. Linear interpolation
- * has the engine's 8-bit weights, hence the class; nearest is exact. */
+/* Back-projection with textures (sections 5.1 to 5.7 of "Back-projection on parallel hardware", the paper that numbers
+ * the algorithms): see bp_parallel_texture.cl. Linear filtering has 8-bit weights, hence the accuracy class; nearest is
+ * exact. */
 
-/* The parameters of every row, in this order. */
+/* The parameters of every row, in order. */
 enum { INTERP, SLICES, HALF, ZORDER, PIXELS, TOGETHER, REDUCE, CONSTANTS, BLOCKS };
 
 enum { AREA = 16, THREADS = 256, CHUNK_LINEAR = 240, CHUNK_NEAREST = 120 };
@@ -28,22 +28,21 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     if (QB__INTERP_OF(values[INTERP]) == QB_INTERP_LINEAR && values[CONSTANTS] != SHARED_CONSTANTS &&
         !qb__layout_float_coordinates(problem))
         return "coordinates beyond single precision: CONSTANTS=2 holds them";
-    /* They would be kept in memory; NVRTC 13.0 then makes wrong code for 9.0 (nearest,
-     * CONSTANTS=1). */
+    /* They would be kept in memory, for which NVRTC 13.0 generates wrong code for 9.0 (nearest, CONSTANTS=1). */
     if (device->api == QB__API_CUDA && values[BLOCKS] >= 6 && values[PIXELS] * values[SLICES] >= 16)
         return "16 sums do not fit the registers that BLOCKS=6 leaves an item";
     return NULL;
 }
 
-/* Views of a launch: what constant memory holds. */
+/* Views of a launch, limited by constant memory. */
 static size_t chunk_of(size_t views, const int *values) {
     if (values[CONSTANTS] != CONSTANT_CONSTANTS) return views ? views : 1;
     return values[INTERP] ? CHUNK_NEAREST : CHUNK_LINEAR;
 }
 
-/* What a view's constants cost an item, in texels of the same time: loads from global memory pass
- * through the texture unit too; constant memory's first cache holds half of a launch's lines, and
- * four views at once, each its own line, thrash it. Shared memory has a place of its own. */
+/* Cost of a view's constants for an item, in texels of the same time: loads from global memory also pass through the
+ * texture unit; the first cache of constant memory holds half of a launch's lines, and four views at once, each with
+ * its own line, cause misses. Shared memory is independent. */
 static double constants_cost(const int *values) {
     const bool nearest = QB__INTERP_OF(values[INTERP]) == QB_INTERP_NEAREST;
     if (values[CONSTANTS] == GLOBAL_CONSTANTS) return nearest ? 0.42 : 0.27;
@@ -51,9 +50,8 @@ static double constants_cost(const int *values) {
     return (nearest ? 1.2 : 0.9) * (values[TOGETHER] > 1 ? 2.2 : 1.0);
 }
 
-/* Fetches of 16 bytes run at a quarter of the rate, of the nearest at half; a row of 16 pixels
- * fetches 8 bytes a pixel from too many places. Where the pixels of a thread share what a view
- * costs, so does the rest. */
+/* Fetches of 16 bytes run at a quarter of the rate, for nearest at half of it; a row of 16 pixels fetches 8 bytes per
+ * pixel from too many places. If the pixels of a thread share the cost of a view, they share this too. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const qb__bp_parallel_problem *problem = of;
     const bool nearest = QB__INTERP_OF(values[INTERP]) == QB_INTERP_NEAREST, whole = !values[HALF];
@@ -68,7 +66,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
         .texels = (fetch > entering ? fetch : entering) / s,
         .arithmetic = ((nearest ? 8.0 : 3.0) + (nearest ? 8.0 : 4.0) / pixels) / s + 1.0,
         .local_bytes = values[CONSTANTS] == SHARED_CONSTANTS ? 0.5 / (pixels * s) : 0.0,
-        .memory_bytes = 8.0 * launches / views, /* later launches add to what is there */
+        .memory_bytes = 8.0 * launches / views, /* later launches read and add to the result */
         .launches = launches,
     };
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)values[SLICES]));
@@ -86,7 +84,7 @@ static size_t line_bytes(const int *values) {
     return QB__INTERP_OF(values[INTERP]) == QB_INTERP_LINEAR ? sizeof(float_line) : sizeof(qb__fixed_line);
 }
 
-/* As constants() keeps them. */
+/* As constants() stores them. */
 static size_t constants_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, const int *values) {
     const size_t chunk = chunk_of(problem->views, values);
     const size_t fixed = qb__layout_lines_bytes(problem);
@@ -94,7 +92,7 @@ static size_t constants_bytes(const qb__device *device, const qb__bp_parallel_pr
     if (values[CONSTANTS] == GLOBAL_CONSTANTS) return fixed / sizeof(qb__fixed_line) * line_bytes(values);
     return qb__device_info_of(device)->api == QB__API_OPENCL
                ? qb__ceil_div(problem->views, chunk) * chunk * line_bytes(values)
-               : 0; /* they go with the launches */
+               : 0; /* they are passed with the launches */
 }
 
 static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
@@ -103,7 +101,7 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem
            qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], values[HALF]);
 }
 
-/* The lines as the kernel without a shared cache reads them. */
+/* The lines in the form of the kernel without a shared cache. */
 static qb_status lines_for(qb__bp_parallel_plan *plan, const qb__fixed_line *fixed, size_t count) {
     const qb__bp_parallel_problem *p = &plan->problem;
     const bool linear = plan->interp == QB_INTERP_LINEAR;
@@ -122,7 +120,7 @@ static qb_status lines_for(qb__bp_parallel_plan *plan, const qb__fixed_line *fix
     return QB_OK;
 }
 
-/* OpenCL's constant memory: a small memory for the views of each launch. */
+/* OpenCL's constant memory: a small buffer for the views of each launch. */
 static qb_status upload_chunks(qb__bp_parallel_plan *plan) {
     size_t chunks = qb__ceil_div(plan->problem.views, plan->chunk);
     qb_status status = qb__alloc(chunks, sizeof *plan->chunks, &plan->chunks);
@@ -141,7 +139,7 @@ static qb_status constants(qb__bp_parallel_plan *plan) {
     if (where == SHARED_CONSTANTS) {
         status = qb__layout_upload(plan->device, fixed, count * sizeof *fixed, &plan->lines);
     } else {
-        /* Whole chunks fit behind the last view's. */
+        /* Whole chunks fit after the last view's. */
         status = lines_for(plan, fixed, count);
         if (!status && where == GLOBAL_CONSTANTS)
             status = qb__layout_upload(plan->device, plan->host_lines, count * plan->line_bytes, &plan->lines);
@@ -175,7 +173,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     return status;
 }
 
-/* The views view0 .. of one launch; it adds to what earlier ones wrote. */
+/* The views view0 .. of one launch; it adds to the result of earlier launches. */
 static qb_status launch(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__texture *texture, size_t view0,
                         const qb__memory *packed, unsigned slices, qb__memory *out, uint64_t out_at) {
     const size_t left = plan->problem.views - view0;
@@ -215,7 +213,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
             LAYOUT_CALLS                                                                                               \
     }
 
-/* The three mappings, each for whole and for half-precision texels. */
+/* The three mappings, each for float and half-precision texels. */
 #define WHOLE P("SLICES", 2, 1, 4), P("HALF", 0)
 #define HALVES P("SLICES", 4, 2, 1), P("HALF", 1)
 #define PLAIN P("ZORDER", 0), P("PIXELS", 1), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Parallel-beam back-projection by the texture engine, 1, 2 or 4 slices a fetch (interleaved
- * sinograms), one layer of the texture a group of slices.
+/* Parallel-beam back-projection with textures, 1, 2 or 4 slices per fetch (interleaved sinograms); a layer of the
+ * texture is a group of slices.
  *
- * Plain: a thread a pixel, areas of 16x16. ZORDER maps each 16 threads to 4x4 pixels along a
- * Z-order curve, so that neighbours fetch neighbours. TOGETHER = 4 gives four views at once to four
- * teams of 64 threads, each thread 4 pixels of a view in four, and reduces the four partial sums
- * through shared memory (REDUCE 0) or shuffles (REDUCE 1). The constants of the views come from
- * global memory (0), constant memory (1) or a cache of 256 views in shared memory (2), where they
- * also stand relative to the area, exact however wide the detector is.
+ * Without options: one thread per pixel, areas of 16x16. ZORDER maps each 16 threads to 4x4 pixels along a Z-order
+ * curve, so that neighbours fetch neighbours. TOGETHER = 4 assigns four views at once to four teams of 64 threads, each
+ * thread with 4 pixels of every fourth view, and reduces the four partial sums through shared memory (REDUCE 0) or
+ * shuffles (REDUCE 1). The constants of the views come from global memory (0), constant memory (1) or a cache of 256
+ * views in shared memory (2), where they are also relative to the area, exact for any detector width.
  *
- * Nearest: the column in 64-bit fixed point, 32 fraction bits, exactly as the CPU has it. */
+ * Nearest: the column in 64-bit fixed point, 32 fraction bits, exactly as on the CPU. */
 #ifndef INTERP
 #define INTERP 0 /* 0 linear, 1 nearest */
 #endif
@@ -17,13 +16,13 @@
 #define SLICES 1
 #endif
 #ifndef HALF
-#define HALF 0 /* slices were scaled for half precision */
+#define HALF 0 /* slices are scaled for half precision */
 #endif
 #ifndef ZORDER
 #define ZORDER 1
 #endif
 #ifndef PIXELS
-#define PIXELS 1 /* a thread's; 4 when TOGETHER is 4 */
+#define PIXELS 1 /* of a thread; 4 if TOGETHER is 4 */
 #endif
 #ifndef TOGETHER
 #define TOGETHER 1
@@ -40,15 +39,15 @@
 
 #define THREADS 256
 #define AREA 16
-#define ROWS (AREA / TOGETHER) /* of pixels that all threads cover at once */
+#define ROWS (AREA / TOGETHER) /* rows of pixels that all threads cover at once */
 #define HEIGHT (TOGETHER > 1 ? AREA : AREA * PIXELS)
 #define CACHED 256
 #define UNPACK JOIN(UNPACK_FLOATS_, SLICES)
 #define FIXED_UNIT 2.3283064365386963e-10f /* 2^-32 */
 #define FETCH JOIN(JOIN(TEXTURE_READ, SLICES), _LAYER)
 
-/* A view: where pixel (0,0) falls and what a step in x and y adds. Fixed point, 32 fraction bits;
- * or float, with pixel (0,0) standing for the image's middle and half a texel added. */
+/* A view: column of pixel (0,0), step in x and in y. Fixed point with 32 fraction bits; or float, with pixel (0,0)
+ * replaced by the image's centre and half a texel added. */
 typedef struct fixed_line {
     LONG a, b, c, unused;
 } fixed_line;
@@ -66,7 +65,7 @@ typedef fixed_line line_of_view;
 #define START(line) (line).c
 #endif
 
-/* As many views of constants as fit kernel arguments; more take several launches. */
+/* As many views of constants as fit into kernel arguments; more need several launches. */
 #define CHUNK (INTERP == 0 ? 240 : 120)
 typedef struct constants {
     line_of_view line[CHUNK];
@@ -109,7 +108,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_texture(TEXTURE_LAYERED(sinog
 #if CONSTANTS == 1 && !HAS_CONSTANT_POINTERS
     const line_of_view *lines = chunk.line;
 #endif
-    /* Which pixel of the area, which team. */
+    /* The pixel in the area, and the team. */
     const int item = (int)local_id(0);
 #if TOGETHER > 1 || ZORDER
     const int in_square = item & 15, square = item >> 4;
@@ -161,9 +160,9 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_texture(TEXTURE_LAYERED(sinog
         }
     }
 
-    /* Sums of pixel (x_in_area, y_in_area + q * ROWS) -> out. */
+    /* Write the sums of pixel (x_in_area, y_in_area + q * ROWS) to out. */
 #if TOGETHER > 1
-    /* Team sums meet: 64 pixels at a time, threads regrouped 4 a pixel, and whole rows written. */
+    /* Add the teams' sums: 64 pixels at a time, with 4 threads per pixel, and write whole rows. */
     LOCAL float partial[SLICES][64][TOGETHER + 1];
     LOCAL float result[SLICES][AREA][AREA + 1];
     const int pixel = item >> 2, part = item & 3;

@@ -16,7 +16,7 @@ static size_t block_end(const qb__device_pass *pass, size_t view) {
     return pass->views - view > pass->block ? view + pass->block : pass->views;
 }
 
-/* The rows of a block, `slices` of them a view. */
+/* The rows of a block, `slices` rows per view. */
 static qb__device_rows block_rows(const qb__device_pass *pass, unsigned slices) {
     qb__device_rows rows = pass->rows;
     rows.view_stride = slices * rows.slice_stride;

@@ -9,7 +9,7 @@
 enum { WIDE = 32, ITEMS = 256 };
 
 struct qb__plane_kernel {
-    qb__program *program[2]; /* rows alone; between two of them */
+    qb__program *program[2]; /* on a row; between two rows */
     qb__kernel *kernel[2];
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One plane of a parallel-beam volume, in any direction: an item sums one point over all views. Points of a warp lie side by
- * side, so that their columns do, too. Rows are filtered already. BETWEEN 1: a point lies between two detector rows. */
+/* One plane of a parallel-beam volume in any direction: an item sums one point over all views. Points of a warp are
+ * neighbours, so that their columns are, too. Rows are already filtered. BETWEEN 1: a point lies between two detector
+ * rows. */
 #ifndef BETWEEN
 #define BETWEEN 0
 #endif
@@ -13,7 +14,7 @@ typedef struct plane_view {
     ulong at; /* elements before the view's first row */
 } plane_view;
 
-/* Columns outside read as zero. */
+/* Columns outside the detector read as zero. */
 FUNCTION float column_of(GLOBAL const float *row, int column, int columns) {
     return (uint)column < (uint)columns ? row[column] : 0.0f;
 }
